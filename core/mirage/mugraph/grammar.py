@@ -1,0 +1,201 @@
+"""The µGraph on one screen: kernel graph > block graph > thread graph, every node a frozen dataclass.
+
+Tensors in device memory are indexed by named axes; inside a block, values are tiles over *tile dims*. The paper's maps
+are derived, not stated twice: a load's imap is where the grid dims sit in its index, its fmap is where the loop's dim
+sits, a store's omap likewise (`maps.py`). `check.py` states the validity rules. Nothing here imports torch or triton.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, Union
+
+Role = Literal["grid", "resident", "loop", "split"]
+
+
+@dataclass(frozen=True)
+class DimIndex:
+    """The index into one dimension of a device tensor: its axes flattened row-major (major first), plus an offset.
+    `()` with offset 0 is index 0 of a dimension of size one, or a broadcast."""
+
+    axes: tuple[str, ...] = ()
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class DTensor:
+    """A tensor in device memory, contiguous, row-major. `dims` gives each dimension as the axes that make it up; its
+    size is the product of their sizes unless `rigid` (a tuple of ints or None a dim) states it: then a slice of it is
+    used and its size does not follow from the axes."""
+
+    name: str
+    dtype: str
+    dims: tuple[tuple[str, ...], ...]
+    rigid: tuple[int | None, ...] = ()
+    kind: Literal["input", "temp", "output"] = "input"
+
+
+@dataclass(frozen=True)
+class TileDim:
+    """A dimension of a block's tiles: one or more axes, flattened row-major, cut into tiles of `tile` (a power of two).
+
+    grid      the blocks of the grid each take one tile; tile 1 makes a scalar (batch) dim
+    resident  one tile covers the whole dim (tile >= size, the rest is masked)
+    loop      a for-loop runs over ceil(size / tile) tiles; with a split dim over the same axes, over this block's share
+    split     a grid dim whose blocks share the loop named `splits`: block i takes the i-th run of ceil(range/parts) tiles;
+              `tile` is 1 and its size is `parts`; its own axis name is the dim's name
+    """
+
+    name: str
+    axes: tuple[str, ...]
+    tile: int
+    role: Role
+    splits: str = ""
+    parts: int = 1
+
+
+@dataclass(frozen=True)
+class Load:
+    """Input iterator: a tile of a device tensor; elements outside a dim or the tensor are `pad`."""
+
+    out: str
+    tensor: str
+    index: tuple[DimIndex, ...]
+    dims: tuple[str, ...]
+    pad: float = 0.0
+
+
+@dataclass(frozen=True)
+class Compute:
+    """A block operator on tiles. `op` is a block operator of the operator table; `dims` are the result's tile dims.
+
+    Args are names of tiles; `NAME@old` is an accumulator as it was when this iteration began. Attributes by op:
+    const(value: str, a Fraction or float)  size(axes: the product of their sizes, as a value)  index(axis: its global index)
+    mask(dim: 1 inside the dim's size, 0 in the padding)  sum/max(dim: reduce over that tile dim)  dot(dim: contract over it)
+    """
+
+    out: str
+    op: str
+    args: tuple[str, ...]
+    dims: tuple[str, ...]
+    attrs: tuple[tuple[str, str], ...] = ()
+
+    def attr(self, name: str) -> str:
+        return dict(self.attrs)[name]
+
+
+@dataclass(frozen=True)
+class ThreadGraph:
+    """Pointwise operators fused in registers: `out` is the last one's name; inner names are local."""
+
+    out: str
+    body: tuple[Compute, ...]
+    dims: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Accumulate:
+    """A loop's accumulator, float32. Plain (`update` empty): out = out (+|max) arg. Carried: out = sum_j coef_j * acc_j + arg,
+    acc_j one of this loop's accumulators as it was when the iteration began ("" = this one): the shifted tuple, Welford.
+    Before the first iteration a sum is 0 and a max is -inf. In the first iteration a carried update counts as zero."""
+
+    out: str
+    op: Literal["sum", "max"]
+    arg: str
+    dims: tuple[str, ...]
+    update: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Store:
+    """Output saver: writes a tile to its place; elements outside the tensor's dims are not written."""
+
+    tensor: str
+    tile: str
+    index: tuple[DimIndex, ...]
+
+
+Statement = Union[Load, Compute, ThreadGraph, Accumulate, Store]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A for-loop over the tiles of `dim` (role loop). Statements run in order; names bound here are gone after it, but
+    for accumulators."""
+
+    dim: str
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class BlockGraph:
+    """What one block does: statements and loops in order. Grid order: the order of the dims with role grid or split."""
+
+    dims: tuple[TileDim, ...]
+    body: tuple[Union[Statement, Loop], ...]
+    cluster: int = 1  # blocks of one thread-block cluster that share a program's tiles (Hopper's GPC level)
+
+    def dim(self, name: str) -> TileDim:
+        return next(d for d in self.dims if d.name == name)
+
+    @property
+    def grid(self) -> tuple[TileDim, ...]:
+        return tuple(d for d in self.dims if d.role in ("grid", "split"))
+
+
+@dataclass(frozen=True)
+class CustomKernel:
+    """A block graph launched over its grid. With `tail`, the last block of each split group to arrive (a counter in
+    device memory says which) runs it after every block of the group has stored its partial results."""
+
+    name: str
+    block: BlockGraph
+    tail: BlockGraph | None = None
+    warps: int = 4
+    stages: int = 3
+
+
+@dataclass(frozen=True)
+class LibraryKernel:
+    """One PyTorch call on device tensors: `op` is an operator of the operator table."""
+
+    name: str
+    op: str
+    args: tuple[str, ...]
+    out: str
+    attrs: tuple[tuple[str, object], ...] = ()
+
+
+@dataclass(frozen=True)
+class MuGraph:
+    """A kernel graph: kernels in launch order. `axes` gives each axis its size; nothing else states a size."""
+
+    name: str
+    axes: tuple[tuple[str, int], ...]
+    tensors: tuple[DTensor, ...]
+    kernels: tuple[Union[CustomKernel, LibraryKernel], ...]
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    def size(self, axis: str) -> int:
+        return dict(self.axes)[axis]
+
+    def tensor(self, name: str) -> DTensor:
+        return next(t for t in self.tensors if t.name == name)
+
+    @property
+    def inputs(self) -> tuple[DTensor, ...]:
+        return tuple(t for t in self.tensors if t.kind == "input")
+
+    @property
+    def outputs(self) -> tuple[DTensor, ...]:
+        return tuple(t for t in self.tensors if t.kind == "output")
+
+    def shape(self, tensor: DTensor) -> tuple[int, ...]:
+        out = []
+        for i, axes in enumerate(tensor.dims):
+            rigid = tensor.rigid[i] if tensor.rigid else None
+            n = 1
+            for a in axes:
+                n *= self.size(a)
+            out.append(rigid if rigid is not None else n)
+        return tuple(out)

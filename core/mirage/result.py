@@ -1,0 +1,98 @@
+"""The result of optimizing one function: plain data, the same on the wire, in the cache and in `--json`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class KernelFacts:
+    """One kernel at the target: bytes of shared memory, registers a thread, bytes spilled; None where not compiled."""
+
+    name: str
+    grid: tuple[int, ...]
+    loops: tuple[dict[str, Any], ...]
+    warps: int
+    stages: int
+    shared_bytes: int | None = None
+    registers: int | None = None
+    spill_bytes: int | None = None
+    tensor_core: bool | None = None
+    target: str = ""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Times in microseconds. `device` says which roofline; `measured` whether a GPU was timed."""
+
+    us: float
+    speed_of_light_us: float
+    baseline_us: float
+    device: str
+    measured: bool = False
+
+
+@dataclass(frozen=True)
+class BySize:
+    """A row of the table of kernels by size: the inputs' shapes for which this µGraph was chosen."""
+
+    inputs: tuple[tuple[tuple[int, ...], str], ...]
+    mugraph: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """`answer` is "kernel", or "keep" with `reason` (nothing was found that is better, or nothing that is right)."""
+
+    function: str
+    answer: Literal["kernel", "keep"]
+    reason: str
+    inputs: tuple[dict[str, Any], ...]
+    program_key: str
+    verdict: dict[str, Any]
+    search: dict[str, Any]
+    kernels: tuple[KernelFacts, ...] = ()
+    estimate: Estimate | None = None
+    source: str = ""  # the generated module's text
+    mugraphs: tuple[dict[str, Any], ...] = ()  # the chosen µGraphs, JSON form
+    by_size: tuple[BySize, ...] = ()
+    derivation: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    versions: dict[str, str] = field(default_factory=dict)
+    schema: int = SCHEMA
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A search event: the job's state, counts (values, mugraphs, checked, ...), the best so far in a few words."""
+
+    state: str
+    counts: dict[str, int] = field(default_factory=dict)
+    best: str = ""
+
+
+class CancelToken:
+    """Asked between steps of any long work; `check` raises Cancelled. Setting it is safe from another thread."""
+
+    def __init__(self, ask: Callable[[], bool] | None = None) -> None:
+        self._set, self._ask = False, ask
+
+    def cancel(self) -> None:
+        self._set = True
+
+    @property
+    def cancelled(self) -> bool:
+        return self._set or (self._ask is not None and self._ask())
+
+    def check(self) -> None:
+        if self.cancelled:
+            from mirage.errors import Cancelled
+
+            raise Cancelled("the work was cancelled")

@@ -1,0 +1,107 @@
+"""The three-link verdict: what was shown about a kernel, how, and with which bound (design: algebra, schedule, text)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Word = Literal["PROVED", "TESTED", "REJECTED"]
+LINKS = ("algebra", "schedule", "text")
+OPINIONS = ("field", "proof", "float", "memory", "range")
+TRUSTED = ("Triton and its compiler", "ptxas", "the GPU driver", "IEEE floating-point hardware", "PyTorch's tracer")
+_STRENGTH = {"REJECTED": 0, "TESTED": 1, "PROVED": 2}
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """Where two programs differ: the seed that makes the inputs, the output's index, and both values as text."""
+
+    opinion: str
+    output: int
+    index: tuple[int, ...]
+    expected: str
+    actual: str
+    sizes: dict[str, int] = field(default_factory=dict)
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one opinion says of one link. `bound` is the probability that a wrong program passes (0 for a proof, None
+    where no theorem gives one); `details` are figures for people (draws, sizes, errors)."""
+
+    opinion: str
+    word: Word
+    bound: float | None
+    seconds: float
+    summary: str
+    details: dict[str, Any] = field(default_factory=dict)
+    counterexample: Counterexample | None = None
+
+
+@dataclass(frozen=True)
+class Link:
+    """One link's verdict: as strong as its strongest opinion, REJECTED as soon as one rejects."""
+
+    name: str
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def word(self) -> Word:
+        if not self.evidence or any(e.word == "REJECTED" for e in self.evidence):
+            return "REJECTED"
+        return max((e.word for e in self.evidence), key=_STRENGTH.__getitem__)
+
+    @property
+    def bound(self) -> float | None:
+        if self.word == "PROVED":
+            return 0.0
+        bounds = [e.bound for e in self.evidence if e.bound is not None]
+        return min(bounds) if bounds else None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The headline is the weakest link's word; the bound is the sum over links (union bound), None if one has none."""
+
+    links: tuple[Link, ...]
+    scope: Literal["all sizes", "these sizes"] = "these sizes"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def word(self) -> Word:
+        if not self.links:
+            return "REJECTED"
+        return min((link.word for link in self.links), key=_STRENGTH.__getitem__)
+
+    @property
+    def bound(self) -> float | None:
+        bounds = [link.bound for link in self.links]
+        return None if any(b is None for b in bounds) else min(1.0, sum(b for b in bounds if b is not None))
+
+    @property
+    def accepted(self) -> bool:
+        return self.word != "REJECTED"
+
+    @property
+    def headline(self) -> str:
+        if self.word == "PROVED":
+            return f"PROVED ({self.scope})"
+        if self.word == "TESTED":
+            return f"TESTED (bound {self.bound:.1e})" if self.bound is not None else "TESTED (no bound)"
+        return "REJECTED"
+
+    def to_dict(self) -> dict[str, Any]:
+        opinions: dict[str, dict[str, Any]] = {}
+        for link in self.links:
+            for e in link.evidence:
+                opinions.setdefault(e.opinion, {})[link.name] = {
+                    "word": e.word, "bound": e.bound, "summary": e.summary, "seconds": round(e.seconds, 4),
+                    "details": e.details,
+                    "counterexample": asdict(e.counterexample) if e.counterexample else None,
+                }
+        return {
+            "word": self.word, "headline": self.headline, "scope": self.scope, "bound": self.bound,
+            "links": {link.name: {"word": link.word, "bound": link.bound} for link in self.links},
+            "opinions": opinions, "notes": list(self.notes), "trusted": list(TRUSTED),
+        }
