@@ -70,8 +70,10 @@ class Compute:
     """A block operator on tiles. `op` is a block operator of the operator table; `dims` are the result's tile dims.
 
     Args are names of tiles; `NAME@old` is an accumulator as it was when this iteration began. Attributes by op:
-    const(value: str, a Fraction or float)  size(axes: the product of their sizes, as a value)  index(axis: its global index)
-    mask(dim: 1 inside the dim's size, 0 in the padding)  sum/max(dim: reduce over that tile dim)  dot(dim: contract over it)
+    const(value: str, a Fraction "p/q", "-inf", or "~0.3" for a float that no fraction fits)
+    size(axis: its size as a value)  index(axis: its global index, an integer)  mask(dim: 1 inside the dim's size, 0 in
+    the padding)  sum/max(dim: reduce over that tile dim; padding is NOT masked by itself)  dot(dim: contract over it)
+    lt le eq and mask give 0/1; a 0/1 factor of a mul selects (where it is 0 the product is 0, whatever the rest is).
     """
 
     out: str
@@ -96,8 +98,9 @@ class ThreadGraph:
 @dataclass(frozen=True)
 class Accumulate:
     """A loop's accumulator, float32. Plain (`update` empty): out = out (+|max) arg. Carried: out = sum_j coef_j * acc_j + arg,
-    acc_j one of this loop's accumulators as it was when the iteration began ("" = this one): the shifted tuple, Welford.
-    Before the first iteration a sum is 0 and a max is -inf. In the first iteration a carried update counts as zero."""
+    acc_j one of this loop's accumulators as it was when the iteration began ("" = this one): the shifted tuple.
+    Before the first iteration a sum is 0 and a max is -inf. `arg` is the tile's contribution, already reduced over the
+    loop's dim. After its Accumulate, the accumulator's name is its running value; after the loop, its final value."""
 
     out: str
     op: Literal["sum", "max"]
