@@ -21,19 +21,16 @@ BOOLEAN = {"lt", "le", "eq", "and", "or", "not"}
 
 
 def refit(value: float) -> Fraction | None:
-    """The Fraction that a float literal stands for: within 1e-7 relative, numerator and denominator at most 10^7."""
+    """The Fraction that a float literal stands for (its decimal text, or a small ratio within 1e-12 relative), if any."""
     if not math.isfinite(value):
         return None
-    if value == int(value) and abs(value) < 2**62:
-        return Fraction(int(value))
-    for bound in (100, 10**4, 10**7):
-        f = Fraction(value).limit_denominator(bound)
-        if f and abs(f.numerator) <= 10**7 and abs(float(f) - value) <= 1e-7 * abs(value):
-            return f
-    small = Fraction(1) / Fraction(1 / value).limit_denominator(10**12)
-    if abs(float(small) - value) <= 1e-9 * abs(value) and small.numerator == 1:
-        return small
-    return None
+    decimal = Fraction(repr(value))
+    if decimal.denominator <= 10**12 and abs(decimal.numerator) <= 10**7:
+        return decimal
+    ratio = Fraction(value).limit_denominator(10**5)
+    if ratio and abs(float(ratio) - value) <= 1e-12 * abs(value):
+        return ratio
+    return Fraction(int(value)) if value == int(value) and abs(value) < 2**62 else None
 
 
 class Terms:

@@ -1,0 +1,88 @@
+"""Reduction systems: every combination of moves, one placement for each reduction in topological order.
+
+A system is a set of reductions and the output as a pointwise function of them. Which axis is streamed (a loop over
+tiles) decides its passes. The number of systems is a product over reductions: `limit` bounds it, and the answer says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mirage.meaning.terms import Terms
+from mirage.result import CancelToken
+from mirage.search.moves import Moves
+
+
+@dataclass(frozen=True)
+class System:
+    """`output` over `reductions` (ids, topological). `cancelling`: it subtracts large equal parts somewhere."""
+
+    output: int
+    reductions: frozenset[int]
+    cancelling: bool = False
+
+
+@dataclass
+class Counts:
+    values: int = 0  # distinct reductions met (tensors up to equality)
+    tried: int = 0  # placements tried
+    exhaustive: bool = True
+
+
+def enumerate_systems(moves: Moves, target: int, cancel: CancelToken, limit: int = 2000) -> tuple[list[System], Counts]:
+    """All systems that compute `target`, the given one among them; `Counts.exhaustive` is False when `limit` cut."""
+    t = moves.t
+    counts = Counts()
+    target = moves.inward(target)
+    order = sorted(t.closure(target))
+    states: dict[tuple[tuple[int, int], ...], None] = {(): None}
+    for i, r in enumerate(order):
+        live = frozenset().union(t.front(target), *(t.front(t.node(s)[3]) for s in order[i + 1 :]))
+        new: dict[tuple[tuple[int, int], ...], None] = {}
+        _, op, axis, body, *_ = t.node(r)
+        for state in states:
+            cancel.check()
+            for b in moves.merges(moves.collector.replace(body, dict(state))):
+                for e in moves.options(op, axis, b):
+                    counts.tried += 1
+                    new[tuple(kv for kv in (*state, (r, e)) if kv[0] in live)] = None
+            if len(new) > limit:
+                counts.exhaustive = False
+                break
+        states = new
+    found: dict[frozenset[int], System] = {}
+    values: set[int] = set()
+    for state in states:
+        for e in moves.merges(moves.collector.replace(target, dict(state))):
+            reductions = t.closure(e)
+            values |= reductions
+            cancelling = any(y in moves.cancelling for y in t.walk(e))
+            found.setdefault(reductions, System(e, reductions, cancelling))
+    counts.values = len(values)
+    return list(found.values()), counts
+
+
+def passes(t: Terms, reductions: frozenset[int], axis: str) -> dict[int, int] | None:
+    """For each reduction, the pass over the streamed `axis` after which (over the axis: in which) it is complete; None if
+    a carried one would have to wait for its atoms, which is the kept form again."""
+    order: dict[int, int] = {}
+
+    def front(x: int, stop: set[int]) -> set[int]:
+        if x in stop:
+            return set()
+        if t.kind(x) == "red":
+            return {x}
+        return set().union(*(front(k, stop) for k in t.kids(x)), ())
+
+    for r in sorted(reductions):
+        _, _, d, body, deltas, update = t.node(r)
+        atoms = {t.node(y)[1] for y in deltas}
+        kept = max([order[s] for s in front(body, atoms)], default=0)
+        running = max([order[s] for u in atoms for s in t.front(u)], default=0)
+        order[r] = max(1 + kept, running) if d == axis else max(kept, running)
+        if atoms and d == axis:
+            if running < order[r]:
+                return None
+            if any(order[s] != order[r] for _, x in update if x is not None for s in t.front(x) if t.node(s)[2] == axis):
+                return None
+    return order
