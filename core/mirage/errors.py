@@ -216,6 +216,14 @@ class CannotWrite(MirageError):
     default_next_step = "check the folder's permissions, or pass --out"
 
 
+class WorkerRaised(MirageError):
+    """`traceback` is the worker's, its end at most."""
+
+    code, title = "MIR405", "The work in the worker raised"
+    default_next_step = "run `mirage doctor` and report what it prints"
+    traceback: str = ""
+
+
 # ---- daemon (5xx)
 class DaemonUnavailable(MirageError):
     code, title = "MIR500", "The daemon cannot be reached"
@@ -235,3 +243,18 @@ class UntrustedSocket(MirageError):
 class UntrustedWorkspace(MirageError):
     code, title = "MIR503", "The workspace is not trusted, so nothing of it runs"
     default_next_step = "trust the workspace in your editor"
+
+
+class UnknownJob(MirageError):
+    code, title = "MIR504", "The daemon knows no such job"
+    default_next_step = "submit the function again"
+
+
+class DaemonBusy(MirageError):
+    code, title = "MIR505", "The daemon has more to do than it takes on"
+    default_next_step = "try again when some of the running jobs are done"
+
+
+class DeadlinePassed(MirageError):
+    code, title = "MIR506", "The daemon did not answer in time"
+    default_next_step = "try again with a longer deadline, or look at `mirage daemon logs`"
