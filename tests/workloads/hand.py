@@ -2,7 +2,8 @@
 
 They fix what the grammar means before any search exists: every room takes them as its first inputs. Each builder is a
 function of sizes and tiles; the defaults are small, with a tail for every tile, loop and split; `real()` gives the
-shapes of the published evaluation. Scalar dims (tile 1: heads, splits) appear in no tile's dims.
+shapes of the published evaluation. A tile has every dim whose axes its load indexes, scalar ones (tile 1: heads) too,
+but no split dim: that one is a number in each block.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from mirage.mugraph.grammar import (
 
 @dataclass(frozen=True)
 class Case:
-    """`reference(*inputs)` takes float64 arrays in the order of `mugraph.inputs`; `source` is the user's module text."""
+    """`reference(*inputs)` takes float64 arrays, ordered as `mugraph.inputs`; `source` is the user's module."""
 
     name: str
     mugraph: MuGraph
@@ -67,8 +68,8 @@ def op(out: str, name: str, args: str = "", dims: str = "", **attrs: str) -> Com
     return Compute(out, name, tuple(args.split()), tuple(dims.split()), tuple(attrs.items()))
 
 
-def load(out: str, name: str, index: str, dims: str | None = None, pad: float = 0.0) -> Load:
-    return Load(out, name, at(*index.split()), tuple((index if dims is None else dims).split()), pad)
+def load(out: str, name: str, index: str, pad: float = 0.0) -> Load:
+    return Load(out, name, at(*index.split()), tuple(index.split()), pad)
 
 
 def plus(out: str, arg: str, dims: str) -> Accumulate:
@@ -217,36 +218,36 @@ def layernorm_linear(m: int = 23, k: int = 77, n: int = 43, tm: int = 16, tk: in
 # ---- attention: the shifted tuple, the key axis split over blocks
 def _attention_block(tq: int, tt: int, d: int, e: int, parts: int, scale: Fraction) -> BlockGraph:
     loop = Loop("t", (
-        load("k", "K", "h t d", "t d"),
-        load("v", "V", "h t e", "t e"),
+        load("k", "K", "h t d"),
+        load("v", "V", "h t e"),
         op("in_t", "mask", "", "t", dim="t"),
-        op("qk", "dot", "q k", "q t", dim="d"),
-        op("score", "mul", "qk scale", "q t"),
-        op("seen", "where", "in_t score lowest", "q t"),
-        op("m_part", "max", "seen", "q", dim="t"),
-        Accumulate("m", "max", "m_part", ("q",)),
-        op("shift", "finite", "m", "q"),
-        op("same", "eq", "m m@old", "q"),
-        op("drop", "sub", "m@old m", "q"),
-        op("decay", "exp", "drop", "q"),
-        op("rescale", "where", "same one decay", "q"),
-        op("z", "sub", "score shift", "q t"),
-        op("ez", "exp", "z", "q t"),
-        op("p", "mul", "ez in_t", "q t"),
-        op("l_part", "sum", "p", "q", dim="t"),
-        Accumulate("l", "sum", "l_part", ("q",), (("rescale", ""),)),
-        op("o_part", "dot", "p v", "q e", dim="t"),
-        Accumulate("o", "sum", "o_part", ("q", "e"), (("rescale", ""),)),
+        op("qk", "dot", "q k", "h q t", dim="d"),
+        op("score", "mul", "qk scale", "h q t"),
+        op("seen", "where", "in_t score lowest", "h q t"),
+        op("m_part", "max", "seen", "h q", dim="t"),
+        Accumulate("m", "max", "m_part", ("h", "q")),
+        op("shift", "finite", "m", "h q"),
+        op("same", "eq", "m m@old", "h q"),
+        op("drop", "sub", "m@old m", "h q"),
+        op("decay", "exp", "drop", "h q"),
+        op("rescale", "where", "same one decay", "h q"),
+        op("z", "sub", "score shift", "h q t"),
+        op("ez", "exp", "z", "h q t"),
+        op("p", "mul", "ez in_t", "h q t"),
+        op("l_part", "sum", "p", "h q", dim="t"),
+        Accumulate("l", "sum", "l_part", ("h", "q"), (("rescale", ""),)),
+        op("o_part", "dot", "p v", "h q e", dim="t"),
+        Accumulate("o", "sum", "o_part", ("h", "q", "e"), (("rescale", ""),)),
     ))
     body: tuple[Statement | Loop, ...] = (
-        load("q", "Q", "h q d", "q d"),
+        load("q", "Q", "h q d"),
         op("scale", "const", value=f"{scale.numerator}/{scale.denominator}"),
         op("lowest", "const", value="-inf"),
         op("one", "const", value="1/1"),
         loop,
-        Store("Mp", "m", at("s", "h", "q")),
-        Store("Lp", "l", at("s", "h", "q")),
-        Store("Op", "o", at("s", "h", "q", "e")),
+        Store("Mp", "m", at("s", "h", "h q")),
+        Store("Lp", "l", at("s", "h", "h q")),
+        Store("Op", "o", at("s", "h", "h q", "e")),
     )
     dims = (
         dim("h", 1, "grid"),
@@ -261,21 +262,21 @@ def _attention_block(tq: int, tt: int, d: int, e: int, parts: int, scale: Fracti
 
 def _combine_block(tq: int, e: int, parts: int) -> BlockGraph:
     body: tuple[Statement | Loop, ...] = (
-        load("ms", "Mp", "s h q", "s q", pad=float("-inf")),
-        load("ls", "Lp", "s h q", "s q"),
-        load("os", "Op", "s h q e", "s q e"),
+        load("ms", "Mp", "s h q", pad=float("-inf")),
+        load("ls", "Lp", "s h q"),
+        load("os", "Op", "s h q e"),
         op("in_s", "mask", "", "s", dim="s"),
-        op("m", "max", "ms", "q", dim="s"),
-        op("shift", "finite", "m", "q"),
-        op("z", "sub", "ms shift", "s q"),
-        op("ez", "exp", "z", "s q"),
-        op("f", "mul", "ez in_s", "s q"),
-        op("fl", "mul", "f ls", "s q"),
-        op("l", "sum", "fl", "q", dim="s"),
-        op("fo", "mul", "f os", "s q e"),
-        op("o", "sum", "fo", "q e", dim="s"),
-        op("out", "div", "o l", "q e"),
-        Store("O", "out", at("h", "q", "e")),
+        op("m", "max", "ms", "h q", dim="s"),
+        op("shift", "finite", "m", "h q"),
+        op("z", "sub", "ms shift", "s h q"),
+        op("ez", "exp", "z", "s h q"),
+        op("f", "mul", "ez in_s", "s h q"),
+        op("fl", "mul", "f ls", "s h q"),
+        op("l", "sum", "fl", "h q", dim="s"),
+        op("fo", "mul", "f os", "s h q e"),
+        op("o", "sum", "fo", "h q e", dim="s"),
+        op("out", "div", "o l", "h q e"),
+        Store("O", "out", at("h", "h q", "e")),
     )
     dims = (
         dim("h", 1, "grid"),
