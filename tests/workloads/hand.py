@@ -245,9 +245,9 @@ def _attention_block(tq: int, tt: int, d: int, e: int, parts: int, scale: Fracti
         op("lowest", "const", value="-inf"),
         op("one", "const", value="1/1"),
         loop,
-        Store("Mp", "m", at("s", "h", "h q")),
-        Store("Lp", "l", at("s", "h", "h q")),
-        Store("Op", "o", at("s", "h", "h q", "e")),
+        Store("Mp", "m", at("s", "h", "q")),
+        Store("Lp", "l", at("s", "h", "q")),
+        Store("Op", "o", at("s", "h", "q", "e")),
     )
     dims = (
         dim("h", 1, "grid"),
@@ -276,7 +276,7 @@ def _combine_block(tq: int, e: int, parts: int) -> BlockGraph:
         op("fo", "mul", "f os", "s h q e"),
         op("o", "sum", "fo", "h q e", dim="s"),
         op("out", "div", "o l", "h q e"),
-        Store("O", "out", at("h", "h q", "e")),
+        Store("O", "out", at("h", "q", "e")),
     )
     dims = (
         dim("h", 1, "grid"),
