@@ -2,7 +2,7 @@
 
 Frame: 4-byte big-endian length, then one msgpack map. Limits are the same on both sides. Every request carries an `id`
 (chosen by the client) and a `deadline_s`; every request gets exactly one `reply` or `error` with that id; `subscribe`
-also gets `event` messages with the job's id until the job ends. Unknown keys, wrong types and oversize frames are
+also gets `event` messages until the job ends. Unknown keys, wrong types and oversize frames are
 `ProtocolError` and close the connection.
 """
 
@@ -16,12 +16,19 @@ import cattrs
 import msgpack
 
 from mirage.errors import ProtocolError
+from mirage.link.scan import check_payload
 
 VERSION = 1
 MAX_FRAME = 16 * 1024 * 1024
+MAX_ITEMS, MAX_DEPTH = 100_000, 64
 _LIMITS: dict[str, Any] = {
-    "max_str_len": MAX_FRAME, "max_bin_len": MAX_FRAME, "max_array_len": 100_000, "max_map_len": 10_000,
-    "max_ext_len": 0, "strict_map_key": True, "raw": False,
+    "max_str_len": MAX_FRAME,
+    "max_bin_len": MAX_FRAME,
+    "max_array_len": 100_000,
+    "max_map_len": 10_000,
+    "max_ext_len": 0,
+    "strict_map_key": True,
+    "raw": False,
 }
 STATES = ("queued", "tracing", "searching", "verifying", "tuning", "done", "kept", "failed", "cancelled")
 FINAL = ("done", "kept", "failed", "cancelled")
@@ -62,7 +69,7 @@ class Submit:
 
 @attrs.frozen
 class Subscribe:
-    """Stream a job's events, beginning with its present state. Replies once the job is final, with the Result's reply."""
+    """Stream a job's events, beginning with its present state. Replies once it is final, with the Result's reply."""
 
     job: str
 
@@ -76,7 +83,7 @@ class Cancel:
 
 @attrs.frozen
 class Result:
-    """The result of a job that is final: {"state", "result": dict | None, "error": dict | None}; NotFound otherwise."""
+    """The result of a job that is final: {"state", "result": dict | None, "error": dict | None}; else UnknownJob."""
 
     job: str
 
@@ -89,6 +96,7 @@ class Lookup:
     path: str
     function: str
     target: str = "sm_90"
+    interpreter: str = ""
 
 
 @attrs.frozen
@@ -112,15 +120,35 @@ class Event:
 
 
 REQUESTS: dict[str, type] = {
-    "hello": Hello, "submit": Submit, "subscribe": Subscribe, "cancel": Cancel, "result": Result, "lookup": Lookup,
-    "status": Status, "shutdown": Shutdown,
+    "hello": Hello,
+    "submit": Submit,
+    "subscribe": Subscribe,
+    "cancel": Cancel,
+    "result": Result,
+    "lookup": Lookup,
+    "status": Status,
+    "shutdown": Shutdown,
 }
 _converter = cattrs.Converter(forbid_extra_keys=True, prefer_attrib_converters=True)
 
 
+def _exactly(value: Any, cls: Any) -> Any:
+    """cattrs would turn 5 into "5" and "no" into True; on the wire that is a mistake."""
+    if type(value) is cls or (cls is float and type(value) is int):
+        return cls(value)
+    raise ValueError(f"{type(value).__name__} where {cls.__name__} belongs")
+
+
+for _primitive in (str, int, float, bool):
+    _converter.register_structure_hook(_primitive, _exactly)
+
+
 def encode(message: dict[str, Any]) -> bytes:
-    """One frame. Messages are {"type", "id", "deadline_s", "body"}; replies {"type": "reply"|"error"|"event", "id", "body"}."""
-    data = msgpack.packb(message, use_bin_type=True)
+    """One frame. Requests are {"type", "id", "deadline_s", "body"}, answers {"type": reply|error|event, "id", "body"}.
+
+    A request without "deadline_s" waits as long as it takes; an event's "id" is that of its `subscribe`.
+    """
+    data: bytes = msgpack.packb(message, use_bin_type=True)
     if len(data) > MAX_FRAME:
         raise ProtocolError(f"a message of {len(data)} bytes is over the limit of {MAX_FRAME}")
     return struct.pack(">I", len(data)) + data
@@ -128,6 +156,7 @@ def encode(message: dict[str, Any]) -> bytes:
 
 def decode(payload: bytes) -> dict[str, Any]:
     """The message in a frame's payload (without its length)."""
+    check_payload(payload, max_items=MAX_ITEMS, max_depth=MAX_DEPTH)
     try:
         message = msgpack.unpackb(payload, **_LIMITS)
     except Exception as e:  # msgpack raises a family of its own and ValueError; each means the same here

@@ -1,0 +1,288 @@
+"""The one runner for everything that executes user or generated code: a process group, two pipes, limits, and an end.
+
+`run` does one task in a fresh process; a `Worker` keeps its process between the calls of one job (importing torch
+takes seconds). Whatever happens in the worker, the caller gets the task's value or one of these: the MirageError that
+the task raised, WorkerRaised (any other exception), WorkerDied, WorkerTimeout, Cancelled, ProtocolError. After each of
+the last four no process is left, and the next call starts a fresh one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from mirage.errors import (
+    Cancelled,
+    MirageError,
+    MissingPackage,
+    ProtocolError,
+    WorkerDied,
+    WorkerRaised,
+    WorkerTimeout,
+)
+from mirage.isolate import environment, messages
+from mirage.isolate.limits import DEFAULT_MEMORY
+from mirage.isolate.system import SYSTEM, System
+from mirage.result import CancelToken
+
+TICK_S = 0.02  # how often cancellation, the deadline and the worker's life are looked at
+OUTPUT_KEPT = 64 * 1024  # bytes of the end of a worker's standard output and error
+READ = 1 << 16
+
+
+def run(
+    task: str,
+    payload: dict[str, Any],
+    *,
+    timeout_s: float,
+    memory_bytes: int = DEFAULT_MEMORY,
+    interpreter: str | None = None,
+    cancel: CancelToken | None = None,
+    env: Mapping[str, str] | None = None,
+    on_event: Callable[[dict[str, Any]], None] | None = None,
+    system: System = SYSTEM,
+) -> dict[str, Any]:
+    """The value of one task (a name in `tasks.TASKS`) done in a process of its own. `timeout_s` includes its start."""
+    cpu_seconds = int(timeout_s * (os.cpu_count() or 1)) + 10
+    with Worker(interpreter, memory_bytes=memory_bytes, env=env, cpu_seconds=cpu_seconds, system=system) as worker:
+        return worker.call(task, payload, timeout_s=timeout_s, cancel=cancel, on_event=on_event)
+
+
+class _Process:
+    """One worker process with its pipes and its private folder."""
+
+    def __init__(self, interpreter: str, memory_bytes: int, cpu_seconds: int, env: Mapping[str, str], system: System):
+        self._system = system
+        outer = os.environ.get(environment.TOKEN)  # a worker's worker is found by both tokens
+        self.token = f"{outer}:{secrets.token_hex(8)}" if outer else secrets.token_hex(8)
+        self.folder = Path(tempfile.mkdtemp(prefix="mirage-worker-"))
+        child_requests, self.requests = os.pipe()
+        self.answers, child_answers = os.pipe()
+        numbers = (child_requests, child_answers, memory_bytes, cpu_seconds, os.getpid())
+        try:
+            self.popen: subprocess.Popen[bytes] = system.start(
+                [interpreter, "-m", "mirage.isolate.worker", *map(str, numbers)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=self.folder,
+                env=environment.build(interpreter, self.folder, self.token, env),
+                pass_fds=(child_requests, child_answers),
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError as e:
+            os.close(self.requests)
+            os.close(self.answers)
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise WorkerDied(f"the interpreter {interpreter} cannot be started: {e.strerror}") from None
+        finally:
+            os.close(child_requests)
+            os.close(child_answers)
+        assert self.popen.stdout is not None and self.popen.stderr is not None
+        self.outputs = {self.popen.stdout.fileno(): bytearray(), self.popen.stderr.fileno(): bytearray()}
+        self.stdout, self.stderr = self.outputs.values()
+        for descriptor in (self.requests, self.answers, *self.outputs):
+            os.set_blocking(descriptor, False)
+        self.frames = messages.Frames()
+        self.ready = False
+
+    def end(self) -> int:
+        """Kill everything, close everything, remove the folder. Gives the exit status (negative: the signal)."""
+        self._system.kill_tree(self.popen.pid, self.token)
+        status = self.popen.wait()
+        for descriptor in (self.requests, self.answers):
+            os.close(descriptor)
+        for stream in (self.popen.stdout, self.popen.stderr):
+            if stream is not None:
+                stream.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return status
+
+
+class Worker:
+    """A process for a sequence of calls; a context manager. One call at a time; not shared between threads.
+
+    `stdout` and `stderr` are the ends (at most 64 KiB) of what the worker wrote during the last call.
+    """
+
+    def __init__(
+        self,
+        interpreter: str | None = None,
+        *,
+        memory_bytes: int = DEFAULT_MEMORY,
+        env: Mapping[str, str] | None = None,
+        cpu_seconds: int = 0,
+        system: System = SYSTEM,
+    ) -> None:
+        self._interpreter = interpreter or sys.executable
+        self._memory, self._cpu, self._env, self._system = memory_bytes, cpu_seconds, dict(env or {}), system
+        self._process: _Process | None = None
+        self._calls = 0
+        self.stdout = self.stderr = b""
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The process that the next call would use, None before the first call and after a death."""
+        return None if self._process is None else self._process.popen.pid
+
+    def close(self) -> None:
+        """End the process and all that it started. A later call starts a fresh one."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.end()
+
+    def call(
+        self,
+        task: str,
+        payload: dict[str, Any],
+        *,
+        timeout_s: float,
+        cancel: CancelToken | None = None,
+        on_event: Callable[[dict[str, Any]], None] | None = None,
+    ) -> dict[str, Any]:
+        """The task's value. Events reach `on_event` in their order, in this thread, before the call returns."""
+        deadline = self._system.monotonic() + timeout_s
+        self._calls += 1
+        request = messages.encode(messages.call(self._calls, task, payload))
+        if self._process is not None and self._process.popen.poll() is not None:
+            self.close()
+        if self._process is None:
+            self._process = _Process(self._interpreter, self._memory, self._cpu, self._env, self._system)
+        process = self._process
+        for kept in process.outputs.values():
+            kept.clear()
+        finished = False
+        try:
+            answer = self._converse(process, request, deadline, timeout_s, cancel, on_event)
+            finished = True
+        finally:
+            self.stdout, self.stderr = bytes(process.stdout), bytes(process.stderr)
+            if not finished:
+                self.close()
+        return _value(answer)
+
+    def _converse(
+        self,
+        process: _Process,
+        request: bytes,
+        deadline: float,
+        timeout_s: float,
+        cancel: CancelToken | None,
+        on_event: Callable[[dict[str, Any]], None] | None,
+    ) -> dict[str, Any]:
+        """Write the request, read until its answer; everything else that can happen raises."""
+        with _watching(process, bool(request)) as selector:
+            unsent = memoryview(request)
+            while True:
+                dead = process.popen.poll() is not None  # asked first: what it wrote before its end is read below
+                for key, _ in selector.select(0 if dead else TICK_S):
+                    if key.fd == process.requests:
+                        unsent = _send(selector, process.requests, unsent)
+                    elif key.fd == process.answers:
+                        for message in process.frames.feed(_receive(selector, key.fd)):
+                            if self._accept(process, message, on_event):
+                                return message
+                    else:
+                        kept = process.outputs[key.fd]
+                        kept += _receive(selector, key.fd)
+                        del kept[:-OUTPUT_KEPT]
+                if cancel is not None and cancel.cancelled:
+                    raise Cancelled("the work was cancelled")
+                if self._system.monotonic() > deadline:
+                    raise WorkerTimeout(f"the worker took longer than {timeout_s:g} s")
+                if dead and not selector.select(0):
+                    raise _death(process, self._interpreter)
+
+    def _accept(
+        self, process: _Process, message: dict[str, Any], on_event: Callable[[dict[str, Any]], None] | None
+    ) -> bool:
+        """Whether `message` is the answer that is waited for."""
+        if message["type"] == "ready" and not process.ready:
+            process.ready = True
+            return False
+        if message["type"] not in ("event", "answer") or message["id"] != self._calls or not process.ready:
+            raise ProtocolError(f"the worker sent a {message['type']!r} that nothing asked for")
+        if message["type"] == "event":
+            if on_event is not None:
+                on_event(message["event"])
+            return False
+        return True
+
+
+@contextmanager
+def _watching(process: _Process, sending: bool) -> Iterator[selectors.BaseSelector]:
+    with selectors.DefaultSelector() as selector:
+        for descriptor in (process.answers, *process.outputs):
+            selector.register(descriptor, selectors.EVENT_READ)
+        if sending:
+            selector.register(process.requests, selectors.EVENT_WRITE)
+        yield selector
+
+
+def _send(selector: selectors.BaseSelector, descriptor: int, data: memoryview) -> memoryview:
+    """What is left of `data` after one write; stops watching when nothing is."""
+    try:
+        left = data[os.write(descriptor, data) :]
+    except BlockingIOError:
+        return data
+    except BrokenPipeError:  # the worker is gone; its end is reported from its exit status
+        left = data[:0]
+    if not left:
+        selector.unregister(descriptor)
+    return left
+
+
+def _receive(selector: selectors.BaseSelector, descriptor: int) -> bytes:
+    try:
+        data = os.read(descriptor, READ)
+    except BlockingIOError:
+        return b""
+    if not data:
+        selector.unregister(descriptor)
+    return data
+
+
+def _death(process: _Process, interpreter: str) -> MirageError:
+    status = process.popen.wait()
+    tail = bytes(process.stderr[-2000:]).decode("utf-8", "replace").strip()
+    if not process.ready and re.search(r"No module named '?mirage\b", tail):
+        return MissingPackage(
+            f"the interpreter {interpreter} does not have mirage",
+            next_step=f"install it there: {interpreter} -m pip install mirage-superoptimizer",
+        )
+    if status < 0:
+        try:
+            how = f"by {signal.Signals(-status).name}"
+        except ValueError:
+            how = f"by signal {-status}"
+    else:
+        how = f"with status {status}"
+    return WorkerDied(f"the worker ended {how}" + (f"; it last wrote: {tail}" if tail else ""))
+
+
+def _value(answer: dict[str, Any]) -> dict[str, Any]:
+    if answer["error"] is None:
+        return dict(answer["value"])
+    error = MirageError.from_dict(answer["error"])
+    if isinstance(error, WorkerRaised):
+        error.traceback = answer["traceback"]
+    raise error

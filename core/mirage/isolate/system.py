@@ -1,0 +1,73 @@
+"""Processes and time as the runner sees them: one object, so that a test can hand in another clock."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mirage.isolate.environment import TOKEN
+
+# A worker dies with the *thread* that started it (PR_SET_PDEATHSIG), so one thread that lives as long as this process
+# starts them all.
+_starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mirage-start")
+
+
+def _start(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
+    started: subprocess.Popen[bytes] = _starter.submit(lambda: subprocess.Popen(*args, **kwargs)).result()
+    return started
+
+
+def descendants(token: str) -> list[int]:
+    """Processes whose environment carries `token`: a worker's, also those that left its process group. Linux only."""
+    if not sys.platform.startswith("linux"):
+        return []
+    mark, found = f"{TOKEN}={token}".encode(), []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        with contextlib.suppress(OSError):  # it ended meanwhile, or is another user's
+            if any(part.startswith(mark) for part in Path("/proc", entry, "environ").read_bytes().split(b"\0")):
+                found.append(int(entry))
+    return found
+
+
+def kill_tree(pid: int, token: str) -> None:
+    """SIGKILL to the process group of `pid`, then to whatever still carries `token`, until nothing does."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    for _ in range(50):  # a process that forks as fast as it is killed is met again; each round kills all that exist
+        left = [p for p in descendants(token) if not _is_zombie(p)]
+        if not left:
+            return
+        for p in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(p, signal.SIGKILL)
+        time.sleep(0.005)
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except (OSError, IndexError):
+        return True
+
+
+@dataclass(frozen=True)
+class System:
+    """`monotonic` in seconds; `start` as subprocess.Popen; `kill_tree(pid, token)` ends a worker and all it started."""
+
+    monotonic: Callable[[], float] = time.monotonic
+    start: Callable[..., subprocess.Popen[bytes]] = _start
+    kill_tree: Callable[[int, str], None] = kill_tree
+
+
+SYSTEM = System()

@@ -1,0 +1,40 @@
+"""The only things a worker can be asked to do: name -> "module:function".
+
+A task is `function(payload: dict) -> dict`, or `function(payload: dict, emit) -> dict` where `emit(dict)` sends an
+event to the parent. Payload, events and value are plain data (None, bool, int, float, str, bytes, list, dict); tuples
+become lists.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from mirage.errors import ProtocolError
+
+Emit = Callable[[dict[str, Any]], None]
+Task = Callable[[dict[str, Any], Emit], dict[str, Any]]
+
+TASKS: dict[str, str] = {
+    "trace": "mirage.program.task:trace",
+    "field_text": "mirage.verify.text:task",
+    "float": "mirage.verify.floats:task",
+    "compile": "mirage.profile.static:task",
+    "measure": "mirage.profile.gpu:task",
+    "optimize": "mirage.pipeline:task",
+    "selftest": "mirage.isolate.selftest:task",
+}
+
+
+def resolve(name: str) -> Task:
+    """The task's function, imported now; ProtocolError for a name that is not in the table."""
+    place = TASKS.get(name)
+    if place is None:
+        raise ProtocolError(f"unknown worker task {name[:40]!r}")
+    module, _, function = place.partition(":")
+    found: Callable[..., dict[str, Any]] = getattr(importlib.import_module(module), function)
+    if len(inspect.signature(found).parameters) >= 2:
+        return found
+    return lambda payload, emit: found(payload)

@@ -1,0 +1,83 @@
+"""The worker process: `python -m mirage.isolate.worker REQUESTS ANSWERS MEMORY CPU PARENT`
+(two descriptors, bytes, seconds or 0, process id).
+
+It limits itself, says that it is ready, then does one call after the other until the requests end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import sys
+import traceback
+from typing import Any
+
+from mirage.errors import MirageError, WorkerRaised
+from mirage.isolate import limits, messages
+from mirage.isolate.tasks import resolve
+from mirage.link.version import package_version
+
+MAX_SUMMARY = 300  # characters of an unexpected exception's own text in the error's message
+
+
+def _read_exactly(descriptor: int, size: int) -> bytes | None:
+    """`size` bytes, or None where the stream ends before."""
+    parts: list[bytes] = []
+    while size > 0:
+        part = os.read(descriptor, min(size, 1 << 20))
+        if not part:
+            return None
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _do(message: dict[str, Any], answers: int) -> bytes:
+    """The framed answer to one call. Whatever the task raises becomes an answer; only the process's death does not."""
+    ident = message["id"]
+    try:
+        task = resolve(message["task"])
+        value = task(message["payload"], lambda body: _write(answers, messages.encode(messages.event(ident, body))))
+        if not isinstance(value, dict):
+            raise TypeError(f"task {message['task']!r} gave {type(value).__name__}, not a dict")
+        return messages.encode(messages.answer(ident, value))
+    except MirageError as e:
+        return messages.encode(messages.answer(ident, None, e.to_dict()))
+    except BaseException as e:  # SystemExit and KeyboardInterrupt too: user code does not end the worker by raising
+        summary = "".join(traceback.format_exception_only(type(e), e)).strip()
+        raised = WorkerRaised(f"the task {message['task']!r} raised {summary[:MAX_SUMMARY]}")
+        return messages.encode(messages.answer(ident, None, raised.to_dict(), traceback.format_exc()))
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # user code may have closed or replaced them
+            stream.flush()
+
+
+def main(arguments: list[str]) -> int:
+    requests, answers, memory_bytes, cpu_seconds, parent = (int(a) for a in arguments)
+    limits.apply(memory_bytes, cpu_seconds or None)
+    if os.getppid() != parent:
+        return 0  # the parent died before this process could ask to die with it
+    for descriptor in (requests, answers):
+        os.set_inheritable(descriptor, False)
+    _write(answers, messages.encode(messages.ready(package_version(), os.getpid())))
+    while True:
+        header = _read_exactly(requests, messages.HEADER)
+        payload = None if header is None else _read_exactly(requests, struct.unpack(">I", header)[0])
+        if payload is None:
+            return 0
+        _write(answers, _do(messages.decode(payload), answers))
+        _flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,17 @@
+"""This package's version, without importing anything heavy."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import metadata
+
+DISTRIBUTION = "mirage-superoptimizer"
+
+
+@lru_cache(maxsize=1)
+def package_version() -> str:
+    """The installed distribution's version; "source" when run from a checkout that is not installed."""
+    try:
+        return metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return "source"

@@ -1,0 +1,254 @@
+"""What a worker does to itself stays in the worker, and the caller always gets an answer."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from mirage.errors import (
+    Cancelled,
+    MissingPackage,
+    ProtocolError,
+    TraceFailed,
+    WorkerDied,
+    WorkerRaised,
+    WorkerTimeout,
+)
+from mirage.isolate import Worker, messages, run
+from mirage.isolate.runner import OUTPUT_KEPT
+from mirage.isolate.system import System
+from mirage.result import CancelToken
+
+
+def selftest(action, worker=None, timeout_s=20.0, **payload):
+    options = {k: payload.pop(k) for k in ("cancel", "on_event", "memory_bytes", "env", "interpreter") if k in payload}
+    body = {"action": action, **payload}
+    if worker is not None:
+        return worker.call("selftest", body, timeout_s=timeout_s, **options)
+    return run("selftest", body, timeout_s=timeout_s, **options)
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def worker():
+    with Worker() as worker:
+        yield worker
+
+
+@pytest.mark.parametrize("value", [None, True, -(2**63), 2**64 - 1, 1.5, "µ", b"\x00\xff", [1, [2]], {"a": {"b": []}}])
+def test_a_value_comes_back_as_it_went(worker, value):
+    assert selftest("echo", worker, value=value) == {"value": value}
+
+
+def test_a_large_value_passes_both_pipes(worker):
+    value = os.urandom(8 << 20)
+    assert selftest("echo", worker, value=value)["value"] == value
+
+
+def test_events_come_in_their_order_before_the_value(worker):
+    seen = []
+    assert selftest("events", worker, count=200, on_event=seen.append) == {"count": 200}
+    assert [e["step"] for e in seen] == list(range(200))
+
+
+def test_a_worker_keeps_its_process_and_a_fresh_run_does_not(worker):
+    assert selftest("facts", worker)["pid"] == selftest("facts", worker)["pid"] == worker.pid
+    assert selftest("facts")["pid"] != selftest("facts")["pid"]
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(signal.SIGSEGV, "SIGSEGV"), (signal.SIGKILL, "SIGKILL"), (signal.SIGABRT, "SIGABRT")]
+)
+def test_a_death_names_its_signal_and_last_words_and_the_next_call_works(worker, number, name):
+    with pytest.raises(WorkerDied, match=name) as error:
+        selftest("crash", worker, signal=int(number))
+    assert "last words" in error.value.message
+    assert worker.pid is None
+    assert selftest("echo", worker, value=1) == {"value": 1}
+
+
+def test_leaving_without_an_answer_is_a_death(worker):
+    with pytest.raises(WorkerDied, match="status 0"):
+        selftest("leave", worker)
+
+
+def test_a_hang_that_ignores_terminate_is_ended_at_its_time(worker):
+    began = time.monotonic()
+    with pytest.raises(WorkerTimeout):
+        selftest("sleep", worker, timeout_s=1.0, seconds=60, ignore_terminate=True)
+    assert time.monotonic() - began < 4
+
+
+def test_time_is_asked_of_the_system_object():
+    ticks = iter([0.0, *[100.0] * 1000])
+    with Worker(system=System(monotonic=lambda: next(ticks))) as worker, pytest.raises(WorkerTimeout, match="50 s"):
+        selftest("echo", worker, value=1, timeout_s=50.0)
+
+
+def test_a_cancelled_call_ends_its_process(worker):
+    selftest("echo", worker, value=1)
+    pid, cancel, began = worker.pid, CancelToken(), time.monotonic()
+    cancel_at = began + 0.2
+    cancel = CancelToken(ask=lambda: time.monotonic() > cancel_at)
+    with pytest.raises(Cancelled):
+        selftest("sleep", worker, seconds=60, cancel=cancel)
+    assert time.monotonic() - began < 3
+    assert not alive(pid)
+
+
+def test_a_token_that_is_not_set_cancels_nothing(worker):
+    assert selftest("echo", worker, value=1, cancel=CancelToken()) == {"value": 1}
+
+
+def test_prints_do_not_reach_the_answer_and_are_bounded(worker):
+    selftest("print", worker, bytes=32 << 20)
+    assert len(worker.stdout) == len(worker.stderr) == OUTPUT_KEPT
+    selftest("print", worker, bytes=10)
+    assert worker.stdout == b"x" * 10
+
+
+def test_memory_over_the_limit_is_an_error_and_under_it_is_not():
+    with pytest.raises(WorkerRaised, match="MemoryError") as error:
+        selftest("allocate", bytes=2 << 30, memory_bytes=1 << 30)
+    assert "bytearray" in error.value.traceback
+    assert selftest("allocate", bytes=2 << 20, memory_bytes=1 << 30) == {"size": 2 << 20}
+
+
+def test_children_in_sessions_of_their_own_end_with_the_call():
+    pids = selftest("fork", count=10)["pids"]
+    assert len(pids) == 10
+    assert not [p for p in pids if alive(p)]
+
+
+def test_children_end_at_a_timeout_too():
+    seen = []
+    with pytest.raises(WorkerTimeout):
+        selftest("fork", timeout_s=3.0, count=5, then_sleep=True, on_event=seen.append)
+    assert len(seen[0]["pids"]) == 5
+    assert not [p for p in seen[0]["pids"] if alive(p)]
+
+
+def test_children_live_as_long_as_their_worker(worker):
+    pids = selftest("fork", worker, count=2)["pids"]
+    assert all(alive(p) for p in pids)
+    worker.close()
+    assert not any(alive(p) for p in pids)
+
+
+def test_a_mirage_error_comes_back_as_itself(worker):
+    with pytest.raises(TraceFailed) as error:
+        selftest("error", worker)
+    assert error.value.to_dict() == {
+        "code": "MIR205", "message": "asked for", "next_step": "nothing to do", "path": "selftest.py", "line": 7,
+        "column": None,
+    }  # fmt: skip
+    assert selftest("echo", worker, value=1) == {"value": 1}
+
+
+def test_any_other_exception_comes_back_with_a_bounded_traceback(worker):
+    with pytest.raises(WorkerRaised, match="RuntimeError: aaaa") as error:
+        selftest("raise", worker, message="a" * 100_000)
+    assert len(error.value.message) < 400 and len(error.value.traceback) == messages.MAX_TRACEBACK
+
+
+def test_a_value_that_is_not_plain_data_is_refused(worker):
+    with pytest.raises(ProtocolError, match="plain data"):
+        selftest("not_data", worker)
+    with pytest.raises(ProtocolError, match="plain data"):
+        selftest("echo", worker, value=object())
+
+
+def test_an_unknown_task_is_refused(worker):
+    with pytest.raises(ProtocolError, match="unknown worker task"):
+        worker.call("os.system", {}, timeout_s=20)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        b"\xff\xff\xff\xff",
+        b"\x00\x00\x00\x04oops",
+        messages.encode(messages.answer(999, {})),
+        messages.encode({"type": "answer", "id": 1, "value": {}}),
+        messages.encode(messages.answer(1, None)),
+        messages.encode({"type": "ready", "package": "x", "pid": 1}),
+        b"\x00\x00\x00\x14\x80\x04\x95" + b"c" * 17,
+    ],
+)
+def test_forged_bytes_on_the_answer_pipe_are_refused_and_end_the_worker(worker, forged):
+    with pytest.raises(ProtocolError):
+        selftest("forge", worker, bytes=forged)
+    assert worker.pid is None
+
+
+def test_the_environment_folder_and_limits_are_the_workers_own(worker, monkeypatch):
+    for name in ("LD_PRELOAD_X", "PYTHONSTARTUP", "TRITON_CACHE_MANAGER", "MY_SECRET", "LD_LIBRARY_PATH"):
+        monkeypatch.setenv(name, "planted")
+    facts = selftest("facts", worker)
+    assert "planted" not in facts["environment"].values()
+    assert facts["environment"]["TMPDIR"] == facts["environment"]["TRITON_CACHE_DIR"] == facts["cwd"]
+    assert Path(facts["cwd"]).is_dir() and not os.listdir(facts["cwd"])
+    assert facts["no_new_privileges"]
+    assert facts["data_limit"] == 12 << 30
+    worker.close()
+    assert not Path(facts["cwd"]).exists()
+
+
+def test_a_variable_that_is_handed_over_arrives():
+    assert selftest("facts", env={"TRITON_INTERPRET": "1"})["environment"]["TRITON_INTERPRET"] == "1"
+
+
+def test_a_worker_has_no_descriptors_of_its_parent(worker):
+    with open(os.devnull) as kept:
+        os.set_inheritable(kept.fileno(), True)
+        assert len(selftest("facts", worker)["descriptors"]) <= 6  # 0 1 2, two pipes, the listing itself
+
+
+def test_the_parents_descriptors_do_not_grow():
+    selftest("echo", value=1)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        with pytest.raises(WorkerDied):
+            selftest("crash")
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_an_interpreter_without_mirage_says_so(tmp_path):
+    import venv
+
+    venv.create(tmp_path / "bare", with_pip=False, symlinks=True)
+    with pytest.raises(MissingPackage, match="does not have mirage"):
+        selftest("echo", value=1, interpreter=str(tmp_path / "bare" / "bin" / "python"))
+
+
+def test_an_interpreter_that_does_not_exist_says_so(tmp_path):
+    with pytest.raises(WorkerDied, match="cannot be started"):
+        selftest("echo", value=1, interpreter=str(tmp_path / "python"))
+    assert not [n for n in os.listdir(tmp_path)]
+
+
+def test_a_worker_dies_with_its_parent(tmp_path):
+    import subprocess
+    import sys
+
+    script = (
+        "from mirage.isolate import Worker\n"
+        "import os, threading\n"
+        "w = Worker()\n"
+        "def first(): w.call('selftest', {'action': 'echo', 'value': 1}, timeout_s=20)\n"
+        "t = threading.Thread(target=first); t.start(); t.join()\n"
+        "print(w.call('selftest', {'action': 'facts'}, timeout_s=20)['pid'], flush=True)\n"  # survived its thread
+        "os.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
+    pid, deadline = int(done.stdout), time.monotonic() + 3
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not alive(pid)
