@@ -50,6 +50,7 @@ class Fingerprints:
         self.t = t
         self._values: list[dict[int, Pair]] = [{}, {}]
         self._prints: dict[int, Any] = {}
+        self._has_exp: dict[int, bool] = {}
         self._sizes: list[dict[str, int]] = [{}, {}]
         self._classes: dict[str, str] = {}
         self._placed: dict[tuple[str, int], tuple[str, ...]] = {}
@@ -61,8 +62,17 @@ class Fingerprints:
         if found is None:
             self._scan()
             parts = [self._value(x, which) for which in (0, 1)]
-            digest = hashlib.blake2b(b"".join(p.tobytes() + q.tobytes() for p, q in parts), digest_size=16).digest()
+            shown = [p.tobytes() + (b"" if self._spent(x) else q.tobytes()) for p, q in parts]
+            digest = hashlib.blake2b(b"".join(shown), digest_size=16).digest()
             found = self._prints[x] = (self.t.dims(x), digest)
+        return found
+
+    def _spent(self, x: int) -> bool:
+        """Is an exp below `x`? Its second residue then means nothing (it only keeps nested exps apart)."""
+        found = self._has_exp.get(x)
+        if found is None:
+            found = self.t.kind(x) == "exp" or any(self._spent(k) for k in self.t.kids(x))
+            self._has_exp[x] = found
         return found
 
     def _find(self, axis: str) -> str:
@@ -162,7 +172,7 @@ class Fingerprints:
             axis = sorted(t.dims(n[3])).index(n[2])
             p, q = parts[0]
             if n[1] == "max":
-                p, q = self._oracle("max", [parts[0]])
+                p, q = self._oracle("max", [parts[0]], [n[3]])
             return np.asarray(p.sum(axis=axis) % P), np.asarray(q.sum(axis=axis) % Q)
         if kind == "inv":
             p, q = (np.atleast_1d(a) for a in parts[0])
@@ -174,9 +184,9 @@ class Fingerprints:
         if kind == "exp":
             p, q = parts[0]
             e = _power(GENERATOR, np.atleast_1d(q), P).reshape(q.shape)
-            return e, self._oracle("exp", [(np.zeros_like(q), q)])[1]
+            return e, self._oracle("exp", [(np.zeros_like(q), q)], [n[1]])[1]
         if kind == "sqrt":
-            return self._oracle("sqrt", parts)
+            return self._oracle("sqrt", parts, [n[1]])
         aligned = [tuple(self._align(v, t.dims(k), dims) for v in pair) for k, pair in zip(t.kids(x), parts, strict=True)]
         return self._function(n, aligned)  # type: ignore[arg-type]
 
@@ -192,13 +202,16 @@ class Fingerprints:
         if name == "eq":
             v = (parts[0][0] == parts[1][0]).astype(np.int64)
             return v, v
-        p, q = self._oracle(name, parts)
+        p, q = self._oracle(name, parts, n[2])
         if name in ("lt", "le"):
             return p & 1, p & 1
         return p, q
 
-    def _oracle(self, name: str, parts: list[Pair]) -> Pair:
+    def _oracle(self, name: str, parts: list[Pair], args: Any) -> Pair:
+        """An uninterpreted function of its arguments' values."""
         key: Any = _salt(name)
-        for p, q in parts:
-            key = _mix(_mix(key + p.astype(np.uint64) * _M1) + q.astype(np.uint64))
+        for (p, q), x in zip(parts, args, strict=True):
+            key = _mix(key + p.astype(np.uint64) * _M1)
+            if name == "exp" or not self._spent(x):
+                key = _mix(key + q.astype(np.uint64))
         return (key % np.uint64(P)).astype(np.int64), (_mix(key + _M1) % np.uint64(Q)).astype(np.int64)

@@ -38,6 +38,7 @@ class Container:
     loop: bool
     body: list[Statement] = field(default_factory=list)
     names: dict[tuple[int, str], str] = field(default_factory=dict)
+    made: dict[object, str] = field(default_factory=dict)  # operator, args and attributes -> name: nothing twice
 
 
 @dataclass(frozen=True)
@@ -129,9 +130,11 @@ class BlockBuilder:
         return self.available(x)
 
     def emit(self, at: Container, hint: str, op: str, args: tuple[str, ...], dims: tuple[str, ...], **attrs: str) -> str:
-        out = self.fresh(hint)
-        at.body.append(Compute(out, op, args, dims, tuple(sorted(attrs.items()))))
-        return out
+        key = (op, args, dims, tuple(sorted(attrs.items())))
+        if key not in at.made:
+            at.made[key] = self.fresh(hint)
+            at.body.append(Compute(at.made[key], *key))
+        return at.made[key]
 
     def ordered(self, *dims: tuple[str, ...]) -> tuple[str, ...]:
         have = set().union(*map(set, dims))
@@ -206,6 +209,10 @@ class BlockBuilder:
 
     def product(self, factors: list[int], at: Container, mode: str, dims: tuple[str, ...]) -> str:
         t = self.t
+        if len(factors) > 1 and t.const(-1) in factors:
+            factors = [f for f in factors if f != t.const(-1)]
+            out = self.product(factors, at, mode, ())
+            return self.emit(at, "v", "neg", (out,), self.ordered(*(self.tile_dims(f) for f in factors)))
         over = [t.node(f)[1] for f in factors if t.kind(f) == "inv" and t.kind(t.node(f)[1]) != "sqrt"]
         top = [f for f in factors if not (t.kind(f) == "inv" and t.kind(t.node(f)[1]) != "sqrt")]
         # small factors first, so that broadcasts happen last

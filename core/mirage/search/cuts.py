@@ -1,0 +1,75 @@
+"""Where a program may be cut into kernels: values that can live in device memory, so that a later kernel reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from mirage.meaning.terms import Terms
+from mirage.search.kernels import Target
+from mirage.search.shift import substitute
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A value to materialise: its term and whether it feeds a tensor-core operand (kept in the program's dtype)."""
+
+    term: int
+    operand: bool
+
+
+def cut_candidates(t: Terms, roots: list[int]) -> list[Cut]:
+    """Operands of contractions that read reductions, and the reductions themselves, smallest terms first."""
+    found: dict[int, bool] = {}
+    for root in roots:
+        for r in sorted(t.closure(root)):
+            _, op, axis, body, *_ = t.node(r)
+            if r not in roots and t.dims(r):
+                found.setdefault(r, False)
+            if op != "sum":
+                continue
+            for product in t.kids(body) if t.kind(body) == "add" else (body,):
+                factors = [f for f in t.flat("mul", (product,))[1] if axis in t.dims(f)]
+                computed = [f for f in factors if t.front(f)]
+                if not computed or len(computed) == len(factors) == 1:
+                    continue
+                dims = frozenset().union(*(t.dims(f) for f in computed))
+                # vectors along the reduced axis travel with the computed side
+                side = [f for f in factors if f in computed or t.dims(f) <= dims]
+                term = t.mul(*side)
+                if term != product and t.dims(term):
+                    found[term] = True
+    return [Cut(x, operand) for x, operand in sorted(found.items())]
+
+
+def cut_sets(cuts: list[Cut], most: int) -> Iterator[tuple[Cut, ...]]:
+    """No cut first, then one, two, ... up to `most`."""
+    for n in range(min(most, len(cuts)) + 1):
+        yield from combinations(cuts, n)
+
+
+def apply(
+    t: Terms, outputs: list[Target], cuts: tuple[Cut, ...], dtype: str, prefix: str
+) -> list[Target]:
+    """The targets of the kernels, in launch order: each cut's value, then the outputs, reading what was cut before."""
+    from mirage.mugraph.grammar import DimIndex
+
+    done: dict[int, int] = {}
+    targets: list[Target] = []
+    for i, c in enumerate(sorted(cuts, key=lambda c: c.term)):
+        term = substitute(t, c.term, done)
+        axes = axis_order(t, c.term, outputs)
+        name = f"{prefix}_{i}"
+        kept = dtype if c.operand else "fp32"
+        targets.append(Target(name, term, tuple((a,) for a in axes), kept, "temp"))
+        done[c.term] = t.input(name, tuple(DimIndex((a,)) for a in axes))
+    for o in outputs:
+        targets.append(Target(o.tensor, substitute(t, o.term, done), o.dims, o.dtype, o.kind))
+    return targets
+
+
+def axis_order(t: Terms, x: int, outputs: list[Target]) -> tuple[str, ...]:
+    """The axes of a temporary: those of the output first, in its order, so that later reads run along memory."""
+    known = {a: i for i, a in enumerate(a for o in outputs for a in o.axes)}
+    return tuple(sorted(t.dims(x), key=lambda a: (known.get(a, len(known)), a)))

@@ -1,0 +1,207 @@
+"""The search: from a lowered program to candidate µGraphs, best first.
+
+Structures come from the reduction systems of each kernel; kernels come from the cut sets; tiles and splits instantiate
+them. Costs of kernels add up, so the best combinations of a cut set are read off sorted lists with a heap. "Best first"
+holds up to the bound of the estimate and within the limits that `SearchCounts` names.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import CustomKernel, DTensor, MuGraph
+from mirage.result import CancelToken, Progress
+from mirage.search.cuts import apply, cut_candidates, cut_sets
+from mirage.search.kernels import KernelSpace, Piece, Target
+from mirage.search.shift import insert_shifts
+
+Cost = Callable[[MuGraph], float]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The search's limits; part of every cache key. `keep` µGraphs are returned."""
+
+    systems: int = 400
+    cuts: int = 2
+    cut_candidates: int = 8
+    keep: int = 64
+    per_kernel: int = 48
+    seconds: float = 20.0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A µGraph with its estimated time (µs), a label for people, and the structure it instantiates."""
+
+    mugraph: MuGraph
+    us: float
+    label: str
+    structure: str
+
+
+@dataclass
+class SearchCounts:
+    """What the search met. `exhaustive` is False when a limit cut it, and `limits` says which."""
+
+    values: int = 0
+    systems: int = 0
+    structures: int = 0
+    mugraphs: int = 0
+    shifts: int = 0
+    seconds: float = 0.0
+    exhaustive: bool = True
+    limits: list[str] = field(default_factory=list)
+
+    def stop(self, limit: str) -> None:
+        self.exhaustive = False
+        if limit not in self.limits:
+            self.limits.append(limit)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What to compute: the terms of the outputs and the device tensors of the inputs."""
+
+    name: str
+    t: Terms
+    inputs: tuple[DTensor, ...]
+    outputs: tuple[Target, ...]
+    dtype: str
+
+
+class Search:
+    """One search. `run` yields candidates, each better than the ones before; `best` holds them all, best first."""
+
+    def __init__(
+        self, problem: Problem, cost: Cost, *, bounds: Bounds | None = None, cancel: CancelToken | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:  # fmt: skip
+        self.problem, self.cost = problem, cost
+        self.bounds = bounds or Bounds()
+        self.cancel = cancel or CancelToken()
+        self.progress = progress or (lambda _: None)
+        self.counts = SearchCounts()
+        self.best: list[Candidate] = []
+        self._spaces: dict[object, list[tuple[float, Piece]]] = {}
+        self._structures: set[str] = set()
+
+    def run(self) -> Iterator[Candidate]:
+        p, t, bounds = self.problem, self.problem.t, self.bounds
+        start = time.monotonic()
+        outputs = []
+        for o in p.outputs:
+            term, shifts = insert_shifts(t, o.term)
+            self.counts.shifts += shifts
+            outputs.append(Target(o.tensor, term, o.dims, o.dtype, o.kind))
+        cuts = cut_candidates(t, [o.term for o in outputs])
+        if len(cuts) > bounds.cut_candidates:
+            cuts = cuts[: bounds.cut_candidates]
+            self.counts.stop(f"more than {bounds.cut_candidates} places to cut")
+        most = bounds.cuts
+        best = float("inf")
+        for chosen in cut_sets(cuts, max(most, 0)):
+            self.cancel.check()
+            if time.monotonic() - start > bounds.seconds and self.best:
+                self.counts.stop(f"{bounds.seconds:g} s")
+                break
+            targets = apply(t, outputs, chosen, p.dtype, f"{p.name}_t")
+            for candidate in self._combinations(targets):
+                self.best.append(candidate)
+                if candidate.us < best:
+                    best = candidate.us
+                    self._report(best)
+                    yield candidate
+        if len(cuts) > most:
+            self.counts.stop(f"at most {most} cuts")
+        self.best.sort(key=lambda c: (c.us, len(c.mugraph.kernels), c.label))
+        del self.best[bounds.keep :]
+        self.counts.mugraphs = max(self.counts.mugraphs, len(self.best))
+        self.counts.seconds = time.monotonic() - start
+        self._report(best)
+
+    def _report(self, best: float) -> None:
+        counts = {"values": self.counts.values, "mugraphs": self.counts.mugraphs}
+        self.progress(Progress("searching", counts, f"{best:.1f} µs" if best < float("inf") else ""))
+
+    def _pieces(self, i: int, target: Target) -> list[tuple[float, Piece]]:
+        """The best pieces for one target, sorted by cost; each structure keeps at least its best one."""
+        key = (i, target.term, target.dims, target.tensor)
+        if key in self._spaces:
+            return self._spaces[key]
+        p, bounds = self.problem, self.bounds
+        space = KernelSpace(p.t, target, self.cancel, limit=bounds.systems)
+        self.counts.values += space.counts.values
+        self.counts.systems += len(space.systems)
+        if not space.counts.exhaustive:
+            self.counts.stop(f"{bounds.systems} reduction systems a kernel")
+        name = p.name if i == 0 and target.kind == "output" else f"{p.name}_{target.tensor.lower()}"
+        by_structure: dict[str, list[tuple[float, int, Piece]]] = {}
+        for n, piece in enumerate(space.pieces(f"{name}_kernel")):
+            self.counts.mugraphs += 1
+            cost = self.cost(self._mugraph([target], [piece]))
+            by_structure.setdefault(piece.structure, []).append((cost, n, piece))
+        self._structures |= {f"{target.term}:{s}" for s in by_structure}
+        self.counts.structures = len(self._structures)
+        ranked: list[tuple[float, int, Piece]] = []
+        for found in by_structure.values():
+            found.sort(key=lambda f: f[:2])
+            ranked += found[: max(4, bounds.per_kernel // max(1, len(by_structure)))]
+        ranked.sort(key=lambda f: f[:2])
+        out = [(c, piece) for c, _, piece in ranked[: bounds.per_kernel]]
+        self._spaces[key] = out
+        return out
+
+    def _combinations(self, targets: list[Target]) -> Iterator[Candidate]:
+        """The cheapest combinations of one piece a target, in order of cost."""
+        lists = [self._pieces(i, target) for i, target in enumerate(targets)]
+        if any(not pieces for pieces in lists):
+            return
+        first = tuple(0 for _ in lists)
+        heap = [(sum(pieces[0][0] for pieces in lists), first)]
+        seen = {first}
+        made = 0
+        while heap and made < self.bounds.keep:
+            cost, choice = heapq.heappop(heap)
+            pieces = [lists[i][j][1] for i, j in enumerate(choice)]
+            mugraph = self._mugraph(targets, pieces)
+            label = "; ".join(piece.label for piece in pieces)
+            structure = "|".join(piece.structure for piece in pieces)
+            made += 1
+            yield Candidate(mugraph, self.cost(mugraph) if len(pieces) > 1 else cost, label, structure)
+            for i, j in enumerate(choice):
+                following = (*choice[:i], j + 1, *choice[i + 1 :])
+                if j + 1 < len(lists[i]) and following not in seen:
+                    seen.add(following)
+                    step = lists[i][j + 1][0] - lists[i][j][0]
+                    heapq.heappush(heap, (cost + step, following))
+
+    def _mugraph(self, targets: list[Target], pieces: list[Piece]) -> MuGraph:
+        p, t = self.problem, self.problem.t
+        tensors: list[DTensor] = list(p.inputs)
+        kernels: list[CustomKernel] = []
+        axes: dict[str, int] = {}
+        added: dict[str, int] = {}
+        for target, piece in zip(targets, pieces, strict=True):
+            tensors += piece.temps
+            tensors.append(DTensor(target.tensor, target.dtype, target.dims, kind=target.kind))  # type: ignore[arg-type]
+            kernels += piece.kernels
+            added |= dict(piece.axes)
+        have = {x.name for x in tensors}
+        for target in targets:
+            for y in t.walk(target.term):
+                if t.kind(y) == "in" and t.node(y)[1] not in have:
+                    d = tuple(i.axes for i in t.node(y)[2])
+                    tensors.append(DTensor(t.node(y)[1], p.dtype, d, kind="temp"))
+                    have.add(t.node(y)[1])
+        for x in tensors:
+            for d in x.dims:
+                axes |= {a: t.sizes[a] for a in d if a not in added}
+        for target in targets:
+            axes |= {a: t.sizes[a] for y in t.walk(target.term) for a in t.dims(y) if a not in added}
+            axes |= {t.node(r)[2]: t.sizes[t.node(r)[2]] for r in t.closure(target.term) if t.node(r)[2] not in added}
+        return MuGraph(p.name, tuple(sorted((axes | added).items())), tuple(tensors), tuple(kernels))

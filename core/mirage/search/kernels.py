@@ -1,0 +1,226 @@
+"""Every way to compute one tensor in one custom kernel, or two when a reduction is split: µGraph pieces with their cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import (
+    Accumulate,
+    BlockGraph,
+    Compute,
+    CustomKernel,
+    DimIndex,
+    DTensor,
+    Load,
+    Loop,
+    Store,
+    TileDim,
+)
+from mirage.result import CancelToken
+from mirage.search.block import BlockBuilder, CannotBuild, Output
+from mirage.search.layout import Layout, layout
+from mirage.search.moves import Moves, subsets
+from mirage.search.shift import unbounded
+from mirage.search.split import combine
+from mirage.search.systems import Counts, System, enumerate_systems, passes
+from mirage.search.tiles import power, split_options, tilings
+
+MAX_TILE = 65536  # elements of one tile in registers (8 warps of 255 registers hold 65,280)
+MAX_BLOCK = 131072  # elements of all accumulators and live tiles of a block, roughly
+
+
+@dataclass(frozen=True)
+class Target:
+    """A tensor to compute: its name, term, dtype, and its dims (each the axes that make it up)."""
+
+    tensor: str
+    term: int
+    dims: tuple[tuple[str, ...], ...]
+    dtype: str
+    kind: str = "output"
+
+    @property
+    def index(self) -> tuple[DimIndex, ...]:
+        return tuple(DimIndex(d) for d in self.dims)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return tuple(a for d in self.dims for a in d)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Kernels that compute one target, the temporaries they need, and axes that they add (the parts of a split)."""
+
+    kernels: tuple[CustomKernel, ...]
+    temps: tuple[DTensor, ...]
+    axes: tuple[tuple[str, int], ...]
+    label: str
+    structure: str
+
+
+def tile_elements(dims: tuple[TileDim, ...], names: tuple[str, ...]) -> int:
+    n = 1
+    for d in dims:
+        if d.name in names and d.role != "split":
+            n *= d.tile
+    return n
+
+
+def fits(block: BlockGraph) -> bool:
+    """A quick bound on the register file; the compiler has the last word later."""
+    total = 0
+    for s in block.body:
+        for x in s.body if isinstance(s, Loop) else (s,):
+            if isinstance(x, (Compute, Load, Accumulate)):
+                n = tile_elements(block.dims, x.dims)
+                if n > MAX_TILE:
+                    return False
+                total += n if isinstance(x, Accumulate) else 0
+    return total <= MAX_BLOCK
+
+
+def warps_for(block: BlockGraph) -> int:
+    largest = max(
+        (
+            tile_elements(block.dims, x.dims)
+            for s in block.body
+            for x in (s.body if isinstance(s, Loop) else (s,))
+            if isinstance(x, (Compute, Accumulate))
+        ),
+        default=1,
+    )
+    return 4 if largest <= 8192 else 8
+
+
+class KernelSpace:
+    """The kernels that compute one target. `limit` bounds the number of reduction systems."""
+
+    def __init__(self, t: Terms, target: Target, cancel: CancelToken, *, limit: int = 400) -> None:
+        self.t, self.target, self.cancel = t, target, cancel
+        self.moves = Moves(t)
+        allowed = unbounded(t, self.moves.prints, target.term)
+        prints = {self.moves.prints.of(x) for x in allowed}
+        self.systems: list[System] = []
+        self.counts = Counts()
+        found, self.counts = enumerate_systems(self.moves, target.term, cancel, limit)
+        for s in found:
+            if s.cancelling:
+                continue  # E[x^2] - E[x]^2: right in algebra, wrong in floats
+            if all(self.moves.prints.of(x) in prints for x in self._exponentials(s)):
+                self.systems.append(s)
+
+    def _exponentials(self, s: System) -> set[int]:
+        return unbounded(self.t, self.moves.prints, s.output)
+
+    def structures(self) -> Iterator[tuple[System, str | None, dict[int, int], Layout]]:
+        """Systems with a choice of the streamed axis."""
+        t = self.t
+        for s in self.systems:
+            bound = sorted({t.node(r)[2] for r in s.reductions})
+            carried = {t.node(r)[2] for r in s.reductions if t.node(r)[4]}
+            if len(carried) > 1:
+                continue
+            lay = layout(t, s.output, self.target.axes)
+            for streamed in [None, *bound]:
+                if carried and streamed not in carried:
+                    continue
+                order = passes(t, s.reductions, streamed) if streamed else {}
+                if order is not None:
+                    yield s, streamed, order, lay
+
+    def pieces(self, name: str, tile_limit: int = 24) -> Iterator[Piece]:
+        """Pieces in no particular order; the caller ranks them."""
+        seen: set[object] = set()
+        for s, streamed, order, lay in self.structures():
+            self.cancel.check()
+            made = 0
+            cached: dict[object, BlockGraph] = {}
+            for dims in tilings(lay, self.t.sizes, streamed):
+                shape = tuple((d.name, d.role, min(d.tile, 2), d.tile >= 16) for d in dims)
+                try:
+                    if shape not in cached:
+                        builder = BlockBuilder(self.t, dims, streamed, order)
+                        output = Output(self.target.tensor, s.output, self.target.index)
+                        cached[shape] = builder.build([output], s.reductions)
+                except CannotBuild:
+                    break
+                block = replace(cached[shape], dims=dims)
+                if not fits(block):
+                    continue
+                key = (block.body, dims)
+                if key in seen:
+                    continue
+                seen.add(key)
+                structure = f"{sorted(s.reductions)}/{streamed}"
+                yield Piece((CustomKernel(name, block, warps=warps_for(block)),), (), (), self.label(dims, 1), structure)
+                yield from self.split(name, s, streamed, order, dims, structure)
+                made += 1
+                if made >= tile_limit:
+                    break
+
+    def label(self, dims: tuple[TileDim, ...], parts: int) -> str:
+        tiles = " ".join(f"{d.name}:{d.tile}{'*' if d.role == 'loop' else ''}" for d in dims if d.role != "split")
+        return f"{tiles}{f' split {parts}' if parts > 1 else ''}"
+
+    def split(
+        self, name: str, s: System, streamed: str | None, order: dict[int, int], dims: tuple[TileDim, ...], structure: str
+    ) -> Iterator[Piece]:
+        t = self.t
+        if streamed is None or streamed in t.dims(s.output) or streamed in self.target.axes:
+            return
+        own = [r for r in sorted(s.reductions) if t.node(r)[2] == streamed]
+        if max(order[r] for r in own) != 1:
+            return
+        part = f"{streamed}_part"
+        for parts in split_options(t.sizes, dims):
+            names = {r: (f"{name}_{i}", self._axes(r)) for i, r in enumerate(own)}
+            split_dim = TileDim(part, (part,), 1, "split", streamed, parts)
+            partial_dims = (*[d for d in dims if d.role == "grid"], split_dim, *[d for d in dims if d.role != "grid"])
+            t.sizes[part] = parts
+            try:
+                builder = BlockBuilder(t, partial_dims, streamed, order)
+                index = {r: (DimIndex((part,)), *(DimIndex((a,)) for a in axes)) for r, (_, axes) in names.items()}
+                first = builder.build([Output(names[r][0], r, index[r]) for r in own], s.reductions)
+                total = combine(t, s.output, names, part)
+                yield from self._finish(name, total, part, parts, first, names, dims, structure)
+            except CannotBuild:
+                return
+
+    def _axes(self, r: int) -> tuple[str, ...]:
+        order = {a: i for i, a in enumerate(self.target.axes)}
+        return tuple(sorted(self.t.dims(r), key=lambda a: (order.get(a, 99), a)))
+
+    def _finish(
+        self, name: str, total: int, part: str, parts: int, first: BlockGraph,
+        names: dict[int, tuple[str, tuple[str, ...]]], dims: tuple[TileDim, ...], structure: str,
+    ) -> Iterator[Piece]:  # fmt: skip
+        """The second kernel over tiles of its own, or the last block to arrive over the same tiles."""
+        t = self.t
+        temps = tuple(DTensor(n, "fp32", ((part,), *((a,) for a in axes)), kind="temp") for n, axes in names.values())
+        output = Output(self.target.tensor, total, self.target.index)
+        resident = TileDim(part, (part,), power(parts), "resident")
+        inner = tuple(
+            replace(d, role="resident", tile=max(d.tile, power(t.sizes[d.axes[0]])))
+            for d in dims if d.role in ("loop", "resident") and any(t.node(r)[2] in d.axes for r in t.closure(total))
+        )  # fmt: skip
+        grid = tuple(d for d in dims if d.role == "grid")
+        narrow = tuple(replace(d, tile=min(d.tile, 32)) if d.tile > 32 else d for d in grid)
+        tail = BlockBuilder(t, (*narrow, resident, *inner), None, {}).build([output], frozenset())
+        main = CustomKernel(name, first, warps=warps_for(first))
+        if fits(tail):
+            yield Piece(
+                (main, CustomKernel(f"{name}_combine", tail, warps=4)), temps, ((part, parts),),
+                self.label(dims, parts), structure + "/kernel",
+            )  # fmt: skip
+        same = BlockBuilder(t, (*grid, resident, *inner), None, {}).build([output], frozenset())
+        if fits(same):
+            yield Piece(
+                (replace(main, tail=same),), temps, ((part, parts),), self.label(dims, parts) + " last block",
+                structure + "/tail",
+            )  # fmt: skip
+
+
+Estimate = Callable[[Piece], float]

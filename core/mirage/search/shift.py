@@ -1,0 +1,77 @@
+"""Exponentials that cannot overflow: which ones are bounded by their own maximum, and the shift put in where it is free.
+
+An exp is *bounded* when its argument is B - max(B): at most zero. Where the output does not depend on a shift (softmax
+and its kin) the maximum is put in; the fingerprint, in which a maximum is an uninterpreted function, decides that.
+"""
+
+from __future__ import annotations
+
+from mirage.meaning.fingerprint import Fingerprints
+from mirage.meaning.terms import Terms
+
+
+def bounded(t: Terms, prints: Fingerprints, x: int) -> bool:
+    """Is `x` = exp(B - max_d(B)), up to the guard for rows without any finite score?"""
+    arg = t.node(x)[1]
+    if t.kind(arg) != "add":
+        return False
+    for k in t.kids(arg):
+        m = t.neg(k)
+        if t.kind(m) == "fn" and t.node(m)[1] == "finite":
+            m = t.node(m)[2][0]
+        if t.kind(m) == "red" and t.node(m)[1] == "max":
+            rest = t.add(*[y for y in t.kids(arg) if y != k])
+            body = t.node(m)[3]
+            hit = t.masked(body)
+            if rest == body or prints.of(rest) == prints.of(body) or (hit and prints.of(rest) == prints.of(hit[1])):
+                return True
+    return False
+
+
+def unbounded(t: Terms, prints: Fingerprints, x: int) -> set[int]:
+    """The exponentials of `x` that may overflow."""
+    return {y for y in t.walk(x) if t.kind(y) == "exp" and not bounded(t, prints, y)}
+
+
+def substitute(t: Terms, x: int, mapping: dict[int, int], memo: dict[int, int] | None = None) -> int:
+    """`x` with parts replaced, also inside reductions."""
+    memo = {} if memo is None else memo
+    if x in mapping:
+        return mapping[x]
+    if x not in memo:
+        kids = t.kids(x)
+        memo[x] = t.rebuild(x, tuple(substitute(t, k, mapping, memo) for k in kids)) if kids else x
+    return memo[x]
+
+
+def guard(t: Terms, x: int) -> int:
+    """`x` with every maximum that is subtracted inside an exp made finite: a row of -inf alone then gives 0/0 = NaN as
+    before, and a first tile of -inf alone no longer poisons the tiles after it."""
+    mapping = {}
+    for y in t.walk(x):
+        if t.kind(y) != "exp" or t.kind(t.node(y)[1]) != "add":
+            continue
+        arg = t.node(y)[1]
+        for k in t.kids(arg):
+            m = t.neg(k)
+            if t.kind(m) == "red" and t.node(m)[1] == "max":
+                rest = [z for z in t.kids(arg) if z != k]
+                mapping[y] = t.exp(t.sub(t.add(*rest), t.fn("finite", m)))
+    return substitute(t, x, mapping) if mapping else x
+
+
+def insert_shifts(t: Terms, x: int) -> tuple[int, int]:
+    """`x` with maxima put in where it does not depend on them, and how many were."""
+    x = guard(t, x)
+    prints = Fingerprints(t)
+    inserted = 0
+    bound = {t.node(r)[2] for r in t.closure(x)}
+    for y in sorted(unbounded(t, prints, x)):
+        arg = t.node(y)[1]
+        for axis in sorted(t.dims(arg) & bound):
+            m = t.fn("finite", t.max(axis, arg))
+            moved = substitute(t, x, {y: t.exp(t.sub(arg, m))})
+            if prints.of(moved) == prints.of(x):
+                x, inserted = moved, inserted + 1
+                break
+    return x, inserted

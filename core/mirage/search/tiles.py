@@ -1,0 +1,78 @@
+"""Tile sizes for a layout: aligned to the hardware, few, best guesses first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from mirage.mugraph.grammar import TileDim
+from mirage.search.layout import Layout
+
+MAX_RESIDENT = 16384  # elements of a resident row
+DOT = 16  # the smallest side of a tensor-core tile
+PARTS = (2, 4, 8, 16, 32, 64)
+
+
+def ceil_div(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def power(n: int) -> int:
+    """The smallest power of two that is at least `n`."""
+    return 1 << max(0, (n - 1).bit_length())
+
+
+def clipped(options: tuple[int, ...], size: int, least: int) -> list[int]:
+    top = max(least, power(size))
+    return list(dict.fromkeys(min(max(o, least), top) for o in options))
+
+
+def dim_options(lay: Layout, sizes: dict[str, int], streamed: str | None) -> list[list[TileDim]] | None:
+    """For each tile dim its options; None if a resident dim is too large."""
+
+    def size(axes: tuple[str, ...]) -> int:
+        n = 1
+        for a in axes:
+            n *= sizes[a]
+        return n
+
+    out: list[list[TileDim]] = [[TileDim(a, (a,), 1, "grid")] for a in lay.batch]
+    first = True
+    for g in lay.groups:
+        n, name = size(g), "_".join(g)
+        if lay.dotted & set(g):
+            options = clipped((64, 32, 128, 16) if not first or n > 16 else (16,), n, DOT)
+            whole = max(DOT, power(n))
+            if whole <= 128:  # one tile of the whole dim spares recomputing what the other operand needs
+                options = [whole, *(o for o in options if o != whole)]
+        elif lay.inner:
+            options = clipped((1, 4, 16), n, 1)
+        else:
+            options = clipped((1024, 256), n, 1) if g == lay.groups[-1] else clipped((1, 4), n, 1)
+        first = False
+        out.append([TileDim(name, g, o, "grid") for o in options])
+    for a in lay.inner:
+        n, least = sizes[a], DOT if a in lay.dotted else 1
+        if a == streamed:
+            options = clipped((64, 128, 32, 256), n, least) if a in lay.dotted else clipped((1024, 256, 4096), n, 1)
+            out.append([TileDim(a, (a,), o, "loop") for o in options])
+        elif power(n) > MAX_RESIDENT:
+            return None
+        else:
+            out.append([TileDim(a, (a,), max(least, power(n)), "resident")])
+    return out
+
+
+def tilings(lay: Layout, sizes: dict[str, int], streamed: str | None) -> Iterator[tuple[TileDim, ...]]:
+    options = dim_options(lay, sizes, streamed)
+    if options is not None:
+        yield from product(*options)
+
+
+def split_options(sizes: dict[str, int], dims: tuple[TileDim, ...]) -> list[int]:
+    """Numbers of parts that a looped dim can be split into, so that every part has work."""
+    loop = next((d for d in dims if d.role == "loop"), None)
+    if loop is None:
+        return []
+    tiles = ceil_div(sizes[loop.axes[0]], loop.tile)
+    return [p for p in PARTS if p <= tiles]
