@@ -8,7 +8,7 @@ sits, a store's omap likewise (`maps.py`). `check.py` states the validity rules.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Union
+from typing import Literal
 
 Role = Literal["grid", "resident", "loop", "split"]
 
@@ -42,8 +42,8 @@ class TileDim:
     grid      the blocks of the grid each take one tile; tile 1 makes a scalar (batch) dim
     resident  one tile covers the whole dim (tile >= size, the rest is masked)
     loop      a for-loop runs over ceil(size / tile) tiles; with a split dim over the same axes, over this block's share
-    split     a grid dim whose blocks share the loop named `splits`: block i takes the i-th run of ceil(range/parts) tiles;
-              `tile` is 1 and its size is `parts`; its own axis name is the dim's name
+    split     a grid dim whose blocks share the loop named `splits`: block i takes the i-th run of ceil(range/parts)
+              tiles; `tile` is 1 and its size is `parts`; its own axis name is the dim's name
     """
 
     name: str
@@ -97,8 +97,9 @@ class ThreadGraph:
 
 @dataclass(frozen=True)
 class Accumulate:
-    """A loop's accumulator, float32. Plain (`update` empty): out = out (+|max) arg. Carried: out = sum_j coef_j * acc_j + arg,
-    acc_j one of this loop's accumulators as it was when the iteration began ("" = this one): the shifted tuple.
+    """A loop's accumulator, float32. Plain (`update` empty): out = out (+|max) arg. Carried: out = sum_j coef_j * acc_j
+    + arg, (coef_j, acc_j) the update's pairs, acc_j an accumulator of this loop as it was when the iteration began
+    ("" = this one): the shifted tuple.
     Before the first iteration a sum is 0 and a max is -inf. `arg` is the tile's contribution, already reduced over the
     loop's dim. After its Accumulate, the accumulator's name is its running value; after the loop, its final value."""
 
@@ -118,7 +119,7 @@ class Store:
     index: tuple[DimIndex, ...]
 
 
-Statement = Union[Load, Compute, ThreadGraph, Accumulate, Store]
+Statement = Load | Compute | ThreadGraph | Accumulate | Store
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class BlockGraph:
     """What one block does: statements and loops in order. Grid order: the order of the dims with role grid or split."""
 
     dims: tuple[TileDim, ...]
-    body: tuple[Union[Statement, Loop], ...]
+    body: tuple[Statement | Loop, ...]
     cluster: int = 1  # blocks of one thread-block cluster that share a program's tiles (Hopper's GPC level)
 
     def dim(self, name: str) -> TileDim:
@@ -176,7 +177,7 @@ class MuGraph:
     name: str
     axes: tuple[tuple[str, int], ...]
     tensors: tuple[DTensor, ...]
-    kernels: tuple[Union[CustomKernel, LibraryKernel], ...]
+    kernels: tuple[CustomKernel | LibraryKernel, ...]
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     def size(self, axis: str) -> int:

@@ -1,0 +1,227 @@
+"""Reads the text form of a µGraph. Strict: a line that is not of the form that `text.py` prints is MugraphSyntax."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn, cast, get_args
+
+from mirage.errors import MugraphSyntax
+from mirage.mugraph.grammar import (
+    Accumulate,
+    BlockGraph,
+    Compute,
+    CustomKernel,
+    DimIndex,
+    DTensor,
+    LibraryKernel,
+    Load,
+    Loop,
+    MuGraph,
+    Role,
+    Statement,
+    Store,
+    ThreadGraph,
+    TileDim,
+)
+from mirage.mugraph.jsonform import freeze
+from mirage.mugraph.text import HEADER
+
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+NAMES = rf"(?:{NAME}(?:, {NAME})*)?"
+ARGS = rf"(?:{NAME}(?:@old)?(?:, {NAME}(?:@old)?)*)?"
+AXES = rf"{NAME}(?:\*{NAME})*"
+INT = r"-?[0-9]{1,18}"
+ENTRY = rf"(?:{AXES}(?:[+-][0-9]{{1,18}})?|{INT})"
+INDEX = rf"\[(?P<index>(?:{ENTRY}(?:, {ENTRY})*)?)\]"
+OUT = rf"(?P<out>{NAME})\[(?P<dims>{NAMES})\]"
+COEF = rf"{NAME}(?:@old)?\*(?:{NAME}|@self)"
+DTENSOR_DIM = rf"(?:{AXES}|1)"
+MAX_CHARS, MAX_LINES = 4_000_000, 50_000
+
+PATTERNS = {
+    key: re.compile(pattern + r"\Z")
+    for key, pattern in {
+        "header": rf"{HEADER} (?P<name>{NAME})",
+        "axes": rf"axes(?P<axes>(?: {NAME}=[0-9]{{1,18}})*)",
+        "tensor": rf"(?P<kind>input|temp|output) (?P<name>{NAME}) (?P<dtype>[a-z0-9]+) "
+        rf"\[(?P<dims>(?:{DTENSOR_DIM}(?:, {DTENSOR_DIM})*)?)\]"
+        r"(?: sizes \[(?P<rigid>(?:_|[0-9]{1,18})(?:, (?:_|[0-9]{1,18}))*)\])?",
+        "note": r"note (?P<json>\".*\")",
+        "library": rf"library (?P<name>{NAME}): (?P<out>{NAME}) = (?P<op>{NAME})\((?P<args>{NAMES})\)"
+        r"(?: with (?P<json>\[.*\]))?",
+        "kernel": rf"kernel (?P<name>{NAME}) warps (?P<warps>{INT}) stages (?P<stages>{INT}):",
+        "block": rf"(?P<word>block|tail) cluster (?P<cluster>{INT}):",
+        "dim": rf"dim (?P<name>{NAME}) \((?P<axes>{AXES})\) (?P<role>[a-z]+) tile (?P<tile>{INT})"
+        rf"(?: splits (?P<splits>{NAME}|-) parts (?P<parts>{INT}))?",
+        "for": rf"for (?P<dim>{NAME}):",
+        "load": rf"{OUT} = load (?P<tensor>{NAME}){INDEX}(?: pad (?P<pad>-?[0-9.e+-]+|-?inf|nan))?",
+        "thread": rf"{OUT} = thread:",
+        "compute": rf"{OUT} = (?P<op>{NAME})\((?P<args>{ARGS})(?:(?:; |(?<=\())(?P<attrs>.+))?\)",
+        "accumulate": rf"{OUT} (?P<op>\+=|max=) (?P<arg>{NAME}(?:@old)?)"
+        rf"(?: carrying (?P<update>{COEF}(?:, {COEF})*))?",
+        "store": rf"store (?P<tensor>{NAME}){INDEX} = (?P<tile>{NAME}(?:@old)?)",
+        "attr": rf"(?P<key>{NAME})=(?:(?P<plain>[A-Za-z0-9_./~+-]+)|(?P<json>\"(?:[^\"\\]|\\.)*\"))",
+    }.items()
+}
+
+
+def split(text: str) -> tuple[str, ...]:
+    return tuple(text.split(", ")) if text else ()
+
+
+def entry(text: str) -> DimIndex:
+    """`h*q+4` or `3`."""
+    if re.match(INT + r"\Z", text):
+        return DimIndex((), int(text))
+    body = re.match(rf"({AXES})([+-][0-9]+)?\Z", text)
+    assert body is not None  # the line's pattern already held
+    return DimIndex(tuple(body[1].split("*")), int(body[2] or 0))
+
+
+class Reader:
+    """The lines with their indentation; `peek` and `take` walk over them."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > MAX_CHARS or text.count("\n") > MAX_LINES:
+            raise MugraphSyntax(f"the text is longer than {MAX_CHARS} characters or {MAX_LINES} lines")
+        self.lines: list[tuple[int, int, str]] = []
+        for n, line in enumerate(text.split("\n"), 1):
+            if line.strip():
+                bare = line.lstrip(" ")
+                self.lines.append((n, len(line) - len(bare), bare.rstrip()))
+        self.at = 0
+
+    def fail(self, message: str) -> NoReturn:
+        line = self.lines[min(self.at, len(self.lines) - 1)][0] if self.lines else 1
+        raise MugraphSyntax(message, line=line)
+
+    def peek(self, indent: int) -> str | None:
+        """The next line if it stands at `indent`, else None."""
+        if self.at < len(self.lines) and self.lines[self.at][1] == indent:
+            return self.lines[self.at][2]
+        return None
+
+    def take(self, indent: int, *kinds: str) -> tuple[str, dict[str, Any]] | None:
+        """The next line if it stands at `indent` and is of one of the kinds."""
+        line = self.peek(indent)
+        for kind in kinds if line is not None else ():
+            m = PATTERNS[kind].match(cast(str, line))
+            if m:
+                self.at += 1
+                return kind, m.groupdict()
+        return None
+
+    def need(self, indent: int, *kinds: str) -> tuple[str, dict[str, Any]]:
+        got = self.take(indent, *kinds)
+        if got is None:
+            line = self.lines[self.at][2] if self.at < len(self.lines) else "the end of the text"
+            self.fail(f"expected {' or '.join(kinds)} at indentation {indent}, found {line[:80]!r}")
+        return got
+
+    def json(self, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            self.fail("the JSON value does not parse")
+
+
+def compute(r: Reader, g: dict[str, Any]) -> Compute:
+    attrs: list[tuple[str, str]] = []
+    rest = g["attrs"] or ""
+    while rest:
+        m = re.match(PATTERNS["attr"].pattern[:-2], rest)
+        if not m:
+            r.fail(f"an attribute does not parse: {rest[:40]!r}")
+        value = m["plain"] if m["plain"] is not None else r.json(m["json"])
+        attrs.append((m["key"], str(value)))
+        rest = rest[m.end() :]
+        if rest and not rest.startswith(", "):
+            r.fail(f"an attribute does not parse: {rest[:40]!r}")
+        rest = rest[2:]
+    return Compute(g["out"], g["op"], split(g["args"]), split(g["dims"]), tuple(attrs))
+
+
+def statement(r: Reader, indent: int) -> Statement:
+    kind, g = r.need(indent, "store", "load", "thread", "accumulate", "compute")
+    if kind == "store":
+        return Store(g["tensor"], g["tile"], tuple(entry(e) for e in split(g["index"])))
+    if kind == "load":
+        pad = float(g["pad"]) if g["pad"] is not None else 0.0
+        return Load(g["out"], g["tensor"], tuple(entry(e) for e in split(g["index"])), split(g["dims"]), pad)
+    if kind == "thread":
+        body: list[Compute] = []
+        while r.peek(indent + 2) is not None:
+            body.append(compute(r, r.need(indent + 2, "compute")[1]))
+        return ThreadGraph(g["out"], tuple(body), split(g["dims"]))
+    if kind == "compute":
+        return compute(r, g)
+    update: list[tuple[str, str]] = []
+    for pair in split(g["update"] or ""):
+        coef, acc = pair.split("*")
+        update.append((coef, "" if acc == "@self" else acc))
+    return Accumulate(g["out"], "sum" if g["op"] == "+=" else "max", g["arg"], split(g["dims"]), tuple(update))
+
+
+def block(r: Reader, cluster: int, indent: int) -> BlockGraph:
+    dims: list[TileDim] = []
+    while (got := r.take(indent, "dim")) is not None:
+        g = got[1]
+        if g["role"] not in get_args(Role):
+            r.fail(f"a dim's role is one of {', '.join(get_args(Role))}, not {g['role']}")
+        splits = g["splits"] if g["splits"] not in (None, "-") else ""
+        role = cast(Role, g["role"])
+        dims.append(TileDim(g["name"], tuple(g["axes"].split("*")), int(g["tile"]), role, splits, int(g["parts"] or 1)))
+    body: list[Statement | Loop] = []
+    while r.peek(indent) is not None:
+        loop = r.take(indent, "for")
+        if loop is None:
+            body.append(statement(r, indent))
+            continue
+        inner: list[Statement] = []
+        while r.peek(indent + 2) is not None:
+            inner.append(statement(r, indent + 2))
+        body.append(Loop(loop[1]["dim"], tuple(inner)))
+    return BlockGraph(tuple(dims), tuple(body), cluster)
+
+
+def kernel(r: Reader, kind: str, g: dict[str, Any]) -> CustomKernel | LibraryKernel:
+    if kind == "library":
+        attrs = r.json(g["json"]) if g["json"] else []
+        if any(not isinstance(a, list) or len(a) != 2 or not isinstance(a[0], str) for a in attrs):
+            r.fail("a library kernel's attributes are pairs of a name and a value")
+        pairs = tuple((a[0], freeze(a[1])) for a in attrs)
+        return LibraryKernel(g["name"], g["op"], split(g["args"]), g["out"], pairs)
+    first = r.need(2, "block")[1]
+    if first["word"] != "block":
+        r.fail("a kernel's block comes before its tail")
+    main = block(r, int(first["cluster"]), 4)
+    tail = None
+    if (got := r.take(2, "block")) is not None:
+        if got[1]["word"] != "tail":
+            r.fail("a kernel has one block")
+        tail = block(r, int(got[1]["cluster"]), 4)
+    return CustomKernel(g["name"], main, tail, int(g["warps"]), int(g["stages"]))
+
+
+def parse(text: str) -> MuGraph:
+    """The µGraph that `text` states; MugraphSyntax with the line otherwise. It is not checked: see `check`."""
+    r = Reader(text)
+    name = r.need(0, "header")[1]["name"]
+    pairs = (p.split("=") for p in r.need(0, "axes")[1]["axes"].split())
+    axes = tuple((a, int(n)) for a, n in pairs)
+    tensors: list[DTensor] = []
+    while (got := r.take(0, "tensor")) is not None:
+        g = got[1]
+        dims = tuple(() if d == "1" else tuple(d.split("*")) for d in split(g["dims"]))
+        rigid = tuple(None if n == "_" else int(n) for n in split(g["rigid"] or ""))
+        tensors.append(DTensor(g["name"], g["dtype"], dims, rigid, g["kind"]))
+    kernels: list[CustomKernel | LibraryKernel] = []
+    while (got := r.take(0, "kernel", "library")) is not None:
+        kernels.append(kernel(r, *got))
+    notes: list[str] = []
+    while (got := r.take(0, "note")) is not None:
+        notes.append(str(r.json(got[1]["json"])))
+    if r.at < len(r.lines):
+        r.fail(f"unexpected line {r.lines[r.at][2][:80]!r}")
+    return MuGraph(name, axes, tuple(tensors), tuple(kernels), tuple(notes))
