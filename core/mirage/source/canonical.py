@@ -1,0 +1,54 @@
+"""A digest of syntax trees that comments, formatting, docstrings, annotations and positions do not change.
+
+It is the same on every Python version: `ast.dump` is not, so the trees are written out here.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+# Fields without meaning for what a function computes.
+_IGNORED = {"ctx", "type_comment", "type_ignores", "type_params", "annotation", "returns", "kind", "simple"}
+
+
+def digest(nodes: Iterable[ast.AST], extra: Iterable[str] = ()) -> str:
+    """SHA-256 (hex) of some trees and some words."""
+    out: list[str] = [*extra, "\n"]
+    for node in nodes:
+        _write(node, out)
+    return hashlib.sha256("".join(out).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _write(node: Any, out: list[str]) -> None:
+    if isinstance(node, ast.AnnAssign) and node.value is not None:
+        node = ast.Assign(targets=[node.target], value=node.value)
+    if isinstance(node, ast.AST):
+        out.append(type(node).__name__ + "(")
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if name in _IGNORED or value is None or value == []:
+                continue
+            if name == "body" and isinstance(value, list) and isinstance(node, ast.FunctionDef):
+                value = without_docstring(value)
+            out.append(name + "=")
+            _write(value, out)
+            out.append(",")
+        out.append(")")
+    elif isinstance(node, list):
+        out.append("[")
+        for item in node:
+            _write(item, out)
+            out.append(",")
+        out.append("]")
+    else:
+        out.append(f"{type(node).__name__}:{node!r}")
+
+
+def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    first = body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+        return body[1:]
+    return body

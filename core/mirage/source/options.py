@@ -1,0 +1,108 @@
+"""What the decorator's call says: `dims=` and `inputs=`."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from mirage.errors import BadAnnotation
+from mirage.source.dtypes import dtype_of
+from mirage.source.names import Names, NotConstant, evaluate
+
+# Calls in `inputs=` that stand for a tensor of their shape.
+_FACTORIES = {f"torch.{name}" for name in ("empty", "zeros", "ones", "randn", "rand")}
+Shape = tuple[int | str, ...]
+
+
+@dataclass(frozen=True)
+class Options:
+    """`dims`: sizes of named dimensions, one or several each. `inputs`: shape and dtype of the tensors in order; a
+    shape's entry is a size, or a name of `dims`."""
+
+    dims: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    inputs: tuple[tuple[Shape, str], ...] | None = None
+    line: int = 0
+    column: int = 0
+
+
+def read_options(call: ast.Call, names: Names) -> Options:
+    """The options of `@mirage.optimize(...)`. Raises BadAnnotation with the place."""
+    dims: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    inputs: tuple[tuple[Shape, str], ...] | None = None
+    if call.args:
+        raise bad("`optimize` takes keywords only", call.args[0], names, "write dims={...} or inputs=[...]")
+    for keyword in call.keywords:
+        if keyword.arg == "dims":
+            dims = _dims(keyword.value, names)
+        elif keyword.arg == "inputs":
+            inputs = _inputs(keyword.value, names)
+        else:
+            raise bad(
+                f"`optimize` has no option `{keyword.arg or '**'}`", keyword.value, names, "it takes dims and inputs"
+            )
+    return Options(dims, inputs, call.lineno, names.chunks.column(call.lineno, call.col_offset))
+
+
+def bad(message: str, node: ast.AST, names: Names, next_step: str | None = None) -> BadAnnotation:
+    """The error at a node's place."""
+    return BadAnnotation(message, next_step=next_step, **names.chunks.place(node))
+
+
+def _dims(node: ast.expr, names: Names) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    if not isinstance(node, ast.Dict):
+        raise bad("`dims` is not a dict that can be read", node, names, 'write it like dims={"b": 8}')
+    found = []
+    for key, value in zip(node.keys, node.values):
+        name = _value(key if key is not None else value, names)
+        sizes = _value(value, names)
+        sizes = sizes if isinstance(sizes, tuple) else (sizes,)
+        if not isinstance(name, str) or not sizes or not all(_is_size(s) for s in sizes):
+            raise bad("`dims` gives a name one size or several", value, names, 'write it like dims={"b": (1, 8)}')
+        found.append((name, sizes))
+    return tuple(found)
+
+
+def _inputs(node: ast.expr, names: Names) -> tuple[tuple[Shape, str], ...]:
+    if isinstance(node, ast.Name):
+        node = names.assigned(node.id) or node
+    if not isinstance(node, (ast.List, ast.Tuple)):
+        raise bad("`inputs` is not a list that can be read", node, names)
+    return tuple(_one_input(e, names) for e in node.elts)
+
+
+def _one_input(node: ast.expr, names: Names) -> tuple[Shape, str]:
+    if isinstance(node, ast.Call) and names.dotted(node.func) in _FACTORIES:
+        shape = _value(node.args[0], names) if len(node.args) == 1 else tuple(_value(a, names) for a in node.args)
+        said = next((k.value for k in node.keywords if k.arg == "dtype"), None)
+        dtype = dtype_of(names.dotted(said)) if said is not None else "fp32"
+    elif isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == 2:
+        shape = _value(node.elts[0], names)
+        word = names.dotted(node.elts[1]) or _value(node.elts[1], names)
+        dtype = dtype_of(word if isinstance(word, str) else "")
+        if dtype is None and isinstance(node.elts[1], ast.Name):
+            dtype = dtype_of(str(_value(node.elts[1], names)))
+    else:
+        raise bad("an entry of `inputs` is not a shape with a dtype", node, names)
+    shape = shape if isinstance(shape, tuple) else (shape,)
+    if dtype is None:
+        raise bad("an entry of `inputs` has a dtype that is not known", node, names)
+    if not all(_is_size(s) or isinstance(s, str) for s in shape):
+        raise bad("a shape in `inputs` holds something that is not a size", node, names)
+    return shape, dtype
+
+
+def _is_size(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _value(node: ast.expr, names: Names) -> Any:
+    try:
+        return evaluate(node, names)
+    except NotConstant as error:
+        raise bad(
+            f"`{error}` has no value that can be read without running it",
+            error.node,
+            names,
+            "write it with numbers, or with module constants made of numbers",
+        ) from None

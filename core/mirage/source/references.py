@@ -1,0 +1,207 @@
+"""Which names a function refers to, and which of them a slice may hold."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import symtable
+import warnings
+
+from mirage.errors import MirageError, SideEffect, UnsafeReference
+from mirage.source.detect import is_decorator
+from mirage.source.names import Import, Names
+
+# Modules whose import runs nothing of the user's, and which a tensor function needs.
+ALLOWED_MODULES = (
+    "torch",
+    "math",
+    "jaxtyping",
+    "typing",
+    "typing_extensions",
+    "collections.abc",
+    "__future__",
+    "mirage",
+)
+
+# Parts of allowed modules that load code, reach files, other processes or the network.
+DENIED = (
+    "torch.load", "torch.save", "torch.hub", "torch.jit", "torch.package", "torch.serialization", "torch.distributed",
+    "torch.multiprocessing", "torch.utils", "torch.classes", "torch.ops.load_library", "torch.ops.loaded_libraries",
+    "torch.library", "torch.export", "torch.onnx", "torch.from_file", "torch._C", "torch.storage",
+)  # fmt: skip
+
+# Decorators that change nothing in what a function computes, and that tracing does not want.
+DROPPED = ("torch.compile", "torch.no_grad", "torch.inference_mode")
+
+_PRINTS = {"print", "open", "input", "breakpoint", "help", "exit", "quit"}
+_REACHES = {
+    "exec",
+    "eval",
+    "compile",
+    "__import__",
+    "globals",
+    "locals",
+    "vars",
+    "setattr",
+    "delattr",
+    "getattr",
+    "super",
+}
+_CONSTANT_CALLS = {"float", "int", "bool", "min", "max", "abs", "round", "len", "range", "tuple", "list", "sum"}
+_CONSTANT_NODES = (
+    ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp, ast.Name,
+    ast.Attribute, ast.Call, ast.operator, ast.unaryop, ast.cmpop, ast.expr_context, ast.keyword, ast.Subscript,
+    ast.JoinedStr, ast.FormattedValue,
+)  # fmt: skip
+
+
+class References:
+    """What a function refers to, transitively: `imports`, `constants` and `helpers`, each by the name it is bound to
+    at module level. `follow` raises UnsafeReference or SideEffect with the place of the reference."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.imports: dict[str, Import] = {}
+        self.constants: dict[str, ast.Assign | ast.AnnAssign] = {}
+        self.helpers: dict[str, ast.FunctionDef] = {}
+
+    def is_dropped(self, decorator: ast.expr) -> bool:
+        """Whether a decorator is left out of a slice."""
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        return is_decorator(decorator, self.names) or self.names.dotted(target) in DROPPED
+
+    def follow(self, function: ast.FunctionDef) -> None:
+        """Add all that a function refers to, itself left out."""
+        for decorator in function.decorator_list:
+            if not self.is_dropped(decorator):
+                raise self._unsafe(decorator, f"`{function.name}` has the decorator `{ast.unparse(decorator)}`")
+        for node in _walk(function):
+            self._check(node)
+        used = _globals_of(function)
+        for node in _walk(function):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in used:
+                self._resolve(node, function)
+
+    # ---- single nodes
+    def _check(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Attribute):
+            if node.attr.startswith("__") and node.attr.endswith("__"):
+                raise self._unsafe(node, f"`.{node.attr}` reaches into the interpreter")
+            self._check_path(node, self.names.dotted(node))
+        elif isinstance(node, ast.Import):
+            for a in node.names:
+                self._check_path(node, a.name)
+                self._check_module(node, a.name)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            self._check_module(node, module)
+            for a in node.names:
+                self._check_path(node, f"{module}.{a.name}")
+
+    def _check_path(self, node: ast.AST, path: str) -> None:
+        if any(path == d or path.startswith(d + ".") for d in DENIED):
+            raise self._unsafe(node, f"`{path}` loads code or reaches outside the function")
+
+    def _check_module(self, node: ast.AST, module: str) -> None:
+        if not any(module == m or module.startswith(m + ".") for m in ALLOWED_MODULES):
+            raise self._unsafe(node, f"`{module}` is not among the modules that may be imported")
+
+    def _resolve(self, node: ast.Name, function: ast.FunctionDef) -> None:
+        name = node.id
+        if name == function.name or name in {**self.imports, **self.constants, **self.helpers}:
+            return
+        imports, bindings = self.names.imports.get(name, []), self.names.bindings(name)
+        if imports and not bindings:
+            self._take_imports(node, imports)
+        elif len(bindings) == 1 and not imports and not bindings[0].block:
+            self._take_binding(node, bindings[0].node)
+        elif imports or bindings:
+            raise self._unsafe(
+                node, f"`{name}` is bound more than once, or in a block", "bind it once, at the top level"
+            )
+        elif hasattr(builtins, name):
+            self._check_builtin(node)
+        else:
+            raise self._unsafe(node, f"`{name}` is not bound in this file")
+
+    def _take_imports(self, node: ast.Name, imports: list[Import]) -> None:
+        targets = {i.target for i in imports}
+        if len(targets) > 1:
+            raise self._unsafe(node, f"`{node.id}` is imported from {' and '.join(sorted(targets))}")
+        for item in imports:
+            self._check_module(node, item.module)
+            self._check_path(node, item.target)
+            self.imports.setdefault(item.name if item is imports[0] else f"{item.name} ({item.statement})", item)
+
+    def _take_binding(self, node: ast.Name, bound: ast.stmt) -> None:
+        if isinstance(bound, ast.FunctionDef):
+            self.helpers[node.id] = bound
+            self.follow(bound)
+            return
+        simple = isinstance(bound, ast.AnnAssign) or (
+            isinstance(bound, ast.Assign) and len(bound.targets) == 1 and isinstance(bound.targets[0], ast.Name)
+        )
+        if not simple or not isinstance(bound, (ast.Assign, ast.AnnAssign)) or bound.value is None:
+            what = "a class" if isinstance(bound, ast.ClassDef) else "not a plain constant or function"
+            raise self._unsafe(node, f"`{node.id}` is {what}")
+        for part in ast.walk(bound.value):
+            self._check_constant(node, part)
+        self.constants[node.id] = bound
+        for part in ast.walk(bound.value):
+            if isinstance(part, ast.Name):
+                self._resolve(part, _NOWHERE)
+
+    def _check_constant(self, node: ast.Name, part: ast.AST) -> None:
+        if not isinstance(part, _CONSTANT_NODES):
+            raise self._unsafe(node, f"`{node.id}` is not a constant made of numbers")
+        if isinstance(part, ast.Call):
+            path = self.names.dotted(part.func)
+            if path not in _CONSTANT_CALLS and not path.startswith("math."):
+                raise self._unsafe(node, f"`{node.id}` is computed by `{ast.unparse(part.func)}(...)`")
+        self._check(part)
+
+    def _check_builtin(self, node: ast.Name) -> None:
+        if node.id in _PRINTS:
+            raise SideEffect(f"`{node.id}` reaches outside the function", **self.names.chunks.place(node))
+        if node.id in _REACHES:
+            raise self._unsafe(node, f"`{node.id}` reaches into the interpreter")
+
+    def _unsafe(self, node: ast.AST, message: str, next_step: str | None = None) -> MirageError:
+        return UnsafeReference(message, next_step=next_step, **self.names.chunks.place(node))
+
+
+_NOWHERE = ast.FunctionDef(name="", args=ast.arguments([], [], None, [], [], None, []), body=[], decorator_list=[])
+
+
+def _walk(function: ast.FunctionDef) -> list[ast.AST]:
+    """The nodes of a function, annotations and decorators left out."""
+    found: list[ast.AST] = []
+    todo: list[ast.AST] = [function.args, *function.body]
+    while todo:
+        node = todo.pop()
+        found.append(node)
+        for name, value in ast.iter_fields(node):
+            if name in ("annotation", "returns", "type_params"):
+                continue
+            todo += [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, ast.AST)]
+    return sorted(found, key=lambda n: (getattr(n, "lineno", 0), getattr(n, "col_offset", 0)))
+
+
+def _globals_of(function: ast.FunctionDef) -> set[str]:
+    """The names that a function, and the functions inside it, look up at module level; defaults included."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        top = symtable.symtable(ast.unparse(_bare(function)), "<slice>", "exec")
+    found = {s.get_name() for s in top.get_symbols() if s.is_referenced()}
+    todo = list(top.get_children())
+    while todo:
+        table = todo.pop()
+        found |= {s.get_name() for s in table.get_symbols() if s.is_global()}
+        todo += table.get_children()
+    return found
+
+
+def _bare(function: ast.FunctionDef) -> ast.stmt:
+    """The function without decorators, whose names are checked apart."""
+    new = ast.FunctionDef(name=function.name, args=function.args, body=function.body, decorator_list=[])
+    return ast.fix_missing_locations(ast.copy_location(new, function))
