@@ -97,8 +97,8 @@ class _Sheet:
             return
         for i in range(first - 1, last):
             self.lines[i] = bytearray(self.source[i])
-        self.blank((first, 0), (first, node.col_offset))
         self.blank((last, node.end_col_offset or 0), (last, len(self.source[last - 1])))
+        del self.lines[first - 1][: node.col_offset]  # only a statement after a semicolon has one
 
     def write_import(self, item: Import) -> None:
         line = self.lines[item.line - 1]
