@@ -153,3 +153,5 @@ def _blank(node: ast.expr, after: tuple[int, int], mark: bytes, sheet: _Sheet) -
             tail_line, tail_column = tail_line + 1, 0
         end = (tail_line, found + 1)
     sheet.blank(start, end)
+    for n in range(start[0], end[0]):  # outside brackets a statement does not go on by itself
+        sheet.lines[n - 1] += b"\\"
