@@ -6,12 +6,13 @@ from functools import lru_cache
 from importlib import metadata
 
 DISTRIBUTION = "mirage-superoptimizer"
+SOURCE = "source"  # the version of a checkout that is not installed
 
 
 @lru_cache(maxsize=1)
 def package_version() -> str:
-    """The installed distribution's version; "source" when run from a checkout that is not installed."""
+    """The installed distribution's version; SOURCE when there is none."""
     try:
         return metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:
-        return "source"
+        return SOURCE

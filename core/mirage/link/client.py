@@ -1,0 +1,173 @@
+"""A blocking connection to the daemon, for the command line and the runtime.
+
+`aio.AsyncClient` is the same with await.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+import struct
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from mirage.errors import DaemonUnavailable, DeadlinePassed, MirageError, ProtocolError
+from mirage.link import paths, protocol, start
+from mirage.link.version import package_version
+
+DEADLINE_S = 30.0  # of every request but `subscribe`
+GRACE_S = 2.0  # the client waits so much longer than the deadline that it gave to the daemon
+OnEvent = Callable[[protocol.Event], None]
+
+
+def request(ident: int, kind: str, body: Any, deadline_s: float | None) -> bytes:
+    """One framed request; `body` is an instance of the class that `protocol.REQUESTS` has for `kind`."""
+    message = {"type": kind, "id": ident, "body": protocol.unstructure(body)}
+    if deadline_s is not None:
+        message["deadline_s"] = deadline_s
+    return protocol.encode(message)
+
+
+def opened(answer: dict[str, Any]) -> dict[str, Any]:
+    """The body of a reply; an error answer is raised as what it was in the daemon."""
+    body = answer.get("body")
+    if not isinstance(body, dict):
+        raise ProtocolError("the daemon's answer has no body")
+    if answer["type"] == "error":
+        raise MirageError.from_dict(body)
+    if answer["type"] != "reply":
+        raise ProtocolError(f"the daemon sent {answer['type'][:40]!r} where a reply belongs")
+    return body
+
+
+def dial(timeout_s: float = 5.0) -> socket.socket:
+    """A connected socket whose folder and other end are this user's."""
+    path = paths.socket_path()
+    if not path.parent.is_symlink() and not path.parent.exists():
+        raise DaemonUnavailable("no daemon is running")
+    paths.check_private(path.parent)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(timeout_s)
+    try:
+        connection.connect(os.fspath(path))
+        paths.check_peer(connection)
+    except OSError as e:
+        connection.close()
+        raise DaemonUnavailable(f"no daemon is running ({e.strerror or e})") from None
+    except MirageError:
+        connection.close()
+        raise
+    return connection
+
+
+class Client:
+    """One connection, one request at a time; a context manager. Not shared between threads."""
+
+    def __init__(self, connection: socket.socket, name: str) -> None:
+        self._socket, self._ids = connection, itertools.count(1)
+        self.daemon_pid = paths.check_peer(connection)
+        hello = protocol.Hello(version=protocol.VERSION, package=package_version(), client=name)
+        self.welcome = protocol.structure(self._ask("hello", hello, 10.0), protocol.Welcome)
+
+    @classmethod
+    def connect(cls, *, start_daemon: bool = True, name: str = "cli") -> Client:
+        """Connect; start the daemon if none is running and `start_daemon`. DaemonUnavailable when there is none."""
+
+        def once() -> Client:
+            connection = dial()
+            try:
+                return cls(connection, name)
+            except BaseException:
+                connection.close()
+                raise
+
+        return start.start_until(once) if start_daemon else once()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def submit(
+        self,
+        text: str,
+        path: str,
+        function: str,
+        *,
+        target: str = "sm_90",
+        priority: int = 1,
+        trusted: bool = True,
+        interpreter: str = "",
+    ) -> dict[str, Any]:
+        """{"job", "key", "state"}; a state that is final means that the result is there already."""
+        return self._ask("submit", protocol.Submit(text, path, function, target, priority, trusted, interpreter))
+
+    def subscribe(self, job: str, on_event: OnEvent | None = None, deadline_s: float | None = None) -> dict[str, Any]:
+        """Events to `on_event` until the job is final, then {"state", "result", "error"}."""
+        return self._ask("subscribe", protocol.Subscribe(job), deadline_s, on_event)
+
+    def cancel(self, job: str) -> bool:
+        """This client no longer wants the job; whether the work was stopped, because nobody does."""
+        return bool(self._ask("cancel", protocol.Cancel(job))["cancelled"])
+
+    def result(self, job: str) -> dict[str, Any]:
+        """{"state", "result", "error"} of a job that is final; UnknownJob otherwise."""
+        return self._ask("result", protocol.Result(job))
+
+    def lookup(
+        self, text: str, path: str, function: str, *, target: str = "sm_90", interpreter: str = ""
+    ) -> dict[str, Any] | None:
+        """The result from the cache, or None. Starts nothing."""
+        return self._ask("lookup", protocol.Lookup(text, path, function, target, interpreter))["result"]  # type: ignore[no-any-return]
+
+    def status(self) -> dict[str, Any]:
+        return self._ask("status", protocol.Status())
+
+    def shutdown(self) -> None:
+        self._ask("shutdown", protocol.Shutdown())
+
+    def _ask(
+        self, kind: str, body: Any, deadline_s: float | None = DEADLINE_S, on_event: OnEvent | None = None
+    ) -> dict[str, Any]:
+        ident = next(self._ids)
+        until = None if deadline_s is None else time.monotonic() + deadline_s + GRACE_S
+        try:
+            self._socket.settimeout(None if until is None else max(0.01, until - time.monotonic()))
+            self._socket.sendall(request(ident, kind, body, deadline_s))
+            while True:
+                answer = self._receive(until)
+                if answer.get("id") != ident:
+                    continue  # the late answer to a request that was interrupted
+                if answer["type"] != "event":
+                    return opened(answer)
+                if on_event is not None:
+                    on_event(protocol.structure(answer.get("body"), protocol.Event))
+        except TimeoutError:
+            self.close()
+            raise DeadlinePassed(f"no answer to {kind!r} within {deadline_s:g} s") from None
+        except OSError as e:
+            self.close()
+            raise DaemonUnavailable(f"the connection to the daemon broke ({e.strerror or e})") from None
+
+    def _receive(self, until: float | None) -> dict[str, Any]:
+        (size,) = struct.unpack(">I", self._exactly(4, until))
+        if size > protocol.MAX_FRAME:
+            raise ProtocolError(f"the daemon announces {size} bytes, over the limit of {protocol.MAX_FRAME}")
+        return protocol.decode(self._exactly(size, until))
+
+    def _exactly(self, size: int, until: float | None) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            self._socket.settimeout(None if until is None else max(0.01, until - time.monotonic()))
+            part = self._socket.recv(min(size - len(data), 1 << 20))
+            if not part:
+                raise ConnectionResetError("closed by the daemon")
+            data += part
+        return bytes(data)

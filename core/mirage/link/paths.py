@@ -1,0 +1,102 @@
+"""Where the daemon lives, and whether that place is private to this user.
+
+`MIRAGE_HOME` moves both folders (for tests, and for a second daemon of one user). Nothing that a workspace contains can
+name either of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import stat
+import struct
+import sys
+from pathlib import Path
+
+import platformdirs
+
+from mirage.errors import UntrustedSocket
+
+MAX_SOCKET_PATH = 103  # bytes; the kernel's structure holds 104 to 108 with the closing zero
+_LOCAL_PEERCRED = 1  # macOS: struct xucred, the uid is its second word
+
+
+def runtime_dir() -> Path:
+    """The folder of the socket and its lock."""
+    home = os.environ.get("MIRAGE_HOME")
+    if home:
+        return Path(home).absolute() / "run"
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if runtime and os.path.isabs(runtime):
+        return Path(runtime) / "mirage"
+    return Path.home() / ".cache" / "mirage" / "run"
+
+
+def data_dir() -> Path:
+    """The folder of the cache, its key and the log."""
+    home = os.environ.get("MIRAGE_HOME")
+    return Path(home).absolute() / "data" if home else Path(platformdirs.user_data_path("mirage"))
+
+
+def socket_path() -> Path:
+    """The socket itself. UntrustedSocket when its path is longer than the kernel takes."""
+    path = runtime_dir() / "daemon.sock"
+    if len(os.fsencode(path)) > MAX_SOCKET_PATH:
+        raise UntrustedSocket(
+            f"the socket's path is longer than {MAX_SOCKET_PATH} bytes: {path}",
+            next_step="set MIRAGE_HOME to a shorter path",
+        )
+    return path
+
+
+def log_path() -> Path:
+    return data_dir() / "daemon.log"
+
+
+def ensure_private(folder: Path) -> Path:
+    """`folder` itself, made if it is missing, once it is known to be a real folder of this user's with mode 0700.
+
+    Nothing is mended: a folder that another could have written to may hold another's socket.
+    """
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):  # made before: it is checked like any other
+        folder.mkdir(mode=0o700)
+    check_private(folder)
+    return folder
+
+
+def check_private(folder: Path) -> None:
+    """UntrustedSocket unless `folder` is this user's alone, and nobody else can put another in its place."""
+    try:
+        found = folder.lstat()
+    except OSError as e:
+        raise UntrustedSocket(f"{folder}: {e.strerror}") from None
+    if stat.S_ISLNK(found.st_mode) or not stat.S_ISDIR(found.st_mode):
+        raise UntrustedSocket(f"{folder} is not a real folder")
+    if found.st_uid != os.geteuid():
+        raise UntrustedSocket(f"{folder} belongs to user {found.st_uid}")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise UntrustedSocket(f"{folder} has mode {stat.S_IMODE(found.st_mode):04o}, so others reach into it")
+    for above in folder.resolve().parents:
+        mode = above.stat().st_mode
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            raise UntrustedSocket(f"{above} can be written by everyone", next_step=f"mend its mode: chmod o-w {above}")
+
+
+def peer(connection: socket.socket) -> tuple[int | None, int]:
+    """(process id or None, user id) of the other end of a connected unix socket, as the kernel knows them."""
+    if sys.platform == "darwin":
+        words = struct.unpack_from("=II", connection.getsockopt(0, _LOCAL_PEERCRED, 76))
+        return None, int(words[1])
+    size = struct.calcsize("3i")
+    pid, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    return pid, uid
+
+
+def check_peer(connection: socket.socket) -> int | None:
+    """The other end's process id, once its user is known to be this one; UntrustedSocket otherwise."""
+    pid, uid = peer(connection)
+    if uid != os.geteuid():
+        raise UntrustedSocket(f"the other end of the socket is user {uid}", next_step="end that user's process")
+    return pid

@@ -1,0 +1,90 @@
+"""Starting the daemon on demand. Any number of clients may start one at the same time: a lock in the daemon's own
+folder decides which lives, the others leave, and every client connects to the one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from mirage.errors import DaemonUnavailable
+from mirage.link import paths
+from mirage.link.version import SOURCE, package_version
+
+START_TIMEOUT_S = 20.0
+# What the daemon takes over from the client that starts it: where it lives, never what code is loaded.
+_KEPT = [
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "PATH",
+    "TMPDIR",
+    "XDG_RUNTIME_DIR",
+    "XDG_DATA_HOME",
+    "XDG_CACHE_HOME",
+    "MIRAGE_HOME",
+    "MIRAGE_IDLE_S",
+    "CUDA_VISIBLE_DEVICES",
+    "NVIDIA_VISIBLE_DEVICES",
+]
+T = TypeVar("T")
+
+
+def environment() -> dict[str, str]:
+    """The daemon's environment."""
+    kept = list(_KEPT)
+    if package_version() == SOURCE:  # a checkout that is not installed can only be found through this
+        kept.append("PYTHONPATH")
+    return {name: os.environ[name] for name in kept if name in os.environ} | {"PYTHONSAFEPATH": "1"}
+
+
+def spawn() -> tuple[subprocess.Popen[bytes], Path]:
+    """A detached daemon process, and the file that what it says before its log opens goes to."""
+    said = paths.ensure_private(paths.runtime_dir()) / f"start-{os.getpid()}.txt"
+    with open(said, "wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mirage_daemon"],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            env=environment(),
+            cwd="/",  # never a workspace: its modules would come first on the path
+            start_new_session=True,
+        )
+    return process, said
+
+
+def start_until(connect: Callable[[], T], timeout_s: float = START_TIMEOUT_S) -> T:
+    """What `connect` gives, as soon as it stops raising DaemonUnavailable; it is started when it is not there."""
+    deadline, pause = time.monotonic() + timeout_s, 0.01
+    try:
+        return connect()
+    except DaemonUnavailable:
+        process, said = spawn()
+    try:
+        while True:
+            try:
+                return connect()
+            except DaemonUnavailable:
+                status = process.poll()
+                if status not in (None, 0):  # 0: another daemon has the lock, and will listen soon
+                    words = said.read_text("utf-8", "replace").strip().rpartition("\n")[2]
+                    raise DaemonUnavailable(
+                        f"the daemon ended with status {status} while it started: {words}",
+                        next_step="run `mirage daemon run` to see why",
+                    ) from None
+                if time.monotonic() > deadline:
+                    raise DaemonUnavailable(
+                        f"the daemon did not listen within {timeout_s:g} s", next_step="look at `mirage daemon logs`"
+                    ) from None
+            time.sleep(pause)
+            pause = min(0.1, pause * 1.5)
+    finally:
+        said.unlink(missing_ok=True)

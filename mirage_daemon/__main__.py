@@ -1,0 +1,8 @@
+"""`python -m mirage_daemon`: what clients start."""
+
+import sys
+
+from mirage_daemon.life import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""The light way from a text to a known result: a digest of everything that can change the answer, without tracing.
+
+`KEY_INPUTS` is the whole list. Two questions with the same rows have the same answer; a row that is missing here is a
+wrong answer one day. No row holds a path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+
+import mirage
+from mirage.errors import FunctionNotFound
+from mirage.link.version import DISTRIBUTION, package_version
+
+PACKAGES = ("torch", "triton", "z3-solver", "numpy", DISTRIBUTION)  # their versions in the project's interpreter
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, as far as it can change the answer. `text` is the decorated function's own, comments included:
+    the result carries it as the fallback and for the way back, and those have to be the user's present bytes."""
+
+    slice: str
+    function: str
+    text: str
+    inputs: str
+    target: str
+    packages: tuple[tuple[str, str], ...]
+    python: str
+    mirage: str
+    code: str
+    devices: tuple[str, ...]
+
+
+KEY_INPUTS: dict[str, Callable[[Question], str]] = {
+    "slice": lambda q: q.slice,  # the function and all it refers to, without comments, formatting, annotations
+    "function": lambda q: q.function,
+    "text": lambda q: q.text,
+    "inputs": lambda q: q.inputs,  # names, shapes, dtypes of every row that `dims=` asks for
+    "target": lambda q: q.target,
+    "packages": lambda q: json.dumps(q.packages),
+    "python": lambda q: q.python,
+    "mirage": lambda q: q.mirage,
+    "code": lambda q: q.code,  # our own files: operators, rules, search bounds, verifier, emission
+    "devices": lambda q: json.dumps(q.devices),
+}
+
+
+def key(question: Question) -> bytes:
+    """SHA-256 over all rows of KEY_INPUTS."""
+    return _digest("alias", ((name, read(question)) for name, read in KEY_INPUTS.items()))
+
+
+def result_key(question_key: bytes, program_key: str) -> bytes:
+    """Where the result itself lies: the question, and the program that tracing found in it."""
+    return _digest("result", (("question", question_key.hex()), ("program", program_key)))
+
+
+def _digest(kind: str, rows: Iterable[tuple[str, str]]) -> bytes:
+    digest = hashlib.sha256(kind.encode())
+    for name, value in rows:
+        for part in (name.encode(), value.encode("utf-8", "surrogatepass")):
+            digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.digest()
+
+
+def ask(text: str, path: str, function: str, target: str, interpreter: str) -> Question:
+    """The question that a client's request asks. Parses, runs nothing; raises what `mirage.source` says is wrong."""
+    from mirage.source import detect, shapes
+    from mirage.source.slice import cut
+
+    found = detect.find(text, path).functions
+    decorated = next((f for f in found if f.name == function), None)
+    if decorated is None:
+        have = ", ".join(f.name for f in found) or "it has none"
+        raise FunctionNotFound(f"there is no decorated function `{function}` ({have})", path=path)
+    piece = cut(text, decorated, path)
+    rows = [[(i.name, i.shape, i.dtype, i.dim_names) for i in row] for row in shapes.rows(decorated)]
+    own = "\n".join(text.splitlines()[decorated.decorator_line - 1 : decorated.end_line])
+    return Question(
+        slice=piece.digest,
+        function=function,
+        text=own,
+        inputs=json.dumps(rows),
+        target=target,
+        packages=package_versions(interpreter),
+        python=_python(interpreter),
+        mirage=package_version(),
+        code=code_digest(),
+        devices=devices(),
+    )
+
+
+def package_versions(interpreter: str) -> tuple[tuple[str, str], ...]:
+    """The versions of PACKAGES that `interpreter` would import, read from its folders; nothing of it is run."""
+    folders = tuple(sys.path) if _is_ours(interpreter) else _site_folders(interpreter)
+    return _versions(folders, tuple(_changed(f) for f in folders))
+
+
+@lru_cache(maxsize=64)
+def _versions(folders: tuple[str, ...], changed: tuple[int, ...]) -> tuple[tuple[str, str], ...]:
+    """`changed` are the folders' times: an installation writes to its folder, and so asks again."""
+    found = []
+    for name in PACKAGES:
+        here = next(iter(metadata.distributions(name=name, path=list(folders))), None)
+        found.append((name, here.version if here is not None else ""))
+    return tuple(found)
+
+
+def _site_folders(interpreter: str) -> tuple[str, ...]:
+    """Where an interpreter's packages lie: its environment's, and the system's where that lets it through."""
+    prefixes = [Path(os.path.abspath(interpreter)).parent.parent]  # not resolved: an environment's python is a link
+    configuration = prefixes[0] / "pyvenv.cfg"
+    if configuration.is_file():
+        settings = dict(_setting(line) for line in configuration.read_text("utf-8", "replace").splitlines())
+        if settings.get("include-system-site-packages") == "true" and settings.get("home"):
+            prefixes.append(Path(settings["home"]).parent)
+    patterns = ("lib/python3*/site-packages", "lib/python3*/dist-packages", "local/lib/python3*/dist-packages")
+    found = [str(f) for prefix in prefixes for pattern in patterns for f in sorted(prefix.glob(pattern))]
+    return (*found, *(str(f) for f in sorted(Path.home().glob(".local/lib/python3*/site-packages"))))
+
+
+def _setting(line: str) -> tuple[str, str]:
+    name, _, value = line.partition("=")
+    return name.strip(), value.strip()
+
+
+def _changed(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _python(interpreter: str) -> str:
+    if _is_ours(interpreter):
+        return platform.python_version()
+    configuration = Path(os.path.abspath(interpreter)).parent.parent / "pyvenv.cfg"
+    if configuration.is_file():
+        settings = dict(_setting(line) for line in configuration.read_text("utf-8", "replace").splitlines())
+        return settings.get("version") or settings.get("version_info", "")
+    return os.path.basename(os.path.realpath(interpreter))  # python3.12
+
+
+def _is_ours(interpreter: str) -> bool:
+    return os.path.abspath(interpreter) == os.path.abspath(sys.executable)
+
+
+def code_digest() -> str:
+    """Of every file of ours that takes part in an answer. Cheap when nothing changed."""
+    root = Path(mirage.__file__).parent
+    files = tuple(sorted(p for p in root.rglob("*.py") if p.is_file()))
+    return _code(files, tuple((p.stat().st_mtime_ns, p.stat().st_size) for p in files))
+
+
+@lru_cache(maxsize=4)
+def _code(files: tuple[Path, ...], facts: tuple[tuple[int, int], ...]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(hashlib.sha256(file.read_bytes()).digest() + file.name.encode())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def devices() -> tuple[str, ...]:
+    """The GPUs' models and the driver's version, from the kernel's own files; empty without an NVIDIA driver."""
+    root, found = Path("/proc/driver/nvidia"), []
+    for information in sorted(root.glob("gpus/*/information")):
+        found += [line for line in information.read_text("utf-8", "replace").splitlines() if line.startswith("Model")]
+    version = root / "version"
+    return (*found, version.read_text("utf-8", "replace").strip()) if version.is_file() else tuple(found)
+
+
+def fields_without_a_row() -> set[str]:
+    """Fields of Question that no row of KEY_INPUTS is named after (there should be none)."""
+    return {f.name for f in fields(Question)} - set(KEY_INPUTS)

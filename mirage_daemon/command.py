@@ -1,0 +1,115 @@
+"""`mirage daemon ...`"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+import click
+
+from mirage.errors import DaemonUnavailable, MirageError
+from mirage.link import paths
+from mirage.link.client import Client, dial
+
+STOP_TIMEOUT_S = 15.0
+
+
+def _fail(error: MirageError) -> None:
+    click.echo(str(error), err=True)
+    sys.exit(1)
+
+
+@click.group()
+def daemon() -> None:
+    """The background process that searches, and remembers what was found."""
+
+
+@daemon.command()
+def start() -> None:
+    """Start it, if it does not run."""
+    try:
+        with Client.connect() as client:
+            click.echo(f"running (process {client.welcome.pid})")
+    except MirageError as e:
+        _fail(e)
+
+
+@daemon.command()
+def stop() -> None:
+    """Stop it; running jobs end as cancelled."""
+    try:
+        connection = dial()
+    except DaemonUnavailable:
+        click.echo("not running")
+        return
+    except MirageError as e:
+        _fail(e)
+    pid = paths.check_peer(connection)  # the kernel's word: never a process id from a file
+    try:
+        Client(connection, "cli").shutdown()
+    except MirageError:
+        if pid is None:
+            raise
+        os.kill(pid, signal.SIGTERM)  # another version, or it hangs
+    finally:
+        connection.close()
+    deadline = time.monotonic() + STOP_TIMEOUT_S
+    while time.monotonic() < deadline:
+        if not paths.socket_path().exists():
+            click.echo("stopped")
+            return
+        time.sleep(0.02)
+    _fail(DaemonUnavailable("the daemon does not stop", next_step=f"end process {pid} yourself"))
+
+
+@daemon.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def status(as_json: bool) -> None:
+    """Say what it does."""
+    try:
+        with Client.connect(start_daemon=False) as client:
+            facts = client.status()
+    except DaemonUnavailable:
+        click.echo(json.dumps({"running": False}) if as_json else "not running")
+        return
+    except MirageError as e:
+        _fail(e)
+    if as_json:
+        click.echo(json.dumps({"running": True, **facts}, indent=2))
+        return
+    _print_status(facts)
+
+
+def _print_status(facts: dict[str, Any]) -> None:
+    click.echo(f"running: process {facts['pid']}, version {facts['package']}, {facts['uptime_s']:.0f} s")
+    click.echo(f"clients: {facts['clients']}")
+    for job in facts["jobs"]:
+        counts = ", ".join(f"{n} {name}" for name, n in job["counts"].items())
+        click.echo(f"job {job['job']}: {job['state']}{' (' + counts + ')' if counts else ''} {job['best']}".rstrip())
+    click.echo("cache: " + ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in facts["cache"].items()))
+    missing = [name.replace("_", " ") for name, held in facts["sandbox"].items() if not held]
+    if missing:
+        click.echo("workers are not limited in: " + ", ".join(missing))
+
+
+@daemon.command()
+@click.option("-n", "lines", default=40, show_default=True, help="How many lines.")
+def logs(lines: int) -> None:
+    """Print the end of the log."""
+    path = paths.log_path()
+    if not path.exists():
+        click.echo(f"no log yet ({path})")
+        return
+    click.echo("\n".join(path.read_text("utf-8", "replace").splitlines()[-lines:]))
+
+
+@daemon.command()
+def run() -> None:
+    """Run it here, in the foreground, its log on the terminal too."""
+    from mirage_daemon.life import main
+
+    sys.exit(main(foreground=True))

@@ -1,0 +1,112 @@
+"""One client's connection: frames in under deadlines, frames out through a queue that is bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from mirage.errors import MirageError, ProtocolError
+from mirage.link import protocol
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds, and numbers for one connection. A client that breaks them is dropped, the others feel nothing."""
+
+    handshake_s: float = 10.0
+    idle_s: float = 300.0  # between requests, while none is under way
+    body_s: float = 10.0  # from a frame's first byte to its last
+    write_s: float = 30.0  # for one frame to leave
+    queued_frames: int = 1024
+    queued_bytes: int = 64 << 20
+    requests: int = 64  # under way at once
+
+
+class Connection:
+    """`send` never waits: what cannot be queued ends the connection."""
+
+    def __init__(self, ident: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: Limits) -> None:
+        self.id, self.name, self.pid = ident, "", None
+        self._reader, self._writer, self._limits = reader, writer, limits
+        self._queue: asyncio.Queue[bytes | None] = asyncio.Queue(limits.queued_frames)
+        self._queued_bytes = 0
+        self._sender = asyncio.create_task(self._drain())
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.dropped = False
+
+    def send(self, kind: str, ident: int, body: dict[str, Any]) -> None:
+        """Queue one message; too large a one becomes an error."""
+        try:
+            frame = protocol.encode({"type": kind, "id": ident, "body": body})
+        except ProtocolError as e:
+            frame = protocol.encode({"type": "error", "id": ident, "body": e.to_dict()})
+        if self.dropped:
+            return
+        if self._queue.full() or self._queued_bytes + len(frame) > self._limits.queued_bytes:
+            self.drop()
+            return
+        self._queued_bytes += len(frame)
+        self._queue.put_nowait(frame)
+
+    def fail(self, ident: int, error: MirageError) -> None:
+        self.send("error", ident, error.to_dict())
+
+    def drop(self) -> None:
+        """End the connection now, without sending what is queued."""
+        self.dropped = True
+        self._writer.transport.abort()
+
+    async def read(self, first_s: float) -> dict[str, Any] | None:
+        """The next message, None at the end of the stream. TimeoutError: no frame began within `first_s`, or one that
+        began was not whole in time."""
+        try:
+            header = await asyncio.wait_for(self._reader.readexactly(4), first_s)
+            (size,) = struct.unpack(">I", header)
+            if size > protocol.MAX_FRAME:
+                raise ProtocolError(f"a frame of {size} bytes is over the limit of {protocol.MAX_FRAME}")
+            return protocol.decode(await asyncio.wait_for(self._reader.readexactly(size), self._limits.body_s))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+
+    async def read_request(self) -> dict[str, Any] | None:
+        """As `read`, with as much time as the connection may be idle; requests under way keep it from being idle."""
+        while True:
+            try:
+                return await self.read(self._limits.idle_s)
+            except asyncio.TimeoutError:
+                if not self.tasks:
+                    return None
+
+    async def close(self) -> None:
+        """Stop what it asked for, send what is queued (as long as a frame may take), close."""
+        for task in list(self.tasks):
+            task.cancel()
+        if self.tasks:
+            await asyncio.wait(self.tasks)
+        if not self.dropped:
+            with contextlib.suppress(asyncio.QueueFull):
+                self._queue.put_nowait(None)
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(asyncio.shield(self._sender), self._limits.write_s)
+        self._sender.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._sender
+        self._writer.close()
+        with contextlib.suppress(OSError):
+            await self._writer.wait_closed()
+
+    async def _drain(self) -> None:
+        while True:
+            frame = await self._queue.get()
+            if frame is None:
+                return
+            self._queued_bytes -= len(frame)
+            try:
+                self._writer.write(frame)
+                await asyncio.wait_for(self._writer.drain(), self._limits.write_s)
+            except (asyncio.TimeoutError, OSError):  # it does not read, or it is gone
+                self.drop()
+                return

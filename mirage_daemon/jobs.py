@@ -1,0 +1,251 @@
+"""Jobs: one for each key, however many clients want it; the most urgent first; told to all who listen.
+
+Everything here happens in the event loop's thread, except `run_job` itself, which blocks in a thread of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import heapq
+import itertools
+import logging
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from mirage.errors import Cancelled, DaemonBusy, MirageError, ProtocolError, UnknownJob
+from mirage.link.protocol import FINAL, STATES
+from mirage.result import CancelToken
+
+log = logging.getLogger("mirage.daemon.jobs")
+MAX_ACTIVE = 1000  # jobs that are queued or running
+MAX_FINAL = 256  # jobs that are over and whose result can still be asked for
+EVENT_EVERY_S = 0.05  # counts change faster than anyone reads them; a new state is always told
+MAX_COUNTS, MAX_BEST = 64, 500
+ANSWERS = {"kernel": "done", "keep": "kept"}  # Result.answer -> the job's state
+
+Progress = Callable[[dict[str, Any]], None]
+RunJob = Callable[[dict[str, Any], Progress, CancelToken], dict[str, Any]]
+
+
+@dataclass(eq=False)
+class Job:
+    """`wanted` holds the clients that asked for it, `listeners` get every event's body."""
+
+    id: str
+    key: str
+    payload: dict[str, Any] = field(repr=False)
+    priority: int = 1
+    state: str = "queued"
+    counts: dict[str, int] = field(default_factory=dict)
+    best: str = ""
+    result: dict[str, Any] | None = field(default=None, repr=False)
+    error: dict[str, Any] | None = None
+    wanted: set[int] = field(default_factory=set)
+    listeners: list[Progress] = field(default_factory=list, repr=False)
+    cancel: CancelToken = field(default_factory=CancelToken, repr=False)
+    over: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    told: float = float("-inf")
+
+    @property
+    def final(self) -> bool:
+        return self.state in FINAL
+
+    def event(self) -> dict[str, Any]:
+        """The body of protocol.Event."""
+        return {"job": self.id, "state": self.state, "counts": dict(self.counts), "best": self.best}
+
+    def outcome(self) -> dict[str, Any]:
+        """The reply to `result`."""
+        return {"state": self.state, "result": self.result, "error": self.error}
+
+
+class Jobs:
+    """`run_job(payload, progress, cancel)` gives {"result": Result.to_dict()}; `keep(job)` is awaited before a job is
+    announced as done or kept, so that an announced result is never lost."""
+
+    def __init__(
+        self,
+        run_job: RunJob,
+        *,
+        workers: int,
+        keep: Callable[[Job], Awaitable[None]] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._run_job, self._keep, self._clock, self._workers = run_job, keep, clock, workers
+        self._threads = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="mirage-job")
+        self._order = itertools.count()
+        self._queue: list[tuple[int, int, Job]] = []
+        self._active: dict[str, Job] = {}  # by key
+        self._final: OrderedDict[str, Job] = OrderedDict()  # by id, the oldest first
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def active(self) -> list[Job]:
+        return list(self._active.values())
+
+    def submit(self, key: str, payload: dict[str, Any], priority: int, client: int) -> Job:
+        """The job for `key`: the one that is under way, or a new one. More urgent wishes move it forward."""
+        job = self.under_way(key)
+        if job is None:
+            if len(self._active) >= MAX_ACTIVE:
+                raise DaemonBusy(f"{len(self._active)} jobs are queued or running")
+            job = Job(secrets.token_hex(8), key, payload, priority)
+            self._active[key] = job
+            heapq.heappush(self._queue, (priority, next(self._order), job))
+            log.info("job %s queued (key %s)", job.id, key[:12])
+        elif priority < job.priority and job.state == "queued":
+            job.priority = priority  # its older place in the queue is skipped when it comes up
+            heapq.heappush(self._queue, (priority, next(self._order), job))
+        job.wanted.add(client)
+        self._pump()
+        return job
+
+    def add_final(self, key: str, state: str, result: dict[str, Any]) -> Job:
+        """A job that is over before it began: its result was known."""
+        job = Job(secrets.token_hex(8), key, {}, state=state, result=result)
+        job.over.set()
+        self._remember(job)
+        return job
+
+    def find(self, ident: str) -> Job:
+        """The job of that id, active or over; UnknownJob otherwise."""
+        found = self._final.get(ident) or next((j for j in self._active.values() if j.id == ident), None)
+        if found is None:
+            raise UnknownJob(f"no job {ident[:40]!r}")
+        return found
+
+    def under_way(self, key: str) -> Job | None:
+        """The job that works on `key`, unless it was told to stop."""
+        job = self._active.get(key)
+        return None if job is None or job.cancel.cancelled else job
+
+    def cancel(self, ident: str, client: int) -> bool:
+        """`client` no longer wants the job; whether it was stopped, because nobody else does."""
+        job = self.find(ident)
+        job.wanted.discard(client)
+        if job.final or job.wanted:
+            return False
+        job.cancel.cancel()
+        if job.state == "queued":
+            self._end(job, "cancelled", error=Cancelled("the job was cancelled before it began").to_dict())
+        return True
+
+    def drop_client(self, client: int) -> None:
+        """The client is gone. What it wanted goes on (it is useful to the next one), but it no longer holds it."""
+        for job in self._active.values():
+            job.wanted.discard(client)
+
+    async def follow(self, job: Job, listener: Progress) -> dict[str, Any]:
+        """Tell `listener` the present state and every later one, until the job is over; then its outcome."""
+        listener(job.event())
+        job.listeners.append(listener)
+        try:
+            await job.over.wait()
+        finally:
+            job.listeners.remove(listener)
+        return job.outcome()
+
+    async def close(self, timeout_s: float = 10.0) -> None:
+        """Stop everything; running jobs end as cancelled."""
+        for job in self.active:
+            job.wanted.clear()
+            job.cancel.cancel()
+            if job.state == "queued":
+                self._end(job, "cancelled", error=Cancelled("the daemon stopped").to_dict())
+        if self._running:
+            await asyncio.wait(list(self._running.values()), timeout=timeout_s)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _pump(self) -> None:
+        """Start what is most urgent, while there are free workers."""
+        while self._queue and len(self._running) < self._workers:
+            _, _, job = heapq.heappop(self._queue)
+            if job.state == "queued" and job.id not in self._running:
+                self._running[job.id] = asyncio.get_running_loop().create_task(self._run(job))
+
+    async def _run(self, job: Job) -> None:
+        loop = asyncio.get_running_loop()
+
+        def progress(body: dict[str, Any]) -> None:
+            loop.call_soon_threadsafe(self._advance, job, body)
+
+        try:
+            if job.final:  # cancelled just before its turn
+                return
+            self._advance(job, {"state": "tracing"})
+            answer = await loop.run_in_executor(self._threads, self._run_job, job.payload, progress, job.cancel)
+            state, job.result = _read_answer(answer)
+            if self._keep is not None:
+                await self._keep_quietly(job, state)
+            self._end(job, state)
+        except Cancelled as e:
+            self._end(job, "cancelled", error=e.to_dict())
+        except MirageError as e:
+            self._end(job, "failed", error=e.to_dict())
+        except Exception as e:  # a mistake of ours; the daemon goes on, the client is told, the log has the rest
+            log.exception("job %s failed", job.id)
+            self._end(job, "failed", error=MirageError(f"the daemon failed: {type(e).__name__}").to_dict())
+        finally:
+            self._running.pop(job.id, None)
+            self._pump()
+
+    async def _keep_quietly(self, job: Job, state: str) -> None:
+        """Keep the result; a cache that cannot be written costs the next one time, not this one its answer."""
+        assert self._keep is not None
+        final = Job(job.id, job.key, job.payload, state=state, result=job.result)
+        try:
+            await self._keep(final)
+        except MirageError as e:
+            log.warning("the result of job %s is not kept: %s", job.id, e)
+
+    def _advance(self, job: Job, body: dict[str, Any]) -> None:
+        """Take over a progress event. It comes from a process that ran user code, so only its known parts count."""
+        if job.final:
+            return
+        before, state = job.state, body.get("state")
+        if isinstance(state, str) and state in STATES and state not in FINAL:
+            job.state = state
+        counts = body.get("counts")
+        if isinstance(counts, dict):
+            fitting = {str(k)[:40]: v for k, v in counts.items() if type(v) is int and abs(v) < 1 << 63}
+            job.counts.update(itertools.islice(fitting.items(), MAX_COUNTS))
+            while len(job.counts) > MAX_COUNTS:
+                job.counts.popitem()
+        if isinstance(body.get("best"), str):
+            job.best = body["best"][:MAX_BEST]
+        if job.state != before or self._clock() - job.told >= EVENT_EVERY_S:
+            self._tell(job)
+
+    def _end(self, job: Job, state: str, error: dict[str, Any] | None = None) -> None:
+        job.state, job.error = state, error
+        if self._active.get(job.key) is job:  # after a cancellation another may have taken its place
+            del self._active[job.key]
+        self._remember(job)
+        log.info("job %s %s%s", job.id, state, f" ({error.get('code')})" if error else "")
+        self._tell(job)
+        job.over.set()
+
+    def _tell(self, job: Job) -> None:
+        job.told = self._clock()
+        for listener in list(job.listeners):
+            listener(job.event())
+
+    def _remember(self, job: Job) -> None:
+        self._final[job.id] = job
+        while len(self._final) > MAX_FINAL:
+            self._final.popitem(last=False)
+
+
+def _read_answer(answer: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """(state, result) of what a worker gave; ProtocolError when it is not a result."""
+    result = answer.get("result") if isinstance(answer, dict) else None
+    with contextlib.suppress(KeyError, TypeError):
+        if isinstance(result, dict):
+            return ANSWERS[result["answer"]], result
+    raise ProtocolError("the worker's answer is not a result")

@@ -1,0 +1,283 @@
+"""The daemon's side of the wire: a table of requests, each answered from jobs and cache."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import os
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import msgpack
+
+from mirage.errors import DaemonBusy, DeadlinePassed, MirageError, ProtocolError, UnknownJob, UntrustedWorkspace
+from mirage.isolate.limits import sandbox_report
+from mirage.link import paths, protocol
+from mirage.link.version import package_version
+from mirage_daemon import alias
+from mirage_daemon.connection import Connection, Limits
+from mirage_daemon.jobs import Job, Jobs, RunJob
+from mirage_daemon.store import Store
+from mirage_daemon.workers import check_interpreter
+
+log = logging.getLogger("mirage.daemon.server")
+MAX_CONNECTIONS = 512
+MAX_TEXT = 4 << 20  # characters of a file
+CACHE_LIMIT = 1 << 30  # bytes
+MAX_DEADLINE_S = 7 * 24 * 3600.0
+T = TypeVar("T")
+Handler = Callable[["Server", Connection, int, Any], Awaitable[dict[str, Any]]]
+
+
+class Server:
+    """Made inside the event loop; `serve(listener)` runs until `stop` is called or nothing happened for `idle_s`."""
+
+    def __init__(
+        self,
+        make_store: Callable[[], Store],
+        run_job: RunJob,
+        *,
+        workers: int,
+        idle_s: float,
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store_thread = ThreadPoolExecutor(1, thread_name_prefix="mirage-store")
+        self._store = self._store_thread.submit(make_store).result()
+        self.jobs = Jobs(run_job, workers=workers, keep=self._keep, clock=clock)
+        self._idle_s, self._limits, self._clock = idle_s, limits or Limits(), clock
+        self._began = self._last = clock()
+        self._ids = itertools.count(1)
+        self._connections: dict[int, asyncio.Task[None]] = {}
+        self._stopping = asyncio.Event()
+
+    # ---- life
+    async def serve(self, listener: socket.socket) -> None:
+        server = await asyncio.start_unix_server(self._accept, sock=listener, limit=1 << 20)
+        idle = asyncio.create_task(self._watch_idle())
+        try:
+            await self._stopping.wait()
+        finally:
+            idle.cancel()
+            server.close()  # new clients are refused from here on, and start the next daemon
+            await self.jobs.close()
+            await asyncio.sleep(0.05)  # subscribers' last replies are queued meanwhile
+            for task in self._connections.values():
+                task.cancel()
+            if self._connections:
+                await asyncio.wait(list(self._connections.values()), timeout=5.0)
+            await self._in_store(self._store.close)
+            self._store_thread.shutdown()
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def _watch_idle(self) -> None:
+        while True:
+            if self.jobs.active:
+                self._last = self._clock()
+            left = self._last + self._idle_s - self._clock()
+            if left <= 0:
+                log.info("nothing to do for %g s", self._idle_s)
+                self.stop()
+                return
+            await asyncio.sleep(min(left, 5.0))
+
+    # ---- connections
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = Connection(next(self._ids), reader, writer, self._limits)
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections[connection.id] = task
+        try:
+            paths.check_peer(writer.get_extra_info("socket"))  # before one byte is read
+            if len(self._connections) > MAX_CONNECTIONS:
+                connection.fail(0, DaemonBusy(f"{MAX_CONNECTIONS} clients are connected"))
+            elif await self._greet(connection):
+                await self._converse(connection)
+        except ProtocolError as e:
+            log.warning("client %d (%s): %s", connection.id, connection.name, e)
+            connection.fail(0, e)
+        except MirageError as e:
+            log.warning("client %d is refused: %s", connection.id, e)
+        except asyncio.TimeoutError:
+            log.info("client %d (%s) was too slow", connection.id, connection.name)
+        except asyncio.CancelledError:
+            pass  # the daemon stops; the connection is closed like any other
+        finally:
+            self.jobs.drop_client(connection.id)
+            del self._connections[connection.id]
+            await connection.close()
+
+    async def _greet(self, connection: Connection) -> bool:
+        """Whether the first message was a Hello of our protocol version; nothing else is looked at before."""
+        message = await connection.read(self._limits.handshake_s)
+        if message is None:
+            return False
+        if message["type"] != "hello":
+            raise ProtocolError("the first message has to be hello")
+        ident, hello = _ident(message), protocol.structure(message.get("body"), protocol.Hello)
+        if hello.version != protocol.VERSION:
+            connection.fail(
+                ident,
+                ProtocolError(
+                    f"the client speaks protocol {hello.version}, the daemon {protocol.VERSION}",
+                    next_step="run `mirage daemon stop`; the next client starts the present version",
+                ),
+            )
+            return False
+        connection.name = hello.client[:40]
+        welcome = protocol.Welcome(protocol.VERSION, package_version(), os.getpid(), self._clock() - self._began)
+        connection.send("reply", ident, protocol.unstructure(welcome))
+        return True
+
+    async def _converse(self, connection: Connection) -> None:
+        while not connection.dropped:
+            message = await connection.read_request()
+            if message is None:
+                return
+            self._last = self._clock()
+            kind, ident = message["type"], _ident(message)
+            if kind not in HANDLERS:
+                raise ProtocolError(f"unknown request {kind[:40]!r}")
+            if not set(message) <= {"type", "id", "deadline_s", "body"}:
+                raise ProtocolError("a request has a key that the protocol does not know")
+            body = protocol.structure(message.get("body"), protocol.REQUESTS[kind])
+            deadline_s = _deadline(message)
+            if len(connection.tasks) >= self._limits.requests:
+                connection.fail(ident, DaemonBusy(f"{self._limits.requests} requests of this client are under way"))
+                continue
+            task = asyncio.create_task(self._answer(connection, ident, kind, body, deadline_s))
+            connection.tasks.add(task)
+            task.add_done_callback(connection.tasks.discard)
+
+    async def _answer(self, connection: Connection, ident: int, kind: str, body: Any, deadline_s: float | None) -> None:
+        """Exactly one reply or error."""
+        try:
+            work = HANDLERS[kind](self, connection, ident, body)
+            connection.send("reply", ident, await asyncio.wait_for(work, deadline_s))
+        except asyncio.TimeoutError:
+            connection.fail(ident, DeadlinePassed(f"{kind!r} took longer than {deadline_s:g} s"))
+        except MirageError as e:
+            connection.fail(ident, e)
+        except Exception as e:  # a mistake of ours: this request fails, the daemon goes on
+            log.exception("request %r failed", kind)
+            connection.fail(ident, MirageError(f"the daemon failed on {kind!r}: {type(e).__name__}"))
+
+    # ---- cache
+    async def _in_store(self, call: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._store_thread, call, *arguments)
+
+    async def _known(self, question_key: bytes) -> tuple[str, dict[str, Any]] | None:
+        """(state, result) from the cache."""
+        place = await self._in_store(self._store.get, "alias", question_key)
+        value = await self._in_store(self._store.get, "result", place) if place is not None else None
+        if value is None:
+            return None
+        state, result = msgpack.unpackb(value, strict_map_key=False)  # its MAC says that we wrote it
+        return str(state), dict(result)
+
+    async def _keep(self, job: Job) -> None:
+        """Store a result, then the alias that leads to it."""
+        question_key = bytes.fromhex(job.key)
+        result = job.result or {}
+        place = alias.result_key(question_key, str(result.get("program_key", "")))
+        await self._in_store(self._store.put, "result", place, msgpack.packb([job.state, result]))
+        await self._in_store(self._store.put, "alias", question_key, place)
+        await self._in_store(self._store.gc, CACHE_LIMIT)
+
+    # ---- requests
+    async def _ask(self, body: protocol.Submit | protocol.Lookup) -> tuple[str, str]:
+        """(the question's key as hex, the interpreter). Reads the text in a thread; runs nothing of it."""
+        if len(body.text) > MAX_TEXT:
+            raise ProtocolError(f"a text of {len(body.text)} characters is over the limit of {MAX_TEXT}")
+        interpreter = check_interpreter(body.interpreter)
+        question = await asyncio.to_thread(alias.ask, body.text, body.path, body.function, body.target, interpreter)
+        return alias.key(question).hex(), interpreter
+
+    async def _submit(self, connection: Connection, ident: int, body: protocol.Submit) -> dict[str, Any]:
+        key, interpreter = await self._ask(body)
+        known = await self._known(bytes.fromhex(key)) if self.jobs.under_way(key) is None else None
+        if known is not None:
+            job = self.jobs.add_final(key, *known)
+        elif not body.trusted:
+            raise UntrustedWorkspace(f"`{body.function}` is not in the cache, and nothing of this workspace may run")
+        else:
+            payload = {
+                "text": body.text,
+                "path": body.path,
+                "function": body.function,
+                "target": body.target,
+                "trusted": True,
+                "interpreter": interpreter,
+            }
+            job = self.jobs.submit(key, payload, body.priority, connection.id)
+        return {"job": job.id, "key": key, "state": job.state}
+
+    async def _subscribe(self, connection: Connection, ident: int, body: protocol.Subscribe) -> dict[str, Any]:
+        return await self.jobs.follow(self.jobs.find(body.job), lambda event: connection.send("event", ident, event))
+
+    async def _cancel(self, connection: Connection, ident: int, body: protocol.Cancel) -> dict[str, Any]:
+        return {"cancelled": self.jobs.cancel(body.job, connection.id)}
+
+    async def _result(self, connection: Connection, ident: int, body: protocol.Result) -> dict[str, Any]:
+        job = self.jobs.find(body.job)
+        if not job.final:
+            raise UnknownJob(f"job {job.id} has no result yet: it is {job.state}", next_step="subscribe to it")
+        return job.outcome()
+
+    async def _lookup(self, connection: Connection, ident: int, body: protocol.Lookup) -> dict[str, Any]:
+        key, _ = await self._ask(body)
+        known = await self._known(bytes.fromhex(key))
+        return {"result": None if known is None else known[1]}
+
+    async def _status(self, connection: Connection, ident: int, body: protocol.Status) -> dict[str, Any]:
+        active = [
+            {**job.event(), "key": job.key, "priority": job.priority, "wanted": len(job.wanted)}
+            for job in self.jobs.active
+        ]
+        return {
+            "pid": os.getpid(),
+            "package": package_version(),
+            "uptime_s": self._clock() - self._began,
+            "clients": len(self._connections),
+            "jobs": active,
+            "cache": await self._in_store(self._store.stats),
+            "sandbox": sandbox_report(),
+        }
+
+    async def _shutdown(self, connection: Connection, ident: int, body: protocol.Shutdown) -> dict[str, Any]:
+        log.info("client %d (%s) asked for the end", connection.id, connection.name)
+        asyncio.get_running_loop().call_later(0.05, self.stop)  # the reply leaves first
+        return {"stopping": True}
+
+
+HANDLERS: dict[str, Handler] = {
+    "submit": Server._submit,
+    "subscribe": Server._subscribe,
+    "cancel": Server._cancel,
+    "result": Server._result,
+    "lookup": Server._lookup,
+    "status": Server._status,
+    "shutdown": Server._shutdown,
+}
+
+
+def _ident(message: dict[str, Any]) -> int:
+    ident = message.get("id")
+    if type(ident) is not int or not 0 <= ident < 1 << 63:
+        raise ProtocolError("a request has no id")
+    return ident
+
+
+def _deadline(message: dict[str, Any]) -> float | None:
+    deadline_s = message.get("deadline_s")
+    if deadline_s is None:
+        return None
+    if type(deadline_s) not in (int, float) or not 0 < deadline_s <= MAX_DEADLINE_S:
+        raise ProtocolError("a request's deadline_s is not a time")
+    return float(deadline_s)

@@ -1,0 +1,255 @@
+"""The cache: what was computed once, by key. A wrong answer is worse than none, so every doubt means "not found".
+
+One thread of one process owns the store. Each entry carries the SHA-256 of its value and a MAC over kind, key and that
+digest, by a key that only this user can read: an entry that is missing, torn, changed, moved to another key, or written
+by somebody else is `None`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import os
+import secrets
+import sqlite3
+import stat
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mirage.errors import CannotWrite
+
+log = logging.getLogger("mirage.daemon.store")
+SCHEMA = 1
+MAC_BYTES = 32
+USED_EVERY_S = 3600.0  # an entry's last use is noted at most so often: a note is a synchronous write
+_MAKE = """CREATE TABLE IF NOT EXISTS entry (
+    kind TEXT NOT NULL, key BLOB NOT NULL, sha256 BLOB NOT NULL, mac BLOB NOT NULL,
+    created REAL NOT NULL, used REAL NOT NULL, size INTEGER NOT NULL, value BLOB NOT NULL,
+    PRIMARY KEY (kind, key)) WITHOUT ROWID"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known about an entry without reading its value: times in seconds since the epoch, size in bytes."""
+
+    kind: str
+    key: bytes
+    created: float
+    used: float
+    size: int
+
+
+class Store(ABC):
+    """Values by kind and key. All calls come from the thread that made the store."""
+
+    @abstractmethod
+    def get(self, kind: str, key: bytes) -> bytes | None:
+        """The value, exactly as it was put, or None."""
+
+    @abstractmethod
+    def put(self, kind: str, key: bytes, value: bytes) -> None:
+        """Durable when it returns; CannotWrite (disk full, read-only) leaves what was there."""
+
+    @abstractmethod
+    def delete(self, kind: str, key: bytes) -> bool:
+        """Whether there was such an entry."""
+
+    @abstractmethod
+    def entries(self, kind: str | None = None) -> Iterator[Entry]:
+        """All entries (of a kind), the most recently used first. Their values are not checked."""
+
+    @abstractmethod
+    def stats(self) -> dict[str, int]:
+        """entries, bytes, and since the start: hits, misses, refused (torn, wrong or foreign), write_errors."""
+
+    @abstractmethod
+    def gc(self, limit_bytes: int) -> int:
+        """Delete the least recently used entries until the values take at most `limit_bytes`. Gives how many."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Nothing may be called afterwards."""
+
+
+class SqliteStore(Store):
+    """A store in one SQLite file (WAL, synchronous=FULL, exclusive). A damaged file is set aside and replaced."""
+
+    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._path = folder / f"cache-v{SCHEMA}.sqlite"  # another schema is another file: the old one stays as it is
+        self._secret = load_secret(folder / "cache.key")
+        self._counts = {"hits": 0, "misses": 0, "refused": 0, "write_errors": 0}
+        try:
+            self._db = self._open()
+        except sqlite3.DatabaseError as e:
+            self._set_aside(e)
+            self._db = self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self._path, isolation_level=None, timeout=1.0)
+        try:
+            db.text_factory = bytes  # a damaged text must not raise while it is decoded
+            for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=FULL", "trusted_schema=OFF"):
+                db.execute(f"PRAGMA {pragma}")
+            db.execute(_MAKE)
+            db.execute("SELECT kind, key, sha256, mac, created, used, size, value FROM entry LIMIT 1").fetchone()
+            if db.execute("PRAGMA quick_check(1)").fetchone() != (b"ok",):
+                raise sqlite3.DatabaseError("quick_check found damage")
+        except BaseException:
+            db.close()
+            raise
+        os.chmod(self._path, 0o600)
+        return db
+
+    def _set_aside(self, why: Exception) -> None:
+        stamp = int(self._clock() * 1000)
+        log.warning("the cache is damaged (%s); it is set aside as *.corrupt-%d", why, stamp)
+        for suffix in ("", "-wal", "-shm"):
+            path = self._path.with_name(self._path.name + suffix)
+            if path.exists():
+                path.rename(path.with_name(f"{path.name}.corrupt-{stamp}"))
+
+    def _recover(self, why: sqlite3.Error) -> None:
+        """Go on with an empty cache where `why` says that the file itself is damaged; other errors pass."""
+        if type(why) is sqlite3.DatabaseError:  # exactly: its subclasses mean locked, full, input/output
+            self._db.close()
+            self._set_aside(why)
+            self._db = self._open()
+
+    def _mac(self, kind: str, key: bytes, digest: bytes) -> bytes:
+        name = kind.encode()
+        message = len(name).to_bytes(4, "big") + name + len(key).to_bytes(4, "big") + key + digest
+        return hmac.new(self._secret, message, hashlib.sha256).digest()
+
+    def get(self, kind: str, key: bytes) -> bytes | None:
+        try:
+            row = self._db.execute(
+                "SELECT sha256, mac, used, size, value FROM entry WHERE kind = ? AND key = ?", (kind, key)
+            ).fetchone()
+        except sqlite3.Error as e:
+            log.warning("the cache cannot be read: %s", e)
+            self._recover(e)
+            row = None
+        if row is None:
+            self._counts["misses"] += 1
+            return None
+        digest, mac, used, size, value = row
+        sound = (
+            isinstance(value, bytes)
+            and isinstance(mac, bytes)
+            and size == len(value)
+            and hashlib.sha256(value).digest() == digest
+            and hmac.compare_digest(mac, self._mac(kind, key, digest))
+        )
+        if not sound:
+            log.warning("a %s entry is torn, wrong or foreign; it is dropped", kind)
+            self._counts["refused"] += 1
+            self.delete(kind, key)
+            return None
+        self._counts["hits"] += 1
+        now = self._clock()
+        if not isinstance(used, float) or now - used > USED_EVERY_S:
+            self._write("UPDATE entry SET used = ? WHERE kind = ? AND key = ?", (now, kind, key))
+        return bytes(value)
+
+    def put(self, kind: str, key: bytes, value: bytes) -> None:
+        digest, now = hashlib.sha256(value).digest(), self._clock()
+        row = (kind, key, digest, self._mac(kind, key, digest), now, now, len(value), value)
+        problem = self._write("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        if problem is not None:
+            raise CannotWrite(f"the cache cannot be written: {problem}", path=str(self._path))
+
+    def delete(self, kind: str, key: bytes) -> bool:
+        had = self._one("SELECT count(*) FROM entry WHERE kind = ? AND key = ?", (kind, key))
+        return self._write("DELETE FROM entry WHERE kind = ? AND key = ?", (kind, key)) is None and bool(had)
+
+    def entries(self, kind: str | None = None) -> Iterator[Entry]:
+        where, values = ("", ()) if kind is None else ("WHERE kind = ?", (kind,))
+        rows = self._db.execute(
+            f"SELECT kind, key, created, used, size FROM entry {where} ORDER BY used DESC", values
+        ).fetchall()
+        for name, key, created, used, size in rows:
+            yield Entry(name.decode("utf-8", "replace"), bytes(key), created, used, size)
+
+    def stats(self) -> dict[str, int]:
+        return {
+            "entries": self._one("SELECT count(*) FROM entry"),
+            "bytes": self._one("SELECT coalesce(sum(size), 0) FROM entry"),
+            **self._counts,
+        }
+
+    def gc(self, limit_bytes: int) -> int:
+        total, deleted = self._one("SELECT coalesce(sum(size), 0) FROM entry"), 0
+        if total <= limit_bytes:
+            return 0
+        for entry in reversed(list(self.entries())):
+            if total <= limit_bytes:
+                break
+            if self.delete(entry.kind, entry.key):
+                total -= entry.size
+                deleted += 1
+        return deleted
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _one(self, query: str, values: tuple[Any, ...] = ()) -> int:
+        try:
+            return int(self._db.execute(query, values).fetchone()[0])
+        except sqlite3.Error as e:
+            log.warning("the cache cannot be read: %s", e)
+            self._recover(e)
+            return 0
+
+    def _write(self, statement: str, values: tuple[Any, ...]) -> sqlite3.Error | None:
+        """Do one statement durably; what went wrong, if anything did (then nothing was changed)."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute(statement, values)
+            self._db.execute("COMMIT")
+        except sqlite3.Error as e:
+            self._counts["write_errors"] += 1
+            log.warning("the cache cannot be written: %s", e)
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            self._recover(e)
+            return e
+        return None
+
+
+def load_secret(path: Path) -> bytes:
+    """The MAC's key, made if it is missing. One that others could have read is replaced: all old entries are then
+    foreign, and nothing is lost but time."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return _new_secret(path)
+    with os.fdopen(descriptor, "rb") as file:
+        facts = os.fstat(file.fileno())
+        secret = file.read(MAC_BYTES + 1)
+    private = facts.st_uid == os.geteuid() and not stat.S_IMODE(facts.st_mode) & 0o077
+    if private and stat.S_ISREG(facts.st_mode) and len(secret) == MAC_BYTES:
+        return secret
+    log.warning("the cache's key was not private or not whole; a new one replaces it")
+    return _new_secret(path)
+
+
+def _new_secret(path: Path) -> bytes:
+    secret, draft = secrets.token_bytes(MAC_BYTES), path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(secret)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return secret
