@@ -224,6 +224,11 @@ class WorkerRaised(MirageError):
     traceback: str = ""
 
 
+class UntrustedFolder(MirageError):
+    code, title = "MIR408", "A folder that Mirage loads code from is open to others"
+    default_next_step = "make it yours alone: chown it to you and chmod 700 it, or set MIRAGE_HOME to another folder"
+
+
 # ---- daemon (5xx)
 class DaemonUnavailable(MirageError):
     code, title = "MIR500", "The daemon cannot be reached"

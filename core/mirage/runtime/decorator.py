@@ -1,0 +1,129 @@
+"""`@mirage.optimize`: the function as written until a kernel is installed for exactly its text, and whenever that
+kernel does not fit the call."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import FunctionType
+from typing import Any, TypeVar, overload
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+# Code flags of generators, coroutines and async generators (`inspect` has the names, and takes long to import).
+_NOT_PLAIN = 0x20 | 0x80 | 0x200
+
+
+class KernelNotUsed(RuntimeWarning):
+    """A kernel is installed for a function and cannot be used; the function as written runs instead."""
+
+
+@overload
+def optimize(function: _Function, /) -> _Function: ...
+@overload
+def optimize(
+    *, dims: Mapping[str, int | Sequence[int]] | None = None, inputs: Sequence[Any] | None = None
+) -> Callable[[_Function], _Function]: ...
+def optimize(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    dims: Mapping[str, int | Sequence[int]] | None = None,
+    inputs: Sequence[Any] | None = None,
+) -> Callable[..., Any]:
+    """Mark a function for Mirage, as `@mirage.optimize` or `@mirage.optimize(dims=..., inputs=...)`.
+
+    `dims` gives sizes to the named dimensions of jaxtyping annotations: `{"b": 8}` or `{"b": (1, 8, 16)}`. `inputs`
+    gives shapes and dtypes where there are no annotations: `[((16, 4096), "fp16"), ...]`. Both are read from the text,
+    and change nothing at run time.
+
+    A call runs the kernel that is installed for exactly this text if it fits (shapes, dtypes, device, strides; no
+    gradient needed; nothing traces the operators), and the function as written otherwise. The kernel is looked for at
+    the first call.
+    """
+    if function is None:
+        return _wrap
+    return _wrap(function)
+
+
+def _wrap(function: Callable[..., Any]) -> Callable[..., Any]:
+    if not isinstance(function, FunctionType) or function.__code__.co_flags & _NOT_PLAIN:
+        return function
+    try:
+        from torch.compiler import is_compiling
+    except ImportError:
+        return function  # no kernel runs without torch
+    chosen: Callable[..., Any] | None = None
+
+    @functools.wraps(function)
+    def optimized(*args: Any, **kwargs: Any) -> Any:
+        nonlocal chosen
+        if is_compiling():  # torch.compile sees the function as written, and makes its own kernel of it
+            return function(*args, **kwargs)
+        if chosen is None:
+            chosen = _choose(function)
+        return chosen(*args, **kwargs)
+
+    return optimized
+
+
+def _choose(function: FunctionType) -> Callable[..., Any]:
+    """The function, or the installed kernel with the function behind it."""
+    from mirage.errors import MirageError
+    from mirage.runtime import registry
+
+    if registry.is_empty():
+        return function
+    try:
+        from mirage.runtime.identity import digest_of
+
+        digest = digest_of(function)
+        path = registry.lookup(digest) if digest is not None else None
+        return function if path is None else _with_kernel(function, _load(path, function.__name__))
+    except MirageError as error:
+        _warn(function, str(error))
+    except Exception as error:  # the module on disk may raise anything while it is imported
+        _warn(function, f"it cannot be imported ({type(error).__name__}: {error})")
+    return function
+
+
+def _load(path: Path, name: str) -> Callable[..., Any]:
+    spec = importlib.util.spec_from_file_location(f"_mirage_kernel_{path.stem[:16]}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"no loader for {path}")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    launcher = getattr(module, name, None)
+    if not callable(launcher):
+        raise ImportError(f"it has no function `{name}`")
+    return launcher  # type: ignore[no-any-return]
+
+
+def _with_kernel(function: FunctionType, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    from mirage.runtime.fit import make_fits
+
+    fits = make_fits()
+    broken = False
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        nonlocal broken
+        if broken or not fits((*args, *kwargs.values())):
+            return function(*args, **kwargs)
+        try:
+            return kernel(*args, **kwargs)
+        except Exception as error:
+            result = function(*args, **kwargs)  # what is wrong with the call itself is raised here, as ever
+            broken = True
+            _warn(function, f"it raised {type(error).__name__}: {error}")
+            return result
+
+    return run
+
+
+def _warn(function: FunctionType, why: str) -> None:
+    text = f"the kernel installed for `{function.__qualname__}` is not used: {why}"
+    warnings.warn(text, KernelNotUsed, stacklevel=4)
