@@ -1,0 +1,1 @@
+"""The validity rules of µGraphs, as named functions in one table (`check.py`)."""

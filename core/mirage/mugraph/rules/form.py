@@ -1,0 +1,127 @@
+"""Rules on names, sizes and forms: what every later rule takes for granted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from mirage.mugraph.grammar import CustomKernel, LibraryKernel, Loop, MuGraph, TileDim
+from mirage.mugraph.rules.breach import Breach, Limits
+from mirage.mugraph.walk import Part, parts, size_of
+from mirage.program.ir import DTYPES
+
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+MAX_SIZE = 1 << 31
+CLUSTERS = (1, 2, 4, 8, 16)
+WARPS = (1, 2, 4, 8, 16, 32)
+
+
+def _unique(kind: str, names: Iterable[str], where: str = "") -> None:
+    seen: set[str] = set()
+    for n in names:
+        if not IDENTIFIER.match(n):
+            raise Breach(where, f"{kind} {n!r} is not an identifier")
+        if n in seen:
+            raise Breach(where, f"{kind} {n} occurs twice")
+        seen.add(n)
+
+
+def names(m: MuGraph, limits: Limits) -> None:
+    """Axes, tensors and kernels have unique names that are identifiers; axes have a size of at least two."""
+    _unique("axis", (a for a, _ in m.axes))
+    _unique("tensor", (t.name for t in m.tensors))
+    _unique("kernel", (k.name for k in m.kernels))
+    for a, n in m.axes:
+        if not 2 <= n <= MAX_SIZE:
+            raise Breach("", f"axis {a} has size {n}; a dimension of size one is an index, not an axis")
+    if not m.kernels or not m.outputs:
+        raise Breach("", "a µGraph has at least one kernel and one output")
+
+
+def tensors(m: MuGraph, limits: Limits) -> None:
+    """Tensors have a known dtype, known axes, each once, and rigid sizes that fit their rank."""
+    known = {a for a, _ in m.axes}
+    for t in m.tensors:
+        if t.dtype not in DTYPES:
+            raise Breach("", f"tensor {t.name} has the unknown dtype {t.dtype}")
+        for a in (a for axes in t.dims for a in axes):
+            if a not in known:
+                raise Breach("", f"tensor {t.name} uses the unknown axis {a}")
+        if t.rigid and len(t.rigid) != len(t.dims):
+            raise Breach("", f"tensor {t.name} has {len(t.dims)} dimensions but {len(t.rigid)} rigid sizes")
+        if any(n is not None and n < 1 for n in t.rigid):
+            raise Breach("", f"tensor {t.name} has a size below one")
+
+
+def _tile_dim(m: MuGraph, part: Part, d: TileDim, seen: dict[str, str]) -> None:
+    known = {a for a, _ in m.axes}
+    if not d.axes:
+        raise Breach(part.where, f"dim {d.name} has no axes")
+    for a in d.axes:
+        if a not in known:
+            raise Breach(part.where, f"dim {d.name} uses the unknown axis {a}")
+        if a in seen:
+            raise Breach(part.where, f"axis {a} is in the dims {seen[a]} and {d.name}")
+        seen[a] = d.name
+    if d.tile < 1 or d.tile & (d.tile - 1):
+        raise Breach(part.where, f"dim {d.name} has tile {d.tile}, which is not a power of two")
+    if d.role == "resident" and d.tile < size_of(m, d):
+        raise Breach(part.where, f"resident dim {d.name} has tile {d.tile} below its size {size_of(m, d)}")
+    if d.role != "split" and (d.splits or d.parts != 1):
+        raise Breach(part.where, f"dim {d.name} has role {d.role} but splits a loop")
+
+
+def dims(m: MuGraph, limits: Limits) -> None:
+    """Tile dims: known axes, each in one dim of a block; tiles powers of two; a resident tile covers its dim."""
+    for part in parts(m):
+        _unique("dim", (d.name for d in part.graph.dims), part.where)
+        seen: dict[str, str] = {}
+        for d in part.graph.dims:
+            _tile_dim(m, part, d, seen)
+        if part.graph.cluster not in CLUSTERS:
+            raise Breach(part.where, f"a cluster of {part.graph.cluster} blocks; it is one of {CLUSTERS}")
+        if part.kernel.warps not in WARPS or not 1 <= part.kernel.stages <= 16:
+            raise Breach(part.where, f"warps are one of {WARPS}, stages 1 to 16")
+
+
+def splits(m: MuGraph, limits: Limits) -> None:
+    """A split dim shares one loop of its block: tile 1, its own axis, as many parts as that axis' size."""
+    for part in parts(m):
+        shared: set[str] = set()
+        loops = {item.dim for item in part.graph.body if isinstance(item, Loop)}
+        for d in part.graph.dims:
+            if d.role != "split":
+                continue
+            if part.role == "tail":
+                raise Breach(part.where, f"a tail runs once for each group and has no split dim ({d.name})")
+            if d.tile != 1 or d.axes != (d.name,) or d.parts != m.size(d.name):
+                raise Breach(part.where, f"split dim {d.name} needs tile 1, its own axis, and parts equal to its size")
+            if d.splits not in loops or part.graph.dim(d.splits).role != "loop":
+                raise Breach(part.where, f"split dim {d.name} splits {d.splits or 'nothing'}, which is no loop here")
+            if d.splits in shared:
+                raise Breach(part.where, f"loop {d.splits} is split twice")
+            shared.add(d.splits)
+
+
+def library(m: MuGraph, limits: Limits) -> None:
+    """A library kernel takes and gives declared tensors."""
+    known = {t.name: t for t in m.tensors}
+    for k in m.kernels:
+        if isinstance(k, LibraryKernel):
+            for a in (*k.args, k.out):
+                if a not in known:
+                    raise Breach(k.name, f"tensor {a} is not declared")
+            if known[k.out].kind == "input":
+                raise Breach(k.name, f"it writes the input {k.out}")
+
+
+def tails(m: MuGraph, limits: Limits) -> None:
+    """A tail belongs to a split block, and its grid is the group's: the block's grid dims without the split ones."""
+    for k in m.kernels:
+        if isinstance(k, CustomKernel) and k.tail is not None:
+            if not any(d.role == "split" for d in k.block.dims):
+                raise Breach(f"{k.name}.tail", "the block has no split dim, so it has no group to wait for")
+            if k.tail.grid != tuple(d for d in k.block.grid if d.role == "grid"):
+                raise Breach(f"{k.name}.tail", "its grid dims are not the block's grid dims without the split ones")
+            if k.tail.cluster != k.block.cluster:
+                raise Breach(f"{k.name}.tail", "its cluster is not the block's")

@@ -1,0 +1,174 @@
+"""The padding rule: what is reduced over a dim is neutral in that dim's padding, whatever the sizes are.
+
+Tiles reach beyond their dim where its size is no multiple of the tile. What stands there is followed from the loads
+(their `pad`) through every operator, for each set of dims that an element may be outside of (`states.py`). A sum and a
+dot want zero there, a maximum -inf; a dot also wants its other operand not infinite, since 0 * inf is NaN.
+The rule holds for every size, also for one that the tile divides: the same text runs at other sizes.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+from mirage.mugraph.blockops import BLOCK_OPS
+from mirage.mugraph.grammar import Accumulate, Compute, Load, Loop, MuGraph, Statement, Store, ThreadGraph
+from mirage.mugraph.rules.breach import Breach, Limits
+from mirage.mugraph.rules.states import State, add, join, mul, of_number, pointwise, reduce
+from mirage.mugraph.text import statement_text
+from mirage.mugraph.walk import Part, parts
+
+Outside = frozenset[str]  # the dims whose padding an element is in
+INSIDE: Outside = frozenset()
+
+
+class Tile:
+    """What is known of a tile: a state for each set of dims, and whether its values are 0/1."""
+
+    def __init__(self, states: dict[Outside, State], flag: bool = False) -> None:
+        self.states, self.flag = states, flag
+
+    def at(self, where: Outside) -> State:
+        """The state of the elements outside exactly the dims `where` (dims that the tile lacks do not matter)."""
+        return self.states[where & self.dims]
+
+    @property
+    def dims(self) -> Outside:
+        return frozenset().union(*self.states)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tile) and (self.states, self.flag) == (other.states, other.flag)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _subsets(dims: tuple[str, ...]) -> list[Outside]:
+    return [frozenset(c) for n in range(len(dims) + 1) for c in combinations(dims, n)]
+
+
+def _settle(where: Outside, state: State) -> State:
+    """Inside every dim nothing is padding: what is not a known constant is data. In the padding there is no data: an
+    operator there may meet arguments that it never meets inside."""
+    if where == INSIDE:
+        return "data" if state in ("finite", "huge", "any") else state
+    return "finite" if state == "data" else state
+
+
+def constant(text: str) -> State:
+    """The state of a `const`'s value."""
+    if text == "-inf":
+        return of_number(float("-inf"))
+    return of_number(float(text[1:]) if text.startswith("~") else float(Fraction(text)))
+
+
+class Follower:
+    """Follows the tiles of one part. `report` collects the breaches; loops run until what is known is stable."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.env: dict[str, Tile] = {}
+        self.report: list[tuple[Statement, str]] = []
+
+    def run(self) -> None:
+        for item in self.part.graph.body:
+            if isinstance(item, Loop):
+                self.loop(item)
+            else:
+                self.statement(item)
+
+    def loop(self, loop: Loop) -> None:
+        accumulators = [x for x in loop.body if isinstance(x, Accumulate)]
+        old: dict[str, Tile] = {}
+        for x in accumulators:
+            start: State = "zero" if x.op == "sum" else "lowest"
+            old[x.out] = Tile({w: start for w in _subsets(x.dims)})
+        before = list(self.report)
+        while True:
+            self.report = list(before)
+            self.env |= {f"{name}@old": tile for name, tile in old.items()}
+            for s in loop.body:
+                self.statement(s)
+            new = {
+                n: Tile({w: _settle(w, join(a, self.env[n].states[w])) for w, a in t.states.items()})
+                for n, t in old.items()
+            }
+            if new == old:
+                return
+            old = new
+
+    def statement(self, s: Statement) -> None:
+        if isinstance(s, Load):
+            pad = of_number(s.pad)
+            self.env[s.out] = Tile({w: pad if w else "data" for w in _subsets(s.dims)})
+        elif isinstance(s, Compute):
+            self.env[s.out] = self.compute(s, s)
+        elif isinstance(s, ThreadGraph):
+            for c in s.body:
+                self.env[c.out] = self.compute(c, s)
+        elif isinstance(s, Accumulate):
+            self.env[s.out] = self.accumulate(s)
+        else:
+            assert isinstance(s, Store)
+
+    def accumulate(self, s: Accumulate) -> Tile:
+        arg = self.env[s.arg]
+        states: dict[Outside, State] = {}
+        for w in _subsets(s.dims):
+            if s.op == "max":
+                states[w] = _settle(w, reduce("max", self.env[f"{s.out}@old"].at(w), arg.at(w)))
+                continue
+            terms = s.update or (("", ""),)
+            past: list[State] = []
+            for coef, acc in terms:
+                value = self.env[f"{acc or s.out}@old"].at(w)
+                past.append(mul(self.env[coef].at(w), value) if coef else value)
+            states[w] = _settle(w, add(*past, arg.at(w)))
+        return Tile(states)
+
+    def compute(self, c: Compute, site: Statement) -> Tile:
+        form = BLOCK_OPS[c.op].form
+        if form == "leaf":
+            return self.leaf(c)
+        args = [self.env[a] for a in c.args]
+        if form == "pointwise":
+            return self.pointwise(c, args)
+        over = frozenset({c.attr("dim")})
+        states: dict[Outside, State] = {}
+        for w in _subsets(c.dims):
+            if form == "dot":
+                inside, padding = (mul(args[0].at(x), args[1].at(x)) for x in (w, w | over))
+            else:
+                inside, padding = args[0].at(w), args[0].at(w | over)
+            op = "sum" if form == "dot" else c.op
+            neutral: State = "lowest" if op == "max" else "zero"
+            if w == INSIDE and padding != neutral:
+                self.report.append((site, f"in the padding of {c.attr('dim')} it reduces what may not be {neutral}"))
+            states[w] = _settle(w, reduce(op, inside, padding))
+        return Tile(states)
+
+    def leaf(self, c: Compute) -> Tile:
+        if c.op == "mask":
+            return Tile({w: "zero" if w else "one" for w in _subsets(c.dims)}, flag=True)
+        if c.op == "const":
+            state = constant(c.attr("value"))
+            return Tile({w: state for w in _subsets(c.dims)})
+        return Tile({w: "nonzero" if c.op == "size" else "finite" if w else "data" for w in _subsets(c.dims)})
+
+    def pointwise(self, c: Compute, args: list[Tile]) -> Tile:
+        flags = [a.flag for a in args]
+        have = frozenset[str]().union(*(a.dims for a in args))
+        states: dict[Outside, State] = {}
+        for w in _subsets(c.dims):
+            own = w & have  # outside dims that no argument has, the element equals one inside
+            states[w] = _settle(own, pointwise(c.op, [a.at(own) for a in args], flags))
+        flag = BLOCK_OPS[c.op].flag or (c.op == "mul" and all(flags))
+        return Tile(states, flag)
+
+
+def padding(m: MuGraph, limits: Limits) -> None:
+    """What is reduced over a dim is neutral in the dim's padding."""
+    for part in parts(m):
+        follower = Follower(part)
+        follower.run()
+        for statement, message in follower.report:
+            raise Breach(part.where, message, statement_text(statement).split("\n")[0])

@@ -1,0 +1,190 @@
+"""Rules on names inside a block: where a tile is defined, where it may be read, and which dims it has."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from mirage.mugraph.blockops import BLOCK_OPS
+from mirage.mugraph.grammar import (
+    Accumulate,
+    BlockGraph,
+    Compute,
+    DimIndex,
+    Load,
+    Loop,
+    MuGraph,
+    Statement,
+    Store,
+    ThreadGraph,
+)
+from mirage.mugraph.rules.breach import Breach, Limits, breach
+from mirage.mugraph.rules.form import IDENTIFIER
+from mirage.mugraph.walk import Part, computes, dims_of_axes, parts, reads, sites, writes
+
+MAX_DIMS = 8
+
+
+def is_constant(text: str) -> bool:
+    """Whether a const's value is a fraction, `-inf`, or `~` and a finite float."""
+    if text == "-inf":
+        return True
+    try:
+        return math.isfinite(float(text[1:]) if text.startswith("~") else float(Fraction(text)))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return False
+
+
+def _scope(part: Part) -> None:
+    outer: set[str] = set()
+    local: set[str] = set()
+    running: set[str] = set()  # accumulators of the present loop that have their running value
+    owned: set[str] = set()  # accumulators of the present loop
+    here: Loop | None = None
+    at = -1
+    for s in sites(part):
+        if s.position != at:
+            outer |= owned
+            local, running, owned, at, here = set(), set(), set(), s.position, s.loop
+            if here is not None:
+                owned = {x.out for x in here.body if isinstance(x, Accumulate)}
+        for name in reads(s.statement):
+            bare, old = name.removesuffix("@old"), name.endswith("@old")
+            if old and bare not in owned:
+                raise breach(s, f"{bare} is not an accumulator of this loop, so it has no value from before")
+            if not old and bare in owned and bare not in running:
+                raise breach(s, f"accumulator {bare} is read before it is updated")
+            if not old and bare not in owned and bare not in outer and bare not in local:
+                raise breach(s, f"{bare} is not defined here")
+        for c in computes(s.statement) if isinstance(s.statement, ThreadGraph) else ():
+            if c.out in outer | local | owned and c.out != writes(s.statement):
+                raise breach(s, f"{c.out} is defined twice")
+        out = writes(s.statement)
+        if out is None:
+            continue
+        if not IDENTIFIER.match(out):
+            raise breach(s, f"{out!r} is not an identifier")
+        taken = outer | local | running | (owned if not isinstance(s.statement, Accumulate) else set())
+        if out in taken:
+            raise breach(s, f"{out} is defined twice")
+        if isinstance(s.statement, Accumulate):
+            running.add(out)
+        elif s.loop is None:
+            outer.add(out)
+        else:
+            local.add(out)
+
+
+def scope(m: MuGraph, limits: Limits) -> None:
+    """Names are defined once, before they are used; names of a loop are gone after it, but for its accumulators."""
+    for part in parts(m):
+        _scope(part)
+
+
+def _index(m: MuGraph, graph: BlockGraph, tensor: str, index: tuple[DimIndex, ...]) -> tuple[str, ...]:
+    """The tile dims (split dims left out) that an index uses. Raises Breach where it does not fit the tensor."""
+    t = next((t for t in m.tensors if t.name == tensor), None)
+    if t is None:
+        raise Breach("", f"tensor {tensor} is not declared")
+    if len(index) != len(t.dims):
+        raise Breach("", f"tensor {tensor} has {len(t.dims)} dimensions, the index has {len(index)}")
+    dim_of = dims_of_axes(graph)
+    used: list[str] = []
+    for i, (entry, size) in enumerate(zip(index, m.shape(t), strict=True)):
+        n = 1
+        for a in entry.axes:
+            if a not in dim_of:
+                raise Breach("", f"axis {a} has no dim in this block")
+            n *= m.size(a)
+            if dim_of[a].role != "split":
+                used.append(dim_of[a].name)
+        if len(set(entry.axes)) != len(entry.axes):
+            raise Breach("", f"dimension {i} of {tensor} is indexed twice by one axis")
+        if entry.offset < 0 or entry.offset + n > size:
+            raise Breach("", f"dimension {i} of {tensor} has size {size}, the index reaches {entry.offset + n}")
+    return tuple(dict.fromkeys(used))
+
+
+def _compute(m: MuGraph, graph: BlockGraph, c: Compute, known: dict[str, tuple[str, ...]]) -> None:
+    op = BLOCK_OPS.get(c.op)
+    if op is None:
+        raise Breach("", f"{c.op} is not a block operator")
+    if not op.least <= len(c.args) <= op.most:
+        raise Breach("", f"{c.op} takes {op.least} to {op.most} arguments, not {len(c.args)}")
+    if len({k for k, _ in c.attrs}) != len(c.attrs) or not set(op.attrs) <= {k for k, _ in c.attrs}:
+        raise Breach("", f"{c.op} needs the attributes {', '.join(op.attrs) or 'none'}, each once")
+    if c.op == "const" and not is_constant(c.attr("value")):
+        raise Breach("", f"the constant {c.attr('value')[:40]!r} is no fraction, -inf, or ~float")
+    names = {d.name for d in graph.dims if d.role != "split"}
+    args = [set(known[a.removesuffix("@old")]) for a in c.args]
+    union = set().union(*args)
+    have = set(c.dims)
+    if "dim" in op.attrs and c.attr("dim") not in names:
+        raise Breach("", f"{c.attr('dim')} is not a dim of this block")
+    if "axis" in op.attrs and c.attr("axis") not in {a for a, _ in m.axes}:
+        raise Breach("", f"{c.attr('axis')} is not an axis")
+    if op.form == "pointwise" and not union <= have:
+        raise Breach("", f"the result lacks the dims {sorted(union - have)} of its arguments")
+    if op.form in ("reduce", "dot"):
+        over = c.attr("dim")
+        if any(over not in a for a in args):
+            raise Breach("", f"an argument does not have the reduced dim {over}")
+        if have != union - {over}:
+            raise Breach("", f"the result's dims are {sorted(union - {over})}, not {sorted(have)}")
+    if c.op == "mask" and c.dims != (c.attr("dim"),):
+        raise Breach("", f"a mask of {c.attr('dim')} has that dim alone")
+    if c.op == "index":
+        owner = dims_of_axes(graph).get(c.attr("axis"))
+        if owner is None or owner.role == "split" or c.dims != (owner.name,):
+            raise Breach("", f"the index of {c.attr('axis')} has the one dim of that axis")
+
+
+def tiles(m: MuGraph, limits: Limits) -> None:
+    """A tile's dims follow from what made it: a load's from its index, an operator's from its arguments."""
+    for part in parts(m):
+        known: dict[str, tuple[str, ...]] = {}
+        names = {d.name for d in part.graph.dims if d.role != "split"}
+        for s in sites(part):  # an accumulator's dims are known before its loop begins (NAME@old)
+            if isinstance(s.statement, Accumulate):
+                known[s.statement.out] = s.statement.dims
+        for s in sites(part):
+            x = s.statement
+            dims = getattr(x, "dims", ())
+            if len(dims) > MAX_DIMS:
+                raise breach(s, f"a tile has at most {MAX_DIMS} dims")
+            if not set(dims) <= names or len(set(dims)) != len(dims):
+                raise breach(s, "a tile has each of its dims once, and only dims of this block that are not split")
+            try:
+                _statement(m, part, x, known)
+            except Breach as b:
+                raise breach(s, b.message) from None
+
+
+def _statement(m: MuGraph, part: Part, x: Statement, known: dict[str, tuple[str, ...]]) -> None:
+    if isinstance(x, Load):
+        if set(_index(m, part.graph, x.tensor, x.index)) != set(x.dims):
+            raise Breach("", f"the index gives the dims {_index(m, part.graph, x.tensor, x.index)}")
+        known[x.out] = x.dims
+    elif isinstance(x, Compute):
+        _compute(m, part.graph, x, known)
+        known[x.out] = x.dims
+    elif isinstance(x, ThreadGraph):
+        inner = dict(known)
+        for c in x.body:
+            if c.op not in BLOCK_OPS or BLOCK_OPS[c.op].form not in ("pointwise", "leaf"):
+                raise Breach("", f"{c.op} is not pointwise, so no part of a thread graph")
+            if any(a.removesuffix("@old") not in inner for a in c.args):
+                raise Breach("", f"an argument of {c.out} is not defined before it")
+            _compute(m, part.graph, c, inner)
+            inner[c.out] = c.dims
+        if not x.body or x.body[-1].out != x.out or set(x.body[-1].dims) != set(x.dims):
+            raise Breach("", "a thread graph gives its last operator's tile")
+        known[x.out] = x.dims
+    elif isinstance(x, Accumulate):
+        if set(known[x.arg.removesuffix("@old")]) != set(x.dims):
+            raise Breach("", f"the contribution has the dims {list(known[x.arg.removesuffix('@old')])}")
+        for coef, acc in x.update:
+            if not set(known[coef.removesuffix("@old")]) | set(known[acc or x.out]) <= set(x.dims):
+                raise Breach("", f"the term {coef} * {acc or x.out} has dims that the accumulator lacks")
+    elif isinstance(x, Store) and set(_index(m, part.graph, x.tensor, x.index)) != set(known[x.tile]):
+        raise Breach("", f"the tile has the dims {list(known[x.tile])}, the index gives other ones")

@@ -1,0 +1,160 @@
+"""The same structure at other sizes and tiles: for verification on small launches, and for instantiation."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from mirage.errors import InvalidMugraph
+from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, TileDim
+from mirage.mugraph.maps import split_of
+from mirage.mugraph.walk import Part, parts, sites
+
+Sizes = dict[str, int]
+Tiles = dict[str, dict[str, int]]
+
+SMALL_TILES = {"grid": (4,), "loop": (2, 4)}
+ATTEMPTS = 4000
+
+
+def next_power(n: int) -> int:
+    """The smallest power of two that is at least n."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+def _product(sizes: Mapping[str, int], axes: tuple[str, ...]) -> int:
+    n = 1
+    for a in axes:
+        n *= sizes[a]
+    return n
+
+
+def _dim(d: TileDim, sizes: Mapping[str, int], tiles: Mapping[str, int]) -> TileDim:
+    if d.role == "split":
+        return replace(d, parts=sizes[d.name])
+    if d.role == "resident":
+        return replace(d, tile=max(next_power(_product(sizes, d.axes)), tiles.get(d.name, 1)))
+    return replace(d, tile=tiles.get(d.name, d.tile))
+
+
+def _block(b: BlockGraph, sizes: Mapping[str, int], tiles: Mapping[str, int]) -> BlockGraph:
+    return replace(b, dims=tuple(_dim(d, sizes, tiles) for d in b.dims))
+
+
+def shrink(m: MuGraph, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]] | None = None) -> MuGraph:
+    """The µGraph at the axis sizes `sizes` and the tiles `tiles` (by kernel and dim; what is not named stays). Resident
+    tiles follow their sizes, split parts the size of the split's axis, a tail's grid its block's; `NAME.tail` names the
+    other dims of a tail. Rigid sizes stay. Raises InvalidMugraph for an axis, kernel or dim that is not there."""
+    tiles = tiles or {}
+    known = dict(m.axes)
+    for a in sizes:
+        if a not in known:
+            raise InvalidMugraph(f"{m.name}: there is no axis {a}")
+    where = {p.where: {d.name for d in p.graph.dims} for p in parts(m)}
+    for kernel, named in tiles.items():
+        for dim in named:
+            if dim not in where.get(kernel, ()):
+                raise InvalidMugraph(f"{m.name}: there is no dim {kernel}.{dim}")
+    now = {**known, **sizes}
+    kernels: list[CustomKernel | LibraryKernel] = []
+    for k in m.kernels:
+        if isinstance(k, CustomKernel):
+            own = tiles.get(k.name, {})
+            tail = k.tail
+            if tail is not None:
+                grid = {d.name: own[d.name] for d in tail.grid if d.name in own}
+                tail = _block(tail, now, {**tiles.get(f"{k.name}.tail", {}), **grid})
+            k = replace(k, block=_block(k.block, now, own), tail=tail)
+        kernels.append(k)
+    return replace(m, axes=tuple((a, now[a]) for a, _ in m.axes), kernels=tuple(kernels))
+
+
+def rigid_axes(m: MuGraph) -> frozenset[str]:
+    """The axes that index a tensor's dimension of rigid size: their sizes cannot change without the offsets."""
+    found: set[str] = set()
+    for t in m.tensors:
+        for axes, n in zip(t.dims, t.rigid, strict=False):
+            found |= set(axes) if n is not None else set()
+    for part in parts(m):
+        for s in sites(part):
+            index = getattr(s.statement, "index", ())
+            if index:
+                rigid = m.tensor(s.statement.tensor).rigid  # type: ignore[union-attr]
+                for entry, n in zip(index, rigid, strict=False):
+                    found |= set(entry.axes) if n is not None else set()
+    return frozenset(found)
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """A dim that must get at least two tiles and a tail; with `split`, an uneven share for the last block too."""
+
+    axes: tuple[str, ...]
+    tile: int
+    split: str = ""
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        size = _product(sizes, self.axes)
+        if self.tile > 1 and (size <= 2 * self.tile or size % self.tile == 0):
+            return False
+        if not self.split:
+            return True
+        count, blocks = -(-size // self.tile), sizes[self.split]
+        share = -(-count // blocks)
+        return share >= 2 and count % blocks != 0 and count > (blocks - 1) * share
+
+
+def _cuts(m: MuGraph, tiles: Tiles, fixed: frozenset[str]) -> list[_Cut]:
+    cuts = []
+    for part in parts(m):
+        for d in part.graph.dims:
+            if d.role in ("grid", "loop") and not fixed & set(d.axes):
+                split = split_of(part.graph, d.name)
+                tile = tiles.get(part.where, {}).get(d.name, d.tile)
+                if tile > 1 or split is not None:
+                    cuts.append(_Cut(d.axes, tile, split.name if split else ""))
+    return cuts
+
+
+def _small_tiles(part: Part, fixed: frozenset[str], rng: random.Random) -> dict[str, int]:
+    return {
+        d.name: rng.choice(SMALL_TILES[d.role])
+        for d in part.graph.dims
+        if d.role in SMALL_TILES and d.tile > 1 and not fixed & set(d.axes)
+    }
+
+
+def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
+    """Small sizes, pairwise distinct, and tiles for them: every tiled dim and loop has at least two tiles and a tail,
+    every split an uneven last share. Axes of rigid dimensions keep their sizes (and the tiles of their dims).
+    Deterministic for a seed; another seed gives other sizes. Raises InvalidMugraph if none is found."""
+    rng = random.Random(seed)
+    fixed = rigid_axes(m)
+    tiles = {p.where: _small_tiles(p, fixed, rng) for p in parts(m) if p.role == "block"}
+    for p in parts(m):
+        if p.role == "tail":
+            tiles[p.where] = {d.name: tiles[p.kernel.name][d.name] for d in p.graph.grid if d.tile > 1}
+    cuts = _cuts(m, tiles, fixed)
+    split_axes = {d.name for p in parts(m) for d in p.graph.dims if d.role == "split"}
+    tiled = {a for c in cuts for a in c.axes if c.tile > 1} | {
+        a for p in parts(m) for d in p.graph.dims if d.role == "resident" for a in d.axes
+    }
+    free = [a for a, _ in m.axes if a not in fixed]
+    alone = {c.axes[0]: c for c in cuts if len(c.axes) == 1}
+    keep = {a: n for a, n in m.axes if a in fixed}
+    for attempt in range(ATTEMPTS):
+        spread = 6 + attempt // 40 + len(free)
+        sizes = dict(keep)
+        for a in sorted(free, key=lambda a: (a not in split_axes, -(alone[a].tile if a in alone else 0))):
+            low = 2 if a in split_axes else 2 * alone[a].tile + 1 if a in alone else 3
+            high = low + (len(split_axes) if a in split_axes else spread)
+            # an odd size is no multiple of any tile above one
+            odd = a in tiled and a not in split_axes
+            options = [n for n in range(low, high + 1) if (n % 2 or not odd) and n not in sizes.values()]
+            if not options:
+                break
+            sizes[a] = rng.choice(options)
+        if len(sizes) == len(m.axes) and all(c.holds(sizes) for c in cuts):
+            return {a: sizes[a] for a, _ in m.axes}, {k: t for k, t in tiles.items() if not k.endswith(".tail")}
+    raise InvalidMugraph(f"{m.name}: no small sizes with a tail for every tile, loop and split were found")
