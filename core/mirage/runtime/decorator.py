@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -96,7 +97,12 @@ def _load(path: Path, name: str) -> Callable[..., Any]:
     if spec is None or spec.loader is None:
         raise ImportError(f"no loader for {path}")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.modules[spec.name] = module  # torch and triton look a function's module up by its name
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[spec.name]
+        raise
     launcher = getattr(module, name, None)
     if not callable(launcher):
         raise ImportError(f"it has no function `{name}`")
