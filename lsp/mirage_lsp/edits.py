@@ -1,0 +1,105 @@
+"""Positions and text edits. This is the only file that knows UTF-16, LSP's line endings and document versions.
+
+Offsets are indices into a Python string. LSP ends a line at LF, CRLF or CR, and nowhere else (`str.splitlines` also
+stops at form feeds and Unicode separators, so it is not used). A position past the end of a line is its end, one inside
+a surrogate pair is before the character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lsprotocol import types
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
+_END = re.compile(r"(?:\r\n|\n|\r)\Z")
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines with their ends; the last one has no end (it may be empty), so that joining them gives the text."""
+    lines = _LINE.findall(text)
+    if len(lines) > 1 and not lines[-1] and not _END.search(lines[-2]):
+        lines.pop()  # the pattern also matches the empty string at the very end
+    return lines or [""]
+
+
+def split_end(line: str) -> tuple[str, str]:
+    """A line as its text and its end."""
+    end = _END.search(line)
+    return (line[: end.start()], end.group()) if end else (line, "")
+
+
+def line_end_of(text: str) -> str:
+    """The line end that the text uses most."""
+    crlf = text.count("\r\n")
+    return "\r\n" if crlf > text.count("\n") - crlf else "\n"
+
+
+def utf16_length(text: str) -> int:
+    return len(text) + sum(c > "\uffff" for c in text)
+
+
+def _column(line: str, character: int) -> int:
+    """The index in a line of a UTF-16 column."""
+    units = 0
+    for i, c in enumerate(line):
+        width = 2 if c > "\uffff" else 1
+        if units + width > character:
+            return i
+        units += width
+    return len(line)
+
+
+def offset_of(lines: Sequence[str], position: types.Position) -> int:
+    """The offset of a position in the text that `lines` join to."""
+    if position.line >= len(lines):
+        return sum(map(len, lines))
+    text, _ = split_end(lines[position.line])
+    return sum(map(len, lines[: position.line])) + _column(text, position.character)
+
+
+def position_of(lines: Sequence[str], offset: int) -> types.Position:
+    """The position of an offset; an offset within a line end is the end of that line."""
+    for number, line in enumerate(lines):
+        if offset < len(line) or number == len(lines) - 1:
+            text, _ = split_end(line)
+            return types.Position(line=number, character=utf16_length(text[: min(offset, len(text))]))
+        offset -= len(line)
+    return types.Position(line=0, character=0)
+
+
+def place(lines: Sequence[str], line: int, column: int) -> types.Position:
+    """The position of a 0-based line and a column in characters, both drawn into the text."""
+    line = max(0, min(line, len(lines) - 1))
+    text, _ = split_end(lines[line])
+    return types.Position(line=line, character=utf16_length(text[: max(0, column)]))
+
+
+def line_range(lines: Sequence[str], line: int, column: int = 0) -> types.Range:
+    """From a column (in characters) of a 0-based line to the end of that line's text."""
+    start = place(lines, line, column)
+    text, _ = split_end(lines[start.line])
+    return types.Range(start=start, end=types.Position(line=start.line, character=utf16_length(text.rstrip())))
+
+
+def apply_change(text: str, change: types.TextDocumentContentChangeEvent) -> str:
+    """The text after one change of `textDocument/didChange`, incremental or whole."""
+    if isinstance(change, types.TextDocumentContentChangePartial):
+        lines = split_lines(text)
+        start, end = offset_of(lines, change.range.start), offset_of(lines, change.range.end)
+        return text[:start] + change.text + text[max(start, end) :]
+    return change.text
+
+
+def replacement(text: str, start: int, end: int, new: str) -> types.TextEdit:
+    """The edit that puts `new` between two offsets."""
+    lines = split_lines(text)
+    span = types.Range(start=position_of(lines, start), end=position_of(lines, end))
+    return types.TextEdit(range=span, new_text=new)
+
+
+def versioned(uri: str, version: int | None, edit: types.TextEdit) -> types.WorkspaceEdit:
+    """An edit that the client refuses if the document is no longer at `version`."""
+    document = types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=version)
+    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(text_document=document, edits=[edit])])

@@ -1,0 +1,162 @@
+"""Turning a generated module into the block that replaces a function. The file must parse after it, and no name of it may
+come to mean something else."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from mirage_lsp import block, rename
+from mirage_lsp.edits import line_end_of, split_end, split_lines
+from mirage_lsp.errors import CannotMerge
+
+_PART = re.compile(r"# mirage:(begin|end) (\w+)\s*")
+_NEEDED = ("imports", "kernels", "launcher")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A decorated function in a text: 1-based lines, `decorator_lines` the first and last of Mirage's own decorator."""
+
+    name: str
+    first_line: int
+    last_line: int
+    decorator_lines: tuple[int, int]
+
+
+@dataclass(frozen=True)
+def parts(module: str) -> dict[str, str]:
+    """The marked parts of a generated module, without their marks. Raises CannotMerge for a part that is missing."""
+    found: dict[str, list[str]] = {}
+    inside = ""
+    for line in split_lines(module):
+        text, _ = split_end(line)
+        mark = _PART.fullmatch(text)
+        if mark and mark[1] == "begin" and not inside:
+            inside = mark[2]
+            found[inside] = []
+        elif mark and mark[1] == "end" and mark[2] == inside:
+            inside = ""
+        elif inside:
+            found[inside].append(text)
+    missing = [name for name in _NEEDED if name not in found]
+    if missing:
+        raise CannotMerge(f"the generated module has no part named {', '.join(missing)}")
+    return {name: "\n".join(lines).strip("\n") for name, lines in found.items()}
+
+
+def replace(text: str, target: Target, module: str) -> tuple[int, int, str]:
+    """The offsets of a function in `text` and the block that replaces it. Raises CannotMerge."""
+    lines = split_lines(text)
+    start = sum(map(len, lines[: target.first_line - 1]))
+    old = lines[target.first_line - 1 : target.last_line]
+    end = start + sum(map(len, old))
+    have = parts(module)
+    outside = text[:start] + text[end:]
+    taken = _bound_names(outside)
+    imports = _imports(have["imports"], taken, outside)
+    own = rename.module_names("\n".join((have["kernels"], have["launcher"])))
+    own -= {target.name, f"_original_{target.name}"}
+    new_names = _fresh(own, target.name, set(taken))
+    pieces = [
+        have.get("header", ""),
+        imports,
+        rename.rename(have["kernels"], new_names),
+        _fallback(old, target),
+        rename.rename(have["launcher"], new_names),
+    ]
+    body = "\n\n\n".join(piece for piece in pieces if piece).split("\n")
+    new = block.wrap(target.name, body, old, line_end_of(text))
+    check(text[:start] + new + text[end:])
+    return start, end, new
+
+
+def check(text: str) -> None:
+    """Raise CannotMerge unless the text parses."""
+    try:
+        ast.parse(text.removeprefix("\ufeff"))
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise CannotMerge(f"the file would no longer parse: {error}") from None
+
+
+def _fallback(old: list[str], target: Target) -> str:
+    """The function itself as `_original_NAME`, Mirage's decorator in a comment."""
+    first, last = target.decorator_lines
+    out: list[str] = []
+    named = False
+    for number, line in enumerate(old, target.first_line):
+        text, _ = split_end(line)
+        if first <= number <= last:
+            out.append(f"# {text}".rstrip())
+            continue
+        if not named and number > last:
+            text, count = re.subn(rf"^(def\s+){re.escape(target.name)}\b", rf"\1_original_{target.name}", text)
+            named = count == 1
+        out.append(text)
+    if not named:
+        raise CannotMerge(f"no line begins with `def {target.name}`")
+    return "\n".join(out)
+
+
+def _tree(text: str) -> ast.Module:
+    try:
+        return ast.parse(text.removeprefix("\ufeff"))
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise CannotMerge(f"the file does not parse: {error}", next_step="mend the syntax error first") from None
+
+
+def _bound_names(text: str) -> dict[str, str]:
+    """Names bound at module level: the import that binds each, or "" for anything else."""
+    names: dict[str, str] = dict.fromkeys(rename.bound_in(_tree(text).body), "")
+    for node in _tree(text).body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names.update({bound: ast.unparse(one) for bound, one in _single_imports(node)})
+    return names
+
+
+def _single_imports(node: ast.Import | ast.ImportFrom) -> list[tuple[str, ast.stmt]]:
+    singles: list[tuple[str, ast.stmt]] = []
+    for alias in node.names:
+        one = (
+            ast.Import(names=[alias])
+            if isinstance(node, ast.Import)
+            else ast.ImportFrom(node.module, [alias], node.level)
+        )
+        singles.append((alias.asname or alias.name.partition(".")[0], one))
+    return singles
+
+
+def _imports(text: str, taken: dict[str, str], outside: str) -> str:
+    """The imports of the kernel, `__future__` left out (it must stay first in the file). Refuses a name that the file
+    already uses for something else."""
+    out: list[str] = []
+    for node in _tree(text).body:
+        if not isinstance(node, (ast.Import, ast.ImportFrom)) or getattr(node, "module", "") == "__future__":
+            continue
+        for bound, one in _single_imports(node):
+            line = ast.unparse(one)
+            if bound in taken and taken[bound] != line and not _same_package(taken[bound], line):
+                raise CannotMerge(f"the file uses the name `{bound}` for something else than `{line}`")
+            out.append(f"{line}  # noqa: E402")
+    return "\n".join(out)
+
+
+def _same_package(have: str, want: str) -> bool:
+    """`import torch.nn` binds the same `torch` as `import torch` does."""
+    plain = [re.fullmatch(r"import (\w+)(\.\w+)*", line) for line in (have, want)]
+    return plain[0] is not None and plain[1] is not None and plain[0][1] == plain[1][1]
+
+
+def _fresh(own: set[str], function: str, taken: set[str]) -> dict[str, str]:
+    """New names for the module's private names, so that several blocks and the file's own names do not clash."""
+    names: dict[str, str] = {}
+    for name in sorted(own):
+        stem = new = name if function in name else f"{name}_{function}"
+        number = 2
+        while new in taken or (new != name and new in own):
+            new, number = f"{stem}_{number}", number + 1
+        if new != name:
+            names[name] = new
+            taken = taken | {new}
+    return names

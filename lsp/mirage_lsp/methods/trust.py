@@ -1,0 +1,17 @@
+"""`mirage/didGrantTrust`: the user trusts the workspace from now on.
+
+A notification of its own and not a setting: settings can come from the workspace, which may not trust itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mirage_lsp.server import MirageServer
+
+METHOD = "mirage/didGrantTrust"
+
+
+def handle(ls: MirageServer, params: Any) -> None:
+    ls.session.grant_trust()

@@ -1,0 +1,167 @@
+"""pygls' protocol with what was measured to go wrong in it designed around.
+
+- A message that does not parse, or does not fit its type, gets exactly one error answer when it has an id (pygls shows
+  a message and answers nothing, so the client waits for ever).
+- `shutdown` with work in flight: pygls walks over a dict that the cancelled work changes. Here a copy is walked.
+- Documents live in the session, split into lines as LSP says; pygls' workspace is not filled.
+- Positions are UTF-16 always: every client must have it, and one encoding means one set of mistakes.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Generator
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInternalError,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcMethodNotFound,
+    JsonRpcParseError,
+)
+from pygls.protocol import LanguageServerProtocol
+from pygls.protocol.language_server import lsp_method
+
+log = logging.getLogger(__name__)
+NOT_INITIALIZED = -32002
+
+
+class NotInitialized(JsonRpcException):
+    CODE = NOT_INITIALIZED
+    MESSAGE = "the server is not initialized"
+
+
+class ContentModified(JsonRpcException):
+    CODE = types.LSPErrorCodes.ContentModified.value
+    MESSAGE = "the document has changed"
+
+
+class RequestFailed(JsonRpcException):
+    CODE = types.LSPErrorCodes.RequestFailed.value
+    MESSAGE = "the request failed"
+
+
+def sound(body: bytes) -> Any:
+    """The JSON value in a message's body. Raises JsonRpcParseError."""
+    try:
+        return json.loads(body.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise JsonRpcParseError(message=f"the message is not JSON: {error}") from None
+
+
+class Protocol(LanguageServerProtocol):
+    """One client's conversation."""
+
+    started = False  # `initialize` was answered
+
+    def receive(self, body: bytes) -> None:
+        """Handle one message's body. Never raises for what a client sends."""
+        ident: Any = None
+        try:
+            value = sound(body)
+            if not isinstance(value, dict):
+                raise JsonRpcInvalidRequest(message="a message is an object")
+            ident = value.get("id")
+            self._dispatch(value, ident)
+        except JsonRpcException as error:
+            self._refuse(ident, error)
+        except Exception as error:  # whatever it is, the client gets its one answer, and the log says what it was
+            log.exception("a message could not be handled")
+            self._refuse(ident, JsonRpcInternalError(message=f"{type(error).__name__}: {error}"))
+
+    def _dispatch(self, value: dict[str, Any], ident: Any) -> None:
+        method, is_request = value.get("method"), "method" in value and "id" in value
+        if is_request and (isinstance(ident, bool) or not isinstance(ident, (int, str))):
+            raise JsonRpcInvalidRequest(message="an id is a number or a text")
+        if "method" not in value:
+            if not ("result" in value or "error" in value) or ident not in self._request_futures:
+                log.warning("an answer to nothing that was asked")
+                return
+            self._answered(value, ident)
+            return
+        elif not isinstance(method, str):
+            raise JsonRpcInvalidRequest(message="a method is a text")
+        elif value.get("jsonrpc") != self.VERSION:
+            raise JsonRpcInvalidRequest(message='a message has "jsonrpc": "2.0"')
+        elif is_request:
+            self._may(method)
+        elif not self.started and method not in (types.EXIT, types.INITIALIZED):
+            return  # the specification: notifications before `initialize` are dropped, except `exit`
+        self.handle_message(self._structured(value, method))
+
+    def _answered(self, value: dict[str, Any], ident: Any) -> None:
+        """The client's answer to a request of ours. One that does not fit is an error of that request; answers get no
+        answer."""
+        try:
+            self.handle_message(self._structured(value, None))
+        except JsonRpcException as error:
+            future = self._request_futures.pop(ident, None)
+            if future is not None and not future.done():
+                future.set_exception(error)
+
+    def _may(self, method: str) -> None:
+        """Raise for a request that has no place at this time."""
+        if self._shutdown:
+            raise JsonRpcInvalidRequest(message="the server is shutting down")
+        if not self.started and method != types.INITIALIZE:
+            raise NotInitialized()
+        if self.started and method == types.INITIALIZE:
+            raise JsonRpcInvalidRequest(message="the server is initialized already")
+        if method not in self.fm.builtin_features and method not in self.fm.features:
+            raise JsonRpcMethodNotFound.of(method)
+
+    def _structured(self, value: dict[str, Any], method: Any) -> Any:
+        value = {"jsonrpc": self.VERSION, "params": None, **value} if method else {"jsonrpc": self.VERSION, **value}
+        try:
+            return self.structure_message(value)
+        except (JsonRpcInvalidParams, JsonRpcInternalError):
+            # pygls has logged which field it was
+            raise JsonRpcInvalidParams(message=f"the parameters do not fit {method}") from None
+
+    def _refuse(self, ident: Any, error: JsonRpcException) -> None:
+        """The one answer to a request that went wrong; to what has no usable id, JSON-RPC answers with a null id."""
+        if isinstance(ident, bool) or not isinstance(ident, (int, str)):
+            if not isinstance(error, (JsonRpcParseError, JsonRpcInvalidRequest)):
+                log.warning("a notification was dropped: %s", error)
+                return
+            ident = None
+        answer = {"code": error.code, "message": error.message}
+        self._send_data({"jsonrpc": self.VERSION, "id": ident, "error": answer})
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
+        result = yield from super().lsp_initialize(params)
+        result.capabilities.position_encoding = types.PositionEncodingKind.Utf16
+        self.started = True
+        return result
+
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
+        user_handler = self.fm.features.get(types.SHUTDOWN)
+        if user_handler is not None:
+            yield user_handler, args, None
+        mine = self.msg_id
+        for ident, future in list(self._request_futures.items()):
+            if ident != mine and not future.done():
+                future.cancel()
+        self._shutdown = True
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> Generator[Any, Any, None]:
+        yield self.fm.features[types.TEXT_DOCUMENT_DID_OPEN], (params,), None
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Generator[Any, Any, None]:
+        yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> Generator[Any, Any, None]:
+        yield self.fm.features[types.TEXT_DOCUMENT_DID_CLOSE], (params,), None
+
+    @lsp_method(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def lsp_work_done_progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> Generator[Any, Any, None]:
+        yield self.fm.features[types.WINDOW_WORK_DONE_PROGRESS_CANCEL], (params,), None

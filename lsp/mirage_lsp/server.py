@@ -1,0 +1,144 @@
+"""The server object: a session, and how it shows itself to the client. The LSP methods are in `methods/`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from typing import Any, cast
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from mirage.errors import MirageError
+from mirage.link.aio import AsyncClient
+from mirage.link.version import package_version
+from mirage_lsp import edits, methods, problems, transport
+from mirage_lsp.jobs import Jobs
+from mirage_lsp.progress import WorkDone
+from mirage_lsp.protocol import Protocol
+from mirage_lsp.session import Document, Entry, Session
+from mirage_lsp.settings import Settings
+
+log = logging.getLogger(__name__)
+REFRESH_S = 0.05  # refreshes and diagnostics within such a time are sent once
+
+
+class MirageServer(LanguageServer):
+    """One client's server. `session` is replaced when the client initializes."""
+
+    protocol: Protocol
+
+    def __init__(self) -> None:
+        super().__init__(
+            "mirage",
+            package_version(),
+            text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+            protocol_cls=Protocol,
+        )
+        self.session = self.make_session(Settings())
+        self._progress: dict[int | str, WorkDone] = {}
+        self._dirty: dict[str, Document] = {}
+        self._flush: asyncio.TimerHandle | None = None
+        methods.register(self)
+
+    def make_session(self, settings: Settings) -> Session:
+        jobs = Jobs(AsyncClient(start_daemon=settings.start_daemon, name="lsp"))
+        return Session(jobs, settings, self.changed, self.follow)
+
+    def supports(self, question: Callable[[types.ClientCapabilities], Any]) -> bool:
+        """Whether the client said that it can do something; `question` may run into a missing part, which means no."""
+        try:
+            return bool(question(self.protocol.client_capabilities))
+        except AttributeError:
+            return False
+
+    def changed(self, document: Document) -> None:
+        """What is shown of a document has changed: tell the client, soon, and once for many changes."""
+        self._dirty[document.uri] = document
+        if self._flush is None:
+            self._flush = asyncio.get_running_loop().call_later(REFRESH_S, self._tell)
+
+    def _tell(self) -> None:
+        self._flush = None
+        documents, self._dirty = list(self._dirty.values()), {}
+        for document in documents:
+            self.publish(document)
+        if self.supports(lambda c: c.workspace.code_lens.refresh_support):  # type: ignore[union-attr]
+            self.ask(types.WORKSPACE_CODE_LENS_REFRESH, None)
+
+    def publish(self, document: Document) -> None:
+        open_now = self.session.documents.get(document.uri) is document
+        self.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(
+                uri=document.uri,
+                version=document.version if open_now else None,
+                diagnostics=problems.diagnostics(document) if open_now else [],
+            )
+        )
+
+    def ask(self, method: str, params: Any) -> asyncio.Future[Any]:
+        """A request to the client whose answer nobody has to wait for."""
+        answer = cast("asyncio.Future[Any]", self.protocol.send_request_async(method, params))
+        answer.add_done_callback(_noted)
+        return answer
+
+    def workspace_edit(self, document: Document, edit: types.TextEdit) -> types.WorkspaceEdit:
+        """The edit bound to the document's version; without it for a client that does not know versioned edits."""
+        if self.supports(lambda c: c.workspace.workspace_edit.document_changes):  # type: ignore[union-attr]
+            return edits.versioned(document.uri, document.version, edit)
+        return types.WorkspaceEdit(changes={document.uri: [edit]})
+
+    def say(self, error: MirageError) -> None:
+        """Show an error to the user: its code, what is wrong, and the next step."""
+        message = f"{error.code}: {error.message}. Next step: {error.next_step}"
+        self.window_show_message(types.ShowMessageParams(type=types.MessageType.Warning, message=message))
+
+    def follow(self, document: Document, entry: Entry) -> WorkDone:
+        token = f"mirage/{next(self.session.tokens)}"
+        follower = WorkDone(self, token, entry, shown=self.supports(lambda c: c.window.work_done_progress))  # type: ignore[union-attr]
+        self._progress[token] = follower
+        follower.on_end = lambda: self._progress.pop(token, None)
+        return follower
+
+    def cancelled(self, token: int | str) -> None:
+        """The user cancelled a progress."""
+        follower = self._progress.get(token)
+        if follower is not None:
+            self.session.stop(follower.entry)
+
+    async def end(self) -> None:
+        if self._flush is not None:
+            self._flush.cancel()
+        await self.session.end()
+
+
+def _noted(answer: asyncio.Future[Any]) -> None:
+    if not answer.cancelled() and answer.exception() is not None:
+        log.info("the client refused a request: %s", answer.exception())
+
+
+def serve_stdio() -> None:
+    """Serve the client at standard input and output. Does not return."""
+    stream_in, stream_out = transport.own_standard_streams()
+
+    async def talk() -> None:
+        server = MirageServer()
+        transport.leave(await transport.converse(server.protocol, stream_in, stream_out, server.end))
+
+    asyncio.run(talk())
+
+
+def serve_tcp(port: int, on_listening: Callable[[int], None]) -> None:
+    """Serve the first client that connects to `port` of 127.0.0.1 (0: any free one). Does not return."""
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        on_listening(listener.getsockname()[1])
+        connection, _ = listener.accept()
+    stream_in, stream_out = connection.makefile("rb"), connection.makefile("wb")
+
+    async def talk() -> None:
+        server = MirageServer()
+        transport.leave(await transport.converse(server.protocol, stream_in, stream_out, server.end))
+
+    asyncio.run(talk())
