@@ -6,8 +6,8 @@
     # mirage:end NAME
 
 The original comes back byte for byte. A line whose end differs from the file's says so (`# mirage:original+crlf | `,
-`lf`, `cr`, or `none` for a file without a final newline), and a line that ends in blanks is quoted as a JSON string, because
-editors and formatters strip blanks at line ends.
+`lf`, `cr`, or `none` for a file without a final newline), and a line that ends in blanks is quoted as a JSON string,
+because editors and formatters strip blanks at line ends.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from mirage_lsp.edits import split_end, split_lines
 from mirage_lsp.errors import OriginalDamaged
@@ -26,6 +27,7 @@ _END_NAMES = {"\n": "lf", "\r\n": "crlf", "\r": "cr", "": "none"}
 _ENDS = {name: end for end, name in _END_NAMES.items()}
 
 
+@dataclass(frozen=True)
 class Block:
     """A block found in a text: offsets of its first character and behind its last line, and the 0-based first line."""
 

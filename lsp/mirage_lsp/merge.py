@@ -1,5 +1,5 @@
-"""Turning a generated module into the block that replaces a function. The file must parse after it, and no name of it may
-come to mean something else."""
+"""Turning a generated module into the block that replaces a function. The file must parse after it, and no name of it
+may come to mean something else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ class Target:
     decorator_lines: tuple[int, int]
 
 
-@dataclass(frozen=True)
 def parts(module: str) -> dict[str, str]:
     """The marked parts of a generated module, without their marks. Raises CannotMerge for a part that is missing."""
     found: dict[str, list[str]] = {}
