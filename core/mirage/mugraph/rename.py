@@ -92,7 +92,8 @@ def rename(m: MuGraph, n: Names) -> MuGraph:
     kernels: list[CustomKernel | LibraryKernel] = []
     for k in m.kernels:
         if isinstance(k, LibraryKernel):
-            kernels.append(LibraryKernel(n.kernel(k.name), k.op, tuple(map(n.tensor, k.args)), n.tensor(k.out), k.attrs))
+            args = tuple(map(n.tensor, k.args))
+            kernels.append(LibraryKernel(n.kernel(k.name), k.op, args, n.tensor(k.out), k.attrs))
         else:
             tail = block(n, k.tail) if k.tail is not None else None
             kernels.append(CustomKernel(n.kernel(k.name), block(n, k.block), tail, k.warps, k.stages))

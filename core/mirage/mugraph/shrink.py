@@ -144,13 +144,13 @@ def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
     alone = {c.axes[0]: c for c in cuts if len(c.axes) == 1}
     keep = {a: n for a, n in m.axes if a in fixed}
     for attempt in range(ATTEMPTS):
-        spread = 6 + attempt // 40 + len(free)
+        more = attempt // 40  # the harder it is, the wider the search; grids stay small
         sizes = dict(keep)
         for a in sorted(free, key=lambda a: (a not in split_axes, -(alone[a].tile if a in alone else 0))):
-            low = 2 if a in split_axes else 2 * alone[a].tile + 1 if a in alone else 3
-            high = low + (len(split_axes) if a in split_axes else spread)
             # an odd size is no multiple of any tile above one
             odd = a in tiled and a not in split_axes
+            low = 2 if not odd else 2 * alone[a].tile + 1 if a in alone else 3
+            high = low + (8 if odd else 1) + more
             options = [n for n in range(low, high + 1) if (n % 2 or not odd) and n not in sizes.values()]
             if not options:
                 break

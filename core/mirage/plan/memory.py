@@ -1,0 +1,64 @@
+"""Memory plan: how many bytes a block needs, and as many pipeline stages as shared memory has room for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mirage.mugraph.capacity import shared_bytes, tile_bytes, usage
+from mirage.mugraph.grammar import CustomKernel, Load, Loop, MuGraph
+from mirage.mugraph.rules.breach import Limits
+from mirage.mugraph.walk import Part, computes, parts
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A loaded tile that is pipelined through shared memory: `copies` of `bytes` each, one for each stage."""
+
+    tile: str
+    bytes: int
+    copies: int
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """Bytes of one block graph: the peak of live tiles and the statement where it is, accumulators, shared memory."""
+
+    where: str
+    live: int
+    peak_at: str
+    accumulators: int
+    shared: int
+    buffers: tuple[Buffer, ...]
+
+
+def _buffers(m: MuGraph, part: Part) -> tuple[Buffer, ...]:
+    found = []
+    for item in part.graph.body:
+        if isinstance(item, Loop):
+            operands = {a for s in item.body for c in computes(s) if c.op == "dot" for a in c.args}
+            for s in item.body:
+                if isinstance(s, Load) and s.out in operands:
+                    found.append(Buffer(s.out, tile_bytes(m, part.graph, s), part.kernel.stages))
+    return tuple(found)
+
+
+def memory(m: MuGraph) -> tuple[MemoryPlan, ...]:
+    """The memory plan of every block graph, in launch order, tails after their blocks."""
+    plans = []
+    for part in parts(m):
+        u = usage(m, part)
+        plans.append(MemoryPlan(part.where, u.live, u.at, u.accumulators, u.shared, _buffers(m, part)))
+    return tuple(plans)
+
+
+def _stages(m: MuGraph, k: CustomKernel, limits: Limits) -> int:
+    graphs = [k.block, *([k.tail] if k.tail is not None else [])]
+    fitting = (n for n in range(k.stages, 1, -1) if all(shared_bytes(m, g, n) <= limits.shared for g in graphs))
+    return next(fitting, 1)
+
+
+def memory_plan(m: MuGraph, limits: Limits | None = None) -> MuGraph:
+    """As many stages as asked for where shared memory has room for them, else as many as fit (at least one)."""
+    limits = limits or Limits()
+    kernels = tuple(replace(k, stages=_stages(m, k, limits)) if isinstance(k, CustomKernel) else k for k in m.kernels)
+    return replace(m, kernels=kernels)
