@@ -13,10 +13,12 @@ from mirage.search.shift import substitute
 
 @dataclass(frozen=True)
 class Cut:
-    """A value to materialise: its term and whether it feeds a tensor-core operand (kept in the program's dtype)."""
+    """A value to materialise: its term, whether it feeds a tensor-core operand (kept in the program's dtype), and a
+    number that names its tensor the same in every cut set, so that its kernels are found once."""
 
     term: int
     operand: bool
+    number: int
 
 
 def cut_candidates(t: Terms, roots: list[int]) -> list[Cut]:
@@ -40,7 +42,7 @@ def cut_candidates(t: Terms, roots: list[int]) -> list[Cut]:
                 term = t.mul(*side)
                 if term != product and t.dims(term):
                     found[term] = True
-    return [Cut(x, operand) for x, operand in sorted(found.items())]
+    return [Cut(x, operand, i) for i, (x, operand) in enumerate(sorted(found.items()))]
 
 
 def cut_sets(cuts: list[Cut], most: int) -> Iterator[tuple[Cut, ...]]:
@@ -57,10 +59,10 @@ def apply(
 
     done: dict[int, int] = {}
     targets: list[Target] = []
-    for i, c in enumerate(sorted(cuts, key=lambda c: c.term)):
+    for c in sorted(cuts, key=lambda c: c.term):
         term = substitute(t, c.term, done)
         axes = axis_order(t, c.term, outputs)
-        name = f"{prefix}_{i}"
+        name = f"{prefix}_{c.number}"
         kept = dtype if c.operand else "fp32"
         targets.append(Target(name, term, tuple((a,) for a in axes), kept, "temp"))
         done[c.term] = t.input(name, tuple(DimIndex((a,)) for a in axes))

@@ -16,7 +16,7 @@ from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import CustomKernel, DTensor, MuGraph
 from mirage.result import CancelToken, Progress
 from mirage.search.cuts import apply, cut_candidates, cut_sets
-from mirage.search.kernels import KernelSpace, Piece, Target
+from mirage.search.kernels import KernelSpace, Piece, Structure, Target
 from mirage.search.shift import insert_shifts
 
 Cost = Callable[[MuGraph], float]
@@ -31,6 +31,8 @@ class Bounds:
     cut_candidates: int = 8
     keep: int = 64
     per_kernel: int = 48
+    structures: int = 12
+    tilings: int = 24
     seconds: float = 20.0
 
 
@@ -128,9 +130,9 @@ class Search:
         counts = {"values": self.counts.values, "mugraphs": self.counts.mugraphs}
         self.progress(Progress("searching", counts, f"{best:.1f} µs" if best < float("inf") else ""))
 
-    def _pieces(self, i: int, target: Target) -> list[tuple[float, Piece]]:
+    def _pieces(self, target: Target) -> list[tuple[float, Piece]]:
         """The best pieces for one target, sorted by cost; each structure keeps at least its best one."""
-        key = (i, target.term, target.dims, target.tensor)
+        key = (target.term, target.dims, target.tensor)
         if key in self._spaces:
             return self._spaces[key]
         p, bounds = self.problem, self.bounds
@@ -139,18 +141,21 @@ class Search:
         self.counts.systems += len(space.systems)
         if not space.counts.exhaustive:
             self.counts.stop(f"{bounds.systems} reduction systems a kernel")
-        name = p.name if i == 0 and target.kind == "output" else f"{p.name}_{target.tensor.lower()}"
-        by_structure: dict[str, list[tuple[float, int, Piece]]] = {}
-        for n, piece in enumerate(space.pieces(f"{name}_kernel")):
-            self.counts.mugraphs += 1
-            cost = self.cost(self._mugraph([target], [piece]))
-            by_structure.setdefault(piece.structure, []).append((cost, n, piece))
-        self._structures |= {f"{target.term}:{s}" for s in by_structure}
+        name = p.name if target.kind == "output" and len(p.outputs) == 1 else f"{p.name}_{target.tensor.lower()}"
+        first: list[tuple[float, int, Structure]] = []
+        for n, structure in enumerate(space.structures()):
+            for piece in space.pieces(f"{name}_kernel", structure, 1):
+                first.append((self.cost(self._mugraph([target], [piece])), n, structure))
+        first.sort(key=lambda f: f[:2])
+        self._structures |= {f"{target.term}:{s.key}" for *_, s in first}
         self.counts.structures = len(self._structures)
+        if len(first) > bounds.structures:
+            self.counts.stop(f"tiles for the best {bounds.structures} structures a kernel")
         ranked: list[tuple[float, int, Piece]] = []
-        for found in by_structure.values():
-            found.sort(key=lambda f: f[:2])
-            ranked += found[: max(4, bounds.per_kernel // max(1, len(by_structure)))]
+        for _, _, structure in first[: bounds.structures]:
+            for piece in space.pieces(f"{name}_kernel", structure, bounds.tilings):
+                self.counts.mugraphs += 1
+                ranked.append((self.cost(self._mugraph([target], [piece])), len(ranked), piece))
         ranked.sort(key=lambda f: f[:2])
         out = [(c, piece) for c, _, piece in ranked[: bounds.per_kernel]]
         self._spaces[key] = out
@@ -158,7 +163,7 @@ class Search:
 
     def _combinations(self, targets: list[Target]) -> Iterator[Candidate]:
         """The cheapest combinations of one piece a target, in order of cost."""
-        lists = [self._pieces(i, target) for i, target in enumerate(targets)]
+        lists = [self._pieces(target) for target in targets]
         if any(not pieces for pieces in lists):
             return
         first = tuple(0 for _ in lists)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mirage.meaning.terms import Terms
@@ -21,10 +21,10 @@ from mirage.mugraph.grammar import (
 from mirage.result import CancelToken
 from mirage.search.block import BlockBuilder, CannotBuild, Output
 from mirage.search.layout import Layout, layout
-from mirage.search.moves import Moves, subsets
+from mirage.search.moves import Moves
 from mirage.search.shift import unbounded
 from mirage.search.split import combine
-from mirage.search.systems import Counts, System, enumerate_systems, passes
+from mirage.search.systems import System, enumerate_systems, passes
 from mirage.search.tiles import power, split_options, tilings
 
 MAX_TILE = 65536  # elements of one tile in registers (8 warps of 255 registers hold 65,280)
@@ -95,6 +95,20 @@ def warps_for(block: BlockGraph) -> int:
     return 4 if largest <= 8192 else 8
 
 
+@dataclass(frozen=True)
+class Structure:
+    """A reduction system with a choice of the streamed axis: a kernel without sizes."""
+
+    system: System
+    streamed: str | None
+    order: dict[int, int]
+    layout: Layout
+
+    @property
+    def key(self) -> str:
+        return f"{sorted(self.system.reductions)}/{self.streamed}"
+
+
 class KernelSpace:
     """The kernels that compute one target. `limit` bounds the number of reduction systems."""
 
@@ -104,7 +118,7 @@ class KernelSpace:
         allowed = unbounded(t, self.moves.prints, target.term)
         prints = {self.moves.prints.of(x) for x in allowed}
         self.systems: list[System] = []
-        self.counts = Counts()
+        self._seen: set[object] = set()
         found, self.counts = enumerate_systems(self.moves, target.term, cancel, limit)
         for s in found:
             if s.cancelling:
@@ -115,7 +129,7 @@ class KernelSpace:
     def _exponentials(self, s: System) -> set[int]:
         return unbounded(self.t, self.moves.prints, s.output)
 
-    def structures(self) -> Iterator[tuple[System, str | None, dict[int, int], Layout]]:
+    def structures(self) -> Iterator[Structure]:
         """Systems with a choice of the streamed axis."""
         t = self.t
         for s in self.systems:
@@ -129,37 +143,36 @@ class KernelSpace:
                     continue
                 order = passes(t, s.reductions, streamed) if streamed else {}
                 if order is not None:
-                    yield s, streamed, order, lay
+                    yield Structure(s, streamed, order, lay)
 
-    def pieces(self, name: str, tile_limit: int = 24) -> Iterator[Piece]:
-        """Pieces in no particular order; the caller ranks them."""
-        seen: set[object] = set()
-        for s, streamed, order, lay in self.structures():
+    def pieces(self, name: str, structure: Structure, most: int) -> Iterator[Piece]:
+        """The structure's first `most` tilings that fit, with their splits; the caller ranks them."""
+        s, streamed, order = structure.system, structure.streamed, structure.order
+        cached: dict[object, BlockGraph] = {}
+        made = 0
+        for dims in tilings(structure.layout, self.t.sizes, streamed):
             self.cancel.check()
-            made = 0
-            cached: dict[object, BlockGraph] = {}
-            for dims in tilings(lay, self.t.sizes, streamed):
-                shape = tuple((d.name, d.role, min(d.tile, 2), d.tile >= 16) for d in dims)
-                try:
-                    if shape not in cached:
-                        builder = BlockBuilder(self.t, dims, streamed, order)
-                        output = Output(self.target.tensor, s.output, self.target.index)
-                        cached[shape] = builder.build([output], s.reductions)
-                except CannotBuild:
-                    break
-                block = replace(cached[shape], dims=dims)
-                if not fits(block):
-                    continue
-                key = (block.body, dims)
-                if key in seen:
-                    continue
-                seen.add(key)
-                structure = f"{sorted(s.reductions)}/{streamed}"
-                yield Piece((CustomKernel(name, block, warps=warps_for(block)),), (), (), self.label(dims, 1), structure)
-                yield from self.split(name, s, streamed, order, dims, structure)
-                made += 1
-                if made >= tile_limit:
-                    break
+            shape = tuple((d.name, d.role, min(d.tile, 2), d.tile >= 16) for d in dims)
+            try:
+                if shape not in cached:
+                    builder = BlockBuilder(self.t, dims, streamed, order)
+                    output = Output(self.target.tensor, s.output, self.target.index)
+                    cached[shape] = builder.build([output], s.reductions)
+            except CannotBuild:
+                return
+            block = replace(cached[shape], dims=dims)
+            if not fits(block):
+                continue
+            key = (block.body, dims)
+            if key in self._seen and most > 1:
+                continue
+            self._seen.add(key)
+            yield Piece((CustomKernel(name, block, warps=warps_for(block)),), (), (), self.label(dims, 1), structure.key)
+            if most > 1:
+                yield from self.split(name, s, streamed, order, dims, structure.key)
+            made += 1
+            if made >= most:
+                return
 
     def label(self, dims: tuple[TileDim, ...], parts: int) -> str:
         tiles = " ".join(f"{d.name}:{d.tile}{'*' if d.role == 'loop' else ''}" for d in dims if d.role != "split")
@@ -222,5 +235,3 @@ class KernelSpace:
                 structure + "/tail",
             )  # fmt: skip
 
-
-Estimate = Callable[[Piece], float]

@@ -34,10 +34,15 @@ def unbounded(t: Terms, prints: Fingerprints, x: int) -> set[int]:
 
 
 def substitute(t: Terms, x: int, mapping: dict[int, int], memo: dict[int, int] | None = None) -> int:
-    """`x` with parts replaced, also inside reductions."""
+    """`x` with parts replaced, also inside reductions; a product is also found as part of a larger product."""
     memo = {} if memo is None else memo
     if x in mapping:
         return mapping[x]
+    if t.kind(x) == "mul":
+        for key in mapping:
+            if t.kind(key) == "mul" and set(t.kids(key)) < set(t.kids(x)):
+                rest = [k for k in t.kids(x) if k not in t.kids(key)]
+                return t.mul(mapping[key], *[substitute(t, k, mapping, memo) for k in rest])
     if x not in memo:
         kids = t.kids(x)
         memo[x] = t.rebuild(x, tuple(substitute(t, k, mapping, memo) for k in kids)) if kids else x

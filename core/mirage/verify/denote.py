@@ -123,6 +123,7 @@ class Run:
     def __init__(self, owner: Denoter, block: BlockGraph, split: dict[str, tuple[str, str]]) -> None:
         self.owner, self.t, self.b, self.split = owner, owner.t, block, split
         self.env: dict[str, int] = {}
+        self.running: dict[str, str] = {}  # values of this loop that change while it runs: "plain" or "carried"
         self.linear: dict[str, str] = {}  # "sum"/"max": linear in a tile's partial reduction; absent: not
 
     def axis(self, dim: str) -> tuple[str, ...]:
@@ -143,8 +144,10 @@ class Run:
 
     def loop(self, s: Loop) -> None:
         carried = [x for x in s.body if isinstance(x, Accumulate) and x.update]
+        self.running = {}
         for x in s.body:
             self.statement(x, s.dim)
+        self.running = {}
         if carried:
             self.obligations(s, carried)
         for axis in self.moving(s.dim):
@@ -192,12 +195,22 @@ class Run:
         elif isinstance(s, Accumulate):
             if self.linear.get(s.arg) != s.op:
                 raise NotDenoted(f"{s.out} does not accumulate a tile's {s.op}")
+            if self.changes(s.arg) and not s.update:
+                raise NotDenoted(f"{s.out} sums terms that change while it runs")
+            if any(self.changes(a) == "carried" for a in (s.arg, *(c for c, _ in s.update))):
+                raise NotDenoted(f"{s.out} reads a carried accumulator while it runs")
             self.env[s.out] = self.env[s.arg]
+            self.running[s.out] = "carried" if s.update else "plain"
         elif isinstance(s, Store):
+            if self.changes(s.tile):
+                raise NotDenoted("a running value is stored")
             dims = tuple(d.axes for d in self.index(s.index))
             if any(d.offset for d in s.index):
                 raise NotDenoted("a store at an offset")
             self.owner.stored[s.tensor] = self.env[s.tile], dims
+
+    def changes(self, name: str) -> str | None:
+        return self.running.get(name.removesuffix("@old"))
 
     def value(self, name: str) -> int:
         if name.endswith("@old"):
@@ -207,6 +220,9 @@ class Run:
     def compute(self, s: Compute, loop: str | None) -> None:
         t = self.t
         args = [self.value(a) for a in s.args]
+        changing = {self.changes(a) for a in s.args} - {None}
+        if changing:
+            self.running[s.out] = "carried" if "carried" in changing else "plain"
         if s.op in ("sum", "max", "dot"):
             body = t.mul(*args)
             out = body
@@ -289,6 +305,7 @@ class Run:
                         args = tuple(f"{a[:-4]}#old" if a.endswith("@old") else a for a in c.args)
                         inner.env.update({f"{name}#old": v for name, v in old.items()})
                         inner.linear.pop(c.out, None)
+                        inner.running.clear()
                         inner.compute(dc_replace(c, args=args), s.dim)
             return inner.env
 

@@ -1,0 +1,106 @@
+"""The published workloads as terms, for tests of the search that need no tracer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import DimIndex, DTensor
+from mirage.search.engine import Problem
+from mirage.search.kernels import Target
+
+SIZES = {"m": 16, "k": 4096, "n": 4096, "h": 8192, "g": 8, "s": 8192, "d": 128, "e": 128, "r": 16, "b": 2}
+
+
+def tensor(t: Terms, name: str, axes: str) -> int:
+    return t.input(name, tuple(DimIndex((a,)) for a in axes))
+
+
+def rms(t: Terms, x: int, axis: str) -> int:
+    mean = t.mul(t.inv(t.size(axis)), t.sum(axis, t.mul(x, x)))
+    return t.inv(t.sqrt(t.add(mean, t.literal(1e-6))))
+
+
+def softmax_times(t: Terms, scores: int, v: int) -> int:
+    p = t.exp(t.sub(scores, t.fn("finite", t.max("s", scores))))
+    return t.sum("s", t.mul(p, t.inv(t.sum("s", p)), v))
+
+
+def rmsnorm_linear(t: Terms) -> int:
+    x = tensor(t, "X", "mk")
+    return t.sum("k", t.mul(x, rms(t, x, "k"), tensor(t, "W", "kn")))
+
+
+def gated_mlp(t: Terms) -> int:
+    x = tensor(t, "X", "mk")
+    a, b = (t.sum("k", t.mul(x, tensor(t, name, "kn"))) for name in ("W1", "W2"))
+    return t.mul(a, t.fn("sigmoid", a), b)
+
+
+def attention(t: Terms) -> int:
+    q, k, v = tensor(t, "Q", "bgd"), tensor(t, "K", "bsd"), tensor(t, "V", "bse")
+    return softmax_times(t, t.sum("d", t.mul(q, k)), v)
+
+
+def attention_without_shift(t: Terms) -> int:
+    q, k, v = tensor(t, "Q", "bgd"), tensor(t, "K", "bsd"), tensor(t, "V", "bse")
+    p = t.exp(t.sum("d", t.mul(q, k)))
+    return t.sum("s", t.mul(p, t.inv(t.sum("s", p)), v))
+
+
+def qknorm_attention(t: Terms) -> int:
+    q, k, v = tensor(t, "Q", "gd"), tensor(t, "K", "sd"), tensor(t, "V", "se")
+    return softmax_times(t, t.sum("d", t.mul(q, rms(t, q, "d"), k, rms(t, k, "d"))), v)
+
+
+def layernorm_linear(t: Terms) -> int:
+    x = tensor(t, "X", "mk")
+    centred = t.sub(x, t.mul(t.inv(t.size("k")), t.sum("k", x)))
+    y = t.add(t.mul(centred, rms(t, centred, "k"), tensor(t, "G", "k")), tensor(t, "B", "k"))
+    return t.sum("k", t.mul(y, tensor(t, "W", "kn")))
+
+
+def normalized_step(t: Terms) -> int:
+    h, x, a = tensor(t, "H", "mk"), tensor(t, "X", "mk"), tensor(t, "A", "k")
+    u = t.inv(t.sqrt(t.sum("k", t.mul(h, h))))
+    y = t.add(x, t.mul(a, t.sub(t.mul(h, u), x)))
+    return t.mul(y, t.inv(t.sqrt(t.sum("k", t.mul(y, y)))))
+
+
+def low_rank_adapter(t: Terms) -> int:
+    x = tensor(t, "X", "mk")
+    low = t.sum("k", t.mul(x, tensor(t, "A", "kr")))
+    return t.add(t.sum("k", t.mul(x, tensor(t, "W", "kn"))), t.sum("r", t.mul(low, tensor(t, "B", "rn"))))
+
+
+def norm_mlp(t: Terms) -> int:
+    x = tensor(t, "X", "mk")
+    y = t.mul(x, rms(t, x, "k"))
+    a, b = (t.sum("k", t.mul(y, tensor(t, name, "kh"))) for name in ("W1", "W2"))
+    return t.sum("h", t.mul(a, t.fn("sigmoid", a), b, tensor(t, "W3", "hn")))
+
+
+WORKLOADS: dict[str, tuple[Callable[[Terms], int], str]] = {
+    "rmsnorm_linear": (rmsnorm_linear, "mn"),
+    "gated_mlp": (gated_mlp, "mn"),
+    "attention": (attention, "bge"),
+    "attention_without_shift": (attention_without_shift, "bge"),
+    "qknorm_attention": (qknorm_attention, "ge"),
+    "layernorm_linear": (layernorm_linear, "mn"),
+    "normalized_step": (normalized_step, "mk"),
+    "low_rank_adapter": (low_rank_adapter, "mn"),
+    "norm_mlp": (norm_mlp, "mn"),
+}
+
+
+def problem(name: str) -> Problem:
+    build, axes = WORKLOADS[name]
+    t = Terms(dict(SIZES))
+    y = build(t)
+    inputs = {}
+    for x in t.walk(y):
+        if t.kind(x) == "in":
+            n = t.node(x)
+            inputs[n[1]] = DTensor(n[1], "fp16", tuple(d.axes for d in n[2]))
+    dims = tuple((a,) for a in axes)
+    return Problem(name, t, tuple(inputs.values()), (Target("O", y, dims, "fp16"),), "fp16")
