@@ -1,0 +1,340 @@
+"""A block graph's statements as lines of Triton: one line an operator, loops indented."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mirage.codegen.layout_text import INDENT, call
+from mirage.codegen.optext import pointwise
+from mirage.codegen.places import Places
+from mirage.codegen.symbols import Symbols
+from mirage.codegen.uses import Uses
+from mirage.codegen.value import ATOM, PRODUCT, SUM, Value, as_float, constant, number, permute, spread
+from mirage.errors import EmissionRefused
+from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph
+
+INLINE = ("neg", "inv", "sqrt")  # read better as part of what uses them: a - b, a / b, tl.rsqrt(a)
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A dot that its accumulator will write as tl.dot(a, b, acc)."""
+
+    compute: Compute
+
+
+class BlockWriter:
+    """Writes one part of a kernel. `values` maps (container, tile name) to its text; container is a loop's position."""
+
+    def __init__(self, symbols: Symbols, part: str, outer: Places | None = None) -> None:
+        self.symbols, self.part = symbols, part
+        self.graph = symbols.graph(part)
+        self.places = Places(symbols, part, outer)
+        self.uses = Uses(self.graph)
+        self.values: dict[tuple[int | None, str], Value | Pending] = {}
+        self.old: dict[str, str] = {}
+        self.lines: list[str] = []
+        self.where: int | None = None
+
+    # ---- names
+    def bind(self, name: str, text: str, value: Value) -> Value:
+        """Writes `name = text` under a free name and makes it the tile's value."""
+        fresh = self.symbols.names.fresh(name)
+        self.lines.append(f"{fresh} = {text}")
+        bound = replace(value, text=fresh, level=ATOM, form="", inner=(), number=None)
+        self.values[(self.where, name)] = bound
+        return bound
+
+    def found(self, name: str) -> Value | Pending:
+        base, _, old = name.partition("@")
+        if old and base in self.old:
+            return Value(self.old[base], self.accumulator(base).dims)
+        for key in ((self.where, base), (None, base)):
+            if key in self.values:
+                return self.values[key]
+        raise EmissionRefused(f"tile {name!r} is read before it is computed")
+
+    def value(self, name: str) -> Value:
+        value = self.found(name)
+        if isinstance(value, Pending):
+            raise EmissionRefused(f"tile {name!r} is read before its accumulator")
+        return value
+
+    def accumulator(self, name: str) -> Value:
+        value = self.values[(None, name)]
+        assert isinstance(value, Value)
+        return value
+
+    # ---- statements
+    def write(self) -> None:
+        """Writes the part into `lines`; the index vectors that it needs are in `places.head`."""
+        for i, item in enumerate(self.graph.body):
+            if isinstance(item, Loop):
+                self.loop(i, item)
+            else:
+                self.statement(item)
+
+    def statement(self, s: Statement) -> None:
+        if isinstance(s, Load):
+            self.load(s)
+        elif isinstance(s, Compute):
+            self.compute(s)
+        elif isinstance(s, ThreadGraph):
+            for c in s.body:
+                self.compute(c)
+        elif isinstance(s, Accumulate):
+            self.accumulate(s)
+        else:
+            self.store(s)
+
+    def loop(self, position: int, loop: Loop) -> None:
+        dim = self.graph.dim(loop.dim)
+        accumulators = [s for s in loop.body if isinstance(s, Accumulate)]
+        for s in accumulators:
+            dims = self.places.wide(s.dims)
+            shape = self.shape(dims)
+            start = '"-inf"' if s.op == "max" else ""
+            text = f"tl.full({shape}, float({start}), tl.float32)" if start else f"tl.full({shape}, 0.0, tl.float32)"
+            if dims and not start:
+                text = f"tl.zeros({shape}, tl.float32)"
+            self.bind(s.out, text, Value("", dims))
+        first, stop = self.run(loop.dim)
+        counter = self.symbols.names.fresh(f"tile_{dim.name}")
+        outside, self.lines, self.where = self.lines, [], position
+        head = self.places.enter_loop(dim.name, counter)
+        changed: set[str] = set()
+        for n, s in enumerate(loop.body):
+            if isinstance(s, Accumulate) and self.old_wanted(loop.body[n:], s.out):
+                self.old[s.out] = self.symbols.names.fresh(f"{s.out}_old")
+                self.lines.append(f"{self.old[s.out]} = {self.accumulator(s.out).text}")
+                changed.add(s.out)
+            self.statement(s)
+        body = [*head, *self.lines]
+        self.places.leave_loop()
+        self.lines, self.where, self.old = outside, None, {}
+        span = f"{first}, {stop}" if first != "0" else stop
+        self.lines.append(f"for {counter} in range({span}):")
+        self.lines += [INDENT + line for line in body]
+
+    def old_wanted(self, rest: tuple[Statement, ...], name: str) -> bool:
+        """Whether the value before this update is read after it."""
+        for s in rest[1:]:
+            computes = s.body if isinstance(s, ThreadGraph) else (s,)
+            for c in computes:
+                if isinstance(c, Compute) and f"{name}@old" in c.args:
+                    return True
+                if isinstance(c, Accumulate) and any(a == name for _, a in c.update):
+                    return True
+        return False
+
+    def run(self, name: str) -> tuple[str, str]:
+        """The first tile of this block's share of a loop, and the one after the last."""
+        dim = self.graph.dim(name)
+        size, block = self.places.size_of(dim), self.symbols.tile(self.part, dim)
+        tiles = f"({size.at(SUM)} + {block} - 1) // {block}"
+        split = [d for d in self.graph.dims if d.role == "split" and d.splits == name]
+        if not split:
+            return "0", tiles
+        if len(split) > 1:
+            raise EmissionRefused(f"loop {name!r} is split twice")
+        parts = self.symbols.tile(self.part, split[0])
+        names = self.symbols.names
+        count, each, first = (names.fresh(f"{x}_{name}") for x in ("tiles", "share", "first"))
+        self.lines.append(f"{count}: tl.constexpr = {tiles}")
+        self.lines.append(f"{each}: tl.constexpr = ({count} + {parts} - 1) // {parts}")
+        self.lines.append(f"{first} = {self.places.index(split[0]).text} * {each}")
+        return first, f"min({first} + {each}, {count})"
+
+    def shape(self, dims: tuple[str, ...]) -> str:
+        tiles = [self.symbols.tile(self.part, self.graph.dim(d)) for d in dims]
+        return "(" + ", ".join(tiles) + ("," if len(tiles) == 1 else "") + ")"
+
+    # ---- memory
+    def load(self, s: Load) -> None:
+        tensor = self.symbols.tensor(s.tensor)
+        if tensor.dtype == "fp64":
+            raise EmissionRefused(f"{tensor.name} is float64, kernels compute in float32", next_step="cast it first")
+        dims = self.places.wide(s.dims)
+        arguments = [self.places.pointer(tensor, s.index, dims)]
+        mask = self.places.inside(tensor, s.index, dims)
+        if mask is not None:
+            arguments.append(f"mask={mask.text}")
+            arguments.append(f"other={self.padding(s.pad, tensor)}")
+        use = self.uses.of(self.where, s.out)
+        kind = {"bool": "b", "int64": "i", "int32": "i", "int8": "i"}.get(tensor.dtype, "f")
+        cast = {"fp32": "", "bool": "", "int64": "", "int32": "", "int8": "tl.int32"}.get(tensor.dtype, "tl.float32")
+        own = cast and not use.dots
+        name = self.symbols.names.fresh(s.out)
+        self.lines += call(f"{name} = tl.load", arguments, f".to({cast})" if own else "")
+        text = name
+        if cast and use.dots and use.others:
+            text = self.symbols.names.fresh(f"{s.out}_{cast.removeprefix('tl.').replace('float', 'f').replace('int', 'i')}")
+            self.lines.append(f"{text} = {name}.to({cast})")
+        storage = tensor.dtype if tensor.kind == "input" or tensor.dtype != "fp32" else ""
+        self.values[(self.where, s.out)] = Value(text, dims, kind, raw=name, storage=storage)
+
+    def padding(self, pad: float, tensor: DTensor) -> str:
+        if tensor.dtype in ("bool", "int64", "int32", "int8"):
+            return str(int(pad))
+        if pad != pad or pad in (float("inf"), float("-inf")):
+            return f'float("{pad}")'
+        return repr(float(pad))
+
+    def store(self, s: Store) -> None:
+        tensor = self.symbols.tensor(s.tensor)
+        value = self.value(s.tile)
+        order = {a: i for i, a in enumerate(a for d in s.index for a in d.axes)}
+        if tensor.dtype == "fp64":
+            raise EmissionRefused(f"{tensor.name} is float64, kernels compute in float32", next_step="cast it first")
+        touched = {self.places.dim_of[a].name for a in order if a in self.places.dim_of}
+        dims = tuple(d.name for d in self.graph.dims if d.name in touched and self.places.wide((d.name,)))
+        if value.dims and set(value.dims) == set(dims):
+            dims = value.dims
+        pointer = self.places.pointer(tensor, s.index, dims)
+        mask = self.places.inside(tensor, s.index, dims)
+        out = spread(value, dims)
+        if out.kind == "c":
+            text = out.text
+        else:
+            text = out.text if tensor.dtype == "fp32" and out.kind == "f" else f"{out.at(ATOM)}.to({self.element(tensor)})"
+        self.lines += call("tl.store", [pointer, text, *([f"mask={mask.text}"] if mask is not None else [])])
+
+    def element(self, tensor: DTensor) -> str:
+        return f"{self.symbols.pointer(tensor.name)}.dtype.element_ty"
+
+    # ---- operators
+    def compute(self, c: Compute) -> None:
+        key = (self.where, c.out)
+        dims = self.places.wide(c.dims)
+        if c.op == "const":
+            self.values[key] = self.constant(c.attr("value"))
+        elif c.op == "size":
+            self.values[key] = Value(self.symbols.size(c.attr("axis")), (), "c")
+        elif c.op == "index":
+            self.values[key] = self.places.axis(c.attr("axis"))
+        elif c.op == "mask":
+            inside = self.places.mask(self.graph.dim(c.attr("dim")))
+            self.values[key] = inside if inside is not None else number(constant("1"))
+        elif c.op in ("sum", "max"):
+            self.reduce(c, dims)
+        elif c.op == "dot":
+            if self.fusable(c):
+                self.values[key] = Pending(c)
+            else:
+                self.bind(c.out, self.contraction(c, dims, ""), Value("", dims))
+        else:
+            value = pointwise(c.op, [self.value(a) for a in c.args], dims)
+            use = self.uses.of(self.where, c.out)
+            inline = c.op in INLINE and use.total == 1 and use.containers == {self.where}
+            if inline or value.kind == "c":
+                self.values[key] = value
+            else:
+                self.bind(c.out, value.text, value)
+
+    def constant(self, text: str) -> Value:
+        if text == "-inf":
+            return Value('float("-inf")', (), "c")
+        return number(constant(text))
+
+    def reduce(self, c: Compute, dims: tuple[str, ...]) -> None:
+        value = as_float(self.value(c.args[0]))
+        if c.attr("dim") not in value.dims:
+            if c.op == "sum" and self.graph.dim(c.attr("dim")).tile > 1:
+                raise EmissionRefused(f"{c.out!r} sums over a dim that its argument lacks")
+            self.values[(self.where, c.out)] = value
+            return
+        rest = tuple(d for d in value.dims if d != c.attr("dim"))
+        text = f"tl.{c.op}({value.text}, axis={value.dims.index(c.attr('dim'))})"
+        self.bind(c.out, permute(text, rest, dims), Value("", dims))
+
+    def fusable(self, c: Compute) -> bool:
+        """Whether a dot is read once, by a sum accumulator of its own loop that changes only by a factor of its own."""
+        if self.where is None or self.uses.dot_dims(self.where, c) is None:
+            return False
+        use = self.uses.of(self.where, c.out)
+        loop = self.graph.body[self.where]
+        assert isinstance(loop, Loop)
+        readers = [s for s in loop.body if isinstance(s, Accumulate) and s.arg == c.out]
+        if use.total != 1 or len(readers) != 1 or readers[0].op != "sum" or set(readers[0].dims) != set(c.dims):
+            return False
+        running = {s.out for s in loop.body if isinstance(s, Accumulate)}
+        return not running & {a.partition("@")[0] for a in c.args} and all(
+            a in ("", readers[0].out) for _, a in readers[0].update
+        )
+
+    def contraction(self, c: Compute, dims: tuple[str, ...], add: str) -> str:
+        """A dot's text: on tensor cores where the tiles are large enough, else a sum of products."""
+        form = self.uses.dot_dims(self.where, c)
+        k = c.attr("dim")
+        values = [self.value(a) for a in c.args]
+        if form is None:
+            if any(k not in v.dims for v in values) and self.graph.dim(k).tile > 1:
+                raise EmissionRefused(f"{c.out!r} contracts a dim that an argument lacks")
+            every = tuple(d.name for d in self.graph.dims if any(d.name in v.dims for v in values))
+            product = pointwise("mul", [as_float(v) for v in values], every)
+            if k not in every:
+                return product.text
+            rest = tuple(d for d in every if d != k)
+            return permute(f"tl.sum({product.text}, axis={every.index(k)})", rest, dims)
+        batch, (m, n, _), swapped = form
+        left, right = (values[1], values[0]) if swapped else (values[0], values[1])
+        storage = self.storage(left, right)
+        a = permute(self.operand(left, right, storage), left.dims, (*batch, m, k))
+        b = permute(self.operand(right, left, storage), right.dims, (*batch, k, n))
+        arguments = [a, b, *([add] if add else [])]
+        if storage == "fp32":
+            arguments.append('input_precision="ieee"')
+        return permute(f"tl.dot({', '.join(arguments)})", (*batch, m, n), dims)
+
+    def storage(self, a: Value, b: Value) -> str:
+        """The dtype in which a dot reads: that of the loaded operands, else of the function's first float input."""
+        loaded = {v.storage for v in (a, b) if v.storage}
+        if "fp32" in loaded:
+            return "fp32"
+        if len(loaded) == 1:
+            only = next(iter(loaded))
+            return only if only in ("fp16", "bf16") or (a.storage and b.storage and "fp8" in only) else "fp16"
+        if len(loaded) > 1:
+            return "fp32" if loaded == {"fp16", "bf16"} else "fp16"
+        floats = [t.dtype for t in self.symbols.mugraph.inputs if t.dtype in ("fp32", "fp16", "bf16")]
+        return floats[0] if floats else "fp32"
+
+    def operand(self, value: Value, other: Value, storage: str) -> str:
+        if value.storage == storage and value.raw:
+            return value.raw
+        if storage == "fp32":
+            return as_float(value).text
+        like = f"{other.raw}.dtype" if other.storage == storage else f"tl.{DOT_TYPES[storage]}"
+        base = value.raw if value.storage and value.raw else as_float(value).at(ATOM)
+        return f"{base}.to({like})"
+
+    def accumulate(self, s: Accumulate) -> None:
+        acc = self.accumulator(s.out)
+        arg = self.found(s.arg)
+        terms = [self.carried(s, coefficient, name) for coefficient, name in s.update]
+        if isinstance(arg, Pending):
+            before = " + ".join(t.at(SUM) for t in terms) or acc.text
+            self.lines.append(f"{acc.text} = {self.contraction(arg.compute, acc.dims, before)}")
+            return
+        value = spread(as_float(arg), acc.dims)
+        if s.op == "max":
+            if s.update:
+                raise EmissionRefused(f"accumulator {s.out!r} carries a maximum")
+            self.lines.append(f"{acc.text} = tl.maximum({acc.text}, {value.text})")
+        elif not s.update:
+            self.lines.append(f"{acc.text} += {value.text}")
+        else:
+            self.lines.append(f"{acc.text} = {' + '.join([*(t.at(SUM) for t in terms), value.at(SUM)])}")
+
+    def carried(self, s: Accumulate, coefficient: str, name: str) -> Value:
+        """coefficient * accumulator, as that was when the iteration began."""
+        acc = self.accumulator(s.out)
+        name = name or s.out
+        source = Value(self.old.get(name, self.accumulator(name).text), self.accumulator(name).dims)
+        if name == s.out:
+            source = Value(acc.text, acc.dims)
+        factor = self.value(coefficient)
+        return replace(pointwise("mul", [source, factor], acc.dims), level=PRODUCT if factor.kind != "b" else ATOM)
+
+
+DOT_TYPES = {"fp16": "float16", "bf16": "bfloat16", "fp8e4m3": "float8e4nv", "fp8e5m2": "float8e5"}

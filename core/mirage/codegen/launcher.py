@@ -1,0 +1,178 @@
+"""The launcher part of an emitted module: the tables, `_run`, the guards, and the public function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mirage.codegen.kernel import KernelText, grid_text
+from mirage.codegen.layout_text import INDENT
+from mirage.codegen.library import library_call
+from mirage.codegen.names import Names
+from mirage.codegen.original import Original
+from mirage.errors import EmissionRefused
+from mirage.mugraph.grammar import CustomKernel, DTensor, LibraryKernel, MuGraph
+from mirage.program.ir import Program
+
+TORCH_DTYPES = {
+    "fp64": "float64",
+    "fp32": "float32",
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "fp8e4m3": "float8_e4m3fn",
+    "fp8e5m2": "float8_e5m2",
+    "int64": "int64",
+    "int32": "int32",
+    "int8": "int8",
+    "bool": "bool",
+}
+
+
+def torch_dtype(name: str) -> str:
+    return f"torch.{TORCH_DTYPES[name]}"
+
+
+def tables(mugraph: MuGraph, kernels: Sequence[KernelText]) -> list[str]:
+    """SIZES and TILES: every number that the kernels are launched with."""
+    lines = ["SIZES = {" + ", ".join(f'"{a}": {n}' for a, n in mugraph.axes) + "}", "TILES = {"]
+    for k in kernels:
+        for key, row in k.table:
+            lines.append(f'{INDENT}"{key}": {{' + ", ".join(f'"{d}": {n}' for d, n in row) + "},")
+    return [*lines, "}"] if len(lines) > 2 else [lines[0], "TILES = {}"]
+
+
+def run_lines(program: Program, mugraph: MuGraph, kernels: dict[str, KernelText]) -> list[str]:
+    """`_run`: allocates, launches every kernel, returns the outputs. It serves any sizes and tiles."""
+    check_tensors(program, mugraph)
+    names = Names("sizes", "tiles", *(k.name for k in kernels.values()))
+    variables = {i.name: names.fresh(i.name) for i in program.inputs}
+    used = {i.name for i in mugraph.inputs}
+    lines = [
+        f"def _run({', '.join(variables.values())}, sizes=SIZES, tiles=TILES):",
+        f'{INDENT}"""Allocates, launches and returns; the same kernels serve other sizes and tiles."""',
+    ]
+    source = next((variables[i.name] for i in program.inputs if i.name in used), next(iter(variables.values()), ""))
+    written = {k.out for k in mugraph.kernels if isinstance(k, LibraryKernel)}
+    for t in mugraph.tensors:
+        if t.kind != "input":
+            variables[t.name] = names.fresh(t.name)
+            if t.name not in written:
+                device = f", device={source}.device" if source else ""
+                lines.append(
+                    f"{INDENT}{variables[t.name]} = torch.empty({shape(t)}, dtype={torch_dtype(t.dtype)}{device})"
+                )
+    for k in mugraph.kernels:
+        if isinstance(k, LibraryKernel):
+            lines.append(f"{INDENT}{variables[k.out]} = {library_call(k, variables)}")
+        else:
+            lines += launch(k, kernels[k.name], variables, names, source)
+    returned = [variables[t.name] for t in mugraph.outputs]
+    comma = "," if program.returns_tuple and len(returned) == 1 else ""
+    return [*lines, f"{INDENT}return {', '.join(returned)}{comma}"]
+
+
+def check_tensors(program: Program, mugraph: MuGraph) -> None:
+    """The µGraph must take and give what the program does."""
+    types = {i.name: i.type for i in program.inputs}
+    for t in mugraph.inputs:
+        if t.name not in types:
+            raise EmissionRefused(f"the µGraph reads {t.name!r}, which is no input of the program")
+        if types[t.name].shape != mugraph.shape(t) or types[t.name].dtype != t.dtype:
+            raise EmissionRefused(f"the µGraph's {t.name!r} differs from the program's input in shape or dtype")
+    for i in program.inputs:
+        if i.type.strides is not None and i.type.strides != contiguous(i.type.shape):
+            raise EmissionRefused(f"input {i.name!r} is not contiguous", next_step="pass it contiguous")
+    if len(program.outputs) != len(mugraph.outputs):
+        raise EmissionRefused("the µGraph has another number of outputs than the program")
+
+
+def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides, in elements."""
+    out: list[int] = []
+    for s in reversed(shape):
+        out.append(1 if not out else out[-1] * last)
+        last = s
+    return tuple(reversed(out))
+
+
+def shape(tensor: DTensor) -> str:
+    """A tensor's shape in terms of `sizes`."""
+    parts = []
+    for i, axes in enumerate(tensor.dims):
+        rigid = tensor.rigid[i] if tensor.rigid else None
+        parts.append(str(rigid) if rigid is not None else " * ".join(f'sizes["{a}"]' for a in axes) or "1")
+    return "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
+
+
+def launch(kernel: CustomKernel, text: KernelText, variables: dict[str, str], names: Names, source: str) -> list[str]:
+    row = f'tiles["{kernel.name}"]'
+    lines = []
+    arguments = [variables[t] for t in text.tensors]
+    if text.counters:
+        counters = names.fresh("counters")
+        groups = grid_text(kernel, "sizes", row, groups=True)
+        lines.append(f"{INDENT}{counters} = torch.zeros({groups}, dtype=torch.int32, device={source}.device)")
+        arguments.append(counters)
+    grid = names.fresh("grid")
+    lines.append(f"{INDENT}{grid} = ({grid_text(kernel, 'sizes', row)},)")
+    lines.append(f"{INDENT}{text.name}[{grid}](")
+    lines += [f"{INDENT * 2}{a}," for a in arguments]
+    lines += [f'{INDENT * 2}{p}=sizes["{a}"],' for p, a in text.sizes]
+    lines += [f'{INDENT * 2}{p}=tiles["{k}"]["{d}"],' for p, (k, d) in text.tiles]
+    lines += [f"{INDENT * 2}num_warps={kernel.warps},", f"{INDENT * 2}num_stages={kernel.stages},"]
+    if kernel.block.cluster > 1:
+        lines.append(f"{INDENT * 2}num_ctas={kernel.block.cluster},")
+    return [*lines, f"{INDENT})"]
+
+
+def guard_lines(program: Program, kernels: Sequence[KernelText]) -> list[str]:
+    """`_fits`: whether the kernels were made for these tensors."""
+    lines = ["_EXPECTED = ("]
+    for i in program.inputs:
+        lines.append(f"{INDENT}({i.type.shape!r}, {torch_dtype(i.type.dtype)}),  # {i.name}")
+    interpreted = f"not isinstance({kernels[0].name}, triton.JITFunction)" if kernels else "False"
+    return [
+        *lines,
+        ")",
+        "",
+        "",
+        "def _fits(*tensors):",
+        f'{INDENT}"""Whether the kernels were made for these tensors; if not, the original runs."""',
+        f"{INDENT}grad = torch.is_grad_enabled()",
+        f"{INDENT}device = getattr(tensors[0], \"device\", None)",
+        f"{INDENT}for t, (shape, dtype) in zip(tensors, _EXPECTED):",
+        f"{INDENT * 2}if type(t) not in (torch.Tensor, torch.nn.Parameter) or t.dtype != dtype or t.shape != shape:",
+        f"{INDENT * 3}return False",
+        f"{INDENT * 2}if t.device != device or not t.is_contiguous() or (grad and t.requires_grad):",
+        f"{INDENT * 3}return False",
+        f"{INDENT}if {interpreted}:  # Triton's interpreter",
+        f'{INDENT * 2}return device.type == "cpu"',
+        f'{INDENT}return device.type == "cuda" and device.index == torch.cuda.current_device()',
+    ]
+
+
+def public_lines(program: Program, function: str, original: Original, docstring: str | None) -> list[str]:
+    """The function under its own name and signature."""
+    tensors = ", ".join(i.name for i in program.inputs)
+    conditions = [f"{n} == {d}" if not is_singleton(d) else f"{n} is {d}" for n, d in original.extra]
+    conditions.append(f"_fits({tensors})")
+    doc = docstring if docstring is not None else original.docstring
+    lines = [f"def {function}{original.signature}:"]
+    if doc:
+        lines += docstring_lines(doc)
+    return [
+        *lines,
+        f"{INDENT}if {' and '.join(conditions)}:",
+        f"{INDENT * 2}return _run({tensors})",
+        f"{INDENT}return {original.private}({original.call})",
+    ]
+
+
+def is_singleton(text: str) -> bool:
+    return text in ("None", "True", "False")
+
+
+def docstring_lines(doc: str) -> list[str]:
+    """The docstring's own text; as a plain string literal where triple quotes would change it."""
+    if '"""' in doc or "\\" in doc or doc.endswith('"'):
+        return [f"{INDENT}{doc!r}"]
+    return f'{INDENT}"""{doc}"""'.split("\n")
