@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
