@@ -1,0 +1,36 @@
+"""Every example is one decorated function that can be read, sliced and run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from mirage.program.ir import DTYPES
+from mirage.source.detect import find
+from mirage.source.shapes import read
+from mirage.source.slice import cut
+
+EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.py"))
+TORCH = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32}
+
+
+def test_there_are_the_ten() -> None:
+    assert len(EXAMPLES) >= 10
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_example(path: Path) -> None:
+    text = path.read_text("utf-8")
+    scan = find(text, str(path))
+    assert scan.problems == []
+    (function,) = scan.functions
+    assert function.name == path.stem and function.docstring
+    space: dict[str, object] = {}
+    exec(compile(cut(text, function).text, str(path), "exec"), space)
+    inputs = read(function)
+    assert all(s.dtype in DTYPES for s in inputs)
+    out = space[function.name](*(torch.empty(s.shape, dtype=TORCH[s.dtype], device="meta") for s in inputs))
+    assert isinstance(out, torch.Tensor) and out.dtype == torch.float16
+    assert f"`{path.name}`" in (path.parent / "README.md").read_text("utf-8")
