@@ -89,25 +89,17 @@ class BlockWriter:
 
     def loop(self, position: int, loop: Loop) -> None:
         dim = self.graph.dim(loop.dim)
-        accumulators = [s for s in loop.body if isinstance(s, Accumulate)]
-        for s in accumulators:
-            dims = self.places.wide(s.dims)
-            shape = self.shape(dims)
-            start = '"-inf"' if s.op == "max" else ""
-            text = f"tl.full({shape}, float({start}), tl.float32)" if start else f"tl.full({shape}, 0.0, tl.float32)"
-            if dims and not start:
-                text = f"tl.zeros({shape}, tl.float32)"
-            self.bind(s.out, text, Value("", dims))
+        for s in loop.body:
+            if isinstance(s, Accumulate):
+                self.start(s)
         first, stop = self.run(loop.dim)
         counter = self.symbols.names.fresh(f"tile_{dim.name}")
         outside, self.lines, self.where = self.lines, [], position
         head = self.places.enter_loop(dim.name, counter)
-        changed: set[str] = set()
         for n, s in enumerate(loop.body):
             if isinstance(s, Accumulate) and self.old_wanted(loop.body[n:], s.out):
                 self.old[s.out] = self.symbols.names.fresh(f"{s.out}_old")
                 self.lines.append(f"{self.old[s.out]} = {self.accumulator(s.out).text}")
-                changed.add(s.out)
             self.statement(s)
         body = [*head, *self.lines]
         self.places.leave_loop()
@@ -115,6 +107,15 @@ class BlockWriter:
         span = f"{first}, {stop}" if first != "0" else stop
         self.lines.append(f"for {counter} in range({span}):")
         self.lines += [INDENT + line for line in body]
+
+    def start(self, s: Accumulate) -> None:
+        """An accumulator before its loop: 0, or -inf for a maximum."""
+        dims = self.places.wide(s.dims)
+        shape = self.shape(dims)
+        text = f"tl.zeros({shape}, tl.float32)" if dims else "tl.full((), 0.0, tl.float32)"
+        if s.op == "max":
+            text = f'tl.full({shape}, float("-inf"), tl.float32)'
+        self.bind(s.out, text, Value("", dims))
 
     def old_wanted(self, rest: tuple[Statement, ...], name: str) -> bool:
         """Whether the value before this update is read after it."""
@@ -168,7 +169,9 @@ class BlockWriter:
         self.lines += call(f"{name} = tl.load", arguments, f".to({cast})" if own else "")
         text = name
         if cast and use.dots and use.others:
-            text = self.symbols.names.fresh(f"{s.out}_{cast.removeprefix('tl.').replace('float', 'f').replace('int', 'i')}")
+            text = self.symbols.names.fresh(
+                f"{s.out}_{cast.removeprefix('tl.').replace('float', 'f').replace('int', 'i')}"
+            )
             self.lines.append(f"{text} = {name}.to({cast})")
         storage = tensor.dtype if tensor.kind == "input" or tensor.dtype != "fp32" else ""
         self.values[(self.where, s.out)] = Value(text, dims, kind, raw=name, storage=storage)
@@ -196,7 +199,9 @@ class BlockWriter:
         if out.kind == "c":
             text = out.text
         else:
-            text = out.text if tensor.dtype == "fp32" and out.kind == "f" else f"{out.at(ATOM)}.to({self.element(tensor)})"
+            text = (
+                out.text if tensor.dtype == "fp32" and out.kind == "f" else f"{out.at(ATOM)}.to({self.element(tensor)})"
+            )
         self.lines += call("tl.store", [pointer, text, *([f"mask={mask.text}"] if mask is not None else [])])
 
     def element(self, tensor: DTensor) -> str:

@@ -50,9 +50,7 @@ def emit_kernel(mugraph: MuGraph, kernel: CustomKernel, name: str, taken: tuple[
     parameters = [symbols.tensors[t] for t in tensors] + ([symbols.counters] if symbols.counters else [])
     parameters += [f"{c}: tl.constexpr" for c in (*(s for s, _ in sizes), *(t for t, _ in tiles))]
     head = ["@triton.jit", f"def {name}(", *(f"{INDENT}{p}," for p in parameters), "):"]
-    return KernelText(
-        name, (*head, *indented(lines)), tensors, bool(symbols.counters), sizes, tiles, table(kernel)
-    )
+    return KernelText(name, (*head, *indented(lines)), tensors, bool(symbols.counters), sizes, tiles, table(kernel))
 
 
 def dims_of(kernel: CustomKernel, part: str) -> tuple[TileDim, ...]:
@@ -121,8 +119,10 @@ def tail_lines(symbols: Symbols, writer: BlockWriter) -> list[str]:
     text = ""
     for d in outer:
         place = writer.places.program_id(d)
-        text = f"({text}) * {blocks_of(symbols, d)} + {place}" if " " in text else (
-            f"{text} * {blocks_of(symbols, d)} + {place}" if text else place
+        text = (
+            f"({text}) * {blocks_of(symbols, d)} + {place}"
+            if " " in text
+            else (f"{text} * {blocks_of(symbols, d)} + {place}" if text else place)
         )
     parts = " * ".join(symbols.tile("", d) for d in block.grid if d.role == "split")
     inner = BlockWriter(symbols, "tail", writer.places)
@@ -159,4 +159,3 @@ def grid_text(kernel: CustomKernel, sizes: str, tiles: str, *, groups: bool = Fa
         size = " * ".join(f'{sizes}["{a}"]' for a in d.axes)
         factors.append(f'triton.cdiv({size}, {tiles}["{d.name}"])' if d.tile > 1 else size)
     return " * ".join(factors) or "1"
-

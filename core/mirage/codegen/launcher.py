@@ -88,9 +88,10 @@ def check_tensors(program: Program, mugraph: MuGraph) -> None:
 def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Row-major strides, in elements."""
     out: list[int] = []
+    step = 1
     for s in reversed(shape):
-        out.append(1 if not out else out[-1] * last)
-        last = s
+        out.append(step)
+        step *= s
     return tuple(reversed(out))
 
 
@@ -110,7 +111,9 @@ def launch(kernel: CustomKernel, text: KernelText, variables: dict[str, str], na
     if text.counters:
         counters = names.fresh("counters")
         groups = grid_text(kernel, "sizes", row, groups=True)
-        lines.append(f"{INDENT}{counters} = torch.zeros({groups}, dtype=torch.int32, device={source}.device)")
+        number = names.fresh("groups")
+        lines.append(f"{INDENT}{number} = {groups}")
+        lines.append(f"{INDENT}{counters} = torch.zeros({number}, dtype=torch.int32, device={source}.device)")
         arguments.append(counters)
     grid = names.fresh("grid")
     lines.append(f"{INDENT}{grid} = ({grid_text(kernel, 'sizes', row)},)")
@@ -138,7 +141,7 @@ def guard_lines(program: Program, kernels: Sequence[KernelText]) -> list[str]:
         "def _fits(*tensors):",
         f'{INDENT}"""Whether the kernels were made for these tensors; if not, the original runs."""',
         f"{INDENT}grad = torch.is_grad_enabled()",
-        f"{INDENT}device = getattr(tensors[0], \"device\", None)",
+        f'{INDENT}device = getattr(tensors[0], "device", None)',
         f"{INDENT}for t, (shape, dtype) in zip(tensors, _EXPECTED):",
         f"{INDENT * 2}if type(t) not in (torch.Tensor, torch.nn.Parameter) or t.dtype != dtype or t.shape != shape:",
         f"{INDENT * 3}return False",

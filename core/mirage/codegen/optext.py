@@ -48,7 +48,9 @@ def pointwise(op: str, args: Sequence[Value], dims: Dims) -> Value:
         return special(args, dims)
     template = FUNCTIONS.get(op)
     if template is None:
-        raise EmissionRefused(f"block operator {op!r} has no Triton text", next_step="give it one in the operator table")
+        raise EmissionRefused(
+            f"block operator {op!r} has no Triton text", next_step="give it one in the operator table"
+        )
     parts = [spread(as_float(a), dims) for a in args]
     if len(parts) == 1 or all(p.kind == "c" for p in parts):
         parts = [as_tensor(p) for p in parts]

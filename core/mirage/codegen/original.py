@@ -59,7 +59,12 @@ def read_original(source: str, function: str, inputs: tuple[str, ...]) -> Origin
         signature=signature(node, constants),
         docstring=ast.get_docstring(node, clean=False),
         extra=tuple(extra),
-        call=", ".join([*(a.arg for a in (*node.args.posonlyargs, *node.args.args)), *(f"{a.arg}={a.arg}" for a in node.args.kwonlyargs)]),
+        call=", ".join(
+            [
+                *(a.arg for a in (*node.args.posonlyargs, *node.args.args)),
+                *(f"{a.arg}={a.arg}" for a in node.args.kwonlyargs),
+            ]
+        ),
         private=private,
     )
 
@@ -108,7 +113,9 @@ def resolved(default: ast.expr | None, constants: dict[str, ast.expr]) -> str:
     tree = _Inline(constants).visit(copy.deepcopy(default))
     unknown = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id not in RUNTIME_MODULES]
     if unknown:
-        raise EmissionRefused(f"the default {ast.unparse(default)!r} refers to {unknown[0]!r}", next_step="write the value")
+        raise EmissionRefused(
+            f"the default {ast.unparse(default)!r} refers to {unknown[0]!r}", next_step="write the value"
+        )
     return ast.unparse(tree)
 
 
@@ -163,6 +170,6 @@ def renamed(source: str, tree: ast.Module, node: ast.FunctionDef, name: str) -> 
     for n in tree.body:
         if isinstance(n, (ast.Import, ast.ImportFrom)):
             drop |= set(range(n.lineno - 1, n.end_lineno or n.lineno))
-    for n in node.decorator_list:
-        drop |= set(range(n.lineno - 1, n.end_lineno or n.lineno))
+    for d in node.decorator_list:
+        drop |= set(range(d.lineno - 1, d.end_lineno or d.lineno))
     return "\n".join(line for i, line in enumerate(lines) if i not in drop).strip("\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from mirage.codegen.symbols import Symbols
@@ -189,7 +190,7 @@ class Places:
     def chained(self, run: list[Term]) -> bool:
         return all(
             sorted(a.factors) == sorted((self.symbols.size(b.axis), *b.factors))
-            for a, b in zip(run, run[1:], strict=False)
+            for a, b in itertools.pairwise(run)
         )
 
     def inside(self, tensor: DTensor, index: tuple[DimIndex, ...], dims: tuple[str, ...]) -> Value | None:

@@ -17,7 +17,8 @@ COMPARE, OR, AND, SUM, PRODUCT, UNARY, ATOM = 1, 2, 3, 4, 5, 6, 7
 @dataclass(frozen=True)
 class Value:
     """`text` is what arithmetic reads; `raw` what a tl.dot reads (a tile as it was loaded, in `storage`, its dtype).
-    `form` names a pointwise operator that the reader may merge with its own ("neg", "inv", "sqrt"), `inner` its argument."""
+    `form` names a pointwise operator that the reader may merge with its own ("neg", "inv", "sqrt"), `inner` its
+    argument."""
 
     text: str
     dims: tuple[str, ...] = ()

@@ -1,0 +1,318 @@
+"""Emitted modules in Triton's CPU interpreter, made exact enough to judge them by.
+
+The interpreter of Triton 3.6 to 3.9 computes bfloat16 wrongly, ignores that a float32 tl.dot is TF32 unless it says
+otherwise, and reads and writes wherever a pointer points. `float_interpreter()` mends the three while it is entered:
+bfloat16 values live in float32 arrays and are rounded to nearest even after each operator, and an access outside the
+tensors of the launch raises. `TRITON_INTERPRET=1` must be set before anything imports triton: use a process of its own.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from mirage.errors import MissingPackage
+
+OLDEST, NEWEST = (3, 6), (3, 9)
+ROUNDED = ("binary_op", "ternary_op", "unary_op", "create_fma", "create_rsqrt")
+Array = np.ndarray[Any, Any]
+_serial = count()
+
+
+class OutOfBounds(Exception):
+    """A kernel read or wrote outside every tensor that it was launched with."""
+
+
+class Patches:
+    """Attributes replaced for a while."""
+
+    def __init__(self) -> None:
+        self.saved: list[tuple[Any, str, Any]] = []
+
+    def set(self, owner: Any, name: str, value: Any) -> Any:
+        """Replaces an attribute; returns what it was."""
+        old = getattr(owner, name)
+        self.saved.append((owner, name, owner.__dict__.get(name, old)))
+        setattr(owner, name, value)
+        return old
+
+    def restore(self) -> None:
+        for owner, name, value in reversed(self.saved):
+            setattr(owner, name, value)
+        self.saved.clear()
+
+
+def round_bf16(x: Array) -> Array:
+    """float32 rounded to the nearest bfloat16, ties to even, still as float32."""
+    x = np.ascontiguousarray(x, dtype=np.float32)
+    bits = x.view(np.uint32)
+    rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)).view(np.float32)
+    return np.where(np.isnan(x), x, rounded)
+
+
+def round_tf32(x: Array) -> Array:
+    """float32 rounded to the 10-bit mantissa that tensor cores read as TF32."""
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    rounded = ((bits + 0xFFF + ((bits >> 13) & 1)) & np.uint32(0xFFFFE000)).view(np.float32)
+    return np.where(np.isfinite(x), rounded, x)
+
+
+def bf16_bits(x: Array) -> Array:
+    return (round_bf16(x).view(np.uint32) >> 16).astype(np.uint16)
+
+
+def from_bits(bits: Array) -> Array:
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def check_version() -> None:
+    """Raises MissingPackage for a Triton whose interpreter these patches do not know."""
+    import triton
+
+    version = tuple(int(x) for x in triton.__version__.split(".")[:2])
+    if not OLDEST <= version <= NEWEST:
+        raise MissingPackage(
+            f"Triton {triton.__version__}: its interpreter is not known here",
+            next_step=f"install triton>={OLDEST[0]}.{OLDEST[1]},<{NEWEST[0]}.{NEWEST[1] + 1}",
+        )
+
+
+def interpreting() -> bool:
+    """Whether the triton of this process was imported for the interpreter."""
+    import triton
+    import triton.language as tl
+
+    return not isinstance(tl.sigmoid, triton.JITFunction)
+
+
+@contextmanager
+def float_interpreter(*, bounds: bool = True, tf32: bool = True) -> Iterator[None]:
+    """Within it, interpreted kernels compute bfloat16 as a GPU does, and (with `bounds`) an access outside the tensors
+    of their launch raises OutOfBounds (inside Triton's InterpreterError)."""
+    check_version()
+    import triton.runtime.interpreter as interpreter
+
+    patches = Patches()
+    try:
+        table = _Bounds(patches, interpreter) if bounds else None
+        _patch_types(patches, interpreter)
+        _patch_memory(patches, interpreter, table)
+        _patch_casts(patches, interpreter)
+        _patch_arithmetic(patches, interpreter, tf32)
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        patches.restore()
+
+
+class _Bounds:
+    """The tensors of the launch that runs, as address ranges."""
+
+    def __init__(self, patches: Patches, interpreter: ModuleType) -> None:
+        self.low = self.high = np.zeros(0, np.uint64)
+        executor = interpreter.GridExecutor
+        inner: Callable[..., Any] = executor._init_args_hst
+
+        def arguments(this: Any, args: Any, kwargs: Any) -> Any:
+            result = inner(this, args, kwargs)
+            self.know([*result[0], *result[1].values()])
+            return result
+
+        patches.set(executor, "_init_args_hst", arguments)
+
+    def know(self, values: list[Any]) -> None:
+        ranges = sorted(
+            (v.data_ptr(), v.data_ptr() + v.numel() * v.element_size()) for v in values if hasattr(v, "data_ptr")
+        )
+        self.low = np.array([r[0] for r in ranges], np.uint64)
+        self.high = np.array([r[1] for r in ranges], np.uint64)
+
+    def check(self, pointers: Array, mask: Array, size: int, verb: str) -> None:
+        live = pointers[np.broadcast_to(mask, pointers.shape)]
+        if not live.size:
+            return
+        at = np.searchsorted(self.low, live, side="right")
+        inside = at > 0
+        last = np.maximum(at, 1) - 1
+        inside &= live + np.uint64(size) <= self.high[last] if self.high.size else False
+        if not inside.all():
+            raise OutOfBounds(f"{int((~inside).sum())} elements {verb} outside every tensor of the launch")
+
+
+def _is_bf16(dtype: Any) -> bool:
+    import triton.language as tl
+
+    return bool((dtype.scalar if hasattr(dtype, "scalar") else dtype) == tl.bfloat16)
+
+
+def _patch_types(patches: Patches, interpreter: ModuleType) -> None:
+    """bfloat16 data are float32 arrays."""
+    import triton.language as tl
+
+    inner = interpreter._get_np_dtype
+    sizes = interpreter._validate_np_data_size
+
+    def numpy_dtype(dtype: Any) -> Any:
+        element = dtype.element_ty if isinstance(dtype, tl.block_type) else dtype
+        return np.dtype(np.float32) if element == tl.bfloat16 else inner(dtype)
+
+    def fits(array: Array, dtype: Any) -> bool:
+        if not isinstance(dtype, tl.pointer_type) and dtype == tl.bfloat16 and array.dtype == np.float32:
+            return True
+        return bool(sizes(array, dtype))
+
+    patches.set(interpreter, "_get_np_dtype", numpy_dtype)
+    patches.set(interpreter, "_validate_np_data_size", fits)
+    builder, handle = interpreter.InterpreterBuilder, interpreter.TensorHandle
+    exact = lambda self, value: handle(round_bf16(np.array([value], np.float32)), tl.bfloat16)  # noqa: E731
+    if hasattr(builder, "get_bf16"):
+        patches.set(builder, "get_bf16", exact)
+    else:
+        builder.get_bf16 = exact
+
+
+def _patch_memory(patches: Patches, interpreter: ModuleType, table: _Bounds | None) -> None:
+    import triton.language as tl
+
+    builder, handle, raw = interpreter.InterpreterBuilder, interpreter.TensorHandle, interpreter._interpreter
+    inner_load, inner_store = builder.create_masked_load, builder.create_masked_store
+    inner_rmw, inner_cas = builder.create_atomic_rmw, builder.create_atomic_cas
+
+    def check(pointers: Any, mask: Array, verb: str) -> None:
+        if table is not None:
+            size = max(1, pointers.get_element_ty().primitive_bitwidth // 8)
+            table.check(pointers.data, mask, size, verb)
+
+    def load(self: Any, pointers: Any, mask: Any, other: Any, *more: Any) -> Any:
+        check(pointers, mask.data, "read")
+        dtype = pointers.get_element_ty()
+        if dtype != tl.bfloat16:
+            return inner_load(self, pointers, mask, other, *more)
+        empty = np.zeros(pointers.data.shape, np.uint16)
+        data = from_bits(raw.load(pointers.data, mask.data, empty, np.dtype(np.uint16)))
+        if other is not None:
+            data = np.where(mask.data, data, other.data.astype(np.float32))
+        return handle(data, dtype)
+
+    def store(self: Any, pointers: Any, value: Any, mask: Any, *more: Any) -> Any:
+        check(pointers, mask.data, "written")
+        if pointers.get_element_ty() == tl.bfloat16:
+            return raw.store(pointers.data, bf16_bits(value.data), mask.data)
+        return inner_store(self, pointers, value, mask, *more)
+
+    def rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *more: Any) -> Any:
+        if _is_bf16(value.dtype):
+            raise NotImplementedError("bfloat16 atomics are not emulated")
+        check(pointers, mask.data, "updated")
+        return inner_rmw(self, op, pointers, value, mask, *more)
+
+    def cas(self: Any, pointers: Any, *more: Any) -> Any:
+        check(pointers, np.ones(pointers.data.shape, bool), "updated")
+        return inner_cas(self, pointers, *more)
+
+    patches.set(builder, "create_masked_load", load)
+    patches.set(builder, "create_masked_store", store)
+    patches.set(builder, "create_atomic_rmw", rmw)
+    patches.set(builder, "create_atomic_cas", cas)
+
+
+def _patch_casts(patches: Patches, interpreter: ModuleType) -> None:
+    builder, handle = interpreter.InterpreterBuilder, interpreter.TensorHandle
+    numpy_dtype = interpreter._get_np_dtype  # the patched one
+    inner_cast, inner_float, inner_bits = builder.cast_impl, builder.create_fp_to_fp, builder.create_bitcast
+
+    def cast(self: Any, source: Any, target: Any) -> Any:
+        if not (_is_bf16(source.dtype) or _is_bf16(target)):
+            return inner_cast(self, source, target)
+        data = source.data.astype(np.float32)
+        return handle(round_bf16(data) if _is_bf16(target) else data.astype(numpy_dtype(target)), target.scalar)
+
+    def float_cast(self: Any, source: Any, target: Any, mode: Any) -> Any:
+        if _is_bf16(source.dtype) or _is_bf16(target):
+            return cast(self, source, target)
+        if min(source.dtype.scalar.primitive_bitwidth, target.scalar.primitive_bitwidth) >= 16:
+            return handle(source.data.astype(numpy_dtype(target)), target.scalar)
+        return inner_float(self, source, target, mode)
+
+    def bits(self: Any, source: Any, target: Any) -> Any:
+        if not (_is_bf16(source.dtype) or _is_bf16(target)):
+            return inner_bits(self, source, target)
+        data = bf16_bits(source.data) if _is_bf16(source.dtype) else source.data
+        return handle(
+            from_bits(data.view(np.uint16)) if _is_bf16(target) else data.view(numpy_dtype(target)), target.scalar
+        )
+
+    patches.set(builder, "cast_impl", cast)
+    patches.set(builder, "create_fp_to_fp", float_cast)
+    patches.set(builder, "create_bitcast", bits)
+
+
+def _patch_arithmetic(patches: Patches, interpreter: ModuleType, tf32: bool) -> None:
+    import triton.language as tl
+
+    builder, handle = interpreter.InterpreterBuilder, interpreter.TensorHandle
+    inner_abs, inner_dot = builder.create_fabs, builder.create_dot
+
+    def rounded(name: str) -> None:
+        inner = getattr(builder, name)
+
+        def operator(self: Any, *args: Any) -> Any:
+            result = inner(self, *args)
+            return handle(round_bf16(result.data), result.dtype) if _is_bf16(result.dtype) else result
+
+        patches.set(builder, name, operator)
+
+    for name in ROUNDED:
+        rounded(name)
+
+    def absolute(self: Any, x: Any) -> Any:
+        return handle(np.abs(x.data), x.dtype.scalar) if _is_bf16(x.dtype) else inner_abs(self, x)
+
+    def dot(self: Any, a: Any, b: Any, acc: Any, precision: Any, *more: Any) -> Any:
+        element = a.dtype.scalar
+        if element in (tl.float16, tl.bfloat16, tl.float32) and acc.data.dtype == np.float32:
+            x, y = a.data.astype(np.float32), b.data.astype(np.float32)
+            name = str(precision).lower()
+            if tf32 and element == tl.float32 and "tf32" in name and "x3" not in name:
+                x, y = round_tf32(x), round_tf32(y)
+            return handle(np.matmul(x, y) + acc.data, acc.dtype.scalar)
+        return inner_dot(self, a, b, acc, precision, *more)
+
+    patches.set(builder, "create_fabs", absolute)
+    patches.set(builder, "create_dot", dot)
+
+
+def load_module(text: str, *, interpret: bool = True) -> ModuleType:
+    """The emitted module `text`, imported from a file of its own (which lives as long as the module does).
+
+    With `interpret` its kernels run in the interpreter: the variable is set here if triton is not imported yet; if it
+    was imported for a GPU, MissingPackage says to use another process. Without, the kernels are compiled ones.
+    """
+    if interpret and "triton" not in sys.modules:
+        os.environ["TRITON_INTERPRET"] = "1"
+    if interpret != interpreting():
+        wanted = "1" if interpret else "0"
+        raise MissingPackage(
+            f"triton is already imported with TRITON_INTERPRET other than {wanted}",
+            next_step=f"load the module in a fresh process with TRITON_INTERPRET={wanted}",
+        )
+    folder = tempfile.TemporaryDirectory(prefix="mirage-module-")
+    name = f"mirage_emitted_{os.getpid()}_{next(_serial)}"
+    path = Path(folder.name) / f"{name}.py"
+    path.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.__dict__["_folder"] = folder
+    return module
