@@ -141,6 +141,7 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
+        self._shutdown = True  # now: a client may send `exit` without waiting for the answer
         user_handler = self.fm.features.get(types.SHUTDOWN)
         if user_handler is not None:
             yield user_handler, args, None
@@ -148,7 +149,6 @@ class Protocol(LanguageServerProtocol):
         for ident, future in list(self._request_futures.items()):
             if ident != mine and not future.done():
                 future.cancel()
-        self._shutdown = True
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> Generator[Any, Any, None]:

@@ -39,6 +39,7 @@ def _command(body: Command) -> Command:
             ls.say(error)
             return {"error": error.to_dict()}
 
+    run.__annotations__.clear()  # pygls evaluates them, and the server's class is not imported here when this runs
     return run
 
 

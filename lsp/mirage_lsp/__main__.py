@@ -1,0 +1,5 @@
+"""`python -m mirage_lsp`: the language server of this very interpreter."""
+
+from mirage_lsp.command import lsp
+
+lsp(prog_name="mirage lsp")

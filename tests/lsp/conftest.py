@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lsp_client import Editor
+from lsp_daemon import FakeDaemon
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A folder for the daemon's socket with a path short enough for one."""
+    path = Path(tempfile.mkdtemp(prefix="mlsp-"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def daemon(home: Path) -> Iterator[FakeDaemon]:
+    made = FakeDaemon(home)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def editor(home: Path) -> Iterator[Editor]:
+    """A server that is not initialized yet. Nothing but messages may have come from it."""
+    made = Editor(home)
+    yield made
+    made.kill()
+    assert made.garbage == b""

@@ -1,0 +1,222 @@
+"""A scripted editor: starts `python -m mirage_lsp`, keeps texts as an editor does, applies edits, answers requests."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from lsp_daemon import wait_until
+
+FULL = {
+    "workspace": {
+        "applyEdit": True,
+        "workspaceEdit": {"documentChanges": True},
+        "codeLens": {"refreshSupport": True},
+    },
+    "window": {"workDoneProgress": True},
+    "textDocument": {
+        "codeAction": {"resolveSupport": {"properties": ["edit"]}, "dataSupport": True},
+        "publishDiagnostics": {"versionSupport": True},
+    },
+}
+URI = "file:///project/model.py"
+
+
+class Refused(Exception):
+    """An error answer: its code and message."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.code = error["code"]
+
+
+class Editor:
+    """One server process and its client. `messages` is everything that the server sent, in order."""
+
+    def __init__(self, home: Path) -> None:
+        env = {**os.environ, "MIRAGE_HOME": str(home)}
+        command = [sys.executable, "-m", "mirage_lsp", "--stdio"]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
+        )
+        self.messages: list[dict[str, Any]] = []
+        self.garbage = b""  # anything on standard output that is not a message
+        self.texts: dict[str, str] = {}
+        self.versions: dict[str, int] = {}
+        self.before_edit: Any = None  # called before an edit is applied
+        self.unanswered: set[str] = set()  # methods of the server's requests that get no answer
+        self._ids = 0
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self._errors = threading.Thread(target=self._drain, daemon=True)
+        self.log = b""
+        self._errors.start()
+
+    # ---- messages
+    def raw(self, data: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def send(self, **message: Any) -> None:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    def notify(self, method: str, params: Any = None) -> None:
+        self.send(method=method, params=params)
+
+    def start_request(self, method: str, params: Any = None) -> int:
+        self._ids += 1
+        self.send(id=self._ids, method=method, params=params)
+        return self._ids
+
+    def answer(self, ident: int, seconds: float = 10.0) -> Any:
+        found = wait_until(lambda: self.answers(ident), f"the answer to {ident}; log: {self.log[-2000:]!r}", seconds)
+        if "error" in found[0]:
+            raise Refused(found[0]["error"])
+        return found[0]["result"]
+
+    def answers(self, ident: Any) -> list[dict[str, Any]]:
+        return [m for m in list(self.messages) if "method" not in m and m.get("id") == ident]
+
+    def request(self, method: str, params: Any = None) -> Any:
+        return self.answer(self.start_request(method, params))
+
+    def problems(self, uri: str = URI) -> list[dict[str, Any]]:
+        """The document's diagnostics as last published, without the links to their pages (they name this checkout)."""
+        published = [p for p in self.sent("textDocument/publishDiagnostics") if p["uri"] == uri]
+        found = published[-1]["diagnostics"] if published else []
+        return [{k: v for k, v in one.items() if k != "codeDescription"} for one in found]
+
+    def sent(self, method: str) -> list[Any]:
+        """The parameters of the server's notifications and requests of a method."""
+        return [m.get("params") for m in list(self.messages) if m.get("method") == method]
+
+    # ---- life
+    def initialize(self, capabilities: Any = None, **options: Any) -> Any:
+        chosen = {"startDaemon": False, "debounceMs": 20, **options}
+        params = {"processId": None, "rootUri": None, "capabilities": FULL if capabilities is None else capabilities,
+                  "initializationOptions": chosen}  # fmt: skip
+        result = self.request("initialize", params)
+        self.notify("initialized", {})
+        return result
+
+    def leave(self) -> int:
+        """Shutdown and exit; the process's status."""
+        self.request("shutdown")
+        self.notify("exit")
+        return self.process.wait(5)
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(5)
+        self._reader.join(5)
+        self._errors.join(5)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+
+    # ---- documents
+    def open(self, text: str, uri: str = URI) -> None:
+        self.texts[uri], self.versions[uri] = text, 1
+        item = {"uri": uri, "languageId": "python", "version": 1, "text": text}
+        self.notify("textDocument/didOpen", {"textDocument": item})
+
+    def change(self, text: str, uri: str = URI) -> None:
+        """The whole text anew."""
+        self.texts[uri] = text
+        self.versions[uri] += 1
+        document = {"uri": uri, "version": self.versions[uri]}
+        self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
+
+    def lenses(self, uri: str = URI) -> list[dict[str, Any]]:
+        return self.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+
+    def titles(self, uri: str = URI) -> list[str]:
+        return [lens["command"]["title"] for lens in self.lenses(uri)]
+
+    def wait_title(self, part: str, uri: str = URI) -> list[str]:
+        """The lenses' titles, once one of them holds `part`."""
+        return wait_until(
+            lambda: [t for t in [self.titles(uri)] if any(part in x for x in t)], f"a lens with {part!r}"
+        )[0]
+
+    def hover(self, line: int, uri: str = URI) -> str | None:
+        position = {"line": line, "character": 0}
+        found = self.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": position})
+        return found and found["contents"]["value"]
+
+    def actions(self, line: int, uri: str = URI, only: list[str] | None = None) -> list[dict[str, Any]]:
+        at = {"line": line, "character": 0}
+        context = {"diagnostics": [], **({"only": only} if only else {})}
+        params = {"textDocument": {"uri": uri}, "range": {"start": at, "end": at}, "context": context}
+        return self.request("textDocument/codeAction", params)
+
+    def command(self, name: str, *arguments: Any) -> Any:
+        return self.request("workspace/executeCommand", {"command": name, "arguments": list(arguments)})
+
+    def apply(self, edit: dict[str, Any]) -> bool:
+        """Apply a workspace edit as an editor does: refused when its version is not the text's."""
+        changes = edit.get("documentChanges") or [
+            {"textDocument": {"uri": u, "version": None}, "edits": e} for u, e in edit["changes"].items()
+        ]
+        for change in changes:
+            uri, version = change["textDocument"]["uri"], change["textDocument"]["version"]
+            if version is not None and version != self.versions[uri]:
+                return False
+            text = self.texts[uri]
+            for one in change["edits"]:
+                start, end = (offset(text, one["range"][side]) for side in ("start", "end"))
+                text = text[:start] + one["newText"] + text[end:]
+            self.change(text, uri)
+        return True
+
+    # ---- threads
+    def _drain(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.log += line
+
+    def _read(self) -> None:
+        stream = self.process.stdout
+        assert stream is not None
+        while line := stream.readline():
+            if not line.startswith(b"Content-Length: "):
+                self.garbage += line
+                continue
+            length = int(line.split(b":")[1])
+            while stream.readline() not in (b"\r\n", b""):
+                pass
+            message = json.loads(stream.read(length))
+            self.messages.append(message)
+            if "method" in message and "id" in message:
+                self._asked(message)
+
+    def _asked(self, message: dict[str, Any]) -> None:
+        result: Any = None
+        if message["method"] in self.unanswered:
+            return
+        if message["method"] == "workspace/applyEdit":
+            if self.before_edit is not None:
+                self.before_edit()
+            applied = self.apply(message["params"]["edit"])
+            result = {"applied": applied, **({} if applied else {"failureReason": "the text has changed"})}
+        self.send(id=message["id"], result=result)
+
+
+def offset(text: str, position: dict[str, int]) -> int:
+    """The offset of an LSP position, reckoned in UTF-16 itself: independent of the server's reckoning."""
+    line_starts, i = [0], 0
+    while i < len(text):
+        i += 2 if text[i : i + 2] == "\r\n" else 1
+        if text[i - 1] in "\r\n":
+            line_starts.append(i)
+    start = line_starts[position["line"]]
+    units = text[start:].encode("utf-16-le")[: 2 * position["character"]]
+    return start + len(units.decode("utf-16-le"))

@@ -1,0 +1,145 @@
+"""Replace and restore through the server, with a scripted editor that reckons UTF-16 by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from lsp_client import URI, Editor, Refused
+from lsp_daemon import FakeDaemon, wait_until
+from lsp_samples import FUNCTION, HEAD, LINE, TEXT, result
+
+ASTRAL = HEAD + "NOTE = '𝔐irage 😀'  # 😀😀\n" + FUNCTION + "\nLAST = '😀'\n"
+TEXTS = {
+    "lf": TEXT,
+    "crlf": TEXT.replace("\n", "\r\n"),
+    "cr": TEXT.replace("\n", "\r"),
+    "mixed": TEXT.replace('"""Twice x."""\n', '"""Twice x."""\r\n'),
+    "no final newline": TEXT.removesuffix("\n"),
+    "no final newline, crlf": TEXT.replace("\n", "\r\n").removesuffix("\r\n"),
+    "tabs": TEXT.replace("    ", "\t"),
+    "blanks at line ends": TEXT.replace('"""Twice x."""\n', '"""Twice x."""  \n\n    \n'),
+    "astral": ASTRAL,
+    "form feed": HEAD + "\x0c\n" + FUNCTION.replace("# ", "\x0c# "),
+    "line separator in a string": TEXT.replace("Twice x.", "Twice\u2028x\x85."),
+    "code behind it": TEXT + "\n\nprint(double.__name__)\n",
+    "decorator over lines": TEXT.replace("@mirage.optimize\n", "@mirage.optimize(\n    dims={},\n)\n"),
+    "comment behind the decorator": TEXT.replace("@mirage.optimize\n", "@mirage.optimize  # 😀 yes\n"),
+}
+
+
+def ready(editor: Editor, daemon: FakeDaemon, text: str = TEXT, capabilities: Any = None, **changes: Any) -> None:
+    daemon.at_once["double"] = {"state": "done", "result": result(**changes), "error": None}
+    editor.initialize(capabilities=capabilities, trusted=True)
+    editor.open(text)
+    editor.wait_title("Replace with the kernel")
+
+
+def action(editor: Editor, part: str, line: int = LINE) -> dict[str, Any]:
+    found = [a for a in editor.actions(line) if part in a["title"]]
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_restore_gives_the_bytes_back(editor: Editor, daemon: FakeDaemon, name: str) -> None:
+    text = TEXTS[name]
+    ready(editor, daemon, text)
+    assert editor.command("mirage.replace", URI, "double") == {"applied": True, "reason": ""}
+    replaced = editor.texts[URI]
+    assert "@mirage.optimize" not in [line.strip() for line in replaced.splitlines()]
+    assert "Restore the original" in editor.wait_title("replaced by its kernel")
+    assert editor.command("mirage.restore", URI, "double") == {"applied": True, "reason": ""}
+    assert editor.texts[URI].encode() == text.encode()
+
+
+def test_the_edit_itself(editor: Editor, daemon: FakeDaemon, golden: Any) -> None:
+    ready(editor, daemon, ASTRAL)
+    chosen = action(editor, "replace", ASTRAL[: ASTRAL.index("@mirage")].count("\n"))
+    assert "edit" not in chosen
+    edit = editor.request("codeAction/resolve", chosen)["edit"]
+    assert edit["documentChanges"][0]["textDocument"] == {"uri": URI, "version": 1}
+    assert editor.apply(edit)
+    golden("lsp/replaced.py", editor.texts[URI])
+
+
+def test_the_actions_offered(editor: Editor, daemon: FakeDaemon) -> None:
+    ready(editor, daemon)
+    titles = [a["title"] for a in editor.actions(LINE)]
+    assert titles == ["Mirage: replace `double` with the kernel, 1.8x (estimated for sm_90) · TESTED (bound 2.0e-20)"]
+    assert [a["title"] for a in editor.actions(LINE, only=["refactor"])] == titles
+    assert editor.actions(LINE, only=["quickfix"]) == [] and editor.actions(0) == []
+
+
+def test_a_client_without_resolve_gets_commands(editor: Editor, daemon: FakeDaemon) -> None:
+    ready(editor, daemon, capabilities={"workspace": {"applyEdit": True}})
+    chosen = action(editor, "replace")
+    assert chosen["command"]["arguments"] == [URI, "double", 1]
+    assert editor.command(chosen["command"]["command"], *chosen["command"]["arguments"])["applied"] is True
+    assert "changes" in editor.sent("workspace/applyEdit")[0]["edit"]
+    assert "# mirage:begin double sha256=" in editor.texts[URI]
+
+
+def test_a_stale_action_is_refused(editor: Editor, daemon: FakeDaemon) -> None:
+    ready(editor, daemon)
+    chosen = action(editor, "replace")
+    editor.change("# one more line\n" + TEXT)
+    with pytest.raises(Refused) as refused:
+        editor.request("codeAction/resolve", chosen)
+    assert refused.value.code == -32801 and "MIR600" in str(refused.value)
+    wait_until(lambda: editor.sent("window/showMessage"), "a message")
+    assert editor.command("mirage.replace", URI, "double", 1)["error"]["code"] == "MIR600"
+    assert editor.command("mirage.replace", URI, "double", 2)["applied"] is True
+
+
+def test_an_edit_that_crosses_a_keystroke_changes_nothing(editor: Editor, daemon: FakeDaemon) -> None:
+    ready(editor, daemon)
+    editor.before_edit = lambda: editor.change(TEXT + "# typed meanwhile\n")
+    answer = editor.command("mirage.replace", URI, "double")
+    assert answer == {"applied": False, "reason": "the text has changed"}
+    assert editor.texts[URI] == TEXT + "# typed meanwhile\n"
+
+
+def test_a_changed_original_is_not_given_back(editor: Editor, daemon: FakeDaemon) -> None:
+    ready(editor, daemon)
+    editor.command("mirage.replace", URI, "double")
+    editor.wait_title("replaced by its kernel")
+    editor.change(editor.texts[URI].replace("# mirage:original |     return x + x", "# mirage:original |     return x"))
+    assert editor.command("mirage.restore", URI, "double")["error"]["code"] == "MIR601"
+
+
+def test_restore_survives_edits_of_the_kernel_and_around_it(editor: Editor, daemon: FakeDaemon) -> None:
+    ready(editor, daemon)
+    editor.command("mirage.replace", URI, "double")
+    editor.change("# above 😀\n" + editor.texts[URI].replace("[v + v for", "[2 * v for") + "# below\n")
+    editor.command("mirage.restore", URI, "double")
+    assert editor.texts[URI] == "# above 😀\n" + TEXT + "# below\n"
+
+
+def test_nothing_to_replace_or_restore(editor: Editor, daemon: FakeDaemon) -> None:
+    ready(editor, daemon)
+    assert editor.command("mirage.replace", URI, "other")["error"]["code"] == "MIR603"
+    assert editor.command("mirage.restore", URI, "double")["error"]["code"] == "MIR603"
+    assert editor.command("mirage.replace", "file:///elsewhere.py", "double")["error"]["code"] == "MIR108"
+    assert editor.command("mirage.replace")["error"]["code"] == "MIR108"
+    assert editor.sent("workspace/applyEdit") == []
+
+
+def test_a_module_that_does_not_fit_is_refused(editor: Editor, daemon: FakeDaemon) -> None:
+    ready(editor, daemon, source="def double(x):\n    return x\n")
+    assert editor.command("mirage.replace", URI, "double")["error"]["code"] == "MIR602"
+    assert editor.texts[URI] == TEXT
+
+
+def test_typing_in_parts_keeps_the_text_right(editor: Editor, daemon: FakeDaemon) -> None:
+    """Incremental changes behind astral characters, counted in UTF-16 units."""
+    ready(editor, daemon, ASTRAL)
+    line = ASTRAL[: ASTRAL.index("LAST")].count("\n")
+    at = {"line": line, "character": 10}  # behind LAST = '😀
+    changes = [{"range": {"start": at, "end": at}, "text": "!"}]
+    document = {"uri": URI, "version": 2}
+    editor.notify("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
+    editor.texts[URI], editor.versions[URI] = ASTRAL.replace("LAST = '😀", "LAST = '😀!"), 2
+    editor.command("mirage.replace", URI, "double")
+    editor.command("mirage.restore", URI, "double")
+    assert editor.texts[URI] == ASTRAL.replace("LAST = '😀", "LAST = '😀!")
