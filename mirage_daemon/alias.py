@@ -11,7 +11,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib import metadata
@@ -157,16 +157,25 @@ def _is_ours(interpreter: str) -> bool:
 
 def code_digest() -> str:
     """Of every file of ours that takes part in an answer. Cheap when nothing changed."""
-    root = Path(mirage.__file__).parent
-    files = tuple(sorted(p for p in root.rglob("*.py") if p.is_file()))
-    return _code(files, tuple((p.stat().st_mtime_ns, p.stat().st_size) for p in files))
+    return _code(tuple(sorted(_python_files(os.path.dirname(mirage.__file__)))))
+
+
+def _python_files(folder: str) -> Iterator[tuple[str, int, int]]:
+    """(path, time of change, bytes) of every Python file below."""
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name != "__pycache__":
+                yield from _python_files(entry.path)
+        elif entry.name.endswith(".py"):
+            facts = entry.stat()
+            yield entry.path, facts.st_mtime_ns, facts.st_size
 
 
 @lru_cache(maxsize=4)
-def _code(files: tuple[Path, ...], facts: tuple[tuple[int, int], ...]) -> str:
+def _code(files: tuple[tuple[str, int, int], ...]) -> str:
     digest = hashlib.sha256()
-    for file in files:
-        digest.update(hashlib.sha256(file.read_bytes()).digest() + file.name.encode())
+    for path, _, _ in files:
+        digest.update(hashlib.sha256(Path(path).read_bytes()).digest() + os.path.basename(path).encode())
     return digest.hexdigest()
 
 

@@ -23,6 +23,16 @@ def _fail(error: MirageError) -> None:
     sys.exit(1)
 
 
+def _runs(pid: int | None) -> bool:
+    if pid is None:  # the kernel does not say who answered
+        return paths.socket_path().exists()
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 @click.group()
 def daemon() -> None:
     """The background process that searches, and remembers what was found."""
@@ -48,7 +58,7 @@ def stop() -> None:
         return
     except MirageError as e:
         _fail(e)
-    pid = paths.check_peer(connection)  # the kernel's word: never a process id from a file
+    pid = paths.check_peer(connection)  # the kernel's word: never a process number from a file
     try:
         Client(connection, "cli").shutdown()
     except MirageError:
@@ -59,7 +69,7 @@ def stop() -> None:
         connection.close()
     deadline = time.monotonic() + STOP_TIMEOUT_S
     while time.monotonic() < deadline:
-        if not paths.socket_path().exists():
+        if not _runs(pid):
             click.echo("stopped")
             return
         time.sleep(0.02)

@@ -174,12 +174,16 @@ class Server:
 
     async def _known(self, question_key: bytes) -> tuple[str, dict[str, Any]] | None:
         """(state, result) from the cache."""
-        place = await self._in_store(self._store.get, "alias", question_key)
-        value = await self._in_store(self._store.get, "result", place) if place is not None else None
+        value = await self._in_store(self._follow_alias, question_key)
         if value is None:
             return None
         state, result = msgpack.unpackb(value, strict_map_key=False)  # its MAC says that we wrote it
         return str(state), dict(result)
+
+    def _follow_alias(self, question_key: bytes) -> bytes | None:
+        """In the store's thread."""
+        place = self._store.get("alias", question_key)
+        return None if place is None else self._store.get("result", place)
 
     async def _keep(self, job: Job) -> None:
         """Store a result, then the alias that leads to it."""

@@ -131,6 +131,8 @@ class SqliteStore(Store):
             row = self._db.execute(
                 "SELECT sha256, mac, used, size, value FROM entry WHERE kind = ? AND key = ?", (kind, key)
             ).fetchone()
+        except sqlite3.ProgrammingError:  # another thread, or closed: a mistake of ours
+            raise
         except sqlite3.Error as e:
             log.warning("the cache cannot be read: %s", e)
             self._recover(e)

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from mirage.errors import (
     Cancelled,
     MissingPackage,

@@ -34,7 +34,7 @@ from mirage.errors import (
 )
 from mirage.isolate import environment, messages
 from mirage.isolate.limits import DEFAULT_MEMORY
-from mirage.isolate.system import SYSTEM, System
+from mirage.isolate.system import SYSTEM, System, ended
 from mirage.result import CancelToken
 
 TICK_S = 0.02  # how often cancellation, the deadline and the worker's life are looked at
@@ -163,7 +163,7 @@ class Worker:
         deadline = self._system.monotonic() + timeout_s
         self._calls += 1
         request = messages.encode(messages.call(self._calls, task, payload))
-        if self._process is not None and self._process.popen.poll() is not None:
+        if self._process is not None and ended(self._process.popen) is not None:
             self.close()
         if self._process is None:
             self._process = _Process(self._interpreter, self._memory, self._cpu, self._env, self._system)
@@ -193,7 +193,7 @@ class Worker:
         with _watching(process, bool(request)) as selector:
             unsent = memoryview(request)
             while True:
-                dead = process.popen.poll() is not None  # asked first: what it wrote before its end is read below
+                dead = ended(process.popen) is not None  # asked first: what it wrote before its end is read below
                 for key, _ in selector.select(0 if dead else TICK_S):
                     if key.fd == process.requests:
                         unsent = _send(selector, process.requests, unsent)
@@ -262,7 +262,7 @@ def _receive(selector: selectors.BaseSelector, descriptor: int) -> bytes:
 
 
 def _death(process: _Process, interpreter: str) -> MirageError:
-    status = process.popen.wait()
+    status = ended(process.popen) or 0
     tail = bytes(process.stderr[-2000:]).decode("utf-8", "replace").strip()
     if not process.ready and re.search(r"No module named '?mirage\b", tail):
         return MissingPackage(

@@ -26,6 +26,17 @@ def _start(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
     return started
 
 
+def ended(process: subprocess.Popen[bytes]) -> int | None:
+    """Its exit status (negative: the signal) once it has ended, as Popen.poll; but its number stays taken until `wait`,
+    so that its group can still be killed without meeting somebody else's."""
+    if not hasattr(os, "waitid") or process.returncode is not None:
+        return process.poll()
+    found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if found is None:
+        return None
+    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+
+
 def descendants(token: str) -> list[int]:
     """Processes whose environment carries `token`: a worker's, also those that left its process group. Linux only."""
     if not sys.platform.startswith("linux"):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,23 +18,11 @@ from mirage.link.version import SOURCE, package_version
 
 START_TIMEOUT_S = 20.0
 # What the daemon takes over from the client that starts it: where it lives, never what code is loaded.
-_KEPT = [
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "LANG",
-    "LC_ALL",
-    "TZ",
-    "PATH",
-    "TMPDIR",
-    "XDG_RUNTIME_DIR",
-    "XDG_DATA_HOME",
-    "XDG_CACHE_HOME",
-    "MIRAGE_HOME",
-    "MIRAGE_IDLE_S",
-    "CUDA_VISIBLE_DEVICES",
-    "NVIDIA_VISIBLE_DEVICES",
-]
+_KEPT = (
+    *("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "PATH", "TMPDIR"),
+    *("XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "MIRAGE_HOME", "MIRAGE_IDLE_S"),
+    *("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"),
+)
 T = TypeVar("T")
 
 
@@ -58,6 +47,7 @@ def spawn() -> tuple[subprocess.Popen[bytes], Path]:
             cwd="/",  # never a workspace: its modules would come first on the path
             start_new_session=True,
         )
+    threading.Thread(target=process.wait, daemon=True, name="mirage-daemon-end").start()  # a long-lived client reaps it
     return process, said
 
 

@@ -1,0 +1,205 @@
+"""Real daemon processes: one at a time, private, and gone when nothing needs them."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from mirage.errors import DaemonUnavailable
+from mirage.link import Client, paths
+from mirage.link.start import environment
+from mirage_daemon import life
+from mirage_daemon.command import daemon
+
+CONNECT = (
+    "from mirage.link import Client\n"
+    "with Client.connect() as c:\n    print(c.welcome.pid, c.daemon_pid, c.status()['pid'])\n"
+)
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_for(condition, seconds=5.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def daemons_of(home):
+    """The daemon processes of that home."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                marked = f"MIRAGE_HOME={home}".encode() in (entry / "environ").read_bytes().split(b"\0")
+                if marked and b"mirage_daemon" in (entry / "cmdline").read_bytes() and alive(entry.name):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+@pytest.fixture
+def stopped(home):
+    """A home whose daemons are ended at the end."""
+    yield home
+    for pid in daemons_of(home):
+        os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not daemons_of(home))
+
+
+def invoke(*words):
+    return CliRunner().invoke(daemon, words)
+
+
+def test_start_status_logs_stop(stopped):
+    assert invoke("status").output.strip() == "not running"
+    assert json.loads(invoke("status", "--json").output) == {"running": False}
+    assert invoke("start").output.startswith("running (process ")
+    facts = json.loads(invoke("status", "--json").output)
+    assert facts["running"] and facts["jobs"] == [] and alive(facts["pid"])
+    assert f"running: process {facts['pid']}" in invoke("status").output
+    assert "listens" in invoke("logs").output
+    assert invoke("stop").output.strip() == "stopped"
+    assert not paths.socket_path().exists()
+    assert invoke("stop").output.strip() == "not running"
+
+
+def test_starters_at_the_same_time_get_one_daemon(stopped):
+    for _ in range(2):
+        starters = [
+            subprocess.Popen([sys.executable, "-c", CONNECT], stdout=subprocess.PIPE, text=True) for _ in range(4)
+        ]
+        pids = {word for s in starters for word in s.communicate(timeout=60)[0].split()}
+        assert [s.returncode for s in starters] == [0] * 4
+        assert len(pids) == 1
+        wait_for(lambda: len(daemons_of(stopped)) == 1)  # the losers leave
+        os.kill(int(pids.pop()), signal.SIGKILL)  # the socket stays behind and blocks nobody
+
+
+def test_a_daemon_that_ends_and_one_that_starts_do_not_miss_each_other(stopped):
+    for _ in range(5):
+        with Client.connect() as client:
+            client.shutdown()
+
+
+def test_a_killed_daemon_is_replaced_at_once(stopped):
+    with Client.connect() as client:
+        pid = client.welcome.pid
+    os.kill(pid, signal.SIGKILL)
+    began = time.monotonic()
+    with Client.connect() as client:
+        assert client.welcome.pid != pid
+    assert time.monotonic() - began < 2
+
+
+def test_it_ends_when_idle(stopped, monkeypatch):
+    monkeypatch.setenv("MIRAGE_IDLE_S", "0.3")
+    with Client.connect() as client:
+        pid = client.welcome.pid
+    wait_for(lambda: not alive(pid))
+    assert not paths.socket_path().exists()
+    with pytest.raises(DaemonUnavailable):
+        Client.connect(start_daemon=False)
+
+
+def test_a_second_socket_cannot_share_the_cache(home, monkeypatch):
+    monkeypatch.delenv("MIRAGE_HOME")
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / "share"))
+    command = [sys.executable, "-m", "mirage_daemon"]
+    for name in ("one", "two"):
+        (home / name).mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(home / "one"))
+    with Client.connect() as client:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(home / "two"))
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+        assert done.returncode == life.CACHE_TAKEN and "another daemon uses the cache" in done.stderr
+        client.shutdown()
+        wait_for(lambda: not alive(client.welcome.pid))
+    assert invoke("start").output.startswith("running")
+    assert invoke("stop").output.strip() == "stopped"
+
+
+def test_a_lock_has_one_owner_at_a_time(tmp_path):
+    first = life.take_lock(tmp_path / "lock")
+    assert first is not None and not os.get_inheritable(first.fileno())
+    assert life.take_lock(tmp_path / "lock") is None
+    first.close()
+    second = life.take_lock(tmp_path / "lock")
+    assert second is not None
+    second.close()
+
+
+def test_a_daemon_that_cannot_start_says_why(home):
+    paths.runtime_dir().mkdir(mode=0o700, parents=True)
+    paths.data_dir().mkdir(mode=0o755)
+    paths.data_dir().chmod(0o755)
+    with pytest.raises(DaemonUnavailable, match="MIR502"):
+        Client.connect()
+
+
+def test_the_daemon_listens_on_no_network(stopped):
+    with Client.connect() as client:
+        pid = client.welcome.pid
+        inodes = {os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd")}
+        for table in ("tcp", "tcp6", "udp", "udp6"):
+            file = Path("/proc/net", table)
+            rows = file.read_text().splitlines()[1:] if file.exists() else []
+            assert not {f"socket:[{row.split()[9]}]" for row in rows} & inodes
+
+
+def test_the_daemons_environment_names_no_code(monkeypatch):
+    for name in ("LD_PRELOAD", "PYTHONSTARTUP", "PYTHONHOME", "TRITON_CACHE_MANAGER", "PYTHONINSPECT"):
+        monkeypatch.setenv(name, "planted")
+    assert "planted" not in environment().values()
+    assert environment()["HOME"] == os.environ["HOME"]
+
+
+def test_another_user_reaches_neither_folder_nor_socket(stopped):
+    if os.geteuid() != 0:
+        pytest.skip("only the superuser can become another user")
+    with Client.connect():
+        script = (
+            "import os, socket, sys\nos.setgid(65534); os.setuid(65534)\ns = socket.socket(socket.AF_UNIX)\n"
+            f"try:\n    s.connect({os.fspath(paths.socket_path())!r})\n"
+            "except PermissionError:\n    sys.exit(42)\n"
+            "s.settimeout(5)\nsys.exit(43 if s.recv(1) == b'' else 44)\n"
+        )
+        assert subprocess.run([sys.executable, "-c", script], timeout=30).returncode == 42
+        for folder in (stopped, paths.runtime_dir()):
+            folder.chmod(0o711)  # the folder lets others through by mistake: the kernel's word on the peer is left
+        paths.socket_path().chmod(0o777)
+        assert subprocess.run([sys.executable, "-c", script], timeout=30).returncode == 43
+        paths.runtime_dir().chmod(0o700)
+
+
+def test_many_clients_are_served(stopped):
+    def one(_):
+        with Client.connect() as client:
+            return client.status()["pid"]
+
+    with ThreadPoolExecutor(16) as pool:
+        assert len(set(pool.map(one, range(64)))) == 1
+
+
+def test_a_leftover_socket_of_nobody_is_no_daemon(home):
+    paths.ensure_private(paths.runtime_dir())
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(os.fspath(paths.socket_path()))
+    left.close()
+    with pytest.raises(DaemonUnavailable):
+        Client.connect(start_daemon=False)

@@ -1,0 +1,86 @@
+"""A job's worker may do anything to itself: its own job fails with the right error, the daemon and others go on."""
+
+import sys
+import threading
+
+import pytest
+
+from mirage import isolate
+from mirage.errors import FileUnreadable
+from mirage_daemon import workers
+
+FAULTS = {
+    "crash": ({"action": "crash"}, "MIR400"),
+    "leave": ({"action": "leave"}, "MIR400"),
+    "hang": ({"action": "sleep", "seconds": 60, "ignore_terminate": True}, "MIR401"),
+    "memory": ({"action": "allocate", "bytes": 3 << 30}, "MIR405"),
+    "raise": ({"action": "raise"}, "MIR405"),
+    "pickle": ({"action": "forge", "bytes": b"\x00\x00\x00\x04\x80\x04]."}, "MIR501"),
+    "not a result": ({"action": "print", "bytes": 1 << 24}, "MIR501"),
+    "children": ({"action": "fork", "count": 5}, "MIR501"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_fails_its_job_alone(house, text, answer, fault):
+    body, code = FAULTS[fault]
+
+    def run_job(payload, progress, cancel):
+        if payload["function"] == "g":
+            return answer(payload)
+        return isolate.run("selftest", body, timeout_s=2.0, memory_bytes=1 << 30, cancel=cancel, on_event=progress)
+
+    with house(run_job) as h:
+        client, other = h.client(), h.client()
+        job = client.submit(text, "a.py", "f")["job"]
+        assert other.subscribe(other.submit(text, "a.py", "g")["job"])["state"] == "done"
+        outcome = client.subscribe(job)
+        assert (outcome["state"], outcome["error"]["code"]) == ("failed", code)
+        assert client.lookup(text, "a.py", "f") is None
+
+
+def test_cancelling_a_job_ends_its_process(house, text):
+    started, pids = threading.Event(), []
+
+    def run_job(payload, progress, cancel):
+        def seen(event):
+            pids.extend(event["pids"])
+            started.set()
+
+        body = {"action": "fork", "count": 2, "then_sleep": True}
+        return isolate.run("selftest", body, timeout_s=60, cancel=cancel, on_event=seen)
+
+    with house(run_job) as h:
+        client = h.client()
+        job = client.submit(text, "a.py", "f")["job"]
+        assert started.wait(20)
+        assert client.cancel(job) is True
+        assert client.subscribe(job)["state"] == "cancelled"
+        for pid in pids:
+            try:
+                with open(f"/proc/{pid}/stat") as stat:
+                    assert stat.read().rpartition(")")[2].split()[0] in "ZX"
+            except FileNotFoundError:
+                continue
+
+
+def test_the_payload_reaches_the_task_in_the_named_interpreter(monkeypatch):
+    seen = {}
+
+    def run(task, payload, **options):
+        seen.update(task=task, payload=payload, **options)
+        return {"result": {}}
+
+    monkeypatch.setattr(isolate, "run", run)
+    payload = {"text": "t", "function": "f", "interpreter": "/opt/python"}
+    assert workers.run_job(payload, print, None) == {"result": {}}
+    assert (seen["task"], seen["interpreter"]) == ("optimize", "/opt/python")
+    assert seen["payload"] == {"text": "t", "function": "f"} and seen["on_event"] is print
+
+
+def test_an_interpreter_is_a_full_path_to_an_executable(tmp_path):
+    assert workers.check_interpreter("") == workers.check_interpreter(sys.executable) == sys.executable
+    (tmp_path / "python").write_text("")
+    for wrong in ("python", "./python", str(tmp_path), str(tmp_path / "python"), str(tmp_path / "none")):
+        with pytest.raises(FileUnreadable):
+            workers.check_interpreter(wrong)

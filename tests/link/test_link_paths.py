@@ -1,0 +1,120 @@
+"""The socket's folder is this user's alone, or nothing is sent and nothing listens."""
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from mirage.errors import DaemonUnavailable, UntrustedSocket
+from mirage.link import Client, paths, start
+
+
+@pytest.fixture
+def home(monkeypatch, tmp_path):
+    monkeypatch.setenv("MIRAGE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def private(path):
+    path.mkdir(mode=0o700, parents=True)
+    path.chmod(0o700)
+    return path
+
+
+def test_a_private_folder_is_made_and_accepted_again(home):
+    folder = paths.ensure_private(paths.runtime_dir())
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert paths.ensure_private(folder) == folder
+
+
+def link(home):
+    private(home / "elsewhere")
+    (home / "run").symlink_to(home / "elsewhere")
+
+
+def dangling(home):
+    (home / "run").symlink_to(home / "nowhere")
+
+
+def file(home):
+    (home / "run").write_text("")
+
+
+def mode(bits):
+    def make(home):
+        private(home / "run").chmod(bits)
+
+    return make
+
+
+def owner(home):
+    os.chown(private(home / "run"), 65534, 65534)
+
+
+def open_parent(home):
+    private(home / "run")
+    home.chmod(0o777)
+
+
+CASES = {
+    "link": link, "dangling": dangling, "file": file, "open_parent": open_parent,
+    **{f"mode {b:o}": mode(b) for b in (0o770, 0o720, 0o750, 0o710, 0o701, 0o702, 0o704, 0o755, 0o777, 0o1777)},
+}  # fmt: skip
+if os.geteuid() == 0:
+    CASES["owner"] = owner
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_folder_that_others_reach_is_refused_by_both_sides(home, case, monkeypatch):
+    CASES[case](home)
+    monkeypatch.setattr(start, "START_TIMEOUT_S", 0.1)
+    with pytest.raises(UntrustedSocket):
+        paths.ensure_private(paths.runtime_dir())
+    with pytest.raises((UntrustedSocket, DaemonUnavailable)) as error:
+        Client.connect(start_daemon=False)
+    if case != "dangling":
+        assert isinstance(error.value, UntrustedSocket)
+    with pytest.raises(UntrustedSocket):
+        Client.connect()
+    done = subprocess.run([sys.executable, "-m", "mirage_daemon"], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1 and "MIR502" in done.stderr
+
+
+def test_a_sticky_folder_above_is_accepted(home):
+    private(home / "run")
+    home.chmod(0o1777)
+    paths.check_private(home / "run")
+
+
+def test_a_path_that_is_too_long_for_a_socket_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("MIRAGE_HOME", str(tmp_path / ("x" * 100)))
+    with pytest.raises(UntrustedSocket, match="longer") as error:
+        paths.socket_path()
+    assert "MIRAGE_HOME" in error.value.next_step
+
+
+def test_where_things_are(monkeypatch, tmp_path):
+    monkeypatch.setenv("MIRAGE_HOME", str(tmp_path))
+    assert paths.runtime_dir() == tmp_path / "run" and paths.data_dir() == tmp_path / "data"
+    monkeypatch.delenv("MIRAGE_HOME")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/5")
+    assert str(paths.runtime_dir()) == "/run/user/5/mirage"
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert paths.runtime_dir() == tmp_path / ".cache" / "mirage" / "run"
+
+
+def test_the_peer_is_known_by_the_kernel(monkeypatch):
+    one, other = socket.socketpair(socket.AF_UNIX)
+    with one, other:
+        assert paths.check_peer(one) == os.getpid()
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+        with pytest.raises(UntrustedSocket, match="user"):
+            paths.check_peer(one)
+
+
+def test_the_clients_import_nothing_heavy():
+    script = "import sys, mirage.link\nassert not {'torch', 'triton', 'numpy', 'mirage_daemon'} & set(sys.modules)\n"
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
