@@ -190,6 +190,11 @@ class SignatureMismatch(MirageError):
     default_next_step = "give both the same inputs and outputs"
 
 
+class UnknownTarget(MirageError):
+    code, title = "MIR304", "The target is not a known device"
+    default_next_step = "name one that the message lists, such as --target sm_90"
+
+
 # ---- running (4xx)
 class WorkerDied(MirageError):
     code, title = "MIR400", "The worker process ended without an answer"

@@ -1,0 +1,73 @@
+"""What devices can do: the figures that the roofline and the capacity rules use.
+
+Sources: NVIDIA's architecture whitepapers and data sheets (A100, GA10x, Ada, H100/H200, Blackwell B200, RTX 5090) for
+bandwidth, dense tensor-core rates without sparsity, caches and multiprocessors; the CUDA programming guide's table of
+compute capabilities for shared memory a block (227 KB on 9.0 and 10.0, 163 KB on 8.0, 99 KB on 8.6, 8.9 and 12.0) and
+its arithmetic-throughput table for special functions (16 a clock and multiprocessor). `bandwidth` is what a large copy
+reaches, about nine tenths of the data sheet's figure; on the H200 4.3 of 4.8 TB/s was measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mirage.errors import UnknownTarget
+
+
+@dataclass(frozen=True)
+class Device:
+    """Rates per second; `shared_per_block` and `l2` in bytes; `launch_us` from one kernel's end to the next one's start
+    inside a CUDA graph; `ramp_us` until a grid's loads are under way."""
+
+    target: str
+    name: str
+    bandwidth: float  # bytes, device memory
+    l2_bandwidth: float  # bytes
+    tensor_flops: float  # fp16 and bf16, dense, float32 accumulation
+    fp32_flops: float
+    special: float  # exp, sqrt, and their kin
+    l2: int
+    shared_per_block: int
+    shared_per_sm: int
+    sms: int
+    launch_us: float = 1.0
+    ramp_us: float = 1.5
+
+    @property
+    def capability(self) -> int:
+        """The number behind `sm_`."""
+        return int(self.target.removeprefix("sm_"))
+
+
+KB, MB = 1024, 1024 * 1024
+
+
+def _special(sms: int, ghz: float) -> float:
+    return 16 * sms * ghz * 1e9
+
+
+DEVICES: dict[str, Device] = {
+    d.target: d
+    for d in (
+        # A100 80 GB SXM: 2.04 TB/s, 312 TFLOPS, 108 SMs at 1.41 GHz
+        Device("sm_80", "A100", 1.8e12, 5.1e12, 312e12, 19.5e12, _special(108, 1.41), 40 * MB, 163 * KB, 164 * KB, 108),
+        # RTX 3090 (GA102): 936 GB/s, 71 TFLOPS with float32 accumulation, 82 SMs at 1.70 GHz
+        Device("sm_86", "RTX 3090", 0.86e12, 2.2e12, 71e12, 35.6e12, _special(82, 1.70), 6 * MB, 99 * KB, 100 * KB, 82),
+        # RTX 4090 (AD102): 1008 GB/s, 165 TFLOPS with float32 accumulation, 128 SMs at 2.52 GHz
+        Device("sm_89", "RTX 4090", 0.92e12, 5e12, 165e12, 82.6e12, _special(128, 2.52), 72 * MB, 99 * KB, 100 * KB, 128),
+        # H100 and H200 SXM: 989 TFLOPS, 132 SMs at 1.83 GHz; the H200's 4.8 TB/s (an H100 has 3.35)
+        Device("sm_90", "H200", 4.3e12, 10e12, 989e12, 67e12, _special(132, 1.83), 50 * MB, 227 * KB, 228 * KB, 132),
+        # B200: 8 TB/s, 2.25 PFLOPS, 148 SMs at 1.85 GHz
+        Device("sm_100", "B200", 7.2e12, 18e12, 2250e12, 75e12, _special(148, 1.85), 126 * MB, 227 * KB, 228 * KB, 148),
+        # RTX 5090 (GB202): 1.79 TB/s, 210 TFLOPS with float32 accumulation, 170 SMs at 2.41 GHz
+        Device("sm_120", "RTX 5090", 1.6e12, 7e12, 210e12, 105e12, _special(170, 2.41), 96 * MB, 99 * KB, 100 * KB, 170),
+    )
+}  # fmt: skip
+
+
+def device(target: str) -> Device:
+    """The device of a target such as "sm_90" ("sm_90a" is the same)."""
+    found = DEVICES.get(target.rstrip("af"))
+    if found is None:
+        raise UnknownTarget(f"{target!r} is not one of {', '.join(DEVICES)}")
+    return found
