@@ -1,0 +1,66 @@
+"""The `mirage` command, one file a command; other packages add theirs by the entry point group `mirage.commands`.
+
+Nothing heavy is imported before a command runs: `mirage --help` needs neither torch nor triton.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib import metadata
+
+import click
+
+from mirage.errors import MirageError
+
+COMMANDS = {
+    "optimize": ("mirage.cli.optimize", "optimize", "Find a verified kernel for a decorated function."),
+    "show": ("mirage.cli.show", "show", "Show a µGraph as text, SVG or JSON."),
+    "verify": ("mirage.cli.verify", "verify", "Say whether two functions compute the same."),
+    "doctor": ("mirage.cli.doctor", "doctor", "Check this machine and say what is missing."),
+}
+GROUP = "mirage.commands"
+EXIT_CODES = """
+\b
+Exit codes: 0 done (a kernel, or keep yours with the reason)
+            1 a mistake that the message explains (MIRxxx, place, next step)
+            2 wrong usage of the command
+            3 rejected: not equal, or not verified
+"""
+
+
+class LazyGroup(click.Group):
+    """Commands are imported when they are used; their one-line helps stand in the table."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*COMMANDS, *(e.name for e in metadata.entry_points(group=GROUP))})
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name in COMMANDS:
+            module, attribute, _ = COMMANDS[name]
+            command = getattr(importlib.import_module(module), attribute)
+        else:
+            found = [e for e in metadata.entry_points(group=GROUP) if e.name == name]
+            if not found:
+                return None
+            command = found[0].load()
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = {name: help_text for name, (_, _, help_text) in COMMANDS.items()}
+        for e in metadata.entry_points(group=GROUP):
+            rows.setdefault(e.name, {"daemon": "The background service.", "lsp": "The language server."}.get(e.name, ""))
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(rows.items()))
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except MirageError as e:
+            click.echo(str(e), err=True)
+            ctx.exit(1)
+
+
+@click.group(cls=LazyGroup, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="mirage-superoptimizer", prog_name="mirage")
+def main() -> None:
+    """Mirage: verified Triton kernels for PyTorch functions."""

@@ -202,7 +202,12 @@ class BlockWriter:
             text = (
                 out.text if tensor.dtype == "fp32" and out.kind == "f" else f"{out.at(ATOM)}.to({self.element(tensor)})"
             )
-        self.lines += call("tl.store", [pointer, text, *([f"mask={mask.text}"] if mask is not None else [])])
+        lines = call("tl.store", [pointer, text, *([f"mask={mask.text}"] if mask is not None else [])])
+        if s.first:  # the blocks along these dims hold the same tile: one writes it
+            ids = [f"{self.places.program_id(self.graph.dim(d))} == 0" for d in s.first]
+            condition = ids[0] if len(ids) == 1 else " & ".join(f"({i})" for i in ids)
+            lines = [f"if {condition}:", *(f"    {line}" for line in lines)]
+        self.lines += lines
 
     def element(self, tensor: DTensor) -> str:
         return f"{self.symbols.pointer(tensor.name)}.dtype.element_ty"

@@ -112,11 +112,13 @@ class Accumulate:
 
 @dataclass(frozen=True)
 class Store:
-    """Output saver: writes a tile to its place; elements outside the tensor's dims are not written."""
+    """Output saver: writes a tile to its place; elements outside the tensor's dims are not written. `first` names grid
+    dims along which all blocks hold the same tile: only the first block of each writes it."""
 
     tensor: str
     tile: str
     index: tuple[DimIndex, ...]
+    first: tuple[str, ...] = ()
 
 
 Statement = Load | Compute | ThreadGraph | Accumulate | Store

@@ -149,7 +149,7 @@ SCHEMA: dict[str, tuple[type[Any], dict[str, Decoder]]] = {
         g.Accumulate,
         {"out": name, "op": _choice("sum", "max"), "arg": name, "dims": names, "update": _many(_pair(name, word))},
     ),
-    "Store": (g.Store, {"tensor": name, "tile": name, "index": index}),
+    "Store": (g.Store, {"tensor": name, "tile": name, "index": index, "first": names}),
     "Loop": (g.Loop, {"dim": name, "body": _many(_node(*STATEMENTS))}),
     "BlockGraph": (
         g.BlockGraph,

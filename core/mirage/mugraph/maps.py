@@ -51,14 +51,23 @@ def _cut(dim: TileDim, index: tuple[DimIndex, ...]) -> int | None:
     return next((i for a in dim.axes for i, entry in enumerate(index) if a in entry.axes), None)
 
 
+def _grid_map(block: BlockGraph, index: tuple[DimIndex, ...]) -> Map:
+    """A split dim cuts where its own axis is indexed, else where the loop that it shares is."""
+    cuts: Map = {}
+    for d in block.grid:
+        own = _cut(d, index)
+        cuts[d.name] = _cut(block.dim(d.splits), index) if own is None and d.role == "split" else own
+    return cuts
+
+
 def imap(block: BlockGraph, load: Load) -> Map:
     """Grid dim -> dimension of the tensor that it cuts."""
-    return {d.name: _cut(d, load.index) for d in block.grid}
+    return _grid_map(block, load.index)
 
 
 def omap(block: BlockGraph, store: Store) -> Map:
     """Grid dim -> dimension of the tensor that it cuts."""
-    return {d.name: _cut(d, store.index) for d in block.grid}
+    return _grid_map(block, store.index)
 
 
 def fmap(block: BlockGraph, loop: Loop, load: Load | Store) -> int | None:

@@ -60,7 +60,7 @@ PATTERNS = {
         "compute": rf"{OUT} = (?P<op>{NAME})\((?P<args>{ARGS})(?:(?:; |(?<=\())(?P<attrs>.+))?\)",
         "accumulate": rf"{OUT} (?P<op>\+=|max=) (?P<arg>{NAME}(?:@old)?)"
         rf"(?: carrying (?P<update>{COEF}(?:, {COEF})*))?",
-        "store": rf"store (?P<tensor>{NAME}){INDEX} = (?P<tile>{NAME}(?:@old)?)",
+        "store": rf"store (?P<tensor>{NAME}){INDEX} = (?P<tile>{NAME}(?:@old)?)(?: first (?P<first>{NAME}(?: {NAME})*))?",
         "attr": rf"(?P<key>{NAME})=(?:(?P<plain>[A-Za-z0-9_./~+-]+)|(?P<json>\"(?:[^\"\\]|\\.)*\"))",
     }.items()
 }
@@ -145,7 +145,7 @@ def compute(r: Reader, g: dict[str, Any]) -> Compute:
 def statement(r: Reader, indent: int) -> Statement:
     kind, g = r.need(indent, "store", "load", "thread", "accumulate", "compute")
     if kind == "store":
-        return Store(g["tensor"], g["tile"], tuple(entry(e) for e in split(g["index"])))
+        return Store(g["tensor"], g["tile"], tuple(entry(e) for e in split(g["index"])), tuple((g["first"] or "").split()))
     if kind == "load":
         pad = float(g["pad"]) if g["pad"] is not None else 0.0
         return Load(g["out"], g["tensor"], tuple(entry(e) for e in split(g["index"])), split(g["dims"]), pad)

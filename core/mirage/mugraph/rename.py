@@ -66,7 +66,7 @@ def statement(n: Names, s: Statement) -> Statement:
         arg = n.reference(s.arg)
         update = tuple((n.reference(c), n.tile(a) if a else "") for c, a in s.update)
         return Accumulate(n.tile(s.out), s.op, arg, n.dims(s.dims), update)
-    return Store(n.tensor(s.tensor), n.reference(s.tile), n.index(s.index))
+    return Store(n.tensor(s.tensor), n.reference(s.tile), n.index(s.index), n.dims(s.first))
 
 
 def block(n: Names, b: BlockGraph) -> BlockGraph:

@@ -373,7 +373,9 @@ class BlockBuilder:
         last = self.loops[self.passes]
         for o in outputs:
             at = last if self.varies(o.term) else self.middle[self.passes]
-            at.body.append(Store(o.tensor, self.value(o.term, at), o.index))
+            written = {a for d in o.index for a in d.axes}
+            same = tuple(d.name for d in self.dims if d.role == "grid" and not written & set(d.axes))
+            at.body.append(Store(o.tensor, self.value(o.term, at), o.index, same))
         body: list[Statement | Loop] = []
         for i in range(self.passes + 1):
             body += self.middle[i].body if i < self.passes or not last.body else []

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from mirage.meaning.terms import Terms
+from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import CustomKernel, DTensor, MuGraph
 from mirage.result import CancelToken, Progress
 from mirage.search.cuts import apply, cut_candidates, cut_sets
@@ -157,7 +158,10 @@ class Search:
                 self.counts.mugraphs += 1
                 ranked.append((self.cost(self._mugraph([target], [piece])), len(ranked), piece))
         ranked.sort(key=lambda f: f[:2])
-        out = [(c, piece) for c, _, piece in ranked[: bounds.per_kernel]]
+        out: list[tuple[float, Piece]] = []
+        for c, _, piece in ranked:
+            if len(out) < bounds.per_kernel and broken_rule(self._mugraph([target], [piece], alone=True)) is None:
+                out.append((c, piece))
         self._spaces[key] = out
         return out
 
@@ -185,7 +189,8 @@ class Search:
                     step = lists[i][j + 1][0] - lists[i][j][0]
                     heapq.heappush(heap, (cost + step, following))
 
-    def _mugraph(self, targets: list[Target], pieces: list[Piece]) -> MuGraph:
+    def _mugraph(self, targets: list[Target], pieces: list[Piece], *, alone: bool = False) -> MuGraph:
+        """The µGraph of the pieces. `alone`: one target by itself, what other kernels write counts as given."""
         p, t = self.problem, self.problem.t
         tensors: list[DTensor] = list(p.inputs)
         kernels: list[CustomKernel] = []
@@ -193,7 +198,8 @@ class Search:
         added: dict[str, int] = {}
         for target, piece in zip(targets, pieces, strict=True):
             tensors += piece.temps
-            tensors.append(DTensor(target.tensor, target.dtype, target.dims, kind=target.kind))  # type: ignore[arg-type]
+            kind = "output" if alone else target.kind
+            tensors.append(DTensor(target.tensor, target.dtype, target.dims, kind=kind))  # type: ignore[arg-type]
             kernels += piece.kernels
             added |= dict(piece.axes)
         have = {x.name for x in tensors}
@@ -201,7 +207,7 @@ class Search:
             for y in t.walk(target.term):
                 if t.kind(y) == "in" and t.node(y)[1] not in have:
                     d = tuple(i.axes for i in t.node(y)[2])
-                    tensors.append(DTensor(t.node(y)[1], p.dtype, d, kind="temp"))
+                    tensors.append(DTensor(t.node(y)[1], p.dtype, d, kind="input"))
                     have.add(t.node(y)[1])
         for x in tensors:
             for d in x.dims:

@@ -187,11 +187,11 @@ class KernelSpace:
         own = [r for r in sorted(s.reductions) if t.node(r)[2] == streamed]
         if max(order[r] for r in own) != 1:
             return
-        part = f"{streamed}_part"
+        part = f"{streamed}_part" if self.target.kind == "output" else f"{streamed}_part_{self.target.tensor}"
         for parts in split_options(t.sizes, dims):
             names = {r: (f"{name}_{i}", self._axes(r)) for i, r in enumerate(own)}
             split_dim = TileDim(part, (part,), 1, "split", streamed, parts)
-            partial_dims = (*[d for d in dims if d.role == "grid"], split_dim, *[d for d in dims if d.role != "grid"])
+            partial_dims = (split_dim, *dims)
             t.sizes[part] = parts
             try:
                 builder = BlockBuilder(t, partial_dims, streamed, order)
@@ -219,8 +219,10 @@ class KernelSpace:
             replace(d, role="resident", tile=max(d.tile, power(t.sizes[d.axes[0]])))
             for d in dims if d.role in ("loop", "resident") and any(t.node(r)[2] in d.axes for r in t.closure(total))
         )  # fmt: skip
-        grid = tuple(d for d in dims if d.role == "grid")
-        narrow = tuple(replace(d, tile=min(d.tile, 32)) if d.tile > 32 else d for d in grid)
+        bound = {t.node(r)[2] for r in t.closure(total)}
+        grid = tuple(d for d in dims if d not in inner and d.role != "loop" and not bound & set(d.axes))
+        grid = tuple(d for d in grid if any(a in self.target.axes for a in d.axes))
+        narrow = tuple(replace(d, tile=32, role="grid") if d.tile > 32 else d for d in grid)
         tail = BlockBuilder(t, (*narrow, resident, *inner), None, {}).build([output], frozenset())
         main = CustomKernel(name, first, warps=warps_for(first))
         if fits(tail):
@@ -229,7 +231,8 @@ class KernelSpace:
                 self.label(dims, parts), structure + "/kernel",
             )  # fmt: skip
         same = BlockBuilder(t, (*grid, resident, *inner), None, {}).build([output], frozenset())
-        if fits(same):
+        shared = any(s.first for s in first.body if isinstance(s, Store))
+        if fits(same) and not shared:  # a tail may read only what its own group of blocks has written
             yield Piece(
                 (replace(main, tail=same),), temps, ((part, parts),), self.label(dims, parts) + " last block",
                 structure + "/tail",

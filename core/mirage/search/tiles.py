@@ -50,7 +50,8 @@ def dim_options(lay: Layout, sizes: dict[str, int], streamed: str | None) -> lis
         else:
             options = clipped((1024, 256), n, 1) if g == lay.groups[-1] else clipped((1, 4), n, 1)
         first = False
-        out.append([TileDim(name, g, o, "grid") for o in options])
+        # one tile of the whole dim: no grid dim at all
+        out.append([TileDim(name, g, o, "resident" if o >= n and n > 1 else "grid") for o in options])
     for a in lay.inner:
         n, least = sizes[a], DOT if a in lay.dotted else 1
         if a == streamed:

@@ -239,6 +239,8 @@ class _Block:
             self.env[s.out] = _Tile(s.dims, np.where(inside, self.a.lift(value), pad.reshape(-1, *(1,) * inside.ndim)))
 
     def _store(self, s: Store) -> None:
+        if any(self.place.get(d, 0) for d in s.first):
+            return  # the first block along these dims writes what all of them hold
         tensor = self.m.graph.tensor(s.tensor)
         tile = self._get(s.tile, self.env)
         dims = tile.dims

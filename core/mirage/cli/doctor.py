@@ -1,0 +1,57 @@
+"""`mirage doctor`: what this machine has, what is missing, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import sys
+from importlib import metadata
+
+import click
+
+PACKAGES = {
+    # package: (needed for, how to get it)
+    "torch": ("tracing and running functions", "pip install torch"),
+    "triton": ("emitting and running kernels", "pip install 'triton>=3.6,<3.10'"),
+    "numpy": ("verification", "pip install numpy"),
+    "z3-solver": ("proofs", "pip install z3-solver"),
+    "pygls": ("the language server", "pip install 'pygls>=2,<3'"),
+    "msgpack": ("the daemon", "pip install msgpack"),
+    "watchdog": ("the daemon", "pip install watchdog"),
+}
+
+
+def check() -> list[dict[str, str | bool]]:
+    """One row a fact: name, value, ok, and the next step where it is not."""
+    rows: list[dict[str, str | bool]] = [
+        {"name": "python", "value": platform.python_version(), "ok": sys.version_info >= (3, 10), "next": "use 3.10 or newer"}
+    ]
+    versions = {}
+    for package, (use, how) in PACKAGES.items():
+        try:
+            versions[package] = metadata.version(package)
+            rows.append({"name": package, "value": versions[package], "ok": True, "next": ""})
+        except metadata.PackageNotFoundError:
+            rows.append({"name": package, "value": "missing", "ok": False, "next": f"{how} ({use})"})
+    numpy, triton = versions.get("numpy", "0").split("."), versions.get("triton", "9").split(".")
+    if tuple(map(int, numpy[:2])) >= (2, 4) and tuple(map(int, triton[:2])) < (3, 7):
+        rows.append({"name": "numpy with triton", "value": "loops fail in the CPU interpreter", "ok": False,
+                     "next": "pip install 'numpy<2.4', or a newer triton"})  # fmt: skip
+    gpu = shutil.which("nvidia-smi") is not None
+    rows.append({"name": "gpu", "value": "nvidia-smi found" if gpu else "none: times are estimates", "ok": True, "next": ""})
+    return rows
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
+def doctor(as_json: bool) -> None:
+    """Check this machine and say what is missing."""
+    rows = check()
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+    else:
+        for r in rows:
+            click.echo(f"{'ok ' if r['ok'] else 'NO '} {r['name']:18} {r['value']}{'  -> ' + str(r['next']) if r['next'] and not r['ok'] else ''}")
+    if not all(r["ok"] for r in rows):
+        raise SystemExit(1)

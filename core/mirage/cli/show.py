@@ -1,0 +1,52 @@
+"""`mirage show PLACE`: a µGraph for people and for tools."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from mirage.cli import place
+from mirage.errors import MugraphSyntax
+from mirage.mugraph import draw, jsonform
+from mirage.mugraph import text as printed
+from mirage.mugraph.grammar import MuGraph
+
+
+def load(where: str, target: str) -> list[MuGraph]:
+    """The µGraphs of a file: a result or a µGraph as JSON, a µGraph as text, or a Python file, which is optimized."""
+    path = where.partition("::")[0]
+    if path.endswith(".py"):
+        from mirage.pipeline import Request, optimize
+        from mirage.result import CancelToken
+
+        path, text, names = place.functions(where)
+        graphs = []
+        for name in names:
+            result = optimize(Request(text, str(Path(path).resolve()), name, target), lambda _: None, CancelToken())
+            graphs += [jsonform.from_json(g) for g in result.mugraphs]
+        return graphs
+    text = place.read(path)
+    if not text.lstrip().startswith("{"):
+        return [printed.parse(text)]
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise MugraphSyntax(f"{path} is not JSON: {e}", path=path) from None
+    return [jsonform.from_json(g) for g in (data["mugraphs"] if "mugraphs" in data else [data])]
+
+
+@click.command()
+@click.argument("where", metavar="FILE[::FUNCTION]")
+@click.option("--format", "form", type=click.Choice(["text", "svg", "json"]), default="text", show_default=True)
+@click.option("--target", default="sm_90", show_default=True, help="The GPU architecture, when FILE is a program.")
+def show(where: str, form: str, target: str) -> None:
+    """Show the µGraph of a result (JSON), of a µGraph file, or of a decorated function."""
+    for g in load(where, target):
+        if form == "text":
+            click.echo(printed.show(g))
+        elif form == "svg":
+            click.echo(draw.svg(g))
+        else:
+            click.echo(json.dumps(jsonform.to_json(g), indent=1))
