@@ -1,0 +1,198 @@
+"""The algebra link's field opinion: two terms evaluated at the same random points of prime fields."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from mirage.meaning.terms import Terms
+from mirage.verify.bound import Bound, bound_of
+from mirage.verify.counts import Counts
+from mirage.verify.evaluate import Fault, TermEvaluator, evaluate_terms
+from mirage.verify.field import NAN, Array, Field
+from mirage.verify.sampling import Sample, draw
+from mirage.verify.verdict import Counterexample, Evidence
+
+DRAWS = 64
+MOST_DRAWS = 256
+GOAL = 2.0**-64
+OPAQUE: tuple[tuple[str, ...], ...] = (("sigmoid",), ())  # as an oracle first, then as 1 / (1 + exp(-x))
+
+
+def _primes() -> Iterator[int]:
+    return (n for n in count(2) if all(n % d for d in range(2, math.isqrt(n) + 1)))
+
+
+def algebra_sizes(t: Terms, roots: list[int], fixed: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Tiny sizes: distinct, but 2 or 3 for the axes that a maximum or an exponential is reduced along (the bound falls
+    with the number of exponential terms). Axes that index one dimension with an offset keep their size."""
+    axes: set[str] = set()
+    for r in roots:
+        for x in t.walk(r):
+            n = t.node(x)
+            axes |= t.dims(x)
+            if n[0] == "size":
+                axes.add(n[1])
+            if n[0] == "index":
+                axes |= set(n[1])
+    sizes = dict(fixed or {})
+    free = (n for n in count(2) if n not in sizes.values())
+    for a in sorted(axes - set(sizes), key=lambda a: (t.sizes.get(a, 0), a), reverse=True):
+        sizes[a] = next(free)
+    return sizes
+
+
+def offset_axes(t: Terms, roots: list[int]) -> set[str]:
+    """Axes of dimensions that are indexed with an offset: their sizes are tied to numbers in the program."""
+    rigid: set[tuple[str, int]] = set()
+    used: dict[tuple[str, int], set[str]] = {}
+    for r in roots:
+        for x in t.walk(r):
+            n = t.node(x)
+            if n[0] == "in":
+                for i, d in enumerate(n[2]):
+                    used.setdefault((n[1], i), set()).update(d.axes)
+                    if d.offset:
+                        rigid.add((n[1], i))
+    return set().union(set(), *(used[k] for k in rigid))
+
+
+def free_choice(field: Field) -> Any:
+    """A hook that puts an independent random value in each maximum's place."""
+
+    def hook(value: Array) -> Array:
+        return field.random(value.shape[1:])
+
+    return hook
+
+
+def independent_of_maxima(t: Terms, roots: list[int], sample: Sample, sizes: Mapping[str, int]) -> bool:
+    """Are the values the same with any value in each maximum's place?"""
+    if not any(t.kind(x) == "red" and t.node(x)[1] == "max" for r in roots for x in t.walk(r)):
+        return True
+    a = evaluate_terms(t, roots, sample.inputs, sample.field, sizes)
+    b = evaluate_terms(t, roots, sample.inputs, sample.field, sizes, free_choice(sample.field))
+    return all(bool(sample.field.same(x, y)[sample.valid].all()) for x, y in zip(a, b, strict=True))
+
+
+def counts_of(
+    t: Terms, roots: list[int], inputs: Mapping[str, Array], sizes: Mapping[str, int], free: bool
+) -> tuple[Counts, list[Array]]:
+    """The figures of the terms at these sizes; `free`: maxima are free values."""
+    counts = Counts()
+    blank = {n: counts.random(x.shape[1:]) if x.dtype == np.uint64 else x[:1] for n, x in inputs.items()}
+    hook = (lambda value: counts.random(value.shape[1:])) if free else None
+    e = TermEvaluator(t, blank, counts, sizes, hook)
+    return counts, [e.full(r, e.order(r)) for r in roots]
+
+
+def term_bound(t: Terms, roots: list[int], sample: Sample, sizes: Mapping[str, int]) -> Bound:
+    """The bound of the theorem that applies to programs of this size, at these sizes."""
+    free = independent_of_maxima(t, roots, sample, sizes)
+    counts, outputs = counts_of(t, roots, sample.inputs, sizes, free)
+    return bound_of(counts, outputs, sample.field, sample.roots, True)
+
+
+def mismatch(field: Field, expected: Array, actual: Array, valid: Array) -> tuple[int, ...] | None:
+    """(draw, *index) of the first element that differs in a valid draw. A NaN on one side alone may be a chance division
+    by zero: such an element counts only if it differs in every valid draw."""
+    same = np.broadcast_to(field.same(expected, actual), np.broadcast_shapes(expected.shape, actual.shape))
+    bad = ~same & valid.reshape(-1, *(1,) * (same.ndim - 1))
+    if not bad.any():
+        return None
+    odd = (np.broadcast_to(field.lift(expected), bad.shape) == NAN) | (
+        np.broadcast_to(field.lift(actual), bad.shape) == NAN
+    )
+    always = (bad | ~valid.reshape(-1, *(1,) * (same.ndim - 1))).all(axis=0) & bad.any(axis=0)
+    sure = bad & (~odd | always)
+    if not sure.any():
+        return None
+    return tuple(int(i) for i in np.argwhere(sure)[0])
+
+
+def counterexample(
+    field: Field, output: int, at: tuple[int, ...], expected: Array, actual: Array, sizes: Mapping[str, int]
+) -> Counterexample:
+    shape = np.broadcast_shapes(expected.shape, actual.shape)
+    values = [np.broadcast_to(field.lift(x), shape)[at] for x in (expected, actual)]
+    return Counterexample(
+        "field", output, tuple(at[1:]), field.show(values[0]), field.show(values[1]), dict(sizes), field.seed
+    )
+
+
+def summary_of(bound: Bound, draws: int) -> tuple[float | None, str]:
+    total = bound.after(draws)
+    said = f"bound {total:.1e}" if total is not None else "no bound below 1 holds"
+    return total, f"equal at {draws} random points; {said}"
+
+
+def details_of(bound: Bound, sample: Sample, sizes: Mapping[str, int], draws: int) -> dict[str, Any]:
+    f = sample.field
+    return {
+        "draws": draws, "discarded": int((~sample.valid).sum()), "p": f.p, "q": f.q, "sizes": dict(sizes),
+        "degree": bound.degree, "exponential_terms": bound.terms, "roots": sample.roots,
+        "bound_a_draw": bound.a_draw, "theorem": bound.theorem, "opaque": sorted(f.opaque),
+    }
+
+
+def draws_for(bound: Bound, goal: float = GOAL) -> int:
+    """How many draws bring the bound under `goal`, within reason."""
+    a = bound.a_draw
+    if a is None or a >= 1:
+        return DRAWS
+    return max(4, min(MOST_DRAWS, math.ceil(math.log(goal) / math.log(max(a, 1e-300)))))
+
+
+def field_opinion(
+    t: Terms, a: int, b: int, *, draws: int | None = None, seed: int = 0, sizes: Mapping[str, int] | None = None,
+    kinds: Mapping[str, str] | None = None,
+) -> Evidence:
+    """Is `a` = `b` at random points? TESTED with the bound that holds, or REJECTED with a counterexample.
+
+    draws: as many as the bound of 2^-64 asks for (at most 256) unless given; sizes: of all axes, else tiny ones.
+    """
+    start = time.perf_counter()
+    roots = [a, b]
+    if sizes is None:
+        tied = offset_axes(t, roots)
+        sizes = algebra_sizes(t, roots, {x: t.sizes[x] for x in tied if x in t.sizes})
+    verdict: Evidence | None = None
+    for opaque in OPAQUE:
+        verdict = _opinion(t, a, b, draws, seed, sizes, kinds, opaque, start)
+        if verdict.word != "REJECTED":
+            return verdict
+    assert verdict is not None
+    return verdict
+
+
+def _opinion(
+    t: Terms, a: int, b: int, draws: int | None, seed: int, sizes: Mapping[str, int], kinds: Mapping[str, str] | None,
+    opaque: tuple[str, ...], start: float,
+) -> Evidence:
+    def took() -> float:
+        return time.perf_counter() - start
+
+    roots = [a, b]
+    dims = tuple(sorted(t.dims(a) | t.dims(b)))
+    try:
+        trial = draw(t, roots, sizes, seed, 4, kinds=kinds, opaque=opaque)
+        bound = term_bound(t, roots, trial, sizes)
+        sample = draw(t, roots, sizes, seed + 1, draws or draws_for(bound), kinds=kinds, opaque=opaque)
+        x, y = evaluate_terms(t, [(a, dims), (b, dims)], sample.inputs, sample.field, sizes)
+    except Fault as e:
+        return Evidence("field", "REJECTED", None, took(), f"cannot be evaluated: {e}")
+    at = mismatch(sample.field, x, y, sample.valid)
+    good = int(sample.valid.sum())
+    info = details_of(bound, sample, sizes, good)
+    if at is not None:
+        shown = counterexample(sample.field, 0, at, x, y, sizes)
+        return Evidence("field", "REJECTED", None, took(), "the two differ at a random point", info, shown)
+    if good == 0:
+        return Evidence("field", "REJECTED", None, took(), "no point was found at which every root has a square", info)
+    total, text = summary_of(bound, good)
+    return Evidence("field", "TESTED", total, took(), text, info)

@@ -1,0 +1,233 @@
+"""How large a program's values are as expressions: what the theorems on random evaluation ask for.
+
+An arithmetic for the evaluators whose values are bounds on a quotient N / D of sums of exponential terms
+(sum of f_i * e^(g_i)): kn, kd their numbers of exponential terms, dn, dd the degrees of the f_i, `picks` how many bits of
+choice (comparisons, maxima) decide which expression it is, `key` the identity of the denominator (1: none).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+COUNT = np.dtype(
+    [("kn", "f8"), ("dn", "f8"), ("kd", "f8"), ("dd", "f8"), ("picks", "f8"), ("key", "u8"), ("exp", "?"), ("inf", "?")]
+)
+
+
+def _make(shape: tuple[int, ...], **fields: Any) -> Array:
+    out = np.zeros(shape, COUNT)
+    out["kn"], out["kd"], out["key"] = 1, 1, 1
+    for name, v in fields.items():
+        out[name] = v
+    return out
+
+
+class Counts:
+    """Figures of a whole run: `exps` (an exponential was met), `nested` (one inside another), `root_of_exp`,
+    `exp_of_root`, `roots` (square roots taken, elements), `degree` (largest of an exponent), `oracles` (elements) with
+    `oracle_degree` and `oracle_terms` of their arguments."""
+
+    draws = 1
+
+    def __init__(self) -> None:
+        self._rng = np.random.default_rng(1)
+        self.exps = self.nested = self.root_of_exp = False
+        self.roots = self.oracles = 0
+        self.degree = self.oracle_degree = 0.0
+        self.oracle_terms = 1.0
+        self.overflow = False
+
+    # ---- values
+    def random(self, shape: tuple[int, ...]) -> Array:
+        return _make((1, *shape), dn=1)
+
+    def const(self, value: Fraction | int) -> Array:
+        value = Fraction(value)
+        if value.denominator == 1 and abs(value) < 1 << 31:
+            return np.full((1,), int(value), np.int64)
+        return _make((1,))
+
+    def literal(self, value: float) -> Array:
+        return self.neg_inf() if np.isinf(value) or np.isnan(value) else _make((1,), kn=float(value != 0))
+
+    pad = literal
+
+    def neg_inf(self) -> Array:
+        return _make((1,), kn=0, inf=True)
+
+    def lift(self, x: Array) -> Array:
+        return x if x.dtype == COUNT else _make(x.shape, kn=(x != 0).astype(float))
+
+    def truth(self, x: Array) -> Array:
+        return x if x.dtype == bool else np.asarray((x["kn"] != 0) if x.dtype == COUNT else (x != 0))
+
+    def same(self, a: Array, b: Array) -> Array:
+        return np.asarray(np.broadcast_arrays(self.lift(a)["kn"], self.lift(b)["kn"])[0] >= 0)
+
+    def show(self, x: Any) -> str:
+        return str(x)
+
+    # ---- operators
+    def _fold(self, xs: tuple[Array, ...], fn: Any, exact: Any) -> Array:
+        if all(x.dtype != COUNT for x in xs):
+            out = xs[0].astype(np.int64)
+            for x in xs[1:]:
+                out = exact(out, x.astype(np.int64))
+            return np.asarray(out)
+        total = self.lift(xs[0])
+        for x in xs[1:]:
+            total = fn(total, self.lift(x))
+        return total
+
+    def add(self, *xs: Array) -> Array:
+        return self._fold(xs, self._add2, np.add)
+
+    def _add2(self, a: Array, b: Array) -> Array:
+        a, b = np.broadcast_arrays(a, b)
+        out = np.zeros(a.shape, COUNT)
+        same = a["key"] == b["key"]
+        with np.errstate(over="ignore"):
+            out["kn"] = np.where(same, a["kn"] + b["kn"], a["kn"] * b["kd"] + b["kn"] * a["kd"])
+            out["dn"] = np.where(same, np.maximum(a["dn"], b["dn"]), np.maximum(a["dn"] + b["dd"], b["dn"] + a["dd"]))
+            out["kd"] = np.where(same, a["kd"], a["kd"] * b["kd"])
+            out["dd"] = np.where(same, a["dd"], a["dd"] + b["dd"])
+            out["key"] = np.where(same, a["key"], a["key"] * b["key"])
+        out["picks"] = a["picks"] + b["picks"]
+        out["exp"] = a["exp"] | b["exp"]
+        out["inf"] = a["inf"] | b["inf"]
+        for x, y in ((a, b), (b, a)):  # zero is the neutral element
+            zero = (x["kn"] == 0) & ~x["inf"]
+            out[zero] = y[zero]
+        return out
+
+    def mul(self, *xs: Array) -> Array:
+        flags = [x for x in xs if x.dtype == bool]
+        rest = tuple(x for x in xs if x.dtype != bool)
+        if not rest:
+            return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*flags)))
+        out = self._fold(rest, self._mul2, np.multiply)
+        if not flags:
+            return out
+        keep = np.logical_and.reduce(np.broadcast_arrays(*flags))
+        return np.where(keep, out, self.lift(np.zeros((1,), np.int64)) if out.dtype == COUNT else 0)
+
+    def _mul2(self, a: Array, b: Array) -> Array:
+        a, b = np.broadcast_arrays(a, b)
+        out = np.zeros(a.shape, COUNT)
+        with np.errstate(over="ignore"):
+            for n in ("kn", "kd", "key"):
+                out[n] = a[n] * b[n]
+            for n in ("dn", "dd", "picks"):
+                out[n] = a[n] + b[n]
+        out["exp"], out["inf"] = a["exp"] | b["exp"], a["inf"] | b["inf"]
+        return out
+
+    def _inv(self, x: Array) -> Array:
+        x = self.lift(x)
+        out = x.copy()
+        out["kn"], out["dn"], out["kd"], out["dd"] = x["kd"], x["dd"], np.maximum(x["kn"], 1), x["dn"]
+        plain = (x["kn"] <= 1) & (x["dn"] == 0)  # a number: nothing joins the denominator
+        fresh = self._rng.integers(0, 1 << 62, x.shape, dtype=np.uint64) * np.uint64(2) + np.uint64(3)
+        out["key"] = np.where(plain, np.uint64(1), fresh)
+        return out
+
+    def _exp(self, x: Array) -> Array:
+        x = self.lift(x)
+        live = ~x["inf"]
+        self.exps = True
+        self.nested |= bool((x["exp"] & live).any())
+        if live.any():
+            self.degree = max(self.degree, float((x["dn"] + x["dd"])[live].max()))
+        return _make(x.shape, kn=live.astype(float), picks=x["picks"], exp=True)
+
+    def _sqrt(self, x: Array) -> Array:
+        x = self.lift(x)
+        self.root_of_exp |= bool(x["exp"].any())
+        self.roots += int(((x["dn"] + x["dd"]) > 0).sum())
+        out = x.copy()
+        out["kn"] = np.minimum(x["kn"], 1)
+        out["dn"] = np.ceil((x["dn"] + x["dd"]) / 2)
+        return out
+
+    def _opaque(self, *xs: Array) -> Array:
+        xs = tuple(np.broadcast_arrays(*(self.lift(x) for x in xs)))
+        self.oracles += xs[0].size
+        for x in xs:
+            self.oracle_degree = max(self.oracle_degree, float((x["dn"] + x["dd"]).max(initial=0)))
+            self.oracle_terms = max(self.oracle_terms, float((x["kn"] * x["kd"]).max(initial=1)))
+        return _make(xs[0].shape, dn=1, picks=sum(x["picks"] for x in xs))
+
+    def _choose(self, *xs: Array, bits: float = 1.0) -> Array:
+        """One of several: the largest figures of all."""
+        xs = tuple(np.broadcast_arrays(*(self.lift(x) for x in xs)))
+        out = xs[0].copy()
+        for x in xs[1:]:
+            for n in ("kn", "dn", "kd", "dd"):
+                out[n] = np.maximum(out[n], x[n])
+            out["key"] = np.where(out["key"] == x["key"], out["key"], out["key"] * x["key"])
+            out["exp"] |= x["exp"]
+            out["inf"] &= x["inf"]
+        out["picks"] = sum(x["picks"] for x in xs) + bits
+        return np.asarray(out)
+
+    def _compare(self, *xs: Array) -> Array:
+        out = self._choose(*xs)
+        return _make(out.shape, picks=out["picks"])
+
+    def fn(self, name: str, *xs: Array) -> Array:
+        if name in ("add", "mul"):
+            return np.asarray(getattr(self, name)(*xs))
+        if name == "sub":
+            return self.add(xs[0], self.fn("neg", xs[1]))
+        if name == "neg":
+            return xs[0] if xs[0].dtype == COUNT else np.asarray(-xs[0].astype(np.int64))
+        if name == "div":
+            return self.mul(self.lift(xs[0]), self._inv(xs[1]))
+        if name == "finite":
+            return xs[0]
+        if name in ("inv", "exp", "sqrt"):
+            return np.asarray({"inv": self._inv, "exp": self._exp, "sqrt": self._sqrt}[name](xs[0]))
+        if name == "rsqrt":
+            return self._inv(self._sqrt(xs[0]))
+        if name in ("lt", "le", "eq") and all(x.dtype != COUNT for x in xs):
+            a, b = (x.astype(np.int64) for x in xs)
+            return np.asarray({"lt": a < b, "le": a <= b, "eq": a == b}[name])
+        if name in ("and", "or", "not") and all(x.dtype != COUNT for x in xs):
+            flags = [self.truth(x) for x in xs]
+            return np.asarray(~flags[0] if name == "not" else getattr(np, f"logical_{name}")(*flags))
+        if name in ("lt", "le", "eq", "and", "or", "not"):
+            return self._compare(*xs)
+        if name == "where":
+            if xs[0].dtype != COUNT:
+                a, b = xs[1:]
+                if COUNT in (a.dtype, b.dtype) and a.dtype != b.dtype:
+                    a, b = self.lift(a), self.lift(b)
+                return np.where(self.truth(xs[0]), a, b)
+            out = self._choose(xs[1], xs[2], bits=0.0)
+            out["picks"] += xs[0]["picks"]
+            return out
+        if name in ("maximum", "minimum"):
+            if all(x.dtype != COUNT for x in xs):
+                return np.asarray((np.maximum if name == "maximum" else np.minimum)(*xs))
+            return self._choose(*xs)
+        if name == "abs":
+            return self._choose(xs[0])
+        return self._opaque(*xs)
+
+    def sum(self, x: Array, axis: int) -> Array:
+        if x.dtype != COUNT:
+            return np.asarray(x.astype(np.int64).sum(axis=axis))
+        parts = np.moveaxis(x, axis, 0)
+        out = parts[0]
+        for part in parts[1:]:
+            out = self._add2(out, part)
+        return np.asarray(out)
+
+    def max(self, x: Array, axis: int) -> Array:
+        if x.dtype != COUNT:
+            return np.asarray(x.max(axis=axis))
+        return self._choose(*np.moveaxis(x, axis, 0), bits=float(np.log2(max(x.shape[axis], 1))))

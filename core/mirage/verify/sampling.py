@@ -1,0 +1,146 @@
+"""Random inputs in the field at which every square root of the program has a square under it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mirage.meaning.terms import Terms
+from mirage.verify.evaluate import TermEvaluator, grid_index
+from mirage.verify.field import Array, Field, random_field
+
+ROUNDS = 60  # of redrawing what lies under a root; each round halves what is left
+FIELDS = 40
+ROOTS = ("sqrt", "rsqrt")
+
+
+@dataclass
+class Sample:
+    """`inputs` by name (draws, *shape); `valid` (draws,): every root has a square under it; `roots` how many square
+    roots were conditioned on in a draw (an element of both fields counts twice)."""
+
+    field: Field
+    inputs: dict[str, Array]
+    valid: Array
+    roots: int
+
+
+def root_nodes(t: Terms, roots: Iterable[int]) -> list[tuple[int, bool]]:
+    """The square roots below `roots`, inner ones first, each with whether an exponential lies above it."""
+    below: set[int] = set()
+    everything: set[int] = set()
+    for r in roots:
+        for x in t.walk(r):
+            everything.add(x)
+            if t.kind(x) == "exp" or (t.kind(x) == "fn" and t.node(x)[1] in ("sigmoid", "tanh", "exp2")):
+                below |= set(t.walk(x)) - {x}
+    found = [x for x in everything if t.kind(x) == "sqrt" or (t.kind(x) == "fn" and t.node(x)[1] in ROOTS)]
+    return [(x, x in below) for x in sorted(found)]
+
+
+def shapes_of(t: Terms, roots: Iterable[int], sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """The smallest shape of each input that holds every index at these sizes."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for r in roots:
+        for x in t.walk(r):
+            n = t.node(x)
+            if n[0] != "in":
+                continue
+            need = []
+            for d in n[2]:
+                total = 1
+                for a in d.axes:
+                    total *= sizes[a]
+                need.append(total + d.offset)
+            old = shapes.get(n[1], (0,) * len(need))
+            shapes[n[1]] = tuple(max(a, b) for a, b in zip(old, need, strict=True))
+    return shapes
+
+
+def fresh(field: Field, shape: tuple[int, ...], kind: str) -> Array:
+    """Random values of one input: "bool", "int" or "field"."""
+    full = (field.draws, *shape)
+    if kind == "bool":
+        return np.asarray(field.rng.integers(0, 2, full).astype(bool))
+    if kind == "int":
+        return np.asarray(field.rng.integers(-8, 9, full))
+    return field.random(shape)
+
+
+def draw(
+    t: Terms, roots: list[int], sizes: Mapping[str, int], seed: int, draws: int, *,
+    shapes: Mapping[str, tuple[int, ...]] | None = None, kinds: Mapping[str, str] | None = None,
+    opaque: Iterable[str] = ("sigmoid",),
+) -> Sample:
+    """A field and inputs for it. `shapes` of inputs that the terms do not fix; `kinds` of inputs that are not
+    real: "bool" or "int"."""
+    known = {**shapes_of(t, roots, sizes), **(shapes or {})}
+    kinds = {**{n: "bool" for n in t.bool_inputs}, **(kinds or {})}
+    nodes = root_nodes(t, roots)
+    field = random_field(seed, draws, opaque)
+    for attempt in range(1, FIELDS):
+        if _constants_are_squares(t, nodes, sizes, field):
+            break
+        field = random_field(seed + 7919 * attempt, draws, opaque)
+    inputs = {n: fresh(field, s, kinds.get(n, "field")) for n, s in known.items()}
+    bad: Array = np.zeros(draws, bool)
+    count = 0
+    for _ in range(ROUNDS):
+        evaluator = TermEvaluator(t, inputs, field, sizes)
+        redo: dict[str, Array] = {}
+        bad[:] = False
+        count = 0
+        for x, both in nodes:
+            argument = t.kids(x)[0]
+            value = field.lift(evaluator.of(argument))
+            wrong = field.not_square(value, both)
+            count += int(wrong[0].size) * (2 if both else 1) if t.inputs(argument) else 0
+            if wrong.any():
+                bad |= np.broadcast_to(wrong.reshape(wrong.shape[0], -1).any(axis=1), (draws,))
+                _mark(t, argument, wrong, evaluator, redo)
+        if not redo:
+            break
+        for name, mask in redo.items():
+            again = fresh(field, known[name], kinds.get(name, "field"))
+            inputs[name] = np.where(mask, again, inputs[name])
+    return Sample(field, inputs, ~bad, count)
+
+
+def _constants_are_squares(t: Terms, nodes: list[tuple[int, bool]], sizes: Mapping[str, int], field: Field) -> bool:
+    evaluator = TermEvaluator(t, {}, field, sizes)
+    for x, both in nodes:
+        argument = t.kids(x)[0]
+        if not t.inputs(argument) and field.not_square(field.lift(evaluator.of(argument)), both).any():
+            return False
+    return True
+
+
+def _mark(t: Terms, argument: int, wrong: Array, evaluator: TermEvaluator, redo: dict[str, Array]) -> None:
+    """Marks the elements of one input on which the wrong elements depend: the input that varies along most of the
+    argument's axes, so that the fewest right ones change with it."""
+    dims = evaluator.order(argument)
+    best: int | None = None
+    for x in sorted(t.walk(argument)):
+        n = t.node(x)
+        if n[0] != "in" or n[1] in t.bool_inputs or evaluator.inputs[n[1]].dtype != np.uint64:
+            continue
+        if best is None or len(t.dims(x) & set(dims)) > len(t.dims(best) & set(dims)):
+            best = x
+    if best is None:
+        return
+    name, index = t.node(best)[1], t.node(best)[2]
+    own = evaluator.order(best)
+    wrong = np.broadcast_to(wrong, (evaluator.inputs[name].shape[0], *wrong.shape[1:]))
+    gone = tuple(1 + i for i, d in enumerate(dims) if d not in own)
+    hit = wrong.any(axis=gone) if gone else wrong
+    lengths = iter(hit.shape[1:])
+    hit = hit.reshape(hit.shape[0], *(next(lengths) if d in dims else 1 for d in own))
+    hit = np.broadcast_to(hit, (hit.shape[0], *(evaluator.sizes[d] for d in own)))
+    mask = redo.setdefault(name, np.zeros(evaluator.inputs[name].shape, bool))
+    where: tuple[Any, ...] = tuple(
+        np.broadcast_to(grid_index(d.axes, own, evaluator.sizes) + d.offset, hit.shape[1:]) for d in index
+    )
+    np.logical_or.at(mask, (slice(None), *where), hit)
