@@ -94,6 +94,8 @@ class Block:
         self.env[s.out] = got.reshape(got.shape if got.ndim == len(self.order) else [1] * len(self.order))
 
     def store(self, s: Store) -> None:
+        if any(self.place[d] for d in s.first):
+            return
         data = self.memory[s.tensor]
         entries, ok = self.where(s.index, data.shape)
         arrays = np.broadcast_arrays(*entries, ok, self.env[s.tile])

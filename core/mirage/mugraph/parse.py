@@ -60,7 +60,8 @@ PATTERNS = {
         "compute": rf"{OUT} = (?P<op>{NAME})\((?P<args>{ARGS})(?:(?:; |(?<=\())(?P<attrs>.+))?\)",
         "accumulate": rf"{OUT} (?P<op>\+=|max=) (?P<arg>{NAME}(?:@old)?)"
         rf"(?: carrying (?P<update>{COEF}(?:, {COEF})*))?",
-        "store": rf"store (?P<tensor>{NAME}){INDEX} = (?P<tile>{NAME}(?:@old)?)(?: first (?P<first>{NAME}(?: {NAME})*))?",
+        "store": rf"store (?P<tensor>{NAME}){INDEX} = (?P<tile>{NAME}(?:@old)?)"
+        rf"(?: first (?P<first>{NAME}(?: {NAME})*))?",
         "attr": rf"(?P<key>{NAME})=(?:(?P<plain>[A-Za-z0-9_./~+-]+)|(?P<json>\"(?:[^\"\\]|\\.)*\"))",
     }.items()
 }
@@ -136,7 +137,7 @@ def compute(r: Reader, g: dict[str, Any]) -> Compute:
         value = m["plain"] if m["plain"] is not None else r.json(m["json"])
         attrs.append((m["key"], str(value)))
         rest = rest[m.end() :]
-        if rest and not rest.startswith(", "):
+        if rest and (not rest.startswith(", ") or rest == ", "):
             r.fail(f"an attribute does not parse: {rest[:40]!r}")
         rest = rest[2:]
     return Compute(g["out"], g["op"], split(g["args"]), split(g["dims"]), tuple(attrs))
@@ -145,7 +146,8 @@ def compute(r: Reader, g: dict[str, Any]) -> Compute:
 def statement(r: Reader, indent: int) -> Statement:
     kind, g = r.need(indent, "store", "load", "thread", "accumulate", "compute")
     if kind == "store":
-        return Store(g["tensor"], g["tile"], tuple(entry(e) for e in split(g["index"])), tuple((g["first"] or "").split()))
+        place = tuple(entry(e) for e in split(g["index"]))
+        return Store(g["tensor"], g["tile"], place, tuple((g["first"] or "").split()))
     if kind == "load":
         pad = float(g["pad"]) if g["pad"] is not None else 0.0
         return Load(g["out"], g["tensor"], tuple(entry(e) for e in split(g["index"])), split(g["dims"]), pad)

@@ -50,12 +50,12 @@ def _once(m: MuGraph, part: Part, s: Site, x: Store) -> None:
         # inside the loop that a split shares, each block has its own tiles of the loop
         shared = d.role == "split" and s.loop is not None and s.loop.dim == d.splits
         if d.name in x.first and d.role == "grid" and not set(d.axes) & set(axes):
-            continue  # the tile is the same along d (rule scope) and the first block writes it
+            continue  # the tile is the same along d (rule tiles) and the first block writes it
         if not set(d.axes) <= set(axes) and not shared:
             raise breach(s, f"the blocks along {d.name} all write the same elements of {x.tensor}")
     unknown = set(x.first) - {d.name for d in part.graph.dims if d.role == "grid" and not set(d.axes) & set(axes)}
     if unknown:
-        raise breach(s, f"only the first block along {sorted(unknown)[0]} writes, but it is no grid dim outside the index")
+        raise breach(s, f"only the first block along {sorted(unknown)[0]} writes, but blocks along it differ")
     for d in part.graph.dims:
         missing = set(d.axes) - set(axes)
         if missing and set(d.axes) & set(axes):

@@ -127,6 +127,8 @@ def _compute(m: MuGraph, graph: BlockGraph, c: Compute, known: dict[str, tuple[s
         raise Breach("", f"the result lacks the dims {sorted(union - have)} of its arguments")
     if op.form in ("reduce", "dot"):
         over = c.attr("dim")
+        if graph.dim(over).role == "grid":
+            raise Breach("", f"{over} is a grid dim: a block has one tile of it, so it cannot reduce over it")
         if any(over not in a for a in args):
             raise Breach("", f"an argument does not have the reduced dim {over}")
         if have != union - {over}:
