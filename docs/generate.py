@@ -53,7 +53,7 @@ def stale() -> list[str]:
 def main() -> int:
     if "--check" in sys.argv[1:]:
         for name in stale():
-            print(f"docs/{name} is stale; run: ./dev run python docs/generate.py")
+            print(f"docs/{name} is stale; run: ./dev fix")
         return 1 if stale() else 0
     for name, page in PAGES.items():
         (DOCS / name).write_text(page(), "utf-8")

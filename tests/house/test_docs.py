@@ -24,7 +24,7 @@ def generate() -> ModuleType:
 
 
 def test_generated_pages_are_fresh(generate: ModuleType) -> None:
-    assert generate.stale() == [], "run: ./dev run python docs/generate.py"
+    assert generate.stale() == [], "run: ./dev fix"
 
 
 def test_a_stale_page_is_seen(generate: ModuleType, tmp_path: Path) -> None:

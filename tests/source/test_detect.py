@@ -156,6 +156,14 @@ def test_odd_texts_do_not_raise(text: str) -> None:
     assert isinstance(find(text).problems, list)
 
 
+@pytest.mark.parametrize("depth", [100, 900, 5000, 50000])
+def test_deep_nesting_does_not_raise(depth: int) -> None:
+    text = "import mirage\n@mirage.optimize\ndef f(x):\n    return x" + " + 1" * depth + "\n"
+    found = find(text)
+    assert all(len(f.digest) == 64 for f in found.functions)
+    assert found.functions if depth == 100 else isinstance(found.problems, list)
+
+
 BASE = (
     'import mirage as mi\nfrom jaxtyping import Float16\nB = 3\n\n@mi.optimize(dims={"b": (1, B)})\n'
     'def f(x: Float16[Tensor, "b 4"], y=1.0):\n    """é"""\n    return g(x) * y\n\ndef g(z):\n    return z\n'

@@ -60,8 +60,12 @@ class Decorated:
 
         try:
             return cut_decorated(self).digest
-        except (MirageError, RecursionError):
+        except MirageError:
+            pass  # what it refers to cannot be followed: then it is identified by what it says itself
+        try:
             return canonical.digest([self.node] if self.node else [], [self.name])
+        except RecursionError:
+            return canonical.digest([], [self.name, self.names.chunks.text if self.names else ""])
 
 
 @dataclass
@@ -88,8 +92,9 @@ def find(text: str, path: str = "<text>") -> Scan:
         spellings = _spellings(names)
         for chunk in _mentioning(chunks, spellings):
             functions += _read_chunk(chunk, chunks, names)
-    functions.sort(key=lambda f: f.line)
-    return Scan(functions, chunks)
+    # Where a cut lay inside a statement, two chunks hold the same function.
+    once = {(f.line, f.col): f for f in functions}
+    return Scan([once[place] for place in sorted(once)], chunks)
 
 
 def _spellings(names: Names) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from mirage.errors import FunctionNotFound, MirageError
+from mirage.errors import FunctionNotFound, MirageError, UnsupportedFunctionKind
 from mirage.source import canonical
 from mirage.source.detect import Decorated, find
 from mirage.source.names import Import
@@ -48,7 +48,12 @@ def cut_decorated(function: Decorated) -> Slice:
     if function.node is None or function.names is None:
         raise MirageError(f"`{function.name}` was not read from a text")
     references = References(function.names)
-    references.follow(function.node)
+    try:
+        references.follow(function.node)
+        digest = _digest(function.node, references)
+    except RecursionError:
+        place = function.names.chunks.place(function.node)
+        raise UnsupportedFunctionKind(f"`{function.name}` is nested too deeply", **place) from None
     helpers = {n.name: n for n in references.helpers.values()}
     kept = sorted({**helpers, function.name: function.node}.values(), key=lambda n: n.lineno)
     sheet = _Sheet(function.names.chunks.text)
@@ -65,7 +70,7 @@ def cut_decorated(function: Decorated) -> Slice:
         *references.constants,
         *(h for h in helpers if h != function.name),
     ]
-    return Slice(sheet.text(), function.name, (*bound, function.name), _digest(function.node, references))
+    return Slice(sheet.text(), function.name, (*bound, function.name), digest)
 
 
 def _digest(function: ast.FunctionDef, references: References) -> str:
