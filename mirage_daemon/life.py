@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from mirage.errors import MirageError
+from mirage.isolate.system import sweep
 from mirage.link import paths
 from mirage.link.client import dial
 from mirage_daemon.jobs import RunJob
@@ -115,7 +116,7 @@ def main(*, foreground: bool = False, job: RunJob = run_job) -> int:
     with lock, data_lock:
         open_log(paths.log_path(), also_terminal=foreground)
         listener = listen(path)
-        log.info("process %d listens", os.getpid())
+        log.info("process %d listens; %d folders of dead workers removed", os.getpid(), sweep())
         try:
             asyncio.run(_serve(listener, data, job))
         finally:

@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -18,7 +21,7 @@ from mirage.errors import (
 )
 from mirage.isolate import Worker, messages, run
 from mirage.isolate.runner import OUTPUT_KEPT
-from mirage.isolate.system import System
+from mirage.isolate.system import System, sweep
 from mirage.result import CancelToken
 
 
@@ -143,6 +146,17 @@ def test_children_live_as_long_as_their_worker(worker):
     assert not any(alive(p) for p in pids)
 
 
+def test_a_workers_worker_is_limited_by_it_and_ends_with_it():
+    seen = []
+    assert selftest("nested", seconds=0, memory_bytes=2 << 30, on_event=seen.append) == {}
+    assert seen[0]["data_limit"] == 2 << 30
+    ticks, cancel = [], CancelToken(ask=lambda: len(ticks) > 0)
+    with pytest.raises(Cancelled):
+        selftest("nested", seconds=600, timeout_s=60, on_event=ticks.append, cancel=cancel)
+    assert not alive(ticks[0]["pid"])
+    assert not Path(ticks[0]["cwd"]).exists()
+
+
 def test_a_mirage_error_comes_back_as_itself(worker):
     with pytest.raises(TraceFailed) as error:
         selftest("error", worker)
@@ -235,10 +249,37 @@ def test_an_interpreter_that_does_not_exist_says_so(tmp_path):
     assert not [n for n in os.listdir(tmp_path)]
 
 
-def test_a_worker_dies_with_its_parent(tmp_path):
-    import subprocess
-    import sys
+def test_a_fork_bomb_meets_its_limit():
+    if os.geteuid() != 0:
+        pytest.skip("only the superuser can become a user without processes")
+    script = (
+        "import os, signal, sys, time\nfrom mirage.isolate import limits\n"
+        "limits.MORE_PROCESSES = 20\nos.setpgid(0, 0)\nos.setgid(65534)\nos.setuid(65534)\n"
+        "assert limits.apply(1 << 30, None)['processes']\nmade = 0\n"
+        "try:\n    while made < 5000:\n        if os.fork() == 0:\n            time.sleep(30)\n"
+        "            os._exit(0)\n        made += 1\n"
+        "except BlockingIOError:\n    print('limited', flush=True)\n"
+        "os.killpg(0, signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "limited", done.stderr
 
+
+def test_folders_of_dead_parents_are_swept_and_others_are_not(worker, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    dead, mine = tmp_path / f"mirage-worker-{int(gone.stdout)}-abc", tmp_path / f"mirage-worker-{os.getpid()}-abc"
+    for folder in (dead, mine, tmp_path / "mirage-worker-x-y", tmp_path / "other"):
+        folder.mkdir()
+    (dead / "file").write_text("left")
+    (tmp_path / f"mirage-worker-{int(gone.stdout)}-link").symlink_to(mine)
+    assert sweep() == 1
+    assert not dead.exists() and len(list(tmp_path.iterdir())) == 4 and mine.is_dir()
+    cwd = Path(selftest("facts", worker)["cwd"])
+    assert sweep() == 0 and cwd.is_dir()
+
+
+def test_a_worker_dies_with_its_parent(tmp_path):
     script = (
         "from mirage.isolate import Worker\n"
         "import os, threading\n"

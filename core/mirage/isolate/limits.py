@@ -18,7 +18,7 @@ from typing import Any
 DEFAULT_MEMORY = 12 << 30  # bytes
 MAX_FILE = 1 << 30  # bytes of one file
 MORE_PROCESSES = 512  # beyond those that exist when the worker starts
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 
 
 def _lower(kind: int, value: int) -> bool:

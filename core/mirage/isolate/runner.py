@@ -16,10 +16,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -34,7 +32,7 @@ from mirage.errors import (
 )
 from mirage.isolate import environment, messages
 from mirage.isolate.limits import DEFAULT_MEMORY
-from mirage.isolate.system import SYSTEM, System, ended
+from mirage.isolate.system import SYSTEM, System, ended, make_folder
 from mirage.result import CancelToken
 
 TICK_S = 0.02  # how often cancellation, the deadline and the worker's life are looked at
@@ -67,7 +65,7 @@ class _Process:
         self._system = system
         outer = os.environ.get(environment.TOKEN)  # a worker's worker is found by both tokens
         self.token = f"{outer}:{secrets.token_hex(8)}" if outer else secrets.token_hex(8)
-        self.folder = Path(tempfile.mkdtemp(prefix="mirage-worker-"))
+        self.folder = make_folder()
         child_requests, self.requests = os.pipe()
         self.answers, child_answers = os.pipe()
         numbers = (child_requests, child_answers, memory_bytes, cpu_seconds, os.getpid())

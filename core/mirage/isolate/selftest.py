@@ -68,6 +68,15 @@ def _fork(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     return {"pids": pids}
 
 
+def _nested(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """A worker of this worker, which says who it is and sleeps."""
+    from mirage.isolate.runner import Worker
+
+    with Worker() as inner:
+        emit(inner.call("selftest", {"action": "facts"}, timeout_s=60))
+        return inner.call("selftest", {"action": "sleep", "seconds": payload["seconds"]}, timeout_s=600)
+
+
 def _error(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     raise TraceFailed("asked for", next_step="nothing to do", path="selftest.py", line=7)
 
@@ -117,6 +126,7 @@ ACTIONS: dict[str, Callable[[dict[str, Any], Emit], dict[str, Any]]] = {
     "print": _print,
     "allocate": _allocate,
     "fork": _fork,
+    "nested": _nested,
     "error": _error,
     "raise": _raise,
     "facts": _facts,

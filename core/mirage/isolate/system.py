@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
+import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +19,7 @@ from typing import Any
 
 from mirage.isolate.environment import TOKEN
 
+_FOLDER = "mirage-worker-"
 # A worker dies with the *thread* that started it (PR_SET_PDEATHSIG), so one thread that lives as long as this process
 # starts them all.
 _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mirage-start")
@@ -63,6 +67,35 @@ def kill_tree(pid: int, token: str) -> None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(p, signal.SIGKILL)
         time.sleep(0.005)
+
+
+def make_folder() -> Path:
+    """A new private folder for a worker; its name says whose it is."""
+    return Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
+
+
+def sweep() -> int:
+    """Remove the folders of workers whose parent was killed before it could. Gives how many."""
+    removed = 0
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*-*"):
+        owner = folder.name[len(_FOLDER) :].partition("-")[0]
+        with contextlib.suppress(OSError):  # another is removing it too
+            facts = folder.lstat()
+            ours = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid()
+            if ours and owner.isdigit() and not _exists(int(owner)):
+                shutil.rmtree(folder)
+                removed += 1
+    return removed
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's has the number now
+        return True
+    return True
 
 
 def _is_zombie(pid: int) -> bool:

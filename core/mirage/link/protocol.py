@@ -2,8 +2,8 @@
 
 Frame: 4-byte big-endian length, then one msgpack map. Limits are the same on both sides. Every request carries an `id`
 (chosen by the client) and a `deadline_s`; every request gets exactly one `reply` or `error` with that id; `subscribe`
-also gets `event` messages until the job ends. Unknown keys, wrong types and oversize frames are
-`ProtocolError` and close the connection.
+also gets `event` messages until the job ends. Unknown keys, wrong types and oversize frames are `ProtocolError` and
+close the connection.
 """
 
 from __future__ import annotations
@@ -21,15 +21,8 @@ from mirage.link.scan import check_payload
 VERSION = 1
 MAX_FRAME = 16 * 1024 * 1024
 MAX_ITEMS, MAX_DEPTH = 100_000, 64
-_LIMITS: dict[str, Any] = {
-    "max_str_len": MAX_FRAME,
-    "max_bin_len": MAX_FRAME,
-    "max_array_len": 100_000,
-    "max_map_len": 10_000,
-    "max_ext_len": 0,
-    "strict_map_key": True,
-    "raw": False,
-}
+# what `check_payload` does not see: keys are text, text is UTF-8, nothing is longer than a frame
+_LIMITS: dict[str, Any] = {"strict_map_key": True, "raw": False, "max_ext_len": 0, "max_str_len": MAX_FRAME}
 STATES = ("queued", "tracing", "searching", "verifying", "tuning", "done", "kept", "failed", "cancelled")
 FINAL = ("done", "kept", "failed", "cancelled")
 
@@ -119,16 +112,8 @@ class Event:
     best: str = ""
 
 
-REQUESTS: dict[str, type] = {
-    "hello": Hello,
-    "submit": Submit,
-    "subscribe": Subscribe,
-    "cancel": Cancel,
-    "result": Result,
-    "lookup": Lookup,
-    "status": Status,
-    "shutdown": Shutdown,
-}
+_CLASSES = (Hello, Submit, Subscribe, Cancel, Result, Lookup, Status, Shutdown)
+REQUESTS: dict[str, type] = {cls.__name__.lower(): cls for cls in _CLASSES}
 _converter = cattrs.Converter(forbid_extra_keys=True, prefer_attrib_converters=True)
 
 
