@@ -62,7 +62,7 @@ def apply(
     for c in sorted(cuts, key=lambda c: c.term):
         term = substitute(t, c.term, done)
         axes = axis_order(t, c.term, outputs)
-        name = f"{prefix}_{c.number}"
+        name = f"{prefix}{c.number}"
         kept = dtype if c.operand else "fp32"
         targets.append(Target(name, term, tuple((a,) for a in axes), kept, "temp"))
         done[c.term] = t.input(name, tuple(DimIndex((a,)) for a in axes))

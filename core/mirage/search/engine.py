@@ -106,13 +106,16 @@ class Search:
             cuts = cuts[: bounds.cut_candidates]
             self.counts.stop(f"more than {bounds.cut_candidates} places to cut")
         most = bounds.cuts
+        prefix = "tmp"
+        while any(x.name.startswith(prefix) for x in p.inputs):
+            prefix += "_"
         best = float("inf")
         for chosen in cut_sets(cuts, max(most, 0)):
             self.cancel.check()
             if time.monotonic() - start > bounds.seconds and self.best:
                 self.counts.stop(f"{bounds.seconds:g} s")
                 break
-            targets = apply(t, outputs, chosen, p.dtype, f"{p.name}_t")
+            targets = apply(t, outputs, chosen, p.dtype, prefix)
             for candidate in self._combinations(targets):
                 self.best.append(candidate)
                 if candidate.us < best:
@@ -142,10 +145,10 @@ class Search:
         self.counts.systems += len(space.systems)
         if not space.counts.exhaustive:
             self.counts.stop(f"{bounds.systems} reduction systems a kernel")
-        name = p.name if target.kind == "output" and len(p.outputs) == 1 else f"{p.name}_{target.tensor.lower()}"
+        name = "main" if target.kind == "output" and len(p.outputs) == 1 else f"make_{target.tensor}"
         first: list[tuple[float, int, Structure]] = []
         for n, structure in enumerate(space.structures()):
-            for piece in space.pieces(f"{name}_kernel", structure, 1):
+            for piece in space.pieces(name, structure, 1):
                 first.append((self.cost(self._mugraph([target], [piece])), n, structure))
         first.sort(key=lambda f: f[:2])
         self._structures |= {f"{target.term}:{s.key}" for *_, s in first}
@@ -154,7 +157,7 @@ class Search:
             self.counts.stop(f"tiles for the best {bounds.structures} structures a kernel")
         ranked: list[tuple[float, int, Piece]] = []
         for _, _, structure in first[: bounds.structures]:
-            for piece in space.pieces(f"{name}_kernel", structure, bounds.tilings):
+            for piece in space.pieces(name, structure, bounds.tilings):
                 self.counts.mugraphs += 1
                 ranked.append((self.cost(self._mugraph([target], [piece])), len(ranked), piece))
         ranked.sort(key=lambda f: f[:2])

@@ -189,7 +189,7 @@ class KernelSpace:
             return
         part = f"{streamed}_part" if self.target.kind == "output" else f"{streamed}_part_{self.target.tensor}"
         for parts in split_options(t.sizes, dims):
-            names = {r: (f"{name}_{i}", self._axes(r)) for i, r in enumerate(own)}
+            names = {r: (f"{self.target.tensor}_part{i}", self._axes(r)) for i, r in enumerate(own)}
             split_dim = TileDim(part, (part,), 1, "split", streamed, parts)
             partial_dims = (split_dim, *dims)
             t.sizes[part] = parts
