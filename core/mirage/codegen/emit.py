@@ -35,7 +35,7 @@ def emit_module(
     kernels: dict[str, KernelText] = {}
     for k in mugraph.kernels:
         if isinstance(k, CustomKernel):
-            name = names.fresh(f"_{function}_{k.name}" if k.name != function else f"_{function}_kernel")
+            name = names.fresh(f"_{k.name}" if k.name.startswith(f"{function}_") else f"_{function}_{k.name}")
             kernels[k.name] = emit_kernel(mugraph, k, name, MODULE_NAMES)
     texts = list(kernels.values())
     parts = {

@@ -1,8 +1,11 @@
 """How pointwise block operators read in Triton. Sums, products, quotients and comparisons are Python's operators and
-are written out here, with what makes them readable (a + -b is a - b, a * (1 / b) is a / b); functions have a template."""
+are written out here, with what makes them readable (a + -b is a - b, a * (1 / b) is a / b); functions have a
+template in the operator table."""
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable, Sequence
 
 from mirage.codegen.value import (
@@ -22,23 +25,10 @@ from mirage.codegen.value import (
     spread,
 )
 from mirage.errors import EmissionRefused
+from mirage.operators.block import BLOCK
 
 Dims = tuple[str, ...]
-
-FUNCTIONS: dict[str, str] = {
-    "exp": "tl.exp({0})",
-    "sqrt": "tl.sqrt({0})",
-    "rsqrt": "tl.rsqrt({0})",
-    "sigmoid": "tl.sigmoid({0})",
-    "log": "tl.log({0})",
-    "erf": "tl.erf({0})",
-    "tanh": "2.0 * tl.sigmoid(2.0 * {0}) - 1.0",
-    "abs": "tl.abs({0})",
-    "sin": "tl.sin({0})",
-    "cos": "tl.cos({0})",
-    "maximum": "tl.maximum({0}, {1})",
-    "minimum": "tl.minimum({0}, {1})",
-}
+INTEGER = frozenset({"abs", "maximum", "minimum"})  # functions that keep integers integers
 
 
 def pointwise(op: str, args: Sequence[Value], dims: Dims) -> Value:
@@ -46,15 +36,28 @@ def pointwise(op: str, args: Sequence[Value], dims: Dims) -> Value:
     special = SPECIAL.get(op)
     if special is not None:
         return special(args, dims)
-    template = FUNCTIONS.get(op)
-    if template is None:
+    entry = BLOCK.get(op)
+    if entry is None or not entry.triton or entry.reduces:
         raise EmissionRefused(
             f"block operator {op!r} has no Triton text", next_step="give it one in the operator table"
         )
-    parts = [spread(as_float(a), dims) for a in args]
-    if len(parts) == 1 or all(p.kind == "c" for p in parts):
-        parts = [as_tensor(p) for p in parts]
-    return Value(template.format(*(p.text for p in parts)), dims, level=SUM if op == "tanh" else ATOM)
+    same, kind = _same(args)
+    if kind == "i" and op not in INTEGER:
+        same, kind = [as_float(a) for a in args], "f"
+    if kind == "c":
+        same, kind = [as_tensor(a) for a in args], "f"
+    return template(entry.triton, [spread(a, dims) for a in same], dims, kind)
+
+
+def template(text: str, args: Sequence[Value], dims: Dims, kind: str) -> Value:
+    """A template of the operator table with its arguments put in, in parentheses where they need them."""
+    parts = []
+    for i, a in enumerate(args):
+        place = re.search(rf"(?<=[(,])\s*\{{{i}\}}\s*(?=[,)])", text)
+        parts.append(a.text if place or text == f"{{{i}}}" else a.at(ATOM))
+    out = text.format(*parts)
+    node = ast.parse(out, mode="eval").body
+    return Value(out, dims, kind, ATOM if isinstance(node, (ast.Call, ast.Name, ast.Subscript)) else 0)
 
 
 def _same(args: Sequence[Value]) -> tuple[list[Value], str]:
@@ -136,22 +139,6 @@ def _sqrt(args: Sequence[Value], dims: Dims) -> Value:
     return Value(f"tl.sqrt({spread(a, dims).text})", dims, form="sqrt", inner=(args[0],))
 
 
-def _abs(args: Sequence[Value], dims: Dims) -> Value:
-    (a,), kind = _same(args)
-    a = as_tensor(a) if kind == "c" else a
-    return Value(f"tl.abs({spread(a, dims).text})", dims, "i" if kind == "i" else "f")
-
-
-def _extreme(name: str) -> Callable[[Sequence[Value], Dims], Value]:
-    def text(args: Sequence[Value], dims: Dims) -> Value:
-        (a, b), kind = _same(args)
-        if kind == "c":
-            a, b, kind = as_tensor(a), as_tensor(b), "f"
-        return Value(FUNCTIONS[name].format(spread(a, dims).text, spread(b, dims).text), dims, kind)
-
-    return text
-
-
 def _where(args: Sequence[Value], dims: Dims) -> Value:
     condition = as_condition(args[0])
     if args[1].kind == args[2].kind == "b":
@@ -201,9 +188,6 @@ SPECIAL: dict[str, Callable[[Sequence[Value], Dims], Value]] = {
     "div": _div,
     "inv": _inv,
     "sqrt": _sqrt,
-    "abs": _abs,
-    "maximum": _extreme("maximum"),
-    "minimum": _extreme("minimum"),
     "where": _where,
     "finite": _finite,
     "lt": _compare("<"),

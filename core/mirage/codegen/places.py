@@ -189,8 +189,7 @@ class Places:
 
     def chained(self, run: list[Term]) -> bool:
         return all(
-            sorted(a.factors) == sorted((self.symbols.size(b.axis), *b.factors))
-            for a, b in itertools.pairwise(run)
+            sorted(a.factors) == sorted((self.symbols.size(b.axis), *b.factors)) for a, b in itertools.pairwise(run)
         )
 
     def inside(self, tensor: DTensor, index: tuple[DimIndex, ...], dims: tuple[str, ...]) -> Value | None:

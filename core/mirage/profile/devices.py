@@ -54,13 +54,15 @@ DEVICES: dict[str, Device] = {
         # RTX 3090 (GA102): 936 GB/s, 71 TFLOPS with float32 accumulation, 82 SMs at 1.70 GHz
         Device("sm_86", "RTX 3090", 0.86e12, 2.2e12, 71e12, 35.6e12, _special(82, 1.70), 6 * MB, 99 * KB, 100 * KB, 82),
         # RTX 4090 (AD102): 1008 GB/s, 165 TFLOPS with float32 accumulation, 128 SMs at 2.52 GHz
-        Device("sm_89", "RTX 4090", 0.92e12, 5e12, 165e12, 82.6e12, _special(128, 2.52), 72 * MB, 99 * KB, 100 * KB, 128),
+        Device("sm_89", "RTX 4090", 0.92e12, 5e12, 165e12, 82.6e12, _special(128, 2.52), 72 * MB, 99 * KB, 100 * KB,
+               128),
         # H100 and H200 SXM: 989 TFLOPS, 132 SMs at 1.83 GHz; the H200's 4.8 TB/s (an H100 has 3.35)
         Device("sm_90", "H200", 4.3e12, 10e12, 989e12, 67e12, _special(132, 1.83), 50 * MB, 227 * KB, 228 * KB, 132),
         # B200: 8 TB/s, 2.25 PFLOPS, 148 SMs at 1.85 GHz
         Device("sm_100", "B200", 7.2e12, 18e12, 2250e12, 75e12, _special(148, 1.85), 126 * MB, 227 * KB, 228 * KB, 148),
         # RTX 5090 (GB202): 1.79 TB/s, 210 TFLOPS with float32 accumulation, 170 SMs at 2.41 GHz
-        Device("sm_120", "RTX 5090", 1.6e12, 7e12, 210e12, 105e12, _special(170, 2.41), 96 * MB, 99 * KB, 100 * KB, 170),
+        Device("sm_120", "RTX 5090", 1.6e12, 7e12, 210e12, 105e12, _special(170, 2.41), 96 * MB, 99 * KB, 100 * KB,
+               170),
     )
 }  # fmt: skip
 

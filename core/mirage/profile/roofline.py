@@ -1,0 +1,280 @@
+"""How long kernels take by the roofline: no GPU, no torch, cheap enough to be called for every candidate of a search.
+
+A kernel's time is its launch and ramp plus the largest of: device-memory traffic at the bandwidth that the loads in
+flight can draw (Little's law), traffic through L2, tensor-core and float32 work, special functions, and the chain of
+loop iterations that one block after the other must walk. It ranks; what is reported to users as measured is measured.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mirage.mugraph.grammar import (
+    Accumulate,
+    BlockGraph,
+    Compute,
+    CustomKernel,
+    DTensor,
+    Load,
+    Loop,
+    MuGraph,
+    Statement,
+    Store,
+    ThreadGraph,
+)
+from mirage.operators.block import BLOCK
+from mirage.profile.devices import Device
+from mirage.program.ir import DTYPES, Program
+
+LATENCY = 0.7e-6  # seconds of a device-memory load under load: what must be in flight is bandwidth times this
+REGISTERS = 65536  # of a multiprocessor
+# The chain of one loop iteration, in µs, fitted on hand-written kernels on an H200.
+STEP_LOAD, STEP_DOT, STEP_DOT_K, STEP_OPERAND, STEP_REDUCE, STEP_MATH = 0.10, 0.05, 0.02, 0.25, 0.15, 0.03
+EFFICIENCY = 0.7  # of the tensor-core peak, at best
+NARROW = 0.6  # of it when a tile has fewer than 64 rows (mma instead of wgmma)
+
+
+@dataclass
+class Work:
+    """What one launch does, over all its blocks. Bytes are device-memory bytes touched (`unique`) and bytes requested
+    (`requested`); `chain` µs of one block's longest path; `flight` bytes that one block keeps in flight."""
+
+    blocks: int = 1
+    unique: float = 0.0
+    requested: float = 0.0
+    written: float = 0.0
+    tensor_flops: float = 0.0
+    narrow: bool = False
+    flops: float = 0.0
+    special: float = 0.0
+    chain: float = 0.0
+    flight: float = 0.0
+    shared: float = 0.0
+    registers: float = 0.0
+
+
+def speed_of_light(program_bytes: float, flops: float, special: float, launches: int, device: Device) -> float:
+    """The µs below which nothing can run: bytes moved once, tensor-core flops, special functions; and the launches."""
+    seconds = max(program_bytes / device.bandwidth, flops / device.tensor_flops, special / device.special)
+    return seconds * 1e6 + launches * device.launch_us
+
+
+def estimate(mugraph: MuGraph, device: Device) -> float:
+    """The µs of a µGraph: its kernels one after the other."""
+    sizes = dict(mugraph.axes)
+    tensors = {t.name: t for t in mugraph.tensors}
+    total = 0.0
+    for k in mugraph.kernels:
+        if isinstance(k, CustomKernel):
+            total += custom_us(k, sizes, tensors, device)
+        else:
+            moved = sum(_bytes(mugraph, tensors[a]) for a in (*k.args, k.out))
+            flops = (
+                library_flops(mugraph, [tensors[a] for a in k.args], tensors[k.out]) if k.op in CONTRACTIONS else 0.0
+            )
+            total += _library(moved, flops, device)
+    return total
+
+
+CONTRACTIONS = frozenset({"matmul", "linear", "bmm", "mm", "addmm", "baddbmm", "einsum"})
+
+
+def library_flops(mugraph: MuGraph, args: list[DTensor], out: DTensor) -> float:
+    """Flops of a contraction: two for each element of the result and each contracted element of the first operand."""
+    kept = {a for axes in out.dims for a in axes}
+    inner = math.prod(mugraph.size(a) for axes in args[0].dims for a in axes if a not in kept)
+    return 2.0 * inner * math.prod(mugraph.shape(out))
+
+
+def _bytes(mugraph: MuGraph, t: DTensor) -> float:
+    return float(math.prod(mugraph.shape(t)) * DTYPES[t.dtype][0])
+
+
+def _library(moved: float, flops: float, device: Device) -> float:
+    """A PyTorch operator as its own kernel."""
+    seconds = max(moved / (0.85 * device.bandwidth), flops / (EFFICIENCY * device.tensor_flops))
+    return device.launch_us + device.ramp_us + seconds * 1e6
+
+
+def baseline(program: Program, device: Device) -> float:
+    """The µs of the program run eagerly: each operator a kernel that reads its arguments and writes its result; views
+    move nothing."""
+    total = 0.0
+    for n in program.nodes:
+        if n.op in VIEWS:
+            continue
+        types = [program.type_of(a) for a in n.args]
+        moved = n.type.bytes + sum(t.bytes for t in types)
+        flops = 0.0
+        if n.op in CONTRACTIONS and types:
+            flops = 2.0 * n.type.numel * types[0].shape[-1] if types[0].shape else 0.0
+        total += _library(moved, flops, device)
+    return total
+
+
+VIEWS = frozenset(
+    {"view", "reshape", "transpose", "permute", "t", "expand", "unsqueeze", "squeeze", "slice", "select", "detach"}
+    | {"alias", "unflatten", "flatten"}
+)
+
+
+def custom_us(k: CustomKernel, sizes: dict[str, int], tensors: dict[str, DTensor], device: Device) -> float:
+    """The µs of one custom kernel, its tail included."""
+    w = work(k.block, sizes, tensors, k.stages)
+    total = _time(w, k.warps, device)
+    if k.tail is not None:
+        t = work(k.tail, sizes, tensors, 1)
+        # Only the last block of each group goes on; its loads come from L2, and nothing hides their latency.
+        total += t.requested / device.l2_bandwidth * 1e6 + t.chain + device.ramp_us * 0.5
+    return total
+
+
+def _time(w: Work, warps: int, device: Device) -> float:
+    room = [device.shared_per_sm / w.shared if w.shared else 32.0, 64 / warps, REGISTERS / max(w.registers, 1.0), 16.0]
+    together = max(1, int(min(room)))
+    slots = device.sms * together
+    running = min(w.blocks, slots)
+    waves = math.ceil(w.blocks / slots)
+    busy = min(1.0, w.blocks / device.sms)
+    draw = min(1.0, running * w.flight / (device.bandwidth * LATENCY)) if w.flight else 1.0
+    again = max(0.0, w.requested - w.unique)
+    # What is read again comes from L2 as far as it stays there.
+    missed = 0.0 if w.unique <= 0.8 * device.l2 else min(again, w.unique * (waves - 1))
+    memory = (w.unique + missed) / (device.bandwidth * max(draw, 0.02)) + w.written / device.bandwidth
+    seconds = max(
+        memory,
+        (w.requested + w.written) / (device.l2_bandwidth * busy),
+        w.tensor_flops / (device.tensor_flops * EFFICIENCY * (NARROW if w.narrow else 1.0) * busy),
+        w.flops / (0.5 * device.fp32_flops * busy),
+        w.special / (device.special * busy),
+    )
+    chained = w.chain * waves * max(1.0, 0.5 + 0.5 * together * min(1.0, w.blocks / slots))
+    return device.launch_us + device.ramp_us + max(seconds * 1e6, chained) + 0.15 * min(seconds * 1e6, chained)
+
+
+@lru_cache(maxsize=65536)
+def _computes(s: Statement) -> tuple[Compute, ...]:
+    return s.body if isinstance(s, ThreadGraph) else (s,) if isinstance(s, Compute) else ()
+
+
+def work(graph: BlockGraph, sizes: dict[str, int], tensors: dict[str, DTensor], stages: int) -> Work:
+    """What a block graph's launch does at these sizes."""
+    return _Meter(graph, sizes, tensors, stages).measure()
+
+
+class _Meter:
+    def __init__(self, graph: BlockGraph, sizes: dict[str, int], tensors: dict[str, DTensor], stages: int) -> None:
+        self.graph, self.sizes, self.tensors, self.stages = graph, sizes, tensors, stages
+        self.dims = {d.name: d for d in graph.dims}
+        self.extent = {d.name: math.prod(sizes[a] for a in d.axes) for d in graph.dims if d.role != "split"}
+        self.tiles = {d.name: math.ceil(self.extent[d.name] / d.tile) for d in graph.dims if d.role != "split"}
+        self.dim_of = {a: d.name for d in graph.dims for a in d.axes}
+        self.w = Work()
+        self.seen: dict[str, float] = {}
+        self.loaded: dict[str, bool] = {}
+
+    def measure(self) -> Work:
+        w = self.w
+        for d in self.graph.dims:
+            if d.role == "grid":
+                w.blocks *= self.tiles[d.name]
+            elif d.role == "split":
+                w.blocks *= d.parts
+        for item in self.graph.body:
+            if isinstance(item, Loop):
+                self.loop(item)
+            else:
+                w.chain += self.statement(item, 1.0, "")
+        w.unique = sum(self.seen.values())
+        return w
+
+    def parts(self, dim: str) -> int:
+        return math.prod(d.parts for d in self.graph.dims if d.role == "split" and d.splits == dim)
+
+    def loop(self, loop: Loop) -> None:
+        w = self.w
+        count = math.ceil(self.tiles[loop.dim] / self.parts(loop.dim))
+        step = flight = 0.0
+        before = w.shared
+        for s in loop.body:
+            step += self.statement(s, float(count), loop.dim)
+            if isinstance(s, Load):
+                flight += self.tile_bytes(s)
+        pipelined = min(self.stages, count + 1)
+        w.shared = before + flight * pipelined
+        w.flight = max(w.flight, flight * max(1, pipelined - 1))
+        w.chain += step * count
+
+    def elements(self, dims: tuple[str, ...]) -> int:
+        n = 1
+        for d in dims:
+            n *= self.dims[d].tile
+        return n
+
+    def tile_bytes(self, s: Load) -> float:
+        return float(self.elements(s.dims) * DTYPES[self.tensors[s.tensor].dtype][0])
+
+    def statement(self, s: Statement, times: float, loop: str) -> float:
+        """Counts a statement that each block runs `times` times; returns its share of the chain, in µs."""
+        w = self.w
+        if isinstance(s, Load):
+            return self.load(s, loop)
+        if isinstance(s, Store):
+            axes = [a for d in s.index for a in d.axes]
+            w.written += math.prod(self.sizes[a] for a in axes) * DTYPES[self.tensors[s.tensor].dtype][0]
+            return 0.0
+        if isinstance(s, Accumulate):
+            w.registers += self.elements(s.dims)
+            w.flops += 2.0 * self.elements(s.dims) * times * w.blocks * (len(s.update) + 1) if s.update else 0.0
+            return STEP_MATH if s.update else 0.0
+        return sum(self.compute(c, times) for c in _computes(s))
+
+    def load(self, s: Load, loop: str) -> float:
+        size = DTYPES[self.tensors[s.tensor].dtype][0]
+        own = {self.dim_of[a] for d in s.index for a in d.axes}
+        unique = float(size * math.prod(self.sizes[a] for d in s.index for a in d.axes))
+        again = 1.0
+        for d in self.graph.dims:
+            if d.role == "grid" and d.name not in own:
+                again *= self.tiles[d.name]
+            elif d.role == "split" and d.name not in own and d.splits not in own:
+                again *= d.parts
+        self.w.requested += unique * again
+        self.seen[s.tensor] = max(self.seen.get(s.tensor, 0.0), unique)
+        self.loaded[s.out] = True
+        if not loop:
+            self.w.flight = max(self.w.flight, self.tile_bytes(s))
+            self.w.registers += self.elements(s.dims) * 0.5
+            return STEP_LOAD
+        return STEP_LOAD * 0.5
+
+    def compute(self, c: Compute, times: float) -> float:
+        w = self.w
+        entry = BLOCK.get(c.op)
+        if entry is not None and not entry.flops and not entry.special:
+            return 0.0
+        if c.op == "dot":
+            return self.dot(c, times)
+        n = self.elements(c.dims)
+        if c.op in ("sum", "max"):
+            n *= self.dims[c.attr("dim")].tile
+            w.flops += float(n) * times * w.blocks
+            return STEP_REDUCE
+        w.flops += (entry.flops if entry else 1.0) * n * times * w.blocks
+        w.special += (entry.special if entry else 0.0) * n * times * w.blocks
+        return STEP_MATH * min(4.0, max(0.1, n / 4096))
+
+    def dot(self, c: Compute, times: float) -> float:
+        w = self.w
+        k = self.dims[c.attr("dim")].tile
+        wide = [self.dims[d].tile for d in c.dims if self.dims[d].tile > 1]
+        flops = 2.0 * self.elements(c.dims) * k * times * w.blocks
+        if k < 16 or len(wide) < 2 or min(wide[-2:]) < 16:
+            w.flops += flops
+            return STEP_REDUCE
+        w.tensor_flops += flops
+        w.narrow |= wide[-2] < 64
+        computed = sum(not self.loaded.get(a, False) for a in c.args)
+        return STEP_DOT + STEP_DOT_K * k / 16 + STEP_OPERAND * computed
