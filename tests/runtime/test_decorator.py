@@ -82,7 +82,7 @@ def test_without_a_kernel_it_is_the_function(load: Load) -> None:
 
 
 def test_with_a_kernel_it_is_the_kernel(load: Load) -> None:
-    registry.install(cut(USER, "f").digest, KERNEL)
+    registry.install_for(USER, "f", KERNEL)
     assert from_kernel(load(USER).f(X))
 
 
@@ -132,6 +132,14 @@ def test_a_needed_gradient_takes_the_function(load: Load) -> None:
     assert as_written(f(X, x))
     with torch.no_grad():
         assert from_kernel(f(x))
+
+
+def test_another_constant_takes_the_function(load: Load) -> None:
+    registry.install(cut(USER, "f").digest, KERNEL)
+    f = load(USER).f
+    assert from_kernel(f(X, k=1.0)) and from_kernel(f(X, None)) and from_kernel(f(x=X, y=None))
+    assert bool((f(X, k=2.0) == 4.0).all()) and bool((f(X, None, k=2) == 4.0).all())
+    assert as_written(f(X, 3)) and as_written(f(X, y=X))
 
 
 def test_watched_calls_take_the_function(load: Load) -> None:

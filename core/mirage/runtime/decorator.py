@@ -112,12 +112,12 @@ def _load(path: Path, name: str) -> Callable[..., Any]:
 def _with_kernel(function: FunctionType, kernel: Callable[..., Any]) -> Callable[..., Any]:
     from mirage.runtime.fit import make_fits
 
-    fits = make_fits()
+    fits = make_fits(function)
     broken = False
 
     def run(*args: Any, **kwargs: Any) -> Any:
         nonlocal broken
-        if broken or not fits((*args, *kwargs.values())):
+        if broken or not fits(args, kwargs):
             return function(*args, **kwargs)
         try:
             return kernel(*args, **kwargs)

@@ -52,6 +52,13 @@ def install(digest: str, module_text: str) -> Path:
     return path
 
 
+def install_for(text: str, function: str, module_text: str) -> Path:
+    """`install` for a decorated function of a text; the digest is that of its slice. Raises also what `slice.cut` does."""
+    from mirage.source.slice import cut
+
+    return install(cut(text, function).digest, module_text)
+
+
 def lookup(digest: str) -> Path | None:
     """The kernel module for a slice, or None. Raises UntrustedFolder where somebody else could have written it."""
     path = _path(digest)
