@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import mirage_lsp.errors  # its classes join the registry  # noqa: F401
 from mirage.errors import MirageError
 
 DOCS = Path(__file__).resolve().parent
@@ -16,6 +17,7 @@ SECTIONS = {
     "3": "Search, verification, code",
     "4": "Running",
     "5": "Daemon and editor",
+    "6": "Edits in the editor",
 }
 
 
@@ -31,7 +33,7 @@ def errors_page() -> str:
         out.append(f"## {title}\n\n| code | what | next step |\n|---|---|---|")
         for code in codes:
             error = MirageError.registry[code]
-            out.append(f"| {code} | {_cell(error.title)} | {_cell(error.default_next_step)} |")
+            out.append(f"| {code} | <a id='{code}'></a>{_cell(error.title)} | {_cell(error.default_next_step)} |")
         out.append("")
     return "\n".join(out)
 

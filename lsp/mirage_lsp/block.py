@@ -44,7 +44,7 @@ def wrap(name: str, body: Sequence[str], original: Sequence[str], eol: str) -> s
     """The block's text: `body` are lines without their ends, `original` the lines that it replaces, with them."""
     digest = hashlib.sha256(_bytes("".join(original))).hexdigest()
     kept = [_keep(line, eol) for line in original]
-    lines = [f"# mirage:begin {name} sha256={digest}", *body, "", *kept, f"# mirage:end {name}"]
+    lines = [f"# mirage:begin {name} sha256={digest}", *body, "", "", *kept, f"# mirage:end {name}"]
     return eol.join(lines) + (eol if split_end(original[-1])[1] else "")
 
 

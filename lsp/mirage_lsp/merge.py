@@ -52,10 +52,9 @@ def replace(text: str, target: Target, module: str) -> tuple[int, int, str]:
     old = lines[target.first_line - 1 : target.last_line]
     end = start + sum(map(len, old))
     have = parts(module)
-    outside = text[:start] + text[end:]
-    taken = _bound_names(outside)
-    imports = _imports(have["imports"], taken, outside)
-    own = rename.module_names("\n".join((have["kernels"], have["launcher"])))
+    taken = _bound_names(text[:start] + text[end:])
+    imports = _imports(have["imports"], taken)
+    own = rename.bound_in(_tree("\n".join((have["kernels"], have["launcher"])), "the kernel").body)
     own -= {target.name, f"_original_{target.name}"}
     new_names = _fresh(own, target.name, set(taken))
     pieces = [
@@ -98,17 +97,19 @@ def _fallback(old: list[str], target: Target) -> str:
     return "\n".join(out)
 
 
-def _tree(text: str) -> ast.Module:
+def _tree(text: str, what: str = "the file") -> ast.Module:
     try:
         return ast.parse(text.removeprefix("\ufeff"))
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise CannotMerge(f"the file does not parse: {error}", next_step="mend the syntax error first") from None
+        step = "mend the syntax error first" if what == "the file" else None
+        raise CannotMerge(f"{what} does not parse: {error}", next_step=step) from None
 
 
 def _bound_names(text: str) -> dict[str, str]:
     """Names bound at module level: the import that binds each, or "" for anything else."""
-    names: dict[str, str] = dict.fromkeys(rename.bound_in(_tree(text).body), "")
-    for node in _tree(text).body:
+    body = _tree(text).body
+    names: dict[str, str] = dict.fromkeys(rename.bound_in(body), "")
+    for node in body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names.update({bound: ast.unparse(one) for bound, one in _single_imports(node)})
     return names
@@ -126,11 +127,11 @@ def _single_imports(node: ast.Import | ast.ImportFrom) -> list[tuple[str, ast.st
     return singles
 
 
-def _imports(text: str, taken: dict[str, str], outside: str) -> str:
+def _imports(text: str, taken: dict[str, str]) -> str:
     """The imports of the kernel, `__future__` left out (it must stay first in the file). Refuses a name that the file
     already uses for something else."""
     out: list[str] = []
-    for node in _tree(text).body:
+    for node in _tree(text, "the kernel").body:
         if not isinstance(node, (ast.Import, ast.ImportFrom)) or getattr(node, "module", "") == "__future__":
             continue
         for bound, one in _single_imports(node):

@@ -57,6 +57,12 @@ class Protocol(LanguageServerProtocol):
     """One client's conversation."""
 
     started = False  # `initialize` was answered
+    left: int | None = None  # the exit status that `exit` asked for
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request has no answer yet."""
+        return any(not future.done() for future in self._request_futures.values())
 
     def receive(self, body: bytes) -> None:
         """Handle one message's body. Never raises for what a client sends."""
@@ -138,6 +144,10 @@ class Protocol(LanguageServerProtocol):
         result.capabilities.position_encoding = types.PositionEncodingKind.Utf16
         self.started = True
         return result
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]
+        self.left = 0 if self._shutdown else 1
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:

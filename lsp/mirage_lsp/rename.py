@@ -31,11 +31,6 @@ def bound_in(body: Iterable[ast.AST]) -> set[str]:
     return names
 
 
-def module_names(source: str) -> set[str]:
-    """The names bound at module level in `source`."""
-    return bound_in(ast.parse(source).body)
-
-
 def rename(source: str, names: Mapping[str, str]) -> str:
     """`source` with its module-level names renamed where they are defined and used. Raises CannotMerge."""
     if not names:
@@ -50,6 +45,12 @@ def rename(source: str, names: Mapping[str, str]) -> str:
             found = re.compile(rf"\b(?:def|class)\s+({node.name})\b").search(line, _characters(line, node.col_offset))
             if found:
                 edits.add((node.lineno, found.start(1), node.name))
+        elif isinstance(node, ast.Global):
+            line = lines[node.lineno - 1]
+            for name in names.keys() & set(node.names):
+                found = re.compile(rf"\b{name}\b").search(line, _characters(line, node.col_offset))
+                if found:
+                    edits.add((node.lineno, found.start(), name))
     for number, column, name in sorted(edits, reverse=True):
         text = lines[number - 1]
         if text[column : column + len(name)] != name:  # before 3.12, names within an f-string have no true position

@@ -22,7 +22,8 @@ from mirage_lsp.protocol import Protocol
 log = logging.getLogger(__name__)
 MAX_BODY = 64 * 1024 * 1024
 MAX_HEADER = 8 * 1024
-_ATTEMPTS_TO_READ = 32  # header lines of one message
+_HEADER_LINES = 32  # of one message
+_PATIENCE = 50  # hundredths of a second
 
 
 class BadFraming(Exception):
@@ -45,7 +46,7 @@ def read_length(line: bytes) -> int | None:
 def read_message(stream: BinaryIO) -> bytes | None:
     """The next message's body; None at the end of the stream. Raises BadFraming."""
     length: int | None = None
-    for count in range(_ATTEMPTS_TO_READ):
+    for count in range(_HEADER_LINES):
         line = stream.readline(MAX_HEADER + 2)
         if not line:
             if count:
@@ -95,17 +96,14 @@ async def converse(
 ) -> int:
     """Talk until `exit` or the end of the stream; the process's exit status. `end` stops the session's work."""
     loop, finished = asyncio.get_running_loop(), asyncio.Event()
-    status = 1  # without `exit`, or with a broken stream
     protocol.set_writer(_Writer(stream_out))
 
     def on_message(body: bytes) -> None:
-        nonlocal status
         try:
             protocol.receive(body)
-        except SystemExit as leaving:  # pygls' way to handle `exit`
-            status = int(leaving.code or 0)
-            finished.set()
         except BrokenPipeError:
+            finished.set()
+        if protocol.left is not None:
             finished.set()
 
     def read() -> None:
@@ -120,7 +118,11 @@ async def converse(
     threading.Thread(target=read, name="read messages", daemon=True).start()
     await finished.wait()
     await end()
-    return status
+    for _ in range(_PATIENCE if protocol.left == 0 else 0):  # `exit` may have come before `shutdown` was answered
+        if not protocol.busy:
+            break
+        await asyncio.sleep(0.01)
+    return 1 if protocol.left is None else protocol.left  # 1: no `exit`, or a broken stream
 
 
 def leave(status: int) -> None:

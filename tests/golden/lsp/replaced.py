@@ -36,6 +36,7 @@ def double(x):
         return _original_double(x)
     return _run_double(x, sizes=SIZES_double)
 
+
 # mirage:original | @mirage.optimize
 # mirage:original | def double(x: Float16[Tensor, "16 64"]) -> Tensor:
 # mirage:original |     """Twice x."""
