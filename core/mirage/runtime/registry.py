@@ -53,7 +53,7 @@ def install(digest: str, module_text: str) -> Path:
 
 
 def install_for(text: str, function: str, module_text: str) -> Path:
-    """`install` for a decorated function of a text; the digest is that of its slice. Raises also what `slice.cut` does."""
+    """`install` for a decorated function of a text; the digest is that of its slice. Raises what `slice.cut` does."""
     from mirage.source.slice import cut
 
     return install(cut(text, function).digest, module_text)
