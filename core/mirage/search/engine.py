@@ -20,6 +20,7 @@ from mirage.search.cuts import apply, cut_candidates, cut_sets
 from mirage.search.kernels import KernelSpace, Piece, Structure, Target
 from mirage.search.shift import insert_shifts
 
+HOPELESS = 2.5  # a cut set whose best estimate is this many times the best so far is not instantiated
 Cost = Callable[[MuGraph], float]
 
 
@@ -32,8 +33,8 @@ class Bounds:
     cut_candidates: int = 8
     keep: int = 64
     per_kernel: int = 48
-    structures: int = 12
-    tilings: int = 24
+    structures: int = 8
+    tilings: int = 16
     seconds: float = 20.0
 
 
@@ -92,6 +93,7 @@ class Search:
         self.best: list[Candidate] = []
         self._spaces: dict[object, list[tuple[float, Piece]]] = {}
         self._structures: set[str] = set()
+        self._checked: dict[object, bool] = {}
 
     def run(self) -> Iterator[Candidate]:
         p, t, bounds = self.problem, self.problem.t, self.bounds
@@ -110,19 +112,25 @@ class Search:
         while any(x.name.startswith(prefix) for x in p.inputs):
             prefix += "_"
         best = float("inf")
+        best_with: dict[int, float] = {}  # number of cuts -> best estimate
         for chosen in cut_sets(cuts, max(most, 0)):
             self.cancel.check()
+            n = len(chosen)
+            if n > 1 and best_with.get(n - 1, float("inf")) >= best_with.get(n - 2, float("inf")) < float("inf"):
+                self.counts.stop("no further cuts: the last one did not help")
+                break
             if time.monotonic() - start > bounds.seconds and self.best:
                 self.counts.stop(f"{bounds.seconds:g} s")
                 break
             targets = apply(t, outputs, chosen, p.dtype, prefix)
             for candidate in self._combinations(targets):
                 self.best.append(candidate)
+                best_with[n] = min(best_with.get(n, float("inf")), candidate.us)
                 if candidate.us < best:
                     best = candidate.us
                     self._report(best)
                     yield candidate
-        if len(cuts) > most:
+        if len(cuts) > most and not any("cuts" in x for x in self.counts.limits):
             self.counts.stop(f"at most {most} cuts")
         self.best.sort(key=lambda c: (c.us, len(c.mugraph.kernels), c.label))
         del self.best[bounds.keep :]
@@ -161,10 +169,7 @@ class Search:
                 self.counts.mugraphs += 1
                 ranked.append((self.cost(self._mugraph([target], [piece])), len(ranked), piece))
         ranked.sort(key=lambda f: f[:2])
-        out: list[tuple[float, Piece]] = []
-        for c, _, piece in ranked:
-            if len(out) < bounds.per_kernel and broken_rule(self._mugraph([target], [piece], alone=True)) is None:
-                out.append((c, piece))
+        out = [(c, piece) for c, _, piece in ranked[: 4 * bounds.per_kernel]]
         self._spaces[key] = out
         return out
 
@@ -174,6 +179,9 @@ class Search:
         if any(not pieces for pieces in lists):
             return
         first = tuple(0 for _ in lists)
+        least = sum(pieces[0][0] for pieces in lists)
+        if len(self.best) >= self.bounds.keep and least > HOPELESS * min(c.us for c in self.best):
+            return
         heap = [(sum(pieces[0][0] for pieces in lists), first)]
         seen = {first}
         made = 0
@@ -183,14 +191,22 @@ class Search:
             mugraph = self._mugraph(targets, pieces)
             label = "; ".join(piece.label for piece in pieces)
             structure = "|".join(piece.structure for piece in pieces)
-            made += 1
-            yield Candidate(mugraph, self.cost(mugraph) if len(pieces) > 1 else cost, label, structure)
+            if all(self._valid(target, piece) for target, piece in zip(targets, pieces, strict=True)):
+                made += 1
+                yield Candidate(mugraph, cost, label, structure)
             for i, j in enumerate(choice):
                 following = (*choice[:i], j + 1, *choice[i + 1 :])
                 if j + 1 < len(lists[i]) and following not in seen:
                     seen.add(following)
                     step = lists[i][j + 1][0] - lists[i][j][0]
                     heapq.heappush(heap, (cost + step, following))
+
+    def _valid(self, target: Target, piece: Piece) -> bool:
+        """Does the piece keep the validity rules? Asked only of pieces that come up: it costs more than an estimate."""
+        key = (target.term, piece.label, piece.structure, piece.kernels)
+        if key not in self._checked:
+            self._checked[key] = broken_rule(self._mugraph([target], [piece], alone=True)) is None
+        return self._checked[key]
 
     def _mugraph(self, targets: list[Target], pieces: list[Piece], *, alone: bool = False) -> MuGraph:
         """The µGraph of the pieces. `alone`: one target by itself, what other kernels write counts as given."""
