@@ -53,8 +53,10 @@ def replace(text: str, target: Target, module: str) -> tuple[int, int, str]:
     end = start + sum(map(len, old))
     have = parts(module)
     taken = _bound_names(text[:start] + text[end:])
-    imports = _imports(have["imports"], taken)
-    own = rename.bound_in(_tree("\n".join((have["kernels"], have["launcher"])), "the kernel").body)
+    code = _tree("\n".join((have["kernels"], have["launcher"])), "the kernel")
+    used = {node.id for node in ast.walk(code) if isinstance(node, ast.Name)}
+    imports = _imports(have["imports"], used, taken)
+    own = rename.bound_in(code.body)
     own -= {target.name, f"_original_{target.name}"}
     new_names = _fresh(own, target.name, set(taken))
     pieces = [
@@ -127,14 +129,16 @@ def _single_imports(node: ast.Import | ast.ImportFrom) -> list[tuple[str, ast.st
     return singles
 
 
-def _imports(text: str, taken: dict[str, str]) -> str:
-    """The imports of the kernel, `__future__` left out (it must stay first in the file). Refuses a name that the file
-    already uses for something else."""
+def _imports(text: str, used: set[str], taken: dict[str, str]) -> str:
+    """The imports that the kernel uses; those of the original alone are in the file, and `__future__` must stay first
+    in it. Refuses a name that the file already uses for something else."""
     out: list[str] = []
     for node in _tree(text, "the kernel").body:
         if not isinstance(node, (ast.Import, ast.ImportFrom)) or getattr(node, "module", "") == "__future__":
             continue
         for bound, one in _single_imports(node):
+            if bound not in used:
+                continue
             line = ast.unparse(one)
             if bound in taken and taken[bound] != line and not _same_package(taken[bound], line):
                 raise CannotMerge(f"the file uses the name `{bound}` for something else than `{line}`")

@@ -69,6 +69,12 @@ def test_a_name_that_means_another_module_is_refused() -> None:
     assert run(merged("import math\n" + FUNCTION))["double"]([1]) == [2]
 
 
+def test_imports_of_the_original_alone_are_not_repeated() -> None:
+    module = MODULE.replace("import math", "import math\nimport colorsys as F")
+    text = merged("try:\n    import cmath as F\nexcept ImportError:\n    F = None\n" + FUNCTION, module)
+    assert "colorsys" not in text and run(text)["double"]([1]) == [2]
+
+
 @pytest.mark.parametrize("part", ["imports", "kernels", "launcher"])
 def test_a_module_without_a_part_is_refused(part: str) -> None:
     with pytest.raises(CannotMerge, match=part):
