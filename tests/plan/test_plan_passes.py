@@ -135,16 +135,34 @@ def test_loads_open_the_loop() -> None:
     assert [line.split("= ")[1].split()[0] for line in loop[:4]] == ["load"] * 4
 
 
-def test_memory_reports_buffers_for_each_stage() -> None:
+def test_memory_reports_the_pipelined_buffers() -> None:
     m = real("gated_mlp").mugraph
     (p,) = memory(m)
     assert {(b.tile, b.bytes, b.copies) for b in p.buffers} == {
-        ("x", 16 * 128 * 2, 3),
-        ("w1", 128 * 32 * 2, 3),
-        ("w2", 128 * 32 * 2, 3),
+        ("x", 16 * 128 * 2, 2),
+        ("w1", 128 * 32 * 2, 2),
+        ("w2", 128 * 32 * 2, 2),
     }
-    assert p.shared == 3 * sum(b.bytes for b in p.buffers)
+    assert p.shared == 2 * sum(b.bytes for b in p.buffers)
     assert p.accumulators == 2 * 16 * 32 * 4 and p.where == "fused"
+
+
+# Bytes of shared memory that Triton 3.6 takes for sm_90 at the real shapes.
+MEASURED = {
+    "rmsnorm_linear": (24832,),
+    "gated_mlp": (40960,),
+    "layernorm_linear": (28672,),
+    "attention_split": (57344, 16384),
+    "attention_tail": (40960,),
+    "cluster_linear": (73728,),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_estimate_of_shared_memory_bounds_what_the_compiler_takes(name: str) -> None:
+    estimates = [p.shared for p in memory(plan(real(name).mugraph)) if not p.where.endswith(".tail")]
+    for estimate, taken in zip(estimates, MEASURED[name], strict=True):
+        assert taken <= estimate <= 1.4 * taken
 
 
 def test_memory_plan_takes_as_many_stages_as_fit() -> None:

@@ -1,19 +1,23 @@
 """What a block needs of its multiprocessor: live tiles, registers, shared memory. Estimates, in bytes.
 
 The model: computed tiles and accumulators live in registers as float32, loaded tiles in the tensor's dtype. What a dot
-reads goes through shared memory; a load that a loop's dot reads directly is pipelined, once for each stage.
+reads goes through shared memory, a load that a loop's dot reads is pipelined, and reductions exchange partial results of
+warps. Calibrated against what Triton takes for sm_90 (tests/plan).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Load, Loop, MuGraph, Statement, ThreadGraph
 from mirage.mugraph.walk import Part, computes, reads, writes
 from mirage.program.ir import DTYPES
 
-FLOAT32 = 4
+FLOAT32, HALF = 4, 2
+WARP_GROUP, WARP_GROUP_ROWS = 4, 64  # warps of a group, and the rows of its matrix instruction
+REDUCTIONS = ("sum", "max")
 
 
 @dataclass(frozen=True)
@@ -86,31 +90,80 @@ class _Meter:
                     del store[name]
 
 
-def shared_bytes(m: MuGraph, graph: BlockGraph, stages: int) -> int:
-    """Shared memory: operands of dots outside loops, and the loop that needs most."""
-    loaded = {s.out: s for item in graph.body for s in (item.body if isinstance(item, Loop) else (item,))
-              if isinstance(s, Load)}
-    dims = {writes(s): s for item in graph.body for s in (item.body if isinstance(item, Loop) else (item,))}
+def operands(statements: Iterable[Statement]) -> dict[str, bool]:
+    """The names that dots read, and whether each is ever read as a right operand."""
+    found: dict[str, bool] = {}
+    for s in statements:
+        for c in computes(s):
+            if c.op == "dot":
+                found[c.args[0]] = found.get(c.args[0], False)
+                found[c.args[1]] = True
+    return found
 
-    def operand(name: str, inner: frozenset[str], copies: int) -> int:
-        s = dims.get(name)
-        if s is None:
-            return 0
-        if name in loaded:
-            return tile_bytes(m, graph, s) * (copies if name in inner else 1)
-        return elements(graph, s.dims) * 2  # type: ignore[union-attr]  # a computed operand goes in at half precision
 
-    outside, most = 0, 0
+def pipelined(loop: Loop) -> tuple[Load, ...]:
+    """The loads of a loop that its dots read, directly or through other operators: those are prefetched."""
+    wanted = set(operands(loop.body))
+    for s in reversed(loop.body):
+        if not isinstance(s, Accumulate) and writes(s) in wanted and not any(c.op == "dot" for c in computes(s)):
+            wanted |= set(reads(s))
+    return tuple(s for s in loop.body if isinstance(s, Load) and s.out in wanted)
+
+
+def asynchronous(graph: BlockGraph, warps: int, statements: Iterable[Statement]) -> bool:
+    """Whether a dot is large enough for the warp-group matrix instruction, which reads shared memory while it runs."""
+    for s in statements:
+        for c in computes(s):
+            rows = set(c.dims) & set(_dims_of(graph, c.args[0])) if c.op == "dot" else set()
+            if rows and warps >= WARP_GROUP and elements(graph, tuple(rows)) >= WARP_GROUP_ROWS:
+                return True
+    return False
+
+
+def _dims_of(graph: BlockGraph, name: str) -> tuple[str, ...]:
+    for item in graph.body:
+        for s in item.body if isinstance(item, Loop) else (item,):
+            if writes(s) == name.removesuffix("@old"):
+                return tuple(getattr(s, "dims", ()))
+    return ()
+
+
+def copies(graph: BlockGraph, loop: Loop, warps: int, stages: int) -> int:
+    """Buffers of each pipelined load: one fewer than stages, but for a dot that still reads its buffer while the next
+    is filled."""
+    return max(stages if asynchronous(graph, warps, loop.body) else stages - 1, 1)
+
+
+def _operand_bytes(m: MuGraph, graph: BlockGraph, body: tuple[Statement, ...], skip: set[str], regs: bool) -> int:
+    """Bytes of the operands that are not pipelined. With `regs`, a computed left operand stays in registers."""
+    made = {writes(s): s for item in graph.body for s in (item.body if isinstance(item, Loop) else (item,))}
+    total = 0
+    for name, right in operands(body).items():
+        s = made.get(name)
+        if s is None or name in skip:
+            continue
+        if isinstance(s, Load):
+            total += tile_bytes(m, graph, s)
+        elif right or not regs:
+            total += elements(graph, getattr(s, "dims", ())) * HALF  # it goes in at half precision
+    return total
+
+
+def shared_bytes(m: MuGraph, part: Part, stages: int) -> int:
+    """Shared memory with so many stages: the loop that needs most, the dots outside loops, or the largest reduction."""
+    graph, warps = part.graph, part.kernel.warps
+    most = 0
     for item in graph.body:
         body = item.body if isinstance(item, Loop) else (item,)
-        inner = frozenset(s.out for s in body if isinstance(s, Load)) if isinstance(item, Loop) else frozenset()
-        names = dict.fromkeys(a for s in body for c in computes(s) if c.op == "dot" for a in c.args)
-        need = sum(operand(a, inner, stages) for a in names)
+        need, buffered = 0, set[str]()
         if isinstance(item, Loop):
-            most = max(most, need)
-        else:
-            outside = max(outside, need)
-    return max(most, outside)
+            loads = pipelined(item)
+            buffered = {s.out for s in loads}
+            need = copies(graph, item, warps, stages) * sum(tile_bytes(m, graph, s) for s in loads)
+        need += _operand_bytes(m, graph, body, buffered, asynchronous(graph, warps, body))
+        scratch = [elements(graph, c.dims) * FLOAT32 * warps for s in body for c in computes(s) if c.op in REDUCTIONS]
+        most = max(most, need, *scratch, 0)
+    return most
 
 
 def usage(m: MuGraph, part: Part) -> Usage:
@@ -122,5 +175,5 @@ def usage(m: MuGraph, part: Part) -> Usage:
         for s in item.body if isinstance(item, Loop) else (item,):
             tiles = [c.dims for c in s.body] if isinstance(s, ThreadGraph) else [getattr(s, "dims", ())]
             largest = max([largest, *(elements(part.graph, d) for d in tiles)])
-    shared = shared_bytes(m, part.graph, part.kernel.stages)
+    shared = shared_bytes(m, part, part.kernel.stages)
     return Usage(meter.live, meter.accumulators, shared, meter.at, largest)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mirage.mugraph.capacity import shared_bytes, tile_bytes, usage
-from mirage.mugraph.grammar import CustomKernel, Load, Loop, MuGraph
+from mirage.mugraph.capacity import copies, pipelined, shared_bytes, tile_bytes, usage
+from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
 from mirage.mugraph.rules.breach import Limits
-from mirage.mugraph.walk import Part, computes, parts
+from mirage.mugraph.walk import Part, parts
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """A loaded tile that is pipelined through shared memory: `copies` of `bytes` each, one for each stage."""
+    """A loaded tile that is pipelined through shared memory: `copies` of `bytes` each."""
 
     tile: str
     bytes: int
@@ -32,13 +32,11 @@ class MemoryPlan:
 
 
 def _buffers(m: MuGraph, part: Part) -> tuple[Buffer, ...]:
-    found = []
+    found: list[Buffer] = []
     for item in part.graph.body:
         if isinstance(item, Loop):
-            operands = {a for s in item.body for c in computes(s) if c.op == "dot" for a in c.args}
-            for s in item.body:
-                if isinstance(s, Load) and s.out in operands:
-                    found.append(Buffer(s.out, tile_bytes(m, part.graph, s), part.kernel.stages))
+            n = copies(part.graph, item, part.kernel.warps, part.kernel.stages)
+            found += [Buffer(s.out, tile_bytes(m, part.graph, s), n) for s in pipelined(item)]
     return tuple(found)
 
 
@@ -52,8 +50,8 @@ def memory(m: MuGraph) -> tuple[MemoryPlan, ...]:
 
 
 def _stages(m: MuGraph, k: CustomKernel, limits: Limits) -> int:
-    graphs = [k.block, *([k.tail] if k.tail is not None else [])]
-    fitting = (n for n in range(k.stages, 1, -1) if all(shared_bytes(m, g, n) <= limits.shared for g in graphs))
+    blocks = [Part(k, "block", k.block), *([Part(k, "tail", k.tail)] if k.tail is not None else [])]
+    fitting = (n for n in range(k.stages, 1, -1) if all(shared_bytes(m, p, n) <= limits.shared for p in blocks))
     return next(fitting, 1)
 
 
