@@ -28,7 +28,7 @@ from mirage_daemon.workers import run_job
 
 log = logging.getLogger("mirage.daemon")
 IDLE_S = 1800.0
-YIELD_S = 5.0  # how long a starter waits for an owner of the lock to listen, or to leave
+YIELD_S = 25.0  # how long a starter waits for an owner of the lock to listen, or to leave
 LOG_BYTES, LOG_FILES = 1 << 20, 3
 CACHE_TAKEN = 3  # exit status: the cache belongs to a daemon at another socket
 

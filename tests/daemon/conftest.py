@@ -63,7 +63,7 @@ class House:
         self.loop = asyncio.get_running_loop()
         self._ready.set()
         await self.server.serve(listener)
-        paths.socket_path().unlink()
+        paths.socket_path().unlink(missing_ok=True)  # from Python 3.13 on, asyncio does it
 
     def __enter__(self):
         paths.ensure_private(paths.runtime_dir())

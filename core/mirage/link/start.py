@@ -16,7 +16,7 @@ from mirage.errors import DaemonUnavailable
 from mirage.link import paths
 from mirage.link.version import SOURCE, package_version
 
-START_TIMEOUT_S = 20.0
+START_TIMEOUT_S = 30.0  # an owner that ends takes up to 15 s, if its workers do
 # What the daemon takes over from the client that starts it: where it lives, never what code is loaded.
 _KEPT = (
     *("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "PATH", "TMPDIR"),
