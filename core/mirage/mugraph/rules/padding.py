@@ -16,7 +16,7 @@ from mirage.mugraph.grammar import Accumulate, Compute, Load, Loop, MuGraph, Sta
 from mirage.mugraph.rules.breach import Breach, Limits
 from mirage.mugraph.rules.states import State, add, join, mul, of_number, pointwise, reduce
 from mirage.mugraph.text import statement_text
-from mirage.mugraph.walk import Part, parts
+from mirage.mugraph.walk import Part, computes, parts, sites
 
 Outside = frozenset[str]  # the dims whose padding an element is in
 INSIDE: Outside = frozenset()
@@ -42,10 +42,6 @@ class Tile:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _subsets(dims: tuple[str, ...]) -> list[Outside]:
-    return [frozenset(c) for n in range(len(dims) + 1) for c in combinations(dims, n)]
-
-
 def _settle(where: Outside, state: State) -> State:
     """Inside every dim nothing is padding: what is not a known constant is data. In the padding there is no data: an
     operator there may meet arguments that it never meets inside."""
@@ -68,6 +64,15 @@ class Follower:
         self.part = part
         self.env: dict[str, Tile] = {}
         self.report: list[tuple[Statement, str]] = []
+        # what stands in the padding of a dim that nothing reduces over is never read
+        self.reduced = {
+            c.attr("dim") for s in sites(part) for c in computes(s.statement) if BLOCK_OPS[c.op].form in ("reduce", "dot")
+        }
+
+    def places(self, dims: tuple[str, ...]) -> list[Outside]:
+        """Every set of dims, of those that are reduced over somewhere, that an element may be outside of."""
+        wanted = [d for d in dims if d in self.reduced]
+        return [frozenset(c) for n in range(len(wanted) + 1) for c in combinations(wanted, n)]
 
     def run(self) -> None:
         for item in self.part.graph.body:
@@ -81,7 +86,7 @@ class Follower:
         old: dict[str, Tile] = {}
         for x in accumulators:
             start: State = "zero" if x.op == "sum" else "lowest"
-            old[x.out] = Tile({w: start for w in _subsets(x.dims)})
+            old[x.out] = Tile({w: start for w in self.places(x.dims)})
         before = list(self.report)
         while True:
             self.report = list(before)
@@ -99,7 +104,7 @@ class Follower:
     def statement(self, s: Statement) -> None:
         if isinstance(s, Load):
             pad = of_number(s.pad)
-            self.env[s.out] = Tile({w: pad if w else "data" for w in _subsets(s.dims)})
+            self.env[s.out] = Tile({w: pad if w else "data" for w in self.places(s.dims)})
         elif isinstance(s, Compute):
             self.env[s.out] = self.compute(s, s)
         elif isinstance(s, ThreadGraph):
@@ -113,7 +118,7 @@ class Follower:
     def accumulate(self, s: Accumulate) -> Tile:
         arg = self.env[s.arg]
         states: dict[Outside, State] = {}
-        for w in _subsets(s.dims):
+        for w in self.places(s.dims):
             if s.op == "max":
                 states[w] = _settle(w, reduce("max", self.env[f"{s.out}@old"].at(w), arg.at(w)))
                 continue
@@ -134,7 +139,7 @@ class Follower:
             return self.pointwise(c, args)
         over = frozenset({c.attr("dim")})
         states: dict[Outside, State] = {}
-        for w in _subsets(c.dims):
+        for w in self.places(c.dims):
             if form == "dot":
                 inside, padding = (mul(args[0].at(x), args[1].at(x)) for x in (w, w | over))
             else:
@@ -148,17 +153,17 @@ class Follower:
 
     def leaf(self, c: Compute) -> Tile:
         if c.op == "mask":
-            return Tile({w: "zero" if w else "one" for w in _subsets(c.dims)}, flag=True)
+            return Tile({w: "zero" if w else "one" for w in self.places(c.dims)}, flag=True)
         if c.op == "const":
             state = constant(c.attr("value"))
-            return Tile({w: state for w in _subsets(c.dims)})
-        return Tile({w: "nonzero" if c.op == "size" else "finite" if w else "data" for w in _subsets(c.dims)})
+            return Tile({w: state for w in self.places(c.dims)})
+        return Tile({w: "nonzero" if c.op == "size" else "finite" if w else "data" for w in self.places(c.dims)})
 
     def pointwise(self, c: Compute, args: list[Tile]) -> Tile:
         flags = [a.flag for a in args]
         have = frozenset[str]().union(*(a.dims for a in args))
         states: dict[Outside, State] = {}
-        for w in _subsets(c.dims):
+        for w in self.places(c.dims):
             own = w & have  # outside dims that no argument has, the element equals one inside
             states[w] = _settle(own, pointwise(c.op, [a.at(own) for a in args], flags))
         flag = BLOCK_OPS[c.op].flag or (c.op == "mul" and all(flags))
