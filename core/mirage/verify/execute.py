@@ -86,6 +86,7 @@ class _Machine:
 
     def __init__(self, graph: MuGraph, inputs: Mapping[str, Array], a: Arithmetic, free_shift: bool) -> None:
         self.graph, self.a, self.free_shift = graph, a, free_shift
+        self.shifts: dict[object, Array] = {}
         self.sizes = dict(graph.axes)
         self.memory: dict[str, Array] = {}
         self.outcome = Outcome()
@@ -242,6 +243,8 @@ class _Block:
         if any(self.place.get(d, 0) for d in s.first):
             return  # the first block along these dims writes what all of them hold
         tensor = self.m.graph.tensor(s.tensor)
+        if any(self.place[d] for d in s.first):
+            return
         tile = self._get(s.tile, self.env)
         dims = tile.dims
         for d in s.index:
@@ -342,7 +345,11 @@ class _Block:
                 moved = a.mul(scale, before)
                 value = a.add(a.lift(moved), value) if s.op == "sum" else a.fn("maximum", a.lift(moved), value)
         if s.op == "max" and self.m.free_shift:
-            value = a.random(tuple(np.broadcast_shapes(value.shape[1:], tuple(self.dims[d].tile for d in s.dims))))
+            shape = tuple(np.broadcast_shapes(value.shape[1:], tuple(self.dims[d].tile for d in s.dims)))
+            # blocks along a grid dim that the maximum does not have hold the same one, so they share the free value
+            own = (n for n in self.place if n in s.dims or self.dims[n].role in ("loop", "split"))
+            key = (self.where, s.out, *((n, self.place[n]) for n in sorted(own)))
+            value = self.m.shifts.setdefault(key, a.random(shape))
         self.env[s.out] = _Tile(s.dims, value)
 
 
