@@ -65,9 +65,8 @@ class Follower:
         self.env: dict[str, Tile] = {}
         self.report: list[tuple[Statement, str]] = []
         # what stands in the padding of a dim that nothing reduces over is never read
-        self.reduced = {
-            c.attr("dim") for s in sites(part) for c in computes(s.statement) if BLOCK_OPS[c.op].form in ("reduce", "dot")
-        }
+        operators = [c for s in sites(part) for c in computes(s.statement)]
+        self.reduced = {c.attr("dim") for c in operators if BLOCK_OPS[c.op].form in ("reduce", "dot")}
 
     def places(self, dims: tuple[str, ...]) -> list[Outside]:
         """Every set of dims, of those that are reduced over somewhere, that an element may be outside of."""
