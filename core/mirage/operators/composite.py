@@ -1,0 +1,179 @@
+"""Composite operators: each is its expansion into the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mirage.operators import shapes
+from mirage.operators.entry import Attrs, Form, Maker, OperandsError, Operator, ShapeError
+from mirage.operators.reduction import listed
+from mirage.operators.shapes import broadcast, one_dtype
+from mirage.program.ir import TensorType
+
+Types = Sequence[TensorType]
+
+
+def shifted(m: Maker, x: int, dim: Any) -> tuple[int, int]:
+    """(x minus its largest over dims, the exp's sum over dims). The largest counts as 0 where it is -inf."""
+    top = m.op("finite", m.op("amax", x, dim=dim, keepdim=True))
+    y = m.op("sub", x, top)
+    return y, m.op("sum", m.op("exp", y), dim=dim, keepdim=True)
+
+
+def softmax(m: Maker, xs: Sequence[int], a: Attrs) -> int:
+    y, total = shifted(m, xs[0], a["dim"])
+    return m.op("div", m.op("exp", y), total)
+
+
+def log_softmax(m: Maker, xs: Sequence[int], a: Attrs) -> int:
+    y, total = shifted(m, xs[0], a["dim"])
+    return m.op("sub", y, m.op("log", total))
+
+
+def last(rank: int) -> tuple[int, ...]:
+    return tuple(range(-rank, 0))
+
+
+def _affine(m: Maker, x: int, params: Sequence[int]) -> int:
+    y = m.op("mul", x, params[0]) if params else x
+    return m.op("add", y, params[1]) if len(params) > 1 else y
+
+
+def rms_norm(m: Maker, xs: Sequence[int], a: Attrs) -> int:
+    mean = m.op("mean", m.op("square", xs[0]), dim=last(a["rank"]), keepdim=True)
+    return _affine(m, m.op("mul", xs[0], m.op("rsqrt", m.op("add", mean, m.const(a["eps"])))), xs[1:])
+
+
+def layer_norm(m: Maker, xs: Sequence[int], a: Attrs) -> int:
+    over = last(a["rank"])
+    d = m.op("sub", xs[0], m.op("mean", xs[0], dim=over, keepdim=True))
+    variance = m.op("mean", m.op("square", d), dim=over, keepdim=True)
+    return _affine(m, m.op("mul", d, m.op("rsqrt", m.op("add", variance, m.const(a["eps"])))), xs[1:])
+
+
+def normalize(m: Maker, xs: Sequence[int], a: Attrs) -> int:
+    size = m.op("norm", xs[0], order=a.get("order", 2.0), dim=a["dim"], keepdim=True)
+    return m.op("div", xs[0], m.op("clamp", size, min=a.get("eps", 1e-12)))
+
+
+def _norm_type(types: Types, a: Attrs) -> TensorType:
+    shape, rank = types[0].shape, a["rank"]
+    for t in types[1:]:
+        if t.shape != shape[len(shape) - rank :]:
+            raise ShapeError(f"the weights {list(t.shape)} do not have the normalized dims {list(shape[-rank:])}")
+    return TensorType(shape, shapes.promote(types))
+
+
+_EPS = {"fp64": 2.220446049250313e-16, "fp32": 1.1920928955078125e-07, "fp16": 1.1920928955078125e-07,
+        "bf16": 1.1920928955078125e-07}  # fmt: skip
+
+
+def _normed(op: str, shape: str) -> Form:
+    """rms_norm and layer_norm; without eps, that of the dtype PyTorch computes in."""
+
+    def build(m: Maker, a: Mapping[str, Any]) -> int:
+        params = [a[k] for k in ("weight", "bias") if a.get(k) is not None]
+        x = a["self" if "self" in a else "input"]
+        if a.get("weight") is None and params:
+            params.insert(0, m.const(1.0))
+        eps = a["eps"] if a["eps"] is not None else _EPS[m.type(x).dtype]
+        if params and m.type(params[0]).shape == () and len(params) == 2:
+            return m.op("add", m.op(op, x, rank=len(a[shape]), eps=eps), params[1])
+        return m.op(op, x, *params, rank=len(a[shape]), eps=eps)
+
+    return Form(build=build)
+
+
+def sdpa_type(types: Types, a: Attrs) -> TensorType:
+    q, k, v = (t.shape for t in types[:3])
+    if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
+        raise ShapeError(f"scaled_dot_product_attention: {list(q)}, {list(k)} and {list(v)} do not fit")
+    if a.get("gqa"):
+        if len(q) < 3 or q[-3] % k[-3] or q[-3] % v[-3]:
+            raise ShapeError(f"{q[-3:-2]} query heads are not a multiple of the key heads of {list(k)}")
+        k, v = (*k[:-3], q[-3], *k[-2:]), (*v[:-3], q[-3], *v[-2:])
+    batch = broadcast([q[:-2], k[:-2], v[:-2]])
+    return TensorType((*batch, q[-2], v[-1]), one_dtype(types[:3], "scaled_dot_product_attention"))
+
+
+def sdpa(m: Maker, xs: Sequence[int], a: Attrs) -> int:
+    """softmax(q @ k.T * scale + mask) @ v. A row whose keys are all masked gives zero, as in PyTorch."""
+    q, k, v = xs[:3]
+    if a.get("gqa"):
+        k, v = (_shared(m, x, m.type(q).shape[-3]) for x in (k, v))
+    rank = len(m.type(k).shape)
+    turned = m.op("permute", k, dims=(*range(rank - 2), rank - 1, rank - 2))
+    scores = m.op("matmul", q, turned)
+    scale = a.get("scale")
+    factor = m.const(scale) if scale is not None else m.op("rsqrt", m.op("size", q, dim=(-1,)))
+    scores = m.op("mul", scores, factor)
+    rows, cols = m.type(scores).shape[-2:]
+    if a.get("causal"):
+        i = m.op("reshape", m.op("iota", size=rows), shape=(rows, 1))
+        scores = m.op("where", m.op("le", m.op("iota", size=cols), i), scores, m.const(float("-inf")))
+    if len(xs) == 4:
+        mask = xs[3]
+        boolean = m.type(mask).dtype == "bool"
+        scores = m.op("where", mask, scores, m.const(float("-inf"))) if boolean else m.op("add", scores, mask)
+        y, total = shifted(m, scores, (-1,))
+        one = m.op("where", m.op("eq", total, m.const(0.0)), m.const(1.0), total)
+        return m.op("matmul", m.op("div", m.op("exp", y), one), v)
+    return m.op("matmul", m.op("softmax", scores, dim=(-1,)), v)
+
+
+def _shared(m: Maker, x: int, heads: int) -> int:
+    shape = m.type(x).shape
+    times = heads // shape[-3]
+    return x if times == 1 else m.op("repeat_interleave", x, repeats=times, dim=len(shape) - 3)
+
+
+def _sdpa(m: Maker, a: Mapping[str, Any]) -> int:
+    if a["dropout_p"]:
+        raise OperandsError("dropout draws random numbers; pass dropout_p=0")
+    mask = [a["attn_mask"]] if a["attn_mask"] is not None else []
+    return m.op("scaled_dot_product_attention", a["query"], a["key"], a["value"], *mask, causal=bool(a["is_causal"]),
+                scale=a["scale"], gqa=bool(a.get("enable_gqa", False)))  # fmt: skip
+
+
+def _over(op: str) -> Form:
+    def build(m: Maker, a: Mapping[str, Any]) -> int:
+        x = a["self"]
+        if a.get("dtype") and a["dtype"] != m.type(x).dtype:
+            x = m.op("cast", x, dtype=a["dtype"])
+        return m.op(op, x, dim=listed(a["dim"]))
+
+    return Form(build=build)
+
+
+def float_same(types: Types, a: Attrs) -> TensorType:
+    if not shapes.is_float(types[0].dtype):
+        raise OperandsError("this operator takes floating-point tensors")
+    return shapes.same(types, a)
+
+
+_EXP = ("a row of -inf alone gives NaN",)
+COMPOSITE: tuple[Operator, ...] = (
+    Operator("finite", "composite", "x, but 0 where x is -inf: the shift of a softmax", 1, 1, shapes.same,
+             value=lambda t, xs, a: t.fn("finite", xs[0]),
+             call="torch.where({0} == -float('inf'), torch.zeros_like({0}), {0})"),
+    Operator("softmax", "composite", "exp(x - max) over its sum", 1, 1, float_same, expand=softmax,
+             torch={"aten.softmax.int": _over("softmax"), "aten._softmax.default": _over("softmax")},
+             call="torch.softmax({0}, dim={dim[0]})", hazards=_EXP),
+    Operator("log_softmax", "composite", "x - max - log(sum(exp(x - max)))", 1, 1, float_same, expand=log_softmax,
+             torch={"aten.log_softmax.int": _over("log_softmax"), "aten._log_softmax.default": _over("log_softmax")},
+             call="torch.log_softmax({0}, dim={dim[0]})", hazards=_EXP),
+    Operator("rms_norm", "composite", "x / sqrt(mean(x^2) + eps), times a weight", 1, 2, _norm_type, expand=rms_norm,
+             torch={"aten.rms_norm.default": _normed("rms_norm", "normalized_shape")},
+             call="F.rms_norm({0}, {0}.shape[-{rank}:], {rest}, eps={eps})"),
+    Operator("layer_norm", "composite", "(x - mean) / sqrt(var + eps), times a weight, plus a bias", 1, 3, _norm_type,
+             expand=layer_norm, torch={"aten.layer_norm.default": _normed("layer_norm", "normalized_shape")},
+             call="F.layer_norm({0}, {0}.shape[-{rank}:], {rest}, eps={eps})",
+             hazards=("as E[x^2] - E[x]^2 it cancels when the mean is large",)),
+    Operator("normalize", "composite", "x / max(norm(x), eps)", 1, 1, float_same, expand=normalize,
+             call="F.normalize({0}, dim={dim[0]})"),
+    Operator("scaled_dot_product_attention", "composite", "softmax(q @ k.T * scale + mask) @ v", 3, 4, sdpa_type,
+             expand=sdpa, torch={"aten.scaled_dot_product_attention.default": Form(build=_sdpa)},
+             call="F.scaled_dot_product_attention({all}, is_causal={causal}, scale={scale}, enable_gqa={gqa})",
+             hazards=("a row whose keys are all masked gives zero",)),
+)  # fmt: skip

@@ -1,0 +1,253 @@
+"""Pointwise operators: each is a term of its arguments' terms, element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mirage.meaning.terms import Terms
+from mirage.operators import shapes
+from mirage.operators.entry import Attrs, Form, Infer, Maker, OperandsError, Operator, Value
+from mirage.program.ir import TensorType
+
+UNARY = ("self",)
+BINARY = ("self", "other")
+
+
+def pointwise(
+    name: str, summary: str, arity: int, value: Value, torch: Mapping[str, Form], call: str, infer: Infer | None = None,
+    hazards: tuple[str, ...] = (),
+) -> Operator:  # fmt: skip
+    """An entry of this family."""
+    rule = infer or (shapes.floating if arity == 1 else shapes.pointwise)
+    return Operator(name, "pointwise", summary, arity, arity, rule, value=value, torch=torch, call=call, hazards=hazards)
+
+
+def unary(name: str, value: Callable[[Terms, int], int], summary: str, call: str = "", aten: str = "",
+          hazards: tuple[str, ...] = (), infer: Infer | None = None) -> Operator:  # fmt: skip
+    forms = {f"aten.{a}.default": Form(UNARY) for a in (aten or name).split()}
+    return pointwise(
+        name, summary, 1, lambda t, xs, a: value(t, xs[0]), forms, call or f"torch.{name}({{0}})", infer, hazards
+    )
+
+
+def binary(name: str, value: Callable[[Terms, int, int], int], summary: str, call: str, aten: Sequence[str],
+           infer: Infer | None = None, hazards: tuple[str, ...] = ()) -> Operator:  # fmt: skip
+    forms = {f"aten.{a}": Form(BINARY, only={"alpha": (1, 1.0), "rounding_mode": (None,)}) for a in aten}
+    return pointwise(name, summary, 2, lambda t, xs, a: value(t, xs[0], xs[1]), forms, call, infer, hazards)
+
+
+def fn(name: str) -> Callable[..., int]:
+    return lambda t, *xs: int(t.fn(name, *xs))
+
+
+def power(t: Terms, xs: Sequence[int], a: Attrs) -> int:
+    """x ** n: a product for small integers, roots for halves, exp(n log x) for the rest."""
+    x, n = xs[0], float(a["exponent"])
+    if n == int(n) and abs(n) <= 16:
+        p = t.mul(*[x] * abs(int(n)))
+        return t.inv(p) if n < 0 else p
+    if n * 2 == int(n * 2) and abs(n) <= 8:
+        p = t.mul(*[t.sqrt(x)] * int(abs(n) * 2)) if abs(n) < 1 else t.mul(t.sqrt(x), *[x] * int(abs(n)))
+        return t.inv(p) if n < 0 else p
+    return t.exp(t.mul(t.literal(n), t.fn("log", x)))
+
+
+def integral(t: Terms, x: int) -> bool:
+    """Is a term made of indices, sizes and integers alone?"""
+    kind = t.kind(x)
+    if kind == "const":
+        return bool(t.node(x)[1].denominator == 1)
+    return kind in ("index", "size") or (kind in ("add", "mul") and all(integral(t, k) for k in t.kids(x)))
+
+
+def negation(t: Terms, c: int) -> int:
+    """not c; comparisons of integers turn round (those of floats do not: NaN)."""
+    n = t.node(c)
+    if n[0] == "fn" and n[1] == "not":
+        return int(n[2][0])
+    if n[0] == "fn" and n[1] in ("lt", "le") and all(integral(t, k) for k in n[2]):
+        return t.fn("le" if n[1] == "lt" else "lt", n[2][1], n[2][0])
+    return t.fn("not", c)
+
+
+def select(t: Terms, xs: Sequence[int], a: Attrs) -> int:
+    """where(c, x, y), with the -inf branch last so that masked scores read alike however they were written."""
+    c, x, y = xs
+    if t.kind(x) == "ninf" and t.kind(y) != "ninf":
+        return t.where(negation(t, c), y, x)
+    return t.where(c, x, y)
+
+
+def gelu(t: Terms, xs: Sequence[int], a: Attrs) -> int:
+    x, half = xs[0], t.literal(0.5)
+    if a.get("approximate", "none") == "tanh":
+        cubic = t.add(x, t.mul(t.literal(0.044715), x, x, x))
+        inner = t.fn("tanh", t.mul(t.literal(math.sqrt(2 / math.pi)), cubic))
+    else:
+        inner = t.fn("erf", t.mul(t.literal(math.sqrt(0.5)), x))
+    return t.mul(half, x, t.add(t.const(1), inner))
+
+
+def clamp(t: Terms, xs: Sequence[int], a: Attrs) -> int:
+    x = xs[0]
+    if a.get("min") is not None:
+        x = t.fn("maximum", x, t.literal(float(a["min"])))
+    if a.get("max") is not None:
+        x = t.fn("minimum", x, t.literal(float(a["max"])))
+    return x
+
+
+def cast(t: Terms, xs: Sequence[int], a: Attrs) -> int:
+    """A narrowing that the program's own dtypes do not imply is a precision event: an opaque rounding."""
+    if a.get("event"):
+        return t.fn(f"round_{a['dtype']}", xs[0])
+    if a["dtype"] == "bool" and not t.is_boolean(xs[0]):
+        return t.fn("not", t.fn("eq", xs[0], t.const(0)))
+    return xs[0]
+
+
+def cast_type(types: Sequence[TensorType], attrs: Attrs) -> TensorType:
+    t = types[0]
+    if shapes.is_float(t.dtype) and not shapes.is_float(attrs["dtype"]) and attrs["dtype"] != "bool":
+        raise OperandsError(f"a cast of {t.dtype} to {attrs['dtype']} drops the fraction; no entry covers that")
+    return TensorType(t.shape, str(attrs["dtype"]))
+
+
+def flags_only(types: Sequence[TensorType], attrs: Attrs) -> TensorType:
+    if any(t.dtype != "bool" for t in types):
+        raise OperandsError("bitwise operators are covered for booleans only")
+    return shapes.flag(types, attrs)
+
+
+def where_type(types: Sequence[TensorType], attrs: Attrs) -> TensorType:
+    if types[0].dtype != "bool":
+        raise OperandsError("where takes a boolean condition")
+    return TensorType(shapes.broadcast([t.shape for t in types]), shapes.promote(types[1:]))
+
+
+def _scaled(op: str) -> Callable[[Maker, Mapping[str, Any]], int]:
+    """self (+|-) alpha * other."""
+    return lambda m, a: m.op(op, a["self"], a["other"] if a["alpha"] == 1 else m.op("mul", a["other"], m.const(a["alpha"])))
+
+
+def _fused(outer: str) -> Callable[[Maker, Mapping[str, Any]], int]:
+    """addcmul and addcdiv."""
+
+    def build(m: Maker, a: Mapping[str, Any]) -> int:
+        inner = m.op(outer, a["tensor1"], a["tensor2"])
+        scaled = inner if a["value"] == 1 else m.op("mul", inner, m.const(a["value"]))
+        return m.op("add", a["self"], scaled)
+
+    return build
+
+
+_ADD = {k: Form(build=_scaled("add")) for k in ("aten.add.Tensor", "aten.add.Scalar")}
+_SUB = {k: Form(build=_scaled("sub")) for k in ("aten.sub.Tensor", "aten.sub.Scalar")}
+_RSUB = {
+    k: Form(build=lambda m, a: m.op("sub", a["other"], a["self"] if a["alpha"] == 1 else m.op("mul", a["self"], m.const(a["alpha"]))))
+    for k in ("aten.rsub.Scalar", "aten.rsub.Tensor")
+}
+_NEGATIVE = ("NaN for negative operands unless the exponent is an integer",)
+
+
+def _compare(name: str, value: Callable[[Terms, int, int], int], sign: str) -> Operator:
+    aten = [f"{name}.Tensor", f"{name}.Scalar"]
+    return binary(name, value, f"0/1: {sign}", f"({{0}} {sign} {{1}})", aten, shapes.flag, ("jumps where the operands are equal",))
+
+
+POINTWISE: tuple[Operator, ...] = (
+    pointwise("add", "x + y", 2, lambda t, xs, a: t.add(*xs), _ADD, "({0} + {1})"),
+    pointwise("sub", "x - y", 2, lambda t, xs, a: t.sub(*xs), {**_SUB, **_RSUB}, "({0} - {1})"),
+    binary("mul", lambda t, x, y: t.mul(x, y), "x * y", "({0} * {1})", ["mul.Tensor", "mul.Scalar"]),
+    binary("div", lambda t, x, y: t.mul(x, t.inv(y)), "x / y", "({0} / {1})",
+           ["div.Tensor", "div.Scalar", "true_divide.Tensor", "div.Tensor_mode"], shapes.floating, ("divides by zero",)),
+    unary("neg", lambda t, x: t.neg(x), "-x", "(-{0})", infer=shapes.same),
+    unary("exp", lambda t, x: t.exp(x), "exp(x)", hazards=("overflows above 88.7 in float32",)),
+    unary("log", fn("log"), "natural logarithm", hazards=("NaN below zero, -inf at zero",)),
+    unary("sqrt", lambda t, x: t.sqrt(x), "square root", hazards=("NaN below zero",)),
+    unary("rsqrt", lambda t, x: t.inv(t.sqrt(x)), "1 / sqrt(x)", hazards=("NaN below zero, infinite at zero",)),
+    unary("square", lambda t, x: t.mul(x, x), "x * x", infer=shapes.same),
+    unary("reciprocal", lambda t, x: t.inv(x), "1 / x", hazards=("divides by zero",)),
+    unary("abs", fn("abs"), "absolute value", infer=shapes.same),
+    unary("sin", fn("sin"), "sine"),
+    unary("cos", fn("cos"), "cosine"),
+    unary("erf", fn("erf"), "error function"),
+    unary("sigmoid", fn("sigmoid"), "1 / (1 + exp(-x))"),
+    unary("tanh", fn("tanh"), "hyperbolic tangent"),
+    unary("relu", lambda t, x: t.fn("maximum", x, t.const(0)), "max(x, 0)", infer=shapes.same),
+    unary("relu6", lambda t, x: clamp(t, [x], {"min": 0, "max": 6}), "min(max(x, 0), 6)", "F.relu6({0})",
+          infer=shapes.same),
+    unary("silu", lambda t, x: t.mul(x, t.fn("sigmoid", x)), "x * sigmoid(x)", "F.silu({0})"),
+    pointwise("gelu", "x times the normal distribution's cdf, exactly or by tanh", 1, gelu,
+              {"aten.gelu.default": Form(UNARY, {"approximate": "approximate"})},
+              "F.gelu({0}, approximate={approximate!r})"),
+    pointwise("pow", "x ** n, n a number", 1, power,
+              {"aten.pow.Tensor_Scalar": Form(UNARY, {"exponent": "exponent"})}, "({0} ** {exponent})",
+              shapes.pointwise, _NEGATIVE),
+    pointwise("exponential", "b ** x, b a positive number", 1,
+              lambda t, xs, a: t.exp(t.mul(xs[0], t.literal(math.log(a["base"])))),
+              {"aten.pow.Scalar": Form(build=lambda m, a: _exponential(m, a["exponent"], float(a["self"]))),
+               "aten.exp2.default": Form(build=lambda m, a: m.op("exponential", a["self"], base=2.0))},
+              "({base} ** {0})", hazards=("overflows for large x",)),
+    pointwise("clamp", "x kept within min and max (numbers)", 1, clamp,
+              {"aten.clamp.default": Form(UNARY, {"min": "min", "max": "max"}),
+               "aten.clamp_min.default": Form(UNARY, {"min": "min"}),
+               "aten.clamp_max.default": Form(UNARY, {"max": "max"}),
+               "aten.hardtanh.default": Form(UNARY, {"min": "min_val", "max": "max_val"})},
+              "{0}.clamp(min={min}, max={max})", shapes.same),
+    binary("maximum", fn("maximum"), "the larger; NaN if one is", "torch.maximum({0}, {1})",
+           ["maximum.default", "max.other"]),
+    binary("minimum", fn("minimum"), "the smaller; NaN if one is", "torch.minimum({0}, {1})",
+           ["minimum.default", "min.other"]),
+    pointwise("lerp", "x + w * (y - x)", 3,
+              lambda t, xs, a: t.add(xs[0], t.mul(xs[2], t.sub(xs[1], xs[0]))),
+              {"aten.lerp.Tensor": Form(("self", "end", "weight")), "aten.lerp.Scalar": Form(("self", "end", "weight"))},
+              "torch.lerp({0}, {1}, {2})"),
+    pointwise("addcmul", "x + v * (y * z)", 3, lambda t, xs, a: t.add(xs[0], t.mul(xs[1], xs[2])),
+              {"aten.addcmul.default": Form(build=_fused("mul")), "aten.addcdiv.default": Form(build=_fused("div"))},
+              "torch.addcmul({0}, {1}, {2})"),
+    pointwise("where", "x where the condition holds, else y", 3, select,
+              {f"aten.where.{k}": Form(("condition", "self", "other"))
+               for k in ("self", "ScalarOther", "ScalarSelf", "Scalar")}, "torch.where({0}, {1}, {2})", where_type),
+    pointwise("masked_fill", "v where the mask holds, else x", 3,
+              lambda t, xs, a: select(t, (xs[1], xs[2], xs[0]), a),
+              {f"aten.masked_fill.{k}": Form(("self", "mask", "value")) for k in ("Scalar", "Tensor")},
+              "torch.masked_fill({0}, {1}, {2})",
+              lambda types, a: TensorType(shapes.broadcast([x.shape for x in types[:2]]), types[0].dtype)),
+    _compare("lt", fn("lt"), "<"),
+    _compare("le", fn("le"), "<="),
+    _compare("gt", lambda t, x, y: t.fn("lt", y, x), ">"),
+    _compare("ge", lambda t, x, y: t.fn("le", y, x), ">="),
+    _compare("eq", fn("eq"), "=="),
+    _compare("ne", lambda t, x, y: t.fn("not", t.fn("eq", x, y)), "!="),
+    binary("logical_and", lambda t, x, y: t.mul(x, y), "both", "({0} & {1})", ["bitwise_and.Tensor", "logical_and.default"], flags_only),
+    binary("logical_or", fn("or"), "one of them", "({0} | {1})", ["bitwise_or.Tensor", "logical_or.default"], flags_only),
+    pointwise("logical_not", "the opposite", 1, lambda t, xs, a: negation(t, xs[0]),
+              {"aten.bitwise_not.default": Form(UNARY), "aten.logical_not.default": Form(UNARY)}, "(~{0})", flags_only),
+    pointwise("cast", "another dtype; a narrowing below the inputs' dtype is a precision event", 1, cast, {},
+              "{0}.to({torch_dtype})", cast_type, ("narrowing rounds and may overflow",)),
+    pointwise("softplus", "log(1 + exp(b x)) / b", 1,
+              lambda t, xs, a: _softplus(t, xs[0], t.literal(float(a.get("beta", 1.0)))),
+              {"aten.softplus.default": Form(UNARY, {"beta": "beta"}, only={"threshold": (20, 20.0)})},
+              "F.softplus({0}, beta={beta})"),
+    pointwise("leaky_relu", "x, times a slope below zero", 1,
+              lambda t, xs, a: t.where(t.fn("lt", t.const(0), xs[0]), xs[0],
+                                       t.mul(t.literal(float(a.get("slope", 0.01))), xs[0])),
+              {"aten.leaky_relu.default": Form(UNARY, {"slope": "negative_slope"})}, "F.leaky_relu({0}, {slope})",
+              shapes.same),
+)  # fmt: skip
+
+
+def _exponential(m: Maker, x: int, base: float) -> int:
+    if base <= 0:
+        raise OperandsError("b ** x is covered for b above zero only")
+    return m.op("exponential", x, base=base)
+
+
+def _softplus(t: Terms, x: int, beta: int) -> int:
+    """max(x, 0) + log(1 + exp(-|b x|)) / b: the form that does not overflow."""
+    y = t.mul(beta, x)
+    tail = t.fn("log", t.add(t.const(1), t.exp(t.neg(t.fn("abs", y)))))
+    return t.add(t.fn("maximum", x, t.const(0)), t.mul(t.inv(beta), tail))

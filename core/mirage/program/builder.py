@@ -1,0 +1,139 @@
+"""The graph builder: programs without PyTorch. Types are inferred by the operator table.
+
+    b = Builder("scale")
+    x = b.input("x", (5, 7), "fp16", names=("b", ""))
+    b.output(b.op("mul", x, b.const(2.0)))
+    program = b.program()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mirage.errors import DtypeMix, MirageError, RankMismatch, UnknownOperator, UnsupportedOperands, ZeroSizeAxis
+from mirage.operators.entry import DtypeError, OperandsError, ShapeError
+from mirage.operators.table import OPERATORS
+from mirage.program.ir import DTYPES, Attr, Input, Node, Program, TensorType
+
+_MISTAKES: tuple[tuple[type[Exception], type[MirageError]], ...] = (
+    (ShapeError, RankMismatch),
+    (DtypeError, DtypeMix),
+    (OperandsError, UnsupportedOperands),
+)
+
+
+def freeze(value: Any) -> Attr:
+    """Lists as tuples, all the way down."""
+    return tuple(freeze(v) for v in value) if isinstance(value, (list, tuple)) else value
+
+
+class Builder:
+    """Makes a Program. `line` is given to the nodes made next; equal nodes are one. Inputs must come first."""
+
+    def __init__(self, name: str = "program") -> None:
+        self.name = name
+        self.line: int | None = None
+        self.inputs: list[Input] = []
+        self.nodes: list[Node] = []
+        self.outputs: list[int] = []
+        self.notes: list[str] = []
+        self._known: dict[Any, int] = {}
+
+    def input(self, name: str, shape: Sequence[int], dtype: str = "fp32", names: Sequence[str] = ()) -> int:
+        """A parameter. Raises ZeroSizeAxis, UnsupportedOperands."""
+        if self.nodes:
+            raise ValueError("inputs come before operators")
+        if any(n < 1 for n in shape):
+            raise ZeroSizeAxis(f"`{name}` has shape {list(shape)}", line=self.line)
+        if dtype not in DTYPES:
+            raise UnsupportedOperands(f"`{name}` has dtype {dtype!r}", line=self.line)
+        self.inputs.append(Input(name, TensorType(tuple(shape), dtype), tuple(names)))
+        return len(self.inputs) - 1
+
+    def type(self, x: int) -> TensorType:
+        n = len(self.inputs)
+        return self.inputs[x].type if x < n else self.nodes[x - n].type
+
+    def const(self, value: float | int | bool) -> int:
+        return self.op("const", value=value)
+
+    def op(self, op: str, *args: int, **attrs: Any) -> int:
+        """One operator applied. Raises UnknownOperator, RankMismatch, DtypeMix, UnsupportedOperands, with the line."""
+        entry = OPERATORS.get(op)
+        if entry is None:
+            raise UnknownOperator(f"`{op}` is not in the operator table", line=self.line)
+        if not entry.least <= len(args) <= entry.most:
+            raise UnsupportedOperands(f"`{op}` takes {entry.least} to {entry.most} operands", line=self.line)
+        frozen = tuple(sorted((k, freeze(v)) for k, v in attrs.items()))
+        inferred = self._checked(lambda: entry.infer([self.type(x) for x in args], dict(frozen)))
+        if any(n < 1 for n in inferred.shape):
+            raise ZeroSizeAxis(f"`{op}` gives shape {list(inferred.shape)}", line=self.line)
+        # Numbers that are equal are not the same attribute: 1, 1.0 and True differ in dtype.
+        key = (op, args, tuple((k, repr(v)) for k, v in frozen))
+        if key not in self._known:
+            self.nodes.append(Node(op, tuple(args), frozen, inferred, self.line))
+            self._known[key] = len(self.inputs) + len(self.nodes) - 1
+        return self._known[key]
+
+    def _checked(self, infer: Callable[[], TensorType]) -> TensorType:
+        try:
+            return infer()
+        except tuple(kind for kind, _ in _MISTAKES) as mistake:
+            error = next(e for kind, e in _MISTAKES if isinstance(mistake, kind))
+            raise error(str(mistake), line=self.line) from mistake
+
+    def output(self, x: int) -> None:
+        self.outputs.append(x)
+
+    def program(self, *, returns_tuple: bool = False) -> Program:
+        """The program, without the nodes that no output needs."""
+        n = len(self.inputs)
+        needed: set[int] = set()
+        todo = list(self.outputs)
+        while todo:
+            x = todo.pop()
+            if x >= n and x not in needed:
+                needed.add(x)
+                todo += self.nodes[x - n].args
+        kept = sorted(needed)
+        place = {**{i: i for i in range(n)}, **{x: n + i for i, x in enumerate(kept)}}
+        nodes = tuple(
+            Node(m.op, tuple(place[a] for a in m.args), m.attrs, m.type, m.line)
+            for m in (self.nodes[x - n] for x in kept)
+        )
+        outputs = tuple(place[x] for x in self.outputs)
+        return Program(self.name, tuple(self.inputs), nodes, outputs, returns_tuple or len(outputs) > 1,
+                       notes=tuple(dict.fromkeys(self.notes)))  # fmt: skip
+
+
+def expand(program: Program) -> Program:
+    """The program in primitives and pointwise operators: every expansion of the table carried out."""
+    b = Builder(program.name)
+    for i in program.inputs:
+        b.input(i.name, i.type.shape, i.type.dtype, i.names)
+
+    def made(op: str, args: Sequence[int], attrs: dict[str, Any]) -> int:
+        entry = OPERATORS[op]
+        if entry.expand is None:
+            return b.op(op, *args, **attrs)
+        return entry.expand(_Expander(), args, attrs)
+
+    class _Expander:
+        def op(self, op: str, *args: int, **attrs: Any) -> int:
+            return made(op, args, attrs)
+
+        def const(self, value: float | int | bool) -> int:
+            return b.const(value)
+
+        def type(self, x: int) -> TensorType:
+            return b.type(x)
+
+    place: list[int] = list(range(len(program.inputs)))
+    for node in program.nodes:
+        b.line = node.line
+        place.append(made(node.op, [place[a] for a in node.args], dict(node.attrs)))
+    for x in program.outputs:
+        b.output(place[x])
+    b.notes += program.notes
+    return b.program(returns_tuple=program.returns_tuple)
