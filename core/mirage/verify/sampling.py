@@ -61,8 +61,8 @@ def shapes_of(t: Terms, roots: Iterable[int], sizes: Mapping[str, int]) -> dict[
 
 
 def fresh(field: Field, shape: tuple[int, ...], kind: str) -> Array:
-    """Random values of one input: "bool", "int" or "field"."""
-    full = (field.draws, *shape)
+    """Random values of one input: "bool", "int" (the same in all draws: kernels take addresses from them) or "field"."""
+    full = (1, *shape)
     if kind == "bool":
         return np.asarray(field.rng.integers(0, 2, full).astype(bool))
     if kind == "int":

@@ -1,0 +1,162 @@
+"""The text link's field opinion: the emitted module itself, run in the fields on a small launch.
+
+The module runs in a worker (`task`); the opinion compares what it gives with what the program's terms give.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mirage.errors import MirageError
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import CustomKernel, MuGraph
+from mirage.verify import algebra
+from mirage.verify.evaluate import Fault
+from mirage.verify.field import Array
+from mirage.verify.schedule import Small, Target, compare, small_case
+from mirage.verify.verdict import Evidence
+
+DRAWS = 32
+RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+
+def launch_tiles(graph: MuGraph) -> dict[str, dict[str, int]]:
+    """TILES for a µGraph as it is: every dim's tile, of a split its number of parts."""
+    out: dict[str, dict[str, int]] = {}
+    for k in graph.kernels:
+        if isinstance(k, CustomKernel):
+            for name, block in ((k.name, k.block), (f"{k.name}.tail", k.tail)):
+                if block is not None:
+                    out[name] = {d.name: d.parts if d.role == "split" else d.tile for d in block.dims}
+    return out
+
+
+def encode(x: Array) -> dict[str, Any]:
+    return {"shape": list(x.shape), "dtype": str(x.dtype), "data": np.ascontiguousarray(x).tobytes()}
+
+
+def decode(data: Mapping[str, Any]) -> Array:
+    return np.frombuffer(data["data"], np.dtype(data["dtype"])).reshape(data["shape"])
+
+
+def payload_of(module: str, parameters: Sequence[str], small: Small) -> dict[str, Any]:
+    """What the worker needs: the text, the field's seed, inputs in the order of `parameters`."""
+    field = small.sample.field
+    dtypes = {t.name: t.dtype for t in small.graph.inputs}
+    inputs = []
+    for name in parameters:
+        known = name in dtypes  # an input that no kernel reads is passed all the same
+        value = small.sample.inputs[name] if known else np.zeros((1, 1), np.uint64)
+        inputs.append({"name": name, "type": dtypes.get(name, "fp32"), **encode(value)})
+    return {
+        "module": module, "seed": field.seed, "draws": field.draws, "opaque": sorted(field.opaque),
+        "inputs": inputs, "sizes": dict(small.sizes), "tiles": launch_tiles(small.graph),
+    }
+
+
+def task(payload: dict[str, Any]) -> dict[str, Any]:
+    """In the worker: runs `_run` of the module in the field. Gives outputs as packed arrays, faults in words."""
+    import os
+
+    os.environ["TRITON_INTERPRET"] = "1"
+    import torch
+
+    from mirage.codegen.interpreter import load_module
+    from mirage.codegen.launcher import TORCH_DTYPES
+    from mirage.verify.field import Field
+    from mirage.verify.fieldlang import field_interpreter
+    from mirage.verify.shadow import TextFault, TorchProxy
+
+    module = load_module(payload["module"])
+    field = Field(payload["seed"], payload["draws"], payload["opaque"])
+    with field_interpreter(field) as memory:
+        arguments = []
+        for item in payload["inputs"]:
+            value, dtype = decode(item), getattr(torch, TORCH_DTYPES[item["type"]])
+            if dtype.is_floating_point:
+                arguments.append(memory.add(value.shape[1:], dtype, value))
+            else:
+                tensor = memory.place(value.shape[1:], dtype)
+                tensor.copy_(torch.from_numpy(value[0].astype(np.int64)))
+                arguments.append(tensor)
+        inputs = len(memory.regions)
+        module.__dict__["torch"] = TorchProxy(memory)
+        try:
+            result = module._run(*arguments, sizes=payload["sizes"], tiles=payload["tiles"])
+            results = result if isinstance(result, tuple) else (result,)
+            outputs = [memory.read(r) for r in results]
+        except TextFault as e:
+            return {"outputs": [], "faults": [str(e)]}
+        except Exception as e:
+            return {"outputs": [], "faults": [f"the launch raised {type(e).__name__}: {_innermost(e)}"[:600]]}
+    for i, region in enumerate(memory.regions):
+        if i < inputs and region.writes.any():
+            memory.fault(f"input {i} is written")
+        if (region.writes > 1).any():
+            n = int((region.writes > 1).sum())
+            memory.fault(f"{n} elements of a tensor of shape {tuple(region.tensor.shape)} are written more than once")
+    return {"outputs": [encode(o) for o in outputs], "faults": memory.faults}
+
+
+def _innermost(e: BaseException) -> str:
+    while e.__cause__ is not None:
+        e = e.__cause__
+    return f"{type(e).__name__}: {e}"
+
+
+def text_opinion(
+    t: Terms, targets: Sequence[Target], mugraph: MuGraph, module: str, parameters: Sequence[str], run_task: RunTask, *,
+    draws: int = DRAWS, seed: int = 0, sizes: Mapping[str, int] | None = None,
+    tiles: Mapping[str, Mapping[str, int]] | None = None,
+) -> Evidence:
+    """Does the emitted module, run in the fields, give the targets' values? TESTED with a bound, or REJECTED.
+
+    `parameters`: the function's tensor parameters in order. `run_task(name, payload)` runs a worker's task.
+    """
+    start = time.perf_counter()
+    evidence: Evidence | None = None
+    for opaque in algebra.OPAQUE:
+        evidence = _opinion(t, targets, mugraph, module, parameters, run_task, draws, seed, sizes, tiles, opaque, start)
+        if evidence.word != "REJECTED":
+            return evidence
+    assert evidence is not None
+    return evidence
+
+
+def _opinion(
+    t: Terms, targets: Sequence[Target], mugraph: MuGraph, module: str, parameters: Sequence[str], run_task: RunTask,
+    draws: int, seed: int, sizes: Mapping[str, int] | None, tiles: Mapping[str, Mapping[str, int]] | None,
+    opaque: tuple[str, ...], start: float,
+) -> Evidence:
+    def rejected(text: str, info: dict[str, Any] | None = None, shown: Any = None) -> Evidence:
+        return Evidence("field", "REJECTED", None, time.perf_counter() - start, text, info or {}, shown)
+
+    try:
+        small = small_case(t, targets, mugraph, draws=draws, seed=seed, opaque=opaque, sizes=sizes, tiles=tiles)
+        result = run_task("field_text", payload_of(module, parameters, small))
+    except Fault as e:
+        return rejected(f"the program cannot be evaluated: {e}")
+    except MirageError as e:
+        return rejected(f"the emitted text could not be run: {e}")
+    good = int(small.sample.valid.sum())
+    info = algebra.details_of(small.bound, small.sample, small.sizes, good) | {"tiles": launch_tiles(small.graph)}
+    if result["faults"]:
+        return rejected(result["faults"][0], info | {"faults": list(result["faults"])})
+    names = [o.name for o in small.graph.outputs]
+    outputs = dict(zip(names, (decode(o) for o in result["outputs"])))
+    if set(outputs) < set(small.expected):
+        return rejected("the launcher returns fewer tensors than the program", info)
+    for name, want in small.expected.items():
+        if outputs[name].shape[1:] != want.shape[1:]:
+            return rejected(f"output {name} has shape {outputs[name].shape[1:]}, not {want.shape[1:]}", info)
+    if good == 0:
+        return rejected("no point was found at which every root has a square", info)
+    shown = compare(small, outputs)
+    if shown is not None:
+        return rejected("the emitted text differs from its program at a random point", info, shown)
+    total, said = algebra.summary_of(small.bound, good)
+    return Evidence("field", "TESTED", total, time.perf_counter() - start, said, info)
