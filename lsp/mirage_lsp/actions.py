@@ -16,6 +16,13 @@ def replaceable(entry: Entry) -> bool:
     return result is not None and not entry.stale and result.get("answer") == "kernel" and bool(result.get("source"))
 
 
+def optimizable(entry: Entry) -> bool:
+    """Whether asking (again) makes sense: no answer for this text, and nothing that the user has to mend or allow."""
+    if entry.running or entry.state == "untrusted":
+        return False
+    return entry.state == "failed" or (entry.error is None and (entry.result is None or entry.stale))
+
+
 def replace(document: Document, name: str, version: int | None = None) -> types.TextEdit:
     """The edit that replaces a decorated function by its kernel. Raises StaleEdit, NoKernel, CannotMerge."""
     _check_version(document, version)

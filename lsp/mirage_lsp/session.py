@@ -25,7 +25,6 @@ from mirage_lsp.jobs import Answer, Ask, Jobs
 from mirage_lsp.settings import Settings
 
 REMEMBERED = 256  # answers kept for texts that may come back
-_MEMORY_ONLY = ("idle", "away", "untrusted", "cancelled")  # states that say nothing about the function
 
 
 class Follower(Protocol):
@@ -72,9 +71,11 @@ class Document:
     timer: asyncio.TimerHandle | None = None
     _scan: detect.Scan | None = None
     _blocks: list[block.Block] | None = None
+    _identities: dict[str, str] = field(default_factory=dict)
 
     def set(self, text: str, version: int) -> None:
         self.text, self.version, self._scan, self._blocks = text, version, None, None
+        self._identities.clear()
 
     @property
     def path(self) -> str:
@@ -99,8 +100,14 @@ class Document:
     def entry(self, function: detect.Decorated) -> Entry:
         """The function's entry, its identity brought up to this text."""
         entry = self.entries.setdefault(function.name, Entry(function.name))
-        entry.identity = identity(function)
+        entry.identity = self.identity(function)
         return entry
+
+    def identity(self, function: detect.Decorated) -> str:
+        """What a result for a function depends on: its meaning, and its shapes."""
+        if function.name not in self._identities:
+            self._identities[function.name] = _identity(function)
+        return self._identities[function.name]
 
 
 def problem(function: detect.Decorated) -> MirageError | None:
@@ -112,11 +119,12 @@ def problem(function: detect.Decorated) -> MirageError | None:
     return None
 
 
-def identity(function: detect.Decorated) -> str:
-    """What a result depends on: the function's meaning, and its shapes."""
-    if problem(function) is not None:
-        return f"{function.digest}:unreadable"
-    return f"{function.digest}:{hashlib.sha256(repr(shapes.rows(function)).encode()).hexdigest()[:16]}"
+def _identity(function: detect.Decorated) -> str:
+    try:
+        rows = repr(shapes.rows(function))
+    except MirageError:
+        rows = "unreadable"
+    return f"{function.digest}:{hashlib.sha256(rows.encode()).hexdigest()[:16]}"
 
 
 class Session:
@@ -238,6 +246,7 @@ class Session:
 
         def on_away() -> None:
             entry.state = "away"
+            follower.report(entry)
             self._changed(document)
 
         answer = Answer("cancelled")
@@ -273,7 +282,6 @@ class Session:
         entry.error = MirageError.from_dict(answer.error) if answer.error else None
         if answer.result is not None:
             entry.result, entry.result_identity = answer.result, identity
-        if answer.state not in _MEMORY_ONLY and answer.state != "failed":
             self._known[entry.name, identity] = answer
             while len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)

@@ -49,6 +49,8 @@ def test_restore_gives_the_bytes_back(editor: Editor, daemon: FakeDaemon, name: 
     replaced = editor.texts[URI]
     assert "@mirage.optimize" not in [line.strip() for line in replaced.splitlines()]
     assert "Restore the original" in editor.wait_title("replaced by its kernel")
+    block_line = [lens["range"]["start"]["line"] for lens in editor.lenses() if "replaced" in lens["command"]["title"]]
+    assert "1.8x" in (editor.hover(block_line[0]) or "")
     assert editor.command("mirage.restore", URI, "double") == {"applied": True, "reason": ""}
     assert editor.texts[URI].encode() == text.encode()
 

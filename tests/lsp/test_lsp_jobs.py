@@ -130,7 +130,7 @@ def test_a_failed_job_is_a_diagnostic(editor: Editor, daemon: FakeDaemon, golden
     daemon.wait("subscribe")
     error = UnknownOperator("`fft` has no entry", path="/project/model.py", line=LINE + 4, column=11)
     daemon.finish("job-1", "failed", error=error.to_dict())
-    editor.wait_title("MIR201")
+    assert "Optimize" in editor.wait_title("MIR201")
     found = wait_until(editor.problems, "a diagnostic")
     golden("lsp/failed.json", shown(found))
 
@@ -139,6 +139,9 @@ def test_what_cannot_be_submitted_is_a_diagnostic_and_is_not(editor: Editor, dae
     editor.initialize(trusted=True)
     editor.open(HEAD + '@mirage.optimize\ndef f(x: Float16[Tensor, "b 64"], y):\n    return x + y\n')
     golden("lsp/problem.json", shown(wait_until(editor.problems, "a diagnostic")))
+    assert editor.titles() == ["Mirage: MIR105 `y` has no annotation"]
+    assert editor.command("mirage.optimize", URI, "f")["error"]["code"] == "MIR105"
+    assert editor.command("mirage.optimize", URI) == {"started": []}
     editor.change(TEXT)
     daemon.wait("subscribe")
     assert [s["function"] for s in daemon.asked("submit")] == ["double"]
@@ -182,7 +185,8 @@ def test_untrusted_looks_up_and_submits_nothing(editor: Editor, daemon: FakeDaem
     editor.initialize()
     editor.open(TEXT)
     assert daemon.wait("lookup")["function"] == "double"
-    assert "nothing runs" in editor.wait_title("not trusted")[0]
+    (title,) = editor.wait_title("not trusted")
+    assert "nothing runs" in title
     assert editor.command("mirage.optimize", URI, "double")["error"]["code"] == "MIR503"
     editor.change(TEXT.replace("x + x", "x * x"))
     daemon.wait("lookup", 2)

@@ -49,7 +49,7 @@ def _for_function(document: Document, entry: Entry, lazy: bool) -> list[types.Co
         offered.append(
             _command(f"Mirage: show the µGraph of `{entry.name}`", "mirage.showMugraph", document, entry.name)
         )
-    if entry.error is None and (entry.result is None or entry.stale):
+    if actions.optimizable(entry):
         offered.append(_command(f"Mirage: optimize `{entry.name}`", "mirage.optimize", document, entry.name))
     return offered
 

@@ -28,6 +28,9 @@ async def handle(ls: MirageServer, params: types.CodeLensParams) -> list[types.C
         at = place(lines, found.line, 0)
         lenses.append(_lens(at, types.Command(title="Mirage: replaced by its kernel", command="")))
         lenses.append(_lens(at, _command("Restore the original", "mirage.restore", document, found.name)))
+        entry = document.entries.get(found.name)
+        if entry is not None and entry.result is not None and entry.result.get("mugraphs"):
+            lenses.append(_lens(at, _command("Show the µGraph", "mirage.showMugraph", document, found.name)))
     return lenses
 
 
@@ -41,7 +44,7 @@ def _commands(document: Document, entry: Entry) -> list[types.Command]:
         commands.append(_command("Replace with the kernel", "mirage.replace", document, entry.name))
     if entry.result is not None and entry.result.get("mugraphs"):
         commands.append(_command("Show the µGraph", "mirage.showMugraph", document, entry.name))
-    if entry.error is None and (entry.result is None or entry.stale):
+    if actions.optimizable(entry):
         commands.append(_command("Optimize", "mirage.optimize", document, entry.name))
     return commands
 

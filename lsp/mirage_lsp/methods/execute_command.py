@@ -17,7 +17,7 @@ from lsprotocol import types
 from mirage.errors import FunctionNotFound, MirageError, UntrustedWorkspace
 from mirage_lsp import actions, texts
 from mirage_lsp.errors import NoKernel
-from mirage_lsp.session import Document
+from mirage_lsp.session import Document, problem
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
@@ -57,8 +57,11 @@ async def optimize(ls: MirageServer, document: Document, name: str, version: int
     functions = [f for f in document.scan.functions if document.function(f.name) is f and name in ("", f.name)]
     if not functions:
         raise FunctionNotFound(f"the text has no decorated function {name}".rstrip())
-    started = [ls.session.optimize(document, f).name for f in functions if f.error is None]
-    return {"started": started}
+    troubles = {f.name: problem(f) for f in functions}
+    trouble = troubles.get(name)
+    if trouble is not None:
+        raise trouble
+    return {"started": [ls.session.optimize(document, f).name for f in functions if troubles[f.name] is None]}
 
 
 @_command

@@ -22,9 +22,9 @@ async def handle(ls: MirageServer, params: types.HoverParams) -> types.Hover | N
             return _shown(texts.hover(document.entry(function)))
     for found in document.blocks:
         if found.line == params.position.line:
-            return _shown(
-                f"**Mirage** replaced `{found.name}` by this kernel. `mirage.restore` gives the original back."
-            )
+            said = f"**Mirage** replaced `{found.name}` by this kernel. `mirage.restore` gives the original back."
+            entry = document.entries.get(found.name)
+            return _shown(f"{said}\n\n{texts.hover(entry)}" if entry is not None and entry.result else said)
     return None
 
 
