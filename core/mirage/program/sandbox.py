@@ -1,0 +1,118 @@
+"""Loading and recording the user's function inside a worker. Refusals here give a clear message; the limited process
+around it is what keeps the user's machine safe.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from mirage.errors import SideEffect, TraceFailed, UnsafeReference
+
+FILE = "<function>"
+ALLOWED_MODULES = {"torch", "math", "typing", "functools", "collections", "dataclasses", "enum", "__future__",
+                   "jaxtyping", "numbers", "operator", "itertools", "mirage", "typing_extensions", "einops"}  # fmt: skip
+REFUSED = ("print", "open", "input", "exec", "eval", "compile", "breakpoint", "globals", "exit", "quit", "help")
+
+
+def _refusal(name: str) -> Callable[..., Any]:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise SideEffect(f"the function calls {name}()")
+
+    return refuse
+
+
+def _importer(state: dict[str, bool]) -> Callable[..., Any]:
+    def load(name: str, *args: Any, **kwargs: Any) -> Any:
+        if state["running"]:
+            raise SideEffect(f"the function imports `{name}` while it runs", next_step="import it at the top of the file")
+        if name.partition(".")[0] not in ALLOWED_MODULES:
+            raise UnsafeReference(f"`{name}` may not be imported")
+        return builtins.__import__(name, *args, **kwargs)
+
+    return load
+
+
+def load(text: str, function: str) -> Callable[..., Any]:
+    """Executes a slice and gives its function, with the builtins that reach outside replaced by refusals."""
+    state = {"running": False}
+    safe = {k: v for k, v in vars(builtins).items() if k not in REFUSED}
+    safe.update({name: _refusal(name) for name in REFUSED})
+    safe["__import__"] = _importer(state)
+    names: dict[str, Any] = {"__name__": "mirage_function", "__builtins__": safe}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(text, FILE, "exec", dont_inherit=True), names)
+    found = names.get(function)
+    if not callable(found):
+        raise TraceFailed(f"the text defines no function `{function}`")
+    user: Callable[..., Any] = found
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        state["running"] = True
+        try:
+            return user(*args, **kwargs)
+        finally:
+            state["running"] = False
+
+    run.__wrapped__ = user  # type: ignore[attr-defined]
+    return run
+
+
+def line_of(error: BaseException) -> int | None:
+    """The line of the text where an exception was raised, if it passed through the text."""
+    found = error.lineno if isinstance(error, SyntaxError) and error.filename == FILE else None
+    tb = error.__traceback__
+    while tb is not None:
+        if tb.tb_frame.f_code.co_filename == FILE:
+            found = tb.tb_lineno
+        tb = tb.tb_next
+    return found
+
+
+def _current_line() -> int | None:
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename == FILE:
+            return int(frame.f_lineno)
+        frame = frame.f_back
+    return None
+
+
+@contextmanager
+def _lines() -> Iterator[None]:
+    """Each recorded node gets the line of the text that made it."""
+    import torch
+
+    original = torch.fx.Graph.create_node
+    owner = threading.get_ident()
+
+    def create(self: Any, *args: Any, **kwargs: Any) -> Any:
+        node = original(self, *args, **kwargs)
+        if threading.get_ident() == owner:
+            node.meta.setdefault("mirage_line", _current_line())
+        return node
+
+    torch.fx.Graph.create_node = create  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        torch.fx.Graph.create_node = original  # type: ignore[method-assign]
+
+
+def record(call: Callable[..., Any], metas: Sequence[Any]) -> Any:
+    """A GraphModule: the PyTorch calls that `call` makes on meta tensors."""
+    import torch
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def plain(*tensors: Any) -> Any:
+        return call(*tensors)
+
+    with _lines(), torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return make_fx(plain, pre_dispatch=True)(*metas)

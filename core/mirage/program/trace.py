@@ -1,0 +1,388 @@
+"""From the text of a slice to a tensor program. This executes the user's function: only a worker may call it.
+
+`make_fx(pre_dispatch=True)` on meta tensors records the PyTorch calls at the level the user wrote them; the operator
+table says what each becomes. Nothing is computed: a function that needs a tensor's value is told so.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from mirage.errors import InPlaceEdit, TraceFailed, UnknownOperator, UnsupportedOperands, UnsupportedOutput
+from mirage.operators.entry import DtypeError, Form, OperandsError, ShapeError
+from mirage.operators.table import ATEN
+from mirage.program import sandbox
+from mirage.program.builder import Builder
+from mirage.program.dtypes import from_torch, to_torch
+from mirage.program.failures import explain
+from mirage.program.ir import Program, TensorType
+
+Given = tuple[Any, ...]  # (name, shape, dtype) and perhaps the names of its dims
+_IGNORED = ("aten._assert_tensor_metadata.default", "aten.sym_size.int")
+
+
+def trace(
+    text: str, function: str, inputs: Sequence[Given], constants: Mapping[str, Any] | None = None,
+    *, path: str | None = None, lines: Mapping[int, int] | None = None, line_offset: int = 0,
+) -> Program:  # fmt: skip
+    """The program that `function` computes for inputs of these shapes.
+
+    `constants` gives parameters that are not tensors. A line of the text is `lines[line]`, else line + `line_offset`,
+    in the user's file `path`. Raises the errors of the MIR2xx family, with the line.
+    """
+    place = _Place(path, lines or {}, line_offset)
+    try:
+        return _Tracer(place).run(text, function, inputs, dict(constants or {}))
+    except BaseException as error:
+        mended = explain(error)
+        if mended is None:
+            raise
+        raise place.put(mended, error) from error
+
+
+def trace_generic(
+    text: str, function: str, inputs: Sequence[Given], constants: Mapping[str, Any] | None = None, **where: Any
+) -> Program:
+    """`trace`, and again with every named dim at another size: `generic` lists the names for which the operators and
+    their attributes stay the same up to the shapes. A named dim for which they do not is noted as a specialisation."""
+    first = trace(text, function, inputs, constants, **where)
+    names = sorted({n for given in inputs if len(given) > 3 for n in given[3] if n and not n.isdigit()})
+    generic, notes = [], list(first.notes)
+    for name in names:
+        other = [_resized(given, name) for given in inputs]
+        try:
+            second = trace(text, function, other, constants, **where)
+        except Exception as error:
+            notes.append(f"only this size of `{name}` traces ({type(error).__name__})")
+            continue
+        if _alike(first, second):
+            generic.append(name)
+        else:
+            notes.append(f"specialised to this size of `{name}`: at another size the function runs other operators")
+    return Program(first.name, first.inputs, first.nodes, first.outputs, first.returns_tuple, tuple(generic), tuple(notes))
+
+
+def _resized(given: Given, name: str) -> Given:
+    shape = tuple(2 * n if label == name else n for n, label in zip(given[1], given[3], strict=True))
+    return (given[0], shape, given[2], given[3])
+
+
+def _alike(a: Program, b: Program) -> bool:
+    def form(p: Program) -> list[Any]:
+        shapes = ("shape", "size", "start", "length", "repeats")
+        return [
+            (n.op, n.args, tuple((k, v) for k, v in n.attrs if k not in shapes), len(n.type.shape), n.type.dtype)
+            for n in p.nodes
+        ]
+
+    return form(a) == form(b) and a.outputs == b.outputs
+
+
+class _Place:
+    """Lines of the text as lines of the user's file."""
+
+    def __init__(self, path: str | None, lines: Mapping[int, int], offset: int) -> None:
+        self.path, self._lines, self._offset = path, lines, offset
+
+    def line(self, line: int | None) -> int | None:
+        return None if line is None else self._lines.get(line, line + self._offset)
+
+    def put(self, mended: Any, error: BaseException) -> Any:
+        """The error with its path and line; a line that it has already is the user's own."""
+        if mended.line is None:
+            mended.line = self.line(sandbox.line_of(error))
+        mended.path = mended.path or self.path
+        return mended
+
+
+class _Tracer:
+    def __init__(self, place: _Place) -> None:
+        self.place = place
+
+    def run(self, text: str, function: str, inputs: Sequence[Given], constants: dict[str, Any]) -> Program:
+        import torch
+
+        user = sandbox.load(text, function)
+        names = [str(given[0]) for given in inputs]
+        b = Builder(function)
+        for given in inputs:
+            b.input(str(given[0]), tuple(given[1]), str(given[2]), tuple(given[3]) if len(given) > 3 else ())
+        metas = [torch.empty(i.type.shape, dtype=to_torch(i.type.dtype), device="meta") for i in b.inputs]
+        returned: list[Any] = []
+
+        def call(*tensors: Any) -> Any:
+            value = user(**_arguments(user, dict(zip(names, tensors, strict=True)), constants))
+            listed = list(value) if isinstance(value, (tuple, list)) else [value]
+            if not listed or not all(isinstance(v, torch.Tensor) for v in listed):
+                kinds = ", ".join(type(v).__name__ for v in listed) or "nothing"
+                raise UnsupportedOutput(f"`{function}` returns {kinds}", line=self.place.line(_first_line(user)))
+            returned.append(isinstance(value, (tuple, list)))
+            return listed
+
+        module = sandbox.record(call, metas)
+        reader = _Reader(b, module, self.place, _floats(inputs))
+        for x in reader.read():
+            b.output(x)
+        return b.program(returns_tuple=returned[-1])
+
+
+def _first_line(user: Callable[..., Any]) -> int | None:
+    code = getattr(inspect.unwrap(user), "__code__", None)
+    return None if code is None else int(code.co_firstlineno)
+
+
+def _arguments(user: Callable[..., Any], tensors: dict[str, Any], constants: dict[str, Any]) -> dict[str, Any]:
+    """What the function is called with; parameters with defaults may be missing."""
+    known = inspect.signature(user).parameters
+    missing = [
+        n for n, p in known.items()
+        if p.default is p.empty and n not in tensors and n not in constants
+        and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]  # fmt: skip
+    unknown = [n for n in tensors if n not in known]
+    if missing or unknown:
+        word = f"gives no `{missing[0]}`" if missing else f"gives `{unknown[0]}`, which it does not take"
+        raise TraceFailed(f"the description of the inputs {word}", next_step="describe each parameter once")
+    return {**{k: v for k, v in constants.items() if k in known}, **tensors}
+
+
+def _floats(inputs: Sequence[Given]) -> set[str]:
+    """The floating dtypes that the inputs have: a cast to one of them is not a precision event."""
+    from mirage.program.ir import DTYPES
+
+    return {str(given[2]) for given in inputs if DTYPES.get(str(given[2]), (0, False))[1]}
+
+
+class _Reader:
+    """Reads the recorded calls into the builder."""
+
+    def __init__(self, b: Builder, module: Any, place: _Place, own: set[str]) -> None:
+        self.b, self.module, self.place, self.own = b, module, place, own
+        self.values: dict[Any, Any] = {}  # recorded node -> node id, or several
+        self.roots: dict[Any, Any] = {}  # recorded node -> the node whose memory it shares
+        self.viewed: set[Any] = set()
+
+    def read(self) -> list[int]:
+        inputs = iter(range(len(self.b.inputs)))
+        outputs: list[int] = []
+        for node in self.module.graph.nodes:
+            self.b.line = self.place.line(node.meta.get("mirage_line"))
+            if node.op == "placeholder":
+                self.values[node] = next(inputs)
+            elif node.op == "get_attr":
+                self.values[node] = self._constant(node)
+            elif node.op == "output":
+                outputs = [self._one(a) for a in node.args[0]]
+            elif node.target is operator.getitem:
+                self._item(node)
+            elif str(node.target) not in _IGNORED:
+                self._call(node)
+        return outputs
+
+    def _one(self, node: Any) -> int:
+        value = self.values[node]
+        if not isinstance(value, int):
+            raise UnsupportedOutput("a list of tensors is returned whole", line=self.b.line)
+        return value
+
+    def _constant(self, node: Any) -> int:
+        value = self.module
+        for part in str(node.target).split("."):
+            value = getattr(value, part)
+        if not hasattr(value, "numel") or value.numel() != 1 or value.device.type == "meta":
+            raise UnsupportedOperands("a tensor made from data inside the function", line=self.b.line)
+        x = self.b.const(value.item())
+        return x if value.dim() == 0 else self.b.op("expand", x, shape=tuple(value.shape))
+
+    def _item(self, node: Any) -> None:
+        source, index = node.args
+        self.roots[node] = self._root(source)
+        whole = self.values.get(source)
+        if isinstance(whole, list) and index < len(whole):
+            self.values[node] = whole[index]
+        elif node.users:
+            raise UnknownOperator(f"output {index} of {source.target} is not covered", line=self.b.line)
+
+    def _root(self, node: Any) -> Any:
+        return self.roots.get(node, node)
+
+    def _call(self, node: Any) -> None:
+        name, schema = str(node.target), node.target._schema
+        bound = _bind(schema, node.args, node.kwargs)
+        writes = [a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+        if writes and name not in ATEN:
+            self._in_place(node, name, bound, writes)
+            return
+        self.values[node] = self._apply(name, bound, node)
+        shared = [a.name for a in schema.arguments if a.alias_info is not None]
+        if shared or name in ("aten.to.dtype", "aten.reshape.default", "aten.contiguous.default", "aten.flatten.using_ints"):
+            source = bound[shared[0] if shared else schema.arguments[0].name]
+            if _is_node(source):
+                self.roots[node] = self._root(source)
+                self.viewed.add(self._root(source))
+
+    def _in_place(self, node: Any, name: str, bound: dict[str, Any], writes: list[str]) -> None:
+        """x.op_(...) on a tensor of the function's own is x = x.op(...) from there on, where nothing else sees x."""
+        target = bound[writes[0]]
+        root = self._root(target)
+        if root.op == "placeholder":
+            raise InPlaceEdit(f"`{self.b.inputs[self.values[root]].name}` is changed in place", line=self.b.line)
+        if root is not target or root in self.viewed:
+            raise UnsupportedOperands(
+                "a part of a tensor is changed in place", line=self.b.line,
+                next_step="build the new tensor with torch.where or torch.cat",
+            )  # fmt: skip
+        old = self._one(target)
+        new = self._replaced(name, bound, node, old)
+        have, want = self.b.type(new), self.b.type(old)
+        new = new if have.dtype == want.dtype else self._cast(new, want.dtype)
+        if have.shape != want.shape:
+            raise UnsupportedOperands("an in-place edit changes the shape", line=self.b.line)
+        self.values[target] = self.values[node] = new
+        self.roots[node] = target
+
+    def _replaced(self, name: str, bound: dict[str, Any], node: Any, old: int) -> int:
+        packet, _, overload = name.rpartition(".")
+        if packet in ("aten.copy_", "aten.fill_", "aten.zero_"):
+            source = {"aten.copy_": "src", "aten.fill_": "value"}.get(packet)
+            value = self._operand(bound[source]) if source else self.b.const(0.0)
+            spread = self.b.op("expand", value, shape=self.b.type(old).shape)
+            return self._cast(spread, self.b.type(old).dtype)
+        made = self._apply(f"{packet.removesuffix('_')}.{overload}", bound, node)
+        return int(made)
+
+    def _operand(self, value: Any) -> int:
+        return self._one(value) if _is_node(value) else self.b.const(value)
+
+    def _cast(self, x: int, dtype: str) -> int:
+        from mirage.operators.shapes import is_float
+        from mirage.program.ir import DTYPES
+
+        have = self.b.type(x).dtype
+        if have == dtype:
+            return x
+        narrower = is_float(have) and is_float(dtype) and (
+            DTYPES[dtype][0] < DTYPES[have][0] or {have, dtype} in ({"fp16", "bf16"}, {"fp8e4m3", "fp8e5m2"})
+        )
+        event = narrower and dtype != "fp32" and dtype not in self.own  # kernels compute in fp32
+        if narrower and not event:
+            self.b.notes.append(f"line {self.b.line}: a rounding to {dtype} is computed with more precision than written")
+        return self.b.op("cast", x, dtype=dtype, **({"event": True} if event else {}))
+
+    def _apply(self, name: str, bound: dict[str, Any], node: Any) -> Any:
+        """The operator that a call becomes. Its type must be PyTorch's own."""
+        want = node.meta.get("val")
+        if name in _CASTS:
+            return self._to(bound, want)
+        found = ATEN.get(name)
+        if found is None:
+            raise UnknownOperator(f"`{name}` is not in the operator table", line=self.b.line)
+        entry, form = found
+        try:
+            made = self._formed(entry.name, form, bound)
+        except ShapeError as error:
+            raise explain(error) or error from error
+        except (OperandsError, DtypeError) as error:
+            mended = explain(error)
+            assert mended is not None
+            mended.line = self.b.line
+            raise mended from error
+        return self._typed(made, want, name)
+
+    def _formed(self, op: str, form: Form, bound: dict[str, Any]) -> Any:
+        values = {k: self._value(v) for k, v in bound.items()}
+        if form.build is not None:
+            return form.build(_Numbers(self.b), values)
+        for k, allowed in form.only.items():
+            if k in values and values[k] not in allowed:
+                raise OperandsError(f"`{op}` is not covered with {k}={values[k]!r}")
+        args = [self._operand_of(bound[k], values[k]) for k in form.args if values.get(k) is not None]
+        attrs = {k: values[v] for k, v in form.attrs.items() if v in values}
+        return self.b.op(op, *args, **attrs)
+
+    def _operand_of(self, given: Any, value: Any) -> int:
+        return int(value) if _is_node(given) else self.b.const(value)
+
+    def _value(self, given: Any) -> Any:
+        import torch
+
+        if _is_node(given):
+            return _Id(self._one(given))
+        if isinstance(given, (list, tuple)):
+            return [self._value(g) for g in given]
+        return from_torch(given) if isinstance(given, torch.dtype) else given
+
+    def _to(self, bound: dict[str, Any], want: Any) -> int:
+        x = self._one(bound.get("self", bound.get("input")))
+        return self._cast(x, from_torch(want.dtype))
+
+    def _typed(self, made: Any, want: Any, name: str) -> Any:
+        if isinstance(made, list):
+            wanted = list(want) if isinstance(want, (list, tuple)) else [None] * len(made)
+            return [self._typed(m, w, name) for m, w in zip(made, wanted, strict=False)]
+        if want is None or not hasattr(want, "dtype"):
+            return int(made)
+        have, dtype = self.b.type(made), from_torch(want.dtype)
+        if have.shape != tuple(want.shape):
+            raise UnsupportedOperands(f"`{name}` gives {list(want.shape)}, the table says {list(have.shape)}", line=self.b.line)
+        if have.dtype == dtype:
+            return int(made)
+        return self._adopt(int(made), dtype)
+
+    def _adopt(self, x: int, dtype: str) -> int:
+        """PyTorch's own dtype for a result whose rounding the function does not ask for."""
+        n = len(self.b.inputs)
+        if x >= n:
+            node = self.b.nodes[x - n]
+            if node.op == "const" or not node.type.shape:
+                return self.b.op("cast", x, dtype=dtype)
+        return self._cast(x, dtype)
+
+
+class _Id(int):
+    """A node id among numbers: a form can tell a tensor from a number."""
+
+
+class _Numbers:
+    """The builder, for forms: an operand that is a number becomes a constant."""
+
+    def __init__(self, b: Builder) -> None:
+        self._b = b
+
+    def op(self, op: str, *args: Any, **attrs: Any) -> int:
+        return _Id(self._b.op(op, *[int(a) if isinstance(a, _Id) else self._b.const(a) for a in args], **attrs))
+
+    def const(self, value: float | int | bool) -> int:
+        return _Id(self._b.const(value))
+
+    def type(self, x: int) -> TensorType:
+        return self._b.type(x)
+
+
+_CASTS = {
+    "aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", "aten.to.other", "aten._to_copy.default",
+    "aten.type_as.default", "aten.float.default", "aten.half.default", "prims.convert_element_type.default",
+}  # fmt: skip
+
+
+def _is_node(value: Any) -> bool:
+    import torch
+
+    return isinstance(value, torch.fx.Node)
+
+
+def _bind(schema: Any, args: Iterable[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The call's arguments by name, defaults filled in."""
+    listed = list(args)
+    bound: dict[str, Any] = {}
+    for i, a in enumerate(schema.arguments):
+        if i < len(listed):
+            bound[a.name] = listed[i]
+        elif a.name in kwargs:
+            bound[a.name] = kwargs[a.name]
+        elif a.has_default_value():
+            bound[a.name] = a.default_value
+    return bound
