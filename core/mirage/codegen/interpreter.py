@@ -105,6 +105,7 @@ def float_interpreter(*, bounds: bool = True, tf32: bool = True) -> Iterator[Non
     patches = Patches()
     try:
         table = _Bounds(patches, interpreter) if bounds else None
+        _patch_scalars(patches, interpreter)
         _patch_types(patches, interpreter)
         _patch_memory(patches, interpreter, table)
         _patch_casts(patches, interpreter)
@@ -153,6 +154,17 @@ def _is_bf16(dtype: Any) -> bool:
     import triton.language as tl
 
     return bool((dtype.scalar if hasattr(dtype, "scalar") else dtype) == tl.bfloat16)
+
+
+def _patch_scalars(patches: Patches, interpreter: ModuleType) -> None:
+    """Scalars as loop bounds: numpy 2.4 no longer makes a Python number of an array of one element by itself."""
+    inner = interpreter._patch_lang_tensor
+
+    def tensors(tensor: Any, scope: Any) -> None:
+        inner(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+
+    patches.set(interpreter, "_patch_lang_tensor", tensors)
 
 
 def _patch_types(patches: Patches, interpreter: ModuleType) -> None:

@@ -117,14 +117,6 @@ def spread(values: Sequence[float]) -> float:
     return (high - low) / 2
 
 
-def read_all(*inputs: Any) -> Any:
-    """Reads the inputs and does next to nothing with them: the time of a plain streaming read of the same bytes."""
-    import torch
-
-    flat = [x.reshape(-1) for x in inputs]
-    return [torch.amax(x.view(torch.int32) if x.numel() * x.element_size() % 4 == 0 else x) for x in flat]
-
-
 def task(payload: dict[str, Any]) -> dict[str, Any]:
     """For the isolated worker: {"text", "function", "compile": bool} -> {"device", "times": {name: Timing}, "error"}.
 
@@ -136,6 +128,7 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
     import torch
 
     from mirage.codegen.interpreter import load_module
+    from mirage.profile.stream import read_all
 
     module = load_module(str(payload["text"]), interpret=False)
     name = str(payload["function"])

@@ -1,0 +1,32 @@
+"""A plain streaming read, the practical floor of what reads the same bytes. It imports triton: import it lazily."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 8192  # elements of four bytes that one block reads
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _read(x_ptr, out_ptr, n, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    pid = tl.program_id(0)
+    at = pid * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0)
+    tl.store(out_ptr + pid, tl.max(x, axis=0))
+
+
+def read_all(*inputs: Any) -> list[Any]:
+    """Reads every input once and writes a number for each 32 KB of it."""
+    outputs = []
+    for x in inputs:
+        flat = x.reshape(-1)
+        words = flat.view(torch.int32) if flat.numel() * flat.element_size() % 4 == 0 else flat
+        blocks = triton.cdiv(words.numel(), BLOCK)
+        out = torch.empty(blocks, dtype=words.dtype, device=x.device)
+        _read[(blocks,)](words, out, words.numel(), BLOCK=BLOCK, num_warps=8)
+        outputs.append(out)
+    return outputs
