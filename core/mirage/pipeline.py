@@ -1,0 +1,306 @@
+"""From a decorated function to a result: read, trace, search, plan, emit, verify, profile. The one path through the house.
+
+Everything that runs user or generated code does so in a worker (`isolate`); this module runs in the caller's process
+and imports neither torch nor triton.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from typing import Any
+
+from mirage.codegen.emit import emit_module
+from mirage.errors import FunctionNotFound, MirageError, UntrustedWorkspace
+from mirage.isolate.runner import Worker
+from mirage.mugraph import jsonform, maps
+from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
+from mirage.plan import plan
+from mirage.profile.devices import Device, device
+from mirage.profile.roofline import baseline, estimate, speed_of_light
+from mirage.program.ir import DTYPES, Program
+from mirage.program.lower import Lowered, lower
+from mirage.result import CancelToken, Estimate, KernelFacts, Progress, Result
+from mirage.search.engine import Bounds, Candidate, Problem, Search
+from mirage.search.kernels import Target
+from mirage.source import detect, shapes, slice
+from mirage.verify.judge import Case, judge
+from mirage.verify.verdict import Verdict
+
+TRACE_S, VERIFY_S, COMPILE_S = 60.0, 120.0, 120.0  # limits of one worker call
+TRIES = 6  # candidates that are verified before the answer is "keep yours"
+Report = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked: the file's text and path, the function, the target architecture, a bound on the search (s)."""
+
+    text: str
+    path: str
+    function: str
+    target: str = "sm_90"
+    trusted: bool = True
+    seconds: float = 20.0
+    bounds: Bounds = field(default_factory=Bounds)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A decorated function that was read: its slice and its inputs' specs (the last row of `dims=`, the largest asked)."""
+
+    decorated: detect.Decorated
+    slice: slice.Slice
+    inputs: tuple[shapes.InputSpec, ...]
+    rows: int
+
+
+def read(request: Request) -> Function:
+    """The function's slice and shapes, or the error that says why not."""
+    scan = detect.find(request.text, request.path)
+    found = next((f for f in scan.functions if f.name == request.function), None)
+    if found is None:
+        names = ", ".join(f.name for f in scan.functions) or "none"
+        raise FunctionNotFound(f"no decorated function {request.function} (decorated here: {names})", path=request.path)
+    if found.error is not None:
+        raise found.error
+    rows = shapes.rows(found)
+    return Function(found, slice.cut_decorated(found), tuple(rows[-1]), len(rows))
+
+
+def trace(function: Function, path: str, worker: Worker, cancel: CancelToken) -> Program:
+    """The tensor program, traced in the worker."""
+    payload = {
+        "text": function.slice.text,
+        "function": function.decorated.name,
+        "inputs": [
+            {"name": i.name, "shape": list(i.shape), "dtype": i.dtype, "names": list(i.dim_names)} for i in function.inputs
+        ],
+    }
+    try:
+        return Program.from_dict(worker.call("trace", payload, timeout_s=TRACE_S, cancel=cancel)["program"])
+    except MirageError as e:
+        e.path = e.path or path
+        raise
+
+
+def problem(program: Program, lowered: Lowered) -> Problem:
+    """The search's problem: the terms of the outputs, and the device tensors."""
+    taken = {x.name for x in lowered.tensors}
+    targets = []
+    for i, (term, dims) in enumerate(lowered.outputs):
+        name = "out" if len(lowered.outputs) == 1 else f"out{i}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        targets.append(Target(name, term, dims, program.type_of(program.outputs[i]).dtype))
+    floating = [i.type.dtype for i in program.inputs if DTYPES[i.type.dtype][1]]
+    dtype = min(floating, key=lambda d: DTYPES[d][0]) if floating else "fp32"
+    return Problem(program.name, lowered.terms, tuple(lowered.tensors), tuple(targets), dtype)
+
+
+def facts(mugraph: MuGraph, compiled: list[dict[str, Any]], target: str) -> tuple[KernelFacts, ...]:
+    """What the table says of each kernel; `compiled` are the static profile's rows, in launch order."""
+    out = []
+    for i, k in enumerate(x for x in mugraph.kernels if isinstance(x, CustomKernel)):
+        row = compiled[i] if i < len(compiled) else {}
+        loops = tuple(
+            {"dim": s.dim, "range": maps.loop_range(mugraph, k, s), "tile": k.block.dim(s.dim).tile}
+            for s in k.block.body if isinstance(s, Loop)
+        )  # fmt: skip
+        out.append(
+            KernelFacts(
+                k.name, maps.grid(mugraph, k), loops, k.warps, k.stages, row.get("shared_bytes"), row.get("registers"),
+                row.get("spill_bytes"), row.get("tensor_core", row.get("tensor_cores")), target,
+            )  # fmt: skip
+        )
+    return tuple(out)
+
+
+def floor(program: Program, dev: Device) -> float:
+    """The speed of light of the program: inputs read once, outputs written once."""
+    moved = sum(i.type.bytes for i in program.inputs) + sum(program.type_of(o).bytes for o in program.outputs)
+    return speed_of_light(moved, 0.0, 0.0, 0, dev)
+
+
+def header(program: Program, verdict: Verdict | None, us: float, base: float, dev: Device) -> dict[str, str]:
+    """The provenance at the module's top."""
+    rows = {"made by": "mirage", "program": program.key[:16]}
+    if verdict is not None:
+        rows["verdict"] = verdict.headline
+    rows["time"] = f"{us:.1f} us estimated for {dev.name}, {base:.1f} us as written"
+    return rows
+
+
+def versions() -> dict[str, str]:
+    out = {}
+    for package in ("mirage-superoptimizer", "torch", "triton", "numpy"):
+        try:
+            out[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            out[package] = "missing"
+    return out
+
+
+def optimize(request: Request, progress: Report, cancel: CancelToken) -> Result:
+    """The best verified kernel for a function, or "keep" with the reason. Raises MirageError for the user's mistakes."""
+    if not request.trusted:
+        raise UntrustedWorkspace("nothing of this workspace may run", path=request.path)
+    function = read(request)
+    dev = device(request.target)
+    progress(Progress("tracing"))
+    interpreter = {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 2) // 2))}
+    with Worker(env=interpreter) as runner, Worker() as compiler, ThreadPoolExecutor(1) as beside:
+        program = trace(function, request.path, runner, cancel)
+        return Attempt(request, function, program, dev, progress, cancel, runner, compiler, beside).run()
+
+
+@dataclass
+class Attempt:
+    """One run of the path after tracing."""
+
+    request: Request
+    function: Function
+    program: Program
+    dev: Device
+    progress: Report
+    cancel: CancelToken
+    runner: Worker
+    compiler: Worker
+    beside: ThreadPoolExecutor
+
+    def run(self) -> Result:
+        start = time.monotonic()
+        lowered = lower(self.program)
+        found = problem(self.program, lowered)
+        bounds = self.request.bounds
+        search = Search(
+            found, lambda g: estimate(g, self.dev), bounds=bounds, cancel=self.cancel, progress=self.progress
+        )
+        for _ in search.run():
+            pass
+        base = baseline(self.program, self.dev)
+        rejected: list[str] = []
+        chosen = None
+        for candidate in self.order(search.best):
+            self.cancel.check()
+            outcome = self.verify(candidate, found, base, search, rejected)
+            if outcome is not None:
+                chosen = outcome
+                break
+        seconds = time.monotonic() - start
+        return self.result(search, base, chosen, rejected, seconds)
+
+    def order(self, best: list[Candidate]) -> list[Candidate]:
+        """The candidates to verify: best first, then the best of other structures, so that one fault is not met again."""
+        first, seen = [], set()
+        for c in best:
+            if c.structure not in seen:
+                seen.add(c.structure)
+                first.append(c)
+        rest = [c for c in best if c not in first]
+        return sorted([*first[: TRIES - 1], *rest[:TRIES]], key=lambda c: c.us)[: TRIES + 2]
+
+    def verify(
+        self, candidate: Candidate, found: Problem, base: float, search: Search, rejected: list[str]
+    ) -> tuple[Candidate, MuGraph, Verdict, str, list[dict[str, Any]]] | None:
+        counts = {"values": search.counts.values, "mugraphs": search.counts.mugraphs, "tried": len(rejected) + 1}
+        self.progress(Progress("verifying", counts, f"{candidate.us:.1f} µs"))
+        graph = plan(candidate.mugraph)
+        try:
+            text = self.emit(graph, None, candidate.us, base)
+        except MirageError as e:
+            rejected.append(f"{candidate.label}: {e.message}")
+            return None
+        compiled = self.compile(text)
+        case = Case(
+            found.t, found.outputs, graph, text, self.program, self.function.slice.text, self.function.decorated.name
+        )
+        verdict = judge(case, self.task)
+        rows = compiled.result()
+        if not verdict.accepted:
+            why = next(
+                (f"{link.name}: {e.summary}" for link in verdict.links for e in link.evidence if e.word == "REJECTED"), "rejected"
+            )  # fmt: skip
+            rejected.append(f"{candidate.label}: {why}")
+            return None
+        if isinstance(rows, MirageError):
+            rejected.append(f"{candidate.label}: {rows.message}")
+            return None
+        if any((r.get("shared_bytes") or 0) > self.dev.shared_per_block for r in rows):
+            rejected.append(f"{candidate.label}: more shared memory than {self.dev.name} has")
+            return None
+        return candidate, graph, verdict, self.emit(graph, verdict, candidate.us, base), rows
+
+    def emit(self, graph: MuGraph, verdict: Verdict | None, us: float, base: float) -> str:
+        return emit_module(
+            self.program, graph, self.function.slice.text, function=self.function.decorated.name,
+            header=header(self.program, verdict, us, base, self.dev), docstring=self.function.decorated.docstring,
+        )  # fmt: skip
+
+    def compile(self, text: str) -> Future[Any]:
+        """The static profile beside the verification; a MirageError is its value when the compiler refuses."""
+
+        def work() -> Any:
+            try:
+                payload = {"text": text, "target": self.dev.target}
+                return self.compiler.call("compile", payload, timeout_s=COMPILE_S, cancel=self.cancel)["kernels"]
+            except MirageError as e:
+                return e
+
+        return self.beside.submit(work)
+
+    def task(self, name: str, payload: dict[str, Any]) -> dict[str, Any]:
+        return self.runner.call(name, payload, timeout_s=VERIFY_S, cancel=self.cancel)
+
+    def result(
+        self, search: Search, base: float, chosen: tuple[Candidate, MuGraph, Verdict, str, list[dict[str, Any]]] | None,
+        rejected: list[str], seconds: float,
+    ) -> Result:  # fmt: skip
+        light = floor(self.program, self.dev)
+        counts = asdict(search.counts)
+        counts["total_seconds"] = round(seconds, 3)
+        common: dict[str, Any] = {
+            "function": self.function.decorated.name,
+            "inputs": tuple(
+                {"name": i.name, "shape": list(i.type.shape), "dtype": i.type.dtype, "names": list(i.names)}
+                for i in self.program.inputs
+            ),
+            "program_key": self.program.key,
+            "search": counts,
+            "versions": versions(),
+        }
+        notes = tuple(self.program.notes) + tuple(f"not taken: {r}" for r in rejected)
+        if self.function.rows > 1:
+            notes += (f"made for the last of {self.function.rows} rows of dims=; other sizes run as written",)
+        if chosen is None:
+            reason = "no candidate was verified: keep yours" if rejected else "nothing found that fits: keep yours"
+            return Result(answer="keep", reason=reason, verdict={}, notes=notes, estimate=self.time(base, light, base), **common)
+        candidate, graph, verdict, text, rows = chosen
+        table = facts(graph, rows, self.dev.target)
+        if candidate.us >= base:
+            reason = f"keep yours: {base:.1f} µs as written, {candidate.us:.1f} µs at best by the estimate"
+            return Result(
+                answer="keep", reason=reason, verdict=verdict.to_dict(), kernels=table, notes=notes,
+                estimate=self.time(candidate.us, light, base), mugraphs=(jsonform.to_json(graph),), **common,
+            )  # fmt: skip
+        custom = sum(isinstance(k, CustomKernel) for k in graph.kernels)
+        reason = f"{base / candidate.us:.1f}x estimated, {custom} kernel{'s' if custom > 1 else ''}, {verdict.headline}"
+        return Result(
+            answer="kernel", reason=reason, verdict=verdict.to_dict(), kernels=table, notes=notes, source=text,
+            estimate=self.time(candidate.us, light, base), mugraphs=(jsonform.to_json(graph),), **common,
+        )  # fmt: skip
+
+    def time(self, us: float, light: float, base: float) -> Estimate:
+        return Estimate(round(us, 2), round(light, 2), round(base, 2), f"{self.dev.name} ({self.dev.target})")
+
+
+def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """For the isolated worker: the request's fields -> {"result": Result as a dict}; progress goes out as events."""
+    known = {k: payload[k] for k in ("text", "path", "function", "target", "trusted", "seconds") if k in payload}
+    result = optimize(Request(**known), lambda p: emit(asdict(p)), CancelToken())
+    return {"result": result.to_dict()}

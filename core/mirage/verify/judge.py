@@ -1,0 +1,94 @@
+"""The judge: all opinions on the three links of one candidate, one verdict.
+
+algebra   the program and the µGraph with its sizes erased (proof; field at tiny sizes)
+schedule  the µGraph on its own grid, loops, masks and splits (field; memory)
+text      the emitted module (field in Triton's interpreter; float against float64)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import MuGraph
+from mirage.program.ir import DTYPES, Program
+from mirage.verify.algebra import field_opinion
+from mirage.verify.denote import NotDenoted, denote, same_axes, split_axis
+from mirage.verify.proof import proof_opinion
+from mirage.verify.schedule import Target, schedule_opinion
+from mirage.verify.text import text_opinion
+from mirage.verify.verdict import Evidence, Link, Verdict
+
+RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
+TEXT_DRAWS = 8
+
+
+@dataclass(frozen=True)
+class Case:
+    """A candidate: what is wanted (terms), the µGraph, the module's text, and the user's function for the float opinion."""
+
+    t: Terms
+    targets: Sequence[Target]
+    mugraph: MuGraph
+    module: str
+    program: Program
+    slice: str
+    function: str
+
+
+def algebra(case: Case) -> list[Evidence]:
+    """Proof where the normal form speaks; the field's opinion on the µGraph's meaning always."""
+    out: list[Evidence] = []
+    targets = {o.tensor: (o.term, o.dims) for o in case.targets}
+    proof = proof_opinion(case.t, targets, case.mugraph)
+    if proof is not None:
+        out.append(proof)
+    t = case.t
+    kinds = {i.name: "bool" for i in case.program.inputs if i.type.dtype == "bool"}
+    kinds |= {i.name: "int" for i in case.program.inputs if not DTYPES[i.type.dtype][1] and i.type.dtype != "bool"}
+    try:
+        meaning = denote(t, case.mugraph)
+        for name, (target, dims) in targets.items():
+            term, have = meaning.outputs[name]
+            for axis, (part, rest) in meaning.splits.items():
+                target = split_axis(t, target, axis, part, rest)
+            out.append(field_opinion(t, target, same_axes(t, term, have, dims), kinds=kinds))
+    except NotDenoted:
+        pass  # the schedule's run, which contains the algebra at its sizes, then speaks for this link
+    return out
+
+
+def opinions(case: Case, run_task: RunTask) -> Iterator[tuple[str, list[Evidence]]]:
+    """Links in order, so that a rejection spares the rest."""
+    found = algebra(case)
+    schedule = schedule_opinion(case.t, case.targets, case.mugraph)
+    yield "algebra", found or [schedule]
+    yield "schedule", [schedule]
+    parameters = [i.name for i in case.program.inputs]
+    text = text_opinion(case.t, case.targets, case.mugraph, case.module, parameters, run_task, draws=TEXT_DRAWS)
+    yield "text", [text, *floats(case, run_task)] if text.word != "REJECTED" else [text]
+
+
+def floats(case: Case, run_task: RunTask) -> list[Evidence]:
+    from mirage.verify.floats import float_opinion
+
+    return [float_opinion(case.program, case.mugraph, case.module, case.slice, case.function, run_task)]
+
+
+def judge(case: Case, run_task: RunTask) -> Verdict:
+    """The verdict; links after the first rejected one are not looked at."""
+    links: list[Link] = []
+    start = time.monotonic()
+    for name, evidence in opinions(case, run_task):
+        links.append(Link(name, tuple(evidence)))
+        if links[-1].word == "REJECTED":
+            break
+    generic = {n for i in case.program.inputs for n in i.names if n and not n.isdigit()}
+    everything = bool(generic) and all(
+        n in case.program.generic for i in case.program.inputs for n in (i.names or ("",)) if i.type.shape
+    )
+    notes = (f"{time.monotonic() - start:.1f} s",)
+    return Verdict(tuple(links), "all sizes" if everything else "these sizes", notes)
