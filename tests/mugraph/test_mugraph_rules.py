@@ -68,6 +68,15 @@ BROKEN = [
     ("attention_split", "l[h, q] += l_part carrying rescale*@self", "l[h, q] += l_part", "accumulators"),
     ("attention_split", "m[h, q] max= m_part\n      shift",
      "m[h, q] max= m_part\n      m2[h, q] max= m_part carrying m@old*@self\n      shift", "accumulators"),
+    ("rmsnorm_linear", "xg[m, k] = mul(x, g)", "xg[m, k] = mul(x, ss_part)", "partials"),
+    ("rmsnorm_linear", "ss[m] += ss_part", "root[m] = sqrt(ss_part)\n      ss[m] += root", "partials"),
+    ("rmsnorm_linear", "ss[m] += ss_part", "root[m] = mul(ss_part, ss_part)\n      ss[m] += root", "partials"),
+    ("rmsnorm_linear", "ss[m] += ss_part",
+     "two[] = const(value=2)\n      more[m] = add(ss_part, two)\n      ss[m] += more", "partials"),
+    ("rmsnorm_linear", "ss[m] += ss_part", "ss[m] max= ss_part", "partials"),
+    ("rmsnorm_linear", "xg[m, k] = mul(x, g)", "s2[m, k] = mul(ss_part)\n      xg[m, k] = mul(x, g)", "partials"),
+    ("attention_split", "m_part[h, q] = max(seen; dim=t)", "m_part[h, q] = sum(seen; dim=t)", "partials"),
+    ("attention_split", "l_part carrying rescale*@self", "l_part carrying m_part*@self", "partials"),
     ("rmsnorm_linear", "y[m, n] += y_part", "y[m, n] += y_part\n      store O[m, n] = y_part", "savers"),
     # device tensors
     ("rmsnorm_linear", "store O[m, n] = o", "store G[m, n] = o", "tiles"),
@@ -100,6 +109,18 @@ def test_a_broken_mugraph_is_rejected_by_its_rule(name: str, old: str, new: str,
     found = broken_rule(parse(_broken(name, old, new)))
     assert found is not None
     assert found[0] == rule, found[1].message
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("ss[m] += ss_part", "two[] = const(value=2)\n      twice[m] = mul(ss_part, two)\n      ss[m] += twice"),
+        ("ss[m] += ss_part", "twice[m] = add(ss_part, ss_part)\n      ss[m] += twice"),
+        ("ss[m] += ss_part", "two[] = const(value=2)\n      half[m] = div(ss_part, two)\n      ss[m] += half"),
+    ],
+)
+def test_partial_sums_may_be_added_and_scaled(old: str, new: str) -> None:
+    check(parse(_broken("rmsnorm_linear", old, new)))
 
 
 def test_every_rule_has_a_row_that_breaks_it() -> None:

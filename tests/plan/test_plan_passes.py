@@ -83,7 +83,7 @@ kernel one warps 4 stages 1:
 
 
 def test_thread_fusion_does_not_move_a_read_across_its_accumulator() -> None:
-    m = parse(MOVED.replace("n[m] += part", "both[m] = add(late, part)\n      n[m] += both"))
+    m = parse(MOVED.replace("n[m] += part", "both[m] = mul(late, part)\n      n[m] += both"))
     check(m)
     chains = [[c.out for c in t.body] for t in _threads(plan(m, without={"operator_order"}))]
     assert chains == [["late", "both"]]

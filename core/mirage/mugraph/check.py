@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from mirage.errors import InvalidMugraph
 from mirage.mugraph.grammar import MuGraph
-from mirage.mugraph.rules import cover, fits, form, loops, padding, scope
+from mirage.mugraph.rules import cover, fits, form, loops, padding, partial, scope
 from mirage.mugraph.rules.breach import Breach, Limits
 
 __all__ = ["RULES", "SM_90", "Limits", "broken_rule", "check"]
@@ -27,6 +27,7 @@ RULES: dict[str, Rule] = {
     "tiles": scope.tiles,
     "loops": loops.loop_dims,
     "accumulators": loops.accumulators,
+    "partials": partial.partials,
     "savers": loops.savers,
     "once": cover.once,
     "cover": cover.cover,
