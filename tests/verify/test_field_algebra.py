@@ -1,0 +1,168 @@
+"""The algebra link's field opinion: what is equal is accepted with a bound, what is not is rejected with a point."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import DimIndex
+from mirage.verify.algebra import field_opinion
+from mirage.verify.sampling import draw
+from workloads.hand_targets import mean, read
+
+Pair = Callable[[Terms], tuple[int, int]]
+
+
+def scalar(t: Terms, name: str) -> int:
+    return t.input(name, ())
+
+
+def softmax(t: Terms, x: int, axis: str, shift: int | None) -> int:
+    p = t.exp(x if shift is None else t.sub(x, shift))
+    return t.mul(p, t.inv(t.sum(axis, p)))
+
+
+def variance(t: Terms, form: str) -> int:
+    x = read(t, "X", "mk")
+    centred = t.sub(x, mean(t, "k", x))
+    if form == "centred":
+        return mean(t, "k", t.mul(centred, centred))
+    square = t.mul(mean(t, "k", x), mean(t, "k", x))
+    return t.sub(mean(t, "k", t.mul(x, x)), square if form == "powers" else mean(t, "k", x))
+
+
+def gelu(t: Terms, x: int) -> int:
+    half = t.mul(t.const(Fraction(1, 2)), x)
+    return t.mul(half, t.add(t.const(1), t.fn("erf", t.mul(x, t.literal(0.5**0.5)))))
+
+
+def silu(t: Terms, x: int) -> int:
+    return t.mul(x, t.fn("sigmoid", x))
+
+
+EQUAL: dict[str, Pair] = {
+    "sqrt(a) sqrt(b) = sqrt(ab)": lambda t: (
+        t.mul(t.sqrt(scalar(t, "a")), t.sqrt(scalar(t, "b"))),
+        t.sqrt(t.mul(scalar(t, "a"), scalar(t, "b"))),
+    ),
+    "sqrt(a)^2 = a": lambda t: (t.mul(t.sqrt(scalar(t, "a")), t.sqrt(scalar(t, "a"))), scalar(t, "a")),
+    "softmax(x) = softmax(x - max)": lambda t: (
+        softmax(t, read(t, "X", "mk"), "k", None),
+        softmax(t, read(t, "X", "mk"), "k", t.max("k", read(t, "X", "mk"))),
+    ),
+    "softmax(x) = softmax(x - c)": lambda t: (
+        softmax(t, read(t, "X", "mk"), "k", None), softmax(t, read(t, "X", "mk"), "k", read(t, "C", "m"))
+    ),
+    "variance": lambda t: (variance(t, "centred"), variance(t, "powers")),
+    "sigmoid as an exponential": lambda t: (
+        silu(t, scalar(t, "a")),
+        t.mul(scalar(t, "a"), t.inv(t.add(t.const(1), t.exp(t.neg(scalar(t, "a")))))),
+    ),
+    "sum order": lambda t: (
+        t.sum("k", t.mul(read(t, "X", "mk"), t.sum("n", read(t, "W", "kn")))),
+        t.sum("n", t.sum("k", t.mul(read(t, "X", "mk"), read(t, "W", "kn")))),
+    ),
+    "relu(x) - relu(-x) = x": lambda t: (
+        t.sub(t.fn("maximum", scalar(t, "a"), t.const(0)), t.fn("maximum", t.neg(scalar(t, "a")), t.const(0))),
+        scalar(t, "a"),
+    ),
+    "a function of an exponential": lambda t: (
+        t.fn("erf", t.exp(t.add(scalar(t, "a"), scalar(t, "b")))),
+        t.fn("erf", t.mul(t.exp(scalar(t, "a")), t.exp(scalar(t, "b")))),
+    ),
+}
+
+DIFFERENT: dict[str, Pair] = {
+    "silu(x) exp(x) is not gelu(x)": lambda t: (
+        t.mul(silu(t, scalar(t, "a")), t.exp(scalar(t, "a"))), gelu(t, scalar(t, "a"))
+    ),
+    "relu(x) is not x": lambda t: (t.fn("maximum", scalar(t, "a"), t.const(0)), scalar(t, "a")),
+    "sqrt(a) + sqrt(b) is not sqrt(a + b)": lambda t: (
+        t.add(t.sqrt(scalar(t, "a")), t.sqrt(scalar(t, "b"))), t.sqrt(t.add(scalar(t, "a"), scalar(t, "b")))
+    ),
+    "softmax over the other axis": lambda t: (
+        softmax(t, read(t, "X", "mk"), "k", None), softmax(t, read(t, "X", "mk"), "m", None)
+    ),
+    "exp(84 x) is not exp(x)": lambda t: (t.exp(t.mul(t.const(84), scalar(t, "a"))), t.exp(scalar(t, "a"))),
+    "variance without the square": lambda t: (variance(t, "centred"), variance(t, "wrong")),
+    "a sum divided by 4096 is no mean": lambda t: (
+        mean(t, "k", read(t, "X", "mk")), t.mul(t.const(Fraction(1, 4096)), t.sum("k", read(t, "X", "mk")))
+    ),
+    "unshifted exponential": lambda t: (
+        t.exp(t.sub(read(t, "X", "mk"), t.max("k", read(t, "X", "mk")))), t.exp(read(t, "X", "mk"))
+    ),
+    "max is not sum": lambda t: (t.max("k", read(t, "X", "mk")), t.sum("k", read(t, "X", "mk"))),
+    "sign of an odd function": lambda t: (t.fn("sin", t.neg(scalar(t, "a"))), t.fn("sin", scalar(t, "a"))),
+    "epsilon": lambda t: (
+        t.sqrt(t.add(scalar(t, "a"), t.literal(1e-6))), t.sqrt(t.add(scalar(t, "a"), t.literal(1e-5)))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EQUAL)
+@pytest.mark.parametrize("seed", [0, 17])
+def test_equal_terms_are_accepted(name: str, seed: int) -> None:
+    t = Terms()
+    a, b = EQUAL[name](t)
+    e = field_opinion(t, a, b, seed=seed)
+    assert e.word == "TESTED", (e.summary, e.counterexample)
+    assert e.bound is not None and 0 < e.bound < 1e-9, e.details
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+@pytest.mark.parametrize("seed", [0, 17])
+def test_different_terms_are_rejected_with_a_point(name: str, seed: int) -> None:
+    t = Terms()
+    a, b = DIFFERENT[name](t)
+    e = field_opinion(t, a, b, seed=seed)
+    assert e.word == "REJECTED" and e.bound is None
+    shown = e.counterexample
+    assert shown is not None and shown.expected != shown.actual and shown.sizes is not None
+
+
+def test_the_bound_falls_with_the_draws_and_never_lies_about_its_theorem() -> None:
+    t = Terms()
+    x = read(t, "X", "mk")
+    a, b = softmax(t, x, "k", None), softmax(t, x, "k", t.max("k", x))
+    few, many = (field_opinion(t, a, b, draws=n) for n in (4, 64))
+    assert few.bound is not None and many.bound is not None and many.bound < few.bound < 1
+    assert "theorem 2" in many.details["theorem"]
+    linear = field_opinion(t, mean(t, "k", x), mean(t, "k", x))
+    assert "Schwartz-Zippel" in linear.details["theorem"] and linear.bound is not None and linear.bound < 2.0**-64
+
+
+def test_large_sizes_have_no_bound_and_say_so() -> None:
+    t = Terms()
+    x = read(t, "X", "mk")
+    e = field_opinion(t, softmax(t, x, "k", None), softmax(t, x, "k", None), sizes={"m": 2, "k": 40}, draws=8)
+    assert e.word == "TESTED" and e.bound is None and "no bound" in e.summary
+
+
+def test_inputs_are_drawn_so_that_roots_exist() -> None:
+    t = Terms()
+    x, y = read(t, "X", "mk"), read(t, "Y", "nk")
+    roots = [
+        t.exp(t.mul(t.sqrt(t.sum("k", t.mul(x, x))), t.sqrt(t.add(t.sum("k", t.mul(y, y)), t.literal(1e-5)))))
+    ]
+    sample = draw(t, roots, {"m": 5, "n": 7, "k": 3}, 3, 32)
+    assert sample.valid.all() and sample.roots == 2 * (5 + 7)
+
+
+def test_a_root_that_never_exists_is_rejected() -> None:
+    """-1 is no square, so nothing can be said of sqrt(-x^2)."""
+    t = Terms()
+    a = scalar(t, "a")
+    r = t.sqrt(t.neg(t.mul(a, a)))
+    e = field_opinion(t, r, r)
+    assert e.word == "REJECTED" and "root" in e.summary
+
+
+def test_it_is_quick() -> None:
+    t = Terms()
+    x = t.input("X", (DimIndex(("m",)), DimIndex(("k",))))
+    start = time.perf_counter()
+    field_opinion(t, softmax(t, x, "k", None), softmax(t, x, "k", None))
+    assert time.perf_counter() - start < 2
