@@ -8,6 +8,7 @@ from workloads.evaluate import evaluate
 
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.parse import parse
+from mirage.mugraph.rules.states import pointwise
 
 TEMPLATE = """mugraph reduce
 axes m=5 k=7
@@ -67,6 +68,12 @@ def test_padding(pad: str, body: str, op: str, reference) -> None:  # type: igno
     else:
         assert found is None, found
         np.testing.assert_allclose(evaluate(m, x, y), reference(x, y), rtol=1e-12)
+
+
+def test_rounding_keeps_zero_and_nothing_is_known_of_a_new_operator() -> None:
+    rounded = pointwise("round_fp16", ["zero"], [False]), pointwise("round_fp16", ["finite"], [False])
+    assert rounded == ("zero", "huge")
+    assert pointwise("an_operator_of_tomorrow", ["zero"], [False]) == "any"
 
 
 ONES = """mugraph ones

@@ -123,6 +123,12 @@ UNARY: dict[str, Callable[[State], State]] = {
     "abs": _table("huge", zero="zero", one="one", nonzero="nonzero", finite="finite"),
     "finite": _table("huge", lowest="zero", zero="zero", one="one", nonzero="nonzero", finite="finite"),
     "not": _table("finite", zero="one", one="zero"),
+    "floor": _table("huge", zero="zero", one="one", nonzero="finite", finite="finite", lowest="lowest"),
+    # rounding to a narrower type keeps 0, 1 and -inf; a large value may become infinite
+    **{
+        f"round_{dtype}": _table("huge", zero="zero", one="one", lowest="lowest")
+        for dtype in ("fp16", "bf16", "fp8e4m3", "fp8e5m2")
+    },
 }
 
 NARY: dict[str, Callable[..., State]] = {
