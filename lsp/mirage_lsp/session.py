@@ -260,6 +260,7 @@ class Session:
             answer = Answer("failed", error=MirageError(f"the text cannot be sent: {error}").to_dict())
         finally:
             if entry.task is me:
+                entry.task = None
                 self._settled(entry, identity, answer)
             follower.end(entry)
             self._changed(document)
@@ -274,6 +275,7 @@ class Session:
             answer = Answer("untrusted")  # the daemon is away or has no answer; either way nothing may run
         finally:
             if entry.task is asyncio.current_task():
+                entry.task = None
                 self._settled(entry, identity, answer)
             self._changed(document)
 

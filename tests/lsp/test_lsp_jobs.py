@@ -68,6 +68,7 @@ def test_progress_is_reported_and_ends(editor: Editor, daemon: FakeDaemon) -> No
     assert [v["value"]["kind"] for v in values] == ["begin", "report", "end"]
     assert values[0]["value"] == {"kind": "begin", "title": "Mirage: double", "cancellable": True, "message": "queued"}
     assert values[1]["value"]["message"] == "searching · 9 values"
+    assert values[2]["value"]["message"].startswith("Mirage: 1.8x")
 
 
 def test_no_progress_for_a_client_without_it(editor: Editor, daemon: FakeDaemon) -> None:
