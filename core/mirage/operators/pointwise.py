@@ -103,6 +103,8 @@ def cast(t: Terms, xs: Sequence[int], a: Attrs) -> int:
     """A narrowing that the program's own dtypes do not imply is a precision event: an opaque rounding."""
     if a.get("event"):
         return t.fn(f"round_{a['dtype']}", xs[0])
+    if a["dtype"] == "bool" and t.is_const(xs[0]):
+        return t.const(0 if t.is_const(xs[0], 0) else 1)
     if a["dtype"] == "bool" and not t.is_boolean(xs[0]):
         return t.fn("not", t.fn("eq", xs[0], t.const(0)))
     return xs[0]

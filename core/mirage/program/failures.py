@@ -19,15 +19,17 @@ from mirage.operators.entry import DtypeError, OperandsError, ShapeError
 
 _LONGEST = 300
 
-_TEXTS: tuple[tuple[str, type[MirageError]], ...] = (
+# (what PyTorch's text matches, the error, our own text or "" for PyTorch's)
+_TEXTS: tuple[tuple[str, type[MirageError], str], ...] = (
     (r"value out of a tracing tensor|cannot be called on meta|data.dependent|_local_scalar_dense|Cannot copy out of meta",
-     DataDependentBranch),
-    (r"convert meta device type tensor to numpy|meta tensor.*numpy", SideEffect),
-    (r"same (reduction )?dtype|expected .*dtype|scalar type|dtypes? .*(match|mismatch)|must have the same dtype", DtypeMix),
-    (r"register_meta function|meta kernel|not implemented for|Could not run 'aten", UnknownOperator),
-    (r"not compiled with CUDA|No CUDA|[Uu]nhandled device|different device", SideEffect),
-    (r"shape|size|dimension|broadcast|dims?\b|reduction dim|expand|1D|2D|3D|subscript|number of channels|sizes",
-     RankMismatch),
+     DataDependentBranch, "the value of a tensor decides what is computed"),
+    (r"convert meta device type tensor to numpy|meta tensor.*numpy", SideEffect, "a tensor leaves PyTorch for numpy"),
+    (r"same (reduction )?dtype|expected .*dtype|scalar type|dtypes? .*(match|mismatch)|must have the same dtype",
+     DtypeMix, ""),
+    (r"register_meta function|meta kernel|not implemented for|Could not run 'aten", UnknownOperator, ""),
+    (r"not compiled with CUDA|No CUDA|[Uu]nhandled device|different device|on device", SideEffect,
+     "a tensor is moved to another device"),
+    (r"shape|size|dimension|broadcast|dims?\b|reduction dim|expand|1D|2D|3D|subscript|sizes", RankMismatch, ""),
 )  # fmt: skip
 _TYPES: tuple[tuple[type[BaseException], type[MirageError]], ...] = (
     (ShapeError, RankMismatch),
@@ -48,7 +50,7 @@ def explain(error: BaseException) -> MirageError | None:
         if isinstance(error, kind):
             return mended(text)
     if isinstance(error, (RuntimeError, IndexError, NotImplementedError, TypeError, AssertionError, ValueError)):
-        for pattern, mended in _TEXTS:
+        for pattern, mended, ours in _TEXTS:
             if re.search(pattern, text):
-                return mended(text)
+                return mended(ours or text)
     return TraceFailed(f"{type(error).__name__}: {text}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as dc_replace
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DimIndex, DTensor
@@ -42,7 +43,7 @@ class Lowering:
     """The state of one lowering; the rules of the primitives talk to it."""
 
     def __init__(self, program: Program, t: Terms) -> None:
-        self.program, self.t = expand(program), t
+        self.program, self.t = unshared(expand(program)), t
         self.classes = AxisClasses()
         self.dims: list[list[Leaves]] = []
         self.letters: dict[int, dict[str, Leaves]] = {}
@@ -196,6 +197,26 @@ class Lowering:
         )
         fixed = tuple(n if r else None for n, r in zip(given.type.shape, rigid, strict=True))
         return DTensor(given.name, given.type.dtype, dims, fixed if any(rigid) else ())
+
+
+def unshared(program: Program) -> Program:
+    """Every use of an operator without operands (0, 1, 2, ...) gets a node of its own: the rows and the columns of a
+    mask are different axes, also where they have one length."""
+    first = len(program.inputs)
+    nodes: list[Node] = []
+    place = {i: i for i in range(first)}
+    for i, node in enumerate(program.nodes, first):
+        args = []
+        for a in node.args:
+            source = program.nodes[a - first] if a >= first else None
+            if source is not None and not source.args and source.op != "const":
+                nodes.append(dc_replace(source))
+                args.append(first + len(nodes) - 1)
+            else:
+                args.append(place[a])
+        nodes.append(dc_replace(node, args=tuple(args)))
+        place[i] = first + len(nodes) - 1
+    return dc_replace(program, nodes=tuple(nodes), outputs=tuple(place[o] for o in program.outputs))
 
 
 def lower(program: Program, t: Terms | None = None) -> Lowered:

@@ -30,7 +30,9 @@ def _refusal(name: str) -> Callable[..., Any]:
 def _importer(state: dict[str, bool]) -> Callable[..., Any]:
     def load(name: str, *args: Any, **kwargs: Any) -> Any:
         if state["running"]:
-            raise SideEffect(f"the function imports `{name}` while it runs", next_step="import it at the top of the file")
+            raise SideEffect(
+                f"the function imports `{name}` while it runs", next_step="import it at the top of the file"
+            )
         if name.partition(".")[0] not in ALLOWED_MODULES:
             raise UnsafeReference(f"`{name}` may not be imported")
         return builtins.__import__(name, *args, **kwargs)
@@ -84,6 +86,24 @@ def _current_line() -> int | None:
     return None
 
 
+_FACTORIES = ("arange", "ones", "zeros", "full", "empty", "eye", "linspace")
+
+
+def _on_meta() -> Any:
+    """A mode in which tensors that the function makes live where its inputs do, whatever device it names."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    factories = {getattr(torch, name) for name in _FACTORIES}
+
+    class OnMeta(TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            moved = {**(kwargs or {}), "device": "meta"} if function in factories else kwargs or {}
+            return function(*args, **moved)
+
+    return OnMeta()
+
+
 @contextmanager
 def _lines() -> Iterator[None]:
     """Each recorded node gets the line of the text that made it."""
@@ -98,11 +118,11 @@ def _lines() -> Iterator[None]:
             node.meta.setdefault("mirage_line", _current_line())
         return node
 
-    torch.fx.Graph.create_node = create  # type: ignore[method-assign]
+    torch.fx.Graph.create_node = create
     try:
         yield
     finally:
-        torch.fx.Graph.create_node = original  # type: ignore[method-assign]
+        torch.fx.Graph.create_node = original
 
 
 def record(call: Callable[..., Any], metas: Sequence[Any]) -> Any:
@@ -111,7 +131,8 @@ def record(call: Callable[..., Any], metas: Sequence[Any]) -> Any:
     from torch.fx.experimental.proxy_tensor import make_fx
 
     def plain(*tensors: Any) -> Any:
-        return call(*tensors)
+        with _on_meta():
+            return call(*tensors)
 
     with _lines(), torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""The worker's task: trace a slice. {"text", "function", "inputs": [{"name", "shape", "dtype", "names"}], "path"} -> {"program"}."""
+"""The worker's task: trace a slice. Plain data in, plain data out."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from typing import Any
 
 
 def trace(payload: dict[str, Any]) -> dict[str, Any]:
-    """Executes the user's function on meta tensors; only a worker may call it."""
+    """{"text", "function", "inputs": [{"name", "shape", "dtype", "names"}], "path", "constants", "lines"} -> {"program"}.
+
+    Executes the user's function on meta tensors; only a worker may call it.
+    """
     from mirage.program.trace import trace_generic
 
-    inputs = [(i["name"], tuple(i["shape"]), i["dtype"], tuple(i["names"])) for i in payload["inputs"]]
-    program = trace_generic(payload["text"], payload["function"], inputs, path=payload.get("path"))
+    inputs = [(i["name"], tuple(i["shape"]), i["dtype"], tuple(i.get("names") or ())) for i in payload["inputs"]]
+    lines = {int(k): int(v) for k, v in (payload.get("lines") or {}).items()}
+    program = trace_generic(
+        payload["text"], payload["function"], inputs, payload.get("constants"), path=payload.get("path"), lines=lines
+    )
     return {"program": program.to_dict()}

@@ -9,18 +9,22 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace as dc_replace
 from typing import Any
 
-from mirage.errors import InPlaceEdit, TraceFailed, UnknownOperator, UnsupportedOperands, UnsupportedOutput
+from mirage.errors import InPlaceEdit, MirageError, TraceFailed, UnknownOperator, UnsupportedOperands, UnsupportedOutput
 from mirage.operators.entry import DtypeError, Form, OperandsError, ShapeError
+from mirage.operators.shapes import is_float
 from mirage.operators.table import ATEN
 from mirage.program import sandbox
 from mirage.program.builder import Builder
 from mirage.program.dtypes import from_torch, to_torch
 from mirage.program.failures import explain
-from mirage.program.ir import Program, TensorType
+from mirage.program.ir import DTYPES, Program, TensorType
+from mirage.program.lower import lower
 
 Given = tuple[Any, ...]  # (name, shape, dtype) and perhaps the names of its dims
+_MAY_SHARE = ("aten.to.dtype", "aten.reshape.default", "aten.contiguous.default", "aten.flatten.using_ints")
 _IGNORED = ("aten._assert_tensor_metadata.default", "aten.sym_size.int")
 
 
@@ -46,39 +50,41 @@ def trace(
 def trace_generic(
     text: str, function: str, inputs: Sequence[Given], constants: Mapping[str, Any] | None = None, **where: Any
 ) -> Program:
-    """`trace`, and again with every named dim at another size: `generic` lists the names for which the operators and
-    their attributes stay the same up to the shapes. A named dim for which they do not is noted as a specialisation."""
+    """`trace`, and again with each named dim at another size: `generic` lists the names for which the meaning stays
+    the same term. A name for which it does not is noted: the function is specialised to that size. UnsupportedReshape
+    is raised too, since the program is lowered for that."""
     first = trace(text, function, inputs, constants, **where)
-    names = sorted({n for given in inputs if len(given) > 3 for n in given[3] if n and not n.isdigit()})
+    meaning = _meaning(first, where.get("path"))
     generic, notes = [], list(first.notes)
-    for name in names:
-        other = [_resized(given, name) for given in inputs]
+    for name in sorted({n for given in inputs if len(given) > 3 for n in given[3] if n and not n.isdigit()}):
         try:
-            second = trace(text, function, other, constants, **where)
-        except Exception as error:
-            notes.append(f"only this size of `{name}` traces ({type(error).__name__})")
+            other = trace(text, function, [_resized(given, name) for given in inputs], constants, **where)
+            same = _meaning(other, None) == meaning
+        except MirageError as error:
+            notes.append(f"specialised to this size of `{name}`: at another size {error.message}")
             continue
-        if _alike(first, second):
+        if same:
             generic.append(name)
         else:
-            notes.append(f"specialised to this size of `{name}`: at another size the function runs other operators")
-    return Program(first.name, first.inputs, first.nodes, first.outputs, first.returns_tuple, tuple(generic), tuple(notes))
+            notes.append(f"specialised to this size of `{name}`: at another size the function computes something else")
+    return dc_replace(first, generic=tuple(generic), notes=tuple(notes))
+
+
+def _meaning(program: Program, path: str | None) -> Any:
+    """The terms, which name sizes and do not state them: equal for two sizes if the function is the same at both."""
+    try:
+        lowered = lower(program)
+    except MirageError as error:
+        error.path = error.path or path
+        raise
+    return lowered.terms.nodes, lowered.outputs, lowered.tensors
 
 
 def _resized(given: Given, name: str) -> Given:
+    if len(given) < 4 or name not in given[3]:
+        return given
     shape = tuple(2 * n if label == name else n for n, label in zip(given[1], given[3], strict=True))
     return (given[0], shape, given[2], given[3])
-
-
-def _alike(a: Program, b: Program) -> bool:
-    def form(p: Program) -> list[Any]:
-        shapes = ("shape", "size", "start", "length", "repeats")
-        return [
-            (n.op, n.args, tuple((k, v) for k, v in n.attrs if k not in shapes), len(n.type.shape), n.type.dtype)
-            for n in p.nodes
-        ]
-
-    return form(a) == form(b) and a.outputs == b.outputs
 
 
 class _Place:
@@ -151,8 +157,6 @@ def _arguments(user: Callable[..., Any], tensors: dict[str, Any], constants: dic
 
 def _floats(inputs: Sequence[Given]) -> set[str]:
     """The floating dtypes that the inputs have: a cast to one of them is not a precision event."""
-    from mirage.program.ir import DTYPES
-
     return {str(given[2]) for given in inputs if DTYPES.get(str(given[2]), (0, False))[1]}
 
 
@@ -163,6 +167,7 @@ class _Reader:
         self.b, self.module, self.place, self.own = b, module, place, own
         self.values: dict[Any, Any] = {}  # recorded node -> node id, or several
         self.roots: dict[Any, Any] = {}  # recorded node -> the node whose memory it shares
+        self.same: dict[Any, Any] = {}  # result of an in-place edit -> the node of the edited tensor
         self.viewed: set[Any] = set()
 
     def read(self) -> list[int]:
@@ -183,7 +188,7 @@ class _Reader:
         return outputs
 
     def _one(self, node: Any) -> int:
-        value = self.values[node]
+        value = self.values[self.same.get(node, node)]
         if not isinstance(value, int):
             raise UnsupportedOutput("a list of tensors is returned whole", line=self.b.line)
         return value
@@ -218,7 +223,7 @@ class _Reader:
             return
         self.values[node] = self._apply(name, bound, node)
         shared = [a.name for a in schema.arguments if a.alias_info is not None]
-        if shared or name in ("aten.to.dtype", "aten.reshape.default", "aten.contiguous.default", "aten.flatten.using_ints"):
+        if shared or name in _MAY_SHARE:
             source = bound[shared[0] if shared else schema.arguments[0].name]
             if _is_node(source):
                 self.roots[node] = self._root(source)
@@ -226,7 +231,7 @@ class _Reader:
 
     def _in_place(self, node: Any, name: str, bound: dict[str, Any], writes: list[str]) -> None:
         """x.op_(...) on a tensor of the function's own is x = x.op(...) from there on, where nothing else sees x."""
-        target = bound[writes[0]]
+        target = self.same.get(bound[writes[0]], bound[writes[0]])
         root = self._root(target)
         if root.op == "placeholder":
             raise InPlaceEdit(f"`{self.b.inputs[self.values[root]].name}` is changed in place", line=self.b.line)
@@ -241,8 +246,8 @@ class _Reader:
         new = new if have.dtype == want.dtype else self._cast(new, want.dtype)
         if have.shape != want.shape:
             raise UnsupportedOperands("an in-place edit changes the shape", line=self.b.line)
-        self.values[target] = self.values[node] = new
-        self.roots[node] = target
+        self.values[target] = new
+        self.same[node] = self.roots[node] = target
 
     def _replaced(self, name: str, bound: dict[str, Any], node: Any, old: int) -> int:
         packet, _, overload = name.rpartition(".")
@@ -258,9 +263,6 @@ class _Reader:
         return self._one(value) if _is_node(value) else self.b.const(value)
 
     def _cast(self, x: int, dtype: str) -> int:
-        from mirage.operators.shapes import is_float
-        from mirage.program.ir import DTYPES
-
         have = self.b.type(x).dtype
         if have == dtype:
             return x
@@ -269,7 +271,7 @@ class _Reader:
         )
         event = narrower and dtype != "fp32" and dtype not in self.own  # kernels compute in fp32
         if narrower and not event:
-            self.b.notes.append(f"line {self.b.line}: a rounding to {dtype} is computed with more precision than written")
+            self.b.notes.append(f"line {self.b.line}: computed with more precision than the rounding to {dtype} there")
         return self.b.op("cast", x, dtype=dtype, **({"event": True} if event else {}))
 
     def _apply(self, name: str, bound: dict[str, Any], node: Any) -> Any:
@@ -327,7 +329,9 @@ class _Reader:
             return int(made)
         have, dtype = self.b.type(made), from_torch(want.dtype)
         if have.shape != tuple(want.shape):
-            raise UnsupportedOperands(f"`{name}` gives {list(want.shape)}, the table says {list(have.shape)}", line=self.b.line)
+            raise UnsupportedOperands(
+                f"`{name}` gives {list(want.shape)}, the table says {list(have.shape)}", line=self.b.line
+            )
         if have.dtype == dtype:
             return int(made)
         return self._adopt(int(made), dtype)
