@@ -6,11 +6,13 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DimIndex
 from mirage.verify.algebra import field_opinion
 from mirage.verify.sampling import draw
+from mirage.verify.scores import independent, rank
 from workloads.hand_targets import mean, read
 
 Pair = Callable[[Terms], tuple[int, int]]
@@ -123,22 +125,49 @@ def test_different_terms_are_rejected_with_a_point(name: str, seed: int) -> None
     assert shown is not None and shown.expected != shown.actual and shown.sizes is not None
 
 
-def test_the_bound_falls_with_the_draws_and_never_lies_about_its_theorem() -> None:
+def test_the_bound_falls_with_the_draws_and_names_its_theorem() -> None:
     t = Terms()
     x = read(t, "X", "mk")
-    a, b = softmax(t, x, "k", None), softmax(t, x, "k", t.max("k", x))
+    square = t.mul(x, x)  # no affine scores: the general theorem
+    a, b = softmax(t, square, "k", None), softmax(t, square, "k", t.max("k", square))
     few, many = (field_opinion(t, a, b, draws=n) for n in (4, 64))
     assert few.bound is not None and many.bound is not None and many.bound < few.bound < 1
     assert "theorem 2" in many.details["theorem"]
     linear = field_opinion(t, mean(t, "k", x), mean(t, "k", x))
-    assert "Schwartz-Zippel" in linear.details["theorem"] and linear.bound is not None and linear.bound < 2.0**-64
+    assert "Schwartz-Zippel: d" in linear.details["theorem"]
+    assert linear.bound is not None and 2.0**-128 <= linear.bound < 2.0**-64  # never 0: that would be a proof
+    affine = field_opinion(t, softmax(t, x, "k", None), softmax(t, x, "k", t.max("k", x)))
+    assert "independent exponentials" in affine.details["theorem"]
 
 
 def test_large_sizes_have_no_bound_and_say_so() -> None:
     t = Terms()
     x = read(t, "X", "mk")
-    e = field_opinion(t, softmax(t, x, "k", None), softmax(t, x, "k", None), sizes={"m": 2, "k": 40}, draws=8)
+    p = softmax(t, t.mul(x, x), "k", None)
+    e = field_opinion(t, p, p, sizes={"m": 2, "k": 40}, draws=8)
     assert e.word == "TESTED" and e.bound is None and "no bound" in e.summary
+
+
+def test_scores_are_independent_only_where_their_rank_is_full() -> None:
+    t = Terms()
+    score = t.sum("d", t.mul(read(t, "Q", "qd"), read(t, "K", "td")))
+    root = softmax(t, score, "t", None)
+    for d, known in ((3, True), (2, False)):
+        sizes = {"q": 3, "t": 4, "d": d}
+        sample = draw(t, [root], sizes, 1, 2)
+        # with fewer rows than columns on one side at least, an input can be chosen
+        assert (independent(t, [root], sample.inputs, sizes, 1) is not None) == known
+    twice = t.mul(root, t.exp(read(t, "K", "td")))  # K is in two arguments
+    sample = draw(t, [twice], {"q": 3, "t": 4, "d": 3}, 1, 2)
+    assert independent(t, [twice], sample.inputs, {"q": 3, "t": 4, "d": 3}, 1) is None
+
+
+def test_rank() -> None:
+    q = 1073741789
+    assert rank(np.array([[1, 2], [2, 4]]), q) == 1
+    assert rank(np.array([[0, 1, 5], [7, 0, 1]]), q) == 2
+    assert rank(np.array([[1, q - 1], [q - 1, 1]]), q) == 1
+    assert rank(np.zeros((2, 3), int), q) == 0
 
 
 def test_inputs_are_drawn_so_that_roots_exist() -> None:
@@ -148,7 +177,18 @@ def test_inputs_are_drawn_so_that_roots_exist() -> None:
         t.exp(t.mul(t.sqrt(t.sum("k", t.mul(x, x))), t.sqrt(t.add(t.sum("k", t.mul(y, y)), t.literal(1e-5)))))
     ]
     sample = draw(t, roots, {"m": 5, "n": 7, "k": 3}, 3, 32)
-    assert sample.valid.all() and sample.roots == 2 * (5 + 7)
+    assert sample.valid.all() and sample.roots == 2
+
+
+def test_roots_of_shared_inputs_are_counted_together() -> None:
+    t = Terms()
+    x = read(t, "X", "mk")
+    row, column = t.sqrt(t.sum("k", t.mul(x, x))), t.sqrt(t.sum("m", t.mul(x, x)))
+    sizes = {"m": 2, "k": 3}
+    assert draw(t, [row], sizes, 1, 4).roots == 1
+    assert draw(t, [t.mul(row, column)], sizes, 1, 4).roots == 2 + 3
+    again = t.sqrt(t.sum("k", t.mul(x, x, t.inv(row), read(t, "G", "k"))))
+    assert draw(t, [t.mul(row, again)], sizes, 1, 4).roots == 2
 
 
 def test_a_root_that_never_exists_is_rejected() -> None:

@@ -63,7 +63,7 @@ def plain(s: object) -> object:
 
 def swap_store(s: object) -> object:
     if isinstance(s, Store) and s.tensor == "O":
-        return replace(s, index=(s.index[0], *s.index[1:-2], *reversed(s.index[-2:])))
+        return replace(s, index=(*s.index[:-2], *reversed(s.index[-2:])))
     return s
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
@@ -16,21 +16,18 @@ from mirage.verify.counts import Counts
 from mirage.verify.evaluate import Fault, TermEvaluator, evaluate_terms
 from mirage.verify.field import NAN, Array, Field
 from mirage.verify.sampling import Sample, draw
+from mirage.verify.scores import independent
 from mirage.verify.verdict import Counterexample, Evidence
 
 DRAWS = 64
-MOST_DRAWS = 256
+FEWEST_DRAWS, MOST_DRAWS = 16, 256
 GOAL = 2.0**-64
 OPAQUE: tuple[tuple[str, ...], ...] = (("sigmoid",), ())  # as an oracle first, then as 1 / (1 + exp(-x))
 
 
-def _primes() -> Iterator[int]:
-    return (n for n in count(2) if all(n % d for d in range(2, math.isqrt(n) + 1)))
-
-
 def algebra_sizes(t: Terms, roots: list[int], fixed: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Tiny sizes: distinct, but 2 or 3 for the axes that a maximum or an exponential is reduced along (the bound falls
-    with the number of exponential terms). Axes that index one dimension with an offset keep their size."""
+    """Tiny distinct sizes, the smallest for the longest axes: those are the reduced ones, and the bound falls with the
+    number of exponential terms. `fixed` axes keep their sizes."""
     axes: set[str] = set()
     for r in roots:
         for x in t.walk(r):
@@ -95,7 +92,8 @@ def term_bound(t: Terms, roots: list[int], sample: Sample, sizes: Mapping[str, i
     """The bound of the theorem that applies to programs of this size, at these sizes."""
     free = independent_of_maxima(t, roots, sample, sizes)
     counts, outputs = counts_of(t, roots, sample.inputs, sizes, free)
-    return bound_of(counts, outputs, sample.field, sample.roots, True)
+    scores = independent(t, roots, sample.inputs, sizes, sample.field.seed) if counts.exps and free else None
+    return bound_of(counts, outputs, sample.field, sample.roots, scores=scores)
 
 
 def mismatch(field: Field, expected: Array, actual: Array, valid: Array) -> tuple[int, ...] | None:
@@ -145,7 +143,7 @@ def draws_for(bound: Bound, goal: float = GOAL) -> int:
     a = bound.a_draw
     if a is None or a >= 1:
         return DRAWS
-    return max(4, min(MOST_DRAWS, math.ceil(math.log(goal) / math.log(max(a, 1e-300)))))
+    return max(FEWEST_DRAWS, min(MOST_DRAWS, math.ceil(math.log(goal) / math.log(max(a, 1e-300)))))
 
 
 def field_opinion(

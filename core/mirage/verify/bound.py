@@ -11,6 +11,7 @@ from mirage.verify.counts import Counts
 from mirage.verify.field import Field
 
 Array = np.ndarray[Any, np.dtype[Any]]
+FLOOR = 2.0**-128  # the generator of the draws has no more entropy than this
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,16 @@ class Bound:
         """The chance that it passes all of `draws` independent draws; None where that is no better than 1."""
         if self.a_draw is None or self.a_draw >= 1:
             return None
-        return float(self.a_draw**draws) if draws else None
+        return max(float(self.a_draw**draws), FLOOR) if draws else None
 
 
-def bound_of(counts: Counts, outputs: list[Array], field: Field, roots: int, choices_matter: bool) -> Bound:
+def bound_of(
+    counts: Counts, outputs: list[Array], field: Field, roots: int, *, scores: int | None = None
+) -> Bound:
     """The bound for programs whose outputs have the figures `outputs`, the candidate's being taken as no larger.
 
-    roots: square roots whose arguments were drawn to be squares; choices_matter: the outputs depend on comparisons or
-    maxima (else they were replaced by free values).
+    roots: the most square roots whose arguments were conditioned to be squares by redrawing the same inputs;
+    scores: the exponentials' arguments are independent and uniform, at most so many sharing inputs (None: not known).
     """
     figures = [counts.lift(o) for o in outputs]
     # one output element: N/D - N'/D' = (N D' - N' D) / (D D')
@@ -47,6 +50,16 @@ def bound_of(counts: Counts, outputs: list[Array], field: Field, roots: int, cho
     if counts.exps:
         value = _exponential(d, k, field)
         theorem = "Mirage, theorem 2: 8 d k^4 / q + q^(-1/k^2)"
+        if scores is not None:
+            # a polynomial in y = omega^score and in the shifts' y, of degree 2 e for each factor, both sides
+            e = max(float((f["en"] + f["ed"]).max(initial=1)) for f in figures)
+            better = (2 * COEFFICIENT * e + d + scores) / field.q
+            if better < value:
+                value = better
+                theorem = (
+                    "Schwartz-Zippel over independent exponentials (the scores' rank was computed): (2 c e + d + r) / q, "
+                    f"for programs whose exponents are combinations of the scores with coefficients up to c = {COEFFICIENT}"
+                )
     else:
         # the roots r_i^2 = S_i are eliminated by the norm (degree 2^n d); the condition that each S_i is a square costs 2^n
         value = 4.0 ** min(roots, 500) * d / field.p
@@ -58,11 +71,14 @@ def bound_of(counts: Counts, outputs: list[Array], field: Field, roots: int, cho
         )
         value += counts.oracles**2 * apart
         theorem += "; distinct arguments of opaque functions are told apart"
-    picks = max(float(f["picks"].max(initial=0)) for f in figures) if choices_matter else 0.0
+    picks = max(float(f["picks"].max(initial=0)) for f in figures)
     if picks:
         value = 1 - 2.0**-picks * (1 - min(value, 1.0))
         theorem += f"; each case of {picks:.3g} bits of comparisons is drawn with its chance"
     return Bound(min(value, 1.0), theorem, d, k)
+
+
+COEFFICIENT = 64
 
 
 def _exponential(d: float, k: float, field: Field) -> float:

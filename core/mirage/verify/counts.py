@@ -1,7 +1,8 @@
 """How large a program's values are as expressions: what the theorems on random evaluation ask for.
 
 An arithmetic for the evaluators whose values are bounds on a quotient N / D of sums of exponential terms
-(sum of f_i * e^(g_i)): kn, kd their numbers of exponential terms, dn, dd the degrees of the f_i, `picks` how many bits of
+(sum of f_i * e^(g_i)): kn, kd their numbers of exponential terms, dn, dd the degrees of the f_i, en, ed how many
+exponentials are multiplied in one term, `picks` how many bits of
 choice (comparisons, maxima) decide which expression it is, `key` the identity of the denominator (1: none).
 """
 
@@ -14,7 +15,10 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 COUNT = np.dtype(
-    [("kn", "f8"), ("dn", "f8"), ("kd", "f8"), ("dd", "f8"), ("picks", "f8"), ("key", "u8"), ("exp", "?"), ("inf", "?")]
+    [
+        ("kn", "f8"), ("dn", "f8"), ("kd", "f8"), ("dd", "f8"), ("en", "f8"), ("ed", "f8"), ("picks", "f8"),
+        ("key", "u8"), ("exp", "?"), ("inf", "?"),
+    ]
 )
 
 
@@ -95,6 +99,8 @@ class Counts:
             out["dn"] = np.where(same, np.maximum(a["dn"], b["dn"]), np.maximum(a["dn"] + b["dd"], b["dn"] + a["dd"]))
             out["kd"] = np.where(same, a["kd"], a["kd"] * b["kd"])
             out["dd"] = np.where(same, a["dd"], a["dd"] + b["dd"])
+            out["en"] = np.where(same, np.maximum(a["en"], b["en"]), np.maximum(a["en"] + b["ed"], b["en"] + a["ed"]))
+            out["ed"] = np.where(same, a["ed"], a["ed"] + b["ed"])
             out["key"] = np.where(same, a["key"], a["key"] * b["key"])
         out["picks"] = a["picks"] + b["picks"]
         out["exp"] = a["exp"] | b["exp"]
@@ -121,7 +127,7 @@ class Counts:
         with np.errstate(over="ignore"):
             for n in ("kn", "kd", "key"):
                 out[n] = a[n] * b[n]
-            for n in ("dn", "dd", "picks"):
+            for n in ("dn", "dd", "en", "ed", "picks"):
                 out[n] = a[n] + b[n]
         out["exp"], out["inf"] = a["exp"] | b["exp"], a["inf"] | b["inf"]
         return out
@@ -130,6 +136,7 @@ class Counts:
         x = self.lift(x)
         out = x.copy()
         out["kn"], out["dn"], out["kd"], out["dd"] = x["kd"], x["dd"], np.maximum(x["kn"], 1), x["dn"]
+        out["en"], out["ed"] = x["ed"], x["en"]
         plain = (x["kn"] <= 1) & (x["dn"] == 0)  # a number: nothing joins the denominator
         fresh = self._rng.integers(0, 1 << 62, x.shape, dtype=np.uint64) * np.uint64(2) + np.uint64(3)
         out["key"] = np.where(plain, np.uint64(1), fresh)
@@ -142,7 +149,7 @@ class Counts:
         self.nested |= bool((x["exp"] & live).any())
         if live.any():
             self.degree = max(self.degree, float((x["dn"] + x["dd"])[live].max()))
-        return _make(x.shape, kn=live.astype(float), picks=x["picks"], exp=True)
+        return _make(x.shape, kn=live.astype(float), en=1, picks=x["picks"], exp=True)
 
     def _sqrt(self, x: Array) -> Array:
         x = self.lift(x)
@@ -166,7 +173,7 @@ class Counts:
         xs = tuple(np.broadcast_arrays(*(self.lift(x) for x in xs)))
         out = xs[0].copy()
         for x in xs[1:]:
-            for n in ("kn", "dn", "kd", "dd"):
+            for n in ("kn", "dn", "kd", "dd", "en", "ed"):
                 out[n] = np.maximum(out[n], x[n])
             out["key"] = np.where(out["key"] == x["key"], out["key"], out["key"] * x["key"])
             out["exp"] |= x["exp"]

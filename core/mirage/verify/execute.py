@@ -371,4 +371,7 @@ def evaluate_mugraph(
     """Runs a µGraph at its own sizes. `inputs`: by tensor name, (draws or 1, *shape). With `free_shift`, each running
     maximum of each tile and split is an independent random value: what stays equal does not depend on the shift.
     Raises Fault where it cannot run at all."""
-    return _Machine(graph, inputs, arithmetic, free_shift).run()
+    try:
+        return _Machine(graph, inputs, arithmetic, free_shift).run()
+    except (KeyError, ValueError, IndexError) as e:  # names, ranks or shapes that do not fit: the graph is malformed
+        raise Fault(f"the µGraph is malformed: {type(e).__name__}: {e}") from e

@@ -19,8 +19,8 @@ ROOTS = ("sqrt", "rsqrt")
 
 @dataclass
 class Sample:
-    """`inputs` by name (draws, *shape); `valid` (draws,): every root has a square under it; `roots` how many square
-    roots were conditioned on in a draw (an element of both fields counts twice)."""
+    """`inputs` by name (draws, *shape); `valid` (draws,): every root has a square under it; `roots`: the most square
+    roots that were conditioned on by redrawing the same inputs (`shared_roots`)."""
 
     field: Field
     inputs: dict[str, Array]
@@ -87,17 +87,14 @@ def draw(
         field = random_field(seed + 7919 * attempt, draws, opaque)
     inputs = {n: fresh(field, s, kinds.get(n, "field")) for n, s in known.items()}
     bad: Array = np.zeros(draws, bool)
-    count = 0
     for _ in range(ROUNDS):
         evaluator = TermEvaluator(t, inputs, field, sizes)
         redo: dict[str, Array] = {}
         bad[:] = False
-        count = 0
         for x, both in nodes:
             argument = t.kids(x)[0]
             value = field.lift(evaluator.of(argument))
             wrong = field.not_square(value, both)
-            count += int(wrong[0].size) * (2 if both else 1) if t.inputs(argument) else 0
             if wrong.any():
                 bad |= np.broadcast_to(wrong.reshape(wrong.shape[0], -1).any(axis=1), (draws,))
                 _mark(t, argument, wrong, evaluator, redo)
@@ -106,7 +103,7 @@ def draw(
         for name, mask in redo.items():
             again = fresh(field, known[name], kinds.get(name, "field"))
             inputs[name] = np.where(mask, again, inputs[name])
-    return Sample(field, inputs, ~bad, count)
+    return Sample(field, inputs, ~bad, shared_roots(t, nodes, sizes, kinds))
 
 
 def _constants_are_squares(t: Terms, nodes: list[tuple[int, bool]], sizes: Mapping[str, int], field: Field) -> bool:
@@ -118,17 +115,78 @@ def _constants_are_squares(t: Terms, nodes: list[tuple[int, bool]], sizes: Mappi
     return True
 
 
-def _mark(t: Terms, argument: int, wrong: Array, evaluator: TermEvaluator, redo: dict[str, Array]) -> None:
-    """Marks the elements of one input on which the wrong elements depend: the input that varies along most of the
-    argument's axes, so that the fewest right ones change with it."""
-    dims = evaluator.order(argument)
+def chosen_input(t: Terms, argument: int, kinds: Mapping[str, str]) -> int | None:
+    """The input term that is redrawn where a root of `argument` does not exist: the one that varies along most of the
+    argument's axes, so that the fewest right elements change with the wrong ones."""
     best: int | None = None
+    own = t.dims(argument)
     for x in sorted(t.walk(argument)):
-        n = t.node(x)
-        if n[0] != "in" or n[1] in t.bool_inputs or evaluator.inputs[n[1]].dtype != np.uint64:
+        if t.kind(x) == "in" and kinds.get(t.node(x)[1], "field") == "field":
+            if best is None or len(t.dims(x) & own) > len(t.dims(best) & own):
+                best = x
+    return best
+
+
+def shared_roots(
+    t: Terms, nodes: list[tuple[int, bool]], sizes: Mapping[str, int], kinds: Mapping[str, str]
+) -> int:
+    """The most roots whose arguments are tied together by inputs that were redrawn for them. Rows that are normalized
+    each by itself count once: their inputs are disjoint, and their conditions independent."""
+    groups: list[tuple[set[str], list[tuple[int, int]]]] = []  # (redrawn names, (argument, weight) of each node)
+    for x, both in nodes:
+        argument = t.kids(x)[0]
+        chosen = chosen_input(t, argument, kinds)
+        if chosen is None:
             continue
-        if best is None or len(t.dims(x) & set(dims)) > len(t.dims(best) & set(dims)):
-            best = x
+        names, members = {t.node(chosen)[1]}, [(argument, 2 if both else 1)]
+        apart = []
+        for other, more in groups:
+            below = set().union(*(t.inputs(a) for a, _ in [*members, *more]))
+            if (names | other) & below and (names & set().union(*(t.inputs(a) for a, _ in more)) or (
+                other & set().union(*(t.inputs(a) for a, _ in members))
+            )):
+                names, members = names | other, [*members, *more]
+            else:
+                apart.append((other, more))
+        groups = [*apart, (names, members)]
+    worst = 0
+    for names, members in groups:
+        common = set.intersection(*(set(t.dims(a)) for a, _ in members))
+        common &= _aligned_axes(t, names, [a for a, _ in members])
+        total = 0
+        for a, weight in members:
+            n = weight
+            for axis in t.dims(a) - common:
+                n *= sizes[axis]
+            total += n
+        worst = max(worst, total)
+    return worst
+
+
+def _aligned_axes(t: Terms, names: set[str], terms: list[int]) -> set[str]:
+    """The axes that stand alone at one and the same place in every reading of the inputs `names` below `terms`."""
+    places: dict[str, dict[str, set[int]]] = {n: {} for n in names}
+    readings: dict[str, int] = dict.fromkeys(names, 0)
+    seen = {y for x in terms for y in t.walk(x)}
+    for y in sorted(seen):
+        n = t.node(y)
+        if n[0] == "in" and n[1] in names:
+            readings[n[1]] += 1
+            for i, d in enumerate(n[2]):
+                if len(d.axes) == 1 and not d.offset:
+                    places[n[1]].setdefault(d.axes[0], set()).add(y * 64 + i)
+    out: set[str] | None = None
+    for name, axes in places.items():
+        good = {a for a, p in axes.items() if len(p) == readings[name] and len({v % 64 for v in p}) == 1}
+        out = good if out is None else out & good
+    return out or set()
+
+
+def _mark(t: Terms, argument: int, wrong: Array, evaluator: TermEvaluator, redo: dict[str, Array]) -> None:
+    """Marks the elements of the chosen input on which the wrong elements depend."""
+    dims = evaluator.order(argument)
+    kinds = {n: "field" if v.dtype == np.uint64 else "exact" for n, v in evaluator.inputs.items()}
+    best = chosen_input(t, argument, kinds)
     if best is None:
         return
     name, index = t.node(best)[1], t.node(best)[2]

@@ -9,13 +9,15 @@ from typing import Any, Protocol
 
 from mirage.errors import MirageError
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import MuGraph
-from mirage.mugraph.shrink import shrink, tiny_sizes
+from mirage.mugraph.grammar import Accumulate, MuGraph
+from mirage.mugraph.shrink import rigid_axes, shrink, tiny_sizes
+from mirage.mugraph.walk import parts, sites
 from mirage.verify import algebra
 from mirage.verify.bound import Bound
 from mirage.verify.evaluate import Fault, TermEvaluator, evaluate_mugraph
 from mirage.verify.field import Array
 from mirage.verify.sampling import Sample, draw
+from mirage.verify.scores import widened
 from mirage.verify.verdict import Evidence
 
 DRAWS = 64
@@ -78,6 +80,8 @@ def small_case(
     targets are there. Axes of the terms alone take the sizes that the µGraph's inputs have."""
     if sizes is None:
         sizes, tiles = tiny_sizes(mugraph, seed)
+        sizes = widened(t, [x.term for x in targets], dict(t.sizes) | sizes, unchangeable(mugraph))
+        sizes = {a: sizes[a] for a, _ in mugraph.axes}
     graph = shrink(mugraph, sizes, tiles)
     every = dict(t.sizes) | term_only_sizes(t, targets, graph) | dict(graph.axes)
     roots = [x.term for x in targets]
@@ -88,6 +92,14 @@ def small_case(
     expected = expected_outputs(t, targets, e)
     free = algebra.independent_of_maxima(t, roots, sample, every)
     return Small(graph, dict(graph.axes), sample, expected, algebra.term_bound(t, roots, sample, every), free)
+
+
+def unchangeable(mugraph: MuGraph) -> frozenset[str]:
+    """Axes whose tiny sizes are tied to more than a tail: rigid ones, and those that a split shares out."""
+    split = {
+        a for p in parts(mugraph) for s in p.graph.dims if s.role == "split" for a in (s.name, *p.graph.dim(s.splits).axes)
+    }
+    return rigid_axes(mugraph) | split
 
 
 def term_only_sizes(t: Terms, targets: Sequence[Target], graph: MuGraph) -> dict[str, int]:
@@ -170,9 +182,6 @@ def _opinion(
 
 def has_running_maximum(mugraph: MuGraph) -> bool:
     """Does a loop carry a maximum?"""
-    from mirage.mugraph.grammar import Accumulate
-    from mirage.mugraph.walk import parts, sites
-
     return any(
         isinstance(s.statement, Accumulate) and s.statement.op == "max" for p in parts(mugraph) for s in sites(p)
     )
