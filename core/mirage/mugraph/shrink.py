@@ -86,6 +86,27 @@ def rigid_axes(m: MuGraph) -> frozenset[str]:
     return frozenset(found)
 
 
+def same_size(m: MuGraph) -> dict[str, str]:
+    """Axes that index one dimension of one tensor (a tensor read at two indices) have one size: axis -> its class."""
+    parent = {a: a for a, _ in m.axes}
+
+    def find(a: str) -> str:
+        while parent[a] != a:
+            a = parent[a]
+        return a
+
+    dims = {t.name: t.dims for t in m.tensors}
+    for part in parts(m):
+        for s in sites(part):
+            index = getattr(s.statement, "index", ())
+            tensor = getattr(s.statement, "tensor", "")
+            for entry, have in zip(index, dims.get(tensor, ()), strict=False):
+                if len(entry.axes) == len(have):
+                    for a, b in zip(entry.axes, have, strict=True):
+                        parent[find(a)] = find(b)
+    return {a: find(a) for a in parent}
+
+
 @dataclass(frozen=True)
 class _Cut:
     """A dim that must get at least two tiles and a tail; with `split`, an uneven share for the last block too."""
@@ -143,13 +164,19 @@ def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
     free = [a for a, _ in m.axes if a not in fixed]
     alone = {c.axes[0]: c for c in cuts if len(c.axes) == 1}
     keep = {a: n for a, n in m.axes if a in fixed}
+    kind = same_size(m)
+    least = {k: max((alone[a].tile for a in alone if kind[a] == k), default=0) for k in set(kind.values())}
     for attempt in range(ATTEMPTS):
         more = attempt // 40  # the harder it is, the wider the search; grids stay small
         sizes = dict(keep)
-        for a in sorted(free, key=lambda a: (a not in split_axes, -(alone[a].tile if a in alone else 0))):
+        for a in sorted(free, key=lambda a: (a not in split_axes, -least[kind[a]])):
+            twin = next((b for b in sizes if kind[b] == kind[a]), None)
+            if twin is not None:
+                sizes[a] = sizes[twin]
+                continue
             # an odd size is no multiple of any tile above one
-            odd = a in tiled and a not in split_axes
-            low = 2 if not odd else 2 * alone[a].tile + 1 if a in alone else 3
+            odd = any(b in tiled for b in kind if kind[b] == kind[a]) and a not in split_axes
+            low = 2 if not odd else 2 * least[kind[a]] + 1 if least[kind[a]] else 3
             high = low + (8 if odd else 1) + more
             options = [n for n in range(low, high + 1) if (n % 2 or not odd) and n not in sizes.values()]
             if not options:

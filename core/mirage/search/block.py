@@ -249,8 +249,10 @@ class BlockBuilder:
             parts = []
             for k in t.kids(body):
                 if axis not in t.dims(k):
-                    k = t.mul(k, t.size(axis))
-                    parts.append((self.value(k, at, mode), self.tile_dims(k)))
+                    inside = self.emit(at, "inside", "mask", (), (dim.name,), dim=dim.name)
+                    count = self.emit(at, "count", "sum", (inside,), (), dim=dim.name)
+                    v = self.emit(at, "v", "mul", (self.value(k, at, mode), count), self.tile_dims(k))
+                    parts.append((v, self.tile_dims(k)))
                 else:
                     dims = tuple(d for d in self.tile_dims(k) if d != dim.name)
                     parts.append((self.contract(axis, k, at, mode), dims))
