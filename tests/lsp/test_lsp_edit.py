@@ -41,18 +41,21 @@ def action(editor: Editor, part: str, line: int = LINE) -> dict[str, Any]:
     return found[0]
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_restore_gives_the_bytes_back(editor: Editor, daemon: FakeDaemon, name: str) -> None:
-    text = TEXTS[name]
-    ready(editor, daemon, text)
-    assert editor.command("mirage.replace", URI, "double") == {"applied": True, "reason": ""}
-    replaced = editor.texts[URI]
-    assert "@mirage.optimize" not in [line.strip() for line in replaced.splitlines()]
-    assert "Restore the original" in editor.wait_title("replaced by its kernel")
-    block_line = [lens["range"]["start"]["line"] for lens in editor.lenses() if "replaced" in lens["command"]["title"]]
-    assert "1.8x" in (editor.hover(block_line[0]) or "")
-    assert editor.command("mirage.restore", URI, "double") == {"applied": True, "reason": ""}
-    assert editor.texts[URI].encode() == text.encode()
+def test_restore_gives_the_bytes_back(editor: Editor, daemon: FakeDaemon) -> None:
+    """All texts in one editor, each in a document of its own."""
+    daemon.at_once["double"] = {"state": "done", "result": result(), "error": None}
+    editor.initialize(trusted=True)
+    for number, (name, text) in enumerate(TEXTS.items()):
+        uri = f"file:///project/{number}.py"
+        editor.open(text, uri)
+        editor.wait_title("Replace with the kernel", uri)
+        assert editor.command("mirage.replace", uri, "double") == {"applied": True, "reason": ""}, name
+        assert "@mirage.optimize" not in [line.strip() for line in editor.texts[uri].splitlines()], name
+        assert "Restore the original" in editor.wait_title("replaced by its kernel", uri), name
+        lines = [lens["range"]["start"]["line"] for lens in editor.lenses(uri)]
+        assert "1.8x" in (editor.hover(lines[0], uri) or ""), name
+        assert editor.command("mirage.restore", uri, "double") == {"applied": True, "reason": ""}, name
+        assert editor.texts[uri].encode() == text.encode(), name
 
 
 def test_the_edit_itself(editor: Editor, daemon: FakeDaemon, golden: Any) -> None:
