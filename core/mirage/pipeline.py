@@ -38,14 +38,13 @@ Report = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked: the file's text and path, the function, the target architecture, a bound on the search (s)."""
+    """What is asked: the file's text and path, the function, the target architecture, the search's bounds."""
 
     text: str
     path: str
     function: str
     target: str = "sm_90"
     trusted: bool = True
-    seconds: float = 20.0
     bounds: Bounds = field(default_factory=Bounds)
 
 
@@ -114,8 +113,8 @@ def facts(mugraph: MuGraph, compiled: list[dict[str, Any]], target: str) -> tupl
         )  # fmt: skip
         out.append(
             KernelFacts(
-                k.name, maps.grid(mugraph, k), loops, k.warps, k.stages, row.get("shared_bytes"), row.get("registers"),
-                row.get("spill_bytes"), row.get("tensor_core", row.get("tensor_cores")), target,
+                k.name, maps.grid(mugraph, k), loops, k.warps, k.stages, row.get("shared"), row.get("registers"),
+                row.get("spills"), row.get("tensor_cores"), target,
             )  # fmt: skip
         )
     return tuple(out)
@@ -231,7 +230,7 @@ class Attempt:
         if isinstance(rows, MirageError):
             rejected.append(f"{candidate.label}: {rows.message}")
             return None
-        if any((r.get("shared_bytes") or 0) > self.dev.shared_per_block for r in rows):
+        if not all(r["fits"] for r in rows):
             rejected.append(f"{candidate.label}: more shared memory than {self.dev.name} has")
             return None
         return candidate, graph, verdict, self.emit(graph, verdict, candidate.us, base), rows
@@ -301,6 +300,6 @@ class Attempt:
 
 def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """For the isolated worker: the request's fields -> {"result": Result as a dict}; progress goes out as events."""
-    known = {k: payload[k] for k in ("text", "path", "function", "target", "trusted", "seconds") if k in payload}
+    known = {k: payload[k] for k in ("text", "path", "function", "target", "trusted") if k in payload}
     result = optimize(Request(**known), lambda p: emit(asdict(p)), CancelToken())
     return {"result": result.to_dict()}

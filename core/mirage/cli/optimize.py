@@ -79,17 +79,20 @@ def write(target: Path, text: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object (a list if several).")
 @click.option("--out", metavar="PATH", help="Where to write the module (a file or a folder; default beside FILE).")
 @click.option("--target", default="sm_90", show_default=True, help="The GPU architecture.")
+@click.option("--kernels", default=8, show_default=True, help="At most this many kernels in the answer.")
 @click.option("--seconds", default=20.0, show_default=True, help="Bound on the search.")
-def optimize(place_: str, as_json: bool, out: str | None, target: str, seconds: float) -> None:
+def optimize(place_: str, as_json: bool, out: str | None, target: str, kernels: int, seconds: float) -> None:
     """Find, verify and write a Triton kernel for the decorated functions of a file."""
     from mirage.pipeline import Request
+    from mirage.search.engine import Bounds
     from mirage.pipeline import optimize as run
 
     path, text, names = place.functions(place_)
     results = []
     for name in names:
         line = Line(name)
-        request = Request(text, str(Path(path).resolve()), name, target, seconds=seconds)
+        bounds = Bounds(kernels=kernels, seconds=seconds)
+        request = Request(text, str(Path(path).resolve()), name, target, bounds=bounds)
         try:
             result = run(request, line, CancelToken()).to_dict()
         finally:

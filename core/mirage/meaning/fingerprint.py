@@ -22,9 +22,11 @@ _M1, _M2, _M3 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np
 
 
 def _mix(x: Array) -> Array:
-    x = (x ^ (x >> np.uint64(30))) * _M2
-    x = (x ^ (x >> np.uint64(27))) * _M3
-    return np.asarray(x ^ (x >> np.uint64(31)))
+    """The finalizer of splitmix64; products wrap around on purpose."""
+    with np.errstate(over="ignore"):
+        x = (x ^ (x >> np.uint64(30))) * _M2
+        x = (x ^ (x >> np.uint64(27))) * _M3
+        return np.asarray(x ^ (x >> np.uint64(31)))
 
 
 def _salt(text: str) -> np.uint64:
@@ -210,8 +212,9 @@ class Fingerprints:
     def _oracle(self, name: str, parts: list[Pair], args: Any) -> Pair:
         """An uninterpreted function of its arguments' values."""
         key: Any = _salt(name)
-        for (p, q), x in zip(parts, args, strict=True):
-            key = _mix(key + p.astype(np.uint64) * _M1)
-            if name == "exp" or not self._spent(x):
-                key = _mix(key + q.astype(np.uint64))
-        return (key % np.uint64(P)).astype(np.int64), (_mix(key + _M1) % np.uint64(Q)).astype(np.int64)
+        with np.errstate(over="ignore"):
+            for (p, q), x in zip(parts, args, strict=True):
+                key = _mix(key + p.astype(np.uint64) * _M1)
+                if name == "exp" or not self._spent(x):
+                    key = _mix(key + q.astype(np.uint64))
+            return (key % np.uint64(P)).astype(np.int64), (_mix(key + _M1) % np.uint64(Q)).astype(np.int64)

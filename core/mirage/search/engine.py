@@ -32,6 +32,7 @@ class Bounds:
     cuts: int = 2
     cut_candidates: int = 8
     keep: int = 64
+    kernels: int = 8  # at most, in one µGraph
     per_kernel: int = 48
     structures: int = 8
     tilings: int = 16
@@ -123,6 +124,8 @@ class Search:
                 self.counts.stop(f"{bounds.seconds:g} s")
                 break
             targets = apply(t, outputs, chosen, p.dtype, prefix)
+            if len(targets) > bounds.kernels:
+                continue
             for candidate in self._combinations(targets):
                 self.best.append(candidate)
                 best_with[n] = min(best_with.get(n, float("inf")), candidate.us)
@@ -166,6 +169,8 @@ class Search:
         ranked: list[tuple[float, int, Piece]] = []
         for _, _, structure in first[: bounds.structures]:
             for piece in space.pieces(name, structure, bounds.tilings):
+                if len(piece.kernels) > bounds.kernels:
+                    continue
                 self.counts.mugraphs += 1
                 ranked.append((self.cost(self._mugraph([target], [piece])), len(ranked), piece))
         ranked.sort(key=lambda f: f[:2])
@@ -191,7 +196,7 @@ class Search:
             mugraph = self._mugraph(targets, pieces)
             label = "; ".join(piece.label for piece in pieces)
             structure = "|".join(piece.structure for piece in pieces)
-            if all(self._valid(target, piece) for target, piece in zip(targets, pieces, strict=True)):
+            if len(mugraph.kernels) <= self.bounds.kernels and all(self._valid(target, piece) for target, piece in zip(targets, pieces, strict=True)):
                 made += 1
                 yield Candidate(mugraph, cost, label, structure)
             for i, j in enumerate(choice):
