@@ -77,7 +77,8 @@ def trace(function: Function, path: str, worker: Worker, cancel: CancelToken) ->
         "text": function.slice.text,
         "function": function.decorated.name,
         "inputs": [
-            {"name": i.name, "shape": list(i.shape), "dtype": i.dtype, "names": list(i.dim_names)} for i in function.inputs
+            {"name": i.name, "shape": list(i.shape), "dtype": i.dtype, "names": list(i.dim_names)}
+            for i in function.inputs
         ],
     }
     try:
@@ -113,9 +114,17 @@ def facts(mugraph: MuGraph, compiled: list[dict[str, Any]], target: str) -> tupl
         )  # fmt: skip
         out.append(
             KernelFacts(
-                k.name, maps.grid(mugraph, k), loops, k.warps, k.stages, row.get("shared"), row.get("registers"),
-                row.get("spills"), row.get("tensor_cores"), target,
-            )  # fmt: skip
+                k.name,
+                maps.grid(mugraph, k),
+                loops,
+                k.warps,
+                k.stages,
+                row.get("shared"),
+                row.get("registers"),
+                row.get("spills"),
+                row.get("tensor_cores"),
+                target,
+            )
         )
     return tuple(out)
 
@@ -223,8 +232,9 @@ class Attempt:
         rows = compiled.result()
         if not verdict.accepted:
             why = next(
-                (f"{link.name}: {e.summary}" for link in verdict.links for e in link.evidence if e.word == "REJECTED"), "rejected"
-            )  # fmt: skip
+                (f"{link.name}: {e.summary}" for link in verdict.links for e in link.evidence if e.word == "REJECTED"),
+                "rejected",
+            )
             rejected.append(f"{candidate.label}: {why}")
             return None
         if isinstance(rows, MirageError):
@@ -278,15 +288,23 @@ class Attempt:
             notes += (f"made for the last of {self.function.rows} rows of dims=; other sizes run as written",)
         if chosen is None:
             reason = "no candidate was verified: keep yours" if rejected else "nothing found that fits: keep yours"
-            return Result(answer="keep", reason=reason, verdict={}, notes=notes, estimate=self.time(base, light, base), **common)
+            return Result(
+                answer="keep", reason=reason, verdict={}, notes=notes, estimate=self.time(base, light, base), **common
+            )
         candidate, graph, verdict, text, rows = chosen
         table = facts(graph, rows, self.dev.target)
         if candidate.us >= base:
             reason = f"keep yours: {base:.1f} µs as written, {candidate.us:.1f} µs at best by the estimate"
             return Result(
-                answer="keep", reason=reason, verdict=verdict.to_dict(), kernels=table, notes=notes,
-                estimate=self.time(candidate.us, light, base), mugraphs=(jsonform.to_json(graph),), **common,
-            )  # fmt: skip
+                answer="keep",
+                reason=reason,
+                verdict=verdict.to_dict(),
+                kernels=table,
+                notes=notes,
+                estimate=self.time(candidate.us, light, base),
+                mugraphs=(jsonform.to_json(graph),),
+                **common,
+            )
         custom = sum(isinstance(k, CustomKernel) for k in graph.kernels)
         reason = f"{base / candidate.us:.1f}x estimated, {custom} kernel{'s' if custom > 1 else ''}, {verdict.headline}"
         return Result(

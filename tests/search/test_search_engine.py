@@ -54,7 +54,9 @@ def test_a_wrong_rescale_is_not_proved(name):
         for i, k in enumerate(c.mugraph.kernels):
             for a in carried(k):
                 body = tuple(
-                    replace(s, body=tuple(replace(x, update=()) if x == a else x for x in s.body)) if s in loops(k) else s
+                    replace(s, body=tuple(replace(x, update=()) if x == a else x for x in s.body))
+                    if s in loops(k)
+                    else s
                     for s in k.block.body
                 )
                 broken = replace(k, block=replace(k.block, body=body))
@@ -92,7 +94,9 @@ def test_flash_decoding_from_attention_without_a_shift():
 
 @pytest.mark.parametrize("name", ["gated_mlp", "low_rank_adapter", "normalized_step"])
 def test_one_kernel_without_a_temporary(name):
-    assert any(len(c.mugraph.kernels) == 1 and not [x for x in c.mugraph.tensors if x.kind == "temp"] for c in run(name).best)
+    assert any(
+        len(c.mugraph.kernels) == 1 and not [x for x in c.mugraph.tensors if x.kind == "temp"] for c in run(name).best
+    )
 
 
 def test_two_large_contractions_need_two_kernels():

@@ -48,7 +48,9 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = {name: help_text for name, (_, _, help_text) in COMMANDS.items()}
         for e in metadata.entry_points(group=GROUP):
-            rows.setdefault(e.name, {"daemon": "The background service.", "lsp": "The language server."}.get(e.name, ""))
+            rows.setdefault(
+                e.name, {"daemon": "The background service.", "lsp": "The language server."}.get(e.name, "")
+            )
         with formatter.section("Commands"):
             formatter.write_dl(sorted(rows.items()))
 

@@ -25,7 +25,12 @@ PACKAGES = {
 def check() -> list[dict[str, str | bool]]:
     """One row a fact: name, value, ok, and the next step where it is not."""
     rows: list[dict[str, str | bool]] = [
-        {"name": "python", "value": platform.python_version(), "ok": sys.version_info >= (3, 10), "next": "use 3.10 or newer"}
+        {
+            "name": "python",
+            "value": platform.python_version(),
+            "ok": sys.version_info >= (3, 10),
+            "next": "use 3.10 or newer",
+        }
     ]
     versions = {}
     for package, (use, how) in PACKAGES.items():
@@ -39,7 +44,9 @@ def check() -> list[dict[str, str | bool]]:
         rows.append({"name": "numpy with triton", "value": "loops fail in the CPU interpreter", "ok": False,
                      "next": "pip install 'numpy<2.4', or a newer triton"})  # fmt: skip
     gpu = shutil.which("nvidia-smi") is not None
-    rows.append({"name": "gpu", "value": "nvidia-smi found" if gpu else "none: times are estimates", "ok": True, "next": ""})
+    rows.append(
+        {"name": "gpu", "value": "nvidia-smi found" if gpu else "none: times are estimates", "ok": True, "next": ""}
+    )
     return rows
 
 
@@ -52,6 +59,8 @@ def doctor(as_json: bool) -> None:
         click.echo(json.dumps(rows, indent=1))
     else:
         for r in rows:
-            click.echo(f"{'ok ' if r['ok'] else 'NO '} {r['name']:18} {r['value']}{'  -> ' + str(r['next']) if r['next'] and not r['ok'] else ''}")
+            click.echo(
+                f"{'ok ' if r['ok'] else 'NO '} {r['name']:18} {r['value']}{'  -> ' + str(r['next']) if r['next'] and not r['ok'] else ''}"
+            )
     if not all(r["ok"] for r in rows):
         raise SystemExit(1)

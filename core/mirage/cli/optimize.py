@@ -84,8 +84,8 @@ def write(target: Path, text: str) -> None:
 def optimize(place_: str, as_json: bool, out: str | None, target: str, kernels: int, seconds: float) -> None:
     """Find, verify and write a Triton kernel for the decorated functions of a file."""
     from mirage.pipeline import Request
-    from mirage.search.engine import Bounds
     from mirage.pipeline import optimize as run
+    from mirage.search.engine import Bounds
 
     path, text, names = place.functions(place_)
     results = []

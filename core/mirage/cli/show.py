@@ -29,12 +29,12 @@ def load(where: str, target: str) -> list[MuGraph]:
         return graphs
     text = place.read(path)
     if not text.lstrip().startswith("{"):
-        return [printed.parse(text)]
+        return [printed.from_text(text)]
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as e:
         raise MugraphSyntax(f"{path} is not JSON: {e}", path=path) from None
-    return [jsonform.from_json(g) for g in (data["mugraphs"] if "mugraphs" in data else [data])]
+    return [jsonform.from_json(g) for g in data.get("mugraphs", [data])]
 
 
 @click.command()
@@ -45,7 +45,7 @@ def show(where: str, form: str, target: str) -> None:
     """Show the µGraph of a result (JSON), of a µGraph file, or of a decorated function."""
     for g in load(where, target):
         if form == "text":
-            click.echo(printed.show(g))
+            click.echo(printed.to_text(g))
         elif form == "svg":
             click.echo(draw.svg(g))
         else:

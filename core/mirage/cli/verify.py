@@ -49,6 +49,8 @@ def verify(a: str, b: str, as_json: bool) -> None:
                 click.echo(f"  {e.opinion:6} {e.word:8} {e.summary}")
                 if e.counterexample is not None:
                     c = e.counterexample
-                    click.echo(f"         output {c.output} at {c.index}: {c.expected} and {c.actual} (sizes {c.sizes}, seed {c.seed})")
+                    click.echo(
+                        f"         output {c.output} at {c.index}: {c.expected} and {c.actual} (sizes {c.sizes}, seed {c.seed})"
+                    )
     if not verdict.accepted:
         raise SystemExit(3)

@@ -28,8 +28,8 @@ def read(
         inside = inside & ok
         where.append(np.clip(flat, 0, source.shape[axis] - 1))
     if not where:
-        return np.broadcast_to(source, [sizes[d] for d in dims]).copy()
-    return np.where(inside, source[tuple(np.broadcast_arrays(*where))], pad)
+        return np.array(np.broadcast_to(source, [sizes[d] for d in dims]))
+    return np.asarray(np.where(inside, source[tuple(np.broadcast_arrays(*where))], pad))
 
 
 def evaluate(
@@ -97,4 +97,4 @@ def evaluate(
 
     with np.errstate(all="ignore"):
         value, have = go(x)
-        return np.broadcast_to(align(value, have, dims), [sizes[d] for d in dims]).copy()
+        return np.array(np.broadcast_to(align(value, have, dims), [sizes[d] for d in dims]))

@@ -29,7 +29,7 @@ def _mix(x: Array) -> Array:
         return np.asarray(x ^ (x >> np.uint64(31)))
 
 
-def _salt(text: str) -> np.uint64:
+def _salt(text: str) -> Any:
     return np.uint64(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big"))
 
 
@@ -118,7 +118,7 @@ class Fingerprints:
             n = self._size(a, which)
             line = np.arange(n).reshape([n if d == a else 1 for d in sorted(dims)])
             total = total * n + line
-        return np.broadcast_to(total, [self._size(d, which) for d in sorted(dims)]).copy()
+        return np.array(np.broadcast_to(total, [self._size(d, which) for d in sorted(dims)]))
 
     def _signed(self, pair: Pair) -> Array:
         return np.where(pair[0] > P // 2, pair[0] - P, pair[0])
@@ -189,7 +189,9 @@ class Fingerprints:
             return e, self._oracle("exp", [(np.zeros_like(q), q)], [n[1]])[1]
         if kind == "sqrt":
             return self._oracle("sqrt", parts, [n[1]])
-        aligned = [tuple(self._align(v, t.dims(k), dims) for v in pair) for k, pair in zip(t.kids(x), parts, strict=True)]
+        aligned = [
+            tuple(self._align(v, t.dims(k), dims) for v in pair) for k, pair in zip(t.kids(x), parts, strict=True)
+        ]
         return self._function(n, aligned)  # type: ignore[arg-type]
 
     def _function(self, n: tuple[Any, ...], parts: list[Pair]) -> Pair:

@@ -219,8 +219,10 @@ class Terms:
             return self.const(0)
         booleans = {y for y in rest if self.is_boolean(y)}
         if booleans:  # a 0/1 factor counts once
-            rest = sorted(booleans | {y for y in rest if y not in booleans}) if len(set(rest)) == len(rest) else sorted(
-                list(booleans) + [y for y in rest if y not in booleans]
+            rest = (
+                sorted(booleans | {y for y in rest if y not in booleans})
+                if len(set(rest)) == len(rest)
+                else sorted(list(booleans) + [y for y in rest if y not in booleans])
             )
         if len(rest) == 1 and c > 0 and c != 1:
             hit = self.masked(rest[0])
@@ -352,12 +354,12 @@ class Terms:
             index = tuple(dc_replace(d, axes=tuple(axes.get(a, a) for a in d.axes)) for d in n[2])
             out = self.make(("in", n[1], index), [a for d in index for a in d.axes], ())
         elif n[0] == "size":
-            out = self.size(axes.get(n[1], n[1]))
+            out = self.size(axes.get(str(n[1]), str(n[1])))
         elif n[0] == "index":
             out = self.index(tuple(axes.get(a, a) for a in n[1]))
         elif n[0] == "red":
             body = self.rename(n[3], axes, memo)
-            axis = axes.get(n[2], n[2])
+            axis = axes.get(str(n[2]), str(n[2]))
             out = self.sum(axis, body) if n[1] == "sum" else self.max(axis, body)
         else:
             kids = self.kids(x)
@@ -372,9 +374,7 @@ class Terms:
             return "…"
         sub = [self.show(k, depth - 1) for k in self.kids(x)]
         if n[0] == "in":
-            index = ", ".join(
-                ("*".join(d.axes) or "0") + (f"{d.offset:+d}" if d.offset else "") for d in n[2]
-            )
+            index = ", ".join(("*".join(d.axes) or "0") + (f"{d.offset:+d}" if d.offset else "") for d in n[2])
             return f"{n[1]}[{index}]"
         if n[0] == "const":
             return str(n[1])

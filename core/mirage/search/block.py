@@ -129,7 +129,9 @@ class BlockBuilder:
             return at.level
         return self.available(x)
 
-    def emit(self, at: Container, hint: str, op: str, args: tuple[str, ...], dims: tuple[str, ...], **attrs: str) -> str:
+    def emit(
+        self, at: Container, hint: str, op: str, args: tuple[str, ...], dims: tuple[str, ...], **attrs: str
+    ) -> str:
         key = (op, args, dims, tuple(sorted(attrs.items())))
         if key not in at.made:
             at.made[key] = self.fresh(hint)
@@ -193,7 +195,8 @@ class BlockBuilder:
 
     def add(self, x: int, at: Container, mode: str) -> str:
         t = self.t
-        plus, minus = [], []
+        plus: list[int] = []
+        minus: list[int] = []
         for k in t.kids(x):
             (minus if t.coefficient(k) < 0 else plus).append(k)
         if not plus:
@@ -337,7 +340,7 @@ class BlockBuilder:
     def accumulate(self, r: int) -> None:
         """The accumulator of a reduction over the streamed axis, in its loop."""
         t = self.t
-        _, op, axis, body, deltas, update = t.node(r)
+        _, op, axis, body, _, update = t.node(r)
         at = self.loops[self.order[r] - 1]
         arg = self.reduce(op, axis, body, at, "run")
         coefficients = []

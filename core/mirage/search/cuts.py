@@ -51,9 +51,7 @@ def cut_sets(cuts: list[Cut], most: int) -> Iterator[tuple[Cut, ...]]:
         yield from combinations(cuts, n)
 
 
-def apply(
-    t: Terms, outputs: list[Target], cuts: tuple[Cut, ...], dtype: str, prefix: str
-) -> list[Target]:
+def apply(t: Terms, outputs: list[Target], cuts: tuple[Cut, ...], dtype: str, prefix: str) -> list[Target]:
     """The targets of the kernels, in launch order: each cut's value, then the outputs, reading what was cut before."""
     from mirage.mugraph.grammar import DimIndex
 

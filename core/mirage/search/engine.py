@@ -196,7 +196,9 @@ class Search:
             mugraph = self._mugraph(targets, pieces)
             label = "; ".join(piece.label for piece in pieces)
             structure = "|".join(piece.structure for piece in pieces)
-            if len(mugraph.kernels) <= self.bounds.kernels and all(self._valid(target, piece) for target, piece in zip(targets, pieces, strict=True)):
+            if len(mugraph.kernels) <= self.bounds.kernels and all(
+                self._valid(target, piece) for target, piece in zip(targets, pieces, strict=True)
+            ):
                 made += 1
                 yield Candidate(mugraph, cost, label, structure)
             for i, j in enumerate(choice):

@@ -167,7 +167,9 @@ class KernelSpace:
             if key in self._seen and most > 1:
                 continue
             self._seen.add(key)
-            yield Piece((CustomKernel(name, block, warps=warps_for(block)),), (), (), self.label(dims, 1), structure.key)
+            yield Piece(
+                (CustomKernel(name, block, warps=warps_for(block)),), (), (), self.label(dims, 1), structure.key
+            )
             if most > 1:
                 yield from self.split(name, s, streamed, order, dims, structure.key)
             made += 1
@@ -179,7 +181,13 @@ class KernelSpace:
         return f"{tiles}{f' split {parts}' if parts > 1 else ''}"
 
     def split(
-        self, name: str, s: System, streamed: str | None, order: dict[int, int], dims: tuple[TileDim, ...], structure: str
+        self,
+        name: str,
+        s: System,
+        streamed: str | None,
+        order: dict[int, int],
+        dims: tuple[TileDim, ...],
+        structure: str,
     ) -> Iterator[Piece]:
         t = self.t
         if streamed is None or streamed in t.dims(s.output) or streamed in self.target.axes:
@@ -237,4 +245,3 @@ class KernelSpace:
                 (replace(main, tail=same),), temps, ((part, parts),), self.label(dims, parts) + " last block",
                 structure + "/tail",
             )  # fmt: skip
-

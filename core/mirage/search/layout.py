@@ -91,4 +91,6 @@ def layout(t: Terms, root: int, parallel: tuple[str, ...]) -> Layout:
                 groups["columns"] = rest[-1:]
         else:
             groups = {a: [a] for a in rest}
-    return Layout(tuple(a for a in free if a in batch), tuple(tuple(g) for g in groups.values()), bound, frozenset(dotted))
+    return Layout(
+        tuple(a for a in free if a in batch), tuple(tuple(g) for g in groups.values()), bound, frozenset(dotted)
+    )

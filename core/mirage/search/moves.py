@@ -108,9 +108,7 @@ class Moves:
                     if same_loop and not self._pulls_out_safely(b, g):
                         groups.add(g)
         for online in subsets(sorted(groups, key=sorted)):
-            parts = [
-                self.carried(axis, b, online) if online else self.reduction(op, axis, b) for b in terms.values()
-            ]
+            parts = [self.carried(axis, b, online) if online else self.reduction(op, axis, b) for b in terms.values()]
             if any(p is None for p in parts):
                 continue
             scaled = [t.mul(c, p) for c, p in zip(terms, parts, strict=True) if p is not None]

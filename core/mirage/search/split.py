@@ -27,9 +27,7 @@ def _over(t: Terms, x: int, mapping: dict[int, int], memo: dict[int, int]) -> in
     return memo[x]
 
 
-def combine(
-    t: Terms, output: int, partial: dict[int, tuple[str, tuple[str, ...]]], part: str
-) -> int:
+def combine(t: Terms, output: int, partial: dict[int, tuple[str, tuple[str, ...]]], part: str) -> int:
     """`output` over the partial accumulators. `partial` maps each reduction to (tensor, its axes in order); `part` is
     the axis of the parts, the tensors' first dimension."""
     loads = {

@@ -83,6 +83,8 @@ def passes(t: Terms, reductions: frozenset[int], axis: str) -> dict[int, int] | 
         if atoms and d == axis:
             if running < order[r]:
                 return None
-            if any(order[s] != order[r] for _, x in update if x is not None for s in t.front(x) if t.node(s)[2] == axis):
+            if any(
+                order[s] != order[r] for _, x in update if x is not None for s in t.front(x) if t.node(s)[2] == axis
+            ):
                 return None
     return order
