@@ -159,7 +159,7 @@ def public_lines(program: Program, function: str, original: Original, docstring:
     conditions = [f"{n} == {d}" if not is_singleton(d) else f"{n} is {d}" for n, d in original.extra]
     conditions.append(f"_fits({tensors})")
     doc = docstring if docstring is not None else original.docstring
-    lines = [f"def {function}{original.signature}:"]
+    lines = f"def {function}{original.signature}:".split("\n")
     if doc:
         lines += docstring_lines(doc)
     return [

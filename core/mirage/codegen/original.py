@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from mirage.errors import EmissionRefused
 
+MOST = 120  # characters of a line
 RUNTIME_MODULES = {"torch", "math"}
 
 
@@ -56,7 +57,7 @@ def read_original(source: str, function: str, inputs: tuple[str, ...]) -> Origin
     return Original(
         text=renamed(source, tree, node, private),
         imports=runtime_imports(tree),
-        signature=signature(node, constants),
+        signature=signature(source, node, constants),
         docstring=ast.get_docstring(node, clean=False),
         extra=tuple(extra),
         call=", ".join(
@@ -119,13 +120,39 @@ def resolved(default: ast.expr | None, constants: dict[str, ast.expr]) -> str:
     return ast.unparse(tree)
 
 
-def signature(node: ast.FunctionDef, constants: dict[str, ast.expr]) -> str:
-    """`(parameters) -> annotation` of the original, defaults resolved."""
-    args = copy.deepcopy(node.args)
-    args.defaults = [ast.parse(resolved(d, constants), mode="eval").body for d in args.defaults]
-    args.kw_defaults = [d and ast.parse(resolved(d, constants), mode="eval").body for d in args.kw_defaults]
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns is not None else ""
-    return f"({ast.unparse(args)}){returns}"
+def signature(source: str, node: ast.FunctionDef, constants: dict[str, ast.expr]) -> str:
+    """`(parameters) -> annotation` as the original writes it, with defaults that stand on their own; on lines of their
+    own when one line would be too long."""
+    args = node.args
+    defaults = with_defaults(args)
+
+    def text(a: ast.arg) -> str:
+        out = a.arg
+        if a.annotation is not None:
+            out += f": {written(source, a.annotation)}"
+        default = defaults[a.arg]
+        if default is None:
+            return out
+        value = resolved(default, constants)
+        if value == ast.unparse(default):
+            value = written(source, default)
+        return f"{out} = {value}" if a.annotation is not None else f"{out}={value}"
+
+    items = [text(a) for a in args.posonlyargs]
+    items += ["/"] if args.posonlyargs else []
+    items += [text(a) for a in args.args]
+    items += ["*", *(text(a) for a in args.kwonlyargs)] if args.kwonlyargs else []
+    returns = f" -> {written(source, node.returns)}" if node.returns is not None else ""
+    line = f"({', '.join(items)}){returns}"
+    if len(line) + len(node.name) + 5 <= MOST:
+        return line
+    return "(\n" + "".join(f"    {i},\n" for i in items) + f"){returns}"
+
+
+def written(source: str, node: ast.expr) -> str:
+    """An expression as its author wrote it, if on one line."""
+    segment = ast.get_source_segment(source, node)
+    return segment if segment is not None and "\n" not in segment else ast.unparse(node)
 
 
 def annotation_nodes(tree: ast.Module) -> set[int]:

@@ -24,9 +24,9 @@ from mirage.mugraph.grammar import (
     Store,
     ThreadGraph,
 )
-from mirage.operators.block import BLOCK
+from mirage.operators.table import BLOCK, OPERATORS
 from mirage.profile.devices import Device
-from mirage.program.ir import DTYPES, Program
+from mirage.program.ir import DTYPES, Program, TensorType
 
 LATENCY = 0.7e-6  # seconds of a device-memory load under load: what must be in flight is bandwidth times this
 REGISTERS = 65536  # of a multiprocessor
@@ -73,18 +73,16 @@ def estimate(mugraph: MuGraph, device: Device) -> float:
             total += custom_us(k, sizes, tensors, device)
         else:
             moved = sum(_bytes(mugraph, tensors[a]) for a in (*k.args, k.out))
-            flops = (
-                library_flops(mugraph, [tensors[a] for a in k.args], tensors[k.out]) if k.op in CONTRACTIONS else 0.0
-            )
+            flops = library_flops(mugraph, k.op, [tensors[a] for a in k.args], tensors[k.out])
             total += _library(moved, flops, device)
     return total
 
 
-CONTRACTIONS = frozenset({"matmul", "linear", "bmm", "mm", "addmm", "baddbmm", "einsum"})
-
-
-def library_flops(mugraph: MuGraph, args: list[DTensor], out: DTensor) -> float:
+def library_flops(mugraph: MuGraph, op: str, args: list[DTensor], out: DTensor) -> float:
     """Flops of a contraction: two for each element of the result and each contracted element of the first operand."""
+    entry = OPERATORS.get(op)
+    if entry is None or entry.family != "contraction":
+        return 0.0
     kept = {a for axes in out.dims for a in axes}
     inner = math.prod(mugraph.size(a) for axes in args[0].dims for a in axes if a not in kept)
     return 2.0 * inner * math.prod(mugraph.shape(out))
@@ -111,21 +109,30 @@ def baseline(program: Program, device: Device) -> float:
         total += more * (device.launch_us + device.ramp_us) + least
         types = [program.type_of(a) for a in n.args]
         moved = n.type.bytes + sum(t.bytes for t in types)
-        flops = 0.0
-        if n.op in CONTRACTIONS and types:
-            flops = 2.0 * n.type.numel * types[0].shape[-1] if types[0].shape else 0.0
-        total += _library(moved, flops, device)
+        total += _library(moved, operator_flops(n.op, types, n.type), device)
     return total
 
 
-# Measured on an H200 with torch 2.11, cold L2, CUDA graphs: an RMS norm runs as three kernels, a normalization as three,
-# and the library attention takes about 10 µs beside its bytes.
+# Measured on an H200 with torch 2.11, cold L2, CUDA graphs: an RMS norm runs as three kernels, a normalization as
+# three, and the library attention takes about 10 µs beside its bytes.
 EAGER: dict[str, tuple[int, float]] = {
     # operator: (kernels beside the first, µs beside them)
     "rms_norm": (2, 0.0),
     "normalize": (2, 0.0),
     "scaled_dot_product_attention": (0, 9.0),
 }
+
+
+def operator_flops(op: str, args: list[TensorType], out: TensorType) -> float:
+    """Tensor-core flops of one operator of a program: contractions and attention have them."""
+    if op == "scaled_dot_product_attention" and len(args) > 1 and len(args[1].shape) > 1:
+        return 2.0 * args[1].shape[-2] * (args[0].numel + out.numel)
+    entry = OPERATORS.get(op)
+    if entry is None or entry.family != "contraction" or not args or not args[0].shape:
+        return 0.0
+    return 2.0 * out.numel * args[0].shape[-1]
+
+
 VIEWS = frozenset(
     {"view", "reshape", "transpose", "permute", "t", "expand", "unsqueeze", "squeeze", "slice", "select", "detach"}
     | {"alias", "unflatten", "flatten"}

@@ -1,0 +1,110 @@
+"""Emitted modules against float64, in the interpreter: every size has tails, so padding and masks are at work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from emission_cases import EXTRA, original_of, program_of
+from workloads import hand
+from workloads.hand import Case
+
+from mirage.codegen.emit import emit_module
+
+CASES: dict[str, Case] = {**hand.small(), **{n: f() for n, f in EXTRA.items()}}
+BOUND = {"float16": 4e-3, "bfloat16": 4e-2, "float32": 1e-5}
+SHORT = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32"}
+
+
+def in_dtype(case: Case, dtype: str) -> Case:
+    """The case with its fp16 tensors in another dtype."""
+    tensors = tuple(replace(t, dtype=SHORT[dtype] if t.dtype == "fp16" else t.dtype) for t in case.mugraph.tensors)
+    return replace(case, mugraph=replace(case.mugraph, tensors=tensors))
+
+
+def module_of(case: Case, **more) -> str:
+    return emit_module(program_of(case.mugraph, **more), case.mugraph, original_of(case), function=case.name, header={})
+
+
+def rounded(arrays, dtype: str):
+    import torch
+
+    return [torch.tensor(a).to(getattr(torch, dtype)).double().numpy() for a in arrays]
+
+
+def error(answer, want) -> float:
+    assert "error" not in answer, answer["error"]
+    assert answer["out"][0].shape == want.shape
+    return float(np.abs(answer["out"][0] - want).max() / np.abs(want).max())
+
+
+@pytest.mark.parametrize("dtype", BOUND)
+@pytest.mark.parametrize("name", CASES)
+def test_kernels_give_what_the_function_means(name, dtype, interpret):
+    case = in_dtype(CASES[name], dtype)
+    arrays = rounded(case.inputs(), dtype)
+    answer = interpret(module_of(case), arrays, dtype)
+    assert error(answer, case.reference(*arrays)) < BOUND[dtype]
+    assert answer["dtype"] == [f"torch.{dtype}"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_wrong_reference_is_far_away(name, interpret):
+    case = CASES[name]
+    arrays = list(case.inputs())
+    answer = interpret(module_of(case), arrays)
+    arrays[-1] = arrays[-1] + 0.5
+    assert error(answer, case.reference(*arrays)) > 4 * BOUND["float16"]
+
+
+def test_the_same_text_serves_other_sizes_and_tiles(interpret):
+    case = hand.rmsnorm_linear()
+    other = hand.rmsnorm_linear(m=33, k=50, n=70, tm=32, tk=16, tn=32)
+    arrays = other.inputs()
+    tiles = {"fused": {"m": 32, "n": 32, "k": 16}}
+    answer = interpret(module_of(case), arrays, sizes={"m": 33, "k": 50, "n": 70}, tiles=tiles)
+    assert error(answer, other.reference(*arrays)) < BOUND["float16"]
+
+
+@pytest.mark.parametrize("parts, t", [(1, 40), (4, 89), (7, 33)])
+def test_parts_without_a_tile_add_nothing(parts, t, interpret):
+    # 33 keys in tiles of 16 are 3 tiles: four of seven parts have none.
+    for build in (hand.attention_split, hand.attention_tail):
+        case = build(parts=parts, t=t)
+        arrays = case.inputs()
+        assert error(interpret(module_of(case), arrays), case.reference(*arrays)) < BOUND["float16"]
+
+
+def test_scores_that_overflow_without_a_shift_stay_finite(interpret):
+    case = hand.attention_split()
+    arrays = list(case.inputs())
+    arrays[0] = arrays[0] * 200
+    answer = interpret(module_of(case), rounded(arrays, "float16"))
+    assert np.isfinite(answer["out"][0]).all()
+    assert error(answer, case.reference(*rounded(arrays, "float16"))) < BOUND["float16"]
+
+
+def test_a_one_tuple_stays_a_tuple(interpret):
+    case = CASES["row_sums"]
+    assert interpret(module_of(case, returns_tuple=True), case.inputs())["tuple"]
+    assert not interpret(module_of(case), case.inputs())["tuple"]
+
+
+def test_a_tile_without_its_mask_is_wrong(interpret):
+    case = hand.layernorm_linear()
+    text = module_of(case)
+    assert "tl.where(in_k" in text
+    arrays = [a + 3.0 for a in case.inputs()]
+    assert error(interpret(text, arrays), case.reference(*arrays)) < BOUND["float16"]
+    broken = text.replace("d = tl.where(in_k[None, :], centred, 0.0)", "d = centred")
+    assert broken != text
+    assert error(interpret(broken, arrays), case.reference(*arrays)) > BOUND["float16"]
+
+
+def test_an_access_outside_every_tensor_raises(interpret):
+    case = hand.gated_mlp()
+    text = module_of(case)
+    assert "error" not in interpret(text, case.inputs())
+    far = text.replace("W1_ptr + i_k", "W1_ptr + 99999999 + i_k")
+    assert "OutOfBounds" in interpret(far, case.inputs())["error"]

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+from workloads import hand
+
+from mirage.errors import UnknownTarget
+from mirage.mugraph.grammar import LibraryKernel, MuGraph
+from mirage.profile.devices import DEVICES, device
+from mirage.profile.roofline import baseline, estimate, speed_of_light, work
+from mirage.program.ir import Input, Node, Program, TensorType
+
+H200 = device("sm_90")
+
+
+def measured(case, target=H200):
+    g = case.mugraph
+    return work(g.kernels[0].block, dict(g.axes), {t.name: t for t in g.tensors}, 3)
+
+
+def test_bytes_are_counted_once_and_again_for_every_block_that_reads_them():
+    w = measured(hand.rmsnorm_linear(m=32, k=64, n=48, tm=16, tk=32, tn=16))
+    x, g, weight = 32 * 64 * 2, 64 * 2, 64 * 48 * 2
+    assert w.blocks == 6
+    assert w.unique == x + g + weight
+    assert w.requested == 3 * x + 6 * g + 2 * weight
+    assert w.written == 32 * 48 * 2
+
+
+def test_flops_are_those_of_whole_tiles():
+    w = measured(hand.gated_mlp(m=16, k=64, n=32, tm=16, tk=32, tn=16))
+    assert w.tensor_flops == 2 * (2 * 16 * 64 * 32)
+    padded = measured(hand.gated_mlp(m=9, k=64, n=32, tm=16, tk=32, tn=16))
+    assert padded.tensor_flops == w.tensor_flops
+    assert w.special == 2 * 16 * 32  # a sigmoid is two
+
+
+def test_a_split_shares_the_loop_among_its_blocks():
+    one, four = (measured(hand.attention_split(t=1024, parts=p)) for p in (1, 4))
+    assert four.blocks == 4 * one.blocks
+    assert four.chain < 0.5 * one.chain
+    assert four.unique == one.unique
+
+
+# Medians on an H200 (CUDA graphs, cold L2): the model must rank, so it is held within a factor.
+ON_H200 = {
+    "rmsnorm_linear": 33.2,
+    "gated_mlp": 22.8,
+    "layernorm_linear": 60.2,
+    "attention_split": 11.1,
+    "attention_tail": 18.2,
+    "cluster_linear": 87.5,
+}
+
+
+@pytest.mark.parametrize("name", ON_H200)
+def test_estimates_are_near_what_was_measured(name):
+    us = estimate(hand.real(name).mugraph, H200)
+    assert 0.6 < us / ON_H200[name] < 1.6
+    assert us > speed_of_light(measured(hand.real(name)).unique, 0, 0, 0, H200)
+
+
+def test_estimates_are_cheap():
+    graph = hand.real("attention_tail").mugraph
+    start = time.process_time()
+    for _ in range(200):
+        estimate(graph, H200)
+    assert (time.process_time() - start) / 200 < 2e-3
+
+
+def test_more_work_takes_longer_and_better_devices_less():
+    small, large = hand.gated_mlp(m=16, k=1024, n=1024), hand.gated_mlp(m=16, k=4096, n=4096)
+    assert estimate(large.mugraph, H200) > estimate(small.mugraph, H200)
+    big = hand.gated_mlp(m=2048, k=4096, n=4096, tm=128, tk=64, tn=128).mugraph
+    assert estimate(big, device("sm_80")) > estimate(big, H200) > estimate(big, device("sm_100"))
+
+
+def test_register_pressure_costs():
+    fits, spills = (hand.gated_mlp(m=16, k=4096, n=4096, tk=tk, tn=64) for tk in (64, 256))
+    a, b = (measured(c) for c in (fits, spills))
+    assert b.registers > 2 * a.registers
+    assert estimate(spills.mugraph, H200) > estimate(fits.mugraph, H200)
+
+
+def test_the_speed_of_light_is_the_slowest_of_its_parts():
+    assert speed_of_light(H200.bandwidth * 1e-6, 0, 0, 0, H200) == pytest.approx(1.0)
+    assert speed_of_light(H200.bandwidth * 1e-6, H200.tensor_flops * 3e-6, 0, 0, H200) == pytest.approx(3.0)
+    assert speed_of_light(0, 0, H200.special * 2e-6, 2, H200) == pytest.approx(2.0 + 2 * H200.launch_us)
+
+
+def test_the_baseline_runs_each_operator_as_a_kernel():
+    x, w, y = TensorType((16, 4096), "fp16"), TensorType((4096, 4096), "fp16"), TensorType((16, 4096), "fp16")
+    product = Node("matmul", (0, 1), (), y)
+    relu = Node("relu", (2,), (), y)
+    view = Node("view", (2,), (), y)
+    inputs = (Input("x", x), Input("w", w))
+    one = baseline(Program("p", inputs, (product,), (2,)), H200)
+    two = baseline(Program("p", inputs, (product, relu), (3,)), H200)
+    same = baseline(Program("p", inputs, (product, view), (3,)), H200)
+    assert one > w.bytes / H200.bandwidth * 1e6
+    assert two >= one + H200.launch_us and same == one
+
+
+def test_attention_has_flops_in_the_baseline_and_softmax_has_none():
+    q, k = TensorType((1, 8, 4096, 128), "fp16"), TensorType((1, 8, 4096, 128), "fp16")
+    inputs = (Input("q", q), Input("k", k), Input("v", k))
+    attention = Program("p", inputs, (Node("scaled_dot_product_attention", (0, 1, 2), (), q),), (3,))
+    softmax = Program("p", inputs, (Node("softmax", (0,), (("dim", (-1,)),), q),), (3,))
+    assert baseline(attention, H200) > 4 * 8 * 4096**2 * 128 / H200.tensor_flops * 1e6 > baseline(softmax, H200)
+
+
+def test_library_kernels_cost_bytes_and_flops():
+    g = hand.cluster_linear(m=4096, k=4096, n=4096).mugraph
+    kernel = LibraryKernel("mm", "matmul", ("X", "W"), "O")
+    library = replace(g, kernels=(kernel,))
+    assert estimate(library, H200) > 2 * 4096**3 / H200.tensor_flops * 1e6
+    thin = hand.cluster_linear(m=16, k=4096, n=4096).mugraph
+    assert estimate(replace(thin, kernels=(kernel,)), H200) < estimate(library, H200)
+    assert isinstance(library, MuGraph)
+
+
+def test_targets_are_known_or_refused():
+    assert device("sm_90a") is DEVICES["sm_90"]
+    assert {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"} <= set(DEVICES)
+    with pytest.raises(UnknownTarget, match="sm_90"):
+        device("gfx942")
