@@ -99,7 +99,11 @@ def compare(a: Program, b: Program) -> Verdict:
     left, right = aligned(t, lower(a), a), aligned(t, lower(b), b)
     evidence: list[Evidence] = []
     normal = Normalizer(t)
-    kinds = {f"x{n}": "bool" if i.type.dtype == "bool" else "int" for n, i in enumerate(a.inputs) if not DTYPES[i.type.dtype][1]}
+    kinds = {
+        f"x{n}": "bool" if i.type.dtype == "bool" else "int"
+        for n, i in enumerate(a.inputs)
+        if not DTYPES[i.type.dtype][1]
+    }
     pairs = []
     for (x, dims), (y, other) in zip(left, right, strict=True):
         if dims != other:

@@ -156,9 +156,7 @@ class Run:
                     raise NotDenoted(f"{x.out} keeps the loop's axis")
 
     def index(self, index: tuple[DimIndex, ...]) -> tuple[DimIndex, ...]:
-        return tuple(
-            dc_replace(d, axes=tuple(b for a in d.axes for b in self.split.get(a, (a,)))) for d in index
-        )
+        return tuple(dc_replace(d, axes=tuple(b for a in d.axes for b in self.split.get(a, (a,)))) for d in index)
 
     def load(self, s: Load) -> int:
         t, owner = self.t, self.owner
@@ -247,7 +245,9 @@ class Run:
             ok = ok or (s.op == "div" and partial == [s.args[0]])
             if not ok or any(self.linear[a] != "sum" for a in partial):
                 raise NotDenoted(f"{s.op} of a partial reduction")
-            varying = [a for a in s.args if a not in partial and loop and set(self.moving(loop)) & t.dims(self.value(a))]
+            varying = [
+                a for a in s.args if a not in partial and loop and set(self.moving(loop)) & t.dims(self.value(a))
+            ]
             if varying:
                 raise NotDenoted("a partial sum times a value along the loop")
             self.linear[s.out] = "sum"
@@ -329,9 +329,7 @@ def denote(t: Terms, mugraph: MuGraph) -> Denoted:
     return Denoter(t, mugraph).run()
 
 
-def same_axes(
-    t: Terms, term: int, dims: tuple[tuple[str, ...], ...], target: tuple[tuple[str, ...], ...]
-) -> int:
+def same_axes(t: Terms, term: int, dims: tuple[tuple[str, ...], ...], target: tuple[tuple[str, ...], ...]) -> int:
     """`term` with its output axes renamed to the target's."""
     mapping: dict[str, str] = {}
     for have, want in zip(dims, target, strict=True):
@@ -339,5 +337,3 @@ def same_axes(
             raise NotDenoted("the output's dims are cut differently")
         mapping |= {a: b for a, b in zip(have, want, strict=True) if a != b}
     return t.rename(term, mapping) if mapping else term
-
-

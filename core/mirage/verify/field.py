@@ -424,7 +424,7 @@ class Field:
 
 
 POINTWISE = frozenset(
-    "add mul sub div neg inv exp exp2 sqrt rsqrt sigmoid tanh abs finite maximum minimum lt le eq where".split()
+    ["add", "mul", "sub", "div", "neg", "inv", "exp", "exp2", "sqrt", "rsqrt", "sigmoid", "tanh", "abs", "finite", "maximum", "minimum", "lt", "le", "eq", "where"]
 ) | {"and", "or", "not"}
 
 

@@ -17,6 +17,7 @@ from mirage.mugraph.grammar import MuGraph
 from mirage.program.ir import DTYPES, Program
 from mirage.verify.algebra import field_opinion
 from mirage.verify.denote import NotDenoted, denote, same_axes, split_axis
+from mirage.verify.floats import float_opinion
 from mirage.verify.proof import proof_opinion
 from mirage.verify.schedule import Target, schedule_opinion
 from mirage.verify.text import text_opinion
@@ -73,9 +74,10 @@ def opinions(case: Case, run_task: RunTask) -> Iterator[tuple[str, list[Evidence
 
 
 def floats(case: Case, run_task: RunTask) -> list[Evidence]:
-    from mirage.verify.floats import float_opinion
-
-    return [float_opinion(case.program, case.mugraph, case.module, case.slice, case.function, run_task)]
+    parameters = [i.name for i in case.program.inputs]
+    return [
+        float_opinion(case.t, case.targets, case.mugraph, case.module, case.slice, case.function, parameters, run_task)
+    ]
 
 
 def judge(case: Case, run_task: RunTask) -> Verdict:

@@ -96,12 +96,20 @@ class Verdict:
         for link in self.links:
             for e in link.evidence:
                 opinions.setdefault(e.opinion, {})[link.name] = {
-                    "word": e.word, "bound": e.bound, "summary": e.summary, "seconds": round(e.seconds, 4),
+                    "word": e.word,
+                    "bound": e.bound,
+                    "summary": e.summary,
+                    "seconds": round(e.seconds, 4),
                     "details": e.details,
                     "counterexample": asdict(e.counterexample) if e.counterexample else None,
                 }
         return {
-            "word": self.word, "headline": self.headline, "scope": self.scope, "bound": self.bound,
+            "word": self.word,
+            "headline": self.headline,
+            "scope": self.scope,
+            "bound": self.bound,
             "links": {link.name: {"word": link.word, "bound": link.bound} for link in self.links},
-            "opinions": opinions, "notes": list(self.notes), "trusted": list(TRUSTED),
+            "opinions": opinions,
+            "notes": list(self.notes),
+            "trusted": list(TRUSTED),
         }

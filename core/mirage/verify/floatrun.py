@@ -1,0 +1,167 @@
+"""The worker's half of the float opinion: the emitted kernels in Triton's interpreter, and the user's function beside
+them in its own dtype, in float32 and in float64."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+GUARD = 64  # elements on each side of an output
+MARK = -12345.0
+
+
+class Allocations:
+    """`torch` as the module sees it: what `empty` gives is full of NaN and lies between guards."""
+
+    def __init__(self) -> None:
+        import torch
+
+        self._torch = torch
+        self._blocks: list[tuple[Any, Any]] = []
+
+    def empty(self, *shape: Any, dtype: Any, device: Any = None) -> Any:
+        shape = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        if not dtype.is_floating_point:
+            return self._torch.empty(shape, dtype=dtype)
+        return self.place(self._torch.full(shape, float("nan"), dtype=dtype))
+
+    def place(self, tensor: Any) -> Any:
+        """A copy of `tensor` between guards."""
+        n = tensor.numel()
+        block = self._torch.full((n + 2 * GUARD,), MARK, dtype=tensor.dtype)
+        block[GUARD : GUARD + n] = tensor.reshape(-1)
+        self._blocks.append((block, block.clone()))
+        return block[GUARD : GUARD + n].view(tensor.shape)
+
+    def touched(self) -> bool:
+        """Was anything written into a guard?"""
+        return any(
+            bool((a[part] != b[part]).any()) for a, b in self._blocks for part in (slice(GUARD), slice(-GUARD, None))
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._torch, name)
+
+
+def exactly(function: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
+    """The function with every floating-point dtype that it names replaced by `dtype`."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    casts = {torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16, torch.Tensor.double}
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func in casts:
+                return args[0].to(dtype)
+
+            def swap(v: Any) -> Any:
+                return dtype if isinstance(v, torch.dtype) and v.is_floating_point else v
+
+            return func(*(swap(a) for a in args), **{k: swap(v) for k, v in (kwargs or {}).items()})
+
+    def call(*args: Any) -> Any:
+        with Mode():
+            return function(*args)
+
+    return call
+
+
+def _tuple(x: Any) -> tuple[Any, ...]:
+    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
+
+
+def _encode(t: Any) -> dict[str, Any]:
+    a = np.ascontiguousarray(t.detach().double().numpy())
+    return {"shape": list(a.shape), "data": a.tobytes()}
+
+
+def decode(data: dict[str, Any]) -> Array:
+    return np.frombuffer(data["data"], np.float64).reshape(data["shape"])
+
+
+def task(payload: dict[str, Any]) -> dict[str, Any]:
+    """{"module", "text", "function", "inputs": a list of runs, each a list of {"type", "shape", "data"}, "sizes", "tiles",
+    "constants"} -> {"runs": [{"outputs", "again", "guards", "eager", "single", "double", "error", "user_error"}]}.
+
+    `eager` is the user's function in its dtype, `single` and `double` in float32 and float64; None where it raises (it
+    may name a size that this launch has not)."""
+    os.environ["TRITON_INTERPRET"] = "1"
+    import torch
+
+    from mirage.codegen.interpreter import float_interpreter, load_module
+    from mirage.codegen.launcher import TORCH_DTYPES
+    from mirage.program.sandbox import load
+
+    module = load_module(payload["module"])
+    user = load(payload["text"], payload["function"]) if payload["text"] else None
+    constants = dict(payload.get("constants") or {})
+    runs = []
+    for given in payload["inputs"]:
+        tensors = []
+        for item in given:
+            dtype = getattr(torch, TORCH_DTYPES[item["type"]])
+            tensors.append(torch.from_numpy(decode(item).copy()).to(dtype))
+        runs.append(_run(module, payload, tensors, float_interpreter) | _user(user, tensors, constants))
+    return {"runs": runs}
+
+
+def _run(module: Any, payload: dict[str, Any], tensors: list[Any], interpreter: Any) -> dict[str, Any]:
+    results = []
+    guards = True
+    try:
+        for _ in range(2):
+            memory = Allocations()
+            placed = [memory.place(t) if t.is_floating_point() else t.clone() for t in tensors]
+            module.__dict__["torch"] = memory
+            with interpreter():
+                out = _tuple(module._run(*placed, sizes=payload["sizes"], tiles=payload["tiles"]))
+            guards &= not memory.touched()
+            if not all(torch_equal(a, b) for a, b in zip(placed, tensors)):
+                return {"error": "an input was changed", "outputs": [], "again": [], "guards": guards, "dtypes": []}
+            results.append(out)
+    except Exception as e:
+        inner: BaseException = e
+        while inner.__cause__ is not None:
+            inner = inner.__cause__
+        text = f"{type(inner).__name__}: {inner}"[:600]
+        return {"error": text, "outputs": [], "again": [], "guards": guards, "dtypes": []}
+    return {
+        "error": None, "guards": guards, "dtypes": [str(o.dtype) for o in results[0]],
+        "outputs": [_encode(o) for o in results[0]], "again": [_encode(o) for o in results[1]],
+    }
+
+
+def torch_equal(a: Any, b: Any) -> bool:
+    import torch
+
+    return bool(torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)))
+
+
+def _user(user: Any, tensors: list[Any], constants: dict[str, Any]) -> dict[str, Any]:
+    import torch
+
+    if user is None:
+        return {"eager": None, "single": None, "double": None, "user_error": None}
+
+    def up(dtype: Any) -> list[Any]:
+        return [t.to(dtype) if t.is_floating_point() else t for t in tensors]
+
+    def call(*args: Any) -> Any:
+        return user(*args, **constants)
+
+    try:
+        with torch.no_grad():
+            eager = _tuple(call(*[t.clone() for t in tensors]))
+            single = _tuple(exactly(call, torch.float32)(*up(torch.float32)))
+            double = _tuple(exactly(call, torch.float64)(*up(torch.float64)))
+    except Exception as e:  # a size in the text, or an operator that the CPU has not in this dtype
+        return {"eager": None, "single": None, "double": None, "user_error": f"{type(e).__name__}: {e}"[:300]}
+    return {
+        "eager": [_encode(x) for x in eager], "single": [_encode(x) for x in single],
+        "double": [_encode(x) for x in double], "user_error": None,
+    }

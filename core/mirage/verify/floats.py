@@ -1,0 +1,210 @@
+"""The float opinion: the emitted kernels on inputs of several regimes, their error beside the function's own.
+
+A kernel passes a regime when its error against float64 is at most twice the eager function's own, or within a budget of
+its dtype; when it is finite wherever the function as written is finite in float32; when two runs agree bit by bit, no
+guard is touched and no access is out of bounds.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mirage.errors import MirageError
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import MuGraph
+from mirage.mugraph.shrink import rigid_axes, shrink
+from mirage.mugraph.walk import parts
+from mirage.verify.evaluate import TermEvaluator
+from mirage.verify.floating import Floats
+from mirage.verify.floatrun import decode, task
+from mirage.verify.regimes import LARGEST, REGIMES, UNIT, Regime, round_to
+from mirage.verify.schedule import Target, expected_outputs, term_only_sizes
+from mirage.verify.text import launch_tiles
+from mirage.verify.verdict import Counterexample, Evidence
+
+__all__ = ["float_opinion", "launch_sizes", "task"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
+TIMES_EAGER = 2.0
+UNITS = 8.0  # of the output's dtype, and of float32 for each sqrt(K)
+BATCH = 2  # of a dim whose blocks take one element each
+
+
+def launch_sizes(mugraph: MuGraph) -> dict[str, int]:
+    """Sizes of a small launch with the µGraph's own tiles: two tiles and a tail of each tiled dim, or its real size
+    where that is smaller; two of what blocks take singly; resident dims whole."""
+    real = dict(mugraph.axes)
+    fixed = rigid_axes(mugraph)
+    sizes = {a: n for a, n in real.items() if a in fixed}
+    whole = {a for p in parts(mugraph) for d in p.graph.dims if d.role == "resident" for a in d.axes}
+    for p in parts(mugraph):
+        for d in p.graph.dims:
+            if d.role == "split":
+                sizes[d.name] = min(real[d.name], 2)
+    for p in parts(mugraph):
+        for d in p.graph.dims:
+            if d.role not in ("grid", "loop"):
+                continue
+            tiles = 5 if any(s.role == "split" and s.splits == d.name for s in p.graph.dims) else 2
+            want = BATCH if d.tile == 1 else tiles * d.tile + max(1, d.tile // 3)
+            for a in reversed(d.axes):  # minor axes first; the major one makes up the rest
+                if a in fixed or a in whole:
+                    continue
+                part = want if a == d.axes[0] else min(want, 3)
+                sizes[a] = max(sizes.get(a, 1), min(real[a], part))
+                want = -(-want // sizes[a])
+    return {a: sizes.get(a, n) for a, n in real.items()}
+
+
+def contraction(t: Terms, targets: Sequence[Target], sizes: Mapping[str, int]) -> int:
+    """The length of the longest sum."""
+    found = [1]
+    for x in targets:
+        found += [sizes.get(t.node(y)[2], 1) for y in t.walk(x.term) if t.kind(y) == "red" and t.node(y)[1] == "sum"]
+    return max(found)
+
+
+def float_opinion(
+    t: Terms, targets: Sequence[Target], mugraph: MuGraph, module: str, text: str, function: str,
+    parameters: Sequence[str], run_task: RunTask, *, seed: int = 0, sizes: Mapping[str, int] | None = None,
+    tiles: Mapping[str, Mapping[str, int]] | None = None, constants: Mapping[str, Any] | None = None,
+    regimes: Sequence[Regime] = REGIMES,
+) -> Evidence:
+    """The emitted `module` against the user's `function` of the slice `text` (without its decorator), in a worker.
+
+    Where the function cannot run at the small sizes (it names sizes of its own), the terms in float64 stand for it and
+    the budget of the dtype alone decides. `sizes`, `tiles`: of the launch, `launch_sizes` and the µGraph's if None.
+    """
+    start = time.perf_counter()
+
+    def evidence(word: Any, summary: str, info: dict[str, Any], shown: Counterexample | None = None) -> Evidence:
+        return Evidence("float", word, None, time.perf_counter() - start, summary, info, shown)
+
+    sizes = dict(sizes or launch_sizes(mugraph))
+    rows: list[dict[str, Any]] = []
+    info: dict[str, Any] = {"sizes": sizes, "regimes": rows}
+    try:
+        graph = shrink(mugraph, sizes, tiles)
+        every = dict(t.sizes) | term_only_sizes(t, targets, graph) | dict(graph.axes)
+        k = contraction(t, targets, every)
+        rng = np.random.default_rng((seed, 0xF10A7))
+        inputs = [_inputs(graph, parameters, r, rng, k) for r in regimes]
+        payload = {
+            "module": module, "text": text, "function": function, "sizes": dict(graph.axes), "tiles": launch_tiles(graph),
+            "constants": dict(constants or {}),
+            "inputs": [
+                [{"type": dt, "shape": list(v.shape), "data": v.tobytes()} for dt, v in run.values()] for run in inputs
+            ],
+        }
+        runs = run_task("float", payload)["runs"]
+    except MirageError as e:
+        return evidence("REJECTED", f"the kernels could not be run: {e}", info)
+    info["tiles"] = payload["tiles"]
+    for regime, given, run in zip(regimes, inputs, runs, strict=True):
+        if run["error"]:
+            return evidence("REJECTED", f"{regime.name}: the launch raised {run['error']}", info)
+        if not run["guards"]:
+            return evidence("REJECTED", f"{regime.name}: an element beside an output was written", info)
+        e = _evaluator(t, given, every)
+        terms = expected_outputs(t, targets, e) if run["double"] is None else {}
+        for i, target in enumerate(targets):
+            got, again = decode(run["outputs"][i]), decode(run["again"][i])
+            if got.tobytes() != again.tobytes():
+                return evidence("REJECTED", f"{regime.name}: two runs give different bits", info)
+            known = run["double"] is not None
+            want = decode(run["double"][i]) if known else terms[target.tensor][0]
+            eager = decode(run["eager"][i]) if known else None
+            single = decode(run["single"][i]) if known else want
+            dtype = graph.tensor(target.tensor).dtype
+            if got.shape != want.shape:
+                return evidence("REJECTED", f"output {i} has shape {got.shape}, not {want.shape}", info)
+            row, at = judge(got, want, eager, single, dtype, k, regime.wild)
+            rows.append({"regime": regime.name, "output": i, "dtype": dtype, "reference": "eager" if known else "terms"} | row)
+            if at is not None:
+                shown = Counterexample("float", i, at, repr(float(want[at])), repr(float(got[at])), sizes, seed)
+                return evidence("REJECTED", f"{regime.name}: {row['why']}", info, shown)
+    worst = max((r["error"] / max(r["allowed"], 1e-300) for r in rows), default=0.0)
+    return evidence(
+        "TESTED", f"{len(regimes)} regimes of inputs; the largest error is {worst:.2g} of what is allowed", info
+    )
+
+
+def _inputs(
+    graph: MuGraph, parameters: Sequence[str], regime: Regime, rng: np.random.Generator, k: int
+) -> dict[str, tuple[str, Array]]:
+    """(dtype, float64 values rounded to it) of every parameter. Flags and integers are random."""
+    known = {t.name: t for t in graph.inputs}
+    out: dict[str, tuple[str, Array]] = {}
+    for name in parameters:
+        if name not in known:
+            out[name] = ("fp32", np.zeros((1,)))
+            continue
+        tensor, shape = known[name], graph.shape(known[name])
+        if tensor.dtype in UNIT:
+            value = round_to(np.asarray(regime.draw(rng, shape, tensor.dtype, k), np.float64), tensor.dtype)
+        elif tensor.dtype == "bool":
+            value = rng.integers(0, 2, shape).astype(np.float64)
+        else:
+            value = rng.integers(0, 4, shape).astype(np.float64)
+        out[name] = (tensor.dtype, np.ascontiguousarray(value))
+    return out
+
+
+def _evaluator(t: Terms, given: Mapping[str, tuple[str, Array]], sizes: Mapping[str, int]) -> TermEvaluator:
+    arrays = {
+        n: (v.astype(bool) if dt == "bool" else v if dt in UNIT else v.astype(np.int64))[None]
+        for n, (dt, v) in given.items()
+    }
+    return TermEvaluator(t, arrays, Floats(), sizes)
+
+
+def judge(
+    got: Array, want: Array, eager: Array | None, single: Array, dtype: str, k: int, wild: bool
+) -> tuple[dict[str, Any], tuple[int, ...] | None]:
+    """(figures, the index of the first element that fails, or None). Errors are relative to the larger of the element
+    and the output's root mean square."""
+    unit = UNIT.get(dtype, 0.0)
+    top = LARGEST.get(dtype, math.inf)
+    with np.errstate(all="ignore"):
+        rounded = np.where(np.abs(want) > top, np.sign(want) * np.inf, want)
+        finite = np.isfinite(rounded)
+        size = float(np.sqrt(np.mean(np.square(want[finite])))) if finite.any() else 0.0
+        scale = np.maximum(np.abs(want), max(size, 1e-300))
+        both = finite & np.isfinite(got)
+        error = np.where(both, np.abs(got - want) / scale, 0.0)
+        own = 0.0
+        if eager is not None:
+            usable = finite & np.isfinite(eager)
+            own = float(np.where(usable, np.abs(eager - want) / scale, 0.0).max(initial=0.0))
+    budget = UNITS * (unit + UNIT["fp32"] * math.sqrt(k))
+    if size:  # below the smallest normal number, rounding is absolute
+        budget += _absolute(dtype) / size
+    allowed = max(TIMES_EAGER * own, budget)
+    figures = {"error": float(error.max(initial=0.0)), "eager": own, "budget": budget, "allowed": allowed, "why": ""}
+    lost = finite & np.isfinite(single) & ~np.isfinite(got)
+    if lost.any():
+        return figures | {"why": "not finite where the function is"}, _first(lost)
+    if not wild:
+        made = np.isnan(want) & ~np.isnan(got)
+        if made.any():
+            return figures | {"why": "a number where the function gives NaN"}, _first(made)
+    bad = error > allowed
+    if bad.any():
+        why = f"error {figures['error']:.3g} against {allowed:.3g} allowed (the function's own is {own:.3g})"
+        return figures | {"why": why}, tuple(int(i) for i in np.unravel_index(int(error.argmax()), error.shape))
+    return figures, None
+
+
+def _absolute(dtype: str) -> float:
+    """A few of the smallest numbers of a dtype."""
+    return {"fp16": 2.0**-24, "bf16": 2.0**-133, "fp32": 2.0**-149}.get(dtype, 0.0) * 8
+
+
+def _first(mask: Array) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argwhere(mask)[0])

@@ -1,0 +1,59 @@
+"""The kinds of inputs on which the float opinion looks at a kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Rng = np.random.Generator
+UNIT = {"fp16": 2.0**-11, "bf16": 2.0**-8, "fp32": 2.0**-24, "fp64": 2.0**-53}  # half a unit in the last place
+LARGEST = {"fp16": 65504.0, "bf16": 3.3895e38, "fp32": 3.4028234e38, "fp64": 1.7976931348623157e308}
+SMALLEST = {"fp16": 2.0**-14, "bf16": 2.0**-126, "fp32": 2.0**-126, "fp64": 2.0**-1022}  # normal numbers
+
+
+@dataclass(frozen=True)
+class Regime:
+    """`draw(rng, shape, dtype, k)`: an input's values, k being the length of the longest contraction. In a `wild` one the
+    function as written may overflow where the kernel does not."""
+
+    name: str
+    draw: Callable[[Rng, tuple[int, ...], str, int], Array]
+    wild: bool = False
+
+
+def _heavy(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
+    """Student's t with 3 degrees of freedom, clipped: a few elements are far out."""
+    return np.asarray(np.clip(rng.standard_t(3, shape), -200, 200))
+
+
+def _large(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
+    """Products of two such inputs over k elements reach 60000."""
+    return np.asarray(rng.standard_normal(shape) * math.sqrt(60000 / (3 * math.sqrt(k))))
+
+
+REGIMES: tuple[Regime, ...] = (
+    Regime("normal", lambda r, s, d, k: r.standard_normal(s)),
+    Regime("times 10", lambda r, s, d, k: 10 * r.standard_normal(s)),
+    Regime("mean 1000 x deviation", lambda r, s, d, k: 8 + 0.008 * r.standard_normal(s)),
+    Regime("heavy tail", _heavy, wild=True),
+    Regime("zeros", lambda r, s, d, k: np.zeros(s)),
+    Regime("subnormal", lambda r, s, d, k: r.standard_normal(s) * SMALLEST[d] / 4, wild=True),
+    Regime("scores of 60000", _large, wild=True),
+)
+
+
+def round_to(x: Array, dtype: str) -> Array:
+    """float64 values rounded to a dtype (to nearest even), still as float64."""
+    with np.errstate(all="ignore"):
+        if dtype == "fp16":
+            return x.astype(np.float16).astype(np.float64)
+        if dtype == "bf16":
+            bits = np.ascontiguousarray(x.astype(np.float32)).view(np.uint32)
+            rounded = ((bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000))
+            return np.where(np.isnan(x), np.nan, rounded.view(np.float32)).astype(np.float64)
+        return x.astype(np.float32).astype(np.float64) if dtype == "fp32" else x
