@@ -1,4 +1,4 @@
-"""The operators of block graphs: their float64 value, their value in the field, and how a block emits them in Triton."""
+"""The operators of block graphs: their value in float64 and in the field, and how a block emits them in Triton."""
 
 from __future__ import annotations
 
@@ -45,12 +45,14 @@ def erf(x: Array) -> Array:
 
 
 def rounding(bits: int, least_exponent: int, largest: float, overflow: float) -> Callable[[Array], Array]:
-    """Rounding to a float format with so many significand bits (ties to even), as a function of float64."""
+    """Rounding to a float format with so many significand bits, ties to even. `least_exponent` is that of the least
+    normal number (as frexp counts); what is larger than `largest` becomes `overflow`."""
 
     def value(x: Array) -> Array:
         _, exponent = np.frexp(x)
-        step = np.ldexp(1.0, np.maximum(exponent - bits, least_exponent - bits + 1))
-        out = np.where(np.isfinite(x), np.rint(x / step) * step, x)
+        step = np.ldexp(1.0, np.maximum(exponent - bits, least_exponent - bits))
+        with np.errstate(invalid="ignore"):
+            out = np.where(np.isfinite(x), np.rint(x / step) * step, x)
         return np.asarray(np.where(np.abs(out) > largest, np.copysign(overflow, x), out))
 
     return value
@@ -97,18 +99,19 @@ _ENTRIES = (
     BlockOperator("lt", 2, 2, _flag(np.less), "lt", "({0} < {1}).to(tl.float32)", flag=True),
     BlockOperator("le", 2, 2, _flag(np.less_equal), "le", "({0} <= {1}).to(tl.float32)", flag=True),
     BlockOperator("eq", 2, 2, _flag(np.equal), "eq", "({0} == {1}).to(tl.float32)", flag=True),
-    BlockOperator("and", 2, 2, _flag(lambda a, b: (a != 0) & (b != 0)), "and_", "(({0} != 0) & ({1} != 0)).to(tl.float32)",
-                  flag=True),
-    BlockOperator("or", 2, 2, _flag(lambda a, b: (a != 0) | (b != 0)), "or_", "(({0} != 0) | ({1} != 0)).to(tl.float32)",
-                  flag=True),
+    BlockOperator("and", 2, 2, _flag(lambda a, b: (a != 0) & (b != 0)), "and_",
+                  "(({0} != 0) & ({1} != 0)).to(tl.float32)", flag=True),
+    BlockOperator("or", 2, 2, _flag(lambda a, b: (a != 0) | (b != 0)), "or_",
+                  "(({0} != 0) | ({1} != 0)).to(tl.float32)", flag=True),
     BlockOperator("not", 1, 1, _flag(lambda a: a == 0), "not_", "({0} == 0).to(tl.float32)", flag=True),
     BlockOperator("finite", 1, 1, lambda x: np.where(x == -np.inf, 0.0, x), "finite",
                   "tl.where({0} == float('-inf'), 0.0, {0})"),
-    BlockOperator("round_fp16", 1, 1, rounding(11, -13, 65504.0, np.inf), "oracle", "{0}.to(tl.float16).to(tl.float32)"),
+    BlockOperator("round_fp16", 1, 1, rounding(11, -13, 65504.0, np.inf), "oracle",
+                  "{0}.to(tl.float16).to(tl.float32)"),
     BlockOperator("round_bf16", 1, 1, rounding(8, -125, 3.3895313892515355e38, np.inf), "oracle",
                   "{0}.to(tl.bfloat16).to(tl.float32)"),
-    BlockOperator("round_fp8e4m3", 1, 1, rounding(4, -5, 448.0, np.nan), "oracle",
-                  "{0}.to(tl.float8e4nv).to(tl.float32)", hazards=("saturates at 448 on some devices, NaN in PyTorch",)),
+    BlockOperator("round_fp8e4m3", 1, 1, rounding(4, -5, 448.0, 448.0), "oracle",
+                  "{0}.to(tl.float8e4nv).to(tl.float32)", hazards=("saturates at 448; NaN in older PyTorch",)),
     BlockOperator("round_fp8e5m2", 1, 1, rounding(3, -13, 57344.0, np.inf), "oracle",
                   "{0}.to(tl.float8e5).to(tl.float32)"),
     BlockOperator("sum", 1, 1, np.sum, "sum", "tl.sum({0}, axis={dim})", attrs=("dim",), reduces=True),

@@ -131,7 +131,11 @@ def where_type(types: Sequence[TensorType], attrs: Attrs) -> TensorType:
 
 def _scaled(op: str) -> Callable[[Maker, Mapping[str, Any]], int]:
     """self (+|-) alpha * other."""
-    return lambda m, a: m.op(op, a["self"], a["other"] if a["alpha"] == 1 else m.op("mul", a["other"], m.const(a["alpha"])))
+    return lambda m, a: m.op(op, a["self"], _times(m, a["other"], a["alpha"]))
+
+
+def _times(m: Maker, x: int, alpha: float) -> int:
+    return x if alpha == 1 else m.op("mul", x, m.const(alpha))
 
 
 def _fused(outer: str) -> Callable[[Maker, Mapping[str, Any]], int]:
@@ -139,8 +143,7 @@ def _fused(outer: str) -> Callable[[Maker, Mapping[str, Any]], int]:
 
     def build(m: Maker, a: Mapping[str, Any]) -> int:
         inner = m.op(outer, a["tensor1"], a["tensor2"])
-        scaled = inner if a["value"] == 1 else m.op("mul", inner, m.const(a["value"]))
-        return m.op("add", a["self"], scaled)
+        return m.op("add", a["self"], _times(m, inner, a["value"]))
 
     return build
 
@@ -148,7 +151,7 @@ def _fused(outer: str) -> Callable[[Maker, Mapping[str, Any]], int]:
 _ADD = {k: Form(build=_scaled("add")) for k in ("aten.add.Tensor", "aten.add.Scalar")}
 _SUB = {k: Form(build=_scaled("sub")) for k in ("aten.sub.Tensor", "aten.sub.Scalar")}
 _RSUB = {
-    k: Form(build=lambda m, a: m.op("sub", a["other"], a["self"] if a["alpha"] == 1 else m.op("mul", a["self"], m.const(a["alpha"]))))
+    k: Form(build=lambda m, a: m.op("sub", a["other"], _times(m, a["self"], a["alpha"])))
     for k in ("aten.rsub.Scalar", "aten.rsub.Tensor")
 }
 _NEGATIVE = ("NaN for negative operands unless the exponent is an integer",)
@@ -156,7 +159,8 @@ _NEGATIVE = ("NaN for negative operands unless the exponent is an integer",)
 
 def _compare(name: str, value: Callable[[Terms, int, int], int], sign: str) -> Operator:
     aten = [f"{name}.Tensor", f"{name}.Scalar"]
-    return binary(name, value, f"0/1: {sign}", f"({{0}} {sign} {{1}})", aten, shapes.flag, ("jumps where the operands are equal",))
+    jumps = ("jumps where the operands are equal",)
+    return binary(name, value, f"0/1: {sign}", f"({{0}} {sign} {{1}})", aten, shapes.flag, jumps)
 
 
 POINTWISE: tuple[Operator, ...] = (
@@ -205,7 +209,7 @@ POINTWISE: tuple[Operator, ...] = (
            ["minimum.default", "min.other"]),
     pointwise("lerp", "x + w * (y - x)", 3,
               lambda t, xs, a: t.add(xs[0], t.mul(xs[2], t.sub(xs[1], xs[0]))),
-              {"aten.lerp.Tensor": Form(("self", "end", "weight")), "aten.lerp.Scalar": Form(("self", "end", "weight"))},
+              {f"aten.lerp.{k}": Form(("self", "end", "weight")) for k in ("Tensor", "Scalar")},
               "torch.lerp({0}, {1}, {2})"),
     pointwise("addcmul", "x + v * (y * z)", 3, lambda t, xs, a: t.add(xs[0], t.mul(xs[1], xs[2])),
               {"aten.addcmul.default": Form(build=_fused("mul")), "aten.addcdiv.default": Form(build=_fused("div"))},
@@ -224,8 +228,10 @@ POINTWISE: tuple[Operator, ...] = (
     _compare("ge", lambda t, x, y: t.fn("le", y, x), ">="),
     _compare("eq", fn("eq"), "=="),
     _compare("ne", lambda t, x, y: t.fn("not", t.fn("eq", x, y)), "!="),
-    binary("logical_and", lambda t, x, y: t.mul(x, y), "both", "({0} & {1})", ["bitwise_and.Tensor", "logical_and.default"], flags_only),
-    binary("logical_or", fn("or"), "one of them", "({0} | {1})", ["bitwise_or.Tensor", "logical_or.default"], flags_only),
+    binary("logical_and", lambda t, x, y: t.mul(x, y), "both", "({0} & {1})",
+           ["bitwise_and.Tensor", "logical_and.default", "__and__.Tensor"], flags_only),
+    binary("logical_or", fn("or"), "one of them", "({0} | {1})",
+           ["bitwise_or.Tensor", "logical_or.default", "__or__.Tensor"], flags_only),
     pointwise("logical_not", "the opposite", 1, lambda t, xs, a: negation(t, xs[0]),
               {"aten.bitwise_not.default": Form(UNARY), "aten.logical_not.default": Form(UNARY)}, "(~{0})", flags_only),
     pointwise("cast", "another dtype; a narrowing below the inputs' dtype is a precision event", 1, cast, {},

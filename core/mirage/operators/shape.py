@@ -140,9 +140,11 @@ def _slice(m: Maker, a: Mapping[str, Any]) -> int:
         return _narrow(m, a["self"], i, start, end - start)
     if n % step or end != n or start >= step:
         raise OperandsError("a slice with a step is covered where the step divides the dimension")
+    # No index of a tensor strides: the step is a dim of its own, and a sum picks one of its elements.
     parts = m.op("reshape", a["self"], shape=(*shape[:i], n // step, step, *shape[i + 1 :]))
-    picked = m.op("slice", parts, dim=i + 1, start=start, length=1)
-    return m.op("reshape", picked, shape=(*shape[:i], n // step, *shape[i + 1 :]))
+    at = m.op("reshape", m.op("iota", size=step), shape=(step,) + (1,) * (len(shape) - i - 1))
+    picked = m.op("where", m.op("eq", at, m.const(start)), parts, m.op("cast", m.const(0.0), dtype=m.type(parts).dtype))
+    return m.op("sum", picked, dim=(i + 1,), keepdim=False)
 
 
 def _select(m: Maker, a: Mapping[str, Any]) -> int:
@@ -362,4 +364,4 @@ SHAPE: tuple[Operator, ...] = (
 def _without_dropout(a: Mapping[str, Any]) -> int:
     if a["train"] and a["p"]:
         raise OperandsError("dropout draws random numbers while training; pass training=False")
-    return int(a["self"])
+    return int(a["input"])

@@ -51,6 +51,6 @@ def explain(error: BaseException) -> MirageError | None:
             return mended(text)
     if isinstance(error, (RuntimeError, IndexError, NotImplementedError, TypeError, AssertionError, ValueError)):
         for pattern, mended, ours in _TEXTS:
-            if re.search(pattern, text):
+            if re.search(pattern, text, re.IGNORECASE):
                 return mended(ours or text)
     return TraceFailed(f"{type(error).__name__}: {text}")

@@ -13,9 +13,16 @@ from typing import Any
 
 DTYPES = {
     # name: (bytes, is floating)
-    "fp64": (8, True), "fp32": (4, True), "fp16": (2, True), "bf16": (2, True),
-    "fp8e4m3": (1, True), "fp8e5m2": (1, True),
-    "int64": (8, False), "int32": (4, False), "int8": (1, False), "bool": (1, False),
+    "fp64": (8, True),
+    "fp32": (4, True),
+    "fp16": (2, True),
+    "bf16": (2, True),
+    "fp8e4m3": (1, True),
+    "fp8e5m2": (1, True),
+    "int64": (8, False),
+    "int32": (4, False),
+    "int8": (1, False),
+    "bool": (1, False),
 }
 Attr = int | float | bool | str | None | tuple[Any, ...]
 
@@ -99,7 +106,13 @@ class Program:
             "name": self.name,
             "inputs": [{"name": i.name, "type": ty(i.type), "names": list(i.names)} for i in self.inputs],
             "nodes": [
-                {"op": n.op, "args": list(n.args), "attrs": {k: v for k, v in n.attrs}, "type": ty(n.type), "line": n.line}
+                {
+                    "op": n.op,
+                    "args": list(n.args),
+                    "attrs": {k: v for k, v in n.attrs},
+                    "type": ty(n.type),
+                    "line": n.line,
+                }
                 for n in self.nodes
             ],
             "outputs": list(self.outputs),
@@ -120,7 +133,13 @@ class Program:
             data["name"],
             tuple(Input(i["name"], ty(i["type"]), tuple(i["names"])) for i in data["inputs"]),
             tuple(
-                Node(n["op"], tuple(n["args"]), tuple(sorted((k, freeze(v)) for k, v in n["attrs"].items())), ty(n["type"]), n["line"])
+                Node(
+                    n["op"],
+                    tuple(n["args"]),
+                    tuple(sorted((k, freeze(v)) for k, v in n["attrs"].items())),
+                    ty(n["type"]),
+                    n["line"],
+                )
                 for n in data["nodes"]
             ),
             tuple(data["outputs"]),

@@ -16,7 +16,7 @@ from mirage.errors import SideEffect, TraceFailed, UnsafeReference
 
 FILE = "<function>"
 ALLOWED_MODULES = {"torch", "math", "typing", "functools", "collections", "dataclasses", "enum", "__future__",
-                   "jaxtyping", "numbers", "operator", "itertools", "mirage", "typing_extensions", "einops"}  # fmt: skip
+                   "jaxtyping", "numbers", "operator", "itertools", "mirage", "typing_extensions"}  # fmt: skip
 REFUSED = ("print", "open", "input", "exec", "eval", "compile", "breakpoint", "globals", "exit", "quit", "help")
 
 
@@ -96,7 +96,7 @@ def _on_meta() -> Any:
 
     factories = {getattr(torch, name) for name in _FACTORIES}
 
-    class OnMeta(TorchFunctionMode):
+    class OnMeta(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             moved = {**(kwargs or {}), "device": "meta"} if function in factories else kwargs or {}
             return function(*args, **moved)

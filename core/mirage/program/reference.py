@@ -1,0 +1,29 @@
+"""The user's function as the judge of results, inside a worker: eager in its own dtypes, and in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mirage.program import sandbox
+
+
+def reference(
+    text: str, function: str, constants: Mapping[str, Any] | None = None, *, exact: bool = False
+) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """`run(tensors)`: the outputs of the slice's function, its inputs in order, without gradients.
+
+    With `exact` floating inputs are computed with in float64, and casts that the function itself writes stay.
+    Executes the user's text; only a worker may call it.
+    """
+    import torch
+
+    user = sandbox.load(text, function)
+
+    def run(tensors: Sequence[Any]) -> tuple[Any, ...]:
+        given = [x.double() if exact and x.is_floating_point() else x for x in tensors]
+        with torch.no_grad():
+            value = user(*given, **dict(constants or {}))
+        return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+    return run

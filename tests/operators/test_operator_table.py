@@ -1,0 +1,156 @@
+"""The operator table: entries are whole, agree with each other, and one entry is all that a new operator needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from program.numeric import HEAD, expression
+
+from mirage.errors import UnknownOperator
+from mirage.meaning.terms import Terms
+from mirage.mugraph import blockops
+from mirage.operators import document, shapes, table
+from mirage.operators.entry import BlockOperator, Form, Operator
+from mirage.operators.pointwise import unary
+from mirage.operators.table import ATEN, BLOCK, OPERATORS
+from mirage.program.trace import trace
+
+DOCS = Path(__file__).parents[2] / "docs" / "operators.md"
+
+
+@pytest.fixture
+def scratch() -> Iterator[None]:
+    """What a test registers is taken out again."""
+    kept = [dict(d) for d in (OPERATORS, ATEN, BLOCK, blockops.BLOCK_OPS)]
+    yield
+    for d, old in zip((OPERATORS, ATEN, BLOCK, blockops.BLOCK_OPS), kept, strict=True):
+        d.clear()
+        d.update(old)  # type: ignore[arg-type]
+
+
+def hardswish(t: Terms, x: int) -> int:
+    lifted = t.fn("maximum", t.add(x, t.const(3)), t.const(0))
+    return t.mul(t.const(Fraction(1, 6)), x, t.fn("minimum", lifted, t.const(6)))
+
+
+def test_a_new_operator_is_one_entry(scratch: None) -> None:
+    x = ("x", (5, 7))
+    with pytest.raises(UnknownOperator, match="hardswish"):
+        expression("F.hardswish(x)", x)
+    table.register(unary("hardswish", hardswish, "x * relu6(x + 3) / 6", "F.hardswish({0})", infer=shapes.same))
+    assert expression("F.hardswish(4 * x) @ x.T", x) < 1e-12
+    assert "`hardswish`" in document.markdown()
+
+
+def test_a_new_block_operator_is_one_entry(scratch: None) -> None:
+    table.register(BlockOperator("trunc", 1, 1, np.trunc, "oracle", "tl.trunc({0})"))
+    table.register(unary("trunc", lambda t, x: t.fn("trunc", x), "towards zero", infer=shapes.same))
+    assert expression("torch.trunc(4 * x)", ("x", (5, 7))) == 0
+    assert blockops.BLOCK_OPS["trunc"].form == "pointwise"
+
+
+def test_an_entry_means_one_thing_and_names_are_not_taken_twice(scratch: None) -> None:
+    with pytest.raises(TypeError, match="exactly one"):
+        Operator("nothing", "pointwise", "", 1, 1, shapes.same)
+    with pytest.raises(ValueError, match="already"):
+        table.register(OPERATORS["add"])
+    with pytest.raises(ValueError, match=r"aten\.add"):
+        table.register(Operator("plus", "pointwise", "", 2, 2, shapes.same, value=lambda t, xs, a: xs[0],
+                                torch={"aten.add.Tensor": Form()}))  # fmt: skip
+
+
+def test_block_operators_agree_with_validity() -> None:
+    assert set(BLOCK) == set(blockops.BLOCK_OPS)
+    for name, entry in BLOCK.items():
+        form = blockops.BLOCK_OPS[name]
+        assert (entry.least, entry.most, entry.attrs, entry.flag) == (form.least, form.most, form.attrs, form.flag), name
+        assert entry.reduces == (form.form in ("reduce", "dot")), name
+        assert entry.triton or entry.joiner, name
+
+
+def test_values_use_known_block_operators() -> None:
+    t = Terms({"i": 5})
+    axes = [t.fn("abs", t.index(("i",))) for _ in range(4)]
+    attrs = {"exponent": 0.3, "base": 2.0, "min": 0.0, "max": 1.0, "dtype": "fp16", "event": True, "approximate": "none"}
+    for entry in OPERATORS.values():
+        if entry.value is not None:
+            term = entry.value(t, axes[: entry.most], attrs)
+            used = {t.node(x)[1] for x in t.walk(term) if t.kind(x) == "fn"}
+            assert used <= set(BLOCK), (entry.name, used - set(BLOCK))
+
+
+def test_aten_names_exist() -> None:
+    for name in ATEN:
+        packet, _, overload = name.removeprefix("aten.").rpartition(".")
+        assert hasattr(getattr(torch.ops.aten, packet), overload), name
+
+
+def test_forms_name_arguments_of_the_schema() -> None:
+    for name, (entry, form) in ATEN.items():
+        packet, _, overload = name.removeprefix("aten.").rpartition(".")
+        schema = getattr(getattr(torch.ops.aten, packet), overload)._schema
+        known = {a.name for a in schema.arguments}
+        assert set(form.args) | set(form.attrs.values()) <= known, (entry.name, name)
+
+
+SPECIAL = torch.tensor([0.0, -0.0, 1.0, -2.5, 1e-9, 30.0, -30.0, float("inf"), float("-inf"), float("nan")], dtype=torch.float64)
+BESIDE_TORCH = {
+    "exp": torch.exp, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt, "sigmoid": torch.sigmoid, "log": torch.log, "erf": torch.erf,
+    "tanh": torch.tanh, "abs": torch.abs, "sin": torch.sin, "cos": torch.cos, "neg": torch.neg, "inv": torch.reciprocal,
+    "floor": torch.floor,
+    "round_fp16": lambda x: x.half().double(), "round_bf16": lambda x: x.bfloat16().double(),
+    "round_fp8e4m3": lambda x: x.to(torch.float8_e4m3fn).double(), "round_fp8e5m2": lambda x: x.to(torch.float8_e5m2).double(),
+    "maximum": torch.maximum, "minimum": torch.minimum, "add": torch.add, "sub": torch.sub, "mul": torch.mul,
+    "div": torch.div, "lt": torch.lt, "le": torch.le, "eq": torch.eq, "and": torch.logical_and, "or": torch.logical_or,
+    "not": torch.logical_not, "where": lambda c, a, b: torch.where(c != 0, a, b),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BESIDE_TORCH)
+def test_float64_values_are_pytorchs(name: str) -> None:
+    entry = BLOCK[name]
+    n = len(SPECIAL)
+    grids = torch.meshgrid(*[SPECIAL] * min(entry.least if entry.most > 3 else entry.most, 3), indexing="ij")
+    if entry.most > 3:
+        grids = torch.meshgrid(SPECIAL, SPECIAL, indexing="ij")
+    want = BESIDE_TORCH[name](*grids).double().numpy()
+    with np.errstate(all="ignore"):
+        got = np.asarray(entry.float64(*[g.numpy() for g in grids]))  # type: ignore[misc]
+    assert got.shape == want.shape == (n,) * len(grids)
+    assert np.allclose(got, want, rtol=1e-13, atol=1e-15, equal_nan=True)
+
+
+def test_rounding_is_pytorchs_everywhere() -> None:
+    x = torch.randn(20000, dtype=torch.float64) * torch.logspace(-9, 5, 20000, dtype=torch.float64)
+    x = x.float().double()  # PyTorch rounds by way of float32
+    for name, dtype in (("round_fp16", torch.float16), ("round_bf16", torch.bfloat16),
+                        ("round_fp8e4m3", torch.float8_e4m3fn), ("round_fp8e5m2", torch.float8_e5m2)):  # fmt: skip
+        want = x.to(dtype).double().numpy()
+        got = BLOCK[name].float64(x.numpy())  # type: ignore[misc]
+        assert np.array_equal(got, want, equal_nan=True), name
+
+
+def test_documentation_is_the_tables() -> None:
+    assert DOCS.read_text() == document.markdown(), "run: python -m mirage.operators.document > docs/operators.md"
+
+
+def test_shape_rules_agree_with_pytorch_on_mistakes() -> None:
+    """What the table refuses, PyTorch refuses; what it accepts has PyTorch's type."""
+    from mirage.errors import RankMismatch
+    from mirage.program.builder import Builder
+
+    b = Builder()
+    x, y, w = b.input("x", (5, 7)), b.input("y", (7, 5)), b.input("w", (5, 1), "fp16")
+    for op, args in (("add", (x, y)), ("matmul", (x, x)), ("linear", (x, y))):
+        with pytest.raises(RankMismatch):
+            b.op(op, *args)
+    assert b.type(b.op("matmul", x, y)).shape == (5, 5)
+    mixed = b.type(b.op("mul", x, w))
+    assert mixed.dtype == "fp32" and mixed.shape == (5, 7)
+    source = f"{HEAD}def f(x, w):\n    return x * w\n"
+    assert trace(source, "f", [("x", (5, 7), "fp32"), ("w", (5, 1), "fp16")]).nodes[0].type == mixed

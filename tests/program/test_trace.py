@@ -1,0 +1,194 @@
+"""Tracing: what a text becomes, and each mistake as a coded error at its line."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from program.numeric import draw, values
+
+from mirage.errors import (
+    DataDependentBranch,
+    DtypeMix,
+    InPlaceEdit,
+    MirageError,
+    RankMismatch,
+    SideEffect,
+    SourceSyntaxError,
+    TraceFailed,
+    UnknownOperator,
+    UnsafeReference,
+    UnsupportedOperands,
+    UnsupportedOutput,
+    UnsupportedReshape,
+    ZeroSizeAxis,
+)
+from mirage.program.ir import Program
+from mirage.program.lower import lower
+from mirage.program.reference import reference
+from mirage.program.task import trace as task
+from mirage.program.trace import trace, trace_generic
+
+HEAD = "import torch\nimport torch.nn.functional as F\n"
+XW = [("x", (5, 7), "fp32"), ("w", (7, 11), "fp32")]
+
+
+def text(body: str) -> str:
+    """A function whose body begins at line 4."""
+    return f"{HEAD}def f(x, w):\n    " + body.replace("\n", "\n    ") + "\n"
+
+
+# (body, inputs, error, line, part of the message): beside each stands a twin that is accepted
+MISTAKES = {
+    "branch": ("if x.sum() > 0:\n    return x\nreturn -x", XW, DataDependentBranch, 4, "value of a tensor"),
+    "item": ("y = x * 2\nreturn y * float(x.max())", XW, DataDependentBranch, 5, ""),
+    "contracted": ("y = x + 1\nreturn y @ w.T", XW, RankMismatch, 5, ""),
+    "broadcast": ("return x + w", XW, RankMismatch, 4, ""),
+    "view": ("return x.view(6, 6)", XW, RankMismatch, 4, ""),
+    "dim": ("return x.sum(3)", XW, RankMismatch, 4, ""),
+    "dtypes": ("return x @ w", [XW[0], ("w", (7, 11), "fp16")], DtypeMix, 4, "fp32 and fp16"),
+    "linear": ("return F.linear(x, w.T)", [XW[0], ("w", (7, 11), "bf16")], DtypeMix, 4, ""),
+    "unknown": ("y = x\n\nreturn y.cumsum(0)", XW, UnknownOperator, 6, "aten.cumsum"),
+    "indexed": ("return x[w[:, 0] > 0]", XW, MirageError, 4, ""),
+    "input": ("x += 1\nreturn x", XW, InPlaceEdit, 4, "`x`"),
+    "input view": ("y = x.T\ny.mul_(2)\nreturn y", XW, InPlaceEdit, 5, "`x`"),
+    "part": ("y = x * 1\ny[:, 0] = 0\nreturn y", XW, UnsupportedOperands, 5, "a part"),
+    "print": ("print(x)\nreturn x", XW, SideEffect, 4, "print"),
+    "open": ("open('/tmp/never', 'w')\nreturn x", XW, SideEffect, 4, "open"),
+    "import": ("import os\nreturn x", XW, SideEffect, 4, "os"),
+    "exec": ("exec('1')\nreturn x", XW, SideEffect, 4, "exec"),
+    "numpy": ("return torch.tensor(x.numpy())", XW, SideEffect, 4, "numpy"),
+    "number": ("return 3.0", XW, UnsupportedOutput, 3, "float"),
+    "nothing": ("x + 1", XW, UnsupportedOutput, 3, "NoneType"),
+    "dict": ("return {'x': x}", XW, UnsupportedOutput, 3, "dict"),
+    "raises": ("return x.nothing_like_it()", XW, TraceFailed, 4, "nothing_like_it"),
+    "dropout": ("return F.dropout(x, 0.5)", XW, UnsupportedOperands, 4, "random"),
+    "zero": ("return x", [("x", (0, 7), "fp32"), XW[1]], ZeroSizeAxis, None, "`x`"),
+    "empty slice": ("return x[:, 3:3]", XW, MirageError, 4, ""),
+    "missing": ("return x", XW[:1], TraceFailed, None, "`w`"),
+    "integers": ("return x.to(torch.int64)", XW, UnsupportedOperands, 4, "fraction"),
+}
+TWINS = {
+    "branch": ("return torch.where(x.sum() > 0, x, -x)", XW),
+    "item": ("y = x * 2\nreturn y * x.max()", XW),
+    "contracted": ("y = x + 1\nreturn y @ w", XW),
+    "broadcast": ("return x + w[:, 0]", XW),
+    "view": ("return x.view(7, 5) if x.shape[0] == 7 else x.view(35)", XW),
+    "dtypes": ("return x @ w.to(x.dtype)", [XW[0], ("w", (7, 11), "fp16")]),
+    "unknown": ("y = x\n\nreturn y.sum(0)", XW),
+    "input": ("x = x + 1\nreturn x", XW),
+    "input view": ("y = x.T * 1\ny.mul_(2)\nreturn y", XW),
+    "print": ("y = x\nreturn y", XW),
+    "number": ("return x * 3.0", XW),
+    "dropout": ("return F.dropout(x, 0.5, training=False)", XW),
+    "zero": ("return x", XW),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_coded_and_placed(name: str) -> None:
+    body, inputs, error, line, part = MISTAKES[name]
+    with pytest.raises(error) as raised:
+        trace(text(body), "f", inputs, path="user.py")
+    assert raised.value.line == line
+    assert raised.value.path == "user.py"
+    assert part in raised.value.message
+    assert raised.value.next_step
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_twins_are_accepted(name: str) -> None:
+    body, inputs = TWINS[name]
+    assert trace(text(body), "f", inputs).outputs
+
+
+def test_text_that_does_not_parse_or_imports_what_it_may_not() -> None:
+    with pytest.raises(SourceSyntaxError) as raised:
+        trace("def f(x, w):\n    return x +\n", "f", XW)
+    assert raised.value.line == 2
+    with pytest.raises(UnsafeReference) as refused:
+        trace("import subprocess\n" + text("return x"), "f", XW)
+    assert refused.value.line == 1
+
+
+def test_lines_follow_the_map() -> None:
+    program = trace(text("y = x * 2\nreturn y @ w"), "f", XW, line_offset=100)
+    assert [n.line for n in program.nodes if n.op != "const"] == [104, 105]
+    with pytest.raises(RankMismatch) as raised:
+        trace(text("return x @ x"), "f", XW, lines={4: 40})
+    assert raised.value.line == 40
+
+
+def test_in_place_edits_of_own_tensors_are_values() -> None:
+    program = trace(text("y = x + 1\ny += x\ny.mul_(2)\ny.relu_()\nreturn y, torch.zeros_like(x).add_(x)"), "f", XW)
+    inputs = draw(XW)
+    got = values(program, inputs)
+    x = torch.tensor(inputs["x"])
+    assert torch.allclose(torch.tensor(got[0]), torch.relu((x + 1 + x) * 2))
+    assert torch.allclose(torch.tensor(got[1]), x)
+    assert program.returns_tuple
+
+
+def test_a_narrowing_is_an_event_unless_the_inputs_have_that_dtype() -> None:
+    def casts(program: Program) -> list[bool]:
+        return [bool(n.attr("event")) for n in program.nodes if n.op == "cast"]
+
+    half = [("x", (5, 7), "fp16"), ("w", (7, 11), "fp16")]
+    own = trace(text("return (x.float() * 2).to(torch.float16)"), "f", half)
+    assert casts(own) == [False, False]
+    assert "more precision" in own.notes[0]
+    foreign = trace(text("return (x * 2).to(torch.float8_e4m3fn).to(x.dtype)"), "f", half)
+    assert casts(foreign) == [True, False]
+    lowered = lower(foreign)
+    assert "round_fp8e4m3" in lowered.terms.show(lowered.outputs[0][0])
+    assert casts(trace(text("return (x * 2).to(torch.bfloat16)"), "f", XW)) == [True]
+
+
+def test_defaults_and_constants() -> None:
+    source = f"{HEAD}def f(x, eps=1e-5, n=2):\n    return x / (x.square().mean(-1, keepdim=True) + eps).sqrt() * n\n"
+    numbers = [n.attr("value") for n in trace(source, "f", XW[:1]).nodes if n.op == "const"]
+    assert numbers == [1e-5, 2]
+    given = trace(source, "f", XW[:1], {"n": 3})
+    assert [n.attr("value") for n in given.nodes if n.op == "const"] == [1e-5, 3]
+
+
+def test_named_dims_are_generic_where_the_meaning_stays() -> None:
+    named = [("x", (5, 7), "fp32", ("b", "h")), ("w", (7, 11), "fp32", ("h", ""))]
+    program = trace_generic(text("return F.rms_norm(x, (x.shape[-1],), None, 1e-6) @ w"), "f", named)
+    assert program.generic == ("b", "h")
+    scaled = trace_generic(text("return (x @ w) / x.shape[-1]"), "f", named)
+    assert scaled.generic == ("b",)
+    assert "`h`" in scaled.notes[0]
+    branched = trace_generic(text("return x * 2 if x.shape[0] > 6 else x"), "f", named)
+    assert branched.generic == ("h",)
+    fixed = trace_generic(text("return x.view(5, 7, 1)"), "f", named)
+    assert fixed.generic == ()
+
+
+def test_the_task_takes_and_gives_plain_data() -> None:
+    payload = {
+        "text": text("return x @ w"), "function": "f", "path": "user.py",
+        "inputs": [{"name": n, "shape": list(s), "dtype": d, "names": ["b", ""] if n == "x" else []} for n, s, d in XW],
+    }  # fmt: skip
+    program = Program.from_dict(task(payload)["program"])
+    assert [n.op for n in program.nodes] == ["matmul"]
+    assert program.generic == ("b",)
+    with pytest.raises(UnsupportedReshape) as raised:
+        task({**payload, "text": text("return x.reshape(-1)[3:9] + w.reshape(-1)[:6]")})
+    assert raised.value.path == "user.py"
+
+
+def test_equal_functions_have_equal_keys() -> None:
+    a = trace(text("return x @ w * 2"), "f", XW)
+    b = trace("import torch\ndef g(a, b):\n    return torch.mul(a.matmul(b), 2)\n", "g", [("a", *XW[0][1:]), ("b", *XW[1][1:])])
+    c = trace(text("return x @ w * 2.5"), "f", XW)
+    assert a.key == b.key != c.key
+
+
+def test_reference_runs_natively_and_in_float64() -> None:
+    x = torch.tensor([1.0, 1e-4], dtype=torch.float16)
+    source = f"{HEAD}def f(x):\n    return x + 1000\n"
+    assert reference(source, "f")([x])[0].dtype == torch.float16
+    (exact,) = reference(source, "f", exact=True)([x])
+    assert exact.dtype == torch.float64 and exact[1] != 1000
+    with pytest.raises(SideEffect):
+        reference(f"{HEAD}def f(x):\n    print(x)\n", "f")([x])
