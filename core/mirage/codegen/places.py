@@ -50,8 +50,6 @@ class Places:
     def define(self, dim: TileDim, key: str, hint: str, text: str, value: Value) -> Value:
         """`value` under a name of its own, written at the head of the part, or of the loop if `dim` is the loop's."""
         in_loop = dim.role == "loop"
-        if in_loop and dim.name != self.loop_dim:
-            raise EmissionRefused(f"dim {dim.name!r} is used outside its loop")
         made = self.loop_made if in_loop else self.made
         lines = self.loop_head if in_loop else self.head
         assert lines is not None
@@ -70,23 +68,16 @@ class Places:
         dims = self.wide((dim.name,))
         if self.outer is not None and self.shares(dim):
             return self.outer.index(dim)
-        if dim.role in ("grid", "split"):
-            place = f"pid_{dim.name}" if dims else ""
-        else:
-            place = self.counter if dim.role == "loop" else ""
-        key = f"i_{dim.name}"
+        if dim.role == "loop" and dim.name != self.loop_dim:
+            raise EmissionRefused(f"dim {dim.name!r} is used outside its loop")
+        start = self.program_id(dim) if dim.role in ("grid", "split") else ""
+        if dim.role == "loop":
+            start = self.counter
         if not dims:
-            if dim.role == "resident":
-                return Value("0", (), "c")
-            return Value(self.program_id(dim) if dim.role != "loop" else self.counter, (), "i")
-        if key in self.made or key in self.loop_made:
-            return self.define(dim, key, key, "", Value("", dims, "i"))
+            return Value(start, (), "i") if start else Value("0", (), "c")
         block = self.symbols.tile(self.part, dim)
-        text = f"tl.arange(0, {block})"
-        if place:
-            start = self.program_id(dim) if dim.role == "grid" else place
-            text = f"{start} * {block} + {text}"
-        return self.define(dim, key, key, text, Value("", dims, "i"))
+        text = f"{start} * {block} + tl.arange(0, {block})" if start else f"tl.arange(0, {block})"
+        return self.define(dim, f"i_{dim.name}", f"i_{dim.name}", text, Value("", dims, "i"))
 
     def shares(self, dim: TileDim) -> bool:
         """Whether a tail's dim is its block's, whose index vectors then serve."""
