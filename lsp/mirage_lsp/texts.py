@@ -80,7 +80,7 @@ def mugraph_text(result: Mapping[str, Any]) -> str:
     from mirage.mugraph import jsonform, text  # only here: nothing else of the server needs the grammar
 
     try:
-        return "\n\n".join(text.to_text(jsonform.from_json(graph)) for graph in result.get("mugraphs") or ())
+        return "\n\n".join(text.to_text(jsonform.from_json(graph)).strip() for graph in result.get("mugraphs") or ())
     except MirageError as error:
         return str(error)
 
