@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from mirage.verify.field import NAN, NEG_INF, Field, first, is_special, random_field, second
 from mirage.verify.primes import is_prime, random_pair
 

@@ -8,12 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from workloads.hand_targets import mean, read
+
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DimIndex
 from mirage.verify.algebra import field_opinion
 from mirage.verify.sampling import draw
 from mirage.verify.scores import independent, rank
-from workloads.hand_targets import mean, read
 
 Pair = Callable[[Terms], tuple[int, int]]
 

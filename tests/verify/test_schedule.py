@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from workloads.hand import BUILDERS, small
+from workloads.hand_targets import targets
+
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, CustomKernel, Load, Loop, MuGraph, Store
 from mirage.verify.evaluate import evaluate_mugraph, evaluate_terms
 from mirage.verify.field import random_field
 from mirage.verify.floating import Floats
 from mirage.verify.memory import memory_opinion
 from mirage.verify.schedule import schedule_opinion
-from workloads.hand import BUILDERS, small
-from workloads.hand_targets import targets
 
 CASES = small()
 Edit = Callable[[object], object]

@@ -18,6 +18,7 @@ from mirage.program.ir import DTYPES, Program
 from mirage.verify.algebra import field_opinion
 from mirage.verify.denote import NotDenoted, denote, same_axes, split_axis
 from mirage.verify.floats import float_opinion
+from mirage.verify.memory import memory_opinion
 from mirage.verify.proof import proof_opinion
 from mirage.verify.schedule import Target, schedule_opinion
 from mirage.verify.text import text_opinion
@@ -67,7 +68,7 @@ def opinions(case: Case, run_task: RunTask) -> Iterator[tuple[str, list[Evidence
     found = algebra(case)
     schedule = schedule_opinion(case.t, case.targets, case.mugraph)
     yield "algebra", found or [schedule]
-    yield "schedule", [schedule]
+    yield "schedule", [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
     parameters = [i.name for i in case.program.inputs]
     text = text_opinion(case.t, case.targets, case.mugraph, case.module, parameters, run_task, draws=TEXT_DRAWS)
     yield "text", [text, *floats(case, run_task)] if text.word != "REJECTED" else [text]

@@ -1,0 +1,206 @@
+"""The text link: emitted modules run in the fields and in floats, in a worker; each with one thing broken is rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from mirage.codegen.emit import emit_module
+from mirage.isolate.runner import Worker
+from mirage.mugraph.grammar import MuGraph
+from mirage.program.ir import Input, Program, TensorType
+from mirage.verify.floats import float_opinion, judge, launch_sizes
+from mirage.verify.regimes import REGIMES, round_to
+from mirage.verify.text import text_opinion
+from workloads.hand import BUILDERS, Case, small
+from workloads.hand_targets import targets
+
+CASES = small()
+Run = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    with Worker() as worker:
+        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
+
+
+def program_of(graph: MuGraph) -> Program:
+    inputs = tuple(Input(t.name, TensorType(graph.shape(t), t.dtype)) for t in graph.inputs)
+    return Program(graph.name, inputs, (), tuple(range(len(graph.outputs))))
+
+
+def text_of(case: Case) -> str:
+    return "\n".join(x for x in case.source.splitlines() if not x.startswith("@mirage") and x != "import mirage")
+
+
+def module_of(case: Case) -> str:
+    return emit_module(program_of(case.mugraph), case.mugraph, text_of(case), function=case.name, header={})
+
+
+def field(case: Case, module: str, run: Run, **more: Any) -> Any:
+    t, outputs = targets(case.mugraph)
+    names = [i.name for i in case.mugraph.inputs]
+    return text_opinion(t, outputs, case.mugraph, module, names, run, draws=16, **more)
+
+
+def floats(case: Case, module: str, run: Run, text: str | None = None) -> Any:
+    t, outputs = targets(case.mugraph)
+    names = [i.name for i in case.mugraph.inputs]
+    return float_opinion(t, outputs, case.mugraph, module, text or text_of(case), case.name, names, run)
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_emitted_modules_are_accepted(name: str, run: Run) -> None:
+    case = CASES[name]
+    e = field(case, module_of(case), run)
+    assert e.word == "TESTED", (e.summary, e.counterexample, e.details.get("faults"))
+    assert e.bound is not None and e.bound < 1e-4
+    e = floats(case, module_of(case), run)
+    assert e.word == "TESTED", (e.summary, e.counterexample, e.details)
+    assert {r["regime"] for r in e.details["regimes"]} == {r.name for r in REGIMES}
+
+
+ATTENTION, NORM, LAYER, MLP, CLUSTER, TAIL = (
+    "attention_split", "rmsnorm_linear", "layernorm_linear", "gated_mlp", "cluster_linear", "attention_tail"
+)
+RELU = "tl.maximum(biased, 0.0, propagate_nan=tl.PropagateNan.ALL)"
+MUTANTS: list[tuple[str, str, str, str]] = [
+    (ATTENTION, "o is not rescaled", "o * rescale[:, None]", "o"),
+    (ATTENTION, "l is not rescaled", "l = l * rescale + l_part", "l = l + l_part"),
+    (ATTENTION, "no factor where splits combine", "fo = f[:, :, None] * os", "fo = os"),
+    (ATTENTION, "padded keys count", "p = tl.where(in_t[None, :], ez, 0.0)", "p = ez"),
+    (ATTENTION, "another scale", "qk * 0.25", "qk * 0.26"),
+    (ATTENTION, "no scale", "score = qk * 0.25", "score = qk"),
+    (ATTENTION, "the last tile is dropped", "min(first_t + share_t, tiles_t)", "min(first_t + share_t, tiles_t - 1)"),
+    (ATTENTION, "shares overlap", "first_t = pid_s * share_t", "first_t = pid_s * (share_t - 1)"),
+    (ATTENTION, "a store without a mask", "m, mask=in_q", "m, mask=(i_q >= 0)"),
+    (ATTENTION, "heads are confused", "Q_ptr + pid_h * (Q * D)", "Q_ptr + pid_h * (Q * E)"),
+    (ATTENTION, "base 2", "ez = tl.exp(z)", "ez = tl.exp2(z)"),
+    (ATTENTION, "min for max", "m = tl.maximum(m, m_part)", "m = tl.minimum(m, m_part)"),
+    (TAIL, "not the last block", "== PARTS_S - 1", "== PARTS_S - 2"),
+    (NORM, "a mean over 4096", "/ K", "/ 4096"),
+    (NORM, "another epsilon", "1e-06", "1e-05"),
+    (NORM, "sqrt for rsqrt", "tl.rsqrt", "tl.sqrt"),
+    (NORM, "every second tile", "range((K + BLOCK_K - 1) // BLOCK_K)", "range(0, (K + BLOCK_K - 1) // BLOCK_K, 2)"),
+    (LAYER, "the padding is not masked", "tl.where(in_k[None, :], centred, 0.0)", "centred"),
+    (MLP, "tanh for sigmoid", "tl.sigmoid(a)", "(2.0 * tl.sigmoid(2.0 * a) - 1.0)"),
+    (MLP, "silu times exp", "tl.sigmoid(a)", "tl.sigmoid(a) * tl.exp(a)"),
+    (CLUSTER, "no relu", RELU, "biased"),
+    (CLUSTER, "another threshold", "tl.maximum(biased, 0.0", "tl.maximum(biased, 1.0"),
+]
+
+
+def mutated(module: str, old: str, new: str) -> str:
+    head, mark, rest = module.partition("# mirage:begin kernels")
+    kernels, end, tail = rest.partition("# mirage:end kernels")
+    assert old in kernels, f"{old!r} is not in the kernels:\n{kernels}"
+    return head + mark + kernels.replace(old, new) + end + tail
+
+
+@pytest.mark.parametrize("name,what,old,new", MUTANTS, ids=[f"{m[0]}: {m[1]}" for m in MUTANTS])
+def test_broken_modules_are_rejected(name: str, what: str, old: str, new: str, run: Run) -> None:
+    case = CASES[name]
+    e = field(case, mutated(module_of(case), old, new), run)
+    assert e.word == "REJECTED", what
+
+
+EQUIVALENT: list[tuple[str, str, str, str]] = [
+    (ATTENTION, "exp by exp2", "ez = tl.exp(z)", "ez = tl.exp2(z * 1.4426950408889634)"),
+    (ATTENTION, "the scale with log2(e) folded in", "decay = tl.exp(drop)", "decay = tl.exp2(1.4426950408889634 * drop)"),
+    (NORM, "1 / sqrt", "tl.rsqrt(", "1.0 / tl.sqrt("),
+    (MLP, "sigmoid written out", "tl.sigmoid(a)", "(1.0 / (1.0 + tl.exp(-a)))"),
+    (CLUSTER, "where for maximum", RELU, "tl.where(biased > 0.0, biased, 0.0)"),
+]
+
+
+@pytest.mark.parametrize("name,what,old,new", EQUIVALENT, ids=[f"{m[0]}: {m[1]}" for m in EQUIVALENT])
+def test_other_spellings_are_accepted(name: str, what: str, old: str, new: str, run: Run) -> None:
+    case = CASES[name]
+    e = field(case, mutated(module_of(case), old, new), run)
+    assert e.word == "TESTED", (what, e.summary, e.counterexample)
+
+
+def test_faults_say_what_happened(run: Run) -> None:
+    case = CASES[MLP]
+    module = module_of(case)
+    outside = mutated(module, "mask=in_m[:, None] & in_n[None, :]", "mask=(i_m[:, None] >= 0) & (i_n[None, :] >= 0)")
+    assert "outside" in field(case, outside, run).summary
+    assert "outside" in floats(case, outside, run).summary.lower()
+    branch = mutated(module, "gate = tl.sigmoid(a)", "gate = a\n    if tl.sum(tl.sum(a, axis=0), axis=0) > 0.0:\n        gate = -a")
+    assert "control flow" in field(case, branch, run).summary
+
+
+def test_a_kernel_that_does_not_write_is_rejected_in_both(run: Run) -> None:
+    case = CASES[MLP]
+    module = module_of(case)
+    head, tail = module.rsplit("mask=in_m[:, None] & in_n[None, :]", 1)
+    silent = head + "mask=in_m[:, None] & (i_n[None, :] < 1)" + tail
+    assert field(case, silent, run).word == "REJECTED"
+    assert floats(case, silent, run).word == "REJECTED"
+
+
+FLOAT_MUTANTS = [
+    (ATTENTION, "no shift", "shift = tl.where(m == float(\"-inf\"), 0.0, m)", "shift = tl.where(m == float(\"-inf\"), 0.0, 0.0 * m)"),
+    (NORM, "half precision sums", "ss += ss_part", "ss = (ss + ss_part).to(tl.float16).to(tl.float32)"),
+    (MLP, "rounded to 8 bits", "gate = tl.sigmoid(a)", "gate = (tl.sigmoid(a) * 256).to(tl.int32).to(tl.float32) / 256"),
+]
+
+
+@pytest.mark.parametrize("name,what,old,new", FLOAT_MUTANTS, ids=[f"{m[0]}: {m[1]}" for m in FLOAT_MUTANTS])
+def test_what_only_floats_see_is_rejected(name: str, what: str, old: str, new: str, run: Run) -> None:
+    case = CASES[name]
+    assert floats(case, mutated(module_of(case), old, new), run).word == "REJECTED", what
+
+
+def test_powers_for_a_variance_fall_at_a_large_mean() -> None:
+    """E[x^2] - E[x]^2 in float32, judged as the float opinion judges a kernel."""
+    rng = np.random.default_rng(0)
+    regime = next(r for r in REGIMES if "mean" in r.name)
+    x = round_to(regime.draw(rng, (16, 512), "fp16", 512), "fp16")
+    want = x.var(-1)
+    f = x.astype(np.float32)
+    centred = np.square(f - f.mean(-1, keepdims=True)).mean(-1)
+    powers = np.square(f).mean(-1, dtype=np.float32) - np.square(f.mean(-1, dtype=np.float32))
+    assert judge(centred.astype(float), want, None, want, "fp32", 512, False)[1] is None
+    assert judge(powers.astype(float), want, None, want, "fp32", 512, False)[1] is not None
+
+
+def test_judging() -> None:
+    want = np.array([1.0, -2.0, 70000.0, np.nan])
+    good = np.array([1.0, -2.0, np.inf, np.nan])
+    assert judge(good, want, None, want, "fp16", 16, False)[1] is None
+    assert judge(np.array([1.0, -2.1, np.inf, np.nan]), want, None, want, "fp16", 16, False)[1] == (1,)
+    assert judge(np.array([np.nan, -2.0, np.inf, np.nan]), want, None, want, "fp16", 16, False)[1] == (0,)
+    assert judge(np.array([1.0, -2.0, np.inf, 0.0]), want, None, want, "fp16", 16, False)[1] == (3,)
+    assert judge(np.array([1.0, -2.0, np.inf, 0.0]), want, None, want, "fp16", 16, True)[1] is None
+    # the function's own error is the measure
+    eager = np.array([1.1, -2.0, np.inf, np.nan])
+    assert judge(np.array([1.15, -2.0, np.inf, np.nan]), want, eager, want, "fp16", 16, False)[1] is None
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_small_launches_have_the_real_tiles(name: str) -> None:
+    from workloads.hand import real
+
+    graph = real(name).mugraph
+    sizes = launch_sizes(graph)
+    for k in graph.kernels:
+        for d in k.block.dims:  # type: ignore[union-attr]
+            n = int(np.prod([sizes[a] for a in d.axes])) if d.role != "split" else 1
+            if d.role in ("grid", "loop") and d.tile > 1:
+                whole = int(np.prod([graph.size(a) for a in d.axes]))
+                assert n == whole or (n > 2 * d.tile and n % d.tile), (d, n)
+
+
+def test_bfloat16_kernels_are_judged_by_bfloat16(run: Run) -> None:
+    case = CASES[CLUSTER]
+    tensors = tuple(replace(t, dtype="bf16") for t in case.mugraph.tensors)
+    case = replace(case, mugraph=replace(case.mugraph, tensors=tensors))
+    module = module_of(case)
+    e = floats(case, module, run)
+    assert e.word == "TESTED", (e.summary, e.details)
+    assert floats(case, mutated(module, "tl.maximum(biased, 0.0", "tl.maximum(biased, 1.0"), run).word == "REJECTED"
