@@ -73,6 +73,14 @@ def test_block_operators_agree_with_validity() -> None:
         assert entry.triton or entry.joiner, name
 
 
+def test_fields_have_the_methods_that_entries_name() -> None:
+    from mirage.verify.field import Field
+
+    for name, entry in BLOCK.items():
+        if entry.least and entry.field not in ("oracle", "dot"):
+            assert callable(getattr(Field, entry.field, None)), name
+
+
 def test_values_use_known_block_operators() -> None:
     t = Terms({"i": 5})
     axes = [t.fn("abs", t.index(("i",))) for _ in range(4)]

@@ -128,6 +128,26 @@ def test_in_place_edits_of_own_tensors_are_values() -> None:
     assert program.returns_tuple
 
 
+@pytest.mark.parametrize("body", [
+    "y = x.type_as(x)\ny.add_(1)\nreturn y", "y = x[:, ::7]\ny.mul_(2)\nreturn y", "y, z = x.chunk(2)\ny.add_(1)\nreturn y",
+    "y = F.dropout(x, 0.5, False)\ny.add_(1)\nreturn y", "y = x.float()\ny.add_(1)\nreturn y",
+])  # fmt: skip
+def test_an_alias_of_an_input_is_the_input(body: str) -> None:
+    with pytest.raises(InPlaceEdit) as raised:
+        trace(text(body), "f", XW)
+    assert raised.value.line == 5
+    assert trace(text(body.replace("y.add_(1)", "y = y + 1").replace("y.mul_(2)", "y = y * 2")), "f", XW).outputs
+    assert trace(text("y = x.clone()\ny.add_(1)\nz = x.half()\nz.mul_(2)\nreturn y, z"), "f", XW).outputs
+
+
+def test_a_view_sees_an_edit_before_it_and_forbids_one_after_it() -> None:
+    program = trace(text("y = x + 1\ny.mul_(2)\nz = y.T\nreturn z"), "f", XW)
+    inputs = draw(XW)
+    assert abs(values(program, inputs)[0] - (inputs["x"].T + 1) * 2).max() < 1e-12
+    with pytest.raises(UnsupportedOperands):
+        trace(text("y = x + 1\nz = y.T\ny.mul_(2)\nreturn z"), "f", XW)
+
+
 def test_a_narrowing_is_an_event_unless_the_inputs_have_that_dtype() -> None:
     def casts(program: Program) -> list[bool]:
         return [bool(n.attr("event")) for n in program.nodes if n.op == "cast"]

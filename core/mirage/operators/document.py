@@ -14,7 +14,8 @@ _FAMILIES = {
 }
 _HEAD = """# Operators
 
-This page is generated from the operator table (`core/mirage/operators/`); `./dev fix` rewrites it.
+This page is generated from the operator table (`core/mirage/operators/`) by
+`python -m mirage.operators.document > docs/operators.md`.
 [Adding an operator](adding-an-operator.md) walks through one.
 
 ## Operators of tensor programs

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as dc_replace
 
+from mirage.errors import UnsupportedOperands
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DimIndex, DTensor
 from mirage.operators import rules
@@ -220,5 +221,12 @@ def unshared(program: Program) -> Program:
 
 
 def lower(program: Program, t: Terms | None = None) -> Lowered:
-    """The meaning of a program. Raises UnsupportedReshape, with the line, for dims that have no named axes."""
-    return Lowering(program, t if t is not None else Terms()).run()
+    """The meaning of a program. Raises UnsupportedReshape, with the line, for dims that have no named axes, and
+    UnsupportedOperands for a chain of operators that is too long."""
+    try:
+        return Lowering(program, t if t is not None else Terms()).run()
+    except RecursionError as error:
+        raise UnsupportedOperands(
+            f"the function chains {len(program.nodes)} operators, more than can be taken together",
+            next_step="split the function",
+        ) from error

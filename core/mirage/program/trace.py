@@ -24,7 +24,7 @@ from mirage.program.ir import DTYPES, Program, TensorType
 from mirage.program.lower import lower
 
 Given = tuple[Any, ...]  # (name, shape, dtype) and perhaps the names of its dims
-_MAY_SHARE = ("aten.to.dtype", "aten.reshape.default", "aten.contiguous.default", "aten.flatten.using_ints")
+_COPIES = ("aten.clone.default", "aten._to_copy.default", "aten.lift_fresh_copy.default")
 _IGNORED = ("aten._assert_tensor_metadata.default", "aten.sym_size.int")
 
 
@@ -211,6 +211,9 @@ class _Reader:
         elif node.users:
             raise UnknownOperator(f"output {index} of {source.target} is not covered", line=self.b.line)
 
+    def _value_of(self, node: Any) -> Any:
+        return self.values.get(self.same.get(node, node))
+
     def _root(self, node: Any) -> Any:
         return self.roots.get(node, node)
 
@@ -221,13 +224,12 @@ class _Reader:
         if writes and name not in ATEN:
             self._in_place(node, name, bound, writes)
             return
-        self.values[node] = self._apply(name, bound, node)
-        shared = [a.name for a in schema.arguments if a.alias_info is not None]
-        if shared or name in _MAY_SHARE:
-            source = bound[shared[0] if shared else schema.arguments[0].name]
-            if _is_node(source):
-                self.roots[node] = self._root(source)
-                self.viewed.add(self._root(source))
+        made = self.values[node] = self._apply(name, bound, node)
+        views = [] if name in _CASTS else [bound[a.name] for a in schema.arguments if a.alias_info is not None]
+        same = [] if name in _COPIES else [n for n in node.all_input_nodes if self._value_of(n) == made]
+        for source in [v for v in views if _is_node(v)] + same:
+            self.roots[node] = self._root(self.same.get(source, source))
+            self.viewed.add(self.roots[node])
 
     def _in_place(self, node: Any, name: str, bound: dict[str, Any], writes: list[str]) -> None:
         """x.op_(...) on a tensor of the function's own is x = x.op(...) from there on, where nothing else sees x."""
