@@ -65,6 +65,8 @@ MISTAKES = {
     "zero": ("return x", [("x", (0, 7), "fp32"), XW[1]], ZeroSizeAxis, None, "`x`"),
     "empty slice": ("return x[:, 3:3]", XW, MirageError, 4, ""),
     "missing": ("return x", XW[:1], TraceFailed, None, "`w`"),
+    "index": ("return x * w", [XW[0], ("w", (5, 7), "int64")], UnsupportedOperands, 4, "integers"),
+    "argmax": ("v, i = x.max(-1)\nreturn v, i", XW, UnknownOperator, 4, "output 1"),
     "integers": ("return x.to(torch.int64)", XW, UnsupportedOperands, 4, "fraction"),
 }
 TWINS = {
@@ -81,6 +83,8 @@ TWINS = {
     "number": ("return x * 3.0", XW),
     "dropout": ("return F.dropout(x, 0.5, training=False)", XW),
     "zero": ("return x", XW),
+    "index": ("return x * w", [XW[0], ("w", (5, 7), "bool")]),
+    "argmax": ("v, i = x.max(-1)\nreturn v", XW),
 }  # fmt: skip
 
 

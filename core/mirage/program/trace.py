@@ -132,7 +132,9 @@ class _Tracer:
         reader = _Reader(b, module, self.place, _floats(inputs))
         for x in reader.read():
             b.output(x)
-        return b.program(returns_tuple=returned[-1])
+        program = b.program(returns_tuple=returned[-1])
+        _refuse_integers(program)
+        return program
 
 
 def _first_line(user: Callable[..., Any]) -> int | None:
@@ -153,6 +155,18 @@ def _arguments(user: Callable[..., Any], tensors: dict[str, Any], constants: dic
         word = f"gives no `{missing[0]}`" if missing else f"gives `{unknown[0]}`, which it does not take"
         raise TraceFailed(f"the description of the inputs {word}", next_step="describe each parameter once")
     return {**{k: v for k, v in constants.items() if k in known}, **tensors}
+
+
+def _refuse_integers(program: Program) -> None:
+    """Integer inputs are data to index with, which named axes do not express. Unused ones are none of our business."""
+    whole = {i for i, x in enumerate(program.inputs) if x.type.dtype != "bool" and not is_float(x.type.dtype)}
+    for node in program.nodes:
+        for a in node.args:
+            if a in whole:
+                raise UnsupportedOperands(f"`{program.inputs[a].name}` is a tensor of integers", line=node.line)
+    for x in program.outputs:
+        if x in whole:
+            raise UnsupportedOperands(f"`{program.inputs[x].name}` is a tensor of integers")
 
 
 def _floats(inputs: Sequence[Given]) -> set[str]:
