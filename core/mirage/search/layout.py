@@ -76,6 +76,14 @@ def layout(t: Terms, root: int, parallel: tuple[str, ...]) -> Layout:
             dotted |= {axis}.union(*parts)
             for a in sides:
                 sides[a].append(next((tuple(sorted(p)) for p in parts if a in p), None))
+    if not dotted:
+        # products summed without a matrix product (one row of queries, say): an axis of all factors is a batch axis
+        for axis, factors in todo:
+            shared = frozenset.intersection(*(t.dims(f) for f in factors)) - {axis}
+            wide = frozenset().union(*(t.dims(f) for f in factors)) - {axis}
+            if len(set(factors)) > 1 and wide - shared:
+                batch |= shared & set(free)
+    sides = {a: s for a, s in sides.items() if a not in batch}
     groups: dict[object, list[str]] = {}
     if dotted & set(sides):
         for a in sides:
@@ -84,7 +92,7 @@ def layout(t: Terms, root: int, parallel: tuple[str, ...]) -> Layout:
             groups.setdefault(key, []).append(a)
     else:
         rest = [a for a in free if a not in batch]
-        if len(rest) > 2 or (len(rest) == 2 and len(bound) > 0):
+        if len(rest) > 2 or (len(rest) == 2 and len(bound) > 0 and not batch):
             last_alone = not bound
             groups["rows"] = rest[:-1] if last_alone else rest
             if last_alone:

@@ -46,7 +46,7 @@ def dim_options(lay: Layout, sizes: dict[str, int], streamed: str | None) -> lis
             if whole <= 128:  # one tile of the whole dim spares recomputing what the other operand needs
                 options = [whole, *(o for o in options if o != whole)]
         elif lay.inner:
-            options = clipped((1, 4, 16), n, 1)
+            options = clipped((128, 64, 16) if lay.batch else (1, 4, 16), n, 1)
         else:
             options = clipped((1024, 256), n, 1) if g == lay.groups[-1] else clipped((1, 4), n, 1)
         first = False
@@ -55,7 +55,7 @@ def dim_options(lay: Layout, sizes: dict[str, int], streamed: str | None) -> lis
     for a in lay.inner:
         n, least = sizes[a], DOT if a in lay.dotted else 1
         if a == streamed:
-            options = clipped((64, 128, 32, 256), n, least) if a in lay.dotted else clipped((1024, 256, 4096), n, 1)
+            options = clipped((64, 128, 32, 256), n, least) if a in lay.dotted else clipped((1024, 256, 64, 32, 4096), n, 1)
             out.append([TileDim(a, (a,), o, "loop") for o in options])
         elif power(n) > MAX_RESIDENT:
             return None
