@@ -155,7 +155,8 @@ class BlockWriter:
         tensor = self.symbols.tensor(s.tensor)
         if tensor.dtype == "fp64":
             raise EmissionRefused(f"{tensor.name} is float64, kernels compute in float32", next_step="cast it first")
-        dims = self.places.wide(s.dims)
+        wanted = self.places.wide(s.dims)
+        dims = self.memory_order(s, wanted)
         arguments = [self.places.pointer(tensor, s.index, dims)]
         mask = self.places.inside(tensor, s.index, dims)
         if mask is not None:
@@ -167,6 +168,9 @@ class BlockWriter:
         own = cast and not use.dots
         name = self.symbols.names.fresh(s.out)
         self.lines += call(f"{name} = tl.load", arguments, f".to({cast})" if own else "")
+        if use.others and dims != wanted:
+            self.lines.append(f"{name} = {permute(name, dims, wanted)}")
+            dims = wanted
         text = name
         if cast and use.dots and use.others:
             text = self.symbols.names.fresh(
@@ -175,6 +179,11 @@ class BlockWriter:
             self.lines.append(f"{text} = {name}.to({cast})")
         storage = tensor.dtype if tensor.kind == "input" or tensor.dtype != "fp32" else ""
         self.values[(self.where, s.out)] = Value(text, dims, kind, raw=name, storage=storage)
+
+    def memory_order(self, s: Load, dims: tuple[str, ...]) -> tuple[str, ...]:
+        """The dims of a tile as they lie in memory, the fastest last: only so does the compiler pipeline the load."""
+        place = {self.places.dim_of[a].name: i for i, a in enumerate(a for d in s.index for a in d.axes)}
+        return tuple(sorted(dims, key=lambda d: place.get(d, -1)))
 
     def padding(self, pad: float, tensor: DTensor) -> str:
         if tensor.dtype in ("bool", "int64", "int32", "int8"):
