@@ -140,7 +140,7 @@ class Counts:
         plain = (x["kn"] <= 1) & (x["dn"] == 0)  # a number: nothing joins the denominator
         fresh = self._rng.integers(0, 1 << 62, x.shape, dtype=np.uint64) * np.uint64(2) + np.uint64(3)
         out["key"] = np.where(plain, np.uint64(1), fresh)
-        return out
+        return np.asarray(out)
 
     def _exp(self, x: Array) -> Array:
         x = self.lift(x)
@@ -158,7 +158,7 @@ class Counts:
         out = x.copy()
         out["kn"] = np.minimum(x["kn"], 1)
         out["dn"] = np.ceil((x["dn"] + x["dd"]) / 2)
-        return out
+        return np.asarray(out)
 
     def _opaque(self, *xs: Array) -> Array:
         xs = tuple(np.broadcast_arrays(*(self.lift(x) for x in xs)))

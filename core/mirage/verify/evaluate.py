@@ -77,7 +77,7 @@ class TermEvaluator:
         value = self.of(x) if value is None else value
         have = self.t.dims(x)
         lengths = iter(value.shape[1:])
-        return value.reshape(value.shape[0], *(next(lengths) if d in have else 1 for d in dims))
+        return np.asarray(value.reshape(value.shape[0], *(next(lengths) if d in have else 1 for d in dims)))
 
     def read(self, name: str, index: tuple[DimIndex, ...], dims: tuple[str, ...]) -> Array:
         """An input indexed by axes; an index outside the tensor is an error of the program's lowering."""
@@ -87,8 +87,9 @@ class TermEvaluator:
             if w.min() < 0 or w.max() >= array.shape[1 + i]:
                 raise Fault(f"input {name}: index {int(w.max())} in dimension {i} of size {array.shape[1 + i]}")
         if not where:
-            return array
-        out = array[(slice(None), *where)]
+            return np.asarray(array)
+        every: Any = (slice(None), *where)
+        out = array[every]
         return np.broadcast_to(out, (array.shape[0], *(self.sizes[d] for d in dims)))
 
     def _compute(self, x: int) -> Array:
@@ -97,7 +98,7 @@ class TermEvaluator:
         kind = n[0]
         if kind == "in":
             value = self.read(n[1], n[2], dims)
-            return a.truth(value) if n[1] in t.bool_inputs else value
+            return np.asarray(a.truth(value) if n[1] in t.bool_inputs else value)
         if kind == "const":
             return self._leaf(a.const(Fraction(n[1])))
         if kind == "lit":

@@ -79,6 +79,7 @@ class _Tile:
 
 Env = dict[str, _Tile]
 _MANY_FAULTS = 20
+EVERY: Any = (slice(None),)  # all draws
 
 
 class _Machine:
@@ -195,11 +196,11 @@ class _Block:
             keep = self._coords(dim) < self.m.size(dim)
             inside = inside & keep.reshape([dim.tile if x == d else 1 for x in dims])
         arrays = []
-        for d, n in zip(index, shape, strict=True):
+        for entry, n in zip(index, shape, strict=True):
             flat: Array = np.zeros((1,) * len(dims), np.int64)
-            for axis in d.axes:
+            for axis in entry.axes:
                 flat = flat * self.m.sizes[axis] + self._axis(axis, dims)
-            flat = np.broadcast_to(flat + d.offset, inside.shape)
+            flat = np.broadcast_to(flat + entry.offset, inside.shape)
             inside = inside & (flat >= 0) & (flat < n)
             arrays.append(flat)
         return tuple(np.where(inside, x, 0) for x in arrays), inside
@@ -231,7 +232,7 @@ class _Block:
                 place = [int(x[unwritten][0]) for x in at]
                 self.m.fault(f"{self.where}: {s.tensor}{place} is read before it is written")
         memory = self.m.memory[s.tensor]
-        value = memory[(slice(None), *at)]
+        value = memory[EVERY + at]
         value = np.broadcast_to(value, (value.shape[0], *inside.shape))
         if memory.dtype == bool or (memory.dtype == np.int64 and s.pad == int(s.pad)):
             self.env[s.out] = _Tile(s.dims, np.where(inside, value, np.asarray(s.pad).astype(memory.dtype)))
@@ -259,7 +260,7 @@ class _Block:
             self.m.memory[s.tensor] = np.zeros((self.a.draws, *shape), value.dtype)
         value = np.broadcast_to(value, (self.a.draws, *inside.shape))
         where = tuple(x[inside] for x in at)
-        self.m.memory[s.tensor][(slice(None), *where)] = value[:, inside]
+        self.m.memory[s.tensor][EVERY + where] = value[:, inside]
         np.add.at(self.m.outcome.writes[s.tensor], where, 1)
 
     def _get(self, name: str, env: Env) -> _Tile:
@@ -309,10 +310,10 @@ class _Block:
         d = self.dims[loop.dim]
         count = -(-self.m.size(d) // d.tile)
         first, last = 0, count
-        for s in self.graph.dims:
-            if s.role == "split" and s.splits == loop.dim:
-                share = -(-count // s.parts)
-                first = min(self.place[s.name] * share, count)
+        for split in self.graph.dims:
+            if split.role == "split" and split.splits == loop.dim:
+                share = -(-count // split.parts)
+                first = min(self.place[split.name] * share, count)
                 last = min(first + share, count)
         outer = dict(self.env)
         accumulators = [s for s in loop.body if isinstance(s, Accumulate)]
@@ -325,8 +326,8 @@ class _Block:
             self.place[loop.dim] = i
             self.old = carried
             self.env = outer | carried
-            for s in loop.body:
-                self._statement(s)
+            for statement in loop.body:
+                self._statement(statement)
             carried = {s.out: self.env[s.out] for s in accumulators}
         self.place.pop(loop.dim, None)
         self.env, self.old = outer | carried, {}

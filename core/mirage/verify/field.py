@@ -34,6 +34,8 @@ SPECIAL = _U(0xFFFFFFFF) << HALF
 NEG_INF, POS_INF, NAN = SPECIAL, SPECIAL | _U(1), SPECIAL | _U(2)
 SMALL = 1 << 15  # integers up to here are ordered as integers
 LOG2E = 1.4426950408889634
+ROUNDING = "round"  # casts to a narrower dtype are round_fp16 and so on
+OPAQUE = ("sigmoid", ROUNDING)
 _M = tuple(_U(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
@@ -46,7 +48,8 @@ def mix(x: Array) -> Array:
 
 @lru_cache(maxsize=4096)
 def salt(name: str) -> np.uint64:
-    return _U(int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big"))
+    number: np.uint64 = _U(int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big"))
+    return number
 
 
 def power(x: Array, exponent: int, modulus: int) -> Array:
@@ -59,7 +62,7 @@ def power(x: Array, exponent: int, modulus: int) -> Array:
             result = result * base % m
         base = base * base % m
         exponent >>= 1
-    return result
+    return np.asarray(result)
 
 
 def pack(p: Array, q: Array) -> Array:
@@ -80,12 +83,12 @@ def is_special(x: Array) -> Array:
 
 class Field:
     """One pair of primes, `draws` roots of unity, and the oracles' key. Methods take and give arrays whose first axis
-    is the draws' (or has length one); shapes broadcast. `opaque` names functions kept uninterpreted: with "sigmoid" in it
-    sigmoid(x) is an oracle, without it 1 / (1 + exp(-x))."""
+    is the draws' (or has length one); shapes broadcast. `opaque` names functions kept uninterpreted: without "sigmoid"
+    sigmoid(x) is 1 / (1 + exp(-x)), without "round" a cast to a narrower dtype is the identity."""
 
     lead = 1
 
-    def __init__(self, seed: int, draws: int = 1, opaque: Iterable[str] = ("sigmoid",)) -> None:
+    def __init__(self, seed: int, draws: int = 1, opaque: Iterable[str] = OPAQUE) -> None:
         self.seed, self.draws, self.opaque = seed, draws, frozenset(opaque)
         self.p, self.q = random_pair(seed)
         self.rng = np.random.default_rng((seed, 0x5EED))
@@ -110,7 +113,8 @@ class Field:
 
     # ---- making values
     def encode_pair(self, p: int, q: int) -> np.uint64:
-        return _U(((p % self.p) << 32) | (q % self.q))
+        packed: np.uint64 = _U(((p % self.p) << 32) | (q % self.q))
+        return packed
 
     def const(self, value: Fraction | int) -> Array:
         """An exact number: an integer array where it is a small integer, else its residues."""
@@ -325,6 +329,8 @@ class Field:
 
     def fn(self, name: str, *xs: Array) -> Array:
         """A pointwise function by its name in the operator table; one that the field does not know is an oracle."""
+        if name.startswith(ROUNDING) and ROUNDING not in self.opaque:
+            return xs[0]
         method = getattr(self, name, None) if name in POINTWISE else None
         if method is not None:
             return np.asarray(method(*xs))
@@ -424,8 +430,11 @@ class Field:
 
 
 POINTWISE = frozenset(
-    ["add", "mul", "sub", "div", "neg", "inv", "exp", "exp2", "sqrt", "rsqrt", "sigmoid", "tanh", "abs", "finite", "maximum", "minimum", "lt", "le", "eq", "where"]
-) | {"and", "or", "not"}
+    (
+        "add", "mul", "sub", "div", "neg", "inv", "exp", "exp2", "sqrt", "rsqrt", "sigmoid", "tanh", "abs", "finite",
+        "maximum", "minimum", "lt", "le", "eq", "where", "and", "or", "not",
+    )
+)
 
 
 def _logic(name: str) -> Any:
@@ -442,6 +451,6 @@ for _name in ("and", "or", "not"):  # keywords, so they cannot be written as met
     setattr(Field, _name, _logic(_name))
 
 
-def random_field(seed: int, draws: int = 1, opaque: Iterable[str] = ("sigmoid",)) -> Field:
+def random_field(seed: int, draws: int = 1, opaque: Iterable[str] = OPAQUE) -> Field:
     """A field whose primes, roots of unity and oracles come from `seed`."""
     return Field(seed, draws, opaque)

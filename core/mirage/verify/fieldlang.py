@@ -305,7 +305,7 @@ class Language:
         inner = self.interpreter.ReduceOps.apply_impl
         standard = self.tl.standard
         f = self.field
-        kinds = {
+        kinds: dict[Any, Callable[[Array, int], Array]] = {
             standard._sum_combine: f.sum,
             standard._elementwise_max: f.max,
             standard._elementwise_min: lambda x, axis: f.neg(f.max(f.neg(x), axis)),

@@ -54,7 +54,7 @@ def exactly(function: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
 
     casts = {torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16, torch.Tensor.double}
 
-    class Mode(TorchFunctionMode):
+    class Mode(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             if func in casts:
                 return args[0].to(dtype)
@@ -81,7 +81,7 @@ def _encode(t: Any) -> dict[str, Any]:
 
 
 def decode(data: dict[str, Any]) -> Array:
-    return np.frombuffer(data["data"], np.float64).reshape(data["shape"])
+    return np.asarray(np.frombuffer(data["data"], np.float64).reshape(data["shape"]))
 
 
 def task(payload: dict[str, Any]) -> dict[str, Any]:

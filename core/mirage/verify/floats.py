@@ -103,8 +103,8 @@ def float_opinion(
             ],
         }
         runs = run_task("float", payload)["runs"]
-    except MirageError as e:
-        return evidence("REJECTED", f"the kernels could not be run: {e}", info)
+    except MirageError as error:
+        return evidence("REJECTED", f"the kernels could not be run: {error}", info)
     info["tiles"] = payload["tiles"]
     for regime, given, run in zip(regimes, inputs, runs, strict=True):
         if run["error"]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mirage.meaning.terms import Terms
 from mirage.verify.evaluate import TermEvaluator, grid_index
-from mirage.verify.field import Array, Field, random_field
+from mirage.verify.field import OPAQUE, Array, Field, random_field
 
 ROUNDS = 60  # of redrawing what lies under a root; each round halves what is left
 FIELDS = 40
@@ -73,7 +73,7 @@ def fresh(field: Field, shape: tuple[int, ...], kind: str) -> Array:
 def draw(
     t: Terms, roots: list[int], sizes: Mapping[str, int], seed: int, draws: int, *,
     shapes: Mapping[str, tuple[int, ...]] | None = None, kinds: Mapping[str, str] | None = None,
-    opaque: Iterable[str] = ("sigmoid",),
+    opaque: Iterable[str] = OPAQUE,
 ) -> Sample:
     """A field and inputs for it. `shapes` of inputs that the terms do not fix; `kinds` of inputs that are not
     real: "bool" or "int"."""
@@ -121,9 +121,10 @@ def chosen_input(t: Terms, argument: int, kinds: Mapping[str, str]) -> int | Non
     best: int | None = None
     own = t.dims(argument)
     for x in sorted(t.walk(argument)):
-        if t.kind(x) == "in" and kinds.get(t.node(x)[1], "field") == "field":
-            if best is None or len(t.dims(x) & own) > len(t.dims(best) & own):
-                best = x
+        if t.kind(x) != "in" or kinds.get(t.node(x)[1], "field") != "field":
+            continue
+        if best is None or len(t.dims(x) & own) > len(t.dims(best) & own):
+            best = x
     return best
 
 

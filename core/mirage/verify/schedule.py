@@ -15,7 +15,7 @@ from mirage.mugraph.walk import parts, sites
 from mirage.verify import algebra
 from mirage.verify.bound import Bound
 from mirage.verify.evaluate import Fault, TermEvaluator, evaluate_mugraph
-from mirage.verify.field import Array
+from mirage.verify.field import OPAQUE, Array
 from mirage.verify.sampling import Sample, draw
 from mirage.verify.scores import widened
 from mirage.verify.verdict import Evidence
@@ -73,7 +73,7 @@ def expected_outputs(t: Terms, targets: Sequence[Target], e: TermEvaluator) -> d
 
 
 def small_case(
-    t: Terms, targets: Sequence[Target], mugraph: MuGraph, *, draws: int, seed: int, opaque: Sequence[str] = ("sigmoid",),
+    t: Terms, targets: Sequence[Target], mugraph: MuGraph, *, draws: int, seed: int, opaque: Sequence[str] = OPAQUE,
     sizes: Mapping[str, int] | None = None, tiles: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Small:
     """The µGraph shrunk to tiny sizes with tails (or the given ones), inputs at `draws` random points, and what the

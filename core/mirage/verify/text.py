@@ -40,7 +40,7 @@ def encode(x: Array) -> dict[str, Any]:
 
 
 def decode(data: Mapping[str, Any]) -> Array:
-    return np.frombuffer(data["data"], np.dtype(data["dtype"])).reshape(data["shape"])
+    return np.asarray(np.frombuffer(data["data"], np.dtype(data["dtype"])).reshape(data["shape"]))
 
 
 def payload_of(module: str, parameters: Sequence[str], small: Small) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def text_opinion(
     """
     start = time.perf_counter()
     evidence: Evidence | None = None
-    for opaque in algebra.OPAQUE:
+    for opaque in algebra.OPAQUE_IN_TEXT:
         evidence = _opinion(t, targets, mugraph, module, parameters, run_task, draws, seed, sizes, tiles, opaque, start)
         if evidence.word != "REJECTED":
             return evidence

@@ -1,0 +1,60 @@
+"""Interval analysis: the input bound that it names is safe, and is not far from the largest that is."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from mirage.meaning.terms import Terms
+from mirage.verify.evaluate import evaluate_terms
+from mirage.verify.floating import Floats
+from mirage.verify.ranges import range_opinion, safe_bound
+from workloads.hand_targets import MEANING, mean, read
+
+
+def test_a_square_sum_overflows_where_it_should() -> None:
+    t = Terms({"m": 4, "k": 16})
+    x = read(t, "X", "mk")
+    r = t.sum("k", t.mul(x, x))
+    bound, why = safe_bound(t, [(r, "fp16")], t.sizes)
+    assert bound == 32.0  # 16 * 32^2 = 16384, 16 * 64^2 = 65536 > 65504
+    assert "fp16" in why
+    assert safe_bound(t, [(r, "fp32")], t.sizes)[0] == 2.0**61
+
+
+def test_an_exponential_is_safe_only_with_its_shift() -> None:
+    t = Terms({"m": 4, "k": 16})
+    x = read(t, "X", "mk")
+    plain = t.exp(x)
+    shifted = t.exp(t.sub(x, t.max("k", x)))
+    low, _ = safe_bound(t, [(plain, "fp32")], t.sizes)
+    high, _ = safe_bound(t, [(shifted, "fp32")], t.sizes)
+    assert low == 64.0 and high is not None and high >= 2.0**120
+    assert math.exp(low) < 3.4e38 < math.exp(2 * low)
+    other = t.exp(t.sub(x, t.max("k", t.mul(t.const(2), x))))
+    assert safe_bound(t, [(other, "fp32")], t.sizes)[0] == 16.0
+
+
+@pytest.mark.parametrize("name", sorted(MEANING))
+def test_the_bound_is_safe(name: str) -> None:
+    t = Terms(dict.fromkeys("mknhqtde", 5))
+    r = MEANING[name](t)
+    bound, _ = safe_bound(t, [(r, "fp16")], t.sizes)
+    if bound is None:
+        assert name in ("rmsnorm_linear", "layernorm_linear")  # 1 / sqrt(variance + eps) is 1000 at most, and large
+        return
+    shapes = {t.node(y)[1]: len(t.node(y)[2]) for y in t.walk(r) if t.kind(y) == "in"}
+    for sign in (1.0, -1.0):
+        inputs = {n: np.full((1, *(5,) * rank), sign * bound) for n, rank in shapes.items()}
+        (value,) = evaluate_terms(t, [r], inputs, Floats())
+        assert np.abs(value).max() <= 65504
+
+
+def test_a_division_by_what_may_be_zero_has_no_bound() -> None:
+    t = Terms({"m": 4, "k": 16})
+    x = read(t, "X", "mk")
+    e = range_opinion(t, [(t.inv(mean(t, "k", x)), "fp32")], t.sizes)
+    assert e.word == "TESTED" and e.details["bound"] is None and "no bound" in e.summary
+    good = range_opinion(t, [(mean(t, "k", x), "fp16")], t.sizes)
+    assert good.details["bound"] == 2.0**15 and "fp16" in good.summary
