@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core")]
 
 from mirage.codegen.emit import emit_module  # noqa: E402
+from mirage.errors import MirageError  # noqa: E402
 from mirage.mugraph.grammar import CustomKernel, MuGraph  # noqa: E402
 from mirage.pipeline import Request, floor, problem, read  # noqa: E402
 from mirage.plan import plan  # noqa: E402
@@ -134,7 +135,11 @@ def main() -> int:
     args = parser.parse_args()
     from mirage.profile.gpu import require_gpu
 
-    require_gpu()
+    try:
+        require_gpu()
+    except MirageError as e:
+        print(e, file=sys.stderr)
+        return 1
     import torch
     import triton
 
