@@ -31,7 +31,7 @@ class Device:
     shared_per_sm: int
     sms: int
     launch_us: float = 1.0
-    ramp_us: float = 1.5
+    ramp_us: float = 1.0
 
     @property
     def capability(self) -> int:

@@ -32,6 +32,8 @@ LATENCY = 0.7e-6  # seconds of a device-memory load under load: what must be in 
 REGISTERS = 65536  # of a multiprocessor
 OWN, MOST = 40.0, 230.0  # registers that any thread needs, and with how many the compiler begins to spill
 # The chain of one loop iteration, in µs, fitted on hand-written kernels on an H200.
+STEP_REDUCED = 0.00015  # for each element of a reduced tile
+TAIL_DRAW = 0.5  # of a multiprocessor's share of the L2 bandwidth, that one block alone can draw
 STEP_LOAD, STEP_DOT, STEP_DOT_K, STEP_OPERAND, STEP_REDUCE, STEP_MATH = 0.10, 0.05, 0.02, 0.25, 0.15, 0.03
 EFFICIENCY = 0.55  # of the tensor-core peak, at best
 NARROW = 0.6  # of it when a tile has fewer than 64 rows (mma instead of wgmma)
@@ -142,13 +144,16 @@ VIEWS = frozenset(
 def custom_us(k: CustomKernel, sizes: dict[str, int], tensors: dict[str, DTensor], device: Device) -> float:
     """The µs of one custom kernel, its tail included."""
     w = work(k.block, sizes, tensors, k.stages)
-    total = _time(w, k.warps, device)
-    if k.tail is not None:
-        t = work(k.tail, sizes, tensors, 1)
-        # Only the last block of each group goes on; its loads come from L2, and nothing hides their latency.
-        # The counters are zeroed by a launch of their own.
-        total += t.requested / device.l2_bandwidth * 1e6 + t.chain + device.ramp_us + device.launch_us
-    return total
+    if k.tail is None:
+        return _time(w, k.warps, device)
+    t = work(k.tail, sizes, tensors, 1)
+    room = MOST * k.warps * 32
+    spilled = max(0.0, t.registers - room) / room
+    w.registers = max(w.registers, min(t.registers, room))  # one kernel: its registers are the hungrier part's
+    # Only the last block of each group goes on; one multiprocessor draws its loads, and nothing hides their latency.
+    # The counters are zeroed by a launch of their own.
+    own = t.requested / t.blocks / (TAIL_DRAW * device.l2_bandwidth / device.sms) * 1e6
+    return _time(w, k.warps, device) + own * (1.0 + 2.0 * spilled) + t.chain + 2 * (device.ramp_us + device.launch_us)
 
 
 def _time(w: Work, warps: int, device: Device) -> float:
@@ -201,6 +206,7 @@ class _Meter:
         self.w = Work()
         self.seen: dict[str, float] = {}
         self.loaded: dict[str, bool] = {}
+        self.dotted = False  # whether the loop at hand has a dot
 
     def measure(self) -> Work:
         w = self.w
@@ -225,6 +231,7 @@ class _Meter:
         count = math.ceil(self.tiles[loop.dim] / self.parts(loop.dim))
         step = flight = 0.0
         before = w.shared
+        self.dotted = any(c.op == "dot" for s in loop.body for c in _computes(s))
         for s in loop.body:
             step += self.statement(s, float(count), loop.dim)
             if isinstance(s, Load):
@@ -235,6 +242,7 @@ class _Meter:
         w.shared = before + flight * pipelined
         w.flight = max(w.flight, flight * max(1, pipelined - 1))
         w.chain += step * count
+        self.dotted = False
 
     def elements(self, dims: tuple[str, ...]) -> int:
         n = 1
@@ -275,7 +283,7 @@ class _Meter:
         self.loaded[s.out] = True
         if not loop:
             self.w.flight = max(self.w.flight, self.tile_bytes(s))
-            self.w.registers += self.elements(s.dims) * 0.5
+            self.w.registers += self.elements(s.dims)
             return STEP_LOAD
         return STEP_LOAD * 0.5
 
@@ -290,7 +298,9 @@ class _Meter:
         if c.op in ("sum", "max"):
             n *= self.dims[c.attr("dim")].tile
             w.flops += float(n) * times * w.blocks
-            return STEP_REDUCE
+            # Beside a narrow dot the tile is in the layout of its fragments, which every warp holds and walks by itself.
+            rows = min(max(self.elements(c.dims), 16), 64)
+            return STEP_REDUCE + (STEP_REDUCED * n * (16 / rows) ** 2 if self.dotted else 0.0)
         w.flops += (entry.flops if entry else 1.0) * n * times * w.blocks
         w.special += (entry.special if entry else 0.0) * n * times * w.blocks
         return STEP_MATH * min(4.0, max(0.1, n / 4096))
