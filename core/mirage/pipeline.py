@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from typing import Any
@@ -155,17 +156,36 @@ def versions() -> dict[str, str]:
     return out
 
 
-def optimize(request: Request, progress: Report, cancel: CancelToken) -> Result:
-    """The best verified kernel for a function, or "keep" with the reason. Raises MirageError for the user's mistakes."""
+class Tools:
+    """The workers of one or more runs: one traces and runs kernels in the interpreter, one compiles beside it."""
+
+    def __init__(self) -> None:
+        threads = str(max(1, (os.cpu_count() or 2) // 2))
+        self.runner = Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": threads})
+        self.compiler = Worker()
+        self.beside = ThreadPoolExecutor(1)
+
+    def __enter__(self) -> Tools:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.beside.shutdown(wait=False, cancel_futures=True)
+        self.runner.close()
+        self.compiler.close()
+
+
+def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Tools | None = None) -> Result:
+    """The best verified kernel for a function, or "keep" with the reason. Raises MirageError for the user's mistakes.
+
+    `tools` serve several runs one after the other; without them a run has its own."""
     if not request.trusted:
         raise UntrustedWorkspace("nothing of this workspace may run", path=request.path)
     function = read(request)
     dev = device(request.target)
     progress(Progress("tracing"))
-    interpreter = {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 2) // 2))}
-    with Worker(env=interpreter) as runner, Worker() as compiler, ThreadPoolExecutor(1) as beside:
-        program = trace(function, request.path, runner, cancel)
-        return Attempt(request, function, program, dev, progress, cancel, runner, compiler, beside).run()
+    with nullcontext(tools) if tools is not None else Tools() as own:
+        program = trace(function, request.path, own.runner, cancel)
+        return Attempt(request, function, program, dev, progress, cancel, own).run()
 
 
 @dataclass
@@ -178,9 +198,7 @@ class Attempt:
     dev: Device
     progress: Report
     cancel: CancelToken
-    runner: Worker
-    compiler: Worker
-    beside: ThreadPoolExecutor
+    tools: Tools
 
     def run(self) -> Result:
         start = time.monotonic()
@@ -258,14 +276,14 @@ class Attempt:
         def work() -> Any:
             try:
                 payload = {"text": text, "target": self.dev.target}
-                return self.compiler.call("compile", payload, timeout_s=COMPILE_S, cancel=self.cancel)["kernels"]
+                return self.tools.compiler.call("compile", payload, timeout_s=COMPILE_S, cancel=self.cancel)["kernels"]
             except MirageError as e:
                 return e
 
-        return self.beside.submit(work)
+        return self.tools.beside.submit(work)
 
     def task(self, name: str, payload: dict[str, Any]) -> dict[str, Any]:
-        return self.runner.call(name, payload, timeout_s=VERIFY_S, cancel=self.cancel)
+        return self.tools.runner.call(name, payload, timeout_s=VERIFY_S, cancel=self.cancel)
 
     def result(
         self, search: Search, base: float, chosen: tuple[Candidate, MuGraph, Verdict, str, list[dict[str, Any]]] | None,
