@@ -54,7 +54,7 @@ def layer_norm(m: Maker, xs: Sequence[int], a: Attrs) -> int:
 
 def normalize(m: Maker, xs: Sequence[int], a: Attrs) -> int:
     size = m.op("norm", xs[0], order=a.get("order", 2.0), dim=a["dim"], keepdim=True)
-    return m.op("div", xs[0], m.op("clamp", size, min=a.get("eps", 1e-12)))
+    return m.op("div", xs[0], m.op("clamp", size, min=a.get("eps", 1e-12), max=None))
 
 
 def _norm_type(types: Types, a: Attrs) -> TensorType:
@@ -165,10 +165,10 @@ COMPOSITE: tuple[Operator, ...] = (
              call="torch.log_softmax({0}, dim={dim[0]})", hazards=_EXP),
     Operator("rms_norm", "composite", "x / sqrt(mean(x^2) + eps), times a weight", 1, 2, _norm_type, expand=rms_norm,
              torch={"aten.rms_norm.default": _normed("rms_norm", "normalized_shape")},
-             call="F.rms_norm({0}, {0}.shape[-{rank}:], {rest}, eps={eps})"),
+             call="F.rms_norm({0}, {0}.shape[-{rank}:], *[{rest}], eps={eps})"),
     Operator("layer_norm", "composite", "(x - mean) / sqrt(var + eps), times a weight, plus a bias", 1, 3, _norm_type,
              expand=layer_norm, torch={"aten.layer_norm.default": _normed("layer_norm", "normalized_shape")},
-             call="F.layer_norm({0}, {0}.shape[-{rank}:], {rest}, eps={eps})",
+             call="F.layer_norm({0}, {0}.shape[-{rank}:], *[{rest}], eps={eps})",
              hazards=("as E[x^2] - E[x]^2 it cancels when the mean is large",)),
     Operator("normalize", "composite", "x / max(norm(x), eps)", 1, 1, float_same, expand=normalize,
              call="F.normalize({0}, dim={dim[0]})"),

@@ -198,9 +198,8 @@ POINTWISE: tuple[Operator, ...] = (
                "aten.exp2.default": Form(build=lambda m, a: m.op("exponential", a["self"], base=2.0))},
               "({base} ** {0})", hazards=("overflows for large x",)),
     pointwise("clamp", "x kept within min and max (numbers)", 1, clamp,
-              {"aten.clamp.default": Form(UNARY, {"min": "min", "max": "max"}),
-               "aten.clamp_min.default": Form(UNARY, {"min": "min"}),
-               "aten.clamp_max.default": Form(UNARY, {"max": "max"}),
+              {**{f"aten.{k}.default": Form(build=lambda m, a: m.op("clamp", a["self"], min=a.get("min"), max=a.get("max")))
+                  for k in ("clamp", "clamp_min", "clamp_max")},
                "aten.hardtanh.default": Form(UNARY, {"min": "min_val", "max": "max_val"})},
               "{0}.clamp(min={min}, max={max})", shapes.same),
     binary("maximum", fn("maximum"), "the larger; NaN if one is", "torch.maximum({0}, {1})",
