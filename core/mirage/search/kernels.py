@@ -164,9 +164,10 @@ class KernelSpace:
             if not fits(block):
                 continue
             key = (block.body, dims)
-            if key in self._seen and most > 1:
-                continue
-            self._seen.add(key)
+            if most > 1:  # the first tiling alone only ranks structures
+                if key in self._seen:
+                    continue
+                self._seen.add(key)
             yield Piece(
                 (CustomKernel(name, block, warps=warps_for(block)),), (), (), self.label(dims, 1), structure.key
             )
