@@ -12,7 +12,8 @@ from workloads.hand_targets import mean, read
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DimIndex
-from mirage.verify.algebra import field_opinion
+from mirage.verify.algebra import field_opinion, mismatch
+from mirage.verify.field import NAN, random_field
 from mirage.verify.sampling import draw
 from mirage.verify.scores import independent, rank
 
@@ -199,6 +200,22 @@ def test_a_root_that_never_exists_is_rejected() -> None:
     r = t.sqrt(t.neg(t.mul(a, a)))
     e = field_opinion(t, r, r)
     assert e.word == "REJECTED" and "root" in e.summary
+
+
+def test_a_result_that_is_not_a_number_is_seen() -> None:
+    """One draw with a NaN on one side alone may be chance, two are not."""
+    f = random_field(1, 8)
+    good = f.random((3,))
+    valid = np.ones(8, bool)
+    for draws, seen in ((1, False), (2, True), (8, True)):
+        bad = good.copy()
+        bad[:draws, 1] = NAN
+        assert (mismatch(f, good, bad, valid) is not None) == seen
+    wrong = good.copy()
+    wrong[3, 2] = f.lift(f.const(5))[0]
+    assert mismatch(f, good, wrong, valid) == (3, 2)
+    valid[3] = False
+    assert mismatch(f, good, wrong, valid) is None
 
 
 def test_it_is_quick() -> None:

@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from workloads.hand_targets import MEANING, mean, read
+
 from mirage.meaning.terms import Terms
 from mirage.verify.evaluate import evaluate_terms
 from mirage.verify.floating import Floats
 from mirage.verify.ranges import range_opinion, safe_bound
-from workloads.hand_targets import MEANING, mean, read
 
 
 def test_a_square_sum_overflows_where_it_should() -> None:

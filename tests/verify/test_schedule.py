@@ -27,10 +27,7 @@ def edit_block(block: BlockGraph, edit: Edit) -> BlockGraph:
     def each(items: tuple[object, ...]) -> tuple[object, ...]:
         out: list[object] = []
         for s in items:
-            if isinstance(s, Loop):
-                s = edit(replace(s, body=each(s.body)))  # type: ignore[arg-type]
-            else:
-                s = edit(s)
+            s = edit(replace(s, body=each(s.body)) if isinstance(s, Loop) else s)  # type: ignore[arg-type]
             out += s if isinstance(s, list) else [] if s is None else [s]
         return tuple(out)
 

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from workloads.hand import BUILDERS, Case, small
+from workloads.hand_targets import targets
+
 from mirage.codegen.emit import emit_module
 from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import MuGraph
@@ -15,8 +18,6 @@ from mirage.program.ir import Input, Program, TensorType
 from mirage.verify.floats import float_opinion, judge, launch_sizes
 from mirage.verify.regimes import REGIMES, round_to
 from mirage.verify.text import text_opinion
-from workloads.hand import BUILDERS, Case, small
-from workloads.hand_targets import targets
 
 CASES = small()
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]

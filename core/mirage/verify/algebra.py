@@ -14,9 +14,9 @@ from mirage.meaning.terms import Terms
 from mirage.verify.bound import Bound, bound_of
 from mirage.verify.counts import Counts
 from mirage.verify.evaluate import Fault, TermEvaluator, evaluate_terms
-from mirage.verify.field import NAN, Array, Field
+from mirage.verify.field import Array, Field, is_special
 from mirage.verify.sampling import Sample, draw
-from mirage.verify.scores import independent
+from mirage.verify.scores import independent, widened
 from mirage.verify.verdict import Counterexample, Evidence
 
 DRAWS = 64
@@ -91,26 +91,31 @@ def counts_of(
     return counts, [e.full(r, e.order(r)) for r in roots]
 
 
-def term_bound(t: Terms, roots: list[int], sample: Sample, sizes: Mapping[str, int]) -> Bound:
-    """The bound of the theorem that applies to programs of this size, at these sizes."""
+def term_bound(
+    t: Terms, roots: list[int], sample: Sample, sizes: Mapping[str, int], targets: list[int] | None = None
+) -> Bound:
+    """The bound of the theorem that applies to programs of this size, at these sizes. The scores are those of `targets`
+    (all of `roots` if None)."""
     free = independent_of_maxima(t, roots, sample, sizes)
     counts, outputs = counts_of(t, roots, sample.inputs, sizes, free)
-    scores = independent(t, roots, sample.inputs, sizes, sample.field.seed) if counts.exps and free else None
+    known = counts.exps and free
+    scores = independent(t, targets or roots, sample.inputs, sizes, sample.field.seed) if known else None
     return bound_of(counts, outputs, sample.field, sample.roots, scores=scores)
 
 
 def mismatch(field: Field, expected: Array, actual: Array, valid: Array) -> tuple[int, ...] | None:
-    """(draw, *index) of the first element that differs in a valid draw. A NaN on one side alone may be a chance division
-    by zero: such an element counts only if it differs in every valid draw."""
+    """(draw, *index) of the first element that differs in a valid draw. A single draw in which one side alone is NaN or
+    infinite may be a chance division by zero (one in 10^6 runs); two such draws are not."""
     same = np.broadcast_to(field.same(expected, actual), np.broadcast_shapes(expected.shape, actual.shape))
     bad = ~same & valid.reshape(-1, *(1,) * (same.ndim - 1))
     if not bad.any():
         return None
-    odd = (np.broadcast_to(field.lift(expected), bad.shape) == NAN) | (
-        np.broadcast_to(field.lift(actual), bad.shape) == NAN
+    odd = bad & (
+        np.broadcast_to(is_special(field.lift(expected)), bad.shape)
+        | np.broadcast_to(is_special(field.lift(actual)), bad.shape)
     )
-    always = (bad | ~valid.reshape(-1, *(1,) * (same.ndim - 1))).all(axis=0) & bad.any(axis=0)
-    sure = bad & (~odd | always)
+    chance = int(odd.reshape(odd.shape[0], -1).any(axis=1).sum()) == 1 and int(valid.sum()) > 1
+    sure = bad & ~odd if chance else bad
     if not sure.any():
         return None
     return tuple(int(i) for i in np.argwhere(sure)[0])
@@ -162,6 +167,7 @@ def field_opinion(
     if sizes is None:
         tied = offset_axes(t, roots)
         sizes = algebra_sizes(t, roots, {x: t.sizes[x] for x in tied if x in t.sizes})
+        sizes = widened(t, [a], sizes, frozenset(tied))
     verdict: Evidence | None = None
     for opaque in OPAQUE:
         verdict = _opinion(t, a, b, draws, seed, sizes, kinds, opaque, start)
@@ -182,7 +188,7 @@ def _opinion(
     dims = tuple(sorted(t.dims(a) | t.dims(b)))
     try:
         trial = draw(t, roots, sizes, seed, 4, kinds=kinds, opaque=opaque)
-        bound = term_bound(t, roots, trial, sizes)
+        bound = term_bound(t, roots, trial, sizes, [a])
         sample = draw(t, roots, sizes, seed + 1, draws or draws_for(bound), kinds=kinds, opaque=opaque)
         x, y = evaluate_terms(t, [(a, dims), (b, dims)], sample.inputs, sample.field, sizes)
     except Fault as e:

@@ -100,21 +100,22 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
     module = load_module(payload["module"])
     user = load(payload["text"], payload["function"]) if payload["text"] else None
     constants = dict(payload.get("constants") or {})
-    runs = []
+    runs: list[dict[str, Any]] = []
     for given in payload["inputs"]:
         tensors = []
         for item in given:
             dtype = getattr(torch, TORCH_DTYPES[item["type"]])
             tensors.append(torch.from_numpy(decode(item).copy()).to(dtype))
-        runs.append(_run(module, payload, tensors, float_interpreter) | _user(user, tensors, constants))
+        times = 2 if not runs else 1  # whether a kernel is deterministic shows in one regime
+        runs.append(_run(module, payload, tensors, float_interpreter, times) | _user(user, tensors, constants))
     return {"runs": runs}
 
 
-def _run(module: Any, payload: dict[str, Any], tensors: list[Any], interpreter: Any) -> dict[str, Any]:
+def _run(module: Any, payload: dict[str, Any], tensors: list[Any], interpreter: Any, times: int) -> dict[str, Any]:
     results = []
     guards = True
     try:
-        for _ in range(2):
+        for _ in range(times):
             memory = Allocations()
             placed = [memory.place(t) if t.is_floating_point() else t.clone() for t in tensors]
             module.__dict__["torch"] = memory
@@ -132,7 +133,7 @@ def _run(module: Any, payload: dict[str, Any], tensors: list[Any], interpreter: 
         return {"error": text, "outputs": [], "again": [], "guards": guards, "dtypes": []}
     return {
         "error": None, "guards": guards, "dtypes": [str(o.dtype) for o in results[0]],
-        "outputs": [_encode(o) for o in results[0]], "again": [_encode(o) for o in results[1]],
+        "outputs": [_encode(o) for o in results[0]], "again": [_encode(o) for o in results[-1]],
     }
 
 
