@@ -193,13 +193,17 @@ def test_roots_of_shared_inputs_are_counted_together() -> None:
     assert draw(t, [t.mul(row, again)], sizes, 1, 4).roots == 2
 
 
-def test_a_root_that_never_exists_is_rejected() -> None:
-    """-1 is no square, so nothing can be said of sqrt(-x^2)."""
+def test_a_root_that_never_exists_is_an_uninterpreted_function() -> None:
+    """-1 is no square: of sqrt(-x^2) is known only that it equals itself, whatever a root is."""
     t = Terms()
-    a = scalar(t, "a")
+    a, b = scalar(t, "a"), scalar(t, "b")
     r = t.sqrt(t.neg(t.mul(a, a)))
-    e = field_opinion(t, r, r)
-    assert e.word == "REJECTED" and "root" in e.summary
+    same = field_opinion(t, r, r)
+    assert same.word == "TESTED" and "sqrt" in same.details["opaque"]
+    other = t.mul(b, r)
+    assert field_opinion(t, r, other).word == "REJECTED"
+    product = t.mul(r, t.sqrt(t.neg(t.mul(b, b))))
+    assert field_opinion(t, product, t.sqrt(t.mul(a, a, b, b))).word == "REJECTED"
 
 
 def test_a_result_that_is_not_a_number_is_seen() -> None:

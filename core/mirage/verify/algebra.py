@@ -24,8 +24,9 @@ FEWEST_DRAWS, MOST_DRAWS = 16, 256
 GOAL = 2.0**-64
 # Sigmoid as an oracle first, then as 1 / (1 + exp(-x)). A narrowing cast is never the identity here; in an emitted text,
 # where every tensor-core operand is narrowed, it is, and the float opinion judges it.
-OPAQUE: tuple[tuple[str, ...], ...] = (("sigmoid", "round"), ("round",))
-OPAQUE_IN_TEXT: tuple[tuple[str, ...], ...] = (("sigmoid",), ())
+# A root is an uninterpreted function where no point is found at which all of them exist.
+OPAQUE: tuple[tuple[str, ...], ...] = (("sigmoid", "round"), ("sigmoid", "round", "sqrt"), ("round",))
+OPAQUE_IN_TEXT: tuple[tuple[str, ...], ...] = (("sigmoid",), ("sigmoid", "sqrt"), ())
 
 
 def algebra_sizes(t: Terms, roots: list[int], fixed: Mapping[str, int] | None = None) -> dict[str, int]:

@@ -79,7 +79,7 @@ def draw(
     real: "bool" or "int"."""
     known = {**shapes_of(t, roots, sizes), **(shapes or {})}
     kinds = {**{n: "bool" for n in t.bool_inputs}, **(kinds or {})}
-    nodes = root_nodes(t, roots)
+    nodes = [] if "sqrt" in opaque else root_nodes(t, roots)
     field = random_field(seed, draws, opaque)
     for attempt in range(1, FIELDS):
         if _constants_are_squares(t, nodes, sizes, field):
