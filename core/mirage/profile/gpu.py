@@ -14,8 +14,10 @@ from typing import Any
 from mirage.errors import MissingPackage
 
 Function = Callable[..., Any]
-CALLS = 20  # of one graph
-MOST_SETS = 20
+CALLS = 20  # of one graph, at least
+REPLAYED = 200  # calls of one repetition, at least
+ROTATED = 3  # times L2 that the sets of inputs hold together
+MOST_SETS = 512
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def tensors_bytes(value: Any) -> int:
 def input_sets(make_inputs: Callable[[int], Sequence[Any]], l2: int, at_least: int = 2) -> list[tuple[Any, ...]]:
     """Enough sets of inputs that a rotation through them leaves nothing of the first in L2. `make_inputs(seed)`."""
     first = tuple(make_inputs(0))
-    wanted = int(6 * l2 / max(tensors_bytes(first), 1)) + 1
+    wanted = int(ROTATED * l2 / max(tensors_bytes(first), 1)) + 1
     return [first, *(tuple(make_inputs(i)) for i in range(1, max(at_least, min(MOST_SETS, wanted))))]
 
 
@@ -72,7 +74,7 @@ def measure(
     make_inputs: Callable[[int], Sequence[Any]],
     *,
     repetitions: int = 9,
-    replays: int = 10,
+    replays: int | None = None,
 ) -> dict[str, Timing]:
     """Times every function on the same inputs. `make_inputs(seed)` gives one set of device tensors."""
     require_gpu()
@@ -81,6 +83,7 @@ def measure(
     l2 = int(torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size)
     sets = input_sets(make_inputs, l2)
     calls = max(CALLS, len(sets))
+    replays = replays or -(-REPLAYED // calls)
     times: dict[tuple[str, str], list[float]] = {}
     graphs = {}
     for name, function in functions.items():
