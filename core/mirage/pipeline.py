@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from typing import Any
 
@@ -33,6 +33,7 @@ from mirage.verify.judge import Case, judge
 from mirage.verify.verdict import Verdict
 
 TRACE_S, VERIFY_S, COMPILE_S = 60.0, 120.0, 120.0  # limits of one worker call
+OVERFLOW = "not finite"  # in the float opinion's words
 TRIES = 6  # candidates that are verified before the answer is "keep yours"
 Report = Callable[[Progress], None]
 
@@ -129,6 +130,16 @@ def facts(mugraph: MuGraph, compiled: list[dict[str, Any]], target: str) -> tupl
             )
         )
     return tuple(out)
+
+
+def widened(candidate: Candidate) -> Candidate | None:
+    """The candidate with computed operands in float32's range, or None if it has them already."""
+    kernels = tuple(
+        replace(k, operands="wide") if isinstance(k, CustomKernel) else k for k in candidate.mugraph.kernels
+    )
+    if kernels == candidate.mugraph.kernels:
+        return None
+    return replace(candidate, mugraph=replace(candidate.mugraph, kernels=kernels), label=f"{candidate.label} wide")
 
 
 def floor(program: Program, dev: Device) -> float:
@@ -255,6 +266,9 @@ class Attempt:
                 "rejected",
             )
             rejected.append(f"{candidate.label}: {why}")
+            wide = widened(candidate)
+            if wide is not None and OVERFLOW in why:
+                return self.verify(wide, found, base, search, rejected)
             return None
         if isinstance(rows, MirageError):
             rejected.append(f"{candidate.label}: {rows.message}")

@@ -302,12 +302,15 @@ class BlockWriter:
         b = permute(self.operand(right, left, storage), right.dims, (*batch, k, n))
         arguments = [a, b, *([add] if add else [])]
         if storage == "fp32":
-            arguments.append('input_precision="ieee"')
+            wide = self.symbols.kernel.operands == "wide" and "fp32" not in (left.storage, right.storage)
+            arguments.append('input_precision="tf32"' if wide else 'input_precision="ieee"')
         return permute(f"tl.dot({', '.join(arguments)})", (*batch, m, n), dims)
 
     def storage(self, a: Value, b: Value) -> str:
         """The dtype in which a dot reads: that of the loaded operands, else of the function's first float input."""
         loaded = {v.storage for v in (a, b) if v.storage}
+        if self.symbols.kernel.operands == "wide" and not (a.storage and b.storage):
+            return "fp32"
         if "fp32" in loaded:
             return "fp32"
         if len(loaded) == 1:
@@ -322,7 +325,8 @@ class BlockWriter:
         if value.storage == storage and value.raw:
             return value.raw
         if storage == "fp32":
-            return as_float(value).text
+            narrow = value.raw and value.storage and value.storage != "fp32"
+            return f"{value.raw}.to(tl.float32)" if narrow else as_float(value).text
         like = f"{other.raw}.dtype" if other.storage == storage else f"tl.{DOT_TYPES[storage]}"
         base = value.raw if value.storage and value.raw else as_float(value).at(ATOM)
         return f"{base}.to({like})"

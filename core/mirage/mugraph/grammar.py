@@ -152,13 +152,16 @@ class BlockGraph:
 @dataclass(frozen=True)
 class CustomKernel:
     """A block graph launched over its grid. With `tail`, the last block of each split group to arrive (a counter in
-    device memory says which) runs it after every block of the group has stored its partial results."""
+    device memory says which) runs it after every block of the group has stored its partial results. `operands` of
+    matrix products that are computed: rounded to the storage dtype (narrow), or kept in float32's range and read as TF32
+    (wide: fp16's precision, no overflow at 65504)."""
 
     name: str
     block: BlockGraph
     tail: BlockGraph | None = None
     warps: int = 4
     stages: int = 3
+    operands: Literal["narrow", "wide"] = "narrow"
 
 
 @dataclass(frozen=True)

@@ -163,6 +163,7 @@ SCHEMA: dict[str, tuple[type[Any], dict[str, Decoder]]] = {
             "tail": _maybe(_node("BlockGraph")),
             "warps": _int,
             "stages": _int,
+            "operands": _choice("narrow", "wide"),
         },
     ),
     "LibraryKernel": (

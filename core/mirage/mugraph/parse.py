@@ -50,7 +50,7 @@ PATTERNS = {
         "note": r"note (?P<json>\".*\")",
         "library": rf"library (?P<name>{NAME}): (?P<out>{NAME}) = (?P<op>{NAME})\((?P<args>{NAMES})\)"
         r"(?: with (?P<json>\[.*\]))?",
-        "kernel": rf"kernel (?P<name>{NAME}) warps (?P<warps>{INT}) stages (?P<stages>{INT}):",
+        "kernel": rf"kernel (?P<name>{NAME}) warps (?P<warps>{INT}) stages (?P<stages>{INT})(?: operands (?P<operands>wide))?:",
         "block": rf"(?P<word>block|tail) cluster (?P<cluster>{INT}):",
         "dim": rf"dim (?P<name>{NAME}) \((?P<axes>{AXES})\) (?P<role>[a-z]+) tile (?P<tile>{INT})"
         rf"(?: splits (?P<splits>{NAME}|-) parts (?P<parts>{INT}))?",
@@ -203,7 +203,7 @@ def kernel(r: Reader, kind: str, g: dict[str, Any]) -> CustomKernel | LibraryKer
         if got[1]["word"] != "tail":
             r.fail("a kernel has one block")
         tail = block(r, int(got[1]["cluster"]), 4)
-    return CustomKernel(g["name"], main, tail, int(g["warps"]), int(g["stages"]))
+    return CustomKernel(g["name"], main, tail, int(g["warps"]), int(g["stages"]), g["operands"] or "narrow")
 
 
 def parse(text: str) -> MuGraph:

@@ -96,6 +96,6 @@ def rename(m: MuGraph, n: Names) -> MuGraph:
             kernels.append(LibraryKernel(n.kernel(k.name), k.op, args, n.tensor(k.out), k.attrs))
         else:
             tail = block(n, k.tail) if k.tail is not None else None
-            kernels.append(CustomKernel(n.kernel(k.name), block(n, k.block), tail, k.warps, k.stages))
+            kernels.append(CustomKernel(n.kernel(k.name), block(n, k.block), tail, k.warps, k.stages, k.operands))
     axes = tuple((n.axis(a), size) for a, size in m.axes)
     return replace(m, axes=axes, tensors=tuple(tensor(n, t) for t in m.tensors), kernels=tuple(kernels))

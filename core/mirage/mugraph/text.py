@@ -94,7 +94,8 @@ def _kernel(k: CustomKernel | LibraryKernel) -> list[str]:
     if isinstance(k, LibraryKernel):
         attrs = " with " + json.dumps([list(a) for a in k.attrs], ensure_ascii=False) if k.attrs else ""
         return [f"library {k.name}: {k.out} = {k.op}({', '.join(k.args)}){attrs}"]
-    lines = [f"kernel {k.name} warps {k.warps} stages {k.stages}:"]
+    wide = " operands wide" if k.operands == "wide" else ""
+    lines = [f"kernel {k.name} warps {k.warps} stages {k.stages}{wide}:"]
     lines += ["  " + line for line in _block("block", k.block)]
     if k.tail is not None:
         lines += ["  " + line for line in _block("tail", k.tail)]
