@@ -81,13 +81,15 @@ def write(target: Path, text: str) -> None:
 @click.option("--target", default="sm_90", show_default=True, help="The GPU architecture.")
 @click.option("--kernels", default=8, show_default=True, help="At most this many kernels in the answer.")
 @click.option("--anyway", is_flag=True, help="Write the best verified kernel even where the estimate says: keep yours.")
+@click.option("--install", is_flag=True, help="Let the decorated function run the kernel where it fits.")
 @click.option("--seconds", default=20.0, show_default=True, help="Bound on the search.")
 def optimize(
-    place_: str, as_json: bool, out: str | None, target: str, kernels: int, anyway: bool, seconds: float
+    place_: str, as_json: bool, out: str | None, target: str, kernels: int, anyway: bool, install: bool, seconds: float
 ) -> None:
     """Find, verify and write a Triton kernel for the decorated functions of a file."""
     from mirage.pipeline import Request
     from mirage.pipeline import optimize as run
+    from mirage.runtime import registry
     from mirage.search.engine import Bounds
 
     path, text, names = place.functions(place_)
@@ -105,6 +107,8 @@ def optimize(
             where = destination(path, name, out)
             write(where, module)
             result["path"] = str(where)
+            if install:
+                registry.install_for(text, name, module)
         results.append(result)
         if not as_json:
             click.echo(table(result))

@@ -12,8 +12,10 @@ def read(path: str) -> str:
     """The file's text, or FileUnreadable."""
     try:
         return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        raise FileUnreadable(f"{path} cannot be read: {e}", path=path) from None
+    except OSError as e:
+        raise FileUnreadable(f"the file cannot be read: {e.strerror}", path=path) from None
+    except UnicodeDecodeError as e:
+        raise FileUnreadable(f"the file is not UTF-8 text: {e.reason} at byte {e.start}", path=path) from None
 
 
 def functions(place: str) -> tuple[str, str, list[str]]:
