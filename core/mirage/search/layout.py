@@ -79,10 +79,10 @@ def layout(t: Terms, root: int, parallel: tuple[str, ...]) -> Layout:
     if not dotted:
         # products summed without a matrix product (one row of queries, say): an axis of all factors is a batch axis
         for axis, factors in todo:
-            shared = frozenset.intersection(*(t.dims(f) for f in factors)) - {axis}
+            common = frozenset.intersection(*(t.dims(f) for f in factors)) - {axis}
             wide = frozenset().union(*(t.dims(f) for f in factors)) - {axis}
-            if len(set(factors)) > 1 and wide - shared:
-                batch |= shared & set(free)
+            if len(set(factors)) > 1 and wide - common:
+                batch |= common & set(free)
     sides = {a: s for a, s in sides.items() if a not in batch}
     groups: dict[object, list[str]] = {}
     if dotted & set(sides):
