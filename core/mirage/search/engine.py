@@ -7,10 +7,11 @@ holds up to the bound of the estimate and within the limits that `SearchCounts` 
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
@@ -19,6 +20,7 @@ from mirage.result import CancelToken, Progress
 from mirage.search.cuts import apply, cut_candidates, cut_sets
 from mirage.search.kernels import KernelSpace, Piece, Structure, Target
 from mirage.search.shift import insert_shifts
+from mirage.search.state import Found, SearchState
 
 HOPELESS = 2.5  # a cut set whose best estimate is this many times the best so far is not instantiated
 Cost = Callable[[MuGraph], float]
@@ -84,7 +86,7 @@ class Search:
 
     def __init__(
         self, problem: Problem, cost: Cost, *, bounds: Bounds | None = None, cancel: CancelToken | None = None,
-        progress: Callable[[Progress], None] | None = None,
+        progress: Callable[[Progress], None] | None = None, state: SearchState | None = None,
     ) -> None:  # fmt: skip
         self.problem, self.cost = problem, cost
         self.bounds = bounds or Bounds()
@@ -95,6 +97,11 @@ class Search:
         self._spaces: dict[object, list[tuple[float, Piece]]] = {}
         self._structures: set[str] = set()
         self._checked: dict[object, bool] = {}
+        self._cuts_of: dict[int, int] = {}  # id of a candidate -> its number of cuts
+        self._place: dict[int, int] = {}  # id of a candidate -> the cut set that it came from
+        self._done = 0
+        self._resumed = state
+        self.key = self._identity()  # now: the search adds axes to the arena
 
     def run(self) -> Iterator[Candidate]:
         p, t, bounds = self.problem, self.problem.t, self.bounds
@@ -114,8 +121,13 @@ class Search:
             prefix += "_"
         best = float("inf")
         best_with: dict[int, float] = {}  # number of cuts -> best estimate
-        for chosen in cut_sets(cuts, max(most, 0)):
+        skip = self._resume(best_with) if self._resumed is not None else 0
+        best = min(best_with.values(), default=best)
+        for place, chosen in enumerate(cut_sets(cuts, max(most, 0))):
             self.cancel.check()
+            self._done = place
+            if place < skip:
+                continue
             n = len(chosen)
             if n > 1 and best_with.get(n - 1, float("inf")) >= best_with.get(n - 2, float("inf")) < float("inf"):
                 self.counts.stop("no further cuts: the last one did not help")
@@ -128,6 +140,7 @@ class Search:
                 continue
             for candidate in self._combinations(targets):
                 self.best.append(candidate)
+                self._cuts_of[id(candidate)], self._place[id(candidate)] = n, place
                 best_with[n] = min(best_with.get(n, float("inf")), candidate.us)
                 if candidate.us < best:
                     best = candidate.us
@@ -140,6 +153,38 @@ class Search:
         self.counts.mugraphs = max(self.counts.mugraphs, len(self.best))
         self.counts.seconds = time.monotonic() - start
         self._report(best)
+
+    @property
+    def state(self) -> SearchState:
+        """What is done so far, to go on from later: every cut set before the one in hand."""
+        counts = tuple((k, v) for k, v in vars(self.counts).items() if isinstance(v, int) and not isinstance(v, bool))
+        kept = [c for c in self.best if self._place.get(id(c), 0) < self._done]
+        found = tuple(Found(c.mugraph, c.us, c.label, c.structure, self._cuts_of[id(c)]) for c in kept)
+        return SearchState(self.key, self._done, found, counts, tuple(self.counts.limits))
+
+    def _identity(self) -> str:
+        """Identifies the problem and the bounds (but for the seconds): a state of another key is of no use."""
+        t = self.problem.t
+        parts = [repr(replace(self.bounds, seconds=0.0)), *(t.show(o.term, 200) for o in self.problem.outputs)]
+        parts += [repr(sorted(t.sizes.items())), repr(self.problem.inputs), self.problem.dtype]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def _resume(self, best_with: dict[int, float]) -> int:
+        """Take up a state; the number of cut sets that are done. A state of another problem counts for nothing."""
+        state = self._resumed
+        if state is None or state.problem != self.key:
+            return 0
+        for f in state.found:
+            candidate = Candidate(f.mugraph, f.us, f.label, f.structure)
+            self.best.append(candidate)
+            self._cuts_of[id(candidate)], self._place[id(candidate)] = f.cuts, -1
+            best_with[f.cuts] = min(best_with.get(f.cuts, float("inf")), f.us)
+        for k, v in state.counts:
+            if hasattr(self.counts, k):
+                setattr(self.counts, k, v)
+        for limit in state.limits:
+            self.counts.stop(limit)
+        return state.done
 
     def _report(self, best: float) -> None:
         counts = {"values": self.counts.values, "mugraphs": self.counts.mugraphs}

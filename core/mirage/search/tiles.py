@@ -55,7 +55,9 @@ def dim_options(lay: Layout, sizes: dict[str, int], streamed: str | None) -> lis
     for a in lay.inner:
         n, least = sizes[a], DOT if a in lay.dotted else 1
         if a == streamed:
-            options = clipped((64, 128, 32, 256), n, least) if a in lay.dotted else clipped((1024, 256, 64, 32, 4096), n, 1)
+            options = (
+                clipped((64, 128, 32, 256), n, least) if a in lay.dotted else clipped((1024, 256, 64, 32, 4096), n, 1)
+            )
             out.append([TileDim(a, (a,), o, "loop") for o in options])
         elif power(n) > MAX_RESIDENT:
             return None
