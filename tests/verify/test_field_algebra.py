@@ -73,6 +73,14 @@ EQUAL: dict[str, Pair] = {
         t.sub(t.fn("maximum", scalar(t, "a"), t.const(0)), t.fn("maximum", t.neg(scalar(t, "a")), t.const(0))),
         scalar(t, "a"),
     ),
+    "relu, strict or not": lambda t: (
+        t.where(t.fn("lt", t.const(0), scalar(t, "a")), scalar(t, "a"), t.const(0)),
+        t.where(t.fn("le", t.const(0), scalar(t, "a")), scalar(t, "a"), t.const(0)),
+    ),
+    "a quotient under a comparison": lambda t: (
+        t.where(t.fn("lt", t.const(0), scalar(t, "a")), t.mul(scalar(t, "b"), t.inv(scalar(t, "a"))), scalar(t, "b")),
+        t.where(t.fn("lt", t.const(0), scalar(t, "a")), t.inv(t.mul(scalar(t, "a"), t.inv(scalar(t, "b")))), scalar(t, "b")),
+    ),
     "a function of an exponential": lambda t: (
         t.fn("erf", t.exp(t.add(scalar(t, "a"), scalar(t, "b")))),
         t.fn("erf", t.mul(t.exp(scalar(t, "a")), t.exp(scalar(t, "b")))),
@@ -97,6 +105,13 @@ DIFFERENT: dict[str, Pair] = {
     ),
     "unshifted exponential": lambda t: (
         t.exp(t.sub(read(t, "X", "mk"), t.max("k", read(t, "X", "mk")))), t.exp(read(t, "X", "mk"))
+    ),
+    "0 < a is not 0 <= a": lambda t: (
+        t.where(t.fn("lt", t.const(0), scalar(t, "a")), scalar(t, "a"), scalar(t, "b")),
+        t.where(t.fn("le", t.const(0), scalar(t, "a")), scalar(t, "a"), scalar(t, "b")),
+    ),
+    "a guarded quotient is not the bare one": lambda t: (
+        t.where(t.fn("eq", t.const(0), scalar(t, "a")), t.const(1), t.inv(scalar(t, "a"))), t.inv(scalar(t, "a"))
     ),
     "max is not sum": lambda t: (t.max("k", read(t, "X", "mk")), t.sum("k", read(t, "X", "mk"))),
     "sign of an odd function": lambda t: (t.fn("sin", t.neg(scalar(t, "a"))), t.fn("sin", scalar(t, "a"))),

@@ -78,7 +78,7 @@ def independent_of_maxima(t: Terms, roots: list[int], sample: Sample, sizes: Map
         return True
     a = evaluate_terms(t, roots, sample.inputs, sample.field, sizes)
     b = evaluate_terms(t, roots, sample.inputs, sample.field, sizes, free_choice(sample.field))
-    return all(bool(sample.field.same(x, y)[sample.valid].all()) for x, y in zip(a, b, strict=True))
+    return all(bool(sample.field.same(x, y)[sample.generic].all()) for x, y in zip(a, b, strict=True))
 
 
 def counts_of(
@@ -104,9 +104,12 @@ def term_bound(
     return bound_of(counts, outputs, sample.field, sample.roots, scores=scores)
 
 
-def mismatch(field: Field, expected: Array, actual: Array, valid: Array) -> tuple[int, ...] | None:
+def mismatch(
+    field: Field, expected: Array, actual: Array, valid: Array, ties: Array | None = None
+) -> tuple[int, ...] | None:
     """(draw, *index) of the first element that differs in a valid draw. A single draw in which one side alone is NaN or
-    infinite may be a chance division by zero (one in 10^6 runs); two such draws are not."""
+    infinite may be a chance division by zero (one in 10^6 runs); two such draws are not. In the draws `ties`, whose
+    inputs are small integers, divisions by zero are common: there nothing is asked where `expected` is not finite."""
     same = np.broadcast_to(field.same(expected, actual), np.broadcast_shapes(expected.shape, actual.shape))
     bad = ~same & valid.reshape(-1, *(1,) * (same.ndim - 1))
     if not bad.any():
@@ -115,6 +118,10 @@ def mismatch(field: Field, expected: Array, actual: Array, valid: Array) -> tupl
         np.broadcast_to(is_special(field.lift(expected)), bad.shape)
         | np.broadcast_to(is_special(field.lift(actual)), bad.shape)
     )
+    if ties is not None:
+        here = np.broadcast_to(ties.reshape(-1, *(1,) * (same.ndim - 1)), bad.shape)
+        hidden = here & np.broadcast_to(is_special(field.lift(expected)), bad.shape)
+        bad, odd = bad & ~hidden, odd & ~here
     chance = int(odd.reshape(odd.shape[0], -1).any(axis=1).sum()) == 1 and int(valid.sum()) > 1
     sure = bad & ~odd if chance else bad
     if not sure.any():
@@ -194,8 +201,8 @@ def _opinion(
         x, y = evaluate_terms(t, [(a, dims), (b, dims)], sample.inputs, sample.field, sizes)
     except Fault as e:
         return Evidence("field", "REJECTED", None, took(), f"cannot be evaluated: {e}")
-    at = mismatch(sample.field, x, y, sample.valid)
-    good = int(sample.valid.sum())
+    at = mismatch(sample.field, x, y, sample.valid, sample.ties)
+    good = int(sample.generic.sum())
     info = details_of(bound, sample, sizes, good)
     if at is not None:
         shown = counterexample(sample.field, 0, at, x, y, sizes)

@@ -15,17 +15,25 @@ from mirage.verify.field import OPAQUE, Array, Field, random_field
 ROUNDS = 60  # of redrawing what lies under a root; each round halves what is left
 FIELDS = 40
 ROOTS = ("sqrt", "rsqrt")
+COMPARISONS = ("lt", "le", "eq")
 
 
 @dataclass
 class Sample:
     """`inputs` by name (draws, *shape); `valid` (draws,): every root has a square under it; `roots`: the most square
-    roots that were conditioned on by redrawing the same inputs (`shared_roots`)."""
+    roots that were conditioned on by redrawing the same inputs (`shared_roots`). `ties` (draws,): inputs are small
+    integers there, so that operands of comparisons are equal; no bound counts those draws."""
 
     field: Field
     inputs: dict[str, Array]
     valid: Array
     roots: int
+    ties: Array
+
+    @property
+    def generic(self) -> Array:
+        """The valid draws at uniformly random points, which bounds count."""
+        return np.asarray(self.valid & ~self.ties)
 
 
 def root_nodes(t: Terms, roots: Iterable[int]) -> list[tuple[int, bool]]:
@@ -70,6 +78,21 @@ def fresh(field: Field, shape: tuple[int, ...], kind: str) -> Array:
     return field.random(shape)
 
 
+def tied(field: Field, value: Array, kind: str, ties: Array) -> Array:
+    """`value` with integers from -1 to 2 in the draws `ties`: x < y and x <= y differ at equal operands alone, which
+    uniformly random points never have."""
+    if kind != "field" or not ties.any():
+        return value
+    low = field.lift(field.rng.integers(-1, 3, value.shape))
+    return np.where(ties.reshape(-1, *(1,) * (value.ndim - 1)), low, value)
+
+
+def compares(t: Terms, roots: Iterable[int]) -> bool:
+    """Is anything that inputs decide compared?"""
+    nodes = (t.node(x) for r in roots for x in t.walk(r))
+    return any(n[0] == "fn" and n[1] in COMPARISONS and any(t.inputs(k) for k in n[2]) for n in nodes)
+
+
 def draw(
     t: Terms, roots: list[int], sizes: Mapping[str, int], seed: int, draws: int, *,
     shapes: Mapping[str, tuple[int, ...]] | None = None, kinds: Mapping[str, str] | None = None,
@@ -85,7 +108,10 @@ def draw(
         if _constants_are_squares(t, nodes, sizes, field):
             break
         field = random_field(seed + 7919 * attempt, draws, opaque)
-    inputs = {n: fresh(field, s, kinds.get(n, "field")) for n, s in known.items()}
+    ties = np.arange(draws) >= draws - (max(1, draws // 4) if compares(t, roots) and draws > 1 else 0)
+    inputs = {
+        n: tied(field, fresh(field, s, kinds.get(n, "field")), kinds.get(n, "field"), ties) for n, s in known.items()
+    }
     bad: Array = np.zeros(draws, bool)
     for _ in range(ROUNDS):
         evaluator = TermEvaluator(t, inputs, field, sizes)
@@ -101,9 +127,10 @@ def draw(
         if not redo:
             break
         for name, mask in redo.items():
-            again = fresh(field, known[name], kinds.get(name, "field"))
+            kind = kinds.get(name, "field")
+            again = tied(field, fresh(field, known[name], kind), kind, ties)
             inputs[name] = np.where(mask, again, inputs[name])
-    return Sample(field, inputs, ~bad, shared_roots(t, nodes, sizes, kinds))
+    return Sample(field, inputs, ~bad, shared_roots(t, nodes, sizes, kinds), ties)
 
 
 def _constants_are_squares(t: Terms, nodes: list[tuple[int, bool]], sizes: Mapping[str, int], field: Field) -> bool:

@@ -140,7 +140,7 @@ def compare(small: Small, outputs: Mapping[str, Array]) -> Any:
     """The first counterexample of an output against its target, if any."""
     for i, (name, want) in enumerate(small.expected.items()):
         got = outputs[name]
-        at = algebra.mismatch(small.sample.field, want, got, small.sample.valid)
+        at = algebra.mismatch(small.sample.field, want, got, small.sample.valid, small.sample.ties)
         if at is not None:
             return algebra.counterexample(small.sample.field, i, at, want, got, small.sizes)
     return None
@@ -158,7 +158,7 @@ def _opinion(
         outcome = evaluate_mugraph(small.graph, small.sample.inputs, small.sample.field)
     except (Fault, MirageError) as e:
         return rejected(f"the µGraph cannot be evaluated: {e}")
-    good = int(small.sample.valid.sum())
+    good = int(small.sample.generic.sum())
     info = algebra.details_of(small.bound, small.sample, small.sizes, good)
     info["independent_of_shift"] = None
     if outcome.faults:

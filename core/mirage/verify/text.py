@@ -142,7 +142,7 @@ def _opinion(
         return rejected(f"the program cannot be evaluated: {e}")
     except MirageError as e:
         return rejected(f"the emitted text could not be run: {e}")
-    good = int(small.sample.valid.sum())
+    good = int(small.sample.generic.sum())
     info = algebra.details_of(small.bound, small.sample, small.sizes, good) | {"tiles": launch_tiles(small.graph)}
     if result["faults"]:
         return rejected(result["faults"][0], info | {"faults": list(result["faults"])})
