@@ -177,3 +177,13 @@ def test_digest_follows_helpers_and_constants() -> None:
     assert cut(base.replace("x.exp()", "x.log()"), "f").digest != digest
     assert cut(base.replace("J = 3", "J = 4  # not used"), "f").digest == digest
     assert cut(base.replace("def f(x)", "def f(x: Tensor) -> Tensor"), "f").digest == digest
+
+
+def test_readable_leaves_no_gaps_and_changes_no_meaning():
+    text = (
+        "import torch\nimport mirage\n\n\n@mirage.optimize(inputs=[((3,), 'fp32')])\n"
+        "def f(\n    x: torch.Tensor,\n    eps: float = 1e-6,\n) -> torch.Tensor:\n    return x + eps + len('a  ,b')\n"
+    )
+    cut_text = cut(text, "f")
+    assert "    x,\n    eps= 1e-6,\n):\n" in cut_text.readable and "'a  ,b'" in cut_text.readable
+    assert ast.dump(ast.parse(cut_text.readable)) == ast.dump(ast.parse(cut_text.text))

@@ -8,6 +8,7 @@ names the line of the user's file.
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 
 from mirage.errors import FunctionNotFound, MirageError, UnsupportedFunctionKind
@@ -26,6 +27,16 @@ class Slice:
     function: str
     names: tuple[str, ...]
     digest: str
+
+    @property
+    def readable(self) -> str:
+        """The text without the gaps that blanked annotations leave in signatures: for a file that people read."""
+        lines = self.text.split("\n")
+        for node in ast.walk(ast.parse(self.text)):
+            if isinstance(node, ast.FunctionDef):
+                for i in range(node.lineno - 1, node.body[0].lineno - 1):
+                    lines[i] = re.sub(r" {2,}(?=[,:)=])", "", lines[i]).rstrip()
+        return "\n".join(lines)
 
 
 def cut(text: str, function: str | Decorated, path: str = "<text>") -> Slice:
