@@ -80,11 +80,20 @@ def write(target: Path, text: str) -> None:
 @click.option("--out", metavar="PATH", help="Where to write the module (a file or a folder; default beside FILE).")
 @click.option("--target", default="sm_90", show_default=True, help="The GPU architecture.")
 @click.option("--kernels", default=8, show_default=True, help="At most this many kernels in the answer.")
+@click.option("--loops", default=8, show_default=True, help="At most this many loops in a kernel.")
 @click.option("--anyway", is_flag=True, help="Write the best verified kernel even where the estimate says: keep yours.")
 @click.option("--install", is_flag=True, help="Let the decorated function run the kernel where it fits.")
 @click.option("--seconds", default=20.0, show_default=True, help="Bound on the search.")
 def optimize(
-    place_: str, as_json: bool, out: str | None, target: str, kernels: int, anyway: bool, install: bool, seconds: float
+    place_: str,
+    as_json: bool,
+    out: str | None,
+    target: str,
+    kernels: int,
+    loops: int,
+    anyway: bool,
+    install: bool,
+    seconds: float,
 ) -> None:
     """Find, verify and write a Triton kernel for the decorated functions of a file."""
     from mirage.pipeline import Request
@@ -96,7 +105,7 @@ def optimize(
     results = []
     for name in names:
         line = Line(name)
-        bounds = Bounds(kernels=kernels, seconds=seconds)
+        bounds = Bounds(kernels=kernels, loops=loops, seconds=seconds)
         request = Request(text, str(Path(path).resolve()), name, target, anyway=anyway, bounds=bounds)
         try:
             result = run(request, line, CancelToken()).to_dict()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
-from mirage.mugraph.grammar import CustomKernel, DTensor, MuGraph
+from mirage.mugraph.grammar import CustomKernel, DTensor, Loop, MuGraph
 from mirage.result import CancelToken, Progress
 from mirage.search.cuts import apply, cut_candidates, cut_sets
 from mirage.search.kernels import KernelSpace, Piece, Structure, Target
@@ -35,6 +35,7 @@ class Bounds:
     cut_candidates: int = 8
     keep: int = 64
     kernels: int = 8  # at most, in one µGraph
+    loops: int = 8  # at most, in one kernel
     per_kernel: int = 48
     structures: int = 8
     tilings: int = 16
@@ -214,7 +215,8 @@ class Search:
         ranked: list[tuple[float, int, Piece]] = []
         for _, _, structure in first[: bounds.structures]:
             for piece in space.pieces(name, structure, bounds.tilings):
-                if len(piece.kernels) > bounds.kernels:
+                loops = max(sum(isinstance(x, Loop) for x in k.block.body) for k in piece.kernels)
+                if len(piece.kernels) > bounds.kernels or loops > bounds.loops:
                     continue
                 self.counts.mugraphs += 1
                 ranked.append((self.cost(self._mugraph([target], [piece])), len(ranked), piece))
