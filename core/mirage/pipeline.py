@@ -117,7 +117,7 @@ def facts(mugraph: MuGraph, compiled: list[dict[str, Any]], target: str) -> tupl
         )  # fmt: skip
         out.append(
             KernelFacts(
-                k.name,
+                str(row.get("name", k.name)),  # as in the module: that is where people look
                 maps.grid(mugraph, k),
                 loops,
                 k.warps,
@@ -280,7 +280,7 @@ class Attempt:
 
     def emit(self, graph: MuGraph, verdict: Verdict | None, us: float, base: float) -> str:
         return emit_module(
-            self.program, graph, self.function.slice.text, function=self.function.decorated.name,
+            self.program, graph, self.function.slice.readable, function=self.function.decorated.name,
             header=header(self.program, verdict, us, base, self.dev), docstring=self.function.decorated.docstring,
         )  # fmt: skip
 
@@ -346,7 +346,8 @@ class Attempt:
         )  # fmt: skip
 
     def time(self, us: float, light: float, base: float) -> Estimate:
-        return Estimate(round(us, 2), round(light, 2), round(base, 2), f"{self.dev.name} ({self.dev.target})")
+        us, light, base = (float(f"{x:.4g}") for x in (us, light, base))  # tiny tensors take less than a nanosecond
+        return Estimate(us, light, base, f"{self.dev.name} ({self.dev.target})")
 
 
 def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dict[str, Any]:

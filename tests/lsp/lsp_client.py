@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,10 @@ class Refused(Exception):
 class Editor:
     """One server process and its client. `messages` is everything that the server sent, in order."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, command: Sequence[str] = ("-m", "mirage_lsp", "--stdio")) -> None:
         env = {**os.environ, "MIRAGE_HOME": str(home)}
-        command = [sys.executable, "-m", "mirage_lsp", "--stdio"]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
+            [sys.executable, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
         )
         self.messages: list[dict[str, Any]] = []
         self.garbage = b""  # anything on standard output that is not a message
@@ -141,10 +141,10 @@ class Editor:
     def titles(self, uri: str = URI) -> list[str]:
         return [lens["command"]["title"] for lens in self.lenses(uri)]
 
-    def wait_title(self, part: str, uri: str = URI) -> list[str]:
+    def wait_title(self, part: str, uri: str = URI, seconds: float = 10.0) -> list[str]:
         """The lenses' titles, once one of them holds `part`."""
         return wait_until(
-            lambda: [t for t in [self.titles(uri)] if any(part in x for x in t)], f"a lens with {part!r}"
+            lambda: [t for t in [self.titles(uri)] if any(part in x for x in t)], f"a lens with {part!r}", seconds
         )[0]
 
     def hover(self, line: int, uri: str = URI) -> str | None:
