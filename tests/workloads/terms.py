@@ -9,7 +9,8 @@ from mirage.mugraph.grammar import DimIndex, DTensor
 from mirage.search.engine import Problem
 from mirage.search.kernels import Target
 
-SIZES = {"m": 16, "k": 4096, "n": 4096, "h": 8192, "g": 8, "s": 8192, "d": 128, "e": 128, "r": 16, "b": 2}
+SIZES = {"m": 16, "k": 4096, "n": 4096, "h": 8192, "g": 8, "s": 8192, "d": 128, "e": 128, "r": 16, "b": 2, "c": 16}
+SIZES |= {"q": 1024, "w": 1024}  # the tokens of a whole attention block: of the queries, and of the keys and values
 
 
 def tensor(t: Terms, name: str, axes: str) -> int:
@@ -80,6 +81,30 @@ def norm_mlp(t: Terms) -> int:
     return t.sum("h", t.mul(a, t.fn("sigmoid", a), b, tensor(t, "W3", "hn")))
 
 
+def rmsnorm_linear_with_gain(t: Terms) -> int:
+    x = tensor(t, "X", "mk")
+    return t.sum("k", t.mul(x, rms(t, x, "k"), tensor(t, "G", "k"), tensor(t, "W", "kn")))
+
+
+def grouped_query_attention(t: Terms) -> int:
+    q, k, v = tensor(t, "Q", "bcgd"), tensor(t, "K", "bcsd"), tensor(t, "V", "bcse")
+    return softmax_times(t, t.sum("d", t.mul(q, k)), v)
+
+
+def attention_block(t: Terms) -> int:
+    """x + attention(norm(x) Wq, norm(x) Wk, norm(x) Wv) Wo, with normalized queries and keys, c heads."""
+    by_query, by_key = tensor(t, "X", "qk"), tensor(t, "X", "wk")
+    normed, keys = (t.mul(x, rms(t, x, "k"), tensor(t, "G", "k")) for x in (by_query, by_key))
+    q = t.sum("k", t.mul(normed, tensor(t, "Wq", "kcd")))
+    k = t.sum("k", t.mul(keys, tensor(t, "Wk", "kcd")))
+    v = t.sum("k", t.mul(keys, tensor(t, "Wv", "kce")))
+    scores = t.sum("d", t.mul(q, rms(t, q, "d"), k, rms(t, k, "d")))
+    p = t.exp(t.sub(scores, t.fn("finite", t.max("w", scores))))
+    heads = t.sum("w", t.mul(p, t.inv(t.sum("w", p)), v))
+    out = t.sum("c", t.sum("e", t.mul(heads, tensor(t, "Wo", "cen"))))
+    return t.add(tensor(t, "X", "qn"), out)
+
+
 WORKLOADS: dict[str, tuple[Callable[[Terms], int], str]] = {
     "rmsnorm_linear": (rmsnorm_linear, "mn"),
     "gated_mlp": (gated_mlp, "mn"),
@@ -92,9 +117,16 @@ WORKLOADS: dict[str, tuple[Callable[[Terms], int], str]] = {
     "norm_mlp": (norm_mlp, "mn"),
 }
 
+# Beside those that every test runs over: too much for the quick bounds of the tests, or alike to one of them.
+MORE: dict[str, tuple[Callable[[Terms], int], str]] = {
+    "rmsnorm_linear_with_gain": (rmsnorm_linear_with_gain, "mn"),
+    "grouped_query_attention": (grouped_query_attention, "bcge"),
+    "attention_block": (attention_block, "qn"),
+}
+
 
 def problem(name: str) -> Problem:
-    build, axes = WORKLOADS[name]
+    build, axes = (WORKLOADS | MORE)[name]
     t = Terms(dict(SIZES))
     y = build(t)
     inputs = {}

@@ -101,12 +101,45 @@ class Search:
         self._cuts_of: dict[int, int] = {}  # id of a candidate -> its number of cuts
         self._place: dict[int, int] = {}  # id of a candidate -> the cut set that it came from
         self._done = 0
+        self.tried = 0  # the cut sets that were tried
         self._resumed = state
         self.key = self._identity()  # now: the search adds axes to the arena
 
     def run(self) -> Iterator[Candidate]:
-        p, t, bounds = self.problem, self.problem.t, self.bounds
+        bounds = self.bounds
         start = time.monotonic()
+        best_with: dict[int, float] = {}  # number of cuts -> best estimate
+        skip = self._resume(best_with) if self._resumed is not None else 0
+        best = min(best_with.values(), default=float("inf"))
+        for place, n, targets in self.cuts():
+            self.cancel.check()
+            self._done = place
+            if place < skip:
+                continue
+            if n > 1 and best_with.get(n - 1, float("inf")) >= best_with.get(n - 2, float("inf")) < float("inf"):
+                self.counts.stop("no further cuts: the last one did not help")
+                break
+            if time.monotonic() - start > bounds.seconds and self.best:
+                self.counts.stop(f"{bounds.seconds:g} s")
+                break
+            self.tried = place + 1
+            for candidate in self._combinations(targets):
+                self.best.append(candidate)
+                self._cuts_of[id(candidate)], self._place[id(candidate)] = n, place
+                best_with[n] = min(best_with.get(n, float("inf")), candidate.us)
+                if candidate.us < best:
+                    best = candidate.us
+                    self._report(best)
+                    yield candidate
+        self.best.sort(key=lambda c: (c.us, len(c.mugraph.kernels), c.label))
+        del self.best[bounds.keep :]
+        self.counts.mugraphs = max(self.counts.mugraphs, len(self.best))
+        self.counts.seconds = time.monotonic() - start
+        self._report(best)
+
+    def cuts(self) -> Iterator[tuple[int, int, list[Target]]]:
+        """(place, number of cuts, kernels to find in launch order) of every cut set within the bounds, in order."""
+        p, t, bounds = self.problem, self.problem.t, self.bounds
         outputs = []
         for o in p.outputs:
             term, shifts = insert_shifts(t, o.term)
@@ -116,44 +149,15 @@ class Search:
         if len(cuts) > bounds.cut_candidates:
             cuts = cuts[: bounds.cut_candidates]
             self.counts.stop(f"more than {bounds.cut_candidates} places to cut")
-        most = bounds.cuts
         prefix = "tmp"
         while any(x.name.startswith(prefix) for x in p.inputs):
             prefix += "_"
-        best = float("inf")
-        best_with: dict[int, float] = {}  # number of cuts -> best estimate
-        skip = self._resume(best_with) if self._resumed is not None else 0
-        best = min(best_with.values(), default=best)
-        for place, chosen in enumerate(cut_sets(cuts, max(most, 0))):
-            self.cancel.check()
-            self._done = place
-            if place < skip:
-                continue
-            n = len(chosen)
-            if n > 1 and best_with.get(n - 1, float("inf")) >= best_with.get(n - 2, float("inf")) < float("inf"):
-                self.counts.stop("no further cuts: the last one did not help")
-                break
-            if time.monotonic() - start > bounds.seconds and self.best:
-                self.counts.stop(f"{bounds.seconds:g} s")
-                break
+        for place, chosen in enumerate(cut_sets(cuts, max(bounds.cuts, 0))):
             targets = apply(t, outputs, chosen, p.dtype, prefix)
-            if len(targets) > bounds.kernels:
-                continue
-            for candidate in self._combinations(targets):
-                self.best.append(candidate)
-                self._cuts_of[id(candidate)], self._place[id(candidate)] = n, place
-                best_with[n] = min(best_with.get(n, float("inf")), candidate.us)
-                if candidate.us < best:
-                    best = candidate.us
-                    self._report(best)
-                    yield candidate
-        if len(cuts) > most and not any("cuts" in x for x in self.counts.limits):
-            self.counts.stop(f"at most {most} cuts")
-        self.best.sort(key=lambda c: (c.us, len(c.mugraph.kernels), c.label))
-        del self.best[bounds.keep :]
-        self.counts.mugraphs = max(self.counts.mugraphs, len(self.best))
-        self.counts.seconds = time.monotonic() - start
-        self._report(best)
+            if len(targets) <= bounds.kernels:
+                yield place, len(chosen), targets
+        if len(cuts) > bounds.cuts:
+            self.counts.stop(f"at most {bounds.cuts} cuts")
 
     @property
     def state(self) -> SearchState:
