@@ -164,11 +164,12 @@ def draws_for(bound: Bound, goal: float = GOAL) -> int:
 
 def field_opinion(
     t: Terms, a: int, b: int, *, draws: int | None = None, seed: int = 0, sizes: Mapping[str, int] | None = None,
-    kinds: Mapping[str, str] | None = None,
+    kinds: Mapping[str, str] | None = None, shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Evidence:
     """Is `a` = `b` at random points? TESTED with the bound that holds, or REJECTED with a counterexample.
 
-    draws: as many as the bound of 2^-64 asks for (at most 256) unless given; sizes: of all axes, else tiny ones.
+    draws: as many as the bound of 2^-64 asks for (at most 256) unless given; sizes: of all axes, else tiny ones;
+    shapes: of inputs, else the smallest that hold every index.
     """
     start = time.perf_counter()
     roots = [a, b]
@@ -178,7 +179,7 @@ def field_opinion(
         sizes = widened(t, [a], sizes, frozenset(tied))
     verdict: Evidence | None = None
     for opaque in OPAQUE:
-        verdict = _opinion(t, a, b, draws, seed, sizes, kinds, opaque, start)
+        verdict = _opinion(t, a, b, draws, seed, sizes, kinds, shapes, opaque, start)
         if verdict.word != "REJECTED":
             return verdict
     assert verdict is not None
@@ -187,7 +188,7 @@ def field_opinion(
 
 def _opinion(
     t: Terms, a: int, b: int, draws: int | None, seed: int, sizes: Mapping[str, int], kinds: Mapping[str, str] | None,
-    opaque: tuple[str, ...], start: float,
+    shapes: Mapping[str, tuple[int, ...]] | None, opaque: tuple[str, ...], start: float,
 ) -> Evidence:
     def took() -> float:
         return time.perf_counter() - start
@@ -195,9 +196,9 @@ def _opinion(
     roots = [a, b]
     dims = tuple(sorted(t.dims(a) | t.dims(b)))
     try:
-        trial = draw(t, roots, sizes, seed, 4, kinds=kinds, opaque=opaque)
+        trial = draw(t, roots, sizes, seed, 4, shapes=shapes, kinds=kinds, opaque=opaque)
         bound = term_bound(t, roots, trial, sizes, [a])
-        sample = draw(t, roots, sizes, seed + 1, draws or draws_for(bound), kinds=kinds, opaque=opaque)
+        sample = draw(t, roots, sizes, seed + 1, draws or draws_for(bound), shapes=shapes, kinds=kinds, opaque=opaque)
         x, y = evaluate_terms(t, [(a, dims), (b, dims)], sample.inputs, sample.field, sizes)
     except Fault as e:
         return Evidence("field", "REJECTED", None, took(), f"cannot be evaluated: {e}")

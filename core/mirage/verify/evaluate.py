@@ -80,17 +80,27 @@ class TermEvaluator:
         return np.asarray(value.reshape(value.shape[0], *(next(lengths) if d in have else 1 for d in dims)))
 
     def read(self, name: str, index: tuple[DimIndex, ...], dims: tuple[str, ...]) -> Array:
-        """An input indexed by axes; an index outside the tensor is an error of the program's lowering."""
+        """An input indexed by axes. The parts of a concatenation are read outside their bounds too: NaN stands there
+        (0 for flags and integers), which shows unless a condition leaves it out."""
         array = self.inputs[name]
         where = [np.asarray(grid_index(d.axes, dims, self.sizes) + d.offset) for d in index]
-        for i, w in enumerate(where):
-            if w.min() < 0 or w.max() >= array.shape[1 + i]:
-                raise Fault(f"input {name}: index {int(w.max())} in dimension {i} of size {array.shape[1 + i]}")
         if not where:
             return np.asarray(array)
-        every: Any = (slice(None), *where)
-        out = array[every]
-        return np.broadcast_to(out, (array.shape[0], *(self.sizes[d] for d in dims)))
+        lengths = array.shape[1:]
+        outside = [w for w, n in zip(where, lengths, strict=True) if w.min() < 0 or w.max() >= n]
+        if any(n == 0 for n in lengths):
+            raise Fault(f"input {name} has shape {lengths}")
+        every: Any = (slice(None), *(np.clip(w, 0, n - 1) for w, n in zip(where, lengths, strict=True)))
+        shape = (array.shape[0], *(self.sizes[d] for d in dims))
+        out = np.broadcast_to(array[every], shape)
+        if not outside:
+            return out
+        inside = np.ones(shape[1:], bool)
+        for w, n in zip(where, lengths, strict=True):
+            inside = inside & (w >= 0) & (w < n)
+        exact = array.dtype == bool or array.dtype == np.int64
+        blank = np.zeros(1, array.dtype) if exact else self.a.lift(self.a.literal(float("nan")))
+        return np.where(inside, out, blank.reshape(-1, *(1,) * len(dims)))
 
     def _compute(self, x: int) -> Array:
         t, a = self.t, self.a

@@ -83,7 +83,7 @@ def tied(field: Field, value: Array, kind: str, ties: Array) -> Array:
     uniformly random points never have."""
     if kind != "field" or not ties.any():
         return value
-    low = field.lift(field.rng.integers(-1, 3, value.shape))
+    low = field.lift(np.asarray(field.rng.integers(-1, 3, value.shape)))
     return np.where(ties.reshape(-1, *(1,) * (value.ndim - 1)), low, value)
 
 
