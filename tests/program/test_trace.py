@@ -25,6 +25,7 @@ from mirage.errors import (
 from mirage.program.ir import Program
 from mirage.program.lower import lower
 from mirage.program.reference import reference
+from mirage.program.sandbox import load
 from mirage.program.task import trace as task
 from mirage.program.trace import trace, trace_generic
 
@@ -216,3 +217,23 @@ def test_reference_runs_natively_and_in_float64() -> None:
     assert exact.dtype == torch.float64 and exact[1] != 1000
     with pytest.raises(SideEffect):
         reference(f"{HEAD}def f(x):\n    print(x)\n", "f")([x])
+
+
+def test_imports_of_torch_itself_pass_while_the_function_runs() -> None:
+    """C++ code of torch calls the running frame's __import__, with a list of names: not the user's statement."""
+
+    def calls(name: str, names: str) -> object:
+        return load(f"def f(x):\n    return __import__({name!r}, {{}}, {{}}, {names}, 0)\n", "f")(1)
+
+    assert calls("torch", "[]") is torch
+    for name, names, error in (("torch", "()", SideEffect), ("torch", "None", SideEffect), ("os", "[]", UnsafeReference)):
+        with pytest.raises(error):
+            calls(name, names)
+
+
+def test_a_form_that_no_expansion_covers_is_refused_with_its_line() -> None:
+    program = trace(text("return torch.linalg.vector_norm(x, 2, dim=1)"), "f", XW)
+    assert lower(program).outputs
+    with pytest.raises(UnsupportedOperands, match="order 3") as raised:
+        lower(trace(text("return torch.linalg.vector_norm(x, 3, dim=1)"), "f", XW))
+    assert raised.value.line == 4

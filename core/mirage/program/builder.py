@@ -9,13 +9,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from mirage.errors import DtypeMix, MirageError, RankMismatch, UnknownOperator, UnsupportedOperands, ZeroSizeAxis
 from mirage.operators.entry import DtypeError, OperandsError, ShapeError
 from mirage.operators.table import OPERATORS
 from mirage.program.ir import DTYPES, Attr, Input, Node, Program, TensorType
 
+Made = TypeVar("Made")
 _MISTAKES: tuple[tuple[type[Exception], type[MirageError]], ...] = (
     (ShapeError, RankMismatch),
     (DtypeError, DtypeMix),
@@ -76,7 +77,7 @@ class Builder:
             self._known[key] = len(self.inputs) + len(self.nodes) - 1
         return self._known[key]
 
-    def _checked(self, infer: Callable[[], TensorType]) -> TensorType:
+    def _checked(self, infer: Callable[[], Made]) -> Made:
         try:
             return infer()
         except tuple(kind for kind, _ in _MISTAKES) as mistake:
@@ -117,7 +118,8 @@ def expand(program: Program) -> Program:
         entry = OPERATORS[op]
         if entry.expand is None:
             return b.op(op, *args, **attrs)
-        return entry.expand(_Expander(), args, attrs)
+        expansion = entry.expand
+        return int(b._checked(lambda: expansion(_Expander(), args, attrs)))
 
     class _Expander:
         def op(self, op: str, *args: int, **attrs: Any) -> int:

@@ -29,7 +29,9 @@ def _refusal(name: str) -> Callable[..., Any]:
 
 def _importer(state: dict[str, bool]) -> Callable[..., Any]:
     def load(name: str, *args: Any, **kwargs: Any) -> Any:
-        if state["running"]:
+        # torch's C++ imports through the running frame's builtins too: with a list, where the statement has a tuple or None
+        native = len(args) > 2 and isinstance(args[2], list) and name in sys.modules
+        if state["running"] and not native:
             raise SideEffect(
                 f"the function imports `{name}` while it runs", next_step="import it at the top of the file"
             )
