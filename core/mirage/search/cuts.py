@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -36,13 +36,36 @@ def cut_candidates(t: Terms, roots: list[int]) -> list[Cut]:
                 computed = [f for f in factors if t.front(f)]
                 if not computed or len(computed) == len(factors) == 1:
                     continue
-                dims = frozenset().union(*(t.dims(f) for f in computed))
-                # vectors along the reduced axis travel with the computed side
-                side = [f for f in factors if f in computed or t.dims(f) <= dims]
-                term = t.mul(*side)
-                if term != product and t.dims(term):
-                    found[term] = True
+                for dims in widest(t.dims(f) for f in computed):
+                    # vectors along the reduced axis travel with the computed side
+                    term = t.mul(*(f for f in factors if t.dims(f) <= dims))
+                    if term != product and t.dims(term):
+                        found[term] = True
     return [Cut(x, operand, i) for i, (x, operand) in enumerate(sorted(found.items()))]
+
+
+def widest(sets: Iterable[frozenset[str]]) -> list[frozenset[str]]:
+    """Those that are part of no other."""
+    all_sets = list(dict.fromkeys(sets))
+    return [s for s in all_sets if not any(s < other for other in all_sets)]
+
+
+def descend(cuts: list[Cut], cost: Callable[[tuple[Cut, ...]], float]) -> Iterator[tuple[Cut, ...]]:
+    """Cut sets of a large program: every operand of a contraction first, so that each part is small, then one cut fewer
+    or one more for as long as that is better. `cost` is asked after a set was tried."""
+    current = tuple(c for c in cuts if c.operand)
+    yield current
+    seen, best, better = {current}, cost(current), True
+    while better:
+        better = False
+        for c in cuts:
+            following = tuple(x for x in cuts if (x in current) != (x == c))
+            if following in seen:
+                continue
+            seen.add(following)
+            yield following
+            if cost(following) < best:
+                current, best, better = following, cost(following), True
 
 
 def cut_sets(cuts: list[Cut], most: int) -> Iterator[tuple[Cut, ...]]:

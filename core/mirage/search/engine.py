@@ -10,19 +10,21 @@ from __future__ import annotations
 import hashlib
 import heapq
 import time
-from collections.abc import Callable, Iterator
+from bisect import insort
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import CustomKernel, DTensor, Loop, MuGraph
 from mirage.result import CancelToken, Progress
-from mirage.search.cuts import apply, cut_candidates, cut_sets
+from mirage.search.cuts import Cut, apply, cut_candidates, cut_sets, descend
 from mirage.search.kernels import KernelSpace, Piece, Structure, Target
 from mirage.search.shift import insert_shifts
 from mirage.search.state import Found, SearchState
 
 HOPELESS = 2.5  # a cut set whose best estimate is this many times the best so far is not instantiated
+FAR = float("inf")
 Cost = Callable[[MuGraph], float]
 
 
@@ -31,6 +33,7 @@ class Bounds:
     """The search's limits; part of every cache key. `keep` µGraphs are returned."""
 
     systems: int = 400
+    reductions: int = 8  # a program with more is searched in parts
     cuts: int = 2
     cut_candidates: int = 8
     keep: int = 64
@@ -82,6 +85,21 @@ class Problem:
     dtype: str
 
 
+def cheapest(lists: Sequence[Sequence[float]]) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """Every choice of one place in each list (each sorted, none empty) with its sum, smallest sum first."""
+    first = tuple(0 for _ in lists)
+    heap = [(sum(costs[0] for costs in lists), first)]
+    seen = {first}
+    while heap:
+        cost, choice = heapq.heappop(heap)
+        yield cost, choice
+        for i, j in enumerate(choice):
+            following = (*choice[:i], j + 1, *choice[i + 1 :])
+            if j + 1 < len(lists[i]) and following not in seen:
+                seen.add(following)
+                heapq.heappush(heap, (sum(costs[k] for costs, k in zip(lists, following, strict=True)), following))
+
+
 class Search:
     """One search. `run` yields candidates, each better than the ones before; `best` holds them all, best first."""
 
@@ -101,9 +119,15 @@ class Search:
         self._cuts_of: dict[int, int] = {}  # id of a candidate -> its number of cuts
         self._place: dict[int, int] = {}  # id of a candidate -> the cut set that it came from
         self._done = 0
-        self.tried = 0  # the cut sets that were tried
+        self.tried: list[tuple[int, ...]] = []  # the cut sets that were tried, as numbers of cuts
+        self._least: dict[tuple[Cut, ...], float] = {}  # the best estimate of a cut set
+        self._costs: list[float] = []  # of all candidates, sorted
         self._resumed = state
         self.key = self._identity()  # now: the search adds axes to the arena
+        self.cuts: list[Cut] = []
+        self.partitioned = False
+        self._outputs: list[Target] = []
+        self._prepare()
 
     def run(self) -> Iterator[Candidate]:
         bounds = self.bounds
@@ -111,53 +135,71 @@ class Search:
         best_with: dict[int, float] = {}  # number of cuts -> best estimate
         skip = self._resume(best_with) if self._resumed is not None else 0
         best = min(best_with.values(), default=float("inf"))
-        for place, n, targets in self.cuts():
+        for place, chosen in enumerate(self._cut_sets()):
             self.cancel.check()
-            self._done = place
+            if not self.partitioned:
+                self._done = place
             if place < skip:
                 continue
-            if n > 1 and best_with.get(n - 1, float("inf")) >= best_with.get(n - 2, float("inf")) < float("inf"):
+            n = len(chosen)
+            if not self.partitioned and n > 1 and best_with.get(n - 1, FAR) >= best_with.get(n - 2, FAR) < FAR:
                 self.counts.stop("no further cuts: the last one did not help")
                 break
             if time.monotonic() - start > bounds.seconds and self.best:
                 self.counts.stop(f"{bounds.seconds:g} s")
                 break
-            self.tried = place + 1
+            targets = self.targets(chosen)
+            if len(targets) > bounds.kernels:
+                continue
+            self.tried.append(tuple(c.number for c in chosen))
             for candidate in self._combinations(targets):
                 self.best.append(candidate)
+                insort(self._costs, candidate.us)
                 self._cuts_of[id(candidate)], self._place[id(candidate)] = n, place
-                best_with[n] = min(best_with.get(n, float("inf")), candidate.us)
+                self._least[chosen] = min(self._least.get(chosen, FAR), candidate.us)
+                best_with[n] = min(best_with.get(n, FAR), candidate.us)
                 if candidate.us < best:
                     best = candidate.us
                     self._report(best)
                     yield candidate
+        else:
+            if len(self.cuts) > bounds.cuts and not self.partitioned:
+                self.counts.stop(f"at most {bounds.cuts} cuts")
         self.best.sort(key=lambda c: (c.us, len(c.mugraph.kernels), c.label))
         del self.best[bounds.keep :]
         self.counts.mugraphs = max(self.counts.mugraphs, len(self.best))
         self.counts.seconds = time.monotonic() - start
         self._report(best)
 
-    def cuts(self) -> Iterator[tuple[int, int, list[Target]]]:
-        """(place, number of cuts, kernels to find in launch order) of every cut set within the bounds, in order."""
+    def _prepare(self) -> None:
+        """The outputs with their shifts, the places to cut, and whether the program is too large to search whole."""
         p, t, bounds = self.problem, self.problem.t, self.bounds
-        outputs = []
         for o in p.outputs:
             term, shifts = insert_shifts(t, o.term)
             self.counts.shifts += shifts
-            outputs.append(Target(o.tensor, term, o.dims, o.dtype, o.kind))
-        cuts = cut_candidates(t, [o.term for o in outputs])
-        if len(cuts) > bounds.cut_candidates:
-            cuts = cuts[: bounds.cut_candidates]
+            self._outputs.append(Target(o.tensor, term, o.dims, o.dtype, o.kind))
+        roots = [o.term for o in self._outputs]
+        self.cuts = cut_candidates(t, roots)
+        reductions = len(frozenset().union(*(t.closure(x) for x in roots)))
+        self.partitioned = reductions > bounds.reductions and any(c.operand for c in self.cuts)
+        if self.partitioned:
+            self.counts.stop(f"{reductions} reductions, more than {bounds.reductions}: in parts, joined greedily")
+        elif len(self.cuts) > bounds.cut_candidates:
+            self.cuts = self.cuts[: bounds.cut_candidates]
             self.counts.stop(f"more than {bounds.cut_candidates} places to cut")
+
+    def _cut_sets(self) -> Iterator[tuple[Cut, ...]]:
+        if self.partitioned:
+            return descend(self.cuts, lambda chosen: self._least.get(chosen, FAR))
+        return cut_sets(self.cuts, max(self.bounds.cuts, 0))
+
+    def targets(self, chosen: Iterable[Cut]) -> list[Target]:
+        """The kernels to find for a cut set, in launch order."""
+        p = self.problem
         prefix = "tmp"
         while any(x.name.startswith(prefix) for x in p.inputs):
             prefix += "_"
-        for place, chosen in enumerate(cut_sets(cuts, max(bounds.cuts, 0))):
-            targets = apply(t, outputs, chosen, p.dtype, prefix)
-            if len(targets) <= bounds.kernels:
-                yield place, len(chosen), targets
-        if len(cuts) > bounds.cuts:
-            self.counts.stop(f"at most {bounds.cuts} cuts")
+        return apply(p.t, self._outputs, tuple(chosen), p.dtype, prefix)
 
     @property
     def state(self) -> SearchState:
@@ -182,6 +224,7 @@ class Search:
         for f in state.found:
             candidate = Candidate(f.mugraph, f.us, f.label, f.structure)
             self.best.append(candidate)
+            insort(self._costs, f.us)
             self._cuts_of[id(candidate)], self._place[id(candidate)] = f.cuts, -1
             best_with[f.cuts] = min(best_with.get(f.cuts, float("inf")), f.us)
         for k, v in state.counts:
@@ -234,30 +277,21 @@ class Search:
         lists = [self._pieces(target) for target in targets]
         if any(not pieces for pieces in lists):
             return
-        first = tuple(0 for _ in lists)
+        keep = self.bounds.keep
         least = sum(pieces[0][0] for pieces in lists)
-        if len(self.best) >= self.bounds.keep and least > HOPELESS * min(c.us for c in self.best):
+        if len(self.best) >= keep and least > HOPELESS * self._costs[0]:
             return
-        heap = [(sum(pieces[0][0] for pieces in lists), first)]
-        seen = {first}
         made = 0
-        while heap and made < self.bounds.keep:
-            cost, choice = heapq.heappop(heap)
+        for cost, choice in cheapest([[us for us, _ in pieces] for pieces in lists]):
+            if made >= keep or (made and len(self._costs) >= keep and cost > self._costs[keep - 1]):
+                return  # as many are better
             pieces = [lists[i][j][1] for i, j in enumerate(choice)]
-            mugraph = self._mugraph(targets, pieces)
-            label = "; ".join(piece.label for piece in pieces)
-            structure = "|".join(piece.structure for piece in pieces)
-            if len(mugraph.kernels) <= self.bounds.kernels and all(
+            if sum(len(piece.kernels) for piece in pieces) <= self.bounds.kernels and all(
                 self._valid(target, piece) for target, piece in zip(targets, pieces, strict=True)
             ):
                 made += 1
-                yield Candidate(mugraph, cost, label, structure)
-            for i, j in enumerate(choice):
-                following = (*choice[:i], j + 1, *choice[i + 1 :])
-                if j + 1 < len(lists[i]) and following not in seen:
-                    seen.add(following)
-                    step = lists[i][j + 1][0] - lists[i][j][0]
-                    heapq.heappush(heap, (cost + step, following))
+                label = "; ".join(piece.label for piece in pieces)
+                yield Candidate(self._mugraph(targets, pieces), cost, label, "|".join(p.structure for p in pieces))
 
     def _valid(self, target: Target, piece: Piece) -> bool:
         """Does the piece keep the validity rules? Asked only of pieces that come up: it costs more than an estimate."""
