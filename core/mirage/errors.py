@@ -177,7 +177,7 @@ class InvalidMugraph(MirageError):
 
 class MugraphSyntax(MirageError):
     code, title = "MIR301", "A µGraph file does not parse"
-    default_next_step = "write it with `mirage show --json` or see docs/mugraph.md"
+    default_next_step = "write it with `mirage show --format json` or see docs/mugraph.md"
 
 
 class EmissionRefused(MirageError):
