@@ -35,6 +35,8 @@ OWN, MOST = 40.0, 230.0  # registers that any thread needs, and with how many th
 STEP_REDUCED = 0.00015  # for each element of a reduced tile
 TAIL_DRAW = 0.5  # of a multiprocessor's share of the L2 bandwidth, that one block alone can draw
 STEP_LOAD, STEP_DOT, STEP_DOT_K, STEP_OPERAND, STEP_REDUCE, STEP_MATH = 0.10, 0.05, 0.02, 0.25, 0.15, 0.03
+OVERLAP = 0.15  # of the shorter of two that does not hide behind the longer
+WAVE = 0.0  # µs that each further wave of blocks takes to get its first loads
 EFFICIENCY = 0.55  # of the tensor-core peak, at best
 NARROW = 0.6  # of it when a tile has fewer than 64 rows (mma instead of wgmma)
 
@@ -76,7 +78,8 @@ def estimate(mugraph: MuGraph, device: Device) -> float:
         else:
             moved = sum(_bytes(mugraph, tensors[a]) for a in (*k.args, k.out))
             flops = library_flops(mugraph, k.op, [tensors[a] for a in k.args], tensors[k.out])
-            total += _library(moved, flops, device)
+            depth = flops / (2.0 * math.prod(mugraph.shape(tensors[k.out])))
+            total += _library(moved, flops, depth, device)
     return total
 
 
@@ -94,40 +97,67 @@ def _bytes(mugraph: MuGraph, t: DTensor) -> float:
     return float(math.prod(mugraph.shape(t)) * DTYPES[t.dtype][0])
 
 
-def _library(moved: float, flops: float, device: Device) -> float:
-    """A PyTorch operator as its own kernel."""
+def _library(moved: float, flops: float, depth: float, device: Device) -> float:
+    """A PyTorch operator as its own kernel. `depth`: the elements that each element of a contraction's result sums."""
     seconds = max(moved / (0.85 * device.bandwidth), flops / (EFFICIENCY * device.tensor_flops))
-    return device.launch_us + device.ramp_us + seconds * 1e6
+    chain = DEPTH * depth
+    return device.launch_us + device.ramp_us + max(seconds * 1e6, chain) + 0.5 * min(seconds * 1e6, chain)
 
 
 def baseline(program: Program, device: Device) -> float:
     """The µs of the program run eagerly: each operator a kernel that reads its arguments and writes its result; views
-    move nothing. `EAGER` corrects the operators that PyTorch runs as several kernels or with a floor of their own."""
+    move nothing. `EAGER` corrects the operators that PyTorch runs as several kernels or slower than their bytes."""
     total = 0.0
     for n in program.nodes:
         if n.op in VIEWS or not n.args:
             continue
-        more, least = EAGER.get(n.op, (0, 0.0))
-        total += more * (device.launch_us + device.ramp_us) + least
         types = [program.type_of(a) for a in n.args]
         moved = n.type.bytes + sum(t.bytes for t in types)
-        total += _library(moved, operator_flops(n.op, types, n.type), device)
+        flops = operator_flops(n.op, types, n.type)
+        depth = flops / (2.0 * n.type.numel) if n.op != ATTENTION else 0.0
+        more = EAGER.get(n.op, Eager())
+        total += _library(more.bytes * moved, flops, depth, device)
+        total += more.kernels * (device.launch_us + device.ramp_us) + more.us
+        total += more.row * n.type.numel / n.type.shape[-1] if n.type.shape else 0.0
+        if n.op == ATTENTION and len(types[0].shape) < 4:
+            scores = types[0].numel // types[0].shape[-1] * types[1].shape[-2]
+            total += 10 * (device.launch_us + device.ramp_us) + SCORE * scores
     return total
 
 
-# Measured on an H200 with torch 2.11, cold L2, CUDA graphs: an RMS norm runs as three kernels, a normalization as
-# three, and the library attention takes about 10 µs beside its bytes.
-EAGER: dict[str, tuple[int, float]] = {
-    # operator: (kernels beside the first, µs beside them)
-    "rms_norm": (2, 0.0),
-    "normalize": (2, 0.0),
-    "scaled_dot_product_attention": (0, 9.0),
+@dataclass(frozen=True)
+class Eager:
+    """What an operator takes beside one kernel that moves its bytes: further kernels, µs, µs a row, and how many times
+    the bytes."""
+
+    kernels: int = 0
+    us: float = 0.0
+    row: float = 0.0
+    bytes: float = 1.0
+
+
+# Measured on an H200 with torch 2.11, cold L2, CUDA graphs (benchmarks/results/h200-eager.json): an RMS norm of 16 rows
+# of 4096 takes 7.4 µs and one of 131,072 rows of 128 takes 82, a layer norm 9.6 and 140; a softmax of 128 rows of 4096
+# takes 4.0 µs and one of 4096 such rows 55. The library attention of 8 heads of 1024 tokens takes 14 µs.
+ATTENTION = "scaled_dot_product_attention"
+EAGER: dict[str, Eager] = {
+    "rms_norm": Eager(kernels=2, us=1.0, row=0.00043),
+    "normalize": Eager(kernels=2),
+    "layer_norm": Eager(us=7.0, row=0.00085),
+    "softmax": Eager(us=1.0, bytes=2.7),
+    ATTENTION: Eager(us=9.0),
 }
+# Tensors of fewer than four dimensions get no fused attention but the plain one, in float32: 8 heads of 1024 tokens take
+# 182 µs and 16 heads of 4096 tokens 4249 µs, about ten kernels and 16 ps a score.
+SCORE = 16e-6
+# µs an element of a contraction's depth where few blocks share its work: 16x4096 by 4096x16 takes 6.9 µs, 2x8x8192 by
+# 2x8192x128 takes 13.
+DEPTH = 0.0012
 
 
 def operator_flops(op: str, args: list[TensorType], out: TensorType) -> float:
     """Tensor-core flops of one operator of a program: contractions and attention have them."""
-    if op == "scaled_dot_product_attention" and len(args) > 1 and len(args[1].shape) > 1:
+    if op == ATTENTION and len(args) > 1 and len(args[1].shape) > 1:
         return 2.0 * args[1].shape[-2] * (args[0].numel + out.numel)
     entry = OPERATORS.get(op)
     if entry is None or entry.family != "contraction" or not args or not args[0].shape:
@@ -183,7 +213,8 @@ def _time(w: Work, warps: int, device: Device) -> float:
         w.special / (device.special * busy),
     )
     chained = w.chain * (1.0 + spilled) * waves * max(1.0, 0.5 + 0.5 * together * min(1.0, w.blocks / slots))
-    return device.launch_us + device.ramp_us + max(seconds * 1e6, chained) + 0.15 * min(seconds * 1e6, chained)
+    both = max(seconds * 1e6, chained) + OVERLAP * min(seconds * 1e6, chained)
+    return device.launch_us + device.ramp_us + both + WAVE * (waves - 1)
 
 
 @lru_cache(maxsize=65536)
