@@ -1,0 +1,121 @@
+"""Is a mutant really wrong? Decided in float64 (modules: in the interpreter's float32), at other sizes than the
+verifier's and by other code than the verifier's. Equivalent mutants are set aside, and so is what does not run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any, Literal
+
+import numpy as np
+from mutants.bases import Base
+from workloads.evaluate import POINTWISE
+from workloads.evaluate import evaluate as run_mugraph
+
+from mirage.errors import MirageError
+from mirage.meaning.evaluate import evaluate
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import MuGraph
+from mirage.mugraph.shrink import shrink, tiny_sizes
+from mirage.verify.sampling import shapes_of
+from mirage.verify.schedule import term_only_sizes
+from mirage.verify.text import launch_tiles
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Word = Literal["wrong", "equivalent", "no program"]
+RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
+EXACT, SINGLE = 1e-7, 2e-2  # of the largest element: float64, and float32 with TF32 products
+LAUNCH_SEEDS = (11, 12)  # the verifier's own launches have seed 0
+FUNCTIONS: dict[str, Callable[..., Array]] = {**POINTWISE, "and": np.logical_and, "or": np.logical_or}
+
+
+def inputs(shapes: dict[str, tuple[int, ...]], seed: int) -> Iterator[dict[str, Array]]:
+    """Plain inputs, and tiny ones under which an epsilon shows."""
+    for scale in (1.0, 1e-3):
+        rng = np.random.default_rng((seed, 0xCE47))
+        yield {n: scale * rng.standard_normal(s) for n, s in sorted(shapes.items())}
+
+
+def differ(want: Array, got: Array, tolerance: float) -> bool:
+    """More than rounding: a number against NaN or infinity counts, two NaNs do not."""
+    if want.shape != got.shape:
+        return True
+    with np.errstate(all="ignore"):
+        if (np.isfinite(want) & ~np.isfinite(got)).any() or (np.isfinite(got) & np.isnan(want)).any():
+            return True
+        both = np.isfinite(want) & np.isfinite(got)
+        size = float(np.abs(want[both]).max(initial=0.0))
+        return bool((np.abs(want - got)[both] > tolerance * max(size, 1e-300)).any())
+
+
+def wrong_term(t: Terms, good: int, bad: int) -> Word:
+    """Two terms at sizes 3, 4, 5 and so on."""
+    axes: set[str] = set()
+    for x in {*t.walk(good), *t.walk(bad)}:
+        n = t.node(x)
+        axes |= t.dims(x) | ({n[1]} if n[0] == "size" else set())
+    numbers = count(3)
+    sizes = {a: next(numbers) for a in sorted(axes)}
+    dims = tuple(sorted(t.dims(good) | t.dims(bad)))
+    for given in inputs(shapes_of(t, [good, bad], sizes), 1):
+        want, got = (evaluate(t, x, given, dims, FUNCTIONS, sizes) for x in (good, bad))
+        if differ(want, got, EXACT):
+            return "wrong"
+    return "equivalent"
+
+
+def reference(base: Base, graph: MuGraph, given: dict[str, Array]) -> Array:
+    """What the base's terms say of its first output at `graph`'s sizes."""
+    x = base.targets[0]
+    sizes = dict(base.t.sizes) | term_only_sizes(base.t, base.targets, graph) | dict(graph.axes)
+    value = evaluate(base.t, x.term, given, tuple(a for d in x.dims for a in d), FUNCTIONS, sizes)
+    return value.reshape([int(np.prod([sizes[a] for a in d])) for d in x.dims])
+
+
+def wrong_mugraph(base: Base, mutant: MuGraph) -> Word:
+    """The mutant tile by tile in float64, on two launches with tails."""
+    for seed in LAUNCH_SEEDS:
+        sizes, tiles = tiny_sizes(base.mugraph, seed)
+        good = shrink(base.mugraph, sizes, tiles)
+        try:
+            bad = shrink(mutant, sizes, tiles)
+        except MirageError:
+            return "no program"
+        for given in inputs({t.name: good.shape(t) for t in good.inputs}, seed):
+            try:
+                got = run_mugraph(bad, *(given[t.name] for t in bad.inputs))
+            except AssertionError as e:  # an element is written twice, or a tile is reduced over a dim that it has not
+                return "wrong" if "twice" in str(e) else "no program"
+            except (KeyError, ValueError, IndexError, StopIteration, TypeError):
+                return "no program"
+            if differ(reference(base, good, given), got, EXACT):
+                return "wrong"
+    return "equivalent"
+
+
+def wrong_module(base: Base, text: str, run_task: RunTask) -> Word:
+    """The module in the interpreter with float32 tensors against the terms in float64."""
+    sizes, tiles = tiny_sizes(base.mugraph, LAUNCH_SEEDS[0])
+    graph = shrink(base.mugraph, sizes, tiles)
+    every = list(inputs({t.name: graph.shape(t) for t in graph.inputs}, LAUNCH_SEEDS[0]))
+    packed = [
+        [{"type": "fp32", "shape": list(g[n].shape), "data": g[n].tobytes()} for n in base.parameters] for g in every
+    ]
+    payload = {
+        "module": text.replace("torch.float16", "torch.float32"), "text": "", "function": "", "constants": {},
+        "sizes": dict(graph.axes), "tiles": launch_tiles(graph), "inputs": packed,
+    }  # fmt: skip
+    try:
+        runs = run_task("float", payload)["runs"]
+    except MirageError:
+        return "no program"
+    for given, run in zip(every, runs, strict=True):
+        if run["error"]:
+            return "wrong" if "outside" in run["error"] else "no program"
+        if not run["guards"]:
+            return "wrong"
+        out = run["outputs"][0]
+        got = np.frombuffer(out["data"], np.float64).reshape(out["shape"])
+        if differ(reference(base, graph, given), got, SINGLE):
+            return "wrong"
+    return "equivalent"

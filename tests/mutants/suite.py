@@ -1,0 +1,144 @@
+"""Runs mutants past the verifier and counts: wrong ones, equivalent ones, what each opinion says of each."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from mutants import certify, map_ops, term_ops, text_ops
+from mutants.bases import Base
+
+from mirage.errors import MirageError
+from mirage.meaning.normal import Normalizer
+from mirage.mugraph.shrink import tiny_sizes
+from mirage.verify.algebra import field_opinion
+from mirage.verify.floats import float_opinion
+from mirage.verify.memory import memory_opinion
+from mirage.verify.proof import proof_opinion
+from mirage.verify.schedule import schedule_opinion
+from mirage.verify.text import text_opinion
+
+LINKS = ("algebra", "schedule", "text")
+DRAWS = {"schedule": 16, "text": 8}
+FLOAT_EVERY = 6  # the float opinion looks at every sixth mutant that the field has rejected, and at all others
+
+
+@dataclass
+class Row:
+    """One wrong mutant: `caught` says of each opinion that looked whether it refused."""
+
+    link: str
+    base: str
+    operator: str
+    accepted: bool
+    caught: dict[str, bool]
+    what: str = ""  # an accepted mutant, to look at
+
+
+@dataclass
+class Count:
+    rows: list[Row] = field(default_factory=list)
+    equivalent: int = 0
+    no_program: int = 0
+
+
+def candidates(base: Base, link: str) -> Iterator[tuple[str, Any]]:
+    if link == "algebra":
+        return term_ops.mutants(base.t, base.targets[0].term)
+    return map_ops.mutants(base.mugraph) if link == "schedule" else text_ops.mutants(base.module)
+
+
+def sampled(base: Base, link: str, seed: int) -> Iterator[tuple[str, Any]]:
+    """Mutants in random order, one of each operator in turn, so that no operator crowds out the rest."""
+    groups: dict[str, list[Any]] = {}
+    seen: set[Any] = set()
+    for name, mutant in candidates(base, link):
+        if mutant not in seen:
+            seen.add(mutant)
+            groups.setdefault(name, []).append(mutant)
+    rng = random.Random(f"{seed}/{base.name}/{link}")
+    names = list(groups)
+    for g in groups.values():
+        rng.shuffle(g)
+    while names:
+        rng.shuffle(names)
+        for n in list(names):
+            yield n, groups[n].pop()
+            if not groups[n]:
+                names.remove(n)
+
+
+def look_algebra(base: Base, mutant: int, draws: int | None) -> dict[str, bool]:
+    good = base.targets[0].term
+    return {
+        "proof": Normalizer(base.t).equal(good, mutant) is None,
+        "field": field_opinion(base.t, good, mutant, draws=draws).word == "REJECTED",
+    }
+
+
+def look_schedule(base: Base, mutant: Any, draws: int | None) -> dict[str, bool]:
+    e = schedule_opinion(base.t, base.targets, mutant, draws or DRAWS["schedule"])
+    try:
+        proof = proof_opinion(base.t, {o.tensor: (o.term, o.dims) for o in base.targets}, mutant)
+    except MirageError:
+        proof = None
+    return {
+        "field": e.word == "REJECTED",
+        "memory": memory_opinion(mutant).word == "REJECTED",
+        "algebra's proof": proof is None,
+    }
+
+
+def look_text(base: Base, mutant: str, draws: int | None, run_task: certify.RunTask, number: int) -> dict[str, bool]:
+    e = text_opinion(
+        base.t, base.targets, base.mugraph, mutant, base.parameters, run_task, draws=draws or DRAWS["text"]
+    )
+    caught = {"field": e.word == "REJECTED"}
+    if number % FLOAT_EVERY == 0 or not caught["field"]:
+        sizes, tiles = tiny_sizes(base.mugraph, 2)
+        e = float_opinion(
+            base.t, base.targets, base.mugraph, mutant, "", "", base.parameters, run_task, sizes=sizes, tiles=tiles
+        )
+        caught["float"] = e.word == "REJECTED"
+    return caught
+
+
+def refused(link: str, caught: dict[str, bool]) -> bool:
+    """A link is refused as soon as one of its opinions refuses. The proof never does: not to be proved says nothing.
+    But a wrong proof of the algebra would be an acceptance."""
+    if link == "algebra":
+        return caught["field"] and caught["proof"]
+    return any(v for k, v in caught.items() if k != "algebra's proof")
+
+
+def run(
+    base: Base, link: str, quota: int, run_task: certify.RunTask, *, seed: int = 0, draws: int | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Count:
+    """Up to `quota` mutants that are certified to be wrong, looked at by the link's opinions."""
+    out = Count()
+    for operator, mutant in sampled(base, link, seed):
+        if len(out.rows) >= quota or stop():
+            break
+        if link == "algebra":
+            word = certify.wrong_term(base.t, base.targets[0].term, mutant)
+        elif link == "schedule":
+            word = certify.wrong_mugraph(base, mutant)
+        else:
+            word = certify.wrong_module(base, mutant, run_task)
+        if word != "wrong":
+            out.equivalent += word == "equivalent"
+            out.no_program += word == "no program"
+            continue
+        if link == "algebra":
+            caught = look_algebra(base, mutant, draws)
+        elif link == "schedule":
+            caught = look_schedule(base, mutant, draws)
+        else:
+            caught = look_text(base, mutant, draws, run_task, len(out.rows))
+        accepted = not refused(link, caught)
+        what = "" if not accepted else base.t.show(mutant) if link == "algebra" else str(mutant)
+        out.rows.append(Row(link, base.name, operator, accepted, caught, what))
+    return out
