@@ -85,19 +85,36 @@ class Problem:
     dtype: str
 
 
-def cheapest(lists: Sequence[Sequence[float]]) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """Every choice of one place in each list (each sorted, none empty) with its sum, smallest sum first."""
+def cheapest(lists: Sequence[Iterable[float]]) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """Every choice of one place in each list (each sorted) with its sum, smallest sum first. Lists are read as far as they
+    are needed and no further."""
+    sources = [iter(costs) for costs in lists]
+    read: list[list[float]] = [[] for _ in lists]
+
+    def has(i: int, j: int) -> bool:
+        while len(read[i]) <= j:
+            following = next(sources[i], None)
+            if following is None:
+                return False
+            read[i].append(following)
+        return True
+
+    def total(choice: tuple[int, ...]) -> float:
+        return sum(read[i][j] for i, j in enumerate(choice))
+
     first = tuple(0 for _ in lists)
-    heap = [(sum(costs[0] for costs in lists), first)]
+    if not all(has(i, 0) for i in range(len(lists))):
+        return
+    heap = [(total(first), first)]
     seen = {first}
     while heap:
         cost, choice = heapq.heappop(heap)
         yield cost, choice
         for i, j in enumerate(choice):
             following = (*choice[:i], j + 1, *choice[i + 1 :])
-            if j + 1 < len(lists[i]) and following not in seen:
+            if following not in seen and has(i, j + 1):
                 seen.add(following)
-                heapq.heappush(heap, (sum(costs[k] for costs, k in zip(lists, following, strict=True)), following))
+                heapq.heappush(heap, (total(following), following))
 
 
 class Search:
@@ -281,14 +298,21 @@ class Search:
         least = sum(pieces[0][0] for pieces in lists)
         if len(self.best) >= keep and least > HOPELESS * self._costs[0]:
             return
+        valid: list[list[Piece]] = [[] for _ in lists]
+
+        def costs(i: int) -> Iterator[float]:
+            for us, piece in lists[i]:
+                if self._valid(targets[i], piece):
+                    valid[i].append(piece)
+                    yield us
+
         made = 0
-        for cost, choice in cheapest([[us for us, _ in pieces] for pieces in lists]):
+        for cost, choice in cheapest([costs(i) for i in range(len(lists))]):
+            self.cancel.check()
             if made >= keep or (made and len(self._costs) >= keep and cost > self._costs[keep - 1]):
                 return  # as many are better
-            pieces = [lists[i][j][1] for i, j in enumerate(choice)]
-            if sum(len(piece.kernels) for piece in pieces) <= self.bounds.kernels and all(
-                self._valid(target, piece) for target, piece in zip(targets, pieces, strict=True)
-            ):
+            pieces = [valid[i][j] for i, j in enumerate(choice)]
+            if sum(len(piece.kernels) for piece in pieces) <= self.bounds.kernels:
                 made += 1
                 label = "; ".join(piece.label for piece in pieces)
                 yield Candidate(self._mugraph(targets, pieces), cost, label, "|".join(p.structure for p in pieces))

@@ -15,12 +15,14 @@ from mirage.meaning.terms import Terms
 class Layout:
     """`batch`: parallel axes that both operands of a contraction share; `groups`: the other parallel axes, each group
     one tile dim (flattened row-major); `inner`: bound axes, each its own tile dim; `dotted`: axes that a tensor-core
-    contraction uses."""
+    contraction uses; `serial`: bound axes that both operands of a contraction over another axis share, so that a loop over
+    them goes one by one."""
 
     batch: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
     inner: tuple[str, ...]
     dotted: frozenset[str]
+    serial: frozenset[str] = frozenset()
 
 
 def contractions(t: Terms, root: int) -> list[tuple[str, tuple[int, ...]]]:
@@ -58,9 +60,14 @@ def layout(t: Terms, root: int, parallel: tuple[str, ...]) -> Layout:
     free = tuple(a for a in parallel if a not in bound)
     todo = contractions(t, root)
     batch: frozenset[str] = frozenset()
+    serial: frozenset[str] = frozenset()
     for axis, factors in todo:
         wide = frozenset().union(*(t.dims(f) for f in factors)) - {axis} - batch
-        if len(wide) < 2 or len(_sides(t, axis, factors, batch)) >= 2:
+        if len(wide) < 2 or len(_sides(t, axis, factors, batch | serial)) >= 2:
+            continue
+        both = {a for a in bound if a in wide and sum(a in t.dims(f) for f in factors) > 1}
+        if both and len(_sides(t, axis, factors, batch | serial | both)) >= 2:
+            serial |= both
             continue
         shared = [a for a in free if a in wide and sum(a in t.dims(f) for f in factors) > 1]
         for n in (1, 2, 3):
@@ -71,7 +78,7 @@ def layout(t: Terms, root: int, parallel: tuple[str, ...]) -> Layout:
     sides: dict[str, list[object]] = {a: [] for a in free if a not in batch}
     dotted: set[str] = set()
     for axis, factors in todo:
-        parts = _sides(t, axis, factors, batch)
+        parts = _sides(t, axis, factors, batch | serial)
         if len(parts) >= 2:
             dotted |= {axis}.union(*parts)
             for a in sides:
@@ -100,5 +107,5 @@ def layout(t: Terms, root: int, parallel: tuple[str, ...]) -> Layout:
         else:
             groups = {a: [a] for a in rest}
     return Layout(
-        tuple(a for a in free if a in batch), tuple(tuple(g) for g in groups.values()), bound, frozenset(dotted)
+        tuple(a for a in free if a in batch), tuple(tuple(g) for g in groups.values()), bound, frozenset(dotted), serial
     )

@@ -54,7 +54,9 @@ def dim_options(lay: Layout, sizes: dict[str, int], streamed: str | None) -> lis
         out.append([TileDim(name, g, o, "resident" if o >= n and n > 1 else "grid") for o in options])
     for a in lay.inner:
         n, least = sizes[a], DOT if a in lay.dotted else 1
-        if a == streamed:
+        if a in lay.serial and a == streamed:
+            out.append([TileDim(a, (a,), 1, "loop")])
+        elif a == streamed:
             options = (
                 clipped((64, 128, 32, 256), n, least) if a in lay.dotted else clipped((1024, 256, 64, 32, 4096), n, 1)
             )
