@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from mirage.codegen.layout_text import INDENT, call
 from mirage.codegen.optext import pointwise
 from mirage.codegen.places import Places
 from mirage.codegen.symbols import Symbols
-from mirage.codegen.uses import Uses
+from mirage.codegen.uses import Uses, parts, reads, statements
 from mirage.codegen.value import ATOM, PRODUCT, SUM, Value, as_float, constant, number, permute, spread
 from mirage.errors import EmissionRefused
 from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph
 
+DEFERRED = 4096  # elements of a tile that is added up as a whole and reduced after its loop
 INLINE = ("neg", "inv", "sqrt")  # read better as part of what uses them: a - b, a / b, tl.rsqrt(a)
 
 
@@ -35,6 +37,14 @@ class BlockWriter:
         self.old: dict[str, str] = {}
         self.lines: list[str] = []
         self.where: int | None = None
+        self.wide: dict[str, tuple[str, ...]] = {}  # of the loop in hand: accumulators that are reduced after it
+        self.readers: dict[tuple[int | None, str], str] = {
+            (where, s.arg): s.out for where, s in statements(self.graph) if isinstance(s, Accumulate)
+        }
+
+    def reader(self, name: str) -> str:
+        """The accumulator that reads a tile in the loop in hand, if any."""
+        return self.readers.get((self.where, name), "")
 
     # ---- names
     def bind(self, name: str, text: str, value: Value) -> Value:
@@ -89,6 +99,7 @@ class BlockWriter:
 
     def loop(self, position: int, loop: Loop) -> None:
         dim = self.graph.dim(loop.dim)
+        self.wide = self.deferred(position, loop)
         for s in loop.body:
             if isinstance(s, Accumulate):
                 self.start(s)
@@ -107,10 +118,34 @@ class BlockWriter:
         span = f"{first}, {stop}" if first != "0" else stop
         self.lines.append(f"for {counter} in range({span}):")
         self.lines += [INDENT + line for line in body]
+        for s in loop.body:
+            if isinstance(s, Accumulate) and s.out in self.wide:
+                wide, rest = self.wide[s.out], self.places.wide(s.dims)
+                text = f"tl.sum({self.accumulator(s.out).text}, axis={wide.index(loop.dim)})"
+                self.bind(s.out, permute(text, tuple(d for d in wide if d != loop.dim), rest), Value("", rest))
+        self.wide = {}
+
+    def deferred(self, position: int, loop: Loop) -> dict[str, tuple[str, ...]]:
+        """Accumulators that add up whole tiles and are reduced once, after the loop: a reduction in each iteration costs
+        a barrier. Those of a plain sum of one tile that nothing else reads, while the tile is small in registers."""
+        computes = {c.out: c for s in loop.body for c in parts(s) if isinstance(c, Compute)}
+        read = {x.partition("@")[0] for s in loop.body for c in parts(s) for x in reads(c)}
+        out: dict[str, tuple[str, ...]] = {}
+        for s in loop.body:
+            if not isinstance(s, Accumulate) or s.update or s.op != "sum" or s.out in read:
+                continue
+            c = computes.get(s.arg)
+            if c is None or c.op != "sum" or c.attr("dim") != loop.dim:
+                continue
+            wide = self.uses.wide(position, c.args[0])
+            size = math.prod(self.graph.dim(d).tile for d in wide)
+            if loop.dim in wide and size <= DEFERRED and self.uses.of(position, s.arg).total == 1:
+                out[s.out] = tuple(d.name for d in self.graph.dims if d.name in wide)
+        return out
 
     def start(self, s: Accumulate) -> None:
         """An accumulator before its loop: 0, or -inf for a maximum."""
-        dims = self.places.wide(s.dims)
+        dims = self.wide.get(s.out) or self.places.wide(s.dims)
         shape = self.shape(dims)
         text = f"tl.zeros({shape}, tl.float32)" if dims else "tl.full((), 0.0, tl.float32)"
         if s.op == "max":
@@ -234,6 +269,8 @@ class BlockWriter:
         elif c.op == "mask":
             inside = self.places.mask(self.graph.dim(c.attr("dim")))
             self.values[key] = inside if inside is not None else number(constant("1"))
+        elif c.op == "sum" and self.reader(c.out) in self.wide:
+            self.values[key] = as_float(self.value(c.args[0]))
         elif c.op in ("sum", "max"):
             self.reduce(c, dims)
         elif c.op == "dot":
