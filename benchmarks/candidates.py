@@ -55,6 +55,11 @@ class Point:
     structures: int
 
 
+def decorated(path: Path) -> bool:
+    """Whether a file has a function to optimize."""
+    return bool(detect.find(path.read_text(), str(path)).functions)
+
+
 def traced(path: Path) -> tuple[Any, Program]:
     """The decorated function of a file, and its tensor program."""
     from mirage.program.task import trace

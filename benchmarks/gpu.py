@@ -29,7 +29,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(Path(__file__).resolve().parent)]
 
-from candidates import Point, Variant, check, described, point  # noqa: E402
+from candidates import Point, Variant, check, decorated, described, point  # noqa: E402
 
 from mirage.errors import MirageError  # noqa: E402
 
@@ -192,7 +192,7 @@ def main() -> int:
 
     started = time.monotonic()
     wanted = set(filter(None, args.points.split(",")))
-    paths = [p for p in sorted((ROOT / "examples").glob("*.py")) if not wanted or p.stem in wanted]
+    paths = [p for p in sorted((ROOT / "examples").glob("*.py")) if p.stem in wanted or not wanted and decorated(p)]
     points = prepared(paths, args.candidates, args.structures)
     variants = [v for p in points for v in p.variants]
     results = checked(variants)

@@ -28,17 +28,18 @@ from mirage.operators.table import BLOCK, OPERATORS
 from mirage.profile.devices import Device
 from mirage.program.ir import DTYPES, Program, TensorType
 
-LATENCY = 0.7e-6  # seconds of a device-memory load under load: what must be in flight is bandwidth times this
+LATENCY = 0.36e-6  # seconds of a device-memory load under load: what must be in flight is bandwidth times this
 REGISTERS = 65536  # of a multiprocessor
-OWN, MOST = 40.0, 230.0  # registers that any thread needs, and with how many the compiler begins to spill
-# The chain of one loop iteration, in µs, fitted on hand-written kernels on an H200.
-STEP_REDUCED = 0.00015  # for each element of a reduced tile
-TAIL_DRAW = 0.5  # of a multiprocessor's share of the L2 bandwidth, that one block alone can draw
-STEP_LOAD, STEP_DOT, STEP_DOT_K, STEP_OPERAND, STEP_REDUCE, STEP_MATH = 0.10, 0.05, 0.02, 0.25, 0.15, 0.03
-OVERLAP = 0.15  # of the shorter of two that does not hide behind the longer
-WAVE = 0.0  # µs that each further wave of blocks takes to get its first loads
+OWN, MOST = 26.0, 222.0  # registers that any thread needs, and with how many the compiler begins to spill
+# The chain of one loop iteration, in µs. These constants are fitted together on 175 searched kernels of ten programs and six
+# hand-written ones, measured on an H200 (docs/performance.md): for the order first, and for the time.
+STEP_REDUCED = 0.0003  # for each element of a reduced tile
+TAIL_DRAW = 0.4  # of a multiprocessor's share of the L2 bandwidth, that one block alone can draw
+STEP_LOAD, STEP_DOT, STEP_DOT_K, STEP_OPERAND, STEP_REDUCE, STEP_MATH = 0.09, 0.01, 0.028, 0.03, 0.02, 0.11
+OVERLAP = 0.22  # of the shorter of two that does not hide behind the longer
+WAVE = 1.7  # µs that each further wave of blocks takes to get its first loads
 EFFICIENCY = 0.55  # of the tensor-core peak, at best
-NARROW = 0.6  # of it when a tile has fewer than 64 rows (mma instead of wgmma)
+NARROW = 0.35  # of it when a tile has fewer than 64 rows (mma instead of wgmma)
 
 
 @dataclass
