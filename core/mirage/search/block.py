@@ -63,6 +63,8 @@ class BlockBuilder:
         self.accumulators: dict[int, str] = {}
         self._count: dict[str, int] = {}
         self._avail: dict[int, int] = {}
+        self._tile_dims: dict[frozenset[str], tuple[str, ...]] = {}
+        self._by_name = {d.name: d for d in dims}
 
     # ---- names and dims
     def fresh(self, hint: str) -> str:
@@ -71,10 +73,14 @@ class BlockBuilder:
 
     def tile_dims(self, x: int) -> tuple[str, ...]:
         axes = self.t.dims(x)
-        for a in axes:
-            if a not in self.dim_of:
-                raise CannotBuild(f"axis {a} has no tile dim")
-        return tuple(d.name for d in self.dims if d.role != "split" and any(a in axes for a in d.axes))
+        found = self._tile_dims.get(axes)
+        if found is None:
+            for a in axes:
+                if a not in self.dim_of:
+                    raise CannotBuild(f"axis {a} has no tile dim")
+            found = tuple(d.name for d in self.dims if d.role != "split" and any(a in axes for a in d.axes))
+            self._tile_dims[axes] = found
+        return found
 
     def varies(self, x: int) -> bool:
         return self.streamed is not None and self.streamed in self.t.dims(x)
@@ -267,7 +273,7 @@ class BlockBuilder:
         return frozenset(d for d in self.tile_dims(x) if self.dim(d).tile > 1) - {self.dim_of[axis].name}
 
     def dim(self, name: str) -> TileDim:
-        return next(d for d in self.dims if d.name == name)
+        return self._by_name[name]
 
     def sides(self, axis: str, factors: list[int]) -> tuple[frozenset[str], frozenset[str]] | None:
         """The tile dims of the two operands if a product's sum over `axis` is a matrix product, else None."""

@@ -130,7 +130,8 @@ class Search:
         self.progress = progress or (lambda _: None)
         self.counts = SearchCounts()
         self.best: list[Candidate] = []
-        self._spaces: dict[object, list[tuple[float, Piece]]] = {}
+        self._spaces: dict[object, KernelSpace] = {}
+        self._pieces_of: dict[object, list[tuple[float, Piece]]] = {}
         self._structures: set[str] = set()
         self._checked: dict[object, bool] = {}
         self._cuts_of: dict[int, int] = {}  # id of a candidate -> its number of cuts
@@ -169,6 +170,12 @@ class Search:
             if len(targets) > bounds.kernels:
                 continue
             self.tried.append(tuple(c.number for c in chosen))
+            early = self._early(targets[0]) if not chosen and len(targets) == 1 and not self.best else None
+            if early is not None:
+                self.best, best = [early], early.us
+                self._report(best)
+                yield early
+                self.best = []  # it comes again in its order, unless there are enough of better structures
             for candidate in self._combinations(targets):
                 self.best.append(candidate)
                 insort(self._costs, candidate.us)
@@ -255,18 +262,27 @@ class Search:
         counts = {"values": self.counts.values, "mugraphs": self.counts.mugraphs}
         self.progress(Progress("searching", counts, f"{best:.1f} µs" if best < float("inf") else ""))
 
+    def _space(self, target: Target) -> KernelSpace:
+        key = (target.term, target.dims, target.tensor)
+        if key not in self._spaces:
+            space = KernelSpace(self.problem.t, target, self.cancel, limit=self.bounds.systems)
+            self.counts.values += space.counts.values
+            self.counts.systems += len(space.systems)
+            if not space.counts.exhaustive:
+                self.counts.stop(f"{self.bounds.systems} reduction systems a kernel")
+            self._spaces[key] = space
+        return self._spaces[key]
+
+    def _name(self, target: Target) -> str:
+        return "main" if target.kind == "output" and len(self.problem.outputs) == 1 else f"make_{target.tensor}"
+
     def _pieces(self, target: Target) -> list[tuple[float, Piece]]:
         """The best pieces for one target, sorted by cost; each structure keeps at least its best one."""
         key = (target.term, target.dims, target.tensor)
-        if key in self._spaces:
-            return self._spaces[key]
-        p, bounds = self.problem, self.bounds
-        space = KernelSpace(p.t, target, self.cancel, limit=bounds.systems)
-        self.counts.values += space.counts.values
-        self.counts.systems += len(space.systems)
-        if not space.counts.exhaustive:
-            self.counts.stop(f"{bounds.systems} reduction systems a kernel")
-        name = "main" if target.kind == "output" and len(p.outputs) == 1 else f"make_{target.tensor}"
+        if key in self._pieces_of:
+            return self._pieces_of[key]
+        bounds = self.bounds
+        space, name = self._space(target), self._name(target)
         first: list[tuple[float, int, Structure]] = []
         for n, structure in enumerate(space.structures()):
             for piece in space.pieces(name, structure, 1):
@@ -286,8 +302,18 @@ class Search:
                 ranked.append((self.cost(self._mugraph([target], [piece])), len(ranked), piece))
         ranked.sort(key=lambda f: f[:2])
         out = [(c, piece) for c, _, piece in ranked[: 4 * bounds.per_kernel]]
-        self._spaces[key] = out
+        self._pieces_of[key] = out
         return out
+
+    def _early(self, target: Target) -> Candidate | None:
+        """The first valid piece of the first structure that has one, before all of them are ranked: an answer at once."""
+        space = self._space(target)
+        for structure in space.structures():
+            for piece in space.pieces(self._name(target), structure, 1):
+                if self._valid(target, piece):
+                    mugraph = self._mugraph([target], [piece])
+                    return Candidate(mugraph, self.cost(mugraph), piece.label, piece.structure)
+        return None
 
     def _combinations(self, targets: list[Target]) -> Iterator[Candidate]:
         """The cheapest combinations of one piece a target, in order of cost."""

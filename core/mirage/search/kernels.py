@@ -119,6 +119,8 @@ class KernelSpace:
         prints = {self.moves.prints.of(x) for x in allowed}
         self.systems: list[System] = []
         self._seen: set[object] = set()
+        self._blocks: dict[object, BlockGraph | None] = {}  # built once for all tilings of a shape
+        self._totals: dict[object, int] = {}
         found, self.counts = enumerate_systems(self.moves, target.term, cancel, limit)
         for s in found:
             if s.cancelling:
@@ -148,19 +150,13 @@ class KernelSpace:
     def pieces(self, name: str, structure: Structure, most: int) -> Iterator[Piece]:
         """The structure's first `most` tilings that fit, with their splits; the caller ranks them."""
         s, streamed, order = structure.system, structure.streamed, structure.order
-        cached: dict[object, BlockGraph] = {}
         made = 0
         for dims in tilings(structure.layout, self.t.sizes, streamed):
             self.cancel.check()
-            shape = tuple((d.name, d.role, min(d.tile, 2), d.tile >= 16) for d in dims)
-            try:
-                if shape not in cached:
-                    builder = BlockBuilder(self.t, dims, streamed, order)
-                    output = Output(self.target.tensor, s.output, self.target.index)
-                    cached[shape] = builder.build([output], s.reductions)
-            except CannotBuild:
+            output = Output(self.target.tensor, s.output, self.target.index)
+            block = self.build(dims, streamed, order, [output], s.reductions)
+            if block is None:
                 return
-            block = replace(cached[shape], dims=dims)
             if not fits(block):
                 continue
             key = (block.body, dims)
@@ -176,6 +172,22 @@ class KernelSpace:
             made += 1
             if made >= most:
                 return
+
+    def build(
+        self, dims: tuple[TileDim, ...], streamed: str | None, order: dict[int, int], outputs: list[Output],
+        reductions: frozenset[int],
+    ) -> BlockGraph | None:  # fmt: skip
+        """The block graph, None if there is none. Its statements depend on the tiles only by what `shape` keeps of them:
+        one element, few, or enough for a tensor core."""
+        shape = tuple((d.name, d.role, min(d.tile, 2), d.tile >= 16) for d in dims)
+        key = (shape, streamed, tuple((o.tensor, o.term) for o in outputs), reductions)
+        if key not in self._blocks:
+            try:
+                self._blocks[key] = BlockBuilder(self.t, dims, streamed, order).build(outputs, reductions)
+            except CannotBuild:
+                self._blocks[key] = None
+        block = self._blocks[key]
+        return None if block is None else replace(block, dims=dims)
 
     def label(self, dims: tuple[TileDim, ...], parts: int) -> str:
         tiles = " ".join(f"{d.name}:{d.tile}{'*' if d.role == 'loop' else ''}" for d in dims if d.role != "split")
@@ -197,19 +209,18 @@ class KernelSpace:
         if max(order[r] for r in own) != 1:
             return
         part = f"{streamed}_part" if self.target.kind == "output" else f"{streamed}_part_{self.target.tensor}"
+        names = {r: (f"{self.target.tensor}_part{i}", self._axes(r)) for i, r in enumerate(own)}
+        index = {r: (DimIndex((part,)), *(DimIndex((a,)) for a in axes)) for r, (_, axes) in names.items()}
+        partial = [Output(names[r][0], r, index[r]) for r in own]
         for parts in split_options(t.sizes, dims):
-            names = {r: (f"{self.target.tensor}_part{i}", self._axes(r)) for i, r in enumerate(own)}
-            split_dim = TileDim(part, (part,), 1, "split", streamed, parts)
-            partial_dims = (split_dim, *dims)
             t.sizes[part] = parts
-            try:
-                builder = BlockBuilder(t, partial_dims, streamed, order)
-                index = {r: (DimIndex((part,)), *(DimIndex((a,)) for a in axes)) for r, (_, axes) in names.items()}
-                first = builder.build([Output(names[r][0], r, index[r]) for r in own], s.reductions)
-                total = combine(t, s.output, names, part)
-                yield from self._finish(name, total, part, parts, first, names, dims, structure)
-            except CannotBuild:
+            split_dim = TileDim(part, (part,), 1, "split", streamed, parts)
+            first = self.build((split_dim, *dims), streamed, order, partial, s.reductions)
+            if first is None:
                 return
+            if structure not in self._totals:
+                self._totals[structure] = combine(t, s.output, names, part)
+            yield from self._finish(name, self._totals[structure], part, parts, first, names, dims, structure)
 
     def _axes(self, r: int) -> tuple[str, ...]:
         order = {a: i for i, a in enumerate(self.target.axes)}
@@ -232,16 +243,18 @@ class KernelSpace:
         grid = tuple(d for d in dims if d not in inner and d.role != "loop" and not bound & set(d.axes))
         grid = tuple(d for d in grid if any(a in self.target.axes for a in d.axes))
         narrow = tuple(replace(d, tile=32, role="grid") if d.tile > 32 else d for d in grid)
-        tail = BlockBuilder(t, (*narrow, resident, *inner), None, {}).build([output], frozenset())
+        tail = self.build((*narrow, resident, *inner), None, {}, [output], frozenset())
         main = CustomKernel(name, first, warps=warps_for(first))
-        if fits(tail):
+        if tail is not None and fits(tail):
             yield Piece(
                 (main, CustomKernel(f"{name}_combine", tail, warps=4)), temps, ((part, parts),),
                 self.label(dims, parts), structure + "/kernel",
             )  # fmt: skip
-        same = BlockBuilder(t, (*grid, resident, *inner), None, {}).build([output], frozenset())
+        same = self.build((*grid, resident, *inner), None, {}, [output], frozenset())
         shared = any(s.first for s in first.body if isinstance(s, Store))
-        if fits(same) and not shared:  # a tail may read only what its own group of blocks has written
+        if (
+            same is not None and fits(same) and not shared
+        ):  # a tail may read only what its own group of blocks has written
             yield Piece(
                 (replace(main, tail=same),), temps, ((part, parts),), self.label(dims, parts) + " last block",
                 structure + "/tail",
