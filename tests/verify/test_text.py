@@ -125,6 +125,35 @@ def test_other_spellings_are_accepted(name: str, what: str, old: str, new: str, 
     assert e.word == "TESTED", (what, e.summary, e.counterexample)
 
 
+WHOLE = [
+    (MLP, "blocks are counted wrongly where the tile divides", "(N + BLOCK_N - 1) // BLOCK_N", "(N + BLOCK_N) // BLOCK_N"),
+    (MLP, "a tile beyond the last, where no mask is left", "range((K + BLOCK_K - 1) // BLOCK_K)", "range((K + BLOCK_K) // BLOCK_K)"),
+    (MLP, "no mask where one element is left over", "(K % BLOCK_K == 0)", "(K % BLOCK_K <= 1)"),
+]
+
+
+@pytest.mark.parametrize("name,what,old,new", WHOLE, ids=[f"{m[0]}: {m[1]}" for m in WHOLE])
+def test_launches_without_tails_are_looked_at_too(name: str, what: str, old: str, new: str, run: Run) -> None:
+    """A published shape is often a multiple of its tiles: there masks are true and nothing is left over."""
+    from workloads.hand import real
+
+    case = real(name)
+    good = module_of(case)
+    e = field(case, good, run)
+    assert e.word == "TESTED" and e.details["whole_tiles"] != e.details["sizes"], e.summary
+    assert field(case, mutated(good, old, new), run).word == "REJECTED", what
+
+
+@pytest.mark.parametrize("name,old,new", [(NORM, '"k": ', '"k": 1'), (TAIL, '"t": ', '"t": 1'), (TAIL, '"s": 4', '"s": 8')])
+def test_the_numbers_of_the_default_launch_are_those_of_the_mugraph(name: str, old: str, new: str, run: Run) -> None:
+    case = CASES[name]
+    module = module_of(case)
+    head, mark, rest = module.partition("SIZES = {")
+    assert old in rest
+    e = field(case, head + mark + rest.replace(old, new, 1), run)
+    assert e.word == "REJECTED" and "not those of its µGraph" in e.summary, e.summary
+
+
 def test_faults_say_what_happened(run: Run) -> None:
     case = CASES[MLP]
     module = module_of(case)
@@ -145,8 +174,9 @@ def test_a_kernel_that_does_not_write_is_rejected_in_both(run: Run) -> None:
 
 
 FLOAT_MUTANTS = [
+    (ATTENTION, "a shift that is never below zero", "m = tl.maximum(m, m_part)", "m = tl.maximum(tl.maximum(m, m_part), 0.0)"),
     (ATTENTION, "no shift", "shift = tl.where(m == float(\"-inf\"), 0.0, m)", "shift = tl.where(m == float(\"-inf\"), 0.0, 0.0 * m)"),
-    (NORM, "half precision sums", "ss += ss_part", "ss = (ss + ss_part).to(tl.float16).to(tl.float32)"),
+    (NORM, "half precision sums", "ss += x2", "ss = (ss + x2).to(tl.float16).to(tl.float32)"),
     (MLP, "rounded to 8 bits", "gate = tl.sigmoid(a)", "gate = (tl.sigmoid(a) * 256).to(tl.int32).to(tl.float32) / 256"),
 ]
 

@@ -185,3 +185,27 @@ def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
         if len(sizes) == len(m.axes) and all(c.holds(sizes) for c in cuts):
             return {a: sizes[a] for a, _ in m.axes}, {k: t for k, t in tiles.items() if not k.endswith(".tail")}
     raise InvalidMugraph(f"{m.name}: no small sizes with a tail for every tile, loop and split were found")
+
+
+def whole_sizes(m: MuGraph, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]]) -> Sizes | None:
+    """`sizes` made larger until the tiles of `tiles` divide every dim that `m`'s own tiles divide; None if that changes
+    nothing. There loops have no tail and masks are true, as in the launch that `m` stands for."""
+    kind, fixed = same_size(m), rigid_axes(m)
+    real = dict(m.axes)
+    splits = {d.name for p in parts(m) for d in p.graph.dims if d.role == "split"}
+    least: dict[str, int] = {}
+    powers: set[str] = set()
+    for p in parts(m):
+        for d in p.graph.dims:
+            if d.role == "split" or d.tile == 1 or _product(real, d.axes) % d.tile or set(d.axes) & (fixed | splits):
+                continue
+            if d.role == "resident":
+                powers |= {kind[a] for a in d.axes}
+            else:
+                a = kind[d.axes[-1]]
+                least[a] = max(least.get(a, 1), tiles.get(p.where, {}).get(d.name, 1))
+    out: Sizes = {}
+    for a, n in sizes.items():
+        tile = least.get(kind[a], 1)
+        out[a] = next_power(max(n, tile)) if kind[a] in powers else -(-n // tile) * tile
+    return out if out != dict(sizes) else None

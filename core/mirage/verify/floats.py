@@ -141,13 +141,16 @@ def _inputs(
     """(dtype, float64 values rounded to it) of every parameter. Flags and integers are random."""
     known = {t.name: t for t in graph.inputs}
     out: dict[str, tuple[str, Array]] = {}
+    floating = False
     for name in parameters:
         if name not in known:
             out[name] = ("fp32", np.zeros((1,)))
             continue
         tensor, shape = known[name], graph.shape(known[name])
         if tensor.dtype in UNIT:
-            value = round_to(np.asarray(regime.draw(rng, shape, tensor.dtype, k), np.float64), tensor.dtype)
+            draw = regime.first if regime.first is not None and not floating else regime.draw
+            floating = True
+            value = round_to(np.asarray(draw(rng, shape, tensor.dtype, k), np.float64), tensor.dtype)
         elif tensor.dtype == "bool":
             value = rng.integers(0, 2, shape).astype(np.float64)
         else:

@@ -19,11 +19,13 @@ SMALLEST = {"fp16": 2.0**-14, "bf16": 2.0**-126, "fp32": 2.0**-126, "fp64": 2.0*
 @dataclass(frozen=True)
 class Regime:
     """`draw(rng, shape, dtype, k)`: an input's values, k being the length of the longest contraction. In a `wild` one the
-    function as written may overflow where the kernel does not."""
+    function as written may overflow where the kernel does not. `first`: the first floating-point input's values, where
+    they are of another kind."""
 
     name: str
     draw: Callable[[Rng, tuple[int, ...], str, int], Array]
     wild: bool = False
+    first: Callable[[Rng, tuple[int, ...], str, int], Array] | None = None
 
 
 def _heavy(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
@@ -36,10 +38,14 @@ def _large(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
     return np.asarray(rng.standard_normal(shape) * math.sqrt(60000 / (3 * math.sqrt(k))))
 
 
+# Far below zero: scores are so, whether they are the first input or its products, and exp of any of them is 0 unless
+# their largest is subtracted, not 0 or the padding.
 REGIMES: tuple[Regime, ...] = (
     Regime("normal", lambda r, s, d, k: r.standard_normal(s)),
     Regime("times 10", lambda r, s, d, k: 10 * r.standard_normal(s)),
     Regime("mean 1000 x deviation", lambda r, s, d, k: 8 + 0.008 * r.standard_normal(s)),
+    Regime("far below zero", lambda r, s, d, k: 300 / k * (1 + 0.03 * r.standard_normal(s)),
+           first=lambda r, s, d, k: -150 + r.standard_normal(s)),
     Regime("heavy tail", _heavy, wild=True),
     Regime("zeros", lambda r, s, d, k: np.zeros(s)),
     Regime("subnormal", lambda r, s, d, k: r.standard_normal(s) * SMALLEST[d] / 4, wild=True),

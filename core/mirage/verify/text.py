@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from mirage.errors import MirageError
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import CustomKernel, MuGraph
+from mirage.mugraph.shrink import tiny_sizes, whole_sizes
 from mirage.verify import algebra
 from mirage.verify.evaluate import Fault
 from mirage.verify.field import Array
@@ -21,6 +23,7 @@ from mirage.verify.schedule import Small, Target, compare, small_case
 from mirage.verify.verdict import Evidence
 
 DRAWS = 32
+WHOLE_DRAWS = 4  # of the launch without tails
 RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
@@ -99,7 +102,25 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
         if (region.writes > 1).any():
             n = int((region.writes > 1).sum())
             memory.fault(f"{n} elements of a tensor of shape {tuple(region.tensor.shape)} are written more than once")
-    return {"outputs": [encode(o) for o in outputs], "faults": memory.faults}
+    return {
+        "outputs": [encode(o) for o in outputs], "faults": memory.faults,
+        "constants": {"SIZES": dict(module.SIZES), "TILES": {k: dict(v) for k, v in module.TILES.items()}},
+    }
+
+
+def _differences(module: Mapping[str, Any], mugraph: Mapping[str, Any]) -> str:
+    """Where the numbers that a module launches with by default differ from its µGraph's, in words; "" if nowhere. A
+    tail's row of TILES has only what differs from its block's."""
+    if set(module) - set(mugraph):
+        return f"{sorted(set(module) - set(mugraph))[0]} is too much"
+    for key, want in mugraph.items():
+        have = module.get(key)
+        if isinstance(want, Mapping):
+            have = {**(module.get(key.removesuffix(".tail")) or {}), **(have or {})}
+            have = {d: have.get(d) for d in want}
+        if have != want:
+            return f"{key} is {have}, not {want}"
+    return ""
 
 
 def _innermost(e: BaseException) -> str:
@@ -121,10 +142,28 @@ def text_opinion(
     evidence: Evidence | None = None
     for opaque in algebra.OPAQUE_IN_TEXT:
         evidence = _opinion(t, targets, mugraph, module, parameters, run_task, draws, seed, sizes, tiles, opaque, start)
-        if evidence.word != "REJECTED":
+        if evidence.word == "REJECTED":
+            continue
+        whole = whole_launch(mugraph, evidence.details["sizes"], seed) if sizes is None else None
+        if whole is None:
             return evidence
+        again = _opinion(t, targets, mugraph, module, parameters, run_task, WHOLE_DRAWS, seed, *whole, opaque, start)
+        if again.word == "REJECTED":
+            return replace(again, summary=f"where tiles divide their dims: {again.summary}")
+        return replace(
+            evidence, seconds=again.seconds, details=evidence.details | {"whole_tiles": again.details["sizes"]}
+        )
     assert evidence is not None
     return evidence
+
+
+def whole_launch(
+    mugraph: MuGraph, sizes: Mapping[str, int], seed: int
+) -> tuple[dict[str, int], dict[str, dict[str, int]]] | None:
+    """Sizes and tiles of a second launch: where the real tiles divide their dims, these do too (no tails)."""
+    tiles = tiny_sizes(mugraph, seed)[1]
+    whole = whole_sizes(mugraph, sizes, tiles)
+    return None if whole is None else (whole, tiles)
 
 
 def _opinion(
@@ -146,6 +185,10 @@ def _opinion(
     info = algebra.details_of(small.bound, small.sample, small.sizes, good) | {"tiles": launch_tiles(small.graph)}
     if result["faults"]:
         return rejected(result["faults"][0], info | {"faults": list(result["faults"])})
+    for name, own in (("SIZES", dict(mugraph.axes)), ("TILES", launch_tiles(mugraph))):
+        differing = _differences(result["constants"][name], own)
+        if differing:
+            return rejected(f"the module's {name} are not those of its µGraph: {differing}", info)
     names = [o.name for o in small.graph.outputs]
     outputs = dict(zip(names, (decode(o) for o in result["outputs"])))
     if set(outputs) < set(small.expected):
