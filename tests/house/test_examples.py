@@ -12,7 +12,8 @@ from mirage.source.detect import find
 from mirage.source.shapes import read
 from mirage.source.slice import cut
 
-EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.py"))
+FOLDER = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = sorted(p for p in FOLDER.glob("*.py") if not p.stem.endswith("_mirage"))  # `./dev demo` writes beside them
 TORCH = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32}
 
 
