@@ -3,7 +3,9 @@ workloads. Each with its terms, its µGraph and its emitted module."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from workloads.hand import BUILDERS, small
 from workloads.hand_targets import targets
@@ -12,6 +14,8 @@ from workloads.terms import WORKLOADS, problem
 from mirage.codegen.emit import emit_module
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
+from mirage.mugraph.shrink import Sizes, Tiles, rigid_axes, same_size, shrink, tiny_sizes
+from mirage.mugraph.walk import parts
 from mirage.plan import plan
 from mirage.program.ir import Input, Program, TensorType
 from mirage.search.engine import Bounds, Search
@@ -31,8 +35,56 @@ class Base:
     module: str
 
     @property
+    def launches(self) -> list[tuple[Sizes, Tiles]]:
+        """Small launches with a tail for everything, the cheapest first, pairwise different."""
+        return _launches(self.mugraph)
+
+    @property
     def parameters(self) -> list[str]:
         return [i.name for i in self.mugraph.inputs]
+
+
+def tiles_of(g: MuGraph, sizes: Mapping[str, int]) -> int:
+    """How many tiles a launch runs through."""
+    total = 0
+    for p in parts(g):
+        n = 1
+        for d in p.graph.dims:
+            size = 1
+            for a in d.axes:
+                size *= sizes[a]
+            n *= -(-size // d.tile) if d.role in ("grid", "loop") else 1
+        total += n
+    return total
+
+
+@lru_cache(maxsize=64)
+def _launches(g: MuGraph) -> list[tuple[Sizes, Tiles]]:
+    found: list[tuple[int, Sizes, Tiles]] = []
+    for seed in range(40):
+        sizes, tiles = tiny_sizes(g, seed)
+        if all(sizes != s for _, s, _ in found):
+            found.append((tiles_of(shrink(g, sizes, tiles), sizes), sizes, tiles))
+    return [narrowed(g, s, t) for _, s, t in sorted(found, key=lambda x: x[0])]
+
+
+def narrowed(g: MuGraph, sizes: Sizes, tiles: Tiles) -> tuple[Sizes, Tiles]:
+    """Two tiles, the second one a tail, for each dim that stands for one axis and is not split: the interpreter's time
+    is that of its blocks. Sizes stay pairwise different."""
+    small = shrink(g, sizes, tiles)
+    keep = {a for p in parts(small) for d in p.graph.dims for a in d.axes if len(d.axes) > 1 or d.role == "split"}
+    keep |= {a for p in parts(small) for d in p.graph.dims if d.role == "split" for a in p.graph.dim(d.splits).axes}
+    keep |= rigid_axes(g) | set(same_size(g)[a] for a in sizes if list(same_size(g).values()).count(same_size(g)[a]) > 1)
+    cut: dict[str, int] = {}
+    for p in parts(small):
+        for d in p.graph.dims:
+            if d.role in ("grid", "loop") and d.tile > 1 and not keep & set(d.axes):
+                cut[d.axes[0]] = max(cut.get(d.axes[0], 0), d.tile)
+    out = {a: n for a, n in sizes.items() if a not in cut}
+    for a, tile in cut.items():
+        options = [n for n in range(tile + 1, 2 * tile) if n not in out.values()]
+        out[a] = options[0] if options else sizes[a]
+    return {a: out[a] for a in sizes}, tiles
 
 
 def statements(g: MuGraph) -> float:

@@ -6,13 +6,14 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 from mutants import certify, map_ops, term_ops, text_ops
 from mutants.bases import Base
 
 from mirage.errors import MirageError
 from mirage.meaning.normal import Normalizer
-from mirage.mugraph.shrink import tiny_sizes
+from mirage.verify import algebra
 from mirage.verify.algebra import field_opinion
 from mirage.verify.floats import float_opinion
 from mirage.verify.memory import memory_opinion
@@ -22,7 +23,7 @@ from mirage.verify.text import text_opinion
 
 LINKS = ("algebra", "schedule", "text")
 DRAWS = {"schedule": 16, "text": 8}
-FLOAT_EVERY = 6  # the float opinion looks at every sixth mutant that the field has rejected, and at all others
+FLOAT_EVERY = 20  # the float opinion looks at every twentieth mutant that the field has rejected, and at all others
 
 
 @dataclass
@@ -70,6 +71,13 @@ def sampled(base: Base, link: str, seed: int) -> Iterator[tuple[str, Any]]:
                 names.remove(n)
 
 
+def different(variants: tuple[tuple[str, ...], ...], known: str) -> tuple[tuple[str, ...], ...]:
+    """The variants of opaque functions that are not the same for programs in which only `known` occurs. To look at
+    equal ones again would take time and change nothing."""
+    shown = {n for n in ("sigmoid", "round", "sqrt") if n in known or (n == "sigmoid" and "tanh" in known)}
+    return tuple(dict.fromkeys(tuple(n for n in v if n in shown) for v in variants))
+
+
 def look_algebra(base: Base, mutant: int, draws: int | None) -> dict[str, bool]:
     good = base.targets[0].term
     return {
@@ -79,25 +87,31 @@ def look_algebra(base: Base, mutant: int, draws: int | None) -> dict[str, bool]:
 
 
 def look_schedule(base: Base, mutant: Any, draws: int | None) -> dict[str, bool]:
-    e = schedule_opinion(base.t, base.targets, mutant, draws or DRAWS["schedule"])
+    sizes, tiles = base.launches[0]
+    known = base.t.show(base.targets[0].term, 99) + repr(mutant)
+    with patch.object(algebra, "OPAQUE", different(algebra.OPAQUE, known)):
+        e = schedule_opinion(base.t, base.targets, mutant, draws or DRAWS["schedule"], sizes=sizes, tiles=tiles)
     try:
         proof = proof_opinion(base.t, {o.tensor: (o.term, o.dims) for o in base.targets}, mutant)
     except MirageError:
         proof = None
     return {
         "field": e.word == "REJECTED",
-        "memory": memory_opinion(mutant).word == "REJECTED",
+        "memory": memory_opinion(mutant, sizes=sizes, tiles=tiles).word == "REJECTED",
         "algebra's proof": proof is None,
     }
 
 
 def look_text(base: Base, mutant: str, draws: int | None, run_task: certify.RunTask, number: int) -> dict[str, bool]:
-    e = text_opinion(
-        base.t, base.targets, base.mugraph, mutant, base.parameters, run_task, draws=draws or DRAWS["text"]
-    )
+    sizes, tiles = base.launches[0]
+    known = base.t.show(base.targets[0].term, 99) + mutant
+    with patch.object(algebra, "OPAQUE_IN_TEXT", different(algebra.OPAQUE_IN_TEXT, known)):
+        e = text_opinion(
+            base.t, base.targets, base.mugraph, mutant, base.parameters, run_task, draws=draws or DRAWS["text"],
+            sizes=sizes, tiles=tiles,
+        )  # fmt: skip
     caught = {"field": e.word == "REJECTED"}
     if number % FLOAT_EVERY == 0 or not caught["field"]:
-        sizes, tiles = tiny_sizes(base.mugraph, 2)
         e = float_opinion(
             base.t, base.targets, base.mugraph, mutant, "", "", base.parameters, run_task, sizes=sizes, tiles=tiles
         )
