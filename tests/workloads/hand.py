@@ -94,27 +94,33 @@ def case(graph: MuGraph, reference: Callable[..., np.ndarray[Any, Any]], body: s
 
 # ---- RMSNorm + Linear: one loop, the division after the contraction
 def rmsnorm_linear(m: int = 19, k: int = 75, n: int = 37, tm: int = 16, tk: int = 32, tn: int = 16) -> Case:
-    loop = Loop("k", (
-        load("x", "X", "m k"),
-        load("g", "G", "k"),
-        load("w", "W", "k n"),
-        op("x2", "mul", "x x", "m k"),
-        op("ss_part", "sum", "x2", "m", dim="k"),
-        plus("ss", "ss_part", "m"),
-        op("xg", "mul", "x g", "m k"),
-        op("y_part", "dot", "xg w", "m n", dim="k"),
-        plus("y", "y_part", "m n"),
-    ))
-    block = BlockGraph((dim("m", tm, "grid"), dim("n", tn, "grid"), dim("k", tk, "loop")), (
-        loop,
-        op("count", "size", axis="k"),
-        op("eps", "const", value="1/1000000"),
-        op("mean", "div", "ss count", "m"),
-        op("shifted", "add", "mean eps", "m"),
-        op("scale", "rsqrt", "shifted", "m"),
-        op("o", "mul", "y scale", "m n"),
-        Store("O", "o", at("m", "n")),
-    ))
+    loop = Loop(
+        "k",
+        (
+            load("x", "X", "m k"),
+            load("g", "G", "k"),
+            load("w", "W", "k n"),
+            op("x2", "mul", "x x", "m k"),
+            op("ss_part", "sum", "x2", "m", dim="k"),
+            plus("ss", "ss_part", "m"),
+            op("xg", "mul", "x g", "m k"),
+            op("y_part", "dot", "xg w", "m n", dim="k"),
+            plus("y", "y_part", "m n"),
+        ),
+    )
+    block = BlockGraph(
+        (dim("m", tm, "grid"), dim("n", tn, "grid"), dim("k", tk, "loop")),
+        (
+            loop,
+            op("count", "size", axis="k"),
+            op("eps", "const", value="1/1000000"),
+            op("mean", "div", "ss count", "m"),
+            op("shifted", "add", "mean eps", "m"),
+            op("scale", "rsqrt", "shifted", "m"),
+            op("o", "mul", "y scale", "m n"),
+            Store("O", "o", at("m", "n")),
+        ),
+    )
     graph = MuGraph(
         "rmsnorm_linear",
         (("m", m), ("k", k), ("n", n)),
@@ -125,29 +131,39 @@ def rmsnorm_linear(m: int = 19, k: int = 75, n: int = 37, tm: int = 16, tk: int 
     def reference(X: Any, G: Any, W: Any) -> Any:
         return (X * G / np.sqrt((X * X).mean(-1, keepdims=True) + 1e-6)) @ W
 
-    return case(graph, reference, (
-        "variance = X.float().pow(2).mean(-1, keepdim=True)\n"
-        "return (X * torch.rsqrt(variance + 1e-6).to(X.dtype) * G) @ W"
-    ))
+    return case(
+        graph,
+        reference,
+        (
+            "variance = X.float().pow(2).mean(-1, keepdim=True)\n"
+            "return (X * torch.rsqrt(variance + 1e-6).to(X.dtype) * G) @ W"
+        ),
+    )
 
 
 # ---- gated MLP: two dots share one loop
 def gated_mlp(m: int = 21, k: int = 70, n: int = 45, tm: int = 16, tk: int = 32, tn: int = 16) -> Case:
-    loop = Loop("k", (
-        load("x", "X", "m k"),
-        load("w1", "W1", "k n"),
-        load("w2", "W2", "k n"),
-        op("a_part", "dot", "x w1", "m n", dim="k"),
-        op("b_part", "dot", "x w2", "m n", dim="k"),
-        plus("a", "a_part", "m n"),
-        plus("b", "b_part", "m n"),
-    ))
-    block = BlockGraph((dim("m", tm, "grid"), dim("n", tn, "grid"), dim("k", tk, "loop")), (
-        loop,
-        op("gate", "sigmoid", "a", "m n"),
-        op("o", "mul", "a gate b", "m n"),
-        Store("O", "o", at("m", "n")),
-    ))
+    loop = Loop(
+        "k",
+        (
+            load("x", "X", "m k"),
+            load("w1", "W1", "k n"),
+            load("w2", "W2", "k n"),
+            op("a_part", "dot", "x w1", "m n", dim="k"),
+            op("b_part", "dot", "x w2", "m n", dim="k"),
+            plus("a", "a_part", "m n"),
+            plus("b", "b_part", "m n"),
+        ),
+    )
+    block = BlockGraph(
+        (dim("m", tm, "grid"), dim("n", tn, "grid"), dim("k", tk, "loop")),
+        (
+            loop,
+            op("gate", "sigmoid", "a", "m n"),
+            op("o", "mul", "a gate b", "m n"),
+            Store("O", "o", at("m", "n")),
+        ),
+    )
     graph = MuGraph(
         "gated_mlp",
         (("m", m), ("k", k), ("n", n)),
@@ -164,43 +180,52 @@ def gated_mlp(m: int = 21, k: int = 70, n: int = 45, tm: int = 16, tk: int = 32,
 
 # ---- LayerNorm + Linear: two passes, because the mean is subtracted before anything is squared
 def layernorm_linear(m: int = 23, k: int = 77, n: int = 43, tm: int = 16, tk: int = 32, tn: int = 16) -> Case:
-    first = Loop("k", (
-        load("x1", "X", "m k"),
-        op("sx_part", "sum", "x1", "m", dim="k"),
-        plus("sx", "sx_part", "m"),
-    ))
+    first = Loop(
+        "k",
+        (
+            load("x1", "X", "m k"),
+            op("sx_part", "sum", "x1", "m", dim="k"),
+            plus("sx", "sx_part", "m"),
+        ),
+    )
     # x - mean is -mean in the padding, so its squares are masked before they are summed.
-    second = Loop("k", (
-        load("x", "X", "m k"),
-        load("g", "G", "k"),
-        load("b", "B", "k"),
-        load("w", "W", "k n"),
-        op("in_k", "mask", "", "k", dim="k"),
-        op("centred", "sub", "x mean", "m k"),
-        op("d", "mul", "centred in_k", "m k"),
-        op("d2", "mul", "d d", "m k"),
-        op("sd_part", "sum", "d2", "m", dim="k"),
-        plus("sd", "sd_part", "m"),
-        op("dg", "mul", "d g", "m k"),
-        op("y_part", "dot", "dg w", "m n", dim="k"),
-        plus("y", "y_part", "m n"),
-        op("bw", "mul", "b w", "k n"),
-        op("bias_part", "sum", "bw", "n", dim="k"),
-        plus("bias", "bias_part", "n"),
-    ))
-    block = BlockGraph((dim("m", tm, "grid"), dim("n", tn, "grid"), dim("k", tk, "loop")), (
-        op("count", "size", axis="k"),
-        first,
-        op("mean", "div", "sx count", "m"),
-        second,
-        op("eps", "const", value="1/100000"),
-        op("var", "div", "sd count", "m"),
-        op("shifted", "add", "var eps", "m"),
-        op("scale", "rsqrt", "shifted", "m"),
-        op("scaled", "mul", "y scale", "m n"),
-        op("o", "add", "scaled bias", "m n"),
-        Store("O", "o", at("m", "n")),
-    ))
+    second = Loop(
+        "k",
+        (
+            load("x", "X", "m k"),
+            load("g", "G", "k"),
+            load("b", "B", "k"),
+            load("w", "W", "k n"),
+            op("in_k", "mask", "", "k", dim="k"),
+            op("centred", "sub", "x mean", "m k"),
+            op("d", "mul", "centred in_k", "m k"),
+            op("d2", "mul", "d d", "m k"),
+            op("sd_part", "sum", "d2", "m", dim="k"),
+            plus("sd", "sd_part", "m"),
+            op("dg", "mul", "d g", "m k"),
+            op("y_part", "dot", "dg w", "m n", dim="k"),
+            plus("y", "y_part", "m n"),
+            op("bw", "mul", "b w", "k n"),
+            op("bias_part", "sum", "bw", "n", dim="k"),
+            plus("bias", "bias_part", "n"),
+        ),
+    )
+    block = BlockGraph(
+        (dim("m", tm, "grid"), dim("n", tn, "grid"), dim("k", tk, "loop")),
+        (
+            op("count", "size", axis="k"),
+            first,
+            op("mean", "div", "sx count", "m"),
+            second,
+            op("eps", "const", value="1/100000"),
+            op("var", "div", "sd count", "m"),
+            op("shifted", "add", "var eps", "m"),
+            op("scale", "rsqrt", "shifted", "m"),
+            op("scaled", "mul", "y scale", "m n"),
+            op("o", "add", "scaled bias", "m n"),
+            Store("O", "o", at("m", "n")),
+        ),
+    )
     graph = MuGraph(
         "layernorm_linear",
         (("m", m), ("k", k), ("n", n)),
@@ -218,28 +243,31 @@ def layernorm_linear(m: int = 23, k: int = 77, n: int = 43, tm: int = 16, tk: in
 
 # ---- attention: the shifted tuple, the key axis split over blocks
 def _attention_block(tq: int, tt: int, d: int, e: int, parts: int, scale: Fraction) -> BlockGraph:
-    loop = Loop("t", (
-        load("k", "K", "h t d"),
-        load("v", "V", "h t e"),
-        op("in_t", "mask", "", "t", dim="t"),
-        op("qk", "dot", "q k", "h q t", dim="d"),
-        op("score", "mul", "qk scale", "h q t"),
-        op("seen", "where", "in_t score lowest", "h q t"),
-        op("m_part", "max", "seen", "h q", dim="t"),
-        Accumulate("m", "max", "m_part", ("h", "q")),
-        op("shift", "finite", "m", "h q"),
-        op("same", "eq", "m m@old", "h q"),
-        op("drop", "sub", "m@old m", "h q"),
-        op("decay", "exp", "drop", "h q"),
-        op("rescale", "where", "same one decay", "h q"),
-        op("z", "sub", "score shift", "h q t"),
-        op("ez", "exp", "z", "h q t"),
-        op("p", "mul", "ez in_t", "h q t"),
-        op("l_part", "sum", "p", "h q", dim="t"),
-        Accumulate("l", "sum", "l_part", ("h", "q"), (("rescale", ""),)),
-        op("o_part", "dot", "p v", "h q e", dim="t"),
-        Accumulate("o", "sum", "o_part", ("h", "q", "e"), (("rescale", ""),)),
-    ))
+    loop = Loop(
+        "t",
+        (
+            load("k", "K", "h t d"),
+            load("v", "V", "h t e"),
+            op("in_t", "mask", "", "t", dim="t"),
+            op("qk", "dot", "q k", "h q t", dim="d"),
+            op("score", "mul", "qk scale", "h q t"),
+            op("seen", "where", "in_t score lowest", "h q t"),
+            op("m_part", "max", "seen", "h q", dim="t"),
+            Accumulate("m", "max", "m_part", ("h", "q")),
+            op("shift", "finite", "m", "h q"),
+            op("same", "eq", "m m@old", "h q"),
+            op("drop", "sub", "m@old m", "h q"),
+            op("decay", "exp", "drop", "h q"),
+            op("rescale", "where", "same one decay", "h q"),
+            op("z", "sub", "score shift", "h q t"),
+            op("ez", "exp", "z", "h q t"),
+            op("p", "mul", "ez in_t", "h q t"),
+            op("l_part", "sum", "p", "h q", dim="t"),
+            Accumulate("l", "sum", "l_part", ("h", "q"), (("rescale", ""),)),
+            op("o_part", "dot", "p v", "h q e", dim="t"),
+            Accumulate("o", "sum", "o_part", ("h", "q", "e"), (("rescale", ""),)),
+        ),
+    )
     body: tuple[Statement | Loop, ...] = (
         load("q", "Q", "h q d"),
         op("scale", "const", value=f"{scale.numerator}/{scale.denominator}"),
@@ -309,15 +337,27 @@ def _attention(name: str, h: int, q: int, t: int, d: int, e: int, parts: int, sc
         p = np.exp(score - score.max(-1, keepdims=True))
         return p / p.sum(-1, keepdims=True) @ V
 
-    return case(graph, reference, (
-        f"score = torch.matmul(Q, K.transpose(-1, -2)) * {float(scale)!r}\n"
-        "return torch.matmul(torch.softmax(score, dim=-1), V)"
-    ))
+    return case(
+        graph,
+        reference,
+        (
+            f"score = torch.matmul(Q, K.transpose(-1, -2)) * {float(scale)!r}\n"
+            "return torch.matmul(torch.softmax(score, dim=-1), V)"
+        ),
+    )
 
 
 def attention_split(
-    h: int = 2, q: int = 19, t: int = 89, d: int = 24, e: int = 28, tq: int = 16, tt: int = 16, parts: int = 3,
-    scale: Fraction = Fraction(1, 4), combine_tq: int = 16,
+    h: int = 2,
+    q: int = 19,
+    t: int = 89,
+    d: int = 24,
+    e: int = 28,
+    tq: int = 16,
+    tt: int = 16,
+    parts: int = 3,
+    scale: Fraction = Fraction(1, 4),
+    combine_tq: int = 16,
 ) -> Case:
     """The partial results (m, l, o) of each part go through device memory; a second kernel combines them."""
     partial = CustomKernel("partial", _attention_block(tq, tt, d, e, parts, scale))
@@ -326,7 +366,14 @@ def attention_split(
 
 
 def attention_tail(
-    h: int = 2, q: int = 21, t: int = 87, d: int = 20, e: int = 26, tq: int = 16, tt: int = 16, parts: int = 3,
+    h: int = 2,
+    q: int = 21,
+    t: int = 87,
+    d: int = 20,
+    e: int = 26,
+    tq: int = 16,
+    tt: int = 16,
+    parts: int = 3,
     scale: Fraction = Fraction(1, 4),
 ) -> Case:
     """As `attention_split`, but the last block of each split group to arrive combines the group's partial results."""
@@ -337,20 +384,27 @@ def attention_tail(
 
 # ---- linear with bias and ReLU on clusters of two blocks
 def cluster_linear(m: int = 35, k: int = 71, n: int = 41, tm: int = 16, tk: int = 32, tn: int = 16) -> Case:
-    loop = Loop("k", (
-        load("x", "X", "m k"),
-        load("w", "W", "k n"),
-        op("y_part", "dot", "x w", "m n", dim="k"),
-        plus("y", "y_part", "m n"),
-    ))
-    block = BlockGraph((dim("m", tm, "grid"), dim("n", tn, "grid"), dim("k", tk, "loop")), (
-        loop,
-        load("b", "B", "n"),
-        op("zero", "const", value="0/1"),
-        op("biased", "add", "y b", "m n"),
-        op("o", "maximum", "biased zero", "m n"),
-        Store("O", "o", at("m", "n")),
-    ), cluster=2)
+    loop = Loop(
+        "k",
+        (
+            load("x", "X", "m k"),
+            load("w", "W", "k n"),
+            op("y_part", "dot", "x w", "m n", dim="k"),
+            plus("y", "y_part", "m n"),
+        ),
+    )
+    block = BlockGraph(
+        (dim("m", tm, "grid"), dim("n", tn, "grid"), dim("k", tk, "loop")),
+        (
+            loop,
+            load("b", "B", "n"),
+            op("zero", "const", value="0/1"),
+            op("biased", "add", "y b", "m n"),
+            op("o", "maximum", "biased zero", "m n"),
+            Store("O", "o", at("m", "n")),
+        ),
+        cluster=2,
+    )
     graph = MuGraph(
         "cluster_linear",
         (("m", m), ("k", k), ("n", n)),

@@ -42,6 +42,7 @@ class Bounds:
     per_kernel: int = 48
     structures: int = 8
     tilings: int = 16
+    lean: bool = True  # never carry what can leave its loop as one safe factor
     seconds: float = 20.0
 
 
@@ -265,7 +266,7 @@ class Search:
     def _space(self, target: Target) -> KernelSpace:
         key = (target.term, target.dims, target.tensor)
         if key not in self._spaces:
-            space = KernelSpace(self.problem.t, target, self.cancel, limit=self.bounds.systems)
+            space = KernelSpace(self.problem.t, target, self.cancel, limit=self.bounds.systems, lean=self.bounds.lean)
             self.counts.values += space.counts.values
             self.counts.systems += len(space.systems)
             if not space.counts.exhaustive:

@@ -112,9 +112,9 @@ class Structure:
 class KernelSpace:
     """The kernels that compute one target. `limit` bounds the number of reduction systems."""
 
-    def __init__(self, t: Terms, target: Target, cancel: CancelToken, *, limit: int = 400) -> None:
+    def __init__(self, t: Terms, target: Target, cancel: CancelToken, *, limit: int = 400, lean: bool = True) -> None:
         self.t, self.target, self.cancel = t, target, cancel
-        self.moves = Moves(t)
+        self.moves = Moves(t, lean=lean)
         allowed = unbounded(t, self.moves.prints, target.term)
         prints = {self.moves.prints.of(x) for x in allowed}
         self.systems: list[System] = []
