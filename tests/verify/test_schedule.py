@@ -15,6 +15,7 @@ from mirage.verify.evaluate import evaluate_mugraph, evaluate_terms
 from mirage.verify.field import random_field
 from mirage.verify.floating import Floats
 from mirage.verify.memory import memory_opinion
+from mirage.verify.proof import proof_opinion
 from mirage.verify.schedule import schedule_opinion
 
 CASES = small()
@@ -120,6 +121,23 @@ def test_broken_mugraphs_are_rejected(name: str, what: str, edit: Edit, kernel: 
     e = schedule_opinion(t, outputs, graph)
     assert e.word == "REJECTED", what
     assert e.counterexample is not None and e.counterexample.expected != e.counterexample.actual
+
+
+MALFORMED: list[tuple[str, Edit]] = [
+    ("an operand is missing", on("same", args("m"))),
+    ("an operand is not there", on("z", args("score", "nothing"))),
+    ("a statement is left out", on("score", lambda s: None)),
+]
+
+
+@pytest.mark.parametrize("what,edit", MALFORMED, ids=[m[0] for m in MALFORMED])
+def test_malformed_mugraphs_are_rejected_and_not_proved(what: str, edit: Edit) -> None:
+    good = CASES["attention_split"].mugraph
+    graph = edited(good, edit)
+    t, outputs = targets(good)
+    wanted = {o.tensor: (o.term, o.dims) for o in outputs}
+    assert schedule_opinion(t, outputs, graph).word == "REJECTED", what
+    assert proof_opinion(t, wanted, graph) is None
 
 
 def test_permuted_outputs_are_rejected() -> None:

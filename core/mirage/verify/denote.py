@@ -326,7 +326,11 @@ class Run:
 
 
 def denote(t: Terms, mugraph: MuGraph) -> Denoted:
-    return Denoter(t, mugraph).run()
+    """Raises NotDenoted, for names and operands that do not fit too."""
+    try:
+        return Denoter(t, mugraph).run()
+    except (KeyError, IndexError, TypeError, ValueError) as e:
+        raise NotDenoted(f"the µGraph is malformed: {type(e).__name__}: {e}") from e
 
 
 def same_axes(t: Terms, term: int, dims: tuple[tuple[str, ...], ...], target: tuple[tuple[str, ...], ...]) -> int:

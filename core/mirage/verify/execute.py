@@ -374,5 +374,5 @@ def evaluate_mugraph(
     Raises Fault where it cannot run at all."""
     try:
         return _Machine(graph, inputs, arithmetic, free_shift).run()
-    except (KeyError, ValueError, IndexError) as e:  # names, ranks or shapes that do not fit: the graph is malformed
+    except (KeyError, ValueError, IndexError, TypeError) as e:  # names, ranks, operands that do not fit: it is malformed
         raise Fault(f"the µGraph is malformed: {type(e).__name__}: {e}") from e
