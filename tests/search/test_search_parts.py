@@ -1,0 +1,75 @@
+"""A program with more reductions than are searched whole: parts, joined greedily, every answer still proved."""
+
+from dataclasses import replace
+
+import pytest
+from workloads.terms import problem
+
+from mirage.mugraph.grammar import Compute, CustomKernel, Loop
+from mirage.profile.devices import DEVICES
+from mirage.profile.roofline import estimate
+from mirage.search.cuts import Cut, descend
+from mirage.search.engine import Bounds, Search
+from mirage.verify.proof import proof_opinion
+
+QUICK = Bounds(keep=16, tilings=4)
+
+
+def run(bounds: Bounds = QUICK, name: str = "attention_block") -> Search:
+    search = Search(problem(name), lambda g: estimate(g, DEVICES["sm_90"]), bounds=bounds)
+    list(search.run())
+    return search
+
+
+@pytest.fixture(scope="module")
+def block() -> Search:
+    return run()
+
+
+def test_every_answer_for_an_attention_block_is_proved(block):
+    assert len(block.best) == QUICK.keep
+    for c in block.best:
+        proof = proof_opinion(block.problem.t, {o.tensor: (o.term, o.dims) for o in block.problem.outputs}, c.mugraph)
+        assert proof is not None and proof.word == "PROVED", c.label
+
+
+def test_it_is_said(block):
+    assert block.partitioned and not block.counts.exhaustive
+    assert any("13 reductions" in x for x in block.counts.limits)
+    whole = run(name="gated_mlp")
+    assert not whole.partitioned and not any("in parts" in x for x in whole.counts.limits)
+
+
+def test_joining_parts_pays(block):
+    first = block._least[next(descend(block.cuts, lambda _: 0.0))]
+    assert block.best[0].us <= first
+
+
+def test_each_head_has_its_matrix_product(block):
+    """The output projection sums over heads and their elements: a loop over heads, each a matrix product."""
+    last = block.best[0].mugraph.kernels[-1]
+    assert isinstance(last, CustomKernel)
+    (loop,) = [s for s in last.block.body if isinstance(s, Loop)]
+    assert loop.dim == "c" and any(isinstance(s, Compute) and s.op == "dot" for s in loop.body)
+
+
+def test_the_same_program_whole_under_a_wider_bound():
+    search = run(replace(QUICK, reductions=4), name="qknorm_attention")
+    assert search.partitioned and search.best
+    assert not run(replace(QUICK, reductions=6), name="qknorm_attention").partitioned
+
+
+@pytest.mark.parametrize("wanted", [(), (1,), (0, 2), (0, 1, 2, 3)])
+def test_descent_reaches_the_least_of_a_sum(wanted):
+    """Where every cut helps or harms by itself the descent ends at the best set."""
+    cuts = [Cut(i, i % 2 == 0, i) for i in range(4)]
+    seen = {}
+
+    def cost(chosen):
+        return seen[chosen]
+
+    for chosen in descend(cuts, cost):
+        seen[chosen] = float(len({c.number for c in chosen} ^ set(wanted)))
+    best = min(seen, key=lambda s: seen[s])
+    assert {c.number for c in best} == set(wanted)
+    assert len(seen) == len(set(seen)) <= 16
