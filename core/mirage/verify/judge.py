@@ -25,7 +25,7 @@ from mirage.verify.text import text_opinion
 from mirage.verify.verdict import Evidence, Link, Verdict
 
 RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
-TEXT_DRAWS = 8
+TEXT_DRAWS = 16
 
 
 @dataclass(frozen=True)
