@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from mirage.meaning.normal import Normalizer
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DimIndex
+from mirage.verify.algebra import field_opinion
 
 ALGEBRA = """
 a + b = b + a
@@ -335,3 +337,16 @@ def pairs() -> Iterator[tuple[str, str, str, str]]:
         for line in lines.strip().splitlines():
             left, right = line.split(" = ")
             yield group, line, left, right
+
+
+def together(t: Terms, a: int, b: int) -> str:
+    """"proved", "tested" (the field's opinion accepts), "rejected" (it shows a point), or "unknown"."""
+    e = field_opinion(t, a, b)
+    if e.word == "REJECTED":
+        return "rejected" if e.counterexample is not None else "unknown"
+    return "proved" if Normalizer(t).equal(a, b) is not None else "tested"
+
+
+def judged(left: str, right: str) -> str:
+    t = Terms()
+    return together(t, read(t, left), read(t, right))

@@ -14,15 +14,19 @@ from mutants.bases import Base
 from mirage.errors import MirageError
 from mirage.meaning.normal import Normalizer
 from mirage.verify import algebra
+from mirage.verify import field as field_module
 from mirage.verify.algebra import field_opinion
 from mirage.verify.floats import float_opinion
 from mirage.verify.memory import memory_opinion
 from mirage.verify.proof import proof_opinion
 from mirage.verify.schedule import schedule_opinion
 from mirage.verify.text import text_opinion
+from mirage.verify.verdict import Evidence
 
 LINKS = ("algebra", "schedule", "text")
-DRAWS = {"schedule": 16, "text": 8}
+DRAWS = {"algebra": 16, "schedule": 16, "text": 8}
+ORIGINAL = (227, 113)
+WEAK = "the original's primes, one draw"
 FLOAT_EVERY = 20  # the float opinion looks at every twentieth mutant that the field has rejected, and at all others
 
 
@@ -78,19 +82,33 @@ def different(variants: tuple[tuple[str, ...], ...], known: str) -> tuple[tuple[
     return tuple(dict.fromkeys(tuple(n for n in v if n in shown) for v in variants))
 
 
-def look_algebra(base: Base, mutant: int, draws: int | None) -> dict[str, bool]:
+def weakly(opinion: Callable[[], Evidence]) -> bool:
+    """Does the field opinion refuse with the primes of the original's verifier? It shows whether the suite bites."""
+    with patch.object(field_module, "random_pair", lambda seed: ORIGINAL):
+        try:
+            return opinion().word == "REJECTED"
+        except ValueError:  # a constant's denominator is a multiple of one of the primes
+            return True
+
+
+def look_algebra(base: Base, mutant: int) -> dict[str, bool]:
     good = base.targets[0].term
     return {
         "proof": Normalizer(base.t).equal(good, mutant) is None,
-        "field": field_opinion(base.t, good, mutant, draws=draws).word == "REJECTED",
+        "field": field_opinion(base.t, good, mutant, draws=DRAWS["algebra"]).word == "REJECTED",
+        WEAK: weakly(lambda: field_opinion(base.t, good, mutant, draws=1)),
     }
 
 
-def look_schedule(base: Base, mutant: Any, draws: int | None) -> dict[str, bool]:
+def look_schedule(base: Base, mutant: Any) -> dict[str, bool]:
     sizes, tiles = base.launches[0]
     known = base.t.show(base.targets[0].term, 99) + repr(mutant)
     with patch.object(algebra, "OPAQUE", different(algebra.OPAQUE, known)):
-        e = schedule_opinion(base.t, base.targets, mutant, draws or DRAWS["schedule"], sizes=sizes, tiles=tiles)
+
+        def opinion(draws: int) -> Evidence:
+            return schedule_opinion(base.t, base.targets, mutant, draws, sizes=sizes, tiles=tiles)
+
+        e, weak = opinion(DRAWS["schedule"]), weakly(lambda: opinion(1))
     try:
         proof = proof_opinion(base.t, {o.tensor: (o.term, o.dims) for o in base.targets}, mutant)
     except MirageError:
@@ -99,15 +117,16 @@ def look_schedule(base: Base, mutant: Any, draws: int | None) -> dict[str, bool]
         "field": e.word == "REJECTED",
         "memory": memory_opinion(mutant, sizes=sizes, tiles=tiles).word == "REJECTED",
         "algebra's proof": proof is None,
+        WEAK: weak,
     }
 
 
-def look_text(base: Base, mutant: str, draws: int | None, run_task: certify.RunTask, number: int) -> dict[str, bool]:
+def look_text(base: Base, mutant: str, run_task: certify.RunTask, number: int) -> dict[str, bool]:
     sizes, tiles = base.launches[0]
     known = base.t.show(base.targets[0].term, 99) + mutant
     with patch.object(algebra, "OPAQUE_IN_TEXT", different(algebra.OPAQUE_IN_TEXT, known)):
         e = text_opinion(
-            base.t, base.targets, base.mugraph, mutant, base.parameters, run_task, draws=draws or DRAWS["text"],
+            base.t, base.targets, base.mugraph, mutant, base.parameters, run_task, draws=DRAWS["text"],
             sizes=sizes, tiles=tiles,
         )  # fmt: skip
     caught = {"field": e.word == "REJECTED"}
@@ -124,11 +143,11 @@ def refused(link: str, caught: dict[str, bool]) -> bool:
     But a wrong proof of the algebra would be an acceptance."""
     if link == "algebra":
         return caught["field"] and caught["proof"]
-    return any(v for k, v in caught.items() if k != "algebra's proof")
+    return any(v for k, v in caught.items() if k not in ("algebra's proof", WEAK))
 
 
 def run(
-    base: Base, link: str, quota: int, run_task: certify.RunTask, *, seed: int = 0, draws: int | None = None,
+    base: Base, link: str, quota: int, run_task: certify.RunTask, *, seed: int = 0,
     stop: Callable[[], bool] = lambda: False,
 ) -> Count:
     """Up to `quota` mutants that are certified to be wrong, looked at by the link's opinions."""
@@ -147,11 +166,11 @@ def run(
             out.no_program += word == "no program"
             continue
         if link == "algebra":
-            caught = look_algebra(base, mutant, draws)
+            caught = look_algebra(base, mutant)
         elif link == "schedule":
-            caught = look_schedule(base, mutant, draws)
+            caught = look_schedule(base, mutant)
         else:
-            caught = look_text(base, mutant, draws, run_task, len(out.rows))
+            caught = look_text(base, mutant, run_task, len(out.rows))
         accepted = not refused(link, caught)
         what = "" if not accepted else base.t.show(mutant) if link == "algebra" else str(mutant)
         out.rows.append(Row(link, base.name, operator, accepted, caught, what))
