@@ -8,8 +8,9 @@ and the baselines are timed again for the figures. Times are medians of CUDA gra
 
 Rows: us/NAME (best measured kernel), first/NAME (the one that the model puts first), eager/, compile/ and compile_max/NAME,
 library/ and library_compile/NAME (attention as a user would call the library's, and torch.compile of that),
-speedup/NAME (over the better of eager and torch.compile), sol/NAME (per cent: the time of
-the bytes alone over us/NAME), model/NAME (the estimate of first/NAME over its time), error/NAME and wrong/NAME (of all candidates against float64: the largest error, and how many are above 0.02).
+speedup/NAME (over the better of eager and torch.compile), sol/NAME (per cent: the time of the bytes alone over us/NAME),
+model/NAME (the estimate of first/NAME over its time), error/NAME and wrong/NAME (of all candidates against float64: the
+largest error, and how many are above 0.02).
 """
 
 from __future__ import annotations
