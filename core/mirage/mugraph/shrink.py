@@ -161,6 +161,8 @@ def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
     tiled = {a for c in cuts for a in c.axes if c.tile > 1} | {
         a for p in parts(m) for d in p.graph.dims if d.role == "resident" for a in d.axes
     }
+    # partial results of a split are read whole: their tile has padding at an odd number of parts alone
+    padded = split_axes & {a for p in parts(m) for d in p.graph.dims if d.role == "resident" for a in d.axes}
     free = [a for a, _ in m.axes if a not in fixed]
     alone = {c.axes[0]: c for c in cuts if len(c.axes) == 1}
     keep = {a: n for a, n in m.axes if a in fixed}
@@ -175,7 +177,7 @@ def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
                 sizes[a] = sizes[twin]
                 continue
             # an odd size is no multiple of any tile above one
-            odd = any(b in tiled for b in kind if kind[b] == kind[a]) and a not in split_axes
+            odd = any(b in tiled for b in kind if kind[b] == kind[a]) and (a not in split_axes or a in padded)
             low = 2 if not odd else 2 * least[kind[a]] + 1 if least[kind[a]] else 3
             high = low + (8 if odd else 1) + more
             options = [n for n in range(low, high + 1) if (n % 2 or not odd) and n not in sizes.values()]
