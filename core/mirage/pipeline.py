@@ -340,6 +340,8 @@ class Attempt:
             )
         custom = sum(isinstance(k, CustomKernel) for k in graph.kernels)
         reason = f"{base / candidate.us:.1f}x estimated, {custom} kernel{'s' if custom > 1 else ''}, {verdict.headline}"
+        if candidate.us >= base:
+            reason += "; slower than yours by the estimate, given because you asked"
         return Result(
             answer="kernel", reason=reason, verdict=verdict.to_dict(), kernels=table, notes=notes, source=text,
             estimate=self.time(candidate.us, light, base), mugraphs=(jsonform.to_json(graph),), **common,
