@@ -73,3 +73,16 @@ def test_descent_reaches_the_least_of_a_sum(wanted):
     best = min(seen, key=lambda s: seen[s])
     assert {c.number for c in best} == set(wanted)
     assert len(seen) == len(set(seen)) <= 16
+
+
+@pytest.mark.parametrize("name", ["attention", "layernorm_linear", "gated_mlp"])
+def test_the_first_answer_comes_before_the_ranking(name):
+    search = Search(problem(name), lambda g: estimate(g, DEVICES["sm_90"]), bounds=QUICK)
+    steps = search.run()
+    first = next(steps)
+    assert search.best == [first] and search.counts.mugraphs == 0  # no tiling was ranked yet
+    proof = proof_opinion(search.problem.t, {o.tensor: (o.term, o.dims) for o in search.problem.outputs}, first.mugraph)
+    assert proof is not None and proof.word == "PROVED"
+    later = list(steps)
+    assert all(c.us < first.us for c in later) and search.best[0].us <= first.us
+    assert len({c.mugraph for c in search.best}) == len(search.best)
