@@ -116,16 +116,18 @@ class _Machine:
                 self.outcome.writes[k.out] += 1
             else:
                 self._custom(k)
+        for t in self.graph.tensors:
+            if t.kind != "input":
+                self._cover(t, self.outcome.writes[t.name])
         for t in self.graph.outputs:
-            count = self.outcome.writes[t.name]
-            self._cover(t, count)
             if t.name in self.memory:
                 self.outcome.outputs[t.name] = self.memory[t.name]
         return self.outcome
 
     def _cover(self, t: DTensor, count: Array) -> None:
+        """A temp may stay unwritten where nothing reads it: reading is looked at where it happens."""
         for bad, word in ((count == 0, "never written"), (count > 1, "written more than once")):
-            if bad.any():
+            if bad.any() and (t.kind == "output" or word != "never written"):
                 at = tuple(int(i) for i in np.argwhere(bad)[0])
                 self.fault(f"{t.name}{list(at)} is {word} ({int(bad.sum())} elements)")
 
