@@ -34,6 +34,7 @@ from mirage.verify.verdict import Verdict
 
 TRACE_S, VERIFY_S, COMPILE_S = 60.0, 120.0, 120.0  # limits of one worker call
 OVERFLOW = "not finite"  # in the float opinion's words
+TOTAL_S = 240.0  # after this long no further candidate is verified
 TRIES = 6  # candidates that are verified before the answer is "keep yours"
 Report = Callable[[Progress], None]
 
@@ -226,6 +227,9 @@ class Attempt:
         chosen = None
         for candidate in self.order(search.best):
             self.cancel.check()
+            if time.monotonic() - start > TOTAL_S and rejected:
+                rejected.append(f"the other candidates: {TOTAL_S:.0f} s have passed")
+                break
             outcome = self.verify(candidate, found, base, search, rejected)
             if outcome is not None:
                 chosen = outcome

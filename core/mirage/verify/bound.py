@@ -40,7 +40,8 @@ def bound_of(
     """
     figures = [counts.lift(o) for o in outputs]
     # one output element: N/D - N'/D' = (N D' - N' D) / (D D')
-    k = max(float((2 * f["kn"] * f["kd"]).max(initial=1)) for f in figures)
+    with np.errstate(over="ignore"):  # more terms than a float counts: no bound holds
+        k = max(float((2 * f["kn"] * f["kd"]).max(initial=1)) for f in figures)
     d = max(float((f["dn"] + f["dd"]).max(initial=0)) for f in figures) + counts.degree
     d = max(d, 1.0)
     if counts.nested:
