@@ -191,10 +191,14 @@ def main() -> int:
 
         versions = {"python": sys.version.split()[0], "numpy": numpy.__version__, "triton": triton.__version__}
         date = datetime.date.today().isoformat()
-        print(json.dumps({"bench": "verify", "date": date, "device": "cpu", "versions": versions, "rows": rows}, indent=1))
+        print(
+            json.dumps({"bench": "verify", "date": date, "device": "cpu", "versions": versions, "rows": rows}, indent=1)
+        )
     else:
         for r in rows:
-            print(f"{r['name']:72} {r['value']:10.4g} {r['unit']:20} {r['bound'] or '':8} {'' if r['ok'] else 'NOT OK'}")
+            print(
+                f"{r['name']:72} {r['value']:10.4g} {r['unit']:20} {r['bound'] or '':8} {'' if r['ok'] else 'NOT OK'}"
+            )
     return 0 if all(r["ok"] for r in rows) else 1
 
 

@@ -74,7 +74,9 @@ def narrowed(g: MuGraph, sizes: Sizes, tiles: Tiles) -> tuple[Sizes, Tiles]:
     small = shrink(g, sizes, tiles)
     keep = {a for p in parts(small) for d in p.graph.dims for a in d.axes if len(d.axes) > 1 or d.role == "split"}
     keep |= {a for p in parts(small) for d in p.graph.dims if d.role == "split" for a in p.graph.dim(d.splits).axes}
-    keep |= rigid_axes(g) | set(same_size(g)[a] for a in sizes if list(same_size(g).values()).count(same_size(g)[a]) > 1)
+    keep |= rigid_axes(g) | set(
+        same_size(g)[a] for a in sizes if list(same_size(g).values()).count(same_size(g)[a]) > 1
+    )
     cut: dict[str, int] = {}
     for p in parts(small):
         for d in p.graph.dims:

@@ -340,7 +340,7 @@ def pairs() -> Iterator[tuple[str, str, str, str]]:
 
 
 def together(t: Terms, a: int, b: int) -> str:
-    """"proved", "tested" (the field's opinion accepts), "rejected" (it shows a point), or "unknown"."""
+    """ "proved", "tested" (the field's opinion accepts), "rejected" (it shows a point), or "unknown"."""
     e = field_opinion(t, a, b)
     if e.word == "REJECTED":
         return "rejected" if e.counterexample is not None else "unknown"

@@ -21,7 +21,12 @@ from mirage.verify.schedule import Output, schedule_opinion
 RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 # name, left, right, are they equal?
 EXPRESSIONS: tuple[tuple[str, str, str, bool], ...] = (
-    ("silu(x) exp(x) for gelu(x)", "a * sigmoid(a) * exp(a)", "0.5 * a * (1 + erf(a * lit(0.7071067811865476)))", False),
+    (
+        "silu(x) exp(x) for gelu(x)",
+        "a * sigmoid(a) * exp(a)",
+        "0.5 * a * (1 + erf(a * lit(0.7071067811865476)))",
+        False,
+    ),
     ("relu(x) for x", "max(a, 0)", "a", False),
     ("sqrt(a) sqrt(b) for sqrt(ab)", "sqrt(a) * sqrt(b)", "sqrt(a * b)", True),
 )
@@ -96,6 +101,14 @@ def variance_passes(run_task: RunTask, powers: bool) -> bool:
     if schedule_opinion(t, outputs, c.mugraph).word != "TESTED":
         raise AssertionError("both forms are equal in exact arithmetic")
     e = float_opinion(
-        t, outputs, c.mugraph, module_of(c.mugraph), source_of(c), c.name, ["X"], run_task, regimes=[regime("mean 1000")]
+        t,
+        outputs,
+        c.mugraph,
+        module_of(c.mugraph),
+        source_of(c),
+        c.name,
+        ["X"],
+        run_task,
+        regimes=[regime("mean 1000")],
     )
     return e.word == "TESTED"

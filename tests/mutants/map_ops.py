@@ -243,9 +243,15 @@ def blocks(p: Place) -> Iterator[tuple[str, BlockGraph]]:
     b = p.block
     for i, d in enumerate(b.dims):
         if d.role == "split":
-            yield "a split does not share its loop out", replace(b, dims=(*b.dims[:i], replace(d, splits=""), *b.dims[i + 1 :]))
+            yield (
+                "a split does not share its loop out",
+                replace(b, dims=(*b.dims[:i], replace(d, splits=""), *b.dims[i + 1 :])),
+            )
         if len(d.axes) > 1:
-            yield "a dim's axes are permuted", replace(b, dims=(*b.dims[:i], replace(d, axes=d.axes[::-1]), *b.dims[i + 1 :]))
+            yield (
+                "a dim's axes are permuted",
+                replace(b, dims=(*b.dims[:i], replace(d, axes=d.axes[::-1]), *b.dims[i + 1 :])),
+            )
         for other in b.dims:
             if d.role == other.role == "loop" and d.name != other.name:
                 new = replace(d, axes=other.axes)
@@ -255,8 +261,9 @@ def blocks(p: Place) -> Iterator[tuple[str, BlockGraph]]:
             inner = replace(s, body=(*s.body, b.body[i + 1]))
             yield "a statement enters the loop", replace(b, body=(*b.body[:i], inner, *b.body[i + 2 :]))
         if isinstance(s, Loop) and len(b.body) > 1 and isinstance(s.body[-1], Compute):
-            yield "a statement leaves the loop", replace(
-                b, body=(*b.body[:i], replace(s, body=s.body[:-1]), s.body[-1], *b.body[i + 1 :])
+            yield (
+                "a statement leaves the loop",
+                replace(b, body=(*b.body[:i], replace(s, body=s.body[:-1]), s.body[-1], *b.body[i + 1 :])),
             )
 
 

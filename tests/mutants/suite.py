@@ -147,7 +147,12 @@ def refused(link: str, caught: dict[str, bool]) -> bool:
 
 
 def run(
-    base: Base, link: str, quota: int, run_task: certify.RunTask, *, seed: int = 0,
+    base: Base,
+    link: str,
+    quota: int,
+    run_task: certify.RunTask,
+    *,
+    seed: int = 0,
     stop: Callable[[], bool] = lambda: False,
 ) -> Count:
     """Up to `quota` mutants that are certified to be wrong, looked at by the link's opinions."""

@@ -14,7 +14,13 @@ from mirage.isolate.runner import Worker
 
 SAMPLE = {"algebra": 4, "schedule": 4, "text": 3}
 MAPS = tuple(n for n in NAMES if n not in ("hand/attention_split", "hand/attention_tail"))  # these take seconds each
-TERMS = ("hand/gated_mlp", "hand/layernorm_linear", "hand/cluster_linear", "hand/attention_split", "search/normalized_step")
+TERMS = (
+    "hand/gated_mlp",
+    "hand/layernorm_linear",
+    "hand/cluster_linear",
+    "hand/attention_split",
+    "search/normalized_step",
+)
 CASES = [*(("algebra", n) for n in TERMS), *(("schedule", n) for n in MAPS)]
 TEXTS = ("hand/rmsnorm_linear", "hand/cluster_linear", "search/rmsnorm_linear", "search/normalized_step")
 
