@@ -180,7 +180,7 @@ def test_damaged_text_is_read_or_refused(data: st.DataObject) -> None:
     text = to_text(small()["attention_tail"].mugraph)
     at = data.draw(st.integers(0, len(text) - 1))
     length = data.draw(st.integers(0, 12))
-    put = data.draw(st.text(alphabet="[]()=;,@*+ \nabc019\"", max_size=4))
+    put = data.draw(st.text(alphabet='[]()=;,@*+ \nabc019"', max_size=4))
     damaged = text[:at] + put + text[at + length :]
     try:
         m = from_text(damaged)

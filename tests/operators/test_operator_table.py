@@ -68,7 +68,9 @@ def test_block_operators_agree_with_validity() -> None:
     assert set(BLOCK) == set(blockops.BLOCK_OPS)
     for name, entry in BLOCK.items():
         form = blockops.BLOCK_OPS[name]
-        assert (entry.least, entry.most, entry.attrs, entry.flag) == (form.least, form.most, form.attrs, form.flag), name
+        assert (entry.least, entry.most, entry.attrs, entry.flag) == (form.least, form.most, form.attrs, form.flag), (
+            name
+        )
         assert entry.reduces == (form.form in ("reduce", "dot")), name
         assert entry.triton or entry.joiner, name
 
@@ -84,7 +86,15 @@ def test_fields_have_the_methods_that_entries_name() -> None:
 def test_values_use_known_block_operators() -> None:
     t = Terms({"i": 5})
     axes = [t.fn("abs", t.index(("i",))) for _ in range(4)]
-    attrs = {"exponent": 0.3, "base": 2.0, "min": 0.0, "max": 1.0, "dtype": "fp16", "event": True, "approximate": "none"}
+    attrs = {
+        "exponent": 0.3,
+        "base": 2.0,
+        "min": 0.0,
+        "max": 1.0,
+        "dtype": "fp16",
+        "event": True,
+        "approximate": "none",
+    }
     for entry in OPERATORS.values():
         if entry.value is not None:
             term = entry.value(t, axes[: entry.most], attrs)
@@ -106,7 +116,9 @@ def test_forms_name_arguments_of_the_schema() -> None:
         assert set(form.args) | set(form.attrs.values()) <= known, (entry.name, name)
 
 
-SPECIAL = torch.tensor([0.0, -0.0, 1.0, -2.5, 1e-9, 30.0, -30.0, float("inf"), float("-inf"), float("nan")], dtype=torch.float64)
+SPECIAL = torch.tensor(
+    [0.0, -0.0, 1.0, -2.5, 1e-9, 30.0, -30.0, float("inf"), float("-inf"), float("nan")], dtype=torch.float64
+)
 BESIDE_TORCH = {
     "exp": torch.exp, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt, "sigmoid": torch.sigmoid, "log": torch.log, "erf": torch.erf,
     "tanh": torch.tanh, "abs": torch.abs, "sin": torch.sin, "cos": torch.cos, "neg": torch.neg, "inv": torch.reciprocal,

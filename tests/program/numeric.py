@@ -43,7 +43,9 @@ def values(program: Program, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
     return out
 
 
-def eager(text: str, function: str, given: list[tuple[str, tuple[int, ...], str]], inputs: dict[str, np.ndarray]) -> list[Any]:
+def eager(
+    text: str, function: str, given: list[tuple[str, tuple[int, ...], str]], inputs: dict[str, np.ndarray]
+) -> list[Any]:
     names: dict[str, Any] = {}
     exec(compile(text, "<test>", "exec"), names)
     tensors = [torch.tensor(inputs[n], dtype=torch.bool if d == "bool" else torch.float64) for n, _, d in given]

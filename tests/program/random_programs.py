@@ -48,7 +48,9 @@ class _Writer:
 
     def name(self) -> str:
         while True:
-            word = "".join(self.r.choice("bdfgklmnprstvz") + self.r.choice("aeiou") for _ in range(self.r.choice((1, 2, 2))))
+            word = "".join(
+                self.r.choice("bdfgklmnprstvz") + self.r.choice("aeiou") for _ in range(self.r.choice((1, 2, 2)))
+            )
             if word not in self.used and not keyword.iskeyword(word):
                 self.used.add(word)
                 return word

@@ -48,7 +48,9 @@ def test_a_tensor_read_at_two_indices_gets_two_names() -> None:
 
 
 def test_heads_split_an_axis_everywhere() -> None:
-    low = lowered("(x.view(5, 2, 3) * k).reshape(5, 6) @ w", ("x", (5, 6), "fp32"), ("k", (2, 1), "fp32"), ("w", (6, 7), "fp32"))
+    low = lowered(
+        "(x.view(5, 2, 3) * k).reshape(5, 6) @ w", ("x", (5, 6), "fp32"), ("k", (2, 1), "fp32"), ("w", (6, 7), "fp32")
+    )
     x, k, w = low.tensors
     assert len(x.dims[1]) == 2 and w.dims[0] == x.dims[1] and k.dims == ((x.dims[1][0],), ())
 
@@ -76,7 +78,13 @@ def test_names_are_readable_and_not_taken() -> None:
 
 def test_terms_do_not_depend_on_how_it_is_written() -> None:
     inputs = (("x", (5, 7), "fp32"), ("w", (7, 11), "fp32"))
-    forms = ["x @ w", "F.linear(x, w.T)", "torch.einsum('ab,bc->ac', x, w)", "(w.T @ x.T).T", "(x[:, :, None] * w).sum(1)"]
+    forms = [
+        "x @ w",
+        "F.linear(x, w.T)",
+        "torch.einsum('ab,bc->ac', x, w)",
+        "(w.T @ x.T).T",
+        "(x[:, :, None] * w).sum(1)",
+    ]
     t = Terms()
     assert len({lowered(f, *inputs, t=t).outputs[0][0] for f in forms}) == 1
     masked = ["x.masked_fill(x > 0, float('-inf'))", "torch.where(x > 0, float('-inf'), x)"]

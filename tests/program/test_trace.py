@@ -204,7 +204,11 @@ def test_the_task_takes_and_gives_plain_data() -> None:
 
 def test_equal_functions_have_equal_keys() -> None:
     a = trace(text("return x @ w * 2"), "f", XW)
-    b = trace("import torch\ndef g(a, b):\n    return torch.mul(a.matmul(b), 2)\n", "g", [("a", *XW[0][1:]), ("b", *XW[1][1:])])
+    b = trace(
+        "import torch\ndef g(a, b):\n    return torch.mul(a.matmul(b), 2)\n",
+        "g",
+        [("a", *XW[0][1:]), ("b", *XW[1][1:])],
+    )
     c = trace(text("return x @ w * 2.5"), "f", XW)
     assert a.key == b.key != c.key
 
@@ -226,7 +230,11 @@ def test_imports_of_torch_itself_pass_while_the_function_runs() -> None:
         return load(f"def f(x):\n    return __import__({name!r}, {{}}, {{}}, {names}, 0)\n", "f")(1)
 
     assert calls("torch", "[]") is torch
-    for name, names, error in (("torch", "()", SideEffect), ("torch", "None", SideEffect), ("os", "[]", UnsafeReference)):
+    for name, names, error in (
+        ("torch", "()", SideEffect),
+        ("torch", "None", SideEffect),
+        ("os", "[]", UnsafeReference),
+    ):
         with pytest.raises(error):
             calls(name, names)
 

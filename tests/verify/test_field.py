@@ -127,8 +127,14 @@ def test_infinities_are_those_of_floats() -> None:
 
 
 SQUARES = {
-    1e-6: Fraction(1, 10**12), 1 / 4096: Fraction(1, 4096**2), 0.1: Fraction(1, 100), -2.5: Fraction(25, 4),
-    3.0: Fraction(9), 128**-0.5: Fraction(1, 128), 2**0.5: Fraction(2), -(24**-0.5): Fraction(1, 24),
+    1e-6: Fraction(1, 10**12),
+    1 / 4096: Fraction(1, 4096**2),
+    0.1: Fraction(1, 100),
+    -2.5: Fraction(25, 4),
+    3.0: Fraction(9),
+    128**-0.5: Fraction(1, 128),
+    2**0.5: Fraction(2),
+    -(24**-0.5): Fraction(1, 24),
     0.044715: Fraction(44715**2, 10**12),
 }
 

@@ -58,7 +58,8 @@ EQUAL: dict[str, Pair] = {
         softmax(t, read(t, "X", "mk"), "k", t.max("k", read(t, "X", "mk"))),
     ),
     "softmax(x) = softmax(x - c)": lambda t: (
-        softmax(t, read(t, "X", "mk"), "k", None), softmax(t, read(t, "X", "mk"), "k", read(t, "C", "m"))
+        softmax(t, read(t, "X", "mk"), "k", None),
+        softmax(t, read(t, "X", "mk"), "k", read(t, "C", "m")),
     ),
     "variance": lambda t: (variance(t, "centred"), variance(t, "powers")),
     "sigmoid as an exponential": lambda t: (
@@ -79,7 +80,9 @@ EQUAL: dict[str, Pair] = {
     ),
     "a quotient under a comparison": lambda t: (
         t.where(t.fn("lt", t.const(0), scalar(t, "a")), t.mul(scalar(t, "b"), t.inv(scalar(t, "a"))), scalar(t, "b")),
-        t.where(t.fn("lt", t.const(0), scalar(t, "a")), t.inv(t.mul(scalar(t, "a"), t.inv(scalar(t, "b")))), scalar(t, "b")),
+        t.where(
+            t.fn("lt", t.const(0), scalar(t, "a")), t.inv(t.mul(scalar(t, "a"), t.inv(scalar(t, "b")))), scalar(t, "b")
+        ),
     ),
     "a function of an exponential": lambda t: (
         t.fn("erf", t.exp(t.add(scalar(t, "a"), scalar(t, "b")))),
@@ -89,34 +92,41 @@ EQUAL: dict[str, Pair] = {
 
 DIFFERENT: dict[str, Pair] = {
     "silu(x) exp(x) is not gelu(x)": lambda t: (
-        t.mul(silu(t, scalar(t, "a")), t.exp(scalar(t, "a"))), gelu(t, scalar(t, "a"))
+        t.mul(silu(t, scalar(t, "a")), t.exp(scalar(t, "a"))),
+        gelu(t, scalar(t, "a")),
     ),
     "relu(x) is not x": lambda t: (t.fn("maximum", scalar(t, "a"), t.const(0)), scalar(t, "a")),
     "sqrt(a) + sqrt(b) is not sqrt(a + b)": lambda t: (
-        t.add(t.sqrt(scalar(t, "a")), t.sqrt(scalar(t, "b"))), t.sqrt(t.add(scalar(t, "a"), scalar(t, "b")))
+        t.add(t.sqrt(scalar(t, "a")), t.sqrt(scalar(t, "b"))),
+        t.sqrt(t.add(scalar(t, "a"), scalar(t, "b"))),
     ),
     "softmax over the other axis": lambda t: (
-        softmax(t, read(t, "X", "mk"), "k", None), softmax(t, read(t, "X", "mk"), "m", None)
+        softmax(t, read(t, "X", "mk"), "k", None),
+        softmax(t, read(t, "X", "mk"), "m", None),
     ),
     "exp(84 x) is not exp(x)": lambda t: (t.exp(t.mul(t.const(84), scalar(t, "a"))), t.exp(scalar(t, "a"))),
     "variance without the square": lambda t: (variance(t, "centred"), variance(t, "wrong")),
     "a sum divided by 4096 is no mean": lambda t: (
-        mean(t, "k", read(t, "X", "mk")), t.mul(t.const(Fraction(1, 4096)), t.sum("k", read(t, "X", "mk")))
+        mean(t, "k", read(t, "X", "mk")),
+        t.mul(t.const(Fraction(1, 4096)), t.sum("k", read(t, "X", "mk"))),
     ),
     "unshifted exponential": lambda t: (
-        t.exp(t.sub(read(t, "X", "mk"), t.max("k", read(t, "X", "mk")))), t.exp(read(t, "X", "mk"))
+        t.exp(t.sub(read(t, "X", "mk"), t.max("k", read(t, "X", "mk")))),
+        t.exp(read(t, "X", "mk")),
     ),
     "0 < a is not 0 <= a": lambda t: (
         t.where(t.fn("lt", t.const(0), scalar(t, "a")), scalar(t, "a"), scalar(t, "b")),
         t.where(t.fn("le", t.const(0), scalar(t, "a")), scalar(t, "a"), scalar(t, "b")),
     ),
     "a guarded quotient is not the bare one": lambda t: (
-        t.where(t.fn("eq", t.const(0), scalar(t, "a")), t.const(1), t.inv(scalar(t, "a"))), t.inv(scalar(t, "a"))
+        t.where(t.fn("eq", t.const(0), scalar(t, "a")), t.const(1), t.inv(scalar(t, "a"))),
+        t.inv(scalar(t, "a")),
     ),
     "max is not sum": lambda t: (t.max("k", read(t, "X", "mk")), t.sum("k", read(t, "X", "mk"))),
     "sign of an odd function": lambda t: (t.fn("sin", t.neg(scalar(t, "a"))), t.fn("sin", scalar(t, "a"))),
     "epsilon": lambda t: (
-        t.sqrt(t.add(scalar(t, "a"), t.literal(1e-6))), t.sqrt(t.add(scalar(t, "a"), t.literal(1e-5)))
+        t.sqrt(t.add(scalar(t, "a"), t.literal(1e-6))),
+        t.sqrt(t.add(scalar(t, "a"), t.literal(1e-5))),
     ),
 }
 
@@ -190,9 +200,7 @@ def test_rank() -> None:
 def test_inputs_are_drawn_so_that_roots_exist() -> None:
     t = Terms()
     x, y = read(t, "X", "mk"), read(t, "Y", "nk")
-    roots = [
-        t.exp(t.mul(t.sqrt(t.sum("k", t.mul(x, x))), t.sqrt(t.add(t.sum("k", t.mul(y, y)), t.literal(1e-5)))))
-    ]
+    roots = [t.exp(t.mul(t.sqrt(t.sum("k", t.mul(x, x))), t.sqrt(t.add(t.sum("k", t.mul(y, y)), t.literal(1e-5)))))]
     sample = draw(t, roots, {"m": 5, "n": 7, "k": 3}, 3, 32)
     assert sample.valid.all() and sample.roots == 2
 

@@ -78,8 +78,18 @@ def fewer_tiles(s: object) -> object:
 
 
 MUTANTS: list[tuple[str, str, Edit, str | None]] = [
-    ("attention_split", "l is rescaled, o is not", on("o", lambda s: plain(s) if isinstance(s, Accumulate) else s), None),
-    ("attention_split", "o is rescaled, l is not", on("l", lambda s: plain(s) if isinstance(s, Accumulate) else s), None),
+    (
+        "attention_split",
+        "l is rescaled, o is not",
+        on("o", lambda s: plain(s) if isinstance(s, Accumulate) else s),
+        None,
+    ),
+    (
+        "attention_split",
+        "o is rescaled, l is not",
+        on("l", lambda s: plain(s) if isinstance(s, Accumulate) else s),
+        None,
+    ),
     ("attention_split", "splits combined without the shift's factor", on("fo", args("os", "in_s")), "combine"),
     ("attention_split", "the sums of splits without the shift's factor", on("fl", args("ls", "in_s")), "combine"),
     ("attention_split", "a padded key counts", on("p", args("ez")), None),
@@ -88,7 +98,12 @@ MUTANTS: list[tuple[str, str, Edit, str | None]] = [
     ("attention_split", "not divided by l", on("out", lambda s: replace(s, op="mul")), None),  # type: ignore[type-var]
     ("attention_tail", "the tail forgets a factor", on("fo", args("os", "in_s")), None),
     ("attention_tail", "a padded key counts", on("p", args("ez")), None),
-    ("rmsnorm_linear", "sum / 4096 for the mean", on("count", lambda s: Compute("count", "const", (), (), (("value", "4096"),))), None),
+    (
+        "rmsnorm_linear",
+        "sum / 4096 for the mean",
+        on("count", lambda s: Compute("count", "const", (), (), (("value", "4096"),))),
+        None,
+    ),
     ("rmsnorm_linear", "another epsilon", on("eps", lambda s: const(s, "1/100000")), None),
     ("rmsnorm_linear", "the root is forgotten", on("scale", lambda s: replace(s, op="inv")), None),  # type: ignore[type-var]
     ("rmsnorm_linear", "a tile is dropped", fewer_tiles, None),
@@ -97,7 +112,12 @@ MUTANTS: list[tuple[str, str, Edit, str | None]] = [
     ("layernorm_linear", "the mean is not subtracted", on("centred", args("x", "sx")), None),
     ("gated_mlp", "the gate is the other one", on("gate", args("b")), None),
     ("gated_mlp", "silu is sigmoid", on("o", args("gate", "b")), None),
-    ("cluster_linear", "relu is left out", on("o", lambda s: Compute("o", "add", ("biased", "zero"), ("m", "n"))), None),
+    (
+        "cluster_linear",
+        "relu is left out",
+        on("o", lambda s: Compute("o", "add", ("biased", "zero"), ("m", "n"))),
+        None,
+    ),
     ("cluster_linear", "the bias is left out", on("biased", args("y")), None),
 ]
 

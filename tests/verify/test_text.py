@@ -66,7 +66,12 @@ def test_emitted_modules_are_accepted(name: str, run: Run) -> None:
 
 
 ATTENTION, NORM, LAYER, MLP, CLUSTER, TAIL = (
-    "attention_split", "rmsnorm_linear", "layernorm_linear", "gated_mlp", "cluster_linear", "attention_tail"
+    "attention_split",
+    "rmsnorm_linear",
+    "layernorm_linear",
+    "gated_mlp",
+    "cluster_linear",
+    "attention_tail",
 )
 RELU = "tl.maximum(biased, 0.0, propagate_nan=tl.PropagateNan.ALL)"
 MUTANTS: list[tuple[str, str, str, str]] = [
@@ -111,7 +116,12 @@ def test_broken_modules_are_rejected(name: str, what: str, old: str, new: str, r
 
 EQUIVALENT: list[tuple[str, str, str, str]] = [
     (ATTENTION, "exp by exp2", "ez = tl.exp(z)", "ez = tl.exp2(z * 1.4426950408889634)"),
-    (ATTENTION, "the scale with log2(e) folded in", "decay = tl.exp(drop)", "decay = tl.exp2(1.4426950408889634 * drop)"),
+    (
+        ATTENTION,
+        "the scale with log2(e) folded in",
+        "decay = tl.exp(drop)",
+        "decay = tl.exp2(1.4426950408889634 * drop)",
+    ),
     (NORM, "1 / sqrt", "tl.rsqrt(", "1.0 / tl.sqrt("),
     (MLP, "sigmoid written out", "tl.sigmoid(a)", "(1.0 / (1.0 + tl.exp(-a)))"),
     (CLUSTER, "where for maximum", RELU, "tl.where(biased > 0.0, biased, 0.0)"),
@@ -126,8 +136,18 @@ def test_other_spellings_are_accepted(name: str, what: str, old: str, new: str, 
 
 
 WHOLE = [
-    (MLP, "blocks are counted wrongly where the tile divides", "(N + BLOCK_N - 1) // BLOCK_N", "(N + BLOCK_N) // BLOCK_N"),
-    (MLP, "a tile beyond the last, where no mask is left", "range((K + BLOCK_K - 1) // BLOCK_K)", "range((K + BLOCK_K) // BLOCK_K)"),
+    (
+        MLP,
+        "blocks are counted wrongly where the tile divides",
+        "(N + BLOCK_N - 1) // BLOCK_N",
+        "(N + BLOCK_N) // BLOCK_N",
+    ),
+    (
+        MLP,
+        "a tile beyond the last, where no mask is left",
+        "range((K + BLOCK_K - 1) // BLOCK_K)",
+        "range((K + BLOCK_K) // BLOCK_K)",
+    ),
     (MLP, "no mask where one element is left over", "(K % BLOCK_K == 0)", "(K % BLOCK_K <= 1)"),
 ]
 
@@ -144,7 +164,9 @@ def test_launches_without_tails_are_looked_at_too(name: str, what: str, old: str
     assert field(case, mutated(good, old, new), run).word == "REJECTED", what
 
 
-@pytest.mark.parametrize("name,old,new", [(NORM, '"k": ', '"k": 1'), (TAIL, '"t": ', '"t": 1'), (TAIL, '"s": 4', '"s": 8')])
+@pytest.mark.parametrize(
+    "name,old,new", [(NORM, '"k": ', '"k": 1'), (TAIL, '"t": ', '"t": 1'), (TAIL, '"s": 4', '"s": 8')]
+)
 def test_the_numbers_of_the_default_launch_are_those_of_the_mugraph(name: str, old: str, new: str, run: Run) -> None:
     case = CASES[name]
     module = module_of(case)
@@ -160,7 +182,9 @@ def test_faults_say_what_happened(run: Run) -> None:
     outside = mutated(module, "mask=in_m[:, None] & in_n[None, :]", "mask=(i_m[:, None] >= 0) & (i_n[None, :] >= 0)")
     assert "outside" in field(case, outside, run).summary
     assert "outside" in floats(case, outside, run).summary.lower()
-    branch = mutated(module, "gate = tl.sigmoid(a)", "gate = a\n    if tl.sum(tl.sum(a, axis=0), axis=0) > 0.0:\n        gate = -a")
+    branch = mutated(
+        module, "gate = tl.sigmoid(a)", "gate = a\n    if tl.sum(tl.sum(a, axis=0), axis=0) > 0.0:\n        gate = -a"
+    )
     assert "control flow" in field(case, branch, run).summary
 
 
@@ -174,10 +198,25 @@ def test_a_kernel_that_does_not_write_is_rejected_in_both(run: Run) -> None:
 
 
 FLOAT_MUTANTS = [
-    (ATTENTION, "a shift that is never below zero", "m = tl.maximum(m, m_part)", "m = tl.maximum(tl.maximum(m, m_part), 0.0)"),
-    (ATTENTION, "no shift", "shift = tl.where(m == float(\"-inf\"), 0.0, m)", "shift = tl.where(m == float(\"-inf\"), 0.0, 0.0 * m)"),
+    (
+        ATTENTION,
+        "a shift that is never below zero",
+        "m = tl.maximum(m, m_part)",
+        "m = tl.maximum(tl.maximum(m, m_part), 0.0)",
+    ),
+    (
+        ATTENTION,
+        "no shift",
+        'shift = tl.where(m == float("-inf"), 0.0, m)',
+        'shift = tl.where(m == float("-inf"), 0.0, 0.0 * m)',
+    ),
     (NORM, "half precision sums", "ss += x2", "ss = (ss + x2).to(tl.float16).to(tl.float32)"),
-    (MLP, "rounded to 8 bits", "gate = tl.sigmoid(a)", "gate = (tl.sigmoid(a) * 256).to(tl.int32).to(tl.float32) / 256"),
+    (
+        MLP,
+        "rounded to 8 bits",
+        "gate = tl.sigmoid(a)",
+        "gate = (tl.sigmoid(a) * 256).to(tl.int32).to(tl.float32) / 256",
+    ),
 ]
 
 

@@ -21,7 +21,9 @@ def pointwise(
 ) -> Operator:  # fmt: skip
     """An entry of this family."""
     rule = infer or (shapes.floating if arity == 1 else shapes.pointwise)
-    return Operator(name, "pointwise", summary, arity, arity, rule, value=value, torch=torch, call=call, hazards=hazards)
+    return Operator(
+        name, "pointwise", summary, arity, arity, rule, value=value, torch=torch, call=call, hazards=hazards
+    )
 
 
 def unary(name: str, value: Callable[[Terms, int], int], summary: str, call: str = "", aten: str = "",

@@ -92,7 +92,9 @@ def float_only(types: Sequence[TensorType], a: Attrs) -> TensorType:
 def expanding(name: str, summary: str, expand: Expand, torch: Mapping[str, Form], call: str = "",
               hazards: tuple[str, ...] = ()) -> Operator:  # fmt: skip
     text = call or f"{{0}}.{name}(dim={{dim}}, keepdim={{keepdim}})"
-    return Operator(name, "reduction", summary, 1, 1, float_only, expand=expand, torch=torch, call=text, hazards=hazards)
+    return Operator(
+        name, "reduction", summary, 1, 1, float_only, expand=expand, torch=torch, call=text, hazards=hazards
+    )
 
 
 def _correction(op: str) -> Form:

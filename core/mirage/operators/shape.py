@@ -251,8 +251,10 @@ def _triangle(keep_lower: bool) -> Any:
         j = m.op("iota", size=cols)
         edge = m.op("add", i, m.const(a["diagonal"]))
         inside = m.op("le", j, edge) if keep_lower else m.op("le", edge, j)
-        return m.op("where", inside, xs[0], m.const(0.0)) if m.type(xs[0]).dtype != "bool" else m.op(
-            "logical_and", inside, xs[0]
+        return (
+            m.op("where", inside, xs[0], m.const(0.0))
+            if m.type(xs[0]).dtype != "bool"
+            else m.op("logical_and", inside, xs[0])
         )
 
     return expand
@@ -298,7 +300,9 @@ _PERMUTES: dict[str, Form] = {
 _SLICES: dict[str, Form] = {
     "aten.slice.Tensor": _form(_slice),
     "aten.select.int": _form(_select),
-    "aten.narrow.default": _form(lambda m, a: _narrow(m, a["self"], dim(a["dim"], _rank(m, a)), a["start"], a["length"])),
+    "aten.narrow.default": _form(
+        lambda m, a: _narrow(m, a["self"], dim(a["dim"], _rank(m, a)), a["start"], a["length"])
+    ),
     "aten.chunk.default": _form(_chunk),
     "aten.split.Tensor": _form(_split),
     "aten.split.sizes": _form(_split),

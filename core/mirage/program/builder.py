@@ -1,9 +1,9 @@
 """The graph builder: programs without PyTorch. Types are inferred by the operator table.
 
-    b = Builder("scale")
-    x = b.input("x", (5, 7), "fp16", names=("b", ""))
-    b.output(b.op("mul", x, b.const(2.0)))
-    program = b.program()
+b = Builder("scale")
+x = b.input("x", (5, 7), "fp16", names=("b", ""))
+b.output(b.op("mul", x, b.const(2.0)))
+program = b.program()
 """
 
 from __future__ import annotations

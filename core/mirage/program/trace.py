@@ -282,8 +282,10 @@ class _Reader:
         have = self.b.type(x).dtype
         if have == dtype:
             return x
-        narrower = is_float(have) and is_float(dtype) and (
-            DTYPES[dtype][0] < DTYPES[have][0] or {have, dtype} in ({"fp16", "bf16"}, {"fp8e4m3", "fp8e5m2"})
+        narrower = (
+            is_float(have)
+            and is_float(dtype)
+            and (DTYPES[dtype][0] < DTYPES[have][0] or {have, dtype} in ({"fp16", "bf16"}, {"fp8e4m3", "fp8e5m2"}))
         )
         event = narrower and dtype != "fp32" and dtype not in self.own  # kernels compute in fp32
         if narrower and not event:

@@ -148,9 +148,17 @@ def summary_of(bound: Bound, draws: int) -> tuple[float | None, str]:
 def details_of(bound: Bound, sample: Sample, sizes: Mapping[str, int], draws: int) -> dict[str, Any]:
     f = sample.field
     return {
-        "draws": draws, "discarded": int((~sample.valid).sum()), "p": f.p, "q": f.q, "sizes": dict(sizes),
-        "degree": bound.degree, "exponential_terms": bound.terms, "roots": sample.roots,
-        "bound_a_draw": bound.a_draw, "theorem": bound.theorem, "opaque": sorted(f.opaque),
+        "draws": draws,
+        "discarded": int((~sample.valid).sum()),
+        "p": f.p,
+        "q": f.q,
+        "sizes": dict(sizes),
+        "degree": bound.degree,
+        "exponential_terms": bound.terms,
+        "roots": sample.roots,
+        "bound_a_draw": bound.a_draw,
+        "theorem": bound.theorem,
+        "opaque": sorted(f.opaque),
     }
 
 
@@ -163,8 +171,15 @@ def draws_for(bound: Bound, goal: float = GOAL) -> int:
 
 
 def field_opinion(
-    t: Terms, a: int, b: int, *, draws: int | None = None, seed: int = 0, sizes: Mapping[str, int] | None = None,
-    kinds: Mapping[str, str] | None = None, shapes: Mapping[str, tuple[int, ...]] | None = None,
+    t: Terms,
+    a: int,
+    b: int,
+    *,
+    draws: int | None = None,
+    seed: int = 0,
+    sizes: Mapping[str, int] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Evidence:
     """Is `a` = `b` at random points? TESTED with the bound that holds, or REJECTED with a counterexample.
 
@@ -187,8 +202,16 @@ def field_opinion(
 
 
 def _opinion(
-    t: Terms, a: int, b: int, draws: int | None, seed: int, sizes: Mapping[str, int], kinds: Mapping[str, str] | None,
-    shapes: Mapping[str, tuple[int, ...]] | None, opaque: tuple[str, ...], start: float,
+    t: Terms,
+    a: int,
+    b: int,
+    draws: int | None,
+    seed: int,
+    sizes: Mapping[str, int],
+    kinds: Mapping[str, str] | None,
+    shapes: Mapping[str, tuple[int, ...]] | None,
+    opaque: tuple[str, ...],
+    start: float,
 ) -> Evidence:
     def took() -> float:
         return time.perf_counter() - start

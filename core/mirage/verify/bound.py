@@ -30,9 +30,7 @@ class Bound:
         return max(float(self.a_draw**draws), FLOOR) if draws else None
 
 
-def bound_of(
-    counts: Counts, outputs: list[Array], field: Field, roots: int, *, scores: int | None = None
-) -> Bound:
+def bound_of(counts: Counts, outputs: list[Array], field: Field, roots: int, *, scores: int | None = None) -> Bound:
     """The bound for programs whose outputs have the figures `outputs`, the candidate's being taken as no larger.
 
     roots: the most square roots whose arguments were conditioned to be squares by redrawing the same inputs;
@@ -67,8 +65,10 @@ def bound_of(
         theorem = "Schwartz-Zippel: d / p" + (f", times 4^{roots} for the square roots" if roots else "")
     if counts.oracles:
         terms = counts.oracle_terms * 2
-        apart = _exponential(counts.oracle_degree, terms, field) if terms > 2 and counts.exps else (
-            max(counts.oracle_degree, 1.0) / field.p
+        apart = (
+            _exponential(counts.oracle_degree, terms, field)
+            if terms > 2 and counts.exps
+            else (max(counts.oracle_degree, 1.0) / field.p)
         )
         value += counts.oracles**2 * apart
         theorem += "; distinct arguments of opaque functions are told apart"

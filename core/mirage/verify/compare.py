@@ -133,7 +133,10 @@ def compare(a: Program, b: Program) -> Verdict:
     for x, y in pairs:
         e = field_opinion(t, x, y, kinds=kinds, sizes=sizes, shapes=shapes)
         if e.word == "REJECTED" and agree_in_floats(lowered, x, y, kinds, sizes, shapes):
-            e = replace(e, summary="not shown equal: they differ in the field, whose order and opaque functions are not "
-                                   "those of numbers, and agree in float64 at random points")
+            e = replace(
+                e,
+                summary="not shown equal: they differ in the field, whose order and opaque functions are not "
+                "those of numbers, and agree in float64 at random points",
+            )
         evidence.append(e)
     return Verdict((Link("algebra", tuple(evidence)),), "these sizes")

@@ -16,8 +16,16 @@ import numpy as np
 Array = np.ndarray[Any, np.dtype[Any]]
 COUNT = np.dtype(
     [
-        ("kn", "f8"), ("dn", "f8"), ("kd", "f8"), ("dd", "f8"), ("en", "f8"), ("ed", "f8"), ("picks", "f8"),
-        ("key", "u8"), ("exp", "?"), ("inf", "?"),
+        ("kn", "f8"),
+        ("dn", "f8"),
+        ("kd", "f8"),
+        ("dd", "f8"),
+        ("en", "f8"),
+        ("ed", "f8"),
+        ("picks", "f8"),
+        ("key", "u8"),
+        ("exp", "?"),
+        ("inf", "?"),
     ]
 )
 

@@ -39,7 +39,11 @@ class TermEvaluator:
     """Values of the terms of one arena, memoised. `of(x)` has the axes draws, then sorted(t.dims(x))."""
 
     def __init__(
-        self, t: Terms, inputs: Mapping[str, Array], arithmetic: Arithmetic, sizes: Mapping[str, int] | None = None,
+        self,
+        t: Terms,
+        inputs: Mapping[str, Array],
+        arithmetic: Arithmetic,
+        sizes: Mapping[str, int] | None = None,
         on_max: Hook | None = None,
     ) -> None:
         self.t, self.inputs, self.a, self.on_max = t, inputs, arithmetic, on_max
@@ -139,8 +143,12 @@ class TermEvaluator:
 
 
 def evaluate_terms(
-    t: Terms, roots: Iterable[tuple[int, tuple[str, ...]]] | Iterable[int], inputs: Mapping[str, Array],
-    arithmetic: Arithmetic, sizes: Mapping[str, int] | None = None, on_max: Hook | None = None,
+    t: Terms,
+    roots: Iterable[tuple[int, tuple[str, ...]]] | Iterable[int],
+    inputs: Mapping[str, Array],
+    arithmetic: Arithmetic,
+    sizes: Mapping[str, int] | None = None,
+    on_max: Hook | None = None,
 ) -> list[Array]:
     """The values of `roots`: terms, or (term, axes in the output's order). `sizes` replaces sizes of `t.sizes`.
 

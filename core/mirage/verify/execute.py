@@ -376,5 +376,10 @@ def evaluate_mugraph(
     Raises Fault where it cannot run at all."""
     try:
         return _Machine(graph, inputs, arithmetic, free_shift).run()
-    except (KeyError, ValueError, IndexError, TypeError) as e:  # names, ranks, operands that do not fit: it is malformed
+    except (
+        KeyError,
+        ValueError,
+        IndexError,
+        TypeError,
+    ) as e:  # names, ranks, operands that do not fit: it is malformed
         raise Fault(f"the µGraph is malformed: {type(e).__name__}: {e}") from e

@@ -433,8 +433,29 @@ class Field:
 
 POINTWISE = frozenset(
     (
-        "add", "mul", "sub", "div", "neg", "inv", "exp", "exp2", "sqrt", "rsqrt", "sigmoid", "tanh", "abs", "finite",
-        "maximum", "minimum", "lt", "le", "eq", "where", "and", "or", "not",
+        "add",
+        "mul",
+        "sub",
+        "div",
+        "neg",
+        "inv",
+        "exp",
+        "exp2",
+        "sqrt",
+        "rsqrt",
+        "sigmoid",
+        "tanh",
+        "abs",
+        "finite",
+        "maximum",
+        "minimum",
+        "lt",
+        "le",
+        "eq",
+        "where",
+        "and",
+        "or",
+        "not",
     )
 )
 

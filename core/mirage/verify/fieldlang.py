@@ -126,7 +126,9 @@ class Language:
         types = {"get_fp16": tl.float16, "get_bf16": tl.bfloat16, "get_fp32": tl.float32, "get_fp64": tl.float64}
         return {
             **{n: literal(t) for n, t in types.items()},
-            "get_null_value": null, "create_splat": splat, "create_unsplat": unsplat,
+            "get_null_value": null,
+            "create_splat": splat,
+            "create_unsplat": unsplat,
         }
 
     def _same(self, h: Any, data: Array) -> Any:
@@ -152,20 +154,36 @@ class Language:
 
         inner_abs = self.builder.create_iabs
         return {
-            "create_fadd": op(f.add), "create_fsub": op(f.sub), "create_fmul": op(f.mul), "create_fdiv": op(f.div),
-            "create_precise_divf": op(f.div), "create_fma": op(lambda x, y, z: f.add(f.mul(x, y), z)),
-            "create_exp": op(f.exp), "create_exp2": op(f.exp2), "create_sqrt": op(lambda x: f.sqrt(x, watch=False)),
+            "create_fadd": op(f.add),
+            "create_fsub": op(f.sub),
+            "create_fmul": op(f.mul),
+            "create_fdiv": op(f.div),
+            "create_precise_divf": op(f.div),
+            "create_fma": op(lambda x, y, z: f.add(f.mul(x, y), z)),
+            "create_exp": op(f.exp),
+            "create_exp2": op(f.exp2),
+            "create_sqrt": op(lambda x: f.sqrt(x, watch=False)),
             "create_precise_sqrt": op(lambda x: f.sqrt(x, watch=False)),
-            "create_rsqrt": op(lambda x: f.inv(f.sqrt(x, watch=False))), "create_fabs": op(f.abs),
-            "create_log": named("log"), "create_sin": named("sin"), "create_cos": named("cos"),
-            "create_erf": named("erf"), "create_floor": named("floor"), "create_ceil": named("ceil"),
+            "create_rsqrt": op(lambda x: f.inv(f.sqrt(x, watch=False))),
+            "create_fabs": op(f.abs),
+            "create_log": named("log"),
+            "create_sin": named("sin"),
+            "create_cos": named("cos"),
+            "create_erf": named("erf"),
+            "create_floor": named("floor"),
+            "create_ceil": named("ceil"),
             "create_log2": op(lambda x: f.mul(f.fn("log", x), np.full((1,), f.log2e))),
-            "create_maximumf": op(f.maximum), "create_maxnumf": op(f.maximum),
-            "create_minimumf": op(f.minimum), "create_minnumf": op(f.minimum),
+            "create_maximumf": op(f.maximum),
+            "create_maxnumf": op(f.maximum),
+            "create_minimumf": op(f.minimum),
+            "create_minnumf": op(f.minimum),
             "create_clampf": lambda b, x, low, high, *more: op(clamp)(b, x, low, high),
             "create_iabs": inner_abs,
-            "create_fp_ext": recast, "create_fp_trunc": recast, "create_fp_to_fp": recast,
-            "create_si_to_fp": from_int, "create_ui_to_fp": from_int,
+            "create_fp_ext": recast,
+            "create_fp_trunc": recast,
+            "create_fp_to_fp": recast,
+            "create_si_to_fp": from_int,
+            "create_ui_to_fp": from_int,
             "create_dot": lambda b, x, y, acc, *more: self._dot(x, y, acc),
         }
 
@@ -186,10 +204,12 @@ class Language:
         out: dict[str, Any] = {}
         for order in "OU":
             out |= {
-                f"create_fcmp{order}LT": compare(f.lt), f"create_fcmp{order}LE": compare(f.le),
+                f"create_fcmp{order}LT": compare(f.lt),
+                f"create_fcmp{order}LE": compare(f.le),
                 f"create_fcmp{order}GT": compare(lambda x, y: f.lt(y, x)),
                 f"create_fcmp{order}GE": compare(lambda x, y: f.le(y, x)),
-                f"create_fcmp{order}EQ": compare(f.eq), f"create_fcmp{order}NE": compare(lambda x, y: ~f.eq(x, y)),
+                f"create_fcmp{order}EQ": compare(f.eq),
+                f"create_fcmp{order}NE": compare(lambda x, y: ~f.eq(x, y)),
             }
 
         def logic(name: str, fn: Any) -> Any:
@@ -231,9 +251,7 @@ class Language:
 
         return {
             "create_expand_dims": shaped("create_expand_dims", lambda d, axis: np.expand_dims(d, axis)),
-            "create_broadcast": shaped(
-                "create_broadcast", lambda d, shape: np.broadcast_to(d, (*shape, d.shape[-1]))
-            ),
+            "create_broadcast": shaped("create_broadcast", lambda d, shape: np.broadcast_to(d, (*shape, d.shape[-1]))),
             "create_reshape": shaped("create_reshape", lambda d, shape, *more: d.reshape(*shape, d.shape[-1])),
             "create_trans": shaped("create_trans", lambda d, perm: np.transpose(d, (*perm, d.ndim - 1))),
         }
@@ -286,8 +304,15 @@ class Language:
             return call
 
         names = (
-            "create_fp_to_si", "create_fp_to_ui", "create_frem", "create_cat", "create_join", "create_split",
-            "create_gather", "create_atomic_cas", "create_histogram",
+            "create_fp_to_si",
+            "create_fp_to_ui",
+            "create_frem",
+            "create_cat",
+            "create_join",
+            "create_split",
+            "create_gather",
+            "create_atomic_cas",
+            "create_histogram",
         )
         return {n: refuse(n) for n in names} | {"create_bitcast": self._bitcast()}
 

@@ -132,8 +132,11 @@ def _run(module: Any, payload: dict[str, Any], tensors: list[Any], interpreter: 
         text = f"{type(inner).__name__}: {inner}"[:600]
         return {"error": text, "outputs": [], "again": [], "guards": guards, "dtypes": []}
     return {
-        "error": None, "guards": guards, "dtypes": [str(o.dtype) for o in results[0]],
-        "outputs": [_encode(o) for o in results[0]], "again": [_encode(o) for o in results[-1]],
+        "error": None,
+        "guards": guards,
+        "dtypes": [str(o.dtype) for o in results[0]],
+        "outputs": [_encode(o) for o in results[0]],
+        "again": [_encode(o) for o in results[-1]],
     }
 
 
@@ -163,6 +166,8 @@ def _user(user: Any, tensors: list[Any], constants: dict[str, Any]) -> dict[str,
     except Exception as e:  # a size in the text, or an operator that the CPU has not in this dtype
         return {"eager": None, "single": None, "double": None, "user_error": f"{type(e).__name__}: {e}"[:300]}
     return {
-        "eager": [_encode(x) for x in eager], "single": [_encode(x) for x in single],
-        "double": [_encode(x) for x in double], "user_error": None,
+        "eager": [_encode(x) for x in eager],
+        "single": [_encode(x) for x in single],
+        "double": [_encode(x) for x in double],
+        "user_error": None,
     }

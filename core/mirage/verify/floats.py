@@ -71,9 +71,19 @@ def contraction(t: Terms, targets: Sequence[Target], sizes: Mapping[str, int]) -
 
 
 def float_opinion(
-    t: Terms, targets: Sequence[Target], mugraph: MuGraph, module: str, text: str, function: str,
-    parameters: Sequence[str], run_task: RunTask, *, seed: int = 0, sizes: Mapping[str, int] | None = None,
-    tiles: Mapping[str, Mapping[str, int]] | None = None, constants: Mapping[str, Any] | None = None,
+    t: Terms,
+    targets: Sequence[Target],
+    mugraph: MuGraph,
+    module: str,
+    text: str,
+    function: str,
+    parameters: Sequence[str],
+    run_task: RunTask,
+    *,
+    seed: int = 0,
+    sizes: Mapping[str, int] | None = None,
+    tiles: Mapping[str, Mapping[str, int]] | None = None,
+    constants: Mapping[str, Any] | None = None,
     regimes: Sequence[Regime] = REGIMES,
 ) -> Evidence:
     """The emitted `module` against the user's `function` of the slice `text` (without its decorator), in a worker.
@@ -96,7 +106,11 @@ def float_opinion(
         rng = np.random.default_rng((seed, 0xF10A7))
         inputs = [_inputs(graph, parameters, r, rng, k) for r in regimes]
         payload = {
-            "module": module, "text": text, "function": function, "sizes": dict(graph.axes), "tiles": launch_tiles(graph),
+            "module": module,
+            "text": text,
+            "function": function,
+            "sizes": dict(graph.axes),
+            "tiles": launch_tiles(graph),
             "constants": dict(constants or {}),
             "inputs": [
                 [{"type": dt, "shape": list(v.shape), "data": v.tobytes()} for dt, v in run.values()] for run in inputs
@@ -125,7 +139,9 @@ def float_opinion(
             if got.shape != want.shape:
                 return evidence("REJECTED", f"output {i} has shape {got.shape}, not {want.shape}", info)
             row, at = judge(got, want, eager, single, dtype, k, regime.wild)
-            rows.append({"regime": regime.name, "output": i, "dtype": dtype, "reference": "eager" if known else "terms"} | row)
+            rows.append(
+                {"regime": regime.name, "output": i, "dtype": dtype, "reference": "eager" if known else "terms"} | row
+            )
             if at is not None:
                 shown = Counterexample("float", i, at, repr(float(want[at])), repr(float(got[at])), sizes, seed)
                 return evidence("REJECTED", f"{regime.name}: {row['why']}", info, shown)

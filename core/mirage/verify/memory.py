@@ -16,7 +16,11 @@ LAUNCHES = 3
 
 
 def memory_opinion(
-    mugraph: MuGraph, *, seed: int = 0, launches: int = LAUNCHES, sizes: Mapping[str, int] | None = None,
+    mugraph: MuGraph,
+    *,
+    seed: int = 0,
+    launches: int = LAUNCHES,
+    sizes: Mapping[str, int] | None = None,
     tiles: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Evidence:
     """Looks at `launches` small launches at different sizes (or at the given one). Where data are read and written does
@@ -35,9 +39,17 @@ def memory_opinion(
             graph = mugraph
         seen.append(dict(graph.axes))
         if faults:
-            shown = Counterexample("memory", 0, (), "every element written once, then read", faults[0], dict(graph.axes))
+            shown = Counterexample(
+                "memory", 0, (), "every element written once, then read", faults[0], dict(graph.axes)
+            )
             return Evidence(
-                "memory", "REJECTED", None, time.perf_counter() - start, faults[0], {"faults": faults, "sizes": seen}, shown
+                "memory",
+                "REJECTED",
+                None,
+                time.perf_counter() - start,
+                faults[0],
+                {"faults": faults, "sizes": seen},
+                shown,
             )
     text = f"every element written exactly once, in bounds, before it is read, at {len(seen)} sizes with tails"
     return Evidence("memory", "TESTED", None, time.perf_counter() - start, text, {"sizes": seen})

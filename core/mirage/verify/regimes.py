@@ -44,8 +44,11 @@ REGIMES: tuple[Regime, ...] = (
     Regime("normal", lambda r, s, d, k: r.standard_normal(s)),
     Regime("times 10", lambda r, s, d, k: 10 * r.standard_normal(s)),
     Regime("mean 1000 x deviation", lambda r, s, d, k: 8 + 0.008 * r.standard_normal(s)),
-    Regime("far below zero", lambda r, s, d, k: 300 / k * (1 + 0.03 * r.standard_normal(s)),
-           first=lambda r, s, d, k: -150 + r.standard_normal(s)),
+    Regime(
+        "far below zero",
+        lambda r, s, d, k: 300 / k * (1 + 0.03 * r.standard_normal(s)),
+        first=lambda r, s, d, k: -150 + r.standard_normal(s),
+    ),
     Regime("heavy tail", _heavy, wild=True),
     Regime("zeros", lambda r, s, d, k: np.zeros(s)),
     Regime("subnormal", lambda r, s, d, k: r.standard_normal(s) * SMALLEST[d] / 4, wild=True),
@@ -60,6 +63,6 @@ def round_to(x: Array, dtype: str) -> Array:
             return x.astype(np.float16).astype(np.float64)
         if dtype == "bf16":
             bits = np.ascontiguousarray(x.astype(np.float32)).view(np.uint32)
-            rounded = ((bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000))
+            rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
             return np.where(np.isnan(x), np.nan, rounded.view(np.float32)).astype(np.float64)
         return x.astype(np.float32).astype(np.float64) if dtype == "fp32" else x

@@ -94,8 +94,14 @@ def compares(t: Terms, roots: Iterable[int]) -> bool:
 
 
 def draw(
-    t: Terms, roots: list[int], sizes: Mapping[str, int], seed: int, draws: int, *,
-    shapes: Mapping[str, tuple[int, ...]] | None = None, kinds: Mapping[str, str] | None = None,
+    t: Terms,
+    roots: list[int],
+    sizes: Mapping[str, int],
+    seed: int,
+    draws: int,
+    *,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    kinds: Mapping[str, str] | None = None,
     opaque: Iterable[str] = OPAQUE,
 ) -> Sample:
     """A field and inputs for it. `shapes` of inputs that the terms do not fix; `kinds` of inputs that are not
@@ -155,9 +161,7 @@ def chosen_input(t: Terms, argument: int, kinds: Mapping[str, str]) -> int | Non
     return best
 
 
-def shared_roots(
-    t: Terms, nodes: list[tuple[int, bool]], sizes: Mapping[str, int], kinds: Mapping[str, str]
-) -> int:
+def shared_roots(t: Terms, nodes: list[tuple[int, bool]], sizes: Mapping[str, int], kinds: Mapping[str, str]) -> int:
     """The most roots whose arguments are tied together by inputs that were redrawn for them. Rows that are normalized
     each by itself count once: their inputs are disjoint, and their conditions independent."""
     groups: list[tuple[set[str], list[tuple[int, int]]]] = []  # (redrawn names, (argument, weight) of each node)
@@ -170,9 +174,10 @@ def shared_roots(
         apart = []
         for other, more in groups:
             below = set().union(*(t.inputs(a) for a, _ in [*members, *more]))
-            if (names | other) & below and (names & set().union(*(t.inputs(a) for a, _ in more)) or (
-                other & set().union(*(t.inputs(a) for a, _ in members))
-            )):
+            if (names | other) & below and (
+                names & set().union(*(t.inputs(a) for a, _ in more))
+                or (other & set().union(*(t.inputs(a) for a, _ in members)))
+            ):
                 names, members = names | other, [*members, *more]
             else:
                 apart.append((other, more))

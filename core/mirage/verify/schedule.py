@@ -73,8 +73,15 @@ def expected_outputs(t: Terms, targets: Sequence[Target], e: TermEvaluator) -> d
 
 
 def small_case(
-    t: Terms, targets: Sequence[Target], mugraph: MuGraph, *, draws: int, seed: int, opaque: Sequence[str] = OPAQUE,
-    sizes: Mapping[str, int] | None = None, tiles: Mapping[str, Mapping[str, int]] | None = None,
+    t: Terms,
+    targets: Sequence[Target],
+    mugraph: MuGraph,
+    *,
+    draws: int,
+    seed: int,
+    opaque: Sequence[str] = OPAQUE,
+    sizes: Mapping[str, int] | None = None,
+    tiles: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Small:
     """The µGraph shrunk to tiny sizes with tails (or the given ones), inputs at `draws` random points, and what the
     targets are there. Axes of the terms alone take the sizes that the µGraph's inputs have."""
@@ -97,7 +104,11 @@ def small_case(
 def unchangeable(mugraph: MuGraph) -> frozenset[str]:
     """Axes whose tiny sizes are tied to more than a tail: rigid ones, and those that a split shares out."""
     split = {
-        a for p in parts(mugraph) for s in p.graph.dims if s.role == "split" for a in (s.name, *p.graph.dim(s.splits).axes)
+        a
+        for p in parts(mugraph)
+        for s in p.graph.dims
+        if s.role == "split"
+        for a in (s.name, *p.graph.dim(s.splits).axes)
     }
     return rigid_axes(mugraph) | split
 
@@ -119,8 +130,14 @@ def term_only_sizes(t: Terms, targets: Sequence[Target], graph: MuGraph) -> dict
 
 
 def schedule_opinion(
-    t: Terms, targets: Sequence[Target], mugraph: MuGraph, draws: int = DRAWS, seed: int = 0, *,
-    sizes: Mapping[str, int] | None = None, tiles: Mapping[str, Mapping[str, int]] | None = None,
+    t: Terms,
+    targets: Sequence[Target],
+    mugraph: MuGraph,
+    draws: int = DRAWS,
+    seed: int = 0,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    tiles: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Evidence:
     """Does the µGraph, block by block and tile by tile, give its targets' values? TESTED with a bound, or REJECTED.
 
@@ -147,8 +164,15 @@ def compare(small: Small, outputs: Mapping[str, Array]) -> Any:
 
 
 def _opinion(
-    t: Terms, targets: Sequence[Target], mugraph: MuGraph, draws: int, seed: int, sizes: Mapping[str, int] | None,
-    tiles: Mapping[str, Mapping[str, int]] | None, opaque: tuple[str, ...], start: float,
+    t: Terms,
+    targets: Sequence[Target],
+    mugraph: MuGraph,
+    draws: int,
+    seed: int,
+    sizes: Mapping[str, int] | None,
+    tiles: Mapping[str, Mapping[str, int]] | None,
+    opaque: tuple[str, ...],
+    start: float,
 ) -> Evidence:
     def rejected(text: str, info: dict[str, Any] | None = None, shown: Any = None) -> Evidence:
         return Evidence("field", "REJECTED", None, time.perf_counter() - start, text, info or {}, shown)

@@ -66,7 +66,9 @@ def linear_inputs(t: Terms, x: int) -> list[int]:
     return [y for y in inputs if t.node(y)[1] not in t.bool_inputs and degree(x, y, {}) == 1]
 
 
-def independent(t: Terms, roots: list[int], inputs: Mapping[str, Array], sizes: Mapping[str, int], seed: int) -> int | None:
+def independent(
+    t: Terms, roots: list[int], inputs: Mapping[str, Array], sizes: Mapping[str, int], seed: int
+) -> int | None:
     """The largest number of scores that share an input's slice, if all exponentials' arguments are independent and
     uniform; None if that is not known."""
     args = arguments(t, roots)

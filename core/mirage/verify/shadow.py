@@ -71,9 +71,7 @@ class Memory:
         if values is not None:
             flat[:] = np.broadcast_to(values, (self.field.draws, *shape)).reshape(self.field.draws, n).T
         item = tensor.element_size()
-        self.regions.append(
-            Region(tensor.data_ptr(), n * item, item, flat, np.zeros(n, np.int64), tensor)
-        )
+        self.regions.append(Region(tensor.data_ptr(), n * item, item, flat, np.zeros(n, np.int64), tensor))
         return tensor
 
     def of(self, tensor: Any) -> Region | None:
@@ -131,6 +129,7 @@ class TorchProxy:
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._torch, name)
         if callable(value) and not isinstance(value, type) and name not in ("is_grad_enabled",):
+
             def refuse(*args: Any, **kwargs: Any) -> Any:
                 raise UnknownOperator(f"torch.{name} has no value in the fields")
 

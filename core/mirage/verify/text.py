@@ -56,8 +56,13 @@ def payload_of(module: str, parameters: Sequence[str], small: Small) -> dict[str
         value = small.sample.inputs[name] if known else np.zeros((1, 1), np.uint64)
         inputs.append({"name": name, "type": dtypes.get(name, "fp32"), **encode(value)})
     return {
-        "module": module, "seed": field.seed, "draws": field.draws, "opaque": sorted(field.opaque),
-        "inputs": inputs, "sizes": dict(small.sizes), "tiles": launch_tiles(small.graph),
+        "module": module,
+        "seed": field.seed,
+        "draws": field.draws,
+        "opaque": sorted(field.opaque),
+        "inputs": inputs,
+        "sizes": dict(small.sizes),
+        "tiles": launch_tiles(small.graph),
     }
 
 
@@ -103,7 +108,8 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
             n = int((region.writes > 1).sum())
             memory.fault(f"{n} elements of a tensor of shape {tuple(region.tensor.shape)} are written more than once")
     return {
-        "outputs": [encode(o) for o in outputs], "faults": memory.faults,
+        "outputs": [encode(o) for o in outputs],
+        "faults": memory.faults,
         "constants": {"SIZES": dict(module.SIZES), "TILES": {k: dict(v) for k, v in module.TILES.items()}},
     }
 
@@ -130,8 +136,16 @@ def _innermost(e: BaseException) -> str:
 
 
 def text_opinion(
-    t: Terms, targets: Sequence[Target], mugraph: MuGraph, module: str, parameters: Sequence[str], run_task: RunTask, *,
-    draws: int = DRAWS, seed: int = 0, sizes: Mapping[str, int] | None = None,
+    t: Terms,
+    targets: Sequence[Target],
+    mugraph: MuGraph,
+    module: str,
+    parameters: Sequence[str],
+    run_task: RunTask,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    sizes: Mapping[str, int] | None = None,
     tiles: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Evidence:
     """Does the emitted module, run in the fields, give the targets' values? TESTED with a bound, or REJECTED.
@@ -167,9 +181,18 @@ def whole_launch(
 
 
 def _opinion(
-    t: Terms, targets: Sequence[Target], mugraph: MuGraph, module: str, parameters: Sequence[str], run_task: RunTask,
-    draws: int, seed: int, sizes: Mapping[str, int] | None, tiles: Mapping[str, Mapping[str, int]] | None,
-    opaque: tuple[str, ...], start: float,
+    t: Terms,
+    targets: Sequence[Target],
+    mugraph: MuGraph,
+    module: str,
+    parameters: Sequence[str],
+    run_task: RunTask,
+    draws: int,
+    seed: int,
+    sizes: Mapping[str, int] | None,
+    tiles: Mapping[str, Mapping[str, int]] | None,
+    opaque: tuple[str, ...],
+    start: float,
 ) -> Evidence:
     def rejected(text: str, info: dict[str, Any] | None = None, shown: Any = None) -> Evidence:
         return Evidence("field", "REJECTED", None, time.perf_counter() - start, text, info or {}, shown)

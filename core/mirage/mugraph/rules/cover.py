@@ -139,5 +139,3 @@ def group(m: MuGraph, limits: Limits) -> None:
                 seen = {a for i in stores[x.tensor].index for a in i.axes}
                 if not axes <= seen:
                     raise breach(s, f"{x.tensor} is not stored for each group apart")
-
-
