@@ -12,11 +12,12 @@ import struct
 from typing import Any
 
 import attrs
-import cattrs
 import msgpack
 
 from mirage.errors import ProtocolError
 from mirage.link.scan import check_payload
+from mirage.link.strict import structure as structure
+from mirage.link.strict import unstructure as unstructure
 
 VERSION = 1
 MAX_FRAME = 16 * 1024 * 1024
@@ -114,18 +115,6 @@ class Event:
 
 _CLASSES = (Hello, Submit, Subscribe, Cancel, Result, Lookup, Status, Shutdown)
 REQUESTS: dict[str, type] = {cls.__name__.lower(): cls for cls in _CLASSES}
-_converter = cattrs.Converter(forbid_extra_keys=True, prefer_attrib_converters=True)
-
-
-def _exactly(value: Any, cls: Any) -> Any:
-    """cattrs would turn 5 into "5" and "no" into True; on the wire that is a mistake."""
-    if type(value) is cls or (cls is float and type(value) is int):
-        return cls(value)
-    raise ValueError(f"{type(value).__name__} where {cls.__name__} belongs")
-
-
-for _primitive in (str, int, float, bool):
-    _converter.register_structure_hook(_primitive, _exactly)
 
 
 def encode(message: dict[str, Any]) -> bytes:
@@ -149,15 +138,3 @@ def decode(payload: bytes) -> dict[str, Any]:
     if not isinstance(message, dict) or not isinstance(message.get("type"), str):
         raise ProtocolError("a message is a map with a text under 'type'")
     return message
-
-
-def structure(body: Any, cls: type) -> Any:
-    """`body` as an instance of `cls`, or ProtocolError with what does not fit."""
-    try:
-        return _converter.structure(body, cls)
-    except Exception as e:
-        raise ProtocolError(f"{cls.__name__}: {'; '.join(cattrs.transform_error(e))}") from None
-
-
-def unstructure(obj: Any) -> dict[str, Any]:
-    return dict(_converter.unstructure(obj))
