@@ -129,6 +129,10 @@ def look_text(base: Base, mutant: str, run_task: certify.RunTask, number: int) -
             base.t, base.targets, base.mugraph, mutant, base.parameters, run_task, draws=DRAWS["text"],
             sizes=sizes, tiles=tiles,
         )  # fmt: skip
+    if e.word != "REJECTED":  # the cheap launch says yes: ask as the judge does, on launches of its own choice
+        e = text_opinion(
+            base.t, base.targets, base.mugraph, mutant, base.parameters, run_task, draws=DRAWS["text"]
+        )  # fmt: skip
     caught = {"field": e.word == "REJECTED"}
     if number % FLOAT_EVERY == 0 or not caught["field"]:
         e = float_opinion(

@@ -135,6 +135,16 @@ def test_other_spellings_are_accepted(name: str, what: str, old: str, new: str, 
     assert e.word == "TESTED", (what, e.summary, e.counterexample)
 
 
+@pytest.mark.parametrize("axis", ["M", "N"])
+def test_launches_in_which_other_axes_are_longer_are_looked_at_too(axis: str, run: Run) -> None:
+    """A loop over another axis' tiles does no harm while that axis is the longer one."""
+    case = CASES[NORM]
+    good = module_of(case)
+    assert "other_order" in field(case, good, run).details
+    wrong = mutated(good, "range((K + BLOCK_K - 1) // BLOCK_K)", f"range(({axis} + BLOCK_K - 1) // BLOCK_K)")
+    assert field(case, wrong, run).word == "REJECTED"
+
+
 WHOLE = [
     (
         MLP,

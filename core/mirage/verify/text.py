@@ -24,6 +24,7 @@ from mirage.verify.verdict import Evidence
 
 DRAWS = 32
 WHOLE_DRAWS = 4  # of the launch without tails
+ORDERS = 32  # launches among which the one with the most changes of order is taken
 RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
@@ -158,15 +159,25 @@ def text_opinion(
         evidence = _opinion(t, targets, mugraph, module, parameters, run_task, draws, seed, sizes, tiles, opaque, start)
         if evidence.word == "REJECTED":
             continue
-        whole = whole_launch(mugraph, evidence.details["sizes"], seed) if sizes is None else None
-        if whole is None:
+        if sizes is not None:
             return evidence
-        again = _opinion(t, targets, mugraph, module, parameters, run_task, WHOLE_DRAWS, seed, *whole, opaque, start)
-        if again.word == "REJECTED":
-            return replace(again, summary=f"where tiles divide their dims: {again.summary}")
-        return replace(
-            evidence, seconds=again.seconds, details=evidence.details | {"whole_tiles": again.details["sizes"]}
-        )
+        first = evidence.details["sizes"]
+        others = {
+            "whole_tiles": ("where tiles divide their dims", whole_launch(mugraph, first, seed)),
+            "other_order": ("where other axes are the longer ones", reordered_launch(mugraph, first, seed)),
+        }
+        for name, (what, launch) in others.items():
+            if launch is None:
+                continue
+            again = _opinion(
+                t, targets, mugraph, module, parameters, run_task, WHOLE_DRAWS, seed, *launch, opaque, start
+            )
+            if again.word == "REJECTED":
+                return replace(again, summary=f"{what}: {again.summary}")
+            evidence = replace(
+                evidence, seconds=again.seconds, details=evidence.details | {name: again.details["sizes"]}
+            )
+        return evidence
     assert evidence is not None
     return evidence
 
@@ -178,6 +189,20 @@ def whole_launch(
     tiles = tiny_sizes(mugraph, seed)[1]
     whole = whole_sizes(mugraph, sizes, tiles)
     return None if whole is None else (whole, tiles)
+
+
+def reordered_launch(
+    mugraph: MuGraph, sizes: Mapping[str, int], seed: int
+) -> tuple[dict[str, int], dict[str, dict[str, int]]] | None:
+    """Sizes and tiles of a third launch, in which as many axes as can be found change places by length: a text that takes
+    one axis' size for another's may do no harm where the wrong one is the longer."""
+
+    def changed(other: Mapping[str, int]) -> int:
+        axes = [a for a in sizes if a in other]
+        return sum((sizes[a] - sizes[b]) * (other[a] - other[b]) < 0 for a in axes for b in axes if a < b)
+
+    best = max((tiny_sizes(mugraph, seed + i) for i in range(1, ORDERS)), key=lambda found: changed(found[0]))
+    return best if changed(best[0]) else None
 
 
 def _opinion(
