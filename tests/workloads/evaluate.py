@@ -82,7 +82,7 @@ class Block:
                 if d.role != "split":
                     ok = ok & self.inside(d)
             total = total + entry.offset
-            ok = ok & (total < n)
+            ok = ok & (total >= 0) & (total < n)
             entries.append(np.clip(total, 0, n - 1))
         return entries, ok
 

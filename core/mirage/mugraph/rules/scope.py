@@ -81,8 +81,12 @@ def scope(m: MuGraph, limits: Limits) -> None:
         _scope(part)
 
 
-def _index(m: MuGraph, graph: BlockGraph, tensor: str, index: tuple[DimIndex, ...]) -> tuple[str, ...]:
-    """The tile dims (split dims left out) that an index uses. Raises Breach where it does not fit the tensor."""
+def _index(
+    m: MuGraph, graph: BlockGraph, tensor: str, index: tuple[DimIndex, ...], *, outside: bool
+) -> tuple[str, ...]:
+    """The tile dims (split dims left out) that an index uses. Raises Breach where it does not fit the tensor; `outside`:
+    it may reach beyond a dimension of rigid size, where it reads the pad (the parts of a concatenation do), but not miss
+    the dimension altogether."""
     t = next((t for t in m.tensors if t.name == tensor), None)
     if t is None:
         raise Breach("", f"tensor {tensor} is not declared")
@@ -100,7 +104,10 @@ def _index(m: MuGraph, graph: BlockGraph, tensor: str, index: tuple[DimIndex, ..
                 used.append(dim_of[a].name)
         if len(set(entry.axes)) != len(entry.axes):
             raise Breach("", f"dimension {i} of {tensor} is indexed twice by one axis")
-        if entry.offset < 0 or entry.offset + n > size:
+        if outside and t.rigid and t.rigid[i] is not None:
+            if entry.offset >= size or entry.offset + n <= 0:
+                raise Breach("", f"dimension {i} of {tensor} has size {size}, the index begins at {entry.offset}")
+        elif entry.offset < 0 or entry.offset + n > size:
             raise Breach("", f"dimension {i} of {tensor} has size {size}, the index reaches {entry.offset + n}")
     return tuple(dict.fromkeys(used))
 
@@ -164,8 +171,9 @@ def tiles(m: MuGraph, limits: Limits) -> None:
 
 def _statement(m: MuGraph, part: Part, x: Statement, known: dict[str, tuple[str, ...]]) -> None:
     if isinstance(x, Load):
-        if set(_index(m, part.graph, x.tensor, x.index)) != set(x.dims):
-            raise Breach("", f"the index gives the dims {_index(m, part.graph, x.tensor, x.index)}")
+        dims = _index(m, part.graph, x.tensor, x.index, outside=True)
+        if set(dims) != set(x.dims):
+            raise Breach("", f"the index gives the dims {dims}")
         known[x.out] = x.dims
     elif isinstance(x, Compute):
         _compute(m, part.graph, x, known)
@@ -188,5 +196,5 @@ def _statement(m: MuGraph, part: Part, x: Statement, known: dict[str, tuple[str,
         for coef, acc in x.update:
             if not set(known[coef.removesuffix("@old")]) | set(known[acc or x.out]) <= set(x.dims):
                 raise Breach("", f"the term {coef} * {acc or x.out} has dims that the accumulator lacks")
-    elif isinstance(x, Store) and set(_index(m, part.graph, x.tensor, x.index)) != set(known[x.tile]):
+    elif isinstance(x, Store) and set(_index(m, part.graph, x.tensor, x.index, outside=False)) != set(known[x.tile]):
         raise Breach("", f"the tile has the dims {list(known[x.tile])}, the index gives other ones")
