@@ -118,6 +118,11 @@ class UnsafeReference(MirageError):
     default_next_step = "use only torch, math, constants and helper functions of the same file"
 
 
+class BadSearchParameter(MirageError):
+    code, title = "MIR110", "A parameter that narrows the search asks for what no kernel can have"
+    default_next_step = "write it like griddims=[(2, 16, 1)], imaps=[(0, 1, -1)], fmaps=[-1, 1], franges=[4, 8]"
+
+
 # ---- tracing (2xx)
 class RankMismatch(MirageError):
     code, title = "MIR200", "The shapes do not fit together"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirage.errors import BadAnnotation, SourceSyntaxError, UnsupportedFunctionKind
+from mirage.errors import BadAnnotation, BadSearchParameter, SourceSyntaxError, UnsupportedFunctionKind
 from mirage.source.detect import find
 
 
@@ -111,6 +111,24 @@ def test_unknown_option_is_an_error_with_its_place() -> None:
     (f,) = find("import mirage\n@mirage.optimize(\n    sizes=3)\ndef f(x): return x\n").functions
     assert isinstance(f.error, BadAnnotation)
     assert (f.error.line, f.error.column) == (3, 10)
+
+
+def test_the_parameters_that_narrow_the_search_are_read() -> None:
+    (f,) = find(
+        "import mirage\nPARTS = 4\n@mirage.optimize(griddims=[(2, 16, 1), (2, 16, PARTS)], imaps=[(0, -1, 1)], "
+        "franges=[4, 8])\ndef f(x): return x\n"
+    ).functions
+    assert f.error is None
+    given = f.options.given
+    assert given.griddims == ((2, 16, 1), (2, 16, 4)) and given.imaps == ((0, -1, 1),) and given.franges == (4, 8)
+    assert given.blockdims is None and given.fmaps is None
+
+
+@pytest.mark.parametrize("said", ["griddims=[(2, 16)]", "franges=[0]", "imaps=[(0, -2, 1)]", "blockdims=[(100, 1, 1)]"])
+def test_a_parameter_that_no_kernel_can_have_is_an_error_with_its_place(said: str) -> None:
+    (f,) = find(f"import mirage\n@mirage.optimize(\n    {said})\ndef f(x): return x\n").functions
+    assert isinstance(f.error, BadSearchParameter) and said.split("=")[0] in f.error.message
+    assert (f.error.line, f.error.column) == (3, 5 + said.index("="))
 
 
 def test_a_broken_file_gives_what_can_be_read() -> None:

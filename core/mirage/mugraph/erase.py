@@ -1,4 +1,4 @@
-"""The structure of a µGraph: what is left when sizes, tiles and names are erased."""
+"""The structure of a µGraph: what is left when sizes, tiles and names are erased; and its form with names alone erased."""
 
 from __future__ import annotations
 
@@ -43,6 +43,13 @@ def erase(m: MuGraph) -> MuGraph:
         else:
             kernels.append(k)
     tensors = tuple(replace(t, rigid=tuple(None if n is None else 0 for n in t.rigid)) for t in m.tensors)
+    axes = tuple((a, 2) for a, _ in m.axes)
+    return canonical(replace(m, axes=axes, tensors=tensors, kernels=tuple(kernels)))
+
+
+def canonical(m: MuGraph) -> MuGraph:
+    """The µGraph with names by order of use, so that two which differ in names, notes, and the order of what has none
+    (axes, tensors, dims inside a block) are equal. Sizes, tiles, warps and stages stay."""
     names = Names(_Numbered("a"), _Numbered("x"), _Numbered("k"), _Numbered("d"), _Numbered("v"))
     for t in m.inputs:  # parameters are told apart by their place
         names.tensor(t.name)
@@ -50,15 +57,13 @@ def erase(m: MuGraph) -> MuGraph:
     for axes in (axes for t in m.inputs for axes in t.dims):
         for a in axes:
             names.axis(a)
-    for k in kernels:
+    for k in m.kernels:
         if isinstance(k, CustomKernel):
             for part in (Part(k, "block", k.block), *((Part(k, "tail", k.tail),) if k.tail else ())):
                 for s in sites(part):
                     for d in getattr(s.statement, "dims", ()):
                         names.dim(d)
-    plain = replace(m, name="m", tensors=tensors, kernels=tuple(kernels), notes=())
-    out = rename(plain, names)
-    ordered = tuple(sorted((a, 2) for a, _ in out.axes))
+    out = rename(replace(m, name="m", notes=()), names)
     kinds = {"input": 0, "temp": 1, "output": 2}
     blocks: list[CustomKernel | LibraryKernel] = []
     for c in out.kernels:
@@ -66,7 +71,7 @@ def erase(m: MuGraph) -> MuGraph:
             c = replace(c, block=_sorted_dims(c.block), tail=_sorted_dims(c.tail) if c.tail else None)
         blocks.append(c)
     listed = tuple(sorted(out.tensors, key=lambda t: (kinds[t.kind], t.name)))
-    return replace(out, axes=ordered, tensors=listed, kernels=tuple(blocks))
+    return replace(out, axes=tuple(sorted(out.axes)), tensors=listed, kernels=tuple(blocks))
 
 
 def _sorted_dims(b: BlockGraph) -> BlockGraph:

@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any, TypeVar, overload
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_Three = tuple[int, int, int]
 
 
 # Code flags of generators, coroutines and async generators (`inspect` has the names, and takes long to import).
@@ -27,7 +28,15 @@ class KernelNotUsed(RuntimeWarning):
 def optimize(function: _Function, /) -> _Function: ...
 @overload
 def optimize(
-    *, dims: Mapping[str, int | Sequence[int]] | None = None, inputs: Sequence[Any] | None = None
+    *,
+    dims: Mapping[str, int | Sequence[int]] | None = None,
+    inputs: Sequence[Any] | None = None,
+    griddims: Sequence[_Three] | None = None,
+    blockdims: Sequence[_Three] | None = None,
+    imaps: Sequence[_Three] | None = None,
+    omaps: Sequence[_Three] | None = None,
+    fmaps: Sequence[int] | None = None,
+    franges: Sequence[int] | None = None,
 ) -> Callable[[_Function], _Function]: ...
 def optimize(
     function: Callable[..., Any] | None = None,
@@ -35,12 +44,19 @@ def optimize(
     *,
     dims: Mapping[str, int | Sequence[int]] | None = None,
     inputs: Sequence[Any] | None = None,
+    griddims: Sequence[_Three] | None = None,
+    blockdims: Sequence[_Three] | None = None,
+    imaps: Sequence[_Three] | None = None,
+    omaps: Sequence[_Three] | None = None,
+    fmaps: Sequence[int] | None = None,
+    franges: Sequence[int] | None = None,
 ) -> Callable[..., Any]:
     """Mark a function for Mirage, as `@mirage.optimize` or `@mirage.optimize(dims=..., inputs=...)`.
 
     `dims` gives sizes to the named dimensions of jaxtyping annotations: `{"b": 8}` or `{"b": (1, 8, 16)}`. `inputs`
-    gives shapes and dtypes where there are no annotations: `[((16, 4096), "fp16"), ...]`. Both are read from the text,
-    and change nothing at run time.
+    gives shapes and dtypes where there are no annotations: `[((16, 4096), "fp16"), ...]`. The others narrow the
+    search: each lists what every kernel may have (docs/search.md), such as `griddims=[(2, 16, 1), (2, 16, 4)]`. All are
+    read from the text, and change nothing at run time.
 
     A call runs the kernel that is installed for exactly this text if it fits (shapes, dtypes, device, strides; no
     gradient needed; nothing traces the operators), and the function as written otherwise. The kernel is looked for at

@@ -18,8 +18,10 @@ from mirage.mugraph.grammar import (
     Store,
     TileDim,
 )
+from mirage.narrow import FREE, Narrowing
 from mirage.result import CancelToken
 from mirage.search.block import BlockBuilder, CannotBuild, Output
+from mirage.search.instantiate import arrange, group_choices, keeps, with_warps
 from mirage.search.layout import Layout, layout
 from mirage.search.moves import Moves
 from mirage.search.shift import unbounded
@@ -110,15 +112,19 @@ class Structure:
 
 
 class KernelSpace:
-    """The kernels that compute one target. `limit` bounds the number of reduction systems."""
+    """The kernels that compute one target, within what `given` asks. `limit` bounds the number of reduction systems."""
 
-    def __init__(self, t: Terms, target: Target, cancel: CancelToken, *, limit: int = 400, lean: bool = True) -> None:
-        self.t, self.target, self.cancel = t, target, cancel
+    def __init__(
+        self, t: Terms, target: Target, cancel: CancelToken, *, limit: int = 400, lean: bool = True,
+        given: Narrowing = FREE,
+    ) -> None:  # fmt: skip
+        self.t, self.target, self.cancel, self.given = t, target, cancel, given
         self.moves = Moves(t, lean=lean)
         allowed = unbounded(t, self.moves.prints, target.term)
         prints = {self.moves.prints.of(x) for x in allowed}
         self.systems: list[System] = []
         self._seen: set[object] = set()
+        self._blocked = False  # no tiles make the structure in hand a block graph
         self._blocks: dict[object, BlockGraph | None] = {}  # built once for all tilings of a shape
         self._totals: dict[object, int] = {}
         found, self.counts = enumerate_systems(self.moves, target.term, cancel, limit)
@@ -149,29 +155,55 @@ class KernelSpace:
 
     def pieces(self, name: str, structure: Structure, most: int) -> Iterator[Piece]:
         """The structure's first `most` tilings that fit, with their splits; the caller ranks them."""
-        s, streamed, order = structure.system, structure.streamed, structure.order
         made = 0
-        for dims in tilings(structure.layout, self.t.sizes, streamed):
+        for dims in tilings(structure.layout, self.t.sizes, structure.streamed, self.given):
             self.cancel.check()
-            output = Output(self.target.tensor, s.output, self.target.index)
-            block = self.build(dims, streamed, order, [output], s.reductions)
-            if block is None:
-                return
-            if not fits(block):
+            found = self._tiled(name, structure, dims, most > 1)
+            first = next(found, None)
+            if first is None:
+                if self._blocked:
+                    return
                 continue
-            key = (block.body, dims)
+            yield first
             if most > 1:  # the first tiling alone only ranks structures
-                if key in self._seen:
-                    continue
-                self._seen.add(key)
-            yield Piece(
-                (CustomKernel(name, block, warps=warps_for(block)),), (), (), self.label(dims, 1), structure.key
-            )
-            if most > 1:
-                yield from self.split(name, s, streamed, order, dims, structure.key)
+                yield from found
             made += 1
             if made >= most:
                 return
+
+    def _tiled(self, name: str, structure: Structure, dims: tuple[TileDim, ...], all_of_them: bool) -> Iterator[Piece]:
+        """The kernels with these tiles: the whole one first, then its splits."""
+        s, streamed, order = structure.system, structure.streamed, structure.order
+        output = Output(self.target.tensor, s.output, self.target.index)
+        self._blocked = False
+        fit = False
+        for arranged in arrange(self.given, dims, self.t.sizes):
+            block = self.build(arranged, streamed, order, [output], s.reductions)
+            if block is None:
+                self._blocked = True  # no tiles make it a block graph
+                return
+            if not fits(block):
+                return
+            fit = True
+            key = (block.body, arranged)
+            if all_of_them:
+                if key in self._seen:
+                    continue
+                self._seen.add(key)
+            kernels = (CustomKernel(name, block, warps=warps_for(block)),)
+            yield from self._within(Piece(kernels, (), (), self.label(dims, 1), structure.key))
+        if fit or self.given:  # under a narrowing a split may be all that there is
+            yield from self.split(name, s, streamed, order, dims, structure.key)
+
+    def _within(self, piece: Piece) -> Iterator[Piece]:
+        """The piece with the threads asked for, if its kernels keep to what is asked."""
+        if not self.given:
+            yield piece
+            return
+        sizes = {**self.t.sizes, **dict(piece.axes)}
+        for kernels in with_warps(self.given, piece.kernels):
+            if all(keeps(self.given, k, sizes) for k in kernels):
+                yield replace(piece, kernels=kernels)
 
     def build(
         self, dims: tuple[TileDim, ...], streamed: str | None, order: dict[int, int], outputs: list[Output],
@@ -212,15 +244,20 @@ class KernelSpace:
         names = {r: (f"{self.target.tensor}_part{i}", self._axes(r)) for i, r in enumerate(own)}
         index = {r: (DimIndex((part,)), *(DimIndex((a,)) for a in axes)) for r, (_, axes) in names.items()}
         partial = [Output(names[r][0], r, index[r]) for r in own]
-        for parts in split_options(t.sizes, dims):
+        for parts in split_options(t.sizes, dims, self.given):
             t.sizes[part] = parts
             split_dim = TileDim(part, (part,), 1, "split", streamed, parts)
-            first = self.build((split_dim, *dims), streamed, order, partial, s.reductions)
-            if first is None:
-                return
-            if structure not in self._totals:
-                self._totals[structure] = combine(t, s.output, names, part)
-            yield from self._finish(name, self._totals[structure], part, parts, first, names, dims, structure)
+            for arranged in arrange(self.given, (split_dim, *dims), t.sizes):
+                first = self.build(arranged, streamed, order, partial, s.reductions)
+                if first is None:
+                    return
+                if not fits(first):
+                    continue
+                if structure not in self._totals:
+                    self._totals[structure] = combine(t, s.output, names, part)
+                rest = tuple(d for d in arranged if d.role != "split")
+                for piece in self._finish(name, self._totals[structure], part, parts, first, names, rest, structure):
+                    yield from self._within(piece)
 
     def _axes(self, r: int) -> tuple[str, ...]:
         order = {a: i for i, a in enumerate(self.target.axes)}
@@ -242,14 +279,14 @@ class KernelSpace:
         bound = {t.node(r)[2] for r in t.closure(total)}
         grid = tuple(d for d in dims if d not in inner and d.role != "loop" and not bound & set(d.axes))
         grid = tuple(d for d in grid if any(a in self.target.axes for a in d.axes))
-        narrow = tuple(replace(d, tile=32, role="grid") if d.tile > 32 else d for d in grid)
-        tail = self.build((*narrow, resident, *inner), None, {}, [output], frozenset())
         main = CustomKernel(name, first, warps=warps_for(first))
-        if tail is not None and fits(tail):
-            yield Piece(
-                (main, CustomKernel(f"{name}_combine", tail, warps=4)), temps, ((part, parts),),
-                self.label(dims, parts), structure + "/kernel",
-            )  # fmt: skip
+        for narrow in group_choices(self.given, grid, t.sizes):
+            tail = self.build((*narrow, resident, *inner), None, {}, [output], frozenset())
+            if tail is not None and fits(tail):
+                yield Piece(
+                    (main, CustomKernel(f"{name}_combine", tail, warps=4)), temps, ((part, parts),),
+                    self.label(dims, parts), structure + "/kernel",
+                )  # fmt: skip
         same = self.build((*grid, resident, *inner), None, {}, [output], frozenset())
         shared = any(s.first for s in first.body if isinstance(s, Store))
         if (

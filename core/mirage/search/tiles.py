@@ -1,4 +1,4 @@
-"""Tile sizes for a layout: aligned to the hardware, few, best guesses first."""
+"""Tile sizes for a layout: aligned to the hardware, few, best guesses first; under a narrowing every power of two."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from itertools import product
 
 from mirage.mugraph.grammar import TileDim
+from mirage.narrow import FREE, Narrowing
 from mirage.search.layout import Layout
 
 MAX_RESIDENT = 16384  # elements of a resident row
 DOT = 16  # the smallest side of a tensor-core tile
 PARTS = (2, 4, 8, 16, 32, 64)
+LARGEST = 4096  # elements along one dim of a tile, under a narrowing
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -27,7 +29,46 @@ def clipped(options: tuple[int, ...], size: int, least: int) -> list[int]:
     return list(dict.fromkeys(min(max(o, least), top) for o in options))
 
 
-def dim_options(lay: Layout, sizes: dict[str, int], streamed: str | None) -> list[list[TileDim]] | None:
+def powers(least: int, n: int) -> list[int]:
+    """Every power of two from `least` to the whole of `n`, the middle of the range first."""
+    found = []
+    tile = least
+    while tile <= min(max(least, power(n)), LARGEST):
+        found.append(tile)
+        tile *= 2
+    return sorted(found, key=lambda x: (abs(x.bit_length() - 7), x))
+
+
+def counts(given: Narrowing) -> frozenset[int] | None:
+    """The numbers of blocks that a dim of the grid may have; None: any."""
+    if given.griddims is None:
+        return None
+    return frozenset({1}.union(*given.griddims))
+
+
+def group_tiles(given: Narrowing, least: int, n: int) -> list[int]:
+    """The tiles of a parallel dim of `n` elements."""
+    allowed = counts(given)
+    return [x for x in powers(least, n) if allowed is None or ceil_div(n, x) in allowed]
+
+
+def loop_tiles(given: Narrowing, least: int, n: int) -> list[int]:
+    """The tiles of a looped dim, whose range may be shared by several blocks."""
+    if given.franges is None:
+        return powers(least, n)
+    shares = (1, *parts_of(given))
+    return [x for x in powers(least, n) if any(ceil_div(ceil_div(n, x), p) in given.franges for p in shares)]
+
+
+def parts_of(given: Narrowing) -> tuple[int, ...]:
+    """The numbers of parts of a split."""
+    allowed = counts(given)
+    return PARTS if allowed is None else tuple(sorted(allowed - {1}))
+
+
+def dim_options(
+    lay: Layout, sizes: dict[str, int], streamed: str | None, given: Narrowing = FREE
+) -> list[list[TileDim]] | None:
     """For each tile dim its options; None if a resident dim is too large."""
 
     def size(axes: tuple[str, ...]) -> int:
@@ -50,6 +91,8 @@ def dim_options(lay: Layout, sizes: dict[str, int], streamed: str | None) -> lis
         else:
             options = clipped((1024, 256), n, 1) if g == lay.groups[-1] else clipped((1, 4), n, 1)
         first = False
+        if given:
+            options = group_tiles(given, DOT if lay.dotted & set(g) else 1, n)
         # one tile of the whole dim: no grid dim at all
         out.append([TileDim(name, g, o, "resident" if o >= n and n > 1 else "grid") for o in options])
     for a in lay.inner:
@@ -60,6 +103,8 @@ def dim_options(lay: Layout, sizes: dict[str, int], streamed: str | None) -> lis
             options = (
                 clipped((64, 128, 32, 256), n, least) if a in lay.dotted else clipped((1024, 256, 64, 32, 4096), n, 1)
             )
+            if given:
+                options = loop_tiles(given, least, n)
             out.append([TileDim(a, (a,), o, "loop") for o in options])
         elif power(n) > MAX_RESIDENT:
             return None
@@ -68,16 +113,18 @@ def dim_options(lay: Layout, sizes: dict[str, int], streamed: str | None) -> lis
     return out
 
 
-def tilings(lay: Layout, sizes: dict[str, int], streamed: str | None) -> Iterator[tuple[TileDim, ...]]:
-    options = dim_options(lay, sizes, streamed)
+def tilings(
+    lay: Layout, sizes: dict[str, int], streamed: str | None, given: Narrowing = FREE
+) -> Iterator[tuple[TileDim, ...]]:
+    options = dim_options(lay, sizes, streamed, given)
     if options is not None:
         yield from product(*options)
 
 
-def split_options(sizes: dict[str, int], dims: tuple[TileDim, ...]) -> list[int]:
+def split_options(sizes: dict[str, int], dims: tuple[TileDim, ...], given: Narrowing = FREE) -> list[int]:
     """Numbers of parts that a looped dim can be split into, so that every part has work."""
     loop = next((d for d in dims if d.role == "loop"), None)
     if loop is None:
         return []
     tiles = ceil_div(sizes[loop.axes[0]], loop.tile)
-    return [p for p in PARTS if p <= tiles]
+    return [p for p in parts_of(given) if p <= tiles]

@@ -1,4 +1,4 @@
-"""What the decorator's call says: `dims=` and `inputs=`."""
+"""What the decorator's call says: `dims=`, `inputs=`, and the parameters that narrow the search."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from mirage.errors import BadAnnotation
+from mirage.errors import BadAnnotation, BadSearchParameter
+from mirage.narrow import FREE, PARAMETERS, Narrowing
 from mirage.source.dtypes import dtype_of
 from mirage.source.names import Names, NotConstant, evaluate
 
@@ -18,18 +19,20 @@ Shape = tuple[int | str, ...]
 @dataclass(frozen=True)
 class Options:
     """`dims`: sizes of named dimensions, one or several each. `inputs`: shape and dtype of the tensors in order; a
-    shape's entry is a size, or a name of `dims`."""
+    shape's entry is a size, or a name of `dims`. `given`: what every kernel is held to."""
 
     dims: tuple[tuple[str, tuple[int, ...]], ...] = ()
     inputs: tuple[tuple[Shape, str], ...] | None = None
     line: int = 0
     column: int = 0
+    given: Narrowing = FREE
 
 
 def read_options(call: ast.Call, names: Names) -> Options:
-    """The options of `@mirage.optimize(...)`. Raises BadAnnotation with the place."""
+    """The options of `@mirage.optimize(...)`. Raises BadAnnotation or BadSearchParameter with the place."""
     dims: tuple[tuple[str, tuple[int, ...]], ...] = ()
     inputs: tuple[tuple[Shape, str], ...] | None = None
+    given: dict[str, Any] = {}
     if call.args:
         raise bad("`optimize` takes keywords only", call.args[0], names, "write dims={...} or inputs=[...]")
     for keyword in call.keywords:
@@ -37,11 +40,25 @@ def read_options(call: ast.Call, names: Names) -> Options:
             dims = _dims(keyword.value, names)
         elif keyword.arg == "inputs":
             inputs = _inputs(keyword.value, names)
+        elif keyword.arg in PARAMETERS:
+            given[keyword.arg] = _parameter(keyword.arg, keyword.value, names)
         else:
             raise bad(
-                f"`optimize` has no option `{keyword.arg or '**'}`", keyword.value, names, "it takes dims and inputs"
-            )
-    return Options(dims, inputs, call.lineno, names.chunks.column(call.lineno, call.col_offset))
+                f"`optimize` has no option `{keyword.arg or '**'}`", keyword.value, names,
+                f"it takes dims, inputs, {', '.join(PARAMETERS)}",
+            )  # fmt: skip
+    column = names.chunks.column(call.lineno, call.col_offset)
+    return Options(dims, inputs, call.lineno, column, Narrowing.of(**given))
+
+
+def _parameter(name: str, node: ast.expr, names: Names) -> Any:
+    """The value of a parameter that narrows the search, found good."""
+    value = _value(node, names)
+    try:
+        Narrowing.of(**{name: value})
+    except BadSearchParameter as error:
+        raise BadSearchParameter(error.message, **names.chunks.place(node)) from None
+    return value
 
 
 def bad(message: str, node: ast.AST, names: Names, next_step: str | None = None) -> BadAnnotation:

@@ -1,0 +1,115 @@
+"""What the caller asks of every custom kernel: the parameters that narrow the search.
+
+Each is a list of choices, and None leaves it free. A kernel is within them if its grid dims are among `griddims`, its
+threads among `blockdims`, the map of each of its input iterators among `imaps`, of each output saver among `omaps`, the
+dimension that a loop cuts of each tensor read in it among `fmaps`, and the range of each loop among `franges`. A map's
+entry is the dimension of the tensor that this grid dim cuts, -1 where each block along it has the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from mirage.errors import BadSearchParameter
+
+Three = tuple[int, int, int]
+MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA's limits of x, y, z
+MAX_BLOCK = (1024, 1024, 64)
+WARP, MAX_THREADS, MAX_RANK = 32, 1024, 16
+
+
+@dataclass(frozen=True)
+class Narrowing:
+    griddims: tuple[Three, ...] | None = None
+    blockdims: tuple[Three, ...] | None = None
+    imaps: tuple[Three, ...] | None = None
+    omaps: tuple[Three, ...] | None = None
+    fmaps: tuple[int, ...] | None = None
+    franges: tuple[int, ...] | None = None
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, f.name) is not None for f in fields(self))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those that are given."""
+        return tuple(f.name for f in fields(self) if getattr(self, f.name) is not None)
+
+    @property
+    def warps(self) -> tuple[int, ...] | None:
+        """The numbers of warps of `blockdims`."""
+        if self.blockdims is None:
+            return None
+        return tuple(dict.fromkeys(x * y * z // WARP for x, y, z in self.blockdims))
+
+    @staticmethod
+    def of(**given: Any) -> Narrowing:
+        """From lists of numbers as they were written. Raises BadSearchParameter, which names the parameter, for anything
+        that no kernel can have: another name, an empty list, two numbers for a grid, a negative size."""
+        known = {f.name for f in fields(Narrowing)}
+        for name in given:
+            if name not in known:
+                raise BadSearchParameter(f"there is no search parameter `{name}` ({', '.join(sorted(known))})")
+        return Narrowing(**{name: _READERS[name](name, value) for name, value in given.items() if value is not None})
+
+
+FREE = Narrowing()
+
+
+def _choices(name: str, value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, (list, tuple)) or not value:
+        raise BadSearchParameter(f"`{name}` is not a list of choices: {value!r}")
+    return tuple(value)
+
+
+def _whole(name: str, value: Any, least: int, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise BadSearchParameter(f"`{name}` holds {value!r}, which is no number from {least} to {most}")
+    return value
+
+
+def _three(name: str, value: Any, least: int, most: Three) -> Three:
+    if not isinstance(value, (list, tuple)) or len(value) != 3:
+        raise BadSearchParameter(f"`{name}` holds {value!r}, which is not three numbers")
+    x, y, z = (_whole(name, v, least, m) for v, m in zip(value, most, strict=True))
+    return x, y, z
+
+
+def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+def _grids(name: str, value: Any) -> tuple[Three, ...]:
+    return _unique(_three(name, v, 1, MAX_GRID) for v in _choices(name, value))
+
+
+def _blocks(name: str, value: Any) -> tuple[Three, ...]:
+    found = _unique(_three(name, v, 1, MAX_BLOCK) for v in _choices(name, value))
+    for x, y, z in found:
+        threads = x * y * z
+        if threads % WARP or threads > MAX_THREADS or threads & (threads - 1):
+            raise BadSearchParameter(
+                f"`{name}` holds {(x, y, z)}: {threads} threads; a block has 32, 64, ... or {MAX_THREADS}"
+            )
+    return found
+
+
+def _maps(name: str, value: Any) -> tuple[Three, ...]:
+    found = _unique(_three(name, v, -1, (MAX_RANK, MAX_RANK, MAX_RANK)) for v in _choices(name, value))
+    return found
+
+
+def _cuts(name: str, value: Any) -> tuple[int, ...]:
+    return _unique(_whole(name, v, -1, MAX_RANK) for v in _choices(name, value))
+
+
+def _ranges(name: str, value: Any) -> tuple[int, ...]:
+    return _unique(_whole(name, v, 1, 2**31 - 1) for v in _choices(name, value))
+
+
+_READERS: dict[str, Callable[[str, Any], Any]] = {
+    "griddims": _grids, "blockdims": _blocks, "imaps": _maps, "omaps": _maps, "fmaps": _cuts, "franges": _ranges,
+}  # fmt: skip
+PARAMETERS = tuple(_READERS)
