@@ -41,7 +41,8 @@ Report = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked: the file's text and path, the function, the target architecture, the search's bounds."""
+    """What is asked: the file's text and path, the function, the target architecture, the search's bounds. What the
+    decorator asks of every kernel holds unless `bounds.given` asks for something."""
 
     text: str
     path: str
@@ -225,6 +226,8 @@ class Attempt:
         base = baseline(self.program, self.dev)
         rejected: list[str] = []
         chosen = None
+        if not bounds.given:
+            bounds = replace(bounds, given=self.function.decorated.options.given)
         for candidate in self.order(search.best):
             self.cancel.check()
             if time.monotonic() - start > TOTAL_S and rejected:

@@ -18,6 +18,7 @@ from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import CustomKernel, DTensor, Loop, MuGraph
 from mirage.result import CancelToken, Progress
+from mirage.narrow import FREE, Narrowing
 from mirage.search.cuts import Cut, apply, cut_candidates, cut_sets, descend
 from mirage.search.kernels import KernelSpace, Piece, Structure, Target
 from mirage.search.shift import insert_shifts
@@ -45,6 +46,7 @@ class Bounds:
     lean: bool = True  # never carry what can leave its loop as one safe factor
     seconds: float = 20.0
 
+    given: Narrowing = FREE  # what the caller asks of every kernel
 
 @dataclass(frozen=True)
 class Candidate:
@@ -266,7 +268,10 @@ class Search:
     def _space(self, target: Target) -> KernelSpace:
         key = (target.term, target.dims, target.tensor)
         if key not in self._spaces:
-            space = KernelSpace(self.problem.t, target, self.cancel, limit=self.bounds.systems, lean=self.bounds.lean)
+            bounds = self.bounds
+            space = KernelSpace(
+                self.problem.t, target, self.cancel, limit=bounds.systems, lean=bounds.lean, given=bounds.given
+            )
             self.counts.values += space.counts.values
             self.counts.systems += len(space.systems)
             if not space.counts.exhaustive:
@@ -302,7 +307,13 @@ class Search:
                 self.counts.mugraphs += 1
                 ranked.append((self.cost(self._mugraph([target], [piece])), len(ranked), piece))
         ranked.sort(key=lambda f: f[:2])
-        out = [(c, piece) for c, _, piece in ranked[: 4 * bounds.per_kernel]]
+        out, seen = [], set()
+        for i, (us, _, piece) in enumerate(ranked):
+            if i < 4 * bounds.per_kernel or piece.structure not in seen:  # the best of each structure stays
+                seen.add(piece.structure)
+                out.append((us, piece))
+        if not out and bounds.given:
+            self.counts.stop(f"no kernel for {target.tensor} within the given {', '.join(bounds.given.names)}")
         self._pieces_of[key] = out
         return out
 
