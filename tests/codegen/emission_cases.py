@@ -144,4 +144,31 @@ def row_sums(m: int = 6, k: int = 40) -> Case:
     return case(graph, lambda X, G: X @ G, "return X @ G")
 
 
-EXTRA = {f.__name__: f for f in (grouped_rows, sliced, library_then_kernel, row_sums)}
+def one_row(k: int = 75, n: int = 37, tk: int = 32, tn: int = 8) -> Case:
+    """One row through a matrix, and its sum of squares: tiles of products are added up and reduced after the loop."""
+    loop = Loop("k", (
+        Load("x", "X", (DimIndex(("m",)), DimIndex(("k",))), ("m", "k")),
+        Load("w", "W", (DimIndex(("k",)), DimIndex(("n",))), ("k", "n")),
+        op("part", "dot", "x w", "m n", dim="k"),
+        op("sq", "mul", "x x", "m k"),
+        op("squares", "sum", "sq", "m", dim="k"),
+        plus("y", "part", "m n"),
+        plus("ss", "squares", "m"),
+    ))  # fmt: skip
+    block = BlockGraph((dim("m", 1, "grid"), dim("n", tn, "grid"), dim("k", tk, "loop")), (
+        loop,
+        op("inv", "inv", "ss", "m"),
+        op("o", "mul", "y inv", "m n"),
+        Store("O", "o", (DimIndex(("m",)), DimIndex(("n",)))),
+    ))  # fmt: skip
+    graph = MuGraph(
+        "one_row",
+        (("m", 1), ("k", k), ("n", n)),
+        (tensor("X", "m k"), tensor("W", "k n"), tensor("O", "m n", "output")),
+        (CustomKernel("row", block),),
+    )
+    body = "return (X @ W) / (X * X).sum(-1, keepdim=True)"
+    return case(graph, lambda X, W: X @ W / (X * X).sum(-1, keepdims=True), body)
+
+
+EXTRA = {f.__name__: f for f in (grouped_rows, sliced, library_then_kernel, row_sums, one_row)}

@@ -108,3 +108,39 @@ def test_an_access_outside_every_tensor_raises(interpret):
     assert "error" not in interpret(text, case.inputs())
     far = text.replace("W1_ptr + i_k", "W1_ptr + 99999999 + i_k")
     assert "OutOfBounds" in interpret(far, case.inputs())["error"]
+
+
+def test_a_vector_product_is_reduced_once_after_its_loop():
+    text = module_of(CASES["one_row"])
+    inside = text[text.index("for tile_k") : text.index("y_2 = ")]
+    assert "tl.sum" not in inside and "y += " in inside
+    wide = CASES["one_row"].mugraph
+    block = wide.kernels[0].block
+    dims = tuple(replace(d, tile=2048) if d.name == "k" else d for d in block.dims)
+    large = replace(wide, kernels=(replace(wide.kernels[0], block=replace(block, dims=dims)),))
+    text = module_of(replace(CASES["one_row"], mugraph=large))
+    assert "part = tl.sum(" in text  # 16,384 elements are too many registers for four warps
+
+
+KEPT = """
+def _counters(count, device, kept={}):
+    if count not in kept:
+        kept[count] = torch.zeros(count, dtype=torch.int32, device=device)
+    return kept[count]
+
+
+def _fits("""
+
+
+def test_the_last_block_sets_its_counter_back(interpret):
+    case = hand.attention_tail()
+    text = module_of(case).replace("def _fits(", KEPT.lstrip(), 1)
+    assert "def _counters(count, device, kept" in text
+    run_twice = text.replace("def _run(", "def _once(").replace(
+        "_EXPECTED = (", "def _run(*a, **k):\n    _once(*a, **k)\n    return _once(*a, **k)\n\n\n_EXPECTED = (", 1
+    )
+    assert error(interpret(run_twice, case.inputs()), case.reference(*case.inputs())) < BOUND["float16"]
+    stale = run_twice.replace("tl.store(counters_ptr + group, 0)", "pass")
+    assert stale != run_twice
+    left = interpret(stale, case.inputs())
+    assert not error(left, case.reference(*case.inputs())) < BOUND["float16"]

@@ -14,7 +14,7 @@ from mirage.codegen.value import ATOM, PRODUCT, SUM, Value, as_float, constant, 
 from mirage.errors import EmissionRefused
 from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph
 
-DEFERRED = 4096  # elements of a tile that is added up as a whole and reduced after its loop
+DEFERRED = 64  # registers a thread of a tile that is added up as a whole and reduced after its loop
 INLINE = ("neg", "inv", "sqrt")  # read better as part of what uses them: a - b, a / b, tl.rsqrt(a)
 
 
@@ -127,21 +127,32 @@ class BlockWriter:
 
     def deferred(self, position: int, loop: Loop) -> dict[str, tuple[str, ...]]:
         """Accumulators that add up whole tiles and are reduced once, after the loop: a reduction in each iteration costs
-        a barrier. Those of a plain sum of one tile that nothing else reads, while the tile is small in registers."""
+        a barrier. Those of a plain sum, or of a contraction without tensor cores, that nothing else reads, while the
+        tiles are few registers: the largest are reduced in the loop first."""
         computes = {c.out: c for s in loop.body for c in parts(s) if isinstance(c, Compute)}
         read = {x.partition("@")[0] for s in loop.body for c in parts(s) for x in reads(c)}
-        out: dict[str, tuple[str, ...]] = {}
+        found: dict[str, tuple[str, ...]] = {}
         for s in loop.body:
             if not isinstance(s, Accumulate) or s.update or s.op != "sum" or s.out in read:
                 continue
             c = computes.get(s.arg)
-            if c is None or c.op != "sum" or c.attr("dim") != loop.dim:
+            if c is None or c.op not in ("sum", "dot") or c.attr("dim") != loop.dim:
                 continue
-            wide = self.uses.wide(position, c.args[0])
-            size = math.prod(self.graph.dim(d).tile for d in wide)
-            if loop.dim in wide and size <= DEFERRED and self.uses.of(position, s.arg).total == 1:
-                out[s.out] = tuple(d.name for d in self.graph.dims if d.name in wide)
+            if c.op == "dot" and self.uses.dot_dims(position, c) is not None:
+                continue
+            wide = {d for a in c.args for d in self.uses.wide(position, a)}
+            if loop.dim in wide and self.uses.of(position, s.arg).total == 1:
+                found[s.out] = tuple(d.name for d in self.graph.dims if d.name in wide)
+        out: dict[str, tuple[str, ...]] = {}
+        room = DEFERRED * 32 * self.symbols.kernel.warps
+        for name in sorted(found, key=lambda n: (self.elements(found[n]), n)):
+            room -= self.elements(found[name])
+            if room >= 0:
+                out[name] = found[name]
         return out
+
+    def elements(self, dims: tuple[str, ...]) -> int:
+        return math.prod(self.graph.dim(d).tile for d in dims)
 
     def start(self, s: Accumulate) -> None:
         """An accumulator before its loop: 0, or -inf for a maximum."""
@@ -269,8 +280,8 @@ class BlockWriter:
         elif c.op == "mask":
             inside = self.places.mask(self.graph.dim(c.attr("dim")))
             self.values[key] = inside if inside is not None else number(constant("1"))
-        elif c.op == "sum" and self.reader(c.out) in self.wide:
-            self.values[key] = as_float(self.value(c.args[0]))
+        elif c.op in ("sum", "dot") and self.reader(c.out) in self.wide:
+            self.values[key] = self.summand(c)
         elif c.op in ("sum", "max"):
             self.reduce(c, dims)
         elif c.op == "dot":
@@ -303,6 +314,14 @@ class BlockWriter:
         text = f"tl.{c.op}({value.text}, axis={value.dims.index(c.attr('dim'))})"
         self.bind(c.out, permute(text, rest, dims), Value("", dims))
 
+    def summand(self, c: Compute) -> Value:
+        """What a reduction adds up, element by element."""
+        values = [as_float(self.value(a)) for a in c.args]
+        if c.op == "sum":
+            return values[0]
+        every = tuple(d.name for d in self.graph.dims if any(d.name in v.dims for v in values))
+        return pointwise("mul", values, every)
+
     def fusable(self, c: Compute) -> bool:
         """Whether a dot is read once, by a sum accumulator of its own loop that changes only by a factor of its own."""
         if self.where is None or self.uses.dot_dims(self.where, c) is None:
@@ -326,8 +345,8 @@ class BlockWriter:
         if form is None:
             if any(k not in v.dims for v in values) and self.graph.dim(k).tile > 1:
                 raise EmissionRefused(f"{c.out!r} contracts a dim that an argument lacks")
-            every = tuple(d.name for d in self.graph.dims if any(d.name in v.dims for v in values))
-            product = pointwise("mul", [as_float(v) for v in values], every)
+            product = self.summand(c)
+            every = product.dims
             if k not in every:
                 return product.text
             rest = tuple(d for d in every if d != k)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mirage.codegen.kernel import KernelText, emit_kernel
-from mirage.codegen.launcher import guard_lines, public_lines, run_lines, tables
+from mirage.codegen.launcher import COUNTERS, guard_lines, public_lines, run_lines, tables
 from mirage.codegen.names import Names
 from mirage.codegen.original import Original, read_original
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.program.ir import Program
 
 PARTS = ("header", "imports", "kernels", "launcher", "original")
-MODULE_NAMES = ("SIZES", "TILES", "_run", "_fits", "_EXPECTED")
+MODULE_NAMES = ("SIZES", "TILES", "_run", "_fits", "_EXPECTED", "_ZEROED", "_counters")
 
 
 def emit_module(
@@ -45,6 +45,7 @@ def emit_module(
         "launcher": spaced(
             [
                 tables(mugraph, texts),
+                COUNTERS if any(k.counters for k in texts) else [],
                 run_lines(program, mugraph, kernels),
                 guard_lines(program, texts),
                 public_lines(program, function, kept, docstring),

@@ -146,7 +146,7 @@ def tail_lines(symbols: Symbols, writer: BlockWriter) -> list[str]:
         f"{group} = {text or '0'}",
         f'{arrived} = tl.atomic_add({symbols.counters} + {group}, 1, sem="acq_rel")',
         f"if {arrived} == {parts} - 1:",
-        *indented(["tl.debug_barrier()", *body]),
+        *indented(["tl.debug_barrier()", *body, f"tl.store({symbols.counters} + {group}, 0)"]),
     ]
 
 

@@ -113,7 +113,7 @@ def launch(kernel: CustomKernel, text: KernelText, variables: dict[str, str], na
         groups = grid_text(kernel, "sizes", row, groups=True)
         number = names.fresh("groups")
         lines.append(f"{INDENT}{number} = {groups}")
-        lines.append(f"{INDENT}{counters} = torch.zeros({number}, dtype=torch.int32, device={source}.device)")
+        lines.append(f"{INDENT}{counters} = _counters({number}, {source}.device)")
         arguments.append(counters)
     grid = names.fresh("grid")
     lines.append(f"{INDENT}{grid} = ({grid_text(kernel, 'sizes', row)},)")
@@ -125,6 +125,35 @@ def launch(kernel: CustomKernel, text: KernelText, variables: dict[str, str], na
     if kernel.block.cluster > 1:
         lines.append(f"{INDENT * 2}num_ctas={kernel.block.cluster},")
     return [*lines, f"{INDENT})"]
+
+
+COUNTERS = '''
+_ZEROED = {}
+
+
+def _counters(count, device):
+    """Counters at zero; the last block of each group sets its own back to zero.
+
+    Launches that may overlap share none: each stream has its own, and so has each call inside a CUDA graph.
+    """
+    if device.type != "cuda":
+        return torch.zeros(count, dtype=torch.int32, device=device)
+    count = -(-count // 32) * 32
+    capturing = torch.cuda.is_current_stream_capturing()
+    key = (device, torch.cuda.current_stream(device).cuda_stream, count)
+    if key in _ZEROED and not capturing:
+        return _ZEROED[key]
+    spare = _ZEROED.pop(device, None)
+    if spare is None or len(spare) < count:
+        if capturing:  # the graph zeroes them whenever it is replayed
+            return torch.zeros(count, dtype=torch.int32, device=device)
+        spare = torch.zeros(max(count, 1 << 18), dtype=torch.int32, device=device)
+        torch.cuda.current_stream(device).synchronize()  # other streams take from it too
+    _ZEROED[device] = spare[count:]
+    if not capturing:
+        _ZEROED[key] = spare[:count]
+    return spare[:count]
+'''.strip().split("\n")
 
 
 def guard_lines(program: Program, kernels: Sequence[KernelText]) -> list[str]:
