@@ -101,7 +101,7 @@ def term_bound(
     counts, outputs = counts_of(t, roots, sample.inputs, sizes, free)
     known = counts.exps and free
     scores = independent(t, targets or roots, sample.inputs, sizes, sample.field.seed) if known else None
-    return bound_of(counts, outputs, sample.field, sample.roots, scores=scores)
+    return bound_of(counts, outputs, sample.field, sample.conditions, scores=scores)
 
 
 def mismatch(
@@ -155,7 +155,8 @@ def details_of(bound: Bound, sample: Sample, sizes: Mapping[str, int], draws: in
         "sizes": dict(sizes),
         "degree": bound.degree,
         "exponential_terms": bound.terms,
-        "roots": sample.roots,
+        "roots": sample.conditions.roots,
+        "signs": sample.conditions.signs,
         "bound_a_draw": bound.a_draw,
         "theorem": bound.theorem,
         "opaque": sorted(f.opaque),

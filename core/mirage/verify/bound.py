@@ -9,6 +9,7 @@ import numpy as np
 
 from mirage.verify.counts import Counts
 from mirage.verify.field import Field
+from mirage.verify.sampling import Conditions
 
 Array = np.ndarray[Any, np.dtype[Any]]
 FLOOR = 2.0**-128  # the generator of the draws has no more entropy than this
@@ -30,59 +31,68 @@ class Bound:
         return max(float(self.a_draw**draws), FLOOR) if draws else None
 
 
-def bound_of(counts: Counts, outputs: list[Array], field: Field, roots: int, *, scores: int | None = None) -> Bound:
+def bound_of(
+    counts: Counts, outputs: list[Array], field: Field, conditions: Conditions, *, scores: int | None = None
+) -> Bound:
     """The bound for programs whose outputs have the figures `outputs`, the candidate's being taken as no larger.
 
-    roots: the most square roots whose arguments were conditioned to be squares by redrawing the same inputs;
-    scores: the exponentials' arguments are independent and uniform, at most so many sharing inputs (None: not known).
+    conditions: what the redrawing for square roots costs; scores: the exponentials' arguments are independent and
+    uniform, so many in all (None: not known).
     """
     figures = [counts.lift(o) for o in outputs]
     # one output element: N/D - N'/D' = (N D' - N' D) / (D D')
     with np.errstate(over="ignore"):  # more terms than a float counts: no bound holds
         k = max(float((2 * f["kn"] * f["kd"]).max(initial=1)) for f in figures)
-    d = max(float((f["dn"] + f["dd"]).max(initial=0)) for f in figures) + counts.degree
-    d = max(d, 1.0)
+    d = max(max(float((f["dn"] + f["dd"]).max(initial=0)) for f in figures) + counts.degree, 1.0)
     if counts.nested:
         return Bound(None, "an exponential inside an exponential: no theorem applies", d, k)
-    if counts.root_of_exp or (counts.exps and roots):
-        return Bound(None, "roots and exponentials together: no theorem applies", d, k)
+    if counts.root_of_exp:
+        return Bound(None, "a root of an exponential: no theorem applies", d, k)
+    paid = conditions.factor
     if counts.exps:
-        value = _exponential(d, k, field)
-        theorem = "Mirage, theorem 2: 8 d k^4 / q + q^(-1/k^2)"
+        e = max(float((f["en"] + f["ed"]).max(initial=1)) for f in figures)
+        value = paid * (d / field.p + exponents_meet(e * counts.degree, k, field.q)) + sparse(k, field.q)
+        theorem = "sums of k exponentials (sharper than Mirage's theorem 2): a d / p + a e g k^2 / q + z(k)"
         if scores is not None:
-            # a polynomial in y = omega^score and in the shifts' y, of degree 2 e for each factor, both sides
-            e = max(float((f["en"] + f["ed"]).max(initial=1)) for f in figures)
-            better = (2 * COEFFICIENT * e + d + scores) / field.q
+            better = 2 * LENGTH * e / field.q + paid * (d + scores * counts.degree) / field.q
             if better < value:
                 value = better
                 theorem = (
-                    "Schwartz-Zippel over independent exponentials (the scores' rank was computed): (2 c e + d + r) / q, "
-                    f"for programs whose exponents are combinations of the scores with coefficients up to c = {COEFFICIENT}"
+                    "Schwartz-Zippel over independent exponentials (the scores' rank was computed): "
+                    "(2 c e + a d + a r g) / q, for programs whose exponents are integer combinations of the scores of "
+                    f"length up to c = {LENGTH}"
                 )
     else:
-        # the roots r_i^2 = S_i are eliminated by the norm (degree 2^n d); the condition that each S_i is a square costs 2^n
-        value = 4.0 ** min(roots, 500) * d / field.p
-        theorem = "Schwartz-Zippel: d / p" + (f", times 4^{roots} for the square roots" if roots else "")
+        value = paid * d / field.p
+        theorem = "Schwartz-Zippel: d a / p" if conditions.roots else "Schwartz-Zippel: d / p"
     if counts.oracles:
+        apart = paid * max(counts.oracle_degree, 1.0) / field.p
         terms = counts.oracle_terms * 2
-        apart = (
-            _exponential(counts.oracle_degree, terms, field)
-            if terms > 2 and counts.exps
-            else (max(counts.oracle_degree, 1.0) / field.p)
-        )
+        if terms > 2 and counts.exps:
+            apart += paid * exponents_meet(terms * counts.degree, terms, field.q) + sparse(terms, field.q)
         value += counts.oracles**2 * apart
         theorem += "; distinct arguments of opaque functions are told apart"
-    picks = max(float(f["picks"].max(initial=0)) for f in figures)
+    if counts.exps or conditions.roots:
+        theorem += f"; a = {conditions.text} for the square roots"
+    picks = max(float(f["picks"].max(initial=0)) for f in figures) + conditions.signs
     if picks:
         value = 1 - 2.0**-picks * (1 - min(value, 1.0))
-        theorem += f"; each case of {picks:.3g} bits of comparisons is drawn with its chance"
+        theorem += f"; each case of {picks:.3g} bits of comparisons and signs is drawn with its chance"
     return Bound(min(value, 1.0), theorem, d, k)
 
 
-COEFFICIENT = 64
+LENGTH = 64  # the sum of the absolute values of an exponent's coefficients
 
 
-def _exponential(d: float, k: float, field: Field) -> float:
-    if k > 1e6:
-        return 1.0
-    return float(min(8 * d * k**4 / field.q + field.q ** (-1 / k**2), 1.0))
+def exponents_meet(degree: float, k: float, q: int) -> float:
+    """The chance that two of k different exponents, quotients of polynomials of this degree, have equal residues."""
+    return min(degree * k * k / q, 1.0)
+
+
+def sparse(k: float, q: int) -> float:
+    """The largest part of the elements z != 1 of a group of prime order q, in a field, at which a sum of k terms
+    c_i z^(a_i) with c_i != 0 and distinct a_i modulo q can be zero."""
+    if k <= 1:
+        return 0.0
+    n = k - 1
+    return float(min(1 - 1 / k, 2 * ((n + 1) * float(q)) ** (-1 / n)) * q / (q - 1))

@@ -10,7 +10,7 @@ import numpy as np
 
 from mirage.meaning.terms import Terms
 from mirage.verify.evaluate import TermEvaluator, grid_index
-from mirage.verify.field import OPAQUE, Array, Field, random_field
+from mirage.verify.field import OPAQUE, Array, Field, first, random_field
 
 ROUNDS = 60  # of redrawing what lies under a root; each round halves what is left
 FIELDS = 40
@@ -18,16 +18,39 @@ ROOTS = ("sqrt", "rsqrt")
 COMPARISONS = ("lt", "le", "eq")
 
 
+@dataclass(frozen=True)
+class Conditions:
+    """The cost of points at which square roots exist. `roots`: the most roots that are tied together by the inputs
+    redrawn for them; `loose`: how many of these are redrawn each by itself, not all together; `signs`: products of
+    radicands that are squares of something whose sign is free (of sqrt(x^2), x's)."""
+
+    roots: int = 0
+    loose: int = 0
+    signs: int = 0
+
+    @property
+    def factor(self) -> float:
+        """By how much the chance of a zero grows: 2^n for the norm's degree, 2^n for the condition; where roots are
+        redrawn one by one, the point is one of ROUNDS^loose that are uniform without the condition, instead."""
+        if self.loose:
+            return float(2.0 ** min(self.roots, 500) * float(ROUNDS) ** min(self.loose, 100))
+        return float(4.0 ** min(self.roots, 500))
+
+    @property
+    def text(self) -> str:
+        return f"2^{self.roots} {ROUNDS}^{self.loose}" if self.loose else f"4^{self.roots}" if self.roots else "1"
+
+
 @dataclass
 class Sample:
-    """`inputs` by name (draws, *shape); `valid` (draws,): every root has a square under it; `roots`: the most square
-    roots that were conditioned on by redrawing the same inputs (`shared_roots`). `ties` (draws,): inputs are small
-    integers there, so that operands of comparisons are equal; no bound counts those draws."""
+    """`inputs` by name (draws, *shape); `valid` (draws,): every root has a square under it; `conditions`: what it cost.
+    `ties` (draws,): inputs are small integers there, so that operands of comparisons are equal; no bound counts those
+    draws."""
 
     field: Field
     inputs: dict[str, Array]
     valid: Array
-    roots: int
+    conditions: Conditions
     ties: Array
 
     @property
@@ -115,6 +138,23 @@ def draw(
             break
         field = random_field(seed + 7919 * attempt, draws, opaque)
     ties = np.arange(draws) >= draws - (max(1, draws // 4) if compares(t, roots) and draws > 1 else 0)
+    inputs, bad = conditioned(t, nodes, sizes, field, known, kinds, ties)
+    tied_roots, loose = shared_roots(t, nodes, sizes, kinds)
+    signs = free_signs(t, nodes, sizes, known, kinds, seed) if nodes else 0
+    return Sample(field, inputs, ~bad, Conditions(tied_roots, loose, signs), ties)
+
+
+def conditioned(
+    t: Terms,
+    nodes: list[tuple[int, bool]],
+    sizes: Mapping[str, int],
+    field: Field,
+    known: Mapping[str, tuple[int, ...]],
+    kinds: Mapping[str, str],
+    ties: Array,
+) -> tuple[dict[str, Array], Array]:
+    """Inputs at which the roots `nodes` exist, and the draws in which some do not."""
+    draws = field.draws
     inputs = {
         n: tied(field, fresh(field, s, kinds.get(n, "field")), kinds.get(n, "field"), ties) for n, s in known.items()
     }
@@ -136,7 +176,59 @@ def draw(
             kind = kinds.get(name, "field")
             again = tied(field, fresh(field, known[name], kind), kind, ties)
             inputs[name] = np.where(mask, again, inputs[name])
-    return Sample(field, inputs, ~bad, shared_roots(t, nodes, sizes, kinds), ties)
+    return inputs, bad
+
+
+SIGN_DRAWS, SIGN_ELEMENTS = 128, 48
+
+
+def free_signs(
+    t: Terms,
+    nodes: list[tuple[int, bool]],
+    sizes: Mapping[str, int],
+    shapes: Mapping[str, tuple[int, ...]],
+    kinds: Mapping[str, str],
+    seed: int,
+) -> int:
+    """How many independent products of radicands are squares up to a constant: the principal roots then multiply to
+    +-Q, and which sign it is a draw decides. Such a product's quadratic character is the same at all points, so that the
+    characters at random points are dependent vectors over GF(2). Radicands of one depth are looked at together, at
+    points where the roots below them exist; those with a constant ratio are one."""
+    depth: dict[int, int] = {}
+    for x, _ in nodes:
+        a = t.kids(x)[0]
+        below = set(t.walk(a))
+        depth[a] = 1 + max((depth[t.kids(y)[0]] for y, _ in nodes if y in below), default=-1)
+    field = random_field(seed + 104729, SIGN_DRAWS)
+    total = 0
+    for level in sorted(set(depth.values())):
+        terms = [a for a, n in depth.items() if n == level and t.inputs(a)]
+        inner = root_nodes(t, terms)
+        inputs, bad = conditioned(t, inner, sizes, field, shapes, kinds, np.zeros(SIGN_DRAWS, bool))
+        e = TermEvaluator(t, inputs, field, sizes)
+        vectors: dict[bytes, int] = {}
+        for a in terms:
+            value = field.lift(e.full(a, e.order(a)))
+            value = np.broadcast_to(value, (SIGN_DRAWS, *value.shape[1:])).reshape(SIGN_DRAWS, -1)[~bad]
+            for column in value.T[:SIGN_ELEMENTS]:
+                ratio = first(field.div(column, column[:1]))
+                vectors[ratio.tobytes()] = _bits(field.is_positive(column))
+        total += len(vectors) + 1 - _gf2_rank([*vectors.values(), _bits(~bad[~bad])])
+    return total
+
+
+def _bits(flags: Array) -> int:
+    return int.from_bytes(np.packbits(flags).tobytes(), "big")
+
+
+def _gf2_rank(rows: list[int]) -> int:
+    basis: dict[int, int] = {}  # by leading bit
+    for row in rows:
+        while row and row.bit_length() in basis:
+            row ^= basis[row.bit_length()]
+        if row:
+            basis[row.bit_length()] = row
+    return len(basis)
 
 
 def _constants_are_squares(t: Terms, nodes: list[tuple[int, bool]], sizes: Mapping[str, int], field: Field) -> bool:
@@ -161,9 +253,12 @@ def chosen_input(t: Terms, argument: int, kinds: Mapping[str, str]) -> int | Non
     return best
 
 
-def shared_roots(t: Terms, nodes: list[tuple[int, bool]], sizes: Mapping[str, int], kinds: Mapping[str, str]) -> int:
-    """The most roots whose arguments are tied together by inputs that were redrawn for them. Rows that are normalized
-    each by itself count once: their inputs are disjoint, and their conditions independent."""
+def shared_roots(
+    t: Terms, nodes: list[tuple[int, bool]], sizes: Mapping[str, int], kinds: Mapping[str, str]
+) -> tuple[int, int]:
+    """The most roots whose arguments are tied together by inputs that were redrawn for them, and how many of them are
+    not redrawn all at once. Rows that are normalized each by itself count once: their inputs are disjoint, and their
+    conditions independent."""
     groups: list[tuple[set[str], list[tuple[int, int]]]] = []  # (redrawn names, (argument, weight) of each node)
     for x, both in nodes:
         argument = t.kids(x)[0]
@@ -182,18 +277,20 @@ def shared_roots(t: Terms, nodes: list[tuple[int, bool]], sizes: Mapping[str, in
             else:
                 apart.append((other, more))
         groups = [*apart, (names, members)]
-    worst = 0
+    worst, loose = 0, 0
     for names, members in groups:
         common = set.intersection(*(set(t.dims(a)) for a, _ in members))
         common &= _aligned_axes(t, names, [a for a, _ in members])
-        total = 0
+        total = elements = 0
         for a, weight in members:
-            n = weight
+            n = 1
             for axis in t.dims(a) - common:
                 n *= sizes[axis]
-            total += n
+            total, elements = total + n * weight, elements + n
         worst = max(worst, total)
-    return worst
+        if elements > 1 and not (len(names) == 1 and all(t.dims(a) <= common for a, _ in members)):
+            loose = max(loose, elements)
+    return worst, loose
 
 
 def _aligned_axes(t: Terms, names: set[str], terms: list[int]) -> set[str]:

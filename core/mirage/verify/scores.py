@@ -1,8 +1,8 @@
 """Are the arguments of a program's exponentials independent and uniform? Then a far better bound than the general
-theorem's holds: with y = omega^score independent and uniform, a wrong program is a nonzero polynomial in the y.
+theorem's holds: with y = omega^score independent and uniform, a wrong program is a nonzero Laurent polynomial in the y.
 
-An argument A qualifies when it is affine in an input Y that no other argument reads, and the matrix of its coefficients
-has full row rank: given the other inputs, A is then uniform. The rank is computed at a random point.
+An argument A qualifies when it is affine in an input Y that no other argument and no root reads, and the matrix of its
+coefficients has full row rank: given the other inputs, A is then uniform. The rank is computed at a random point.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from mirage.meaning.terms import Terms
 from mirage.verify.evaluate import TermEvaluator
 from mirage.verify.field import Array, Field, pack, second
+from mirage.verify.sampling import ROOTS
 
 MOST_COLUMNS = 512
 MOST_ROWS = 64
@@ -69,21 +70,23 @@ def linear_inputs(t: Terms, x: int) -> list[int]:
 def independent(
     t: Terms, roots: list[int], inputs: Mapping[str, Array], sizes: Mapping[str, int], seed: int
 ) -> int | None:
-    """The largest number of scores that share an input's slice, if all exponentials' arguments are independent and
-    uniform; None if that is not known."""
+    """How many scores there are, if all exponentials' arguments are independent and uniform; None if that is not
+    known. The input that makes them so is real, and under no root: what is redrawn is not uniform."""
     args = arguments(t, roots)
-    worst = 0
+    rooted = {n for r in roots for x in t.walk(r) if _is_root(t, x) for n in t.inputs(x)}
+    total = 0
     for x in args:
-        others = set().union(set(), *(t.inputs(y) for y in args if y != x))
-        found: int | None = None
-        for y in linear_inputs(t, x):
-            if t.node(y)[1] not in others and (rows := _full_rank(t, x, y, inputs, sizes, seed)) is not None:
-                found = rows
-                break
-        if found is None:
+        others = rooted.union(*(t.inputs(y) for y in args if y != x))
+        free = [y for y in linear_inputs(t, x) if t.node(y)[1] not in others]
+        free = [y for y in free if inputs[t.node(y)[1]].dtype == np.uint64]
+        if not any(_full_rank(t, x, y, inputs, sizes, seed) for y in free):
             return None
-        worst = max(worst, found)
-    return worst if args else None
+        total += int(np.prod([sizes[d] for d in t.dims(x)], dtype=np.int64))
+    return total if args else None
+
+
+def _is_root(t: Terms, x: int) -> bool:
+    return t.kind(x) == "sqrt" or (t.kind(x) == "fn" and t.node(x)[1] in ROOTS)
 
 
 def widened(t: Terms, roots: list[int], sizes: dict[str, int], fixed: frozenset[str]) -> dict[str, int]:
@@ -118,7 +121,7 @@ def _full_rank(
     if rows > columns or columns > MOST_COLUMNS:
         return None
     field = Field(seed, columns + 1)
-    values = {n: field.random(v.shape[1:])[:1] if v.dtype == np.uint64 else v[:1] for n, v in inputs.items()}
+    values = {n: v[:1] for n, v in inputs.items()}  # drawn in this field, at a point where the roots exist
     # the input is 1 where its inner index is that of the draw, 0 elsewhere; in the last draw it is 0 everywhere
     shape = inputs[name].shape[1:]
     unit: Array = np.zeros((columns + 1, *shape), np.uint64)
