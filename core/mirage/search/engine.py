@@ -13,12 +13,13 @@ import time
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import CustomKernel, DTensor, Loop, MuGraph
-from mirage.result import CancelToken, Progress
 from mirage.narrow import FREE, Narrowing
+from mirage.result import CancelToken, Progress
 from mirage.search.cuts import Cut, apply, cut_candidates, cut_sets, descend
 from mirage.search.kernels import KernelSpace, Piece, Structure, Target
 from mirage.search.shift import insert_shifts
@@ -45,8 +46,8 @@ class Bounds:
     tilings: int = 16
     lean: bool = True  # never carry what can leave its loop as one safe factor
     seconds: float = 20.0
-
     given: Narrowing = FREE  # what the caller asks of every kernel
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -118,6 +119,18 @@ def cheapest(lists: Sequence[Iterable[float]]) -> Iterator[tuple[float, tuple[in
             if following not in seen and has(i, j + 1):
                 seen.add(following)
                 heapq.heappush(heap, (total(following), following))
+
+
+def kept(candidates: list[Candidate], most: int) -> list[Candidate]:
+    """The best `most` of the sorted `candidates`, but among them one of each structure as far as half of the places go (those
+    with fewer cuts first): a known graph is not lost because another one has many good tilings."""
+    firsts: dict[str, int] = {}
+    for i, c in enumerate(candidates):
+        firsts.setdefault(c.structure, i)
+    places = sorted(firsts.values(), key=lambda i: (candidates[i].structure.count("|"), i))[: most // 2]
+    taken = set(places)
+    others = [i for i in range(len(candidates)) if i not in taken]
+    return [candidates[i] for i in sorted([*places, *others[: most - len(places)]])]
 
 
 class Search:
@@ -193,7 +206,7 @@ class Search:
             if len(self.cuts) > bounds.cuts and not self.partitioned:
                 self.counts.stop(f"at most {bounds.cuts} cuts")
         self.best.sort(key=lambda c: (c.us, len(c.mugraph.kernels), c.label))
-        del self.best[bounds.keep :]
+        self.best = kept(self.best, bounds.keep)
         self.counts.mugraphs = max(self.counts.mugraphs, len(self.best))
         self.counts.seconds = time.monotonic() - start
         self._report(best)
@@ -306,6 +319,8 @@ class Search:
                     continue
                 self.counts.mugraphs += 1
                 ranked.append((self.cost(self._mugraph([target], [piece])), len(ranked), piece))
+        for us, _, structure in first[bounds.structures :]:
+            ranked += [(us, len(ranked), piece) for piece in space.pieces(name, structure, 1)]
         ranked.sort(key=lambda f: f[:2])
         out, seen = [], set()
         for i, (us, _, piece) in enumerate(ranked):
@@ -336,6 +351,21 @@ class Search:
         least = sum(pieces[0][0] for pieces in lists)
         if len(self.best) >= keep and least > HOPELESS * self._costs[0]:
             return
+        yielded: set[tuple[int, ...]] = set()
+        for pieces, cost in self._choices(targets, lists):
+            if len(yielded) >= keep or (yielded and len(self._costs) >= keep and cost > self._costs[keep - 1]):
+                break  # as many are better
+            yielded.add(tuple(map(id, pieces)))
+            yield self._candidate(targets, pieces, cost)
+        each = [self._of_each_structure(target, pieces) for target, pieces in zip(targets, lists, strict=True)]
+        for pieces, cost in islice(self._choices(targets, each), keep):
+            if tuple(map(id, pieces)) not in yielded:
+                yield self._candidate(targets, pieces, cost)
+
+    def _choices(
+        self, targets: list[Target], lists: list[list[tuple[float, Piece]]]
+    ) -> Iterator[tuple[list[Piece], float]]:
+        """Combinations of one valid piece of each list, in order of cost."""
         valid: list[list[Piece]] = [[] for _ in lists]
 
         def costs(i: int) -> Iterator[float]:
@@ -344,16 +374,23 @@ class Search:
                     valid[i].append(piece)
                     yield us
 
-        made = 0
         for cost, choice in cheapest([costs(i) for i in range(len(lists))]):
             self.cancel.check()
-            if made >= keep or (made and len(self._costs) >= keep and cost > self._costs[keep - 1]):
-                return  # as many are better
             pieces = [valid[i][j] for i, j in enumerate(choice)]
             if sum(len(piece.kernels) for piece in pieces) <= self.bounds.kernels:
-                made += 1
-                label = "; ".join(piece.label for piece in pieces)
-                yield Candidate(self._mugraph(targets, pieces), cost, label, "|".join(p.structure for p in pieces))
+                yield pieces, cost
+
+    def _of_each_structure(self, target: Target, pieces: list[tuple[float, Piece]]) -> list[tuple[float, Piece]]:
+        """The cheapest valid piece of each structure."""
+        found: dict[str, tuple[float, Piece]] = {}
+        for us, piece in pieces:
+            if piece.structure not in found and self._valid(target, piece):
+                found[piece.structure] = us, piece
+        return list(found.values())
+
+    def _candidate(self, targets: list[Target], pieces: list[Piece], cost: float) -> Candidate:
+        label, structure = "; ".join(p.label for p in pieces), "|".join(p.structure for p in pieces)
+        return Candidate(self._mugraph(targets, pieces), cost, label, structure)
 
     def _valid(self, target: Target, piece: Piece) -> bool:
         """Does the piece keep the validity rules? Asked only of pieces that come up: it costs more than an estimate."""

@@ -26,6 +26,8 @@ from mirage.mugraph.grammar import (
     Store,
     ThreadGraph,
 )
+from mirage.mugraph.rename import Names, rename
+from mirage.mugraph.walk import computes
 
 UNARY = {"inv", "exp", "sqrt", "neg"}
 
@@ -234,8 +236,15 @@ class Run:
                 if part is not None:
                     out = t.max(part[1], body) if s.op == "max" else t.sum(part[1], body)
                 self.linear[s.out] = "max" if s.op == "max" else "sum"
-            elif any(a in self.linear for a in s.args):
-                raise NotDenoted("a reduction of a partial sum")
+            elif partial := [a for a in s.args if a in self.linear]:
+                # a sum over another axis commutes with the loop's, if nothing else in it varies along the loop
+                moving = set(self.moving(loop)) if loop else set()
+                others = [a for a in s.args if a not in partial]
+                if len(partial) > 1 or self.linear[partial[0]] != "sum" or s.op == "max":
+                    raise NotDenoted("a reduction of a partial sum")
+                if any(moving & t.dims(self.value(a)) for a in others):
+                    raise NotDenoted("a partial sum times a value along the loop")
+                self.linear[s.out] = "sum"
             self.env[s.out] = out
             return
         partial = [a for a in s.args if self.linear.get(a)]
@@ -325,10 +334,42 @@ class Run:
         return self.t.input(f"{x.out}#{tag}", tuple(DimIndex((a,)) for a in axes))
 
 
+def one_split_an_axis(m: MuGraph) -> MuGraph:
+    """Kernels that each split an axis into parts of their own, with one name for the parts.
+
+    A sum over all parts is the sum over the axis, however many there are, so the name of a part means nothing where it is
+    bound. It would where a number of parts is read as a value or two partitions meet in one block: then nothing is renamed."""
+    first: dict[str, str] = {}
+    same: dict[str, str] = {}
+    blocks = [b for k in m.kernels if isinstance(k, CustomKernel) for b in (k.block, k.tail) if b is not None]
+    for b in blocks:
+        for d in b.dims:
+            if d.role == "split":
+                (axis,) = b.dim(d.splits).axes
+                if first.setdefault(axis, d.name) != d.name:
+                    same[d.name] = first[axis]
+    if not same:
+        return m
+    either = set(same) | set(same.values())
+    for b in blocks:
+        flat = [x for s in b.body for x in (s.body if isinstance(s, Loop) else (s,))]
+        read = {v for s in flat for c in computes(s) for key, v in c.attrs if key == "axis"}
+        if read & either or any({p, q} <= {d.name for d in b.dims} for p, q in same.items()):
+            return m
+
+    def name(x: str) -> str:
+        return same.get(x, x)
+
+    def unchanged(x: str) -> str:
+        return x
+
+    return rename(m, Names(name, unchanged, unchanged, name, unchanged))
+
+
 def denote(t: Terms, mugraph: MuGraph) -> Denoted:
     """Raises NotDenoted, for names and operands that do not fit too."""
     try:
-        return Denoter(t, mugraph).run()
+        return Denoter(t, one_split_an_axis(mugraph)).run()
     except (KeyError, IndexError, TypeError, ValueError) as e:
         raise NotDenoted(f"the µGraph is malformed: {type(e).__name__}: {e}") from e
 
