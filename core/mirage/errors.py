@@ -200,6 +200,31 @@ class UnknownTarget(MirageError):
     default_next_step = "name one that the message lists, such as --target sm_90"
 
 
+class DerivationBroken(MirageError):
+    code, title = "MIR305", "A derivation does not lead from the program to the µGraph"
+    default_next_step = "derive it again with `mirage optimize --json`"
+
+
+class ModuleUnreadable(MirageError):
+    code, title = "MIR306", "An emitted module has been changed beyond recognition"
+    default_next_step = "emit it again with `mirage optimize`"
+
+
+class MugraphUnknown(MirageError):
+    code, title = "MIR307", "No µGraph is known for a module"
+    default_next_step = "pass the output of `mirage optimize --json` in the module's place"
+
+
+class RuleUnreadable(MirageError):
+    code, title = "MIR310", "A rule of a rules file cannot be read"
+    default_next_step = "write `name: left == right if condition`; docs/verification.md has the language"
+
+
+class RuleFalse(MirageError):
+    code, title = "MIR311", "A rule of a rules file is not true"
+    default_next_step = "mend the rule, or say in a condition when it holds"
+
+
 # ---- running (4xx)
 class WorkerDied(MirageError):
     code, title = "MIR400", "The worker process ended without an answer"

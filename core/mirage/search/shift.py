@@ -6,6 +6,8 @@ and its kin) the maximum is put in; the fingerprint, in which a maximum is an un
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from mirage.meaning.fingerprint import Fingerprints
 from mirage.meaning.terms import Terms
 
@@ -65,11 +67,10 @@ def guard(t: Terms, x: int) -> int:
     return substitute(t, x, mapping) if mapping else x
 
 
-def insert_shifts(t: Terms, x: int) -> tuple[int, int]:
-    """`x` with maxima put in where it does not depend on them, and how many were."""
-    x = guard(t, x)
+def shifts(t: Terms, x: int) -> Iterator[tuple[int, int, int]]:
+    """The maxima put in where `x` does not depend on them, one after the other: the exponential, the shift of its argument,
+    and `x` with it."""
     prints = Fingerprints(t)
-    inserted = 0
     bound = {t.node(r)[2] for r in t.closure(x)}
     for y in sorted(unbounded(t, prints, x)):
         arg = t.node(y)[1]
@@ -77,6 +78,13 @@ def insert_shifts(t: Terms, x: int) -> tuple[int, int]:
             m = t.fn("finite", t.max(axis, arg))
             moved = substitute(t, x, {y: t.exp(t.sub(arg, m))})
             if prints.of(moved) == prints.of(x):
-                x, inserted = moved, inserted + 1
+                yield y, m, moved
+                x = moved
                 break
-    return x, inserted
+
+
+def insert_shifts(t: Terms, x: int) -> tuple[int, int]:
+    """`x` with maxima put in where it does not depend on them, and how many were."""
+    x = guard(t, x)
+    steps = list(shifts(t, x))
+    return steps[-1][2] if steps else x, len(steps)

@@ -1,0 +1,324 @@
+"""Every candidate is derived from its program by named laws, and the derivation is replayed; a wrong one is refused."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from workloads.rebuild import shuffled
+from workloads.small import small_program
+from workloads.terms import MORE, WORKLOADS, problem
+
+from mirage.errors import DerivationBroken
+from mirage.meaning.evaluate import evaluate
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import DimIndex
+from mirage.profile.devices import DEVICES
+from mirage.profile.roofline import estimate
+from mirage.search.derivation import laws
+from mirage.search.derivation.derive import Derivation, derive, replay
+from mirage.search.derivation.laws import LAWS, Broken
+from mirage.search.derivation.portable import from_json, lines, to_json
+from mirage.search.derivation.prove import NoProof, Prover
+from mirage.search.engine import Bounds, Search
+
+QUICK = Bounds(keep=12, tilings=2)
+FEW = Bounds(keep=8, tilings=2, cuts=1)
+ALL = Bounds(keep=64, tilings=2, cuts=0)
+FOUND: dict[str, Search] = {}
+
+
+def run(name, bounds=QUICK):
+    if name not in FOUND:
+        p = small_program(int(name)) if name.isdigit() else problem(name.removesuffix(" whole"))
+        FOUND[name] = Search(p, lambda g: estimate(g, DEVICES["sm_90"]), bounds=bounds)
+        list(FOUND[name].run())
+    return FOUND[name]
+
+
+def targets(p):
+    return {o.tensor: (o.term, o.dims) for o in p.outputs}
+
+
+def derived(name, which=0):
+    s = run(name)
+    t, tg, g = s.problem.t, targets(s.problem), s.best[which].mugraph
+    return t, tg, g, derive(t, tg, g)
+
+
+@pytest.mark.parametrize("name", [*WORKLOADS, *MORE])
+def test_every_candidate_is_derived(name):
+    s = run(name)
+    t, tg, prover = s.problem.t, targets(s.problem), Prover(s.problem.t)
+    assert s.best
+    for i, c in enumerate(s.best):
+        d = derive(t, tg, c.mugraph, prover)
+        assert set(replay(t, tg, d, c.mugraph)) >= set(tg)
+        assert laws.NORMAL not in d.laws  # the steps are laws, not "they are equal"
+        if i < 2:
+            elsewhere = shuffled(problem(name), i)
+            data = json.loads(json.dumps(to_json(t, d)))
+            replay(elsewhere.t, targets(elsewhere), from_json(elsewhere.t, data), c.mugraph)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_every_candidate_of_a_random_program_is_derived(seed):
+    s = run(str(seed), FEW)
+    t, tg, prover = s.problem.t, targets(s.problem), Prover(s.problem.t)
+    for c in s.best:
+        replay(t, tg, derive(t, tg, c.mugraph, prover), c.mugraph)
+
+
+def test_the_laws_are_those_of_the_kernels():
+    def used(name):
+        s = run(name)
+        t, tg = s.problem.t, targets(s.problem)
+        return {n for c in s.best for n in derive(t, tg, c.mugraph).laws}
+
+    assert laws.PULL in used("rmsnorm_linear")
+    assert {laws.SHIFT, laws.EXP, laws.SPLIT} <= used("attention_without_shift")
+    assert laws.SHIFT not in used("attention")
+    assert laws.ORDER in used("low_rank_adapter")
+    assert laws.LET in used("norm_mlp")
+
+
+def leaves(steps, path=()):
+    """The places of the steps that are no groups: (step, part) pairs down to the step's own number."""
+    for i, x in enumerate(steps):
+        if not x.parts:
+            yield (*path, i), x
+        for j, part in enumerate(x.parts):
+            yield from leaves(part.steps, (*path, (i, j)))
+
+
+def edited(steps, path, new):
+    """The steps with the one at `path` replaced by some."""
+    if len(path) == 1:
+        return (*steps[: path[0]], *new, *steps[path[0] + 1 :])
+    (i, j), rest = path[0], path[1:]
+    parts = list(steps[i].parts)
+    parts[j] = replace(parts[j], steps=edited(parts[j].steps, rest, new))
+    return (*steps[:i], replace(steps[i], parts=tuple(parts)), *steps[i + 1 :])
+
+
+def with_steps(d: Derivation, goal: int, steps: tuple) -> Derivation:
+    g = replace(d.goals[goal], steps=steps)
+    return replace(d, goals=(*d.goals[:goal], g, *d.goals[goal + 1 :]))
+
+
+def broken(t, tg, d, g):
+    with pytest.raises(DerivationBroken) as e:
+        replay(t, tg, d, g)
+    return e.value.message
+
+
+def longest(name):
+    """The candidate with the most steps."""
+    s = run(name, ALL)
+    t, tg, prover = s.problem.t, targets(s.problem), Prover(s.problem.t)
+    pairs = [(c.mugraph, derive(t, tg, c.mugraph, prover)) for c in s.best]
+    return t, tg, *max(pairs, key=lambda p: sum(len(list(leaves(g.steps))) for g in p[1].goals))
+
+
+TAMPERED = ["attention_without_shift", "layernorm_linear", "normalized_step", "low_rank_adapter"]
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_a_tampered_step_is_refused(name):
+    t, tg, g, d = longest(f"{name} whole")
+    replay(t, tg, d, g)
+    places = [(i, path, x) for i, goal in enumerate(d.goals) for path, x in leaves(goal.steps)]
+    assert len(places) >= 4
+    for i, path, x in places:
+        place = f"{d.goals[i].kind} {d.goals[i].name}: "
+        at = path[-1] + 1
+        other = next(n for n in LAWS if n not in (x.law, laws.NORMAL) and n not in laws.GROUPS)
+        for wrong in (
+            replace(x, law=other), replace(x, law="it is well known"), replace(x, forward=not x.forward),
+            replace(x, before=d.goals[i].end + 1), replace(x, args=(*x.args, "?")),
+        ):  # fmt: skip
+            if wrong.forward != x.forward and x.law == laws.EXCHANGE:
+                continue  # holds in both directions
+            if wrong.args != x.args and x.law not in (laws.PULL, laws.SHIFT, laws.SPLIT, laws.LET):
+                continue  # has no arguments
+            said = broken(t, tg, with_steps(d, i, edited(d.goals[i].steps, path, [wrong])), g)
+            assert said.startswith(place) and f"step {at} ({wrong.law})" in said
+        astray = replace(x, after=d.goals[i].start)
+        assert place in broken(t, tg, with_steps(d, i, edited(d.goals[i].steps, path, [astray])), g)
+        assert broken(t, tg, with_steps(d, i, edited(d.goals[i].steps, path, [])), g)  # left out
+        assert broken(t, tg, with_steps(d, i, edited(d.goals[i].steps, path, [x, x])), g)  # twice
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_swapped_steps_are_refused(name):
+    t, tg, g, d = longest(f"{name} whole")
+    swaps = 0
+    for i, goal in enumerate(d.goals):
+        for path, _ in leaves(goal.steps):
+            for n in range(1, len(path) + 1):
+                place = (*path[: n - 1], path[n - 1] if n == len(path) else path[n - 1][0])
+                above = goal.steps
+                for a, b in path[: n - 1]:
+                    above = above[a].parts[b].steps
+                if place[-1] + 1 < len(above):
+                    two = [above[place[-1] + 1], above[place[-1]]]
+                    steps = edited(edited(goal.steps, place, two), (*place[:-1], place[-1] + 2), [])
+                    assert f"step {place[-1] + 1} ({two[0].law})" in broken(t, tg, with_steps(d, i, steps), g)
+                    swaps += 1
+    assert swaps
+
+
+def test_a_group_has_its_laws_alone():
+    t, tg, g, d = longest("low_rank_adapter whole")
+    i, j, x = next((i, j, x) for i, q in enumerate(d.goals) for j, x in enumerate(q.steps) if x.law == laws.INSIDE)
+    part = replace(x.parts[0], steps=(replace(x.parts[0].steps[0], law=laws.EXP),))
+    group = replace(x, law=laws.ORDER, parts=(part,))
+    said = broken(t, tg, with_steps(d, i, edited(d.goals[i].steps, (j,), [group])), g)
+    assert f"step {j + 1} ({laws.ORDER})" in said and "may not have" in said
+    said = broken(t, tg, with_steps(d, i, edited(d.goals[i].steps, (j,), [replace(x, parts=())])), g)
+    assert "without steps" in said
+
+
+def test_a_missing_goal_is_refused():
+    t, tg, g, d = derived("attention")
+    assert any(x.kind == "online rescale" for x in d.goals)
+    for i in range(len(d.goals)):
+        assert broken(t, tg, replace(d, goals=d.goals[:i] + d.goals[i + 1 :]), g)
+
+
+def test_it_derives_one_graph_alone():
+    """The derivation of one candidate is refused for a candidate that computes in another way."""
+    s = run("attention whole", ALL)
+    t, tg = s.problem.t, targets(s.problem)
+    pairs = [(c.mugraph, derive(t, tg, c.mugraph)) for c in s.best]
+    kinds = {tuple(x.end for x in d.goals): (g, d) for g, d in pairs}
+    assert len(kinds) > 1
+    (g, d), (other, _), *_ = kinds.values()
+    replay(t, tg, d, g)
+    assert broken(t, tg, d, other)
+
+
+def test_another_program_is_refused():
+    t, tg, g, d = derived("gated_mlp")
+    (name,) = tg
+    wrong = t.add(tg[name][0], t.const(1))
+    assert "program" in broken(t, {name: (wrong, tg[name][1])}, d, g)
+    with pytest.raises(DerivationBroken, match="no derivation"):
+        derive(t, {name: (wrong, tg[name][1])}, g)
+
+
+@pytest.mark.parametrize("change", ["tile", "count", "law", "size", "padded", "name", "gone", "twice"])
+def test_a_wrong_schedule_is_refused(change):
+    t, tg, g, d = derived("gated_mlp")
+    i, s = next((i, s) for i, s in enumerate(d.schedule) if s.law == "tiles in a loop")
+    new = {
+        "tile": [replace(s, tile=s.tile * 2)], "count": [replace(s, count=s.count + 1)], "law": [replace(s, law="one tile")],
+        "size": [replace(s, size=s.size + 1)], "padded": [replace(s, padded=1)], "name": [replace(s, name="zz")],
+        "gone": [], "twice": [s, s],
+    }[change]  # fmt: skip
+    said = broken(t, tg, replace(d, schedule=(*d.schedule[:i], *new, *d.schedule[i + 1 :])), g)
+    assert "schedule step" in said
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: {**d, "version": 0},
+        lambda d: {k: v for k, v in d.items() if k != "goals"},
+        lambda d: {**d, "terms": d["terms"][:-1]},
+        lambda d: {**d, "terms": [["mul", 5, 6], *d["terms"]]},
+        lambda d: {**d, "terms": [["red", "min", "k", 0], *d["terms"]]},
+        lambda d: {**d, "goals": [{**d["goals"][0], "start": 10**6}]},
+        lambda d: [],
+        lambda d: None,
+    ],
+)
+def test_json_that_is_no_derivation_is_refused(change):
+    t, _, _, d = derived("gated_mlp")
+    with pytest.raises(DerivationBroken):
+        from_json(t, change(to_json(t, d)))
+
+
+def test_as_text():
+    t, tg, g, _ = derived("attention_without_shift")
+    text = "\n".join(lines(to_json(t, derive(t, tg, g))))
+    assert "shift invariance" in text and "online rescale" in text and "tiles in a loop" in text
+    assert "Milakov" in text and "sum_s(" in text
+
+
+# ---- the laws one by one
+SIZES = {"k": 3, "e": 4, "m": 2, "p": 2, "r": 2}
+
+
+def tensor(t, name, axes):
+    return t.input(name, tuple(DimIndex((a,)) for a in axes))
+
+
+def terms():
+    t = Terms(dict(SIZES))
+    x = {n: tensor(t, n, a) for n, a in (("A", "mk"), ("B", "ke"), ("C", "m"), ("D", "mk"))}
+    return t, x["A"], x["B"], x["C"], x["D"]
+
+
+def holds(law):
+    """A term to which the law applies, and one to which it does not, with arguments."""
+    t, a, b, c, d = terms()
+    exp_a = t.exp(a)
+    top = t.fn("finite", t.max("k", a))
+    soft = t.mul(t.sum("k", t.mul(exp_a, b)), t.inv(t.sum("k", exp_a)))
+    return t, {
+        laws.PULL: ((t.sum("k", t.mul(a, c)), ()), (t.sum("k", t.mul(a, d)), ())),
+        laws.LINEAR: ((t.sum("k", t.add(a, d)), ()), (t.max("k", t.add(a, d)), ())),
+        laws.EXCHANGE: ((t.sum("k", t.sum("e", t.mul(a, t.exp(b)))), ()), (t.sum("k", t.max("e", b)), ())),
+        laws.DISTRIBUTE: ((t.mul(t.add(a, c), d), ()), (t.mul(a, d), ())),
+        laws.EXP: ((t.exp(t.add(a, c)), ()), (t.exp(t.mul(a, c)), ())),
+        laws.INVERSE: ((t.inv(exp_a), ()), (t.inv(a), ())),
+        laws.CANCEL: ((t.mul(a, t.inv(a), c), ()), (t.mul(a, t.inv(d), c), ())),
+        laws.GUARD: ((top, ()), (t.fn("finite", a), ())),
+        laws.SHIFT: ((soft, (exp_a, top)), (t.sum("k", exp_a), (exp_a, top))),
+        laws.SPLIT: ((t.sum("e", b), ("e", "p", "r")), (t.sum("k", b), ("e", "p", "r"))),
+        laws.LET: ((t.mul(c, tensor(t, "v", "m")), ("v", t.sum("k", a), "m")), (t.mul(c, tensor(t, "v", "k")), ("v", t.sum("k", a), "m"))),
+        laws.NORMAL: ((t.mul(t.add(a, c), d), (t.add(t.mul(a, d), t.mul(c, d)),)), (t.mul(a, c), (t.mul(a, d),))),
+    }[law]  # fmt: skip
+
+
+EACH = [n for n in LAWS if n not in laws.GROUPS]
+
+
+@pytest.mark.parametrize("law", EACH)
+def test_a_law_keeps_the_value(law):
+    t, ((x, args), _) = holds(law)
+    y = LAWS[law].apply(t, x, args)
+    assert y != x
+    rng = np.random.default_rng(1)
+    shapes = {"A": "mk", "B": "ke", "C": "m", "D": "mk"}
+    inputs = {n: rng.normal(size=[SIZES[s] for s in axes]) for n, axes in shapes.items()}
+    inputs["v"] = inputs["A"].sum(axis=1)
+    dims = tuple(sorted(t.dims(x)))
+    values = [evaluate(t, z, inputs, dims, {"finite": lambda v: v}) for z in (x, y)]
+    np.testing.assert_allclose(*values, rtol=1e-9)
+    assert np.abs(values[0]).max() > 1e-3
+
+
+@pytest.mark.parametrize("law", EACH)
+def test_a_law_is_refused_where_it_does_not_hold(law):
+    t, (_, (x, args)) = holds(law)
+    with pytest.raises(Broken):
+        LAWS[law].apply(t, x, args)
+
+
+def test_a_factor_along_the_axis_does_not_leave_the_sum():
+    t, a, _, c, d = terms()
+    with pytest.raises(Broken, match="varies along k"):
+        LAWS[laws.PULL].apply(t, t.sum("k", t.mul(a, d, c)), (a,))
+    with pytest.raises(Broken, match="not there"):
+        LAWS[laws.PULL].apply(t, t.sum("k", t.mul(a, d)), (c,))
+
+
+def test_different_terms_have_no_proof():
+    t, a, _, c, d = terms()
+    prover = Prover(t)
+    assert prover.prove(t.sum("k", t.mul(a, c)), t.mul(c, t.sum("k", a)))
+    for x, y in ((t.sum("k", t.mul(a, d)), t.mul(t.sum("k", a), t.sum("k", d))), (a, d), (t.exp(a), a)):
+        with pytest.raises(NoProof):
+            prover.prove(x, y)
