@@ -58,10 +58,25 @@ LAUNCHER: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("a tile is another one", r"=tiles\[(\"[\w.]+\")\]\[(\"\w+\")\],", (r"=2 * tiles[\1][\2],", r"=max(1, tiles[\1][\2] // 2),")),
     ("a block is missing", r"grid = \((.+),\)\n", (r"grid = (\1 - 1,)\n", r"grid = (\1 + 1,)\n")),
 )  # fmt: skip
+PUBLIC: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("arguments are exchanged", r"return _run\((.*, )?(\w+), (\w+)\)", (r"return _run(\1\3, \2)",)),
+    ("an argument twice", r"return _run\((.*, )?(\w+), (\w+)\)", (r"return _run(\1\2, \2)",)),
+    ("a guard less", r" or (?:t\.dtype != dtype|t\.shape != shape|not t\.is_contiguous\(\)|\(grad and t\.requires_grad\))", ("",)),
+    ("the guard skips a tensor", r"if (.*)_fits\((\w+), ", (r"if \1_fits(",)),
+    ("made for another shape", r"\(\((\d+),", (r"((1\1,",)),
+    ("made for another dtype", r"torch\.float16\),", ("torch.float32),",)),
+    ("the fallback's arguments", r"return (_original_\w+)\((\w+), (\w+)", (r"return \1(\3, \2",)),
+)  # fmt: skip
 VARIABLES = "a variable for another"
 POINTERS = "a load of another tensor"
 SIZES = "the size of another axis"
-OPERATORS: tuple[str, ...] = (*(k[0] for k in KERNELS), *(k[0] for k in LAUNCHER), VARIABLES, POINTERS, SIZES)
+OPERATORS: tuple[str, ...] = (
+    *(k[0] for k in KERNELS),
+    *(k[0] for k in (*LAUNCHER, *PUBLIC)),
+    VARIABLES,
+    POINTERS,
+    SIZES,
+)
 
 
 def part(text: str, name: str) -> tuple[str, str, str]:
@@ -108,3 +123,6 @@ def mutants(text: str) -> Iterator[tuple[str, str]]:
     for name, pattern, new in LAUNCHER:
         for changed in replaced(run, pattern, new):
             yield name, head + changed + mark + rest + tail
+    for name, pattern, new in PUBLIC:
+        for changed in replaced(rest, pattern, new):
+            yield name, head + run + mark + changed + tail

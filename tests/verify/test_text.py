@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 from workloads.hand import BUILDERS, Case, small
-from workloads.hand_targets import targets
+from workloads.hand_targets import read, targets
 
 from mirage.codegen.emit import emit_module
 from mirage.isolate.runner import Worker
-from mirage.mugraph.grammar import MuGraph
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import CustomKernel, DimIndex, MuGraph, Store
 from mirage.program.ir import Input, Program, TensorType
 from mirage.verify.floats import float_opinion, judge, launch_sizes
 from mirage.verify.regimes import REGIMES, round_to
+from mirage.verify.schedule import Output
 from mirage.verify.text import text_opinion
 
 CASES = small()
@@ -184,6 +186,61 @@ def test_the_numbers_of_the_default_launch_are_those_of_the_mugraph(name: str, o
     assert old in rest
     e = field(case, head + mark + rest.replace(old, new, 1), run)
     assert e.word == "REJECTED" and "not those of its µGraph" in e.summary, e.summary
+
+
+LAUNCHER_MUTANTS: list[tuple[str, str, str, str]] = [
+    (NORM, "arguments of the run are exchanged", "return _run(X, G, W)", "return _run(W, G, X)"),
+    (MLP, "arguments of one shape are exchanged", "return _run(X, W1, W2)", "return _run(X, W2, W1)"),
+    (MLP, "an argument twice", "return _run(X, W1, W2)", "return _run(X, W1, W1)"),
+    (NORM, "no guard", "if _fits(X, G, W):", "if True:"),
+    (NORM, "the guard never lets pass", "if _fits(X, G, W):", "if not _fits(X, G, W):"),
+    (NORM, "the guard forgets a tensor", "if _fits(X, G, W):", "if _fits(X, G):"),
+    (NORM, "the guard forgets dtypes", " or t.dtype != dtype", ""),
+    (NORM, "the guard forgets shapes", " or t.shape != shape", ""),
+    (NORM, "the guard forgets strides", " or not t.is_contiguous()", ""),
+    (NORM, "the guard forgets gradients", " or (grad and t.requires_grad)", ""),
+    (NORM, "the guard forgets devices", "t.device != device or ", ""),
+    (NORM, "made for another shape", "((75,), torch.float16)", "((76,), torch.float16)"),
+    (NORM, "made for another dtype", "((75,), torch.float16)", "((75,), torch.float32)"),
+    (NORM, "the original gets them in another order", "_original_rmsnorm_linear(X, G, W)", "_original_rmsnorm_linear(W, G, X)"),
+    (NORM, "another signature", "def rmsnorm_linear(X, G, W)", "def rmsnorm_linear(X, W, G)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name,what,old,new", LAUNCHER_MUTANTS, ids=[f"{m[0]}: {m[1]}" for m in LAUNCHER_MUTANTS])
+def test_broken_launchers_are_rejected(name: str, what: str, old: str, new: str, run: Run) -> None:
+    case = CASES[name]
+    head, mark, body = module_of(case).partition("# mirage:begin launcher")
+    launcher, end, tail = body.partition("# mirage:end launcher")
+    assert launcher.count(old) == 1, launcher
+    e = field(case, head + mark + launcher.replace(old, new) + end + tail, run)
+    assert e.word == "REJECTED", what
+
+
+def test_outputs_in_another_order_are_rejected(run: Run) -> None:
+    """The two factors of the gated product stored too, in the graph's order."""
+    case = CASES[MLP]
+    (kernel,) = case.mugraph.kernels
+    assert isinstance(kernel, CustomKernel)
+    stores = tuple(Store(n.upper(), n, (DimIndex(("m",)), DimIndex(("n",)))) for n in ("a", "b"))
+    block = replace(kernel.block, body=(*(s for s in kernel.block.body if not isinstance(s, Store)), *stores))
+    (old,) = case.mugraph.outputs
+    inputs = tuple(t for t in case.mugraph.tensors if t.kind == "input")
+    tensors = (*inputs, replace(old, name="A"), replace(old, name="B"))
+    graph = replace(case.mugraph, tensors=tensors, kernels=(replace(kernel, block=block),))
+    t = Terms(dict(graph.axes))
+    factor = {n: t.sum("k", t.mul(read(t, "X", "mk"), read(t, w, "kn"))) for n, w in (("A", "W1"), ("B", "W2"))}
+    outputs = [Output(n, x, (("m",), ("n",))) for n, x in factor.items()]
+    good = emit_module(program_of(graph), graph, text_of(case), function=case.name, header={})
+
+    def word(module: str) -> str:
+        return str(text_opinion(t, outputs, graph, module, ["X", "W1", "W2"], run, draws=8).word)
+
+    assert good.count("return A, B") == 1
+    assert word(good) == "TESTED"
+    assert word(good.replace("return A, B", "return B, A")) == "REJECTED"
+    assert word(good.replace("return A, B", "return A")) == "REJECTED"
+    assert word(good.replace("return A, B", "return A, A")) == "REJECTED"
 
 
 def test_faults_say_what_happened(run: Run) -> None:

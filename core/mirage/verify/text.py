@@ -1,4 +1,4 @@
-"""The text link's field opinion: the emitted module itself, run in the fields on a small launch.
+"""The text link's field opinion: the emitted module itself, its public function called in the fields on a small launch.
 
 The module runs in a worker (`task`); the opinion compares what it gives with what the program's terms give.
 """
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mirage.codegen.launcher import TORCH_DTYPES
 from mirage.errors import MirageError
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import CustomKernel, MuGraph
@@ -68,34 +69,37 @@ def payload_of(module: str, parameters: Sequence[str], small: Small) -> dict[str
 
 
 def task(payload: dict[str, Any]) -> dict[str, Any]:
-    """In the worker: runs `_run` of the module in the field. Gives outputs as packed arrays, faults in words."""
+    """In the worker: calls the module's public function in the field. Gives outputs as packed arrays, faults in words."""
     import os
 
     os.environ["TRITON_INTERPRET"] = "1"
     import torch
 
     from mirage.codegen.interpreter import load_module
-    from mirage.codegen.launcher import TORCH_DTYPES
     from mirage.verify.field import Field
     from mirage.verify.fieldlang import field_interpreter
+    from mirage.verify.launched import Public
     from mirage.verify.shadow import TextFault, TorchProxy
 
     module = load_module(payload["module"])
     field = Field(payload["seed"], payload["draws"], payload["opaque"])
     with field_interpreter(field) as memory:
-        arguments = []
+        arguments = {}
         for item in payload["inputs"]:
             value, dtype = decode(item), getattr(torch, TORCH_DTYPES[item["type"]])
             if dtype.is_floating_point:
-                arguments.append(memory.add(value.shape[1:], dtype, value))
+                arguments[item["name"]] = memory.add(value.shape[1:], dtype, value)
             else:
                 tensor = memory.place(value.shape[1:], dtype)
                 tensor.copy_(torch.from_numpy(value[0].astype(np.int64)))
-                arguments.append(tensor)
+                arguments[item["name"]] = tensor
         inputs = len(memory.regions)
         module.__dict__["torch"] = TorchProxy(memory)
+        constants = {"SIZES": dict(module.SIZES), "TILES": {k: dict(v) for k, v in module.TILES.items()}}
         try:
-            result = module._run(*arguments, sizes=payload["sizes"], tiles=payload["tiles"])
+            public = Public(module, payload["module"], payload["sizes"], payload["tiles"])
+            result = public(arguments)
+            public.check_guard(arguments)
             results = result if isinstance(result, tuple) else (result,)
             outputs = [memory.read(r) for r in results]
         except TextFault as e:
@@ -111,7 +115,8 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
     return {
         "outputs": [encode(o) for o in outputs],
         "faults": memory.faults,
-        "constants": {"SIZES": dict(module.SIZES), "TILES": {k: dict(v) for k, v in module.TILES.items()}},
+        "constants": constants,
+        "expected": public.expected,
     }
 
 
@@ -237,10 +242,16 @@ def _opinion(
         differing = _differences(result["constants"][name], own)
         if differing:
             return rejected(f"the module's {name} are not those of its µGraph: {differing}", info)
+    made_for = {i.name: (list(mugraph.shape(i)), f"torch.{TORCH_DTYPES[i.dtype]}") for i in mugraph.inputs}
+    for name, (shape, dtype) in zip(parameters, result["expected"], strict=False):
+        if name in made_for and (list(shape), dtype) != made_for[name]:
+            return rejected(f"the guard asks {name} to be {dtype} {shape}, the µGraph is for {made_for[name]}", info)
+    if len(result["expected"]) != len(parameters):
+        return rejected(f"the guard looks at {len(result['expected'])} of {len(parameters)} tensors", info)
     names = [o.name for o in small.graph.outputs]
     outputs = dict(zip(names, (decode(o) for o in result["outputs"])))
-    if set(outputs) < set(small.expected):
-        return rejected("the launcher returns fewer tensors than the program", info)
+    if len(result["outputs"]) != len(names):
+        return rejected(f"the launcher returns {len(result['outputs'])} tensors, the program {len(names)}", info)
     for name, want in small.expected.items():
         if outputs[name].shape[1:] != want.shape[1:]:
             return rejected(f"output {name} has shape {outputs[name].shape[1:]}, not {want.shape[1:]}", info)
