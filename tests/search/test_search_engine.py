@@ -1,6 +1,5 @@
 """The search finds the known kernels, proves what it finds, and stops when told to."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -10,7 +9,6 @@ from mirage.errors import Cancelled
 from mirage.mugraph.grammar import Accumulate, Compute, CustomKernel, Loop, MuGraph
 from mirage.result import CancelToken
 from mirage.search.engine import Bounds, Search
-from mirage.search.state import SearchState
 from mirage.verify.proof import proof_opinion
 
 SMALL = Bounds(cuts=1, keep=24, tilings=4)
@@ -122,30 +120,3 @@ def test_a_limit_is_said():
     list(search.run())
     assert not search.counts.exhaustive and any("3 reduction systems" in x for x in search.counts.limits)
     assert run("normalized_step").counts.exhaustive or run("normalized_step").counts.limits
-
-
-def test_a_stopped_search_goes_on_from_its_state():
-    whole = run("norm_mlp")
-    first = Search(problem("norm_mlp"), size_of, bounds=SMALL)
-    steps = first.run()
-    next(steps)
-    data = json.loads(json.dumps(first.state.to_json()))
-    steps.close()
-    state = SearchState.from_json(data, first.state.problem)
-    assert state is not None and state.done > 0
-    second = Search(problem("norm_mlp"), size_of, bounds=SMALL, state=state)
-    list(second.run())
-    assert [c.mugraph for c in second.best] == [c.mugraph for c in whole.best]
-    assert second.key == first.key
-
-
-def test_a_state_of_another_search_is_not_taken():
-    other = Search(problem("gated_mlp"), size_of, bounds=SMALL)
-    list(other.run())
-    data = other.state.to_json()
-    assert SearchState.from_json(data, Search(problem("norm_mlp"), size_of, bounds=SMALL).key) is None
-    assert SearchState.from_json({**data, "version": 0}, other.state.problem) is None
-    assert SearchState.from_json({**data, "found": [{}]}, other.state.problem) is None
-    fresh = Search(problem("norm_mlp"), size_of, bounds=SMALL, state=other.state)
-    list(fresh.run())
-    assert [c.mugraph for c in fresh.best] == [c.mugraph for c in run("norm_mlp").best]

@@ -15,38 +15,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
-from mirage.mugraph.grammar import CustomKernel, DTensor, Loop, MuGraph
-from mirage.narrow import FREE, Narrowing
+from mirage.mugraph.grammar import MuGraph
 from mirage.result import CancelToken, Progress
-from mirage.search.cuts import Cut, apply, cut_candidates, cut_sets, descend
-from mirage.search.kernels import KernelSpace, Piece, Structure, Target
+from mirage.search.cuts import Cut, cut_candidates, cut_sets, descend
+from mirage.search.executor import Executor, Serial
+from mirage.search.guard import Guard, Stopped
+from mirage.search.kernels import Piece, Target
+from mirage.search.parts import Key, Part, Work
+from mirage.search.problem import Bounds, Cost, Problem, assemble, fork
 from mirage.search.shift import insert_shifts
-from mirage.search.state import Found, SearchState
+from mirage.search.state import Checkpoint
+
+__all__ = ["Bounds", "Candidate", "Cost", "Problem", "Search", "SearchCounts", "cheapest"]
 
 HOPELESS = 2.5  # a cut set whose best estimate is this many times the best so far is not instantiated
 FAR = float("inf")
-Cost = Callable[[MuGraph], float]
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """The search's limits; part of every cache key. `keep` µGraphs are returned."""
-
-    systems: int = 400
-    reductions: int = 8  # a program with more is searched in parts
-    cuts: int = 2
-    cut_candidates: int = 8
-    keep: int = 64
-    kernels: int = 8  # at most, in one µGraph
-    loops: int = 8  # at most, in one kernel
-    per_kernel: int = 48
-    structures: int = 8
-    tilings: int = 16
-    lean: bool = True  # never carry what can leave its loop as one safe factor
-    seconds: float = 20.0
-    given: Narrowing = FREE  # what the caller asks of every kernel
 
 
 @dataclass(frozen=True)
@@ -67,6 +51,8 @@ class SearchCounts:
     systems: int = 0
     structures: int = 0
     mugraphs: int = 0
+    parts: int = 0  # kernels searched
+    cut_sets: int = 0
     shifts: int = 0
     seconds: float = 0.0
     exhaustive: bool = True
@@ -76,17 +62,6 @@ class SearchCounts:
         self.exhaustive = False
         if limit not in self.limits:
             self.limits.append(limit)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What to compute: the terms of the outputs and the device tensors of the inputs."""
-
-    name: str
-    t: Terms
-    inputs: tuple[DTensor, ...]
-    outputs: tuple[Target, ...]
-    dtype: str
 
 
 def cheapest(lists: Sequence[Iterable[float]]) -> Iterator[tuple[float, tuple[int, ...]]]:
@@ -134,91 +109,103 @@ def kept(candidates: list[Candidate], most: int) -> list[Candidate]:
 
 
 class Search:
-    """One search. `run` yields candidates, each better than the ones before; `best` holds them all, best first."""
+    """One search. `run` yields candidates, each better than the ones before; `best` holds them all, best first. With a
+    `checkpoint` finished parts are kept there and taken from there; `executor` says where parts are searched."""
 
     def __init__(
         self, problem: Problem, cost: Cost, *, bounds: Bounds | None = None, cancel: CancelToken | None = None,
-        progress: Callable[[Progress], None] | None = None, state: SearchState | None = None,
+        progress: Callable[[Progress], None] | None = None, checkpoint: Checkpoint | None = None,
+        executor: Executor | None = None,
     ) -> None:  # fmt: skip
-        self.problem, self.cost = problem, cost
-        self.bounds = bounds or Bounds()
+        self.problem, self.bounds = problem, bounds or Bounds()
         self.cancel = cancel or CancelToken()
         self.progress = progress or (lambda _: None)
+        self.checkpoint = checkpoint
+        self.executor = executor or Serial()
         self.counts = SearchCounts()
         self.best: list[Candidate] = []
-        self._spaces: dict[object, KernelSpace] = {}
-        self._pieces_of: dict[object, list[tuple[float, Piece]]] = {}
-        self._structures: set[str] = set()
-        self._checked: dict[object, bool] = {}
-        self._cuts_of: dict[int, int] = {}  # id of a candidate -> its number of cuts
-        self._place: dict[int, int] = {}  # id of a candidate -> the cut set that it came from
-        self._done = 0
         self.tried: list[tuple[int, ...]] = []  # the cut sets that were tried, as numbers of cuts
+        self._parts: dict[Key, Part] = {}
+        self._checked: dict[object, bool] = {}
         self._least: dict[tuple[Cut, ...], float] = {}  # the best estimate of a cut set
         self._costs: list[float] = []  # of all candidates, sorted
-        self._resumed = state
-        self.key = self._identity()  # now: the search adds axes to the arena
+        self._first: Candidate | None = None  # the answer before the ranking
+        self._us = FAR  # the best estimate so far
+        self.key = self._identity()  # now: the search adds terms to the arena
+        self.guard = Guard(self.cancel, FAR, 1 << 62, armed=False)
         self.cuts: list[Cut] = []
         self.partitioned = False
-        self._outputs: list[Target] = []
-        self._prepare()
+        outputs = self._prepare()
+        self.work = Work(replace(problem, t=fork(problem.t)), outputs, tuple(self.cuts), self.bounds, cost)
 
     def run(self) -> Iterator[Candidate]:
         bounds = self.bounds
-        start = time.monotonic()
+        self.guard = Guard(self.cancel, bounds.seconds, bounds.memory << 20, armed=False)
+        if self.checkpoint is not None:
+            self.checkpoint.open(self.key)
+        try:
+            yield from self._walk(self._cut_sets())
+        except Stopped:
+            pass
+        finally:
+            self.executor.close()
+        if self.guard.stopped:
+            self.counts.stop(self.guard.stopped)
+        if not self.best and self._first is not None:
+            self.best = [self._first]
+        if not self.best and self.guard.stopped:
+            yield from self._least_of_all()
+        self.best.sort(key=lambda c: (c.us, len(c.mugraph.kernels), c.label))
+        self.best = kept(self.best, bounds.keep)
+        self.counts.mugraphs = max(self.counts.mugraphs, len(self.best))
+        self.counts.seconds = time.monotonic() - self.guard.start
+        self._report()
+
+    def _walk(self, cut_sets: Iterable[tuple[Cut, ...]]) -> Iterator[Candidate]:
+        """Every cut set in turn: its parts, then their combinations."""
+        bounds = self.bounds
         best_with: dict[int, float] = {}  # number of cuts -> best estimate
-        skip = self._resume(best_with) if self._resumed is not None else 0
-        best = min(best_with.values(), default=float("inf"))
-        for place, chosen in enumerate(self._cut_sets()):
-            self.cancel.check()
-            if not self.partitioned:
-                self._done = place
-            if place < skip:
-                continue
+        for chosen in cut_sets:
+            self.guard.armed = bool(self.best or self._first)
+            self.guard.check()
             n = len(chosen)
             if not self.partitioned and n > 1 and best_with.get(n - 1, FAR) >= best_with.get(n - 2, FAR) < FAR:
                 self.counts.stop("no further cuts: the last one did not help")
-                break
-            if time.monotonic() - start > bounds.seconds and self.best:
-                self.counts.stop(f"{bounds.seconds:g} s")
-                break
+                return
             targets = self.targets(chosen)
             if len(targets) > bounds.kernels:
                 continue
             self.tried.append(tuple(c.number for c in chosen))
-            early = self._early(targets[0]) if not chosen and len(targets) == 1 and not self.best else None
-            if early is not None:
-                self.best, best = [early], early.us
-                self._report(best)
-                yield early
-                self.best = []  # it comes again in its order, unless there are enough of better structures
-            for candidate in self._combinations(targets):
+            self.counts.cut_sets = len(self.tried)
+            keys = [self.work.key(self.problem.t, target, chosen) for target in targets]
+            if not chosen and len(targets) == 1 and not self.best:
+                yield from self._early(targets[0], keys[0])
+            self._search(keys)
+            for candidate in self._combinations(targets, [self._parts.get(key, Part()).pieces for key in keys]):
                 self.best.append(candidate)
                 insort(self._costs, candidate.us)
-                self._cuts_of[id(candidate)], self._place[id(candidate)] = n, place
                 self._least[chosen] = min(self._least.get(chosen, FAR), candidate.us)
                 best_with[n] = min(best_with.get(n, FAR), candidate.us)
-                if candidate.us < best:
-                    best = candidate.us
-                    self._report(best)
+                self.guard.armed = True
+                if candidate.us < self._us:
+                    self._us = candidate.us
+                    self._report()
                     yield candidate
-        else:
-            if len(self.cuts) > bounds.cuts and not self.partitioned:
-                self.counts.stop(f"at most {bounds.cuts} cuts")
-        self.best.sort(key=lambda c: (c.us, len(c.mugraph.kernels), c.label))
-        self.best = kept(self.best, bounds.keep)
-        self.counts.mugraphs = max(self.counts.mugraphs, len(self.best))
-        self.counts.seconds = time.monotonic() - start
-        self._report(best)
+            if self.guard.stopped:
+                return
+        if len(self.cuts) > bounds.cuts and not self.partitioned:
+            self.counts.stop(f"at most {bounds.cuts} cuts")
 
-    def _prepare(self) -> None:
-        """The outputs with their shifts, the places to cut, and whether the program is too large to search whole."""
+    def _prepare(self) -> tuple[Target, ...]:
+        """The outputs with their shifts; the places to cut, and whether the program is too large to search whole."""
         p, t, bounds = self.problem, self.problem.t, self.bounds
+        outputs = []
         for o in p.outputs:
+            self.cancel.check()
             term, shifts = insert_shifts(t, o.term)
             self.counts.shifts += shifts
-            self._outputs.append(Target(o.tensor, term, o.dims, o.dtype, o.kind))
-        roots = [o.term for o in self._outputs]
+            outputs.append(Target(o.tensor, term, o.dims, o.dtype, o.kind))
+        roots = [o.term for o in outputs]
         self.cuts = cut_candidates(t, roots)
         reductions = len(frozenset().union(*(t.closure(x) for x in roots)))
         self.partitioned = reductions > bounds.reductions and any(c.operand for c in self.cuts)
@@ -227,6 +214,7 @@ class Search:
         elif len(self.cuts) > bounds.cut_candidates:
             self.cuts = self.cuts[: bounds.cut_candidates]
             self.counts.stop(f"more than {bounds.cut_candidates} places to cut")
+        return tuple(outputs)
 
     def _cut_sets(self) -> Iterator[tuple[Cut, ...]]:
         if self.partitioned:
@@ -235,116 +223,90 @@ class Search:
 
     def targets(self, chosen: Iterable[Cut]) -> list[Target]:
         """The kernels to find for a cut set, in launch order."""
-        p = self.problem
-        prefix = "tmp"
-        while any(x.name.startswith(prefix) for x in p.inputs):
-            prefix += "_"
-        return apply(p.t, self._outputs, tuple(chosen), p.dtype, prefix)
-
-    @property
-    def state(self) -> SearchState:
-        """What is done so far, to go on from later: every cut set before the one in hand."""
-        counts = tuple((k, v) for k, v in vars(self.counts).items() if isinstance(v, int) and not isinstance(v, bool))
-        kept = [c for c in self.best if self._place.get(id(c), 0) < self._done]
-        found = tuple(Found(c.mugraph, c.us, c.label, c.structure, self._cuts_of[id(c)]) for c in kept)
-        return SearchState(self.key, self._done, found, counts, tuple(self.counts.limits))
+        return self.work.targets(self.problem.t, chosen)
 
     def _identity(self) -> str:
-        """Identifies the problem and the bounds (but for the seconds): a state of another key is of no use."""
+        """Identifies the problem and the bounds: a checkpoint of another key is of no use. Time and memory do not count, since
+        a part that they cut short is not kept."""
         t = self.problem.t
-        parts = [repr(replace(self.bounds, seconds=0.0)), *(t.show(o.term, 200) for o in self.problem.outputs)]
+        bounds = replace(self.bounds, seconds=0.0, memory=0)
+        parts = [repr(bounds), *(t.show(o.term, 200) for o in self.problem.outputs)]
         parts += [repr(sorted(t.sizes.items())), repr(self.problem.inputs), self.problem.dtype]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
-    def _resume(self, best_with: dict[int, float]) -> int:
-        """Take up a state; the number of cut sets that are done. A state of another problem counts for nothing."""
-        state = self._resumed
-        if state is None or state.problem != self.key:
-            return 0
-        for f in state.found:
-            candidate = Candidate(f.mugraph, f.us, f.label, f.structure)
-            self.best.append(candidate)
-            insort(self._costs, f.us)
-            self._cuts_of[id(candidate)], self._place[id(candidate)] = f.cuts, -1
-            best_with[f.cuts] = min(best_with.get(f.cuts, float("inf")), f.us)
-        for k, v in state.counts:
-            if hasattr(self.counts, k):
-                setattr(self.counts, k, v)
-        for limit in state.limits:
-            self.counts.stop(limit)
-        return state.done
+    def _report(self) -> None:
+        c = self.counts
+        counts = {
+            "values": c.values,
+            "systems": c.systems,
+            "parts": c.parts,
+            "cut_sets": c.cut_sets,
+            "mugraphs": c.mugraphs,
+        }
+        self.progress(Progress("searching", counts, f"{self._us:.1f} µs" if self._us < FAR else ""))
 
-    def _report(self, best: float) -> None:
-        counts = {"values": self.counts.values, "mugraphs": self.counts.mugraphs}
-        self.progress(Progress("searching", counts, f"{best:.1f} µs" if best < float("inf") else ""))
+    def _search(self, keys: Sequence[Key]) -> None:
+        """Find the parts that are not known: in the checkpoint, or by searching."""
+        todo = []
+        for key in dict.fromkeys(keys):
+            if key in self._parts:
+                continue
+            part = self.checkpoint.get(key) if self.checkpoint is not None else None
+            if part is None:
+                todo.append(key)
+            else:
+                self._take(key, part)
+        for key, part in zip(todo, self.executor.parts(self.work, todo, self.guard), strict=True):
+            self._take(key, part)
+            if part.stopped:  # it is not whole; what it has is used
+                self.guard.stopped = part.stopped
+                return
+            if self.checkpoint is not None:
+                self.checkpoint.put(key, part)
 
-    def _space(self, target: Target) -> KernelSpace:
-        key = (target.term, target.dims, target.tensor)
-        if key not in self._spaces:
-            bounds = self.bounds
-            space = KernelSpace(
-                self.problem.t, target, self.cancel, limit=bounds.systems, lean=bounds.lean, given=bounds.given
-            )
-            self.counts.values += space.counts.values
-            self.counts.systems += len(space.systems)
-            if not space.counts.exhaustive:
-                self.counts.stop(f"{self.bounds.systems} reduction systems a kernel")
-            self._spaces[key] = space
-        return self._spaces[key]
+    def _take(self, key: Key, part: Part) -> None:
+        self._parts[key] = part
+        c = self.counts
+        c.parts += 1
+        c.values, c.systems = c.values + part.values, c.systems + part.systems
+        c.structures, c.mugraphs = c.structures + part.structures, c.mugraphs + part.mugraphs
+        for limit in part.limits:
+            c.stop(limit)
+        self._report()
 
-    def _name(self, target: Target) -> str:
-        return "main" if target.kind == "output" and len(self.problem.outputs) == 1 else f"make_{target.tensor}"
+    def _early(self, target: Target, key: Key) -> Iterator[Candidate]:
+        """The first valid piece of the first structure that has one, before all of them are ranked: an answer at once. It comes
+        again in its order, unless there are enough of better structures."""
+        for us, piece in self.work.first(key, self.guard):
+            if self._valid(target, piece):
+                self._us = us
+                self._first = self._candidate([target], [piece], us)
+                self.best = [self._first]
+                self._report()
+                yield self._first
+                self.best = []
+                return
 
-    def _pieces(self, target: Target) -> list[tuple[float, Piece]]:
-        """The best pieces for one target, sorted by cost; each structure keeps at least its best one."""
-        key = (target.term, target.dims, target.tensor)
-        if key in self._pieces_of:
-            return self._pieces_of[key]
-        bounds = self.bounds
-        space, name = self._space(target), self._name(target)
-        first: list[tuple[float, int, Structure]] = []
-        for n, structure in enumerate(space.structures()):
-            for piece in space.pieces(name, structure, 1):
-                first.append((self.cost(self._mugraph([target], [piece])), n, structure))
-        first.sort(key=lambda f: f[:2])
-        self._structures |= {f"{target.term}:{s.key}" for *_, s in first}
-        self.counts.structures = len(self._structures)
-        if len(first) > bounds.structures:
-            self.counts.stop(f"tiles for the best {bounds.structures} structures a kernel")
-        ranked: list[tuple[float, int, Piece]] = []
-        for _, _, structure in first[: bounds.structures]:
-            for piece in space.pieces(name, structure, bounds.tilings):
-                loops = max(sum(isinstance(x, Loop) for x in k.block.body) for k in piece.kernels)
-                if len(piece.kernels) > bounds.kernels or loops > bounds.loops:
-                    continue
-                self.counts.mugraphs += 1
-                ranked.append((self.cost(self._mugraph([target], [piece])), len(ranked), piece))
-        for us, _, structure in first[bounds.structures :]:
-            ranked += [(us, len(ranked), piece) for piece in space.pieces(name, structure, 1)]
-        ranked.sort(key=lambda f: f[:2])
-        out, seen = [], set()
-        for i, (us, _, piece) in enumerate(ranked):
-            if i < 4 * bounds.per_kernel or piece.structure not in seen:  # the best of each structure stays
-                seen.add(piece.structure)
-                out.append((us, piece))
-        if not out and bounds.given:
-            self.counts.stop(f"no kernel for {target.tensor} within the given {', '.join(bounds.given.names)}")
-        self._pieces_of[key] = out
-        return out
+    def _least_of_all(self) -> Iterator[Candidate]:
+        """An answer where a bound was reached before there was one: few structures, few tiles, and no more than one."""
+        few = replace(self.bounds, systems=8, structures=2, tilings=2, per_kernel=4)
+        self.work, self._parts = replace(self.work, bounds=few), {}
+        for chosen in islice(self._cut_sets(), 8):
+            targets = self.targets(chosen)
+            for target in targets:
+                key = self.work.key(self.problem.t, target, chosen)
+                self._parts[key] = self.work.search(key, self.guard)
+            lists = [self._parts[self.work.key(self.problem.t, x, chosen)].pieces for x in targets]
+            found = next(self._combinations(targets, lists), None)
+            if found is not None:
+                self.best, self._us = [found], found.us
+                yield found
+                return
 
-    def _early(self, target: Target) -> Candidate | None:
-        """The first valid piece of the first structure that has one, before all of them are ranked: an answer at once."""
-        space = self._space(target)
-        for structure in space.structures():
-            for piece in space.pieces(self._name(target), structure, 1):
-                if self._valid(target, piece):
-                    mugraph = self._mugraph([target], [piece])
-                    return Candidate(mugraph, self.cost(mugraph), piece.label, piece.structure)
-        return None
-
-    def _combinations(self, targets: list[Target]) -> Iterator[Candidate]:
+    def _combinations(
+        self, targets: list[Target], lists: Sequence[Sequence[tuple[float, Piece]]]
+    ) -> Iterator[Candidate]:
         """The cheapest combinations of one piece a target, in order of cost."""
-        lists = [self._pieces(target) for target in targets]
         if any(not pieces for pieces in lists):
             return
         keep = self.bounds.keep
@@ -357,72 +319,40 @@ class Search:
                 break  # as many are better
             yielded.add(tuple(map(id, pieces)))
             yield self._candidate(targets, pieces, cost)
-        each = [self._of_each_structure(target, pieces) for target, pieces in zip(targets, lists, strict=True)]
-        for pieces, cost in islice(self._choices(targets, each), keep):
+        for pieces, cost in islice(self._choices(targets, lists, each=True), keep):
             if tuple(map(id, pieces)) not in yielded:
                 yield self._candidate(targets, pieces, cost)
 
     def _choices(
-        self, targets: list[Target], lists: list[list[tuple[float, Piece]]]
+        self, targets: list[Target], lists: Sequence[Sequence[tuple[float, Piece]]], *, each: bool = False
     ) -> Iterator[tuple[list[Piece], float]]:
-        """Combinations of one valid piece of each list, in order of cost."""
+        """Combinations of one valid piece of each list, in order of cost. `each`: of the cheapest of each structure."""
         valid: list[list[Piece]] = [[] for _ in lists]
 
         def costs(i: int) -> Iterator[float]:
+            seen: set[str] = set()
             for us, piece in lists[i]:
-                if self._valid(targets[i], piece):
+                if not (each and piece.structure in seen) and self._valid(targets[i], piece):
+                    seen.add(piece.structure)
                     valid[i].append(piece)
                     yield us
 
         for cost, choice in cheapest([costs(i) for i in range(len(lists))]):
-            self.cancel.check()
+            self.guard.check()
             pieces = [valid[i][j] for i, j in enumerate(choice)]
             if sum(len(piece.kernels) for piece in pieces) <= self.bounds.kernels:
                 yield pieces, cost
 
-    def _of_each_structure(self, target: Target, pieces: list[tuple[float, Piece]]) -> list[tuple[float, Piece]]:
-        """The cheapest valid piece of each structure."""
-        found: dict[str, tuple[float, Piece]] = {}
-        for us, piece in pieces:
-            if piece.structure not in found and self._valid(target, piece):
-                found[piece.structure] = us, piece
-        return list(found.values())
-
     def _candidate(self, targets: list[Target], pieces: list[Piece], cost: float) -> Candidate:
         label, structure = "; ".join(p.label for p in pieces), "|".join(p.structure for p in pieces)
-        return Candidate(self._mugraph(targets, pieces), cost, label, structure)
+        return Candidate(assemble(self.problem, self.problem.t, targets, pieces), cost, label, structure)
 
     def _valid(self, target: Target, piece: Piece) -> bool:
         """Does the piece keep the validity rules? Asked only of pieces that come up: it costs more than an estimate."""
+        self.guard.check()
         key = (target.term, piece.label, piece.structure, piece.kernels)
         if key not in self._checked:
-            self._checked[key] = broken_rule(self._mugraph([target], [piece], alone=True)) is None
+            self._checked[key] = (
+                broken_rule(assemble(self.problem, self.problem.t, [target], [piece], alone=True)) is None
+            )
         return self._checked[key]
-
-    def _mugraph(self, targets: list[Target], pieces: list[Piece], *, alone: bool = False) -> MuGraph:
-        """The µGraph of the pieces. `alone`: one target by itself, what other kernels write counts as given."""
-        p, t = self.problem, self.problem.t
-        tensors: list[DTensor] = list(p.inputs)
-        kernels: list[CustomKernel] = []
-        axes: dict[str, int] = {}
-        added: dict[str, int] = {}
-        for target, piece in zip(targets, pieces, strict=True):
-            tensors += piece.temps
-            kind = "output" if alone else target.kind
-            tensors.append(DTensor(target.tensor, target.dtype, target.dims, kind=kind))  # type: ignore[arg-type]
-            kernels += piece.kernels
-            added |= dict(piece.axes)
-        have = {x.name for x in tensors}
-        for target in targets:
-            for y in t.walk(target.term):
-                if t.kind(y) == "in" and t.node(y)[1] not in have:
-                    d = tuple(i.axes for i in t.node(y)[2])
-                    tensors.append(DTensor(t.node(y)[1], p.dtype, d, kind="input"))
-                    have.add(t.node(y)[1])
-        for x in tensors:
-            for d in x.dims:
-                axes |= {a: t.sizes[a] for a in d if a not in added}
-        for target in targets:
-            axes |= {a: t.sizes[a] for y in t.walk(target.term) for a in t.dims(y) if a not in added}
-            axes |= {t.node(r)[2]: t.sizes[t.node(r)[2]] for r in t.closure(target.term) if t.node(r)[2] not in added}
-        return MuGraph(p.name, tuple(sorted((axes | added).items())), tuple(tensors), tuple(kernels))

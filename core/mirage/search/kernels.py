@@ -119,7 +119,7 @@ class KernelSpace:
         given: Narrowing = FREE,
     ) -> None:  # fmt: skip
         self.t, self.target, self.cancel, self.given = t, target, cancel, given
-        self.moves = Moves(t, lean=lean)
+        self.moves = Moves(t, lean=lean, cancel=cancel)
         allowed = unbounded(t, self.moves.prints, target.term)
         prints = {self.moves.prints.of(x) for x in allowed}
         self.systems: list[System] = []

@@ -18,6 +18,7 @@ from typing import TypeVar
 from mirage.meaning.collect import Collected, Collector
 from mirage.meaning.fingerprint import Fingerprints
 from mirage.meaning.terms import EMPTY, Terms
+from mirage.result import CancelToken
 
 T = TypeVar("T")
 
@@ -27,10 +28,11 @@ def subsets(xs: Sequence[T]) -> list[tuple[T, ...]]:
 
 
 class Moves:
-    """The moves over one arena. `lean`: never carry what can leave the loop as one safe factor."""
+    """The moves over one arena. `lean`: never carry what can leave the loop as one safe factor. `cancel` is asked at every
+    reduction that is made."""
 
-    def __init__(self, t: Terms, *, lean: bool = True, carry: bool = True) -> None:
-        self.t = t
+    def __init__(self, t: Terms, *, lean: bool = True, carry: bool = True, cancel: CancelToken | None = None) -> None:
+        self.t, self.cancel = t, cancel or CancelToken()
         self.lean, self.carry = lean, carry
         self.collector = Collector(t)
         self.prints = Fingerprints(t)
@@ -41,6 +43,7 @@ class Moves:
 
         `update` = () or, for a carried one, ((coefficient in the deltas, sibling accumulator or None for itself), ...)."""
         t = self.t
+        self.cancel.check()
         if axis not in t.dims(body):
             return t.mul(t.size(axis), body) if op == "sum" else body
         outside, inner = t.strip(body) if op == "sum" else ([], body)

@@ -1,66 +1,96 @@
-"""The resumable state of a search: which cut sets are done and what they gave. Plain data, JSON, versioned.
+"""The checkpoint of a search: the parts that are finished, a line each. Plain data, versioned, strict when it is read.
 
-A search is deterministic, so its state is small: a search of the same problem under the same bounds that begins with a
-state skips what is done and ends where an uninterrupted one ends.
+A search is deterministic and its parts are pure, so that nothing else needs to be kept: a search of the same problem under the
+same bounds takes the finished parts from here and ends where an uninterrupted one ends. A line is written at once when its part
+is finished; what a kill leaves of a last line is not read.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import base64
+import json
+import zlib
+from pathlib import Path
 from typing import Any
 
 from mirage.errors import MugraphSyntax
 from mirage.mugraph import jsonform
 from mirage.mugraph.grammar import MuGraph
+from mirage.search.kernels import Piece
+from mirage.search.parts import Key, Part
 
-VERSION = 1
-
-
-@dataclass(frozen=True)
-class Found:
-    """A candidate as the state keeps it: the µGraph, its estimate (µs), label, structure, number of cuts."""
-
-    mugraph: MuGraph
-    us: float
-    label: str
-    structure: str
-    cuts: int
+VERSION = 2
 
 
-@dataclass(frozen=True)
-class SearchState:
-    """`problem` identifies what is searched for (a program's key) and under which bounds; `done` cut sets, in order."""
+def encode(part: Part) -> str:
+    """A part as one line. Block graphs that differ in nothing but their tiles are written once."""
+    bodies: dict[str, int] = {}
+    pieces = []
+    for us, p in part.pieces:
+        graph = jsonform.to_json(MuGraph("part", p.axes, p.temps, p.kernels))
+        for k in graph["mugraph"]["kernels"]:
+            for block in (k["block"], k["tail"]):
+                if block is not None:
+                    block["body"] = bodies.setdefault(json.dumps(block["body"]), len(bodies))
+        pieces.append([us, p.label, p.structure, graph])
+    counts = [part.values, part.systems, part.structures, part.mugraphs]
+    data = {"counts": counts, "limits": part.limits, "bodies": list(bodies), "pieces": pieces}
+    return base64.b64encode(zlib.compress(json.dumps(data).encode())).decode()
 
-    problem: str
-    done: int = 0
-    found: tuple[Found, ...] = ()
-    counts: tuple[tuple[str, int], ...] = ()
-    limits: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        found = [{**asdict(f), "mugraph": jsonform.to_json(f.mugraph)} for f in self.found]
-        return {
-            "version": VERSION, "problem": self.problem, "done": self.done, "found": found,
-            "counts": dict(self.counts), "limits": list(self.limits),
-        }  # fmt: skip
+def decode(line: str) -> Part | None:
+    """The part of a line, None if it is not one."""
+    try:
+        data = json.loads(zlib.decompress(base64.b64decode(line, validate=True)))
+        bodies = [json.loads(b) for b in data["bodies"]]
+        pieces = []
+        for us, label, structure, graph in data["pieces"]:
+            for k in graph["mugraph"]["kernels"]:
+                for block in (k["block"], k["tail"]):
+                    if block is not None:
+                        block["body"] = bodies[block["body"]]
+            g = jsonform.from_json(graph)
+            kernels: Any = g.kernels
+            pieces.append((float(us), Piece(kernels, g.tensors, g.axes, str(label), str(structure))))
+        values, systems, structures, mugraphs = map(int, data["counts"])
+        return Part(tuple(pieces), values, systems, structures, mugraphs, tuple(map(str, data["limits"])))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, zlib.error, MugraphSyntax):
+        return None
 
-    @staticmethod
-    def from_json(data: Any, problem: str) -> SearchState | None:
-        """The state, or None where it is of another version, another problem, or not a state at all."""
-        if not isinstance(data, dict) or data.get("version") != VERSION or data.get("problem") != problem:
-            return None
-        try:
-            found = tuple(
-                Found(
-                    jsonform.from_json(f["mugraph"]),
-                    float(f["us"]),
-                    str(f["label"]),
-                    str(f["structure"]),
-                    int(f["cuts"]),
-                )
-                for f in data["found"]
-            )
-            counts = tuple((str(k), int(v)) for k, v in data["counts"].items())
-            return SearchState(problem, int(data["done"]), found, counts, tuple(map(str, data["limits"])))
-        except (KeyError, TypeError, ValueError, AttributeError, MugraphSyntax):
-            return None
+
+class Checkpoint:
+    """The finished parts of one search, in a file if `path` is given. A file of another search, or of another version, is begun
+    anew; OSError where it cannot be written."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self.taken = 0  # parts that were not searched again
+        self._lines: dict[str, str] = {}
+
+    def open(self, problem: str) -> None:
+        """Take up what the file has of this problem (the search's key)."""
+        header = json.dumps({"version": VERSION, "problem": problem})
+        lines = self.path.read_text("ascii", "replace").split("\n") if self.path and self.path.exists() else []
+        if lines[:1] == [header]:
+            for line in lines[1:-1]:  # the last one is empty, or was cut off
+                key, _, rest = line.partition(" ")
+                self._lines[key] = rest
+        if self.path:
+            whole = [header, *(f"{k} {v}" for k, v in self._lines.items())]
+            self.path.write_text("\n".join(whole) + "\n", "ascii")
+
+    def get(self, key: Key) -> Part | None:
+        line = self._lines.get(str(key))
+        part = decode(line) if line is not None else None
+        self.taken += part is not None
+        return part
+
+    def put(self, key: Key, part: Part) -> None:
+        """Keep a finished part."""
+        line = self._lines[str(key)] = encode(part)
+        if self.path:
+            with self.path.open("a", encoding="ascii") as f:
+                f.write(f"{key} {line}\n")
+
+    def __len__(self) -> int:
+        return len(self._lines)

@@ -1,0 +1,118 @@
+"""A search that was killed goes on from its checkpoint: finished parts are not searched again, and the end is the same."""
+
+import random
+from pathlib import Path
+
+import pytest
+from workloads.terms import problem
+
+from mirage.profile.devices import DEVICES
+from mirage.profile.roofline import estimate
+from mirage.result import CancelToken
+from mirage.search.engine import Bounds, Search
+from mirage.search.parts import Key, Work
+from mirage.search.state import Checkpoint, decode, encode
+
+FEW = Bounds(keep=12, tilings=3, structures=3, seconds=600.0)
+NAMES = ["norm_mlp", "attention_block"]  # whole, and in parts
+
+
+class Kill(BaseException):
+    """The process ends here."""
+
+
+def search(name: str, **more) -> Search:
+    return Search(problem(name), lambda g: estimate(g, DEVICES["sm_90"]), bounds=more.pop("bounds", FEW), **more)
+
+
+def answers(s: Search, found) -> object:
+    c = s.counts
+    counts = c.values, c.systems, c.structures, c.mugraphs, c.parts, c.cut_sets, c.exhaustive, sorted(c.limits)
+    return [x.mugraph for x in found], [(x.mugraph, x.us, x.label, x.structure) for x in s.best], counts, s.tried
+
+
+@pytest.fixture(scope="module")
+def whole():
+    found = {}
+    for name in NAMES:
+        s = search(name)
+        found[name] = answers(s, list(s.run()))
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_and_resumed_it_ends_the_same(name, seed, whole, tmp_path: Path, monkeypatch):
+    path = tmp_path / "checkpoint"
+    rng = random.Random(seed)
+    total = whole[name][2][4]
+    done: list[Key] = []
+    real = Work.search
+    alive = rng.randrange(1, total)  # parts until the kill
+
+    def counted(self, key, guard):
+        if len(done) == alive:
+            raise Kill
+        part = real(self, key, guard)
+        done.append(key)
+        return part
+
+    monkeypatch.setattr(Work, "search", counted)
+    with pytest.raises(Kill):
+        list(search(name, checkpoint=Checkpoint(path)).run())
+    alive = 10**9
+    before = list(done)
+    text = path.read_text()
+    path.write_text(text + text.split("\n")[-2][: rng.randrange(5, 200)])  # the kill came in the middle of a line
+    taken = Checkpoint(path)
+    again = search(name, checkpoint=taken)
+    found = list(again.run())
+    assert answers(again, found) == whole[name]
+    assert taken.taken == len(before) > 0
+    assert len(done) == len(set(done)) == total  # nothing twice, nothing left out
+
+
+def test_a_cancelled_search_goes_on_too(whole, tmp_path):
+    path, token = tmp_path / "checkpoint", CancelToken()
+    steps = search("norm_mlp", checkpoint=Checkpoint(path), cancel=token).run()
+    next(steps)
+    steps.close()
+    again = search("norm_mlp", checkpoint=Checkpoint(path))
+    assert answers(again, list(again.run())) == whole["norm_mlp"]
+
+
+def test_a_checkpoint_of_another_search_is_not_taken(tmp_path, whole):
+    path = tmp_path / "checkpoint"
+    list(search("gated_mlp", checkpoint=Checkpoint(path)).run())
+    kept = path.read_text()
+    for text in (kept, kept.replace('"version": 2', '"version": 1'), "", "not a checkpoint\n", "{}\n\n"):
+        path.write_text(text)
+        checkpoint = Checkpoint(path)
+        fresh = search("norm_mlp", checkpoint=checkpoint)
+        assert answers(fresh, list(fresh.run())) == whole["norm_mlp"]
+        assert checkpoint.taken == 0
+
+
+def test_other_bounds_are_another_search_but_time_and_memory_are_not():
+    keys = {search("gated_mlp", bounds=b).key for b in (FEW, Bounds(keep=12, tilings=3, structures=2, seconds=600.0))}
+    assert len(keys) == 2
+    assert search("gated_mlp").key == search("gated_mlp", bounds=Bounds(keep=12, tilings=3, structures=3, memory=7)).key
+
+
+def test_a_broken_line_is_searched_again(tmp_path, whole):
+    path = tmp_path / "checkpoint"
+    list(search("norm_mlp", checkpoint=Checkpoint(path)).run())
+    header, first, *rest = path.read_text().split("\n")
+    path.write_text("\n".join([header, first[: len(first) // 2], *rest]))
+    checkpoint = Checkpoint(path)
+    again = search("norm_mlp", checkpoint=checkpoint)
+    assert answers(again, list(again.run())) == whole["norm_mlp"]
+    assert checkpoint.taken == whole["norm_mlp"][2][4] - 1
+
+
+def test_a_part_reads_as_it_was_written():
+    s = search("attention_block")
+    next(s.run())
+    for part in s._parts.values():
+        assert part.pieces and decode(encode(part)) == part
+    assert decode(encode(part)[:-9]) is None and decode("") is None and decode("é") is None
