@@ -16,6 +16,7 @@ Tiles = dict[str, dict[str, int]]
 
 SMALL_TILES = {"grid": (4,), "loop": (2, 4)}
 ATTEMPTS = 4000
+SEVERAL_SPLITS = 256  # how far above the least size one is looked for that suits several splits of an axis
 
 
 def next_power(n: int) -> int:
@@ -180,7 +181,12 @@ def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
             odd = any(b in tiled for b in kind if kind[b] == kind[a]) and (a not in split_axes or a in padded)
             low = 2 if not odd else 2 * least[kind[a]] + 1 if least[kind[a]] else 3
             high = low + (8 if odd else 1) + more
+            splits = [c for c in cuts if c.split and len(c.axes) == 1 and kind[c.axes[0]] == kind[a]]
+            if len(splits) > 1:  # chance seldom meets two numbers of parts at once
+                high = low + SEVERAL_SPLITS
             options = [n for n in range(low, high + 1) if (n % 2 or not odd) and n not in sizes.values()]
+            if len(splits) > 1:
+                options = [n for n in options if all(c.holds({**sizes, c.axes[0]: n}) for c in splits)][: 4 + more]
             if not options:
                 break
             sizes[a] = rng.choice(options)

@@ -24,6 +24,7 @@ from mirage.mugraph.grammar import (
 )
 from mirage.search.layout import components
 from mirage.search.padding import in_padding
+from mirage.search.through import Through, through
 
 
 class CannotBuild(Exception):
@@ -52,10 +53,12 @@ class Output:
 
 class BlockBuilder:
     """Builds one block graph. `dims` are the tile dims; `streamed` the axis that is looped over (or None); `order` gives
-    the pass of each reduction over it."""
+    the pass of each reduction over it; with `nested`, contractions go through the sums nested in them."""
 
-    def __init__(self, t: Terms, dims: tuple[TileDim, ...], streamed: str | None, order: dict[int, int]) -> None:
-        self.t, self.dims, self.streamed, self.order = t, dims, streamed, order
+    def __init__(
+        self, t: Terms, dims: tuple[TileDim, ...], streamed: str | None, order: dict[int, int], nested: bool = False
+    ) -> None:
+        self.t, self.dims, self.streamed, self.order, self.nested = t, dims, streamed, order, nested
         self.dim_of = {a: d for d in dims if d.role != "split" for a in d.axes}
         self.passes = max([order[r] for r in order if streamed and t.node(r)[2] == streamed], default=0)
         self.middle = [Container(i, False) for i in range(self.passes + 1)]
@@ -288,8 +291,36 @@ class BlockBuilder:
         parts.sort(key=lambda p: min(names.index(d) for d in p))
         return parts[0], parts[1]
 
+    def go_through(self, axis: str, n: Through, at: Container, mode: str) -> str:
+        """The inner product of one tile along `axis`, then contracted with the outer factors."""
+        t = self.t
+        if n.axis == self.streamed or self.dim_of[n.axis].axes != (n.axis,):
+            raise CannotBuild("the nested sum is not over one tile")
+        inner, outer = t.mul(*n.inner), t.mul(*n.outer)
+        pads = {in_padding(t, inner, n.axis), in_padding(t, outer, n.axis)}
+        if "zero" not in pads or "unknown" in pads:
+            raise CannotBuild("the padding of the nested sum is not zero")
+        dim, own = self.dim_of[n.axis], self.dim_of[axis].name
+        first, second = self.contract(axis, inner, at, mode), self.value(outer, at, mode)
+        have = tuple(d for d in self.tile_dims(inner) if d != own)
+        dims = tuple(d for d in self.ordered(have, self.tile_dims(outer)) if d != dim.name)
+        sides = [{d for d in x if d != dim.name and self.dim(d).tile > 1} for x in (have, self.tile_dims(outer))]
+        wide = dim.tile >= 16 and all(len(x) == 1 and self.elements(frozenset(x)) >= 16 for x in sides)
+        if wide and not sides[0] & sides[1]:
+            out = self.emit(at, "t", "dot", (first, second), dims, dim=dim.name)
+        else:
+            v = self.emit(at, "v", "mul", (first, second), self.ordered(have, self.tile_dims(outer)))
+            out = self.emit(at, "t", "sum", (v,), dims, dim=dim.name)
+        if n.rest:
+            names = tuple(self.value(f, at, mode) for f in n.rest)
+            out = self.emit(at, "t", "mul", (*names, out), self.ordered(dims, *(self.tile_dims(f) for f in n.rest)))
+        return out
+
     def contract(self, axis: str, body: int, at: Container, mode: str) -> str:
         t = self.t
+        nested = through(t, axis, body) if self.nested else None
+        if nested is not None:
+            return self.go_through(axis, nested, at, mode)
         dim = self.dim_of[axis].name
         factors = t.flat("mul", (body,))
         parts = [*factors[1]] + ([t.const(factors[0])] if factors[0] != 1 else [])

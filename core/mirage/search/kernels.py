@@ -27,6 +27,7 @@ from mirage.search.moves import Moves
 from mirage.search.shift import unbounded
 from mirage.search.split import combine
 from mirage.search.systems import System, enumerate_systems, passes
+from mirage.search.through import any_through
 from mirage.search.tiles import power, split_options, tilings
 
 MAX_TILE = 65536  # elements of one tile in registers (8 warps of 255 registers hold 65,280)
@@ -99,16 +100,18 @@ def warps_for(block: BlockGraph) -> int:
 
 @dataclass(frozen=True)
 class Structure:
-    """A reduction system with a choice of the streamed axis: a kernel without sizes."""
+    """A reduction system with a choice of the streamed axis: a kernel without sizes. With `nested`, contractions go
+    through the sums nested in them."""
 
     system: System
     streamed: str | None
     order: dict[int, int]
     layout: Layout
+    nested: bool = False
 
     @property
     def key(self) -> str:
-        return f"{sorted(self.system.reductions)}/{self.streamed}"
+        return f"{sorted(self.system.reductions)}/{self.streamed}{'/nested' if self.nested else ''}"
 
 
 class KernelSpace:
@@ -152,6 +155,8 @@ class KernelSpace:
                 order = passes(t, s.reductions, streamed) if streamed else {}
                 if order is not None:
                     yield Structure(s, streamed, order, lay)
+                    if any_through(t, s.reductions):
+                        yield Structure(s, streamed, order, lay, nested=True)
 
     def pieces(self, name: str, structure: Structure, most: int) -> Iterator[Piece]:
         """The structure's first `most` tilings that fit, with their splits; the caller ranks them."""
@@ -173,12 +178,12 @@ class KernelSpace:
 
     def _tiled(self, name: str, structure: Structure, dims: tuple[TileDim, ...], all_of_them: bool) -> Iterator[Piece]:
         """The kernels with these tiles: the whole one first, then its splits."""
-        s, streamed, order = structure.system, structure.streamed, structure.order
+        s = structure.system
         output = Output(self.target.tensor, s.output, self.target.index)
         self._blocked = False
         fit = False
         for arranged in arrange(self.given, dims, self.t.sizes):
-            block = self.build(arranged, streamed, order, [output], s.reductions)
+            block = self.build(arranged, structure, [output], s.reductions)
             if block is None:
                 self._blocked = True  # no tiles make it a block graph
                 return
@@ -193,7 +198,7 @@ class KernelSpace:
             kernels = (CustomKernel(name, block, warps=warps_for(block)),)
             yield from self._within(Piece(kernels, (), (), self.label(dims, 1), structure.key))
         if fit or self.given:  # under a narrowing a split may be all that there is
-            yield from self.split(name, s, streamed, order, dims, structure.key)
+            yield from self.split(name, structure, dims)
 
     def _within(self, piece: Piece) -> Iterator[Piece]:
         """The piece with the threads asked for, if its kernels keep to what is asked."""
@@ -206,16 +211,18 @@ class KernelSpace:
                 yield replace(piece, kernels=kernels)
 
     def build(
-        self, dims: tuple[TileDim, ...], streamed: str | None, order: dict[int, int], outputs: list[Output],
-        reductions: frozenset[int],
+        self, dims: tuple[TileDim, ...], structure: Structure | None, outputs: list[Output], reductions: frozenset[int],
     ) -> BlockGraph | None:  # fmt: skip
-        """The block graph, None if there is none. Its statements depend on the tiles only by what `shape` keeps of them:
-        one element, few, or enough for a tensor core."""
+        """The block graph, None if there is none; without a structure, one without a loop. Its statements depend on the
+        tiles only by what `shape` keeps of them: one element, few, or enough for a tensor core."""
         shape = tuple((d.name, d.role, min(d.tile, 2), d.tile >= 16) for d in dims)
-        key = (shape, streamed, tuple((o.tensor, o.term) for o in outputs), reductions)
+        streamed, order, nested = None, dict[int, int](), False
+        if structure is not None:
+            streamed, order, nested = structure.streamed, structure.order, structure.nested
+        key = (shape, streamed, tuple((o.tensor, o.term) for o in outputs), reductions, nested)
         if key not in self._blocks:
             try:
-                self._blocks[key] = BlockBuilder(self.t, dims, streamed, order).build(outputs, reductions)
+                self._blocks[key] = BlockBuilder(self.t, dims, streamed, order, nested).build(outputs, reductions)
             except CannotBuild:
                 self._blocks[key] = None
         block = self._blocks[key]
@@ -225,15 +232,8 @@ class KernelSpace:
         tiles = " ".join(f"{d.name}:{d.tile}{'*' if d.role == 'loop' else ''}" for d in dims if d.role != "split")
         return f"{tiles}{f' split {parts}' if parts > 1 else ''}"
 
-    def split(
-        self,
-        name: str,
-        s: System,
-        streamed: str | None,
-        order: dict[int, int],
-        dims: tuple[TileDim, ...],
-        structure: str,
-    ) -> Iterator[Piece]:
+    def split(self, name: str, structure: Structure, dims: tuple[TileDim, ...]) -> Iterator[Piece]:
+        s, streamed, order, key = structure.system, structure.streamed, structure.order, structure.key
         t = self.t
         if streamed is None or streamed in t.dims(s.output) or streamed in self.target.axes:
             return
@@ -248,15 +248,15 @@ class KernelSpace:
             t.sizes[part] = parts
             split_dim = TileDim(part, (part,), 1, "split", streamed, parts)
             for arranged in arrange(self.given, (split_dim, *dims), t.sizes):
-                first = self.build(arranged, streamed, order, partial, s.reductions)
+                first = self.build(arranged, structure, partial, s.reductions)
                 if first is None:
                     return
                 if not fits(first):
                     continue
-                if structure not in self._totals:
-                    self._totals[structure] = combine(t, s.output, names, part)
+                if key not in self._totals:
+                    self._totals[key] = combine(t, s.output, names, part)
                 rest = tuple(d for d in arranged if d.role != "split")
-                for piece in self._finish(name, self._totals[structure], part, parts, first, names, rest, structure):
+                for piece in self._finish(name, self._totals[key], part, parts, first, names, rest, key):
                     yield from self._within(piece)
 
     def _axes(self, r: int) -> tuple[str, ...]:
@@ -281,13 +281,13 @@ class KernelSpace:
         grid = tuple(d for d in grid if any(a in self.target.axes for a in d.axes))
         main = CustomKernel(name, first, warps=warps_for(first))
         for narrow in group_choices(self.given, grid, t.sizes):
-            tail = self.build((*narrow, resident, *inner), None, {}, [output], frozenset())
+            tail = self.build((*narrow, resident, *inner), None, [output], frozenset())
             if tail is not None and fits(tail):
                 yield Piece(
                     (main, CustomKernel(f"{name}_combine", tail, warps=4)), temps, ((part, parts),),
                     self.label(dims, parts), structure + "/kernel",
                 )  # fmt: skip
-        same = self.build((*grid, resident, *inner), None, {}, [output], frozenset())
+        same = self.build((*grid, resident, *inner), None, [output], frozenset())
         shared = any(s.first for s in first.body if isinstance(s, Store))
         if (
             same is not None and fits(same) and not shared

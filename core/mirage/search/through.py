@@ -1,0 +1,57 @@
+"""A contraction taken through a nested sum: sum_k x_k (sum_r A_kr B_rn) = sum_r (sum_k x_k A_kr) B_rn.
+
+Inside a loop over k both sides are right for a tile of k: what a tile gives is summed up, and a contraction over r commutes
+with that. So `x W + (x A) B` has one accumulator, as if [x, xA] were contracted with [W; B], and nothing is concatenated.
+The left side forms (W + A B) for a tile of k instead; which one is less work depends on the sizes, so both are searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mirage.meaning.terms import Terms
+
+
+@dataclass(frozen=True)
+class Through:
+    """A product over an axis: `inner` is contracted over the axis first, then with `outer` over `axis`; `rest` does not
+    have the axis that is contracted first."""
+
+    axis: str
+    inner: tuple[int, ...]
+    outer: tuple[int, ...]
+    rest: tuple[int, ...]
+
+
+def through(t: Terms, axis: str, product: int) -> Through | None:
+    """How the sum over `axis` of `product` goes through a plain sum among its factors, if it can."""
+    coefficient, factors = t.flat("mul", (product,))
+    for f in factors:
+        if t.kind(f) != "red" or axis not in t.dims(f):
+            continue
+        _, op, e, body, deltas, _ = t.node(f)
+        others = [g for g in factors if g != f]
+        if op != "sum" or deltas or e == axis or t.kind(body) == "add" or any(e in t.dims(g) for g in others):
+            continue
+        scale, parts = t.flat("mul", (body,))
+        inner = [g for g in (*others, *parts) if axis in t.dims(g)]
+        outer = [g for g in parts if axis not in t.dims(g)]
+        if not outer or not any(e in t.dims(g) for g in inner) or not any(axis in t.dims(g) for g in others):
+            continue
+        rest = [g for g in others if axis not in t.dims(g)]
+        rest += [t.const(c) for c in (coefficient, scale) if c != 1]
+        return Through(e, tuple(inner), tuple(outer), tuple(rest))
+    return None
+
+
+def products(t: Terms, body: int) -> tuple[int, ...]:
+    """The products that a body adds up."""
+    return t.kids(body) if t.kind(body) == "add" else (body,)
+
+
+def any_through(t: Terms, reductions: Iterable[int]) -> bool:
+    return any(
+        through(t, t.node(r)[2], x) is not None
+        for r in reductions if t.node(r)[1] == "sum" for x in products(t, t.node(r)[3])
+    )  # fmt: skip
