@@ -356,7 +356,7 @@ class BlockWriter:
         storage = self.storage(left, right)
         a = permute(self.operand(left, right, storage), left.dims, (*batch, m, k))
         b = permute(self.operand(right, left, storage), right.dims, (*batch, k, n))
-        arguments = [a, b, *([add] if add else [])]
+        arguments = [a, b, *([permute(add, dims, (*batch, m, n))] if add else [])]
         if storage == "fp32":
             wide = self.symbols.kernel.operands == "wide" and "fp32" not in (left.storage, right.storage)
             arguments.append('input_precision="tf32"' if wide else 'input_precision="ieee"')
@@ -393,7 +393,7 @@ class BlockWriter:
         terms = [self.carried(s, coefficient, name) for coefficient, name in s.update]
         if isinstance(arg, Pending):
             before = " + ".join(t.at(SUM) for t in terms) or acc.text
-            self.lines.append(f"{acc.text} = {self.contraction(arg.compute, acc.dims, before)}")
+            self.lines.append(f"{acc.text} = {self.contraction(replace(arg.compute, dims=s.dims), acc.dims, before)}")
             return
         value = spread(as_float(arg), acc.dims)
         if s.op == "max":

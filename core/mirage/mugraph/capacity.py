@@ -90,20 +90,22 @@ class _Meter:
                     del store[name]
 
 
-def operands(statements: Iterable[Statement]) -> dict[str, bool]:
-    """The names that dots read, and whether each is ever read as a right operand."""
+def operands(graph: BlockGraph, statements: Iterable[Statement]) -> dict[str, bool]:
+    """The names that dots read, and whether each is ever read as a right operand: one that has the result's last dim."""
     found: dict[str, bool] = {}
     for s in statements:
         for c in computes(s):
             if c.op == "dot":
-                found[c.args[0]] = found.get(c.args[0], False)
-                found[c.args[1]] = True
+                last = [d for d in c.dims if graph.dim(d).tile > 1][-1:]
+                for i, a in enumerate(c.args):
+                    right = last[0] in _dims_of(graph, a) if last else i == 1
+                    found[a] = found.get(a, False) or right
     return found
 
 
-def pipelined(loop: Loop) -> tuple[Load, ...]:
+def pipelined(graph: BlockGraph, loop: Loop) -> tuple[Load, ...]:
     """The loads of a loop that its dots read, directly or through other operators: those are prefetched."""
-    wanted = set(operands(loop.body))
+    wanted = set(operands(graph, loop.body))
     for s in reversed(loop.body):
         if not isinstance(s, Accumulate) and writes(s) in wanted and not any(c.op == "dot" for c in computes(s)):
             wanted |= set(reads(s))
@@ -114,8 +116,8 @@ def asynchronous(graph: BlockGraph, warps: int, statements: Iterable[Statement])
     """Whether a dot is large enough for the warp-group matrix instruction, which reads shared memory while it runs."""
     for s in statements:
         for c in computes(s):
-            rows = set(c.dims) & set(_dims_of(graph, c.args[0])) if c.op == "dot" else set()
-            if rows and warps >= WARP_GROUP and elements(graph, tuple(rows)) >= WARP_GROUP_ROWS:
+            wide = [d for d in c.dims if graph.dim(d).tile > 1] if c.op == "dot" else []
+            if len(wide) > 1 and warps >= WARP_GROUP and graph.dim(wide[-2]).tile >= WARP_GROUP_ROWS:
                 return True
     return False
 
@@ -138,7 +140,7 @@ def _operand_bytes(m: MuGraph, graph: BlockGraph, body: tuple[Statement, ...], s
     """Bytes of the operands that are not pipelined. With `regs`, a computed left operand stays in registers."""
     made = {writes(s): s for item in graph.body for s in (item.body if isinstance(item, Loop) else (item,))}
     total = 0
-    for name, right in operands(body).items():
+    for name, right in operands(graph, body).items():
         s = made.get(name)
         if s is None or name in skip:
             continue
@@ -157,7 +159,7 @@ def shared_bytes(m: MuGraph, part: Part, stages: int) -> int:
         body = item.body if isinstance(item, Loop) else (item,)
         need, buffered = 0, set[str]()
         if isinstance(item, Loop):
-            loads = pipelined(item)
+            loads = pipelined(graph, item)
             buffered = {s.out for s in loads}
             need = copies(graph, item, warps, stages) * sum(tile_bytes(m, graph, s) for s in loads)
         need += _operand_bytes(m, graph, body, buffered, asynchronous(graph, warps, body))

@@ -36,7 +36,7 @@ def _buffers(m: MuGraph, part: Part) -> tuple[Buffer, ...]:
     for item in part.graph.body:
         if isinstance(item, Loop):
             n = copies(part.graph, item, part.kernel.warps, part.kernel.stages)
-            found += [Buffer(s.out, tile_bytes(m, part.graph, s), n) for s in pipelined(item)]
+            found += [Buffer(s.out, tile_bytes(m, part.graph, s), n) for s in pipelined(part.graph, item)]
     return tuple(found)
 
 

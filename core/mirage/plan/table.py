@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from mirage.mugraph.grammar import MuGraph
 from mirage.plan.fusion import thread_fusion
+from mirage.plan.layout import layout
 from mirage.plan.memory import memory_plan
 from mirage.plan.order import operator_order
 
@@ -15,6 +16,7 @@ Pass = Callable[[MuGraph], MuGraph]
 PASSES: dict[str, Pass] = {
     "thread_fusion": thread_fusion,
     "operator_order": operator_order,
+    "layout": layout,
     "memory_plan": memory_plan,
 }
 
