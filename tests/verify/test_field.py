@@ -146,6 +146,60 @@ def test_literals_are_what_they_stand_for(value: float) -> None:
     assert not all_same(f, f.literal(value), f.literal(-value))
 
 
+PRODUCTS: tuple[tuple[float, tuple[float, ...]], ...] = (
+    ((2 / np.pi) ** 0.5 * 2, ((2 / np.pi) ** 0.5, 2.0)),
+    ((2 / np.pi) ** 0.5 * 0.044715, ((2 / np.pi) ** 0.5, 0.044715)),
+    (128**-0.5 * 1.4426950408889634, (128**-0.5, 1.4426950408889634)),
+    (0.25 * 1.4426950408889634, (0.25, 1.4426950408889634)),
+    (2.0**0.5, (6**0.5, 3**-0.5)),
+    (1 / np.pi, (np.pi**-0.5, np.pi**-0.5)),
+    (1.0, (0.6931471805599453, 1.4426950408889634)),
+)
+NEAR: tuple[tuple[float, float], ...] = (
+    (128**-0.5, 0.0884),
+    (128**-0.5, 0.08838834),
+    (128**-0.5, 0.088388348),
+    (128**-0.5, 0.0883883477),
+    (1e-6, 1.0000001e-6),
+    (1e-6, 1e-5),
+    (1 / 3, 0.333333333),
+    (1 / 4096, 0.000244140),
+    (2.0**0.5, 1.41421356),
+    (1.4426950408889634, 1.442695),
+    ((2 / np.pi) ** 0.5, 0.7978845608),
+    (np.pi, 3.14159265),
+    (0.044715, 0.0447150001),
+    (0.7310585786300049, 0.73105857863),
+)
+
+
+@pytest.mark.parametrize("value,factors", PRODUCTS)
+def test_literals_that_are_products(value: float, factors: tuple[float, ...]) -> None:
+    f = random_field(4, 1)
+    assert all_same(f, f.literal(value), f.mul(*(f.literal(x) for x in factors)))
+    assert not all_same(f, f.literal(value), f.mul(*(f.literal(x) for x in factors), f.literal(factors[0])))
+
+
+@pytest.mark.parametrize("a,b", NEAR)
+def test_literals_that_are_near_are_told_apart(a: float, b: float) -> None:
+    for seed in (4, 5):
+        f = random_field(seed, 1)
+        assert not all_same(f, f.literal(a), f.literal(b))
+        assert all_same(f, f.literal(a), f.literal(float(repr(a))))
+
+
+def test_a_root_that_a_field_lacks_is_a_constant_of_its_own() -> None:
+    """Of 13 and -13 exactly one is a square modulo p: the root of the other must not stand for sqrt(13)."""
+    found = {False: 0, True: 0}
+    for seed in range(12):
+        f = random_field(seed, 1)
+        x = f.literal(13**-0.5)
+        same = all_same(f, f.mul(x, x), f.const(Fraction(1, 13)))
+        assert same == (not f.lacks_root) and not all_same(f, f.mul(x, x), f.const(Fraction(-1, 13)))
+        found[same] += 1
+    assert min(found.values()) > 0
+
+
 def test_an_odd_literal_equals_itself_alone() -> None:
     f = random_field(4, 1)
     assert all_same(f, f.literal(0.7310585786300049), f.literal(0.7310585786300049))

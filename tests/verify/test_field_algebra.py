@@ -48,6 +48,10 @@ def silu(t: Terms, x: int) -> int:
 
 
 EQUAL: dict[str, Pair] = {
+    "a scale by a root of 104": lambda t: (
+        t.mul(t.literal(104**-0.5), t.literal(104**-0.5), scalar(t, "a")),
+        t.mul(t.const(Fraction(1, 104)), scalar(t, "a")),
+    ),
     "sqrt(a) sqrt(b) = sqrt(ab)": lambda t: (
         t.mul(t.sqrt(scalar(t, "a")), t.sqrt(scalar(t, "b"))),
         t.sqrt(t.mul(scalar(t, "a"), scalar(t, "b"))),

@@ -34,6 +34,13 @@ SPECIAL = _U(0xFFFFFFFF) << HALF
 NEG_INF, POS_INF, NAN = SPECIAL, SPECIAL | _U(1), SPECIAL | _U(2)
 SMALL = 1 << 15  # integers up to here are ordered as integers
 LOG2E = 1.4426950408889634
+# (number, name, its power) of what a literal may be a fraction, or the root of one, times
+UNITS: tuple[tuple[float, str, int], ...] = (
+    (1.0, "one", 0),
+    (LOG2E, "log2(e)", 1),
+    (LOG2E, "log2(e)", -1),
+    *((math.sqrt(math.pi), "sqrt(pi)", n) for n in (-1, 1, -2, 2)),
+)
 ROUNDING = "round"  # casts to a narrower dtype are round_fp16 and so on
 OPAQUE = ("sigmoid", ROUNDING)
 _M = tuple(_U(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
@@ -99,6 +106,9 @@ class Field:
         self.key = self.rng.integers(0, 1 << 63, dtype=_U)
         # exp2(y) = exp(y / L), with L the constant log2(e): nothing else is known of it
         self.log2e = self.encode_pair(*(int(self.rng.integers(2, m)) for m in (self.p, self.q)))
+        # of pi is known that it is positive, and so is its root
+        self.root_pi = self.encode_pair(*(pow(int(self.rng.integers(2, m)), 4, m) for m in (self.p, self.q)))
+        self.lacks_root = False  # a literal was met whose square has no root here
         self.negative_roots = np.zeros(draws, bool)  # draws in which a square root met a non-square
 
     def _windows(self) -> Array:
@@ -128,27 +138,37 @@ class Field:
         return self.encode_pair(n * pow(d, -1, self.p), n * pow(d, -1, self.q))
 
     def literal(self, value: float) -> Array:
-        """A float of a program's text as what it stands for: a fraction, the root of one, log2(e) or ln(2) times these;
-        else a constant that is equal to itself alone."""
+        """A float of a program's text as what it stands for: a fraction or the root of one, times log2(e), ln(2) or a power
+        of sqrt(pi); else a constant that is equal to itself alone. So is a root that this field has not."""
         if math.isnan(value):
             return np.full((1,), NAN)
         if math.isinf(value):
             return np.full((1,), POS_INF if value > 0 else NEG_INF)
-        for factor, unit in ((1.0, None), (LOG2E, self.log2e), (1 / LOG2E, None)):
-            known = self._number(value / factor)
+        for number, unit, power_of in UNITS:
+            known = self._number(value / number**power_of)
             if known is not None:
-                if unit is not None:
-                    return self.mul(known, np.full((1,), unit))
-                return known if factor == 1.0 else self.div(known, np.full((1,), self.log2e))
+                for _ in range(abs(power_of)):
+                    atom = np.full((1,), self.log2e if unit == "log2(e)" else self.root_pi)
+                    known = self.mul(known, atom) if power_of > 0 else self.div(known, atom)
+                return known
         return self.oracle("literal " + float(value).hex())
 
     def _number(self, value: float) -> Array | None:
         plain = refit(value)
         if plain is not None:
             return self.const(plain)
+        for k in (1, 2, 3, 5, 6, 7, 10):  # all of them squares in these fields, or products of squares
+            short = Fraction(f"{value / math.sqrt(k):.8g}")
+            if short.denominator <= 10**12 and abs(float(short) * math.sqrt(k) / value - 1) <= 1e-14:
+                root = self.sqrt(self.lift(self.const(k)), watch=False)
+                return self.mul(self.lift(self.const(short)), root)
         square = Fraction(value * value).limit_denominator(10**5)
         if square and abs(float(square) / (value * value) - 1) <= 1e-14:
-            root = self.sqrt(self.lift(self.const(square)), watch=False)
+            radicand = self.lift(self.const(square))
+            if self.not_square(radicand).any():
+                self.lacks_root = True
+                return None
+            root = self.sqrt(radicand, watch=False)
             return root if value > 0 else self.neg(root)
         return None
 

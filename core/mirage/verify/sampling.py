@@ -134,7 +134,7 @@ def draw(
     nodes = [] if "sqrt" in opaque else root_nodes(t, roots)
     field = random_field(seed, draws, opaque)
     for attempt in range(1, FIELDS):
-        if _constants_are_squares(t, nodes, sizes, field):
+        if _constants_are_squares(t, nodes, sizes, field) and _literals_have_roots(t, roots, field):
             break
         field = random_field(seed + 7919 * attempt, draws, opaque)
     ties = np.arange(draws) >= draws - (max(1, draws // 4) if compares(t, roots) and draws > 1 else 0)
@@ -229,6 +229,12 @@ def _gf2_rank(rows: list[int]) -> int:
         if row:
             basis[row.bit_length()] = row
     return len(basis)
+
+
+def _literals_have_roots(t: Terms, roots: list[int], field: Field) -> bool:
+    for text in {t.node(x)[1] for r in roots for x in t.walk(r) if t.kind(x) == "lit"}:
+        field.literal(float(text))
+    return not field.lacks_root
 
 
 def _constants_are_squares(t: Terms, nodes: list[tuple[int, bool]], sizes: Mapping[str, int], field: Field) -> bool:
