@@ -8,6 +8,7 @@ holds for all sizes of the axes.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +22,10 @@ LIMIT = 4000  # monomials of one polynomial
 
 class TooLarge(Exception):
     """The expansion passes the limit: the normal form is silent about this term."""
+
+
+class NoNumber(TooLarge):
+    """Arithmetic with an infinity, a NaN, or a division by zero: the laws of numbers say nothing about it."""
 
 
 class Normalizer:
@@ -46,6 +51,10 @@ class Normalizer:
             self._ids[p] = len(self._polys)
             self._polys.append(p)
         return self._ids[p]
+
+    def poly(self, i: int) -> Poly:
+        """The polynomial of an id that stands in a factor."""
+        return self._polys[i]
 
     def constant(self, c: Fraction) -> Poly:
         return frozenset([((), c)]) if c else frozenset()
@@ -97,6 +106,8 @@ class Normalizer:
         return frozenset((m, c) for m, c in out.items() if c)
 
     def invert(self, p: Poly) -> Poly:
+        if not p:
+            raise NoNumber
         if len(p) == 1:
             ((m, c),) = p
             if any(f[0] == "bool" for f, _ in m):
@@ -130,6 +141,8 @@ class Normalizer:
         t = self.t
         n = t.node(x)
         kind, axes = n[0], t.dims(x)
+        if (kind != "fn" and any(self._infinite(k) for k in t.kids(x))) or (kind == "lit" and self._infinite(x)):
+            raise NoNumber
         if kind == "const":
             return self.constant(n[1])
         if kind == "in":
@@ -142,7 +155,7 @@ class Normalizer:
             out = self.constant(Fraction(1))
             for k in sorted(n[1], key=lambda k: len(self.of(k))):
                 out = self.times(out, self.of(k))
-            return self._reduce_poly(out)
+            return self.expanded(out)
         if kind == "inv":
             return self.invert(self.of(n[1]))
         if kind == "exp":
@@ -165,7 +178,14 @@ class Normalizer:
             return self.atom((tag, n[1], *args), axes)
         raise TooLarge
 
-    def _reduce_poly(self, p: Poly) -> Poly:
+    def _infinite(self, x: int) -> bool:
+        """Does an infinity or a NaN stand in the sum of products of `x` (not inside a function, which may select)?"""
+        n = self.t.node(x)
+        if n[0] == "lit":
+            return not math.isfinite(float(n[1]))
+        return any(f[0] == "ninf" for m, _ in self.of(x) for f, _ in m)
+
+    def expanded(self, p: Poly) -> Poly:
         """poly^1 factors (an inverse multiplied back) expand; a monomial keeps only negative powers of polynomials."""
         if not any(f[0] == "poly" and e > 0 for m, _ in p for f, e in m):
             return p
@@ -181,7 +201,13 @@ class Normalizer:
     def maximum(self, axis: str, body: Poly) -> Poly:
         if axis not in self.axes_of(body):
             return body
-        return self.atom(("max", axis, self.intern(body)), self.axes_of(body) - {axis})
+        binders = frozenset((axis,))
+        if len(body) == 1:
+            ((m, c),) = body
+            if c == 1 and len(m) == 1 and m[0][1] == 1 and m[0][0][0] == "max":  # maxima of maxima in any order
+                _, more, inner = m[0][0]
+                binders, body = binders | more, self._polys[inner]
+        return self.atom(("max", binders, self.intern(body)), self.axes_of(body) - binders)
 
     def bind(self, axis: str, body: Poly) -> Poly:
         """Sum over `axis`: of each monomial the factors along the axis stay inside, joined with binders that use it."""
@@ -220,7 +246,7 @@ class Normalizer:
             self._axes[f] = frozenset().union(*(self._axes[g] for g, _ in inner)) - binders
             mono, k = self.monos((*outside, *pulled), ((f, 1),))
             parts.append(frozenset([(mono, c * k)]))
-        return self._reduce_poly(self.plus(parts))
+        return self.expanded(self.plus(parts))
 
     def _joinable(self, m: Mono, axis: str) -> set[Factor]:
         """The sums of a monomial that may share one binder with `axis`: none whose bound axis another factor uses, free

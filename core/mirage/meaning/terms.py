@@ -43,6 +43,7 @@ class Terms:
         self._front: list[frozenset[int]] = []
         self._ids: dict[Any, int] = {}
         self.bool_inputs: set[str] = set()
+        self.dropped: set[int] = set()  # terms that cancelled or stood beside a 0: whether they have a value is lost
 
     # ---- reading
     def node(self, x: int) -> Node:
@@ -195,7 +196,10 @@ class Terms:
             base = self._without_coefficient(y)
             like[base] = like.get(base, Fraction(0)) + k
         if len(like) < len(rest):
-            return self.add(self.const(c), *[self.mul(self.const(k), b) for b, k in like.items() if k])
+            self.dropped.update(b for b, k in like.items() if not k)
+            return self.add(
+                self.const(c), *[self.mul(self.const(k), b) for b, k in like.items() if k or self.is_infinite(b)]
+            )
         sizes = {abs(k) for k in like.values()} | ({abs(c)} if c else set())
         if len(rest) > 1 and len(sizes) == 1 and sizes != {1}:  # 2x - 2u = 2(x - u)
             (k,) = sizes
@@ -215,7 +219,8 @@ class Terms:
 
     def mul(self, *xs: int) -> int:
         c, rest = self.flat("mul", xs)
-        if c == 0:
+        if c == 0 and not any(self.is_infinite(y) for y in rest):
+            self.dropped.update(rest)
             return self.const(0)
         booleans = {y for y in rest if self.is_boolean(y)}
         if booleans:  # a 0/1 factor counts once
@@ -233,6 +238,15 @@ class Terms:
         if len(rest) == 1:
             return rest[0]
         return self.make(("mul", tuple(rest)), self._union(rest, self._dims), self._union(rest, self._front))
+
+    def is_infinite(self, x: int) -> bool:
+        """An infinity, a NaN or 1 / 0 as it stands: 0 times it is not 0, and less itself it is not 0."""
+        n = self.nodes[x]
+        return bool(
+            n[0] == "ninf"
+            or (n[0] == "lit" and not math.isfinite(float(n[1])))
+            or (n[0] == "inv" and self.is_const(n[1], 0))
+        )
 
     def neg(self, x: int) -> int:
         return self.mul(self.const(-1), x)

@@ -25,6 +25,10 @@ from mirage.program.lower import lower
 
 Given = tuple[Any, ...]  # (name, shape, dtype) and perhaps the names of its dims
 _COPIES = ("aten.clone.default", "aten._to_copy.default", "aten.lift_fresh_copy.default")
+ELSEWHERE = (
+    1,
+    64,
+)  # how much more the sizes grow, times 3, 5, 7, ..., when all of them do: a branch on a size is far off
 _IGNORED = ("aten._assert_tensor_metadata.default", "aten.sym_size.int")
 
 
@@ -50,9 +54,9 @@ def trace(
 def trace_generic(
     text: str, function: str, inputs: Sequence[Given], constants: Mapping[str, Any] | None = None, **where: Any
 ) -> Program:
-    """`trace`, and again with each named dim at another size: `generic` lists the names for which the meaning stays
-    the same term. A name for which it does not is noted: the function is specialised to that size. UnsupportedReshape
-    is raised too, since the program is lowered for that."""
+    """`trace`, and again with each named dim at another size, and with all of these at once: `generic` lists the names
+    for which the meaning stays the same term. A name for which it does not is noted: the function is specialised to that
+    size. UnsupportedReshape is raised too, since the program is lowered for that."""
     first = trace(text, function, inputs, constants, **where)
     meaning = _meaning(first, where.get("path"))
     generic, notes = [], list(first.notes)
@@ -67,6 +71,18 @@ def trace_generic(
             generic.append(name)
         else:
             notes.append(f"specialised to this size of `{name}`: at another size the function computes something else")
+    for scale in ELSEWHERE if generic else ():
+        grown = inputs
+        for i, name in enumerate(generic):
+            grown = [_resized(given, name, scale * (3 + 2 * i)) for given in grown]
+        try:
+            same = _meaning(trace(text, function, grown, constants, **where), None) == meaning
+        except MirageError:
+            same = False
+        if not same:
+            notes.append("specialised to these sizes: at others together the function computes something else")
+            generic = []
+            break
     return dc_replace(first, generic=tuple(generic), notes=tuple(notes))
 
 
@@ -80,10 +96,10 @@ def _meaning(program: Program, path: str | None) -> Any:
     return lowered.terms.nodes, lowered.outputs, lowered.tensors
 
 
-def _resized(given: Given, name: str) -> Given:
+def _resized(given: Given, name: str, scale: int = 2) -> Given:
     if len(given) < 4 or name not in given[3]:
         return given
-    shape = tuple(2 * n if label == name else n for n, label in zip(given[1], given[3], strict=True))
+    shape = tuple(scale * n if label == name else n for n, label in zip(given[1], given[3], strict=True))
     return (given[0], shape, given[2], given[3])
 
 

@@ -1,24 +1,58 @@
-"""The proof opinion on the algebra link: the program and the µGraph with its sizes erased have one normal form."""
+"""The proof opinion on the algebra link: the program and the µGraph with its sizes erased are one term, or two that the
+axioms make equal for all inputs and all sizes (`prover.py`)."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from mirage.meaning.normal import Normalizer
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
 from mirage.verify.denote import NotDenoted, denote, same_axes, split_axis
+from mirage.verify.prover import SECONDS, Proof, Prover
+from mirage.verify.rules import Rules, every
 from mirage.verify.verdict import Evidence
 
 Targets = dict[str, tuple[int, tuple[tuple[str, ...], ...]]]  # output tensor -> (term, axes of its dims)
 
 
-def proof_opinion(t: Terms, targets: Targets, mugraph: MuGraph) -> Evidence | None:
-    """PROVED, or None where the normal form is silent: it never rejects, since different forms prove nothing.
+def summary(proofs: Iterable[Proof]) -> str:
+    """In words: by which routes the pairs were proved."""
+    routes = Counter(p.route for p in proofs)
+    if set(routes) <= {"normal form"}:
+        return "equal normal forms"
+    return "equal by " + ", ".join(f"{route} ({n})" for route, n in sorted(routes.items()))
 
-    Carried accumulators must satisfy their update laws for free old and new values (any shift, not the maximum alone)."""
+
+def details(proofs: Sequence[Proof], rules: Rules | None = None) -> dict[str, Any]:
+    """The evidence as data: the route of each pair, the axioms applied or given to z3, the user's rules among them."""
+    used = sorted({name for p in proofs for name in p.laws})
+    mine = {r.name: r.text for r in rules.trusted} if rules is not None else {}
+    return {
+        "proofs": [p.to_dict() for p in proofs],
+        "axioms": [n for n in used if n not in mine],
+        "trusted_by_user": {n: mine[n] for n in used if n in mine},
+    }
+
+
+def trusted(evidence: Iterable[Evidence | None]) -> tuple[str, ...]:
+    """Notes for a verdict that rests on rules of the user's, which are tested and not proved."""
+    rules = {n: text for e in evidence if e is not None for n, text in e.details.get("trusted_by_user", {}).items()}
+    return tuple(f"trusted by the user, tested only: {n}: {text}" for n, text in sorted(rules.items()))
+
+
+def proof_opinion(
+    t: Terms, targets: Targets, mugraph: MuGraph, *, rules: Rules | None = None, seconds: float = SECONDS
+) -> Evidence | None:
+    """PROVED, or None where no proof was found: it never rejects, since that proves nothing.
+
+    Carried accumulators must satisfy their update laws for free old and new values (any shift, not the maximum alone).
+    """
     start = time.monotonic()
-    normal = Normalizer(t)
+    prover = Prover(t, rules=every(rules), seconds=seconds)
+    proofs: list[Proof] = []
     try:
         meaning = denote(t, mugraph)
         pairs = []
@@ -30,11 +64,17 @@ def proof_opinion(t: Terms, targets: Targets, mugraph: MuGraph) -> Evidence | No
     except NotDenoted:
         return None
     pairs += [(o.left, o.right) for o in meaning.obligations]
-    if any(normal.equal(a, b) is None for a, b in pairs):
-        return None
+    for a, b in pairs:
+        proof = prover.equal(a, b)
+        if proof is None:
+            return None
+        proofs.append(proof)
     laws = len(meaning.obligations)
     return Evidence(
         "proof", "PROVED", 0.0, time.monotonic() - start,
-        f"equal normal forms{f', {laws} update laws' if laws else ''}",
-        {"outputs": len(targets), "update_laws": laws, "splits": {a: list(p) for a, p in meaning.splits.items()}},
+        f"{summary(proofs)}{f', {laws} update laws' if laws else ''}",
+        {
+            "outputs": len(targets), "update_laws": laws, "splits": {a: list(p) for a, p in meaning.splits.items()},
+            **details(proofs, rules),
+        },
     )  # fmt: skip
