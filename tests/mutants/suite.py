@@ -79,7 +79,7 @@ def different(variants: tuple[tuple[str, ...], ...], known: str) -> tuple[tuple[
     """The variants of opaque functions that are not the same for programs in which only `known` occurs. To look at
     equal ones again would take time and change nothing."""
     shown = {n for n in ("sigmoid", "round", "sqrt") if n in known or (n == "sigmoid" and "tanh" in known)}
-    return tuple(dict.fromkeys(tuple(n for n in v if n in shown) for v in variants))
+    return tuple(dict.fromkeys(tuple(n for n in v if n in shown or n == "products") for v in variants))
 
 
 def weakly(opinion: Callable[[], Evidence]) -> bool:

@@ -135,6 +135,77 @@ DIFFERENT: dict[str, Pair] = {
 }
 
 
+def twice(t: Terms, inner: int | None = None, outer: int | None = None, scale: int = 1) -> int:
+    """softmax(scale softmax(X)), each with a shift."""
+    p = softmax(t, read(t, "X", "mk"), "k", inner)
+    p = t.mul(t.const(scale), p)
+    return softmax(t, p, "k", t.max("k", p) if outer == -1 else outer)
+
+
+NESTED: dict[str, Pair] = {
+    "softmax of softmax, itself": lambda t: (twice(t), twice(t)),
+    "softmax of softmax, the inner one shifted": lambda t: (twice(t), twice(t, t.max("k", read(t, "X", "mk")))),
+    "softmax of softmax, the outer one shifted": lambda t: (twice(t), twice(t, outer=-1)),
+    "softmax of softmax, both shifted": lambda t: (twice(t), twice(t, t.max("k", read(t, "X", "mk")), -1)),
+    "softmax of softmax, any shift": lambda t: (twice(t), twice(t, read(t, "C", "m"), read(t, "D", "m"))),
+    "a scaled one": lambda t: (twice(t, scale=3), twice(t, t.max("k", read(t, "X", "mk")), -1, 3)),
+    "exp(softmax(x))": lambda t: (
+        t.exp(softmax(t, read(t, "X", "mk"), "k", None)),
+        t.exp(softmax(t, read(t, "X", "mk"), "k", t.max("k", read(t, "X", "mk")))),
+    ),
+    "the exponential of a sum": lambda t: (
+        t.exp(t.add(silu(t, scalar(t, "a")), t.exp(scalar(t, "b")))),
+        t.mul(t.exp(silu(t, scalar(t, "a"))), t.exp(t.exp(scalar(t, "b")))),
+    ),
+    "a softmax of silu": lambda t: (
+        softmax(t, silu(t, read(t, "X", "mk")), "k", None),
+        softmax(t, silu(t, read(t, "X", "mk")), "k", t.max("k", silu(t, read(t, "X", "mk")))),
+    ),
+}
+NOT_NESTED: dict[str, Pair] = {
+    "another scale inside": lambda t: (twice(t), softmax(t, softmax(t, t.mul(t.const(2), read(t, "X", "mk")), "k", None), "k", None)),
+    "another scale outside": lambda t: (twice(t), twice(t, scale=2)),
+    "one softmax": lambda t: (twice(t), softmax(t, read(t, "X", "mk"), "k", None)),
+    "another axis outside": lambda t: (twice(t), softmax(t, softmax(t, read(t, "X", "mk"), "k", None), "m", None)),
+    "a shift that differs in the row": lambda t: (twice(t), twice(t, outer=read(t, "C", "mk"))),
+    "an unshifted factor": lambda t: (
+        t.exp(softmax(t, read(t, "X", "mk"), "k", None)),
+        t.exp(t.exp(t.sub(read(t, "X", "mk"), t.max("k", read(t, "X", "mk"))))),
+    ),
+    "exp(e^a e^b) is not exp(e^a) exp(e^b)": lambda t: (
+        t.exp(t.exp(t.add(scalar(t, "a"), scalar(t, "b")))),
+        t.mul(t.exp(t.exp(scalar(t, "a"))), t.exp(t.exp(scalar(t, "b")))),
+    ),
+    "exp(2 e^a) is not exp(e^2a)": lambda t: (
+        t.exp(t.mul(t.const(2), t.exp(scalar(t, "a")))),
+        t.exp(t.exp(t.mul(t.const(2), scalar(t, "a")))),
+    ),
+    "exp(a e^b) is not exp(b e^a)": lambda t: (
+        t.exp(t.mul(scalar(t, "a"), t.exp(scalar(t, "b")))),
+        t.exp(t.mul(scalar(t, "b"), t.exp(scalar(t, "a")))),
+    ),
+    "exp(e^a) is not e^a": lambda t: (t.exp(t.exp(scalar(t, "a"))), t.exp(scalar(t, "a"))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NESTED)
+@pytest.mark.parametrize("seed", [0, 17])
+def test_nested_exponentials_are_accepted_without_a_bound(name: str, seed: int) -> None:
+    t = Terms()
+    a, b = NESTED[name](t)
+    e = field_opinion(t, a, b, seed=seed)
+    assert e.word == "TESTED", (e.summary, e.counterexample)
+    assert (e.bound is None) == e.details["theorem"].startswith("an exponential inside")
+
+
+@pytest.mark.parametrize("name", NOT_NESTED)
+@pytest.mark.parametrize("seed", [0, 17])
+def test_wrong_nested_exponentials_are_rejected(name: str, seed: int) -> None:
+    t = Terms()
+    a, b = NOT_NESTED[name](t)
+    assert field_opinion(t, a, b, seed=seed).word == "REJECTED"
+
+
 @pytest.mark.parametrize("name", EQUAL)
 @pytest.mark.parametrize("seed", [0, 17])
 def test_equal_terms_are_accepted(name: str, seed: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any
 
@@ -25,8 +25,38 @@ GOAL = 2.0**-64
 # Sigmoid as an oracle first, then as 1 / (1 + exp(-x)). A narrowing cast is never the identity here; in an emitted text,
 # where every tensor-core operand is narrowed, it is, and the float opinion judges it.
 # A root is an uninterpreted function where no point is found at which all of them exist.
-OPAQUE: tuple[tuple[str, ...], ...] = (("sigmoid", "round"), ("sigmoid", "round", "sqrt"), ("round",))
-OPAQUE_IN_TEXT: tuple[tuple[str, ...], ...] = (("sigmoid",), ("sigmoid", "sqrt"), ())
+# Where an exponential is inside another, the outer one is an oracle first; then products are atoms, and it keeps its laws.
+OPAQUE: tuple[tuple[str, ...], ...] = (
+    ("sigmoid", "round"),
+    ("sigmoid", "round", "sqrt"),
+    ("round",),
+    ("sigmoid", "round", "products"),
+    ("round", "products"),
+)
+OPAQUE_IN_TEXT: tuple[tuple[str, ...], ...] = (
+    ("sigmoid",),
+    ("sigmoid", "sqrt"),
+    (),
+    ("sigmoid", "products"),
+    ("products",),
+)
+EXPONENTIALS = ("exp", "exp2", "sigmoid", "tanh")
+
+
+def is_exponential(t: Terms, x: int) -> bool:
+    return t.kind(x) == "exp" or (t.kind(x) == "fn" and t.node(x)[1] in EXPONENTIALS)
+
+
+def nested(t: Terms, roots: Iterable[int]) -> bool:
+    """Is an exponential inside another?"""
+    outer = [x for r in roots for x in t.walk(r) if is_exponential(t, x)]
+    return any(is_exponential(t, y) for x in outer for k in t.kids(x) for y in t.walk(k))
+
+
+def variants(t: Terms, roots: Iterable[int], every: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The ways to read a program that may tell something about these terms, in order: the first that accepts decides."""
+    deep = nested(t, roots)
+    return [v for v in every if deep or "products" not in v]
 
 
 def algebra_sizes(t: Terms, roots: list[int], fixed: Mapping[str, int] | None = None) -> dict[str, int]:
@@ -194,7 +224,7 @@ def field_opinion(
         sizes = algebra_sizes(t, roots, {x: t.sizes[x] for x in tied if x in t.sizes})
         sizes = widened(t, [a], sizes, frozenset(tied))
     verdict: Evidence | None = None
-    for opaque in OPAQUE:
+    for opaque in variants(t, roots, OPAQUE):
         verdict = _opinion(t, a, b, draws, seed, sizes, kinds, shapes, opaque, start)
         if verdict.word != "REJECTED":
             return verdict

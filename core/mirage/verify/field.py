@@ -91,12 +91,15 @@ def is_special(x: Array) -> Array:
 class Field:
     """One pair of primes, `draws` roots of unity, and the oracles' key. Methods take and give arrays whose first axis
     is the draws' (or has length one); shapes broadcast. `opaque` names functions kept uninterpreted: without "sigmoid"
-    sigmoid(x) is 1 / (1 + exp(-x)), without "round" a cast to a narrower dtype is the identity."""
+    sigmoid(x) is 1 / (1 + exp(-x)), without "round" a cast to a narrower dtype is the identity. "products": a product or
+    quotient of values that have exponentials below is an atom, whose second residue is an oracle of its first; sums and
+    multiples of atoms keep the laws of exp above them."""
 
     lead = 1
 
     def __init__(self, seed: int, draws: int = 1, opaque: Iterable[str] = OPAQUE) -> None:
         self.seed, self.draws, self.opaque = seed, draws, frozenset(opaque)
+        self.atoms = "products" in self.opaque
         self.p, self.q = random_pair(seed)
         self.rng = np.random.default_rng((seed, 0x5EED))
         self._mp, self._mq = _U(self.p), _U(self.q)
@@ -266,11 +269,23 @@ class Field:
         return np.where(keep, out, out.dtype.type(0))
 
     def _mul2(self, a: Array, b: Array) -> Array:
-        return self._specials(self._each(lambda m, x, y: x * y % m, a, b), np.multiply, a, b)
+        out = self._each(lambda m, x, y: x * y % m, a, b)
+        if self.atoms:
+            out = self._atom(out, ((a & b) & SPENT) != 0)
+        return self._specials(out, np.multiply, a, b)
+
+    def _atom(self, x: Array, where: Array) -> Array:
+        """`x` with an oracle of its first residue as the second, `where` it has exponentials below."""
+        if not where.any():
+            return x
+        fresh = pack(first(x), self._hash("atom", x) % self._mq | SPENT)
+        return np.where(where & ~is_special(x), fresh, x)
 
     def inv(self, x: Array) -> Array:
         x = self.lift(x)
         out = self._each(lambda m, v: power(v, int(m) - 2, int(m)), x)
+        if self.atoms:
+            out = self._atom(out, (x & SPENT) != 0)
         out = np.where(first(x) == 0, POS_INF, out)
         return self._specials(out, np.reciprocal, x)
 
@@ -284,14 +299,15 @@ class Field:
         x = self.lift(x)
         e = second(x)
         spent = (x & SPENT) != 0
-        if spent.any():
+        if spent.any() and not self.atoms:
             e = np.where(spent, self._hash("exp", x) % self._mq, e)
         e = np.broadcast_to(e, (self.draws, *e.shape[1:]))
         draw = np.arange(self.draws).reshape((-1,) + (1,) * (e.ndim - 1))
         out = np.ones_like(e)
         for i in range(4):
             out = out * self._tables[draw, i, (e >> _U(8 * i)) & _U(255)] % self._mp
-        return self._specials(pack(out, np.zeros_like(out) | SPENT), np.exp, x)
+        out = pack(out, np.zeros_like(out) | SPENT)
+        return self._specials(self._atom(out, out == out) if self.atoms else out, np.exp, x)
 
     def exp2(self, x: Array) -> Array:
         return self.exp(self.div(x, np.full((1,), self.log2e)))
@@ -306,6 +322,8 @@ class Field:
         if watch:
             bad = self.not_square(x)
             self.negative_roots |= np.broadcast_to(bad.reshape(bad.shape[0], -1).any(axis=1), (self.draws,))
+        if self.atoms:
+            out = self._atom(out, (x & SPENT) != 0)
         return self._specials(out, np.sqrt, x)
 
     def not_square(self, x: Array, both: bool = True) -> Array:

@@ -145,7 +145,7 @@ def schedule_opinion(
     """
     start = time.perf_counter()
     evidence: Evidence | None = None
-    for opaque in algebra.OPAQUE:
+    for opaque in algebra.variants(t, [x.term for x in targets], algebra.OPAQUE):
         evidence = _opinion(t, targets, mugraph, draws, seed, sizes, tiles, opaque, start)
         if evidence.word != "REJECTED":
             return evidence

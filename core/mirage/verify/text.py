@@ -160,7 +160,7 @@ def text_opinion(
     """
     start = time.perf_counter()
     evidence: Evidence | None = None
-    for opaque in algebra.OPAQUE_IN_TEXT:
+    for opaque in algebra.variants(t, [x.term for x in targets], algebra.OPAQUE_IN_TEXT):
         evidence = _opinion(t, targets, mugraph, module, parameters, run_task, draws, seed, sizes, tiles, opaque, start)
         if evidence.word == "REJECTED":
             continue
