@@ -135,13 +135,21 @@ def facts(mugraph: MuGraph, compiled: list[dict[str, Any]], target: str) -> tupl
 
 
 def widened(candidate: Candidate) -> Candidate | None:
-    """The candidate with computed operands in float32's range, or None if it has them already."""
+    """The candidate with computed operands, and what goes from kernel to kernel, in float32's range; None if they have
+    it already."""
     kernels = tuple(
         replace(k, operands="wide") if isinstance(k, CustomKernel) else k for k in candidate.mugraph.kernels
     )
-    if kernels == candidate.mugraph.kernels:
+    made = {k.out for k in kernels if not isinstance(k, CustomKernel)}  # a library gives its operands' dtype
+    read = {a for k in kernels if not isinstance(k, CustomKernel) for a in k.args}
+    tensors = tuple(
+        replace(t, dtype="fp32") if t.kind == "temp" and t.dtype == "fp16" and t.name not in made | read else t
+        for t in candidate.mugraph.tensors
+    )
+    if (kernels, tensors) == (candidate.mugraph.kernels, candidate.mugraph.tensors):
         return None
-    return replace(candidate, mugraph=replace(candidate.mugraph, kernels=kernels), label=f"{candidate.label} wide")
+    wide = replace(candidate.mugraph, kernels=kernels, tensors=tensors)
+    return replace(candidate, mugraph=wide, label=f"{candidate.label} wide")
 
 
 def floor(program: Program, dev: Device) -> float:

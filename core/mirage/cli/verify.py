@@ -1,56 +1,128 @@
-"""`mirage verify A B`: do two decorated functions compute the same?"""
+"""`mirage verify A B`: do two programs compute the same? Functions, emitted modules, µGraphs, results."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mirage.cli import place
-from mirage.errors import FunctionNotFound
-from mirage.result import CancelToken
+from mirage.errors import MirageError, MugraphUnknown, SignatureMismatch
 
 if TYPE_CHECKING:
+    from mirage.cli.subjects import Subject
     from mirage.isolate.runner import Worker
-    from mirage.program.ir import Program
+    from mirage.verify.verdict import Verdict
 
-
-def program(where: str, worker: Worker) -> Program:
-    from mirage.pipeline import Request, read, trace
-
-    path, text, names = place.functions(where)
-    if len(names) > 1:
-        raise FunctionNotFound(f"{path} has several decorated functions: {', '.join(names)}", path=path,
-                               next_step=f"name one: {path}::{names[0]}")  # fmt: skip
-    full = str(Path(path).resolve())
-    return trace(read(Request(text, full, names[0])), full, worker, CancelToken())
+TASK_S = 180.0
 
 
 @click.command()
 @click.argument("a", metavar="A[::FUNCTION]")
 @click.argument("b", metavar="B[::FUNCTION]")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
-def verify(a: str, b: str, as_json: bool) -> None:
-    """Say whether two decorated functions of the same inputs compute the same; exit code 3 if not."""
-    from mirage.isolate.runner import Worker
-    from mirage.verify.compare import compare
+@click.option("--html", "page", metavar="FILE", help="Write a report as one HTML file.")
+@click.option("--counterexample", "script", metavar="FILE", help="Where they differ: write a script that shows it.")
+@click.option("--target", default="sm_90", show_default=True, help="The GPU architecture of an emitted module.")
+def verify(a: str, b: str, as_json: bool, page: str | None, script: str | None, target: str) -> None:
+    """Say whether A and B compute the same; exit code 3 if that was not shown.
 
-    with Worker() as worker:
-        left, right = program(a, worker), program(b, worker)
-    verdict = compare(left, right)
+    Each is a file with a decorated function, a module that `mirage optimize` wrote, a µGraph (text or JSON), or what
+    `mirage optimize --json` printed. A function says what is wanted, and the other one is judged.
+    """
+    from mirage.cli import subjects
+    from mirage.cli.optimize import write
+    from mirage.isolate.runner import Worker
+    from mirage.verify import report
+
+    with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
+        left, right = subjects.load(a, worker), subjects.load(b, worker)
+        if right.kind == "function" and left.kind != "function":
+            left, right = right, left
+        verdict = judged(left, right, worker, target)
+    data = verdict.to_dict()
+    found = next((x for _, _, e in report.rows(data) if (x := (e["counterexample"] or {}).get("concrete"))), None)
+    if script and found is not None and found["script"]:
+        write(Path(script), found["script"])
+    if page:
+        write(Path(page), report.html(data, left.label, right.label))
     if as_json:
-        click.echo(json.dumps(verdict.to_dict(), indent=1))
+        click.echo(json.dumps({"left": left.label, "right": right.label, **data}, indent=1))
     else:
-        click.echo(f"{left.name} and {right.name}: {verdict.headline}")
-        for link in verdict.links:
-            for e in link.evidence:
-                click.echo(f"  {e.opinion:6} {e.word:8} {e.summary}")
-                if e.counterexample is not None:
-                    c = e.counterexample
-                    click.echo(
-                        f"         output {c.output} at {c.index}: {c.expected} and {c.actual} (sizes {c.sizes}, seed {c.seed})"
-                    )
+        click.echo("\n".join(report.lines(data, left.label, right.label)))
+        if script and found is not None and found["script"]:
+            click.echo(f"  written  {script}")
     if not verdict.accepted:
         raise SystemExit(3)
+
+
+def judged(left: Subject, right: Subject, worker: Worker, target: str) -> Verdict:
+    """The verdict, with floats beside each counterexample."""
+    from mirage.verify import pairs
+    from mirage.verify.compare import check_signatures, compare
+    from mirage.verify.concrete import with_concrete
+    from mirage.verify.judge import judge
+
+    def task(name: str, payload: dict[str, Any]) -> dict[str, Any]:
+        return worker.call(name, payload, timeout_s=TASK_S)
+
+    if left.program is not None and right.kind == "function":
+        assert right.program is not None
+        verdict, case = compare(left.program, right.program), None
+    else:
+        graph, module = right.mugraph, right.module
+        if left.program is not None and right.program is not None:
+            check_signatures(left.program, right.program)
+        if graph is None:
+            graph = structure_of(left, right, target)
+        if left.program is not None:
+            case = pairs.of_program(left.program, graph, module, left.text, left.function)
+        else:
+            assert left.mugraph is not None
+            case = pairs.of_mugraph(left.mugraph, graph, module)
+        verdict = judge(case, task)
+    if verdict.accepted:
+        return verdict
+    return with_concrete(verdict, in_floats(left, right, case, verdict, task))
+
+
+def structure_of(left: Subject, right: Subject, target: str) -> Any:
+    """The µGraph of a module: the left one if that is a µGraph, else the one that the search finds again."""
+    from mirage.cli.subjects import tables
+    from mirage.verify import pairs
+
+    sizes, tiles = tables(right.module, right.label)
+    if left.mugraph is not None:
+        if not pairs.matches(left.mugraph, sizes, tiles):
+            raise SignatureMismatch(f"the SIZES and TILES of {right.label} are not those of {left.label}")
+        return left.mugraph
+    if left.program is None:
+        raise SignatureMismatch(f"{left.label} says nothing that {right.label} could be compared with")
+    found = pairs.found_again(left.program, sizes, tiles, target)
+    if found is None:
+        raise MugraphUnknown(f"no µGraph of {left.label} has the SIZES and TILES of {right.label}", path=right.label)
+    return found
+
+
+def in_floats(left: Subject, right: Subject, case: Any, verdict: Verdict, task: Any) -> Any:
+    """Floats that show the difference, or the reason why there are none."""
+    from mirage.verify import concrete
+    from mirage.verify.concrete import Side
+    from mirage.verify.verdict import Concrete
+
+    try:
+        if case is None:
+            t, targets, launches = concrete.of_programs(left.program, right.program)  # type: ignore[arg-type]
+            judged = Side(right.label, right.text, right.function)
+        else:
+            t, targets, launches = case.t, case.targets, concrete.of_case(case, verdict)
+            text = right.module or concrete.module_of(case, left.text, left.function, case.mugraph)
+            judged = Side(right.label, text)
+        if left.program is not None:
+            wanted = Side(left.label, left.text, left.function)
+        else:
+            wanted = Side(left.label, concrete.module_of(case, "", "", left.mugraph))  # type: ignore[arg-type]
+    except MirageError as e:
+        return Concrete(note=f"it cannot be run in floats: {e.message}")
+    return concrete.search(wanted, judged, launches, task, t, targets)

@@ -21,6 +21,7 @@ TASKS: dict[str, str] = {
     "trace": "mirage.program.task:trace",
     "field_text": "mirage.verify.text:task",
     "float": "mirage.verify.floats:task",
+    "rerun": "mirage.verify.rerun:task",
     "compile": "mirage.profile.static:task",
     "measure": "mirage.profile.gpu:task",
     "optimize": "mirage.pipeline:task",

@@ -31,7 +31,8 @@ WEAK = 1e-9
 
 @dataclass(frozen=True)
 class Case:
-    """A candidate: what is wanted (terms), the µGraph, the module's text, and the user's function for the float opinion."""
+    """A candidate: what is wanted (terms), the µGraph, the module's text ("" where a µGraph alone is judged, on two links),
+    and the user's function for the float opinion ("" where there is none)."""
 
     t: Terms
     targets: Sequence[Target]
@@ -70,6 +71,8 @@ def opinions(case: Case, run_task: RunTask) -> Iterator[tuple[str, list[Evidence
     schedule = schedule_opinion(case.t, case.targets, case.mugraph)
     yield "algebra", found or [schedule]
     yield "schedule", [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
+    if not case.module:
+        return
     text = in_text(case, run_task, TEXT_DRAWS)
     if text.word == "TESTED" and text.bound is not None and text.bound > WEAK:
         text = in_text(case, run_task, MORE_DRAWS)

@@ -13,8 +13,30 @@ _STRENGTH = {"REJECTED": 0, "TESTED": 1, "PROVED": 2}
 
 
 @dataclass(frozen=True)
+class Concrete:
+    """Floats on which two programs differ: inputs of a `kind` drawn from `seed` (written out in `values` when they are
+    few), the output's index and both values as text, or what the second one raised. `script` is a Python file that
+    shows it; without one, `note` says why."""
+
+    inputs: tuple[dict[str, Any], ...] = ()
+    kind: str = ""
+    seed: int = 0
+    sizes: dict[str, int] = field(default_factory=dict)
+    tiles: dict[str, dict[str, int]] = field(default_factory=dict)
+    output: int = 0
+    index: tuple[int, ...] = ()
+    expected: str = ""
+    actual: str = ""
+    error: str = ""
+    values: tuple[Any, ...] = ()
+    script: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Counterexample:
-    """Where two programs differ: the seed that makes the inputs, the output's index, and both values as text."""
+    """Where two programs differ: the seed that makes the inputs, the output's index, and both values as text.
+    `concrete`: the same in floats, where that was looked for."""
 
     opinion: str
     output: int
@@ -23,6 +45,7 @@ class Counterexample:
     actual: str
     sizes: dict[str, int] = field(default_factory=dict)
     seed: int = 0
+    concrete: Concrete | None = None
 
 
 @dataclass(frozen=True)

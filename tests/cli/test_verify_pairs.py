@@ -1,0 +1,239 @@
+"""What `mirage verify` compares, and what it shows of a rejection: floats that differ, a script, a report."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mutants.facts import NAIVE
+from workloads.hand import Case, small
+
+from mirage.cli import subjects
+from mirage.cli.verify import judged
+from mirage.codegen.emit import emit_module
+from mirage.errors import MirageError
+from mirage.isolate.runner import Worker
+from mirage.mugraph import jsonform, text
+from mirage.program.ir import Input, Program, TensorType
+from mirage.verify import report
+
+HEAD = "import torch\nimport torch.nn.functional as F\nfrom jaxtyping import Float16\nfrom torch import Tensor\n\nimport mirage\n\n\n"
+X = 'x: Float16[Tensor, "6 10"]'
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}) as w:
+        yield w
+
+
+def function(folder: Path, name: str, body: str, parameters: str = X) -> Path:
+    path = folder / f"{name}.py"
+    path.write_text(f"{HEAD}@mirage.optimize\ndef f({parameters}):\n    return {body}\n", "utf-8")
+    return path
+
+
+def files(folder: Path, case: Case) -> dict[str, Path]:
+    """The user's file, the µGraph in both forms, the emitted module, and a result that holds both."""
+    graph = case.mugraph
+    inputs = tuple(Input(t.name, TensorType(graph.shape(t), t.dtype)) for t in graph.inputs)
+    source = "\n".join(x for x in case.source.splitlines() if not x.startswith("@mirage") and x != "import mirage")
+    program = Program(graph.name, inputs, (), tuple(range(len(graph.outputs))))
+    module = emit_module(program, graph, source, function=case.name, header={})
+    made = {
+        "user.py": case.source, "graph.txt": text.to_text(graph), "graph.json": json.dumps(jsonform.to_json(graph)),
+        "module.py": module, "result.json": json.dumps({"mugraphs": [jsonform.to_json(graph)], "text": module}),
+    }  # fmt: skip
+    for name, content in made.items():
+        (folder / name).write_text(content, "utf-8")
+    return {name: folder / name for name in made}
+
+
+def verdict(worker: Worker, a: Path | str, b: Path | str) -> dict[str, Any]:
+    left, right = subjects.load(str(a), worker), subjects.load(str(b), worker)
+    return judged(left, right, worker, "sm_90").to_dict()
+
+
+def rejected(found: dict[str, Any]) -> Any:
+    """The counterexample in floats."""
+    return next(e["counterexample"]["concrete"] for _, _, e in report.rows(found) if e["word"] == "REJECTED")
+
+
+PAIRS = [("user.py", "graph.txt"), ("user.py", "result.json"), ("graph.json", "graph.txt"), ("graph.txt", "module.py")]
+
+
+@pytest.mark.parametrize("a,b", PAIRS, ids=[f"{a}, {b}" for a, b in PAIRS])
+def test_what_is_equal_is_accepted(a: str, b: str, worker: Worker, tmp_path: Path) -> None:
+    made = files(tmp_path, small()["rmsnorm_linear"])
+    found = verdict(worker, made[a], made[b])
+    assert found["word"] in ("PROVED", "TESTED"), found
+    assert set(found["links"]) == {"algebra", "schedule"} | ({"text"} if b in ("module.py", "result.json") else set())
+    if "text" in found["links"]:
+        assert {"field", "float"} <= set(found["opinions"])
+
+
+BROKEN = [
+    ("graph.txt", "= rsqrt(", "= sqrt("),
+    ("module.py", "tl.rsqrt", "tl.sqrt"),
+]
+
+
+@pytest.mark.parametrize("name,old,new", BROKEN, ids=[b[0] for b in BROKEN])
+def test_what_is_broken_is_rejected_with_floats(name: str, old: str, new: str, worker: Worker, tmp_path: Path) -> None:
+    made = files(tmp_path, small()["rmsnorm_linear"])
+    content = made[name].read_text("utf-8")
+    assert old in content
+    broken = written(tmp_path / f"broken_{name}", content.replace(old, new))
+    left = made["graph.txt"] if name == "module.py" else made["user.py"]
+    found = verdict(worker, left, broken)
+    assert found["word"] == "REJECTED"
+    shown = rejected(found)
+    assert shown["script"] and shown["expected"] != shown["actual"], shown["note"]
+    assert_script(shown, tmp_path)
+
+
+def assert_script(shown: dict[str, Any], folder: Path) -> None:
+    """The script runs on its own and prints what the counterexample says."""
+    path = folder / "counterexample.py"
+    path.write_text(shown["script"], "utf-8")
+    env = {k: v for k, v in os.environ.items() if k not in ("TRITON_INTERPRET", "PYTHONPATH")}
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, cwd=folder, env=env, timeout=120)
+    assert done.returncode == 0, done.stderr
+    expected, actual, difference = done.stdout.splitlines()
+    assert float(expected.rsplit(" ", 1)[1]) == pytest.approx(float(shown["expected"]), nan_ok=True)
+    assert float(actual.rsplit(" ", 1)[1]) == pytest.approx(float(shown["actual"]), nan_ok=True)
+    assert difference.startswith("difference:")
+    imported = set(re.findall(r"^import ([\w.]+)", shown["script"], re.M))
+    assert imported <= {"importlib.util", "os", "tempfile", "torch", "triton"}
+
+
+OTHER = [
+    ("(x + 1) * 2", "x * 2 + 2.001"), ("torch.relu(x)", "x"), ("F.silu(x) * torch.exp(x)", "F.gelu(x)"),
+    ("x / (x.abs() + 1e-5)", "x / (x.abs() + 1e-6)"), ("torch.where(x > 0, x, -1.0)", "torch.where(x >= 0, x, -1.0)"),
+    ("x.softmax(1)", "x.softmax(0)"), ("x.amax(1)", "x[:, 1:].amax(1)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("a,b", OTHER, ids=[f"{a} | {b}" for a, b in OTHER])
+def test_functions_that_differ_are_shown_to(a: str, b: str, worker: Worker, tmp_path: Path) -> None:
+    found = verdict(worker, function(tmp_path, "a", a), function(tmp_path, "b", b))
+    assert found["word"] == "REJECTED"
+    shown = rejected(found)
+    assert shown["script"], shown["note"]
+    assert shown["values"] or shown["kind"]
+    assert shown["expected"] != shown["actual"]
+
+
+def test_a_script_of_two_functions_runs(worker: Worker, tmp_path: Path) -> None:
+    found = verdict(worker, function(tmp_path, "a", "x.softmax(1)"), function(tmp_path, "b", "x.softmax(0)"))
+    assert_script(rejected(found), tmp_path)
+
+
+def test_what_only_the_field_sees_is_said_to_be_so(worker: Worker, tmp_path: Path) -> None:
+    """Sines are opaque there."""
+    found = verdict(
+        worker, function(tmp_path, "a", "torch.sin(2 * x)"), function(tmp_path, "b", "2 * torch.sin(x) * torch.cos(x)")
+    )
+    shown = rejected(found)
+    assert "field alone" in shown["note"] and not shown["script"]
+
+
+def test_what_only_floats_see_is_shown_in_floats(worker: Worker, tmp_path: Path) -> None:
+    """Attention without its shift: equal in exact arithmetic, and not finite where scores are large."""
+    made = files(tmp_path, small()["attention_split"])
+    content = made["module.py"].read_text("utf-8")
+    naive = content.replace(*NAIVE)
+    assert naive != content
+    result = tmp_path / "naive.json"
+    result.write_text(json.dumps({"mugraphs": [jsonform.to_json(small()["attention_split"].mugraph)], "text": naive}))
+    found = verdict(worker, made["user.py"], result)
+    assert found["word"] == "REJECTED" and found["opinions"]["float"]["text"]["word"] == "REJECTED"
+    shown = rejected(found)
+    assert shown["script"], shown["note"]
+    assert shown["actual"] in ("nan", "inf", "-inf")
+
+
+class Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.links: list[str] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.links += [v for k, v in attrs if k in ("src", "href") and v]
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def test_the_report_stands_alone_and_escapes(worker: Worker, tmp_path: Path) -> None:
+    made = files(tmp_path, small()["rmsnorm_linear"])
+    found = verdict(worker, made["user.py"], made["result.json"])
+    evil = "<script>alert(1)</script>&\"'"
+    found["notes"] = [evil]
+    found["opinions"]["float"]["text"]["summary"] = evil
+    found["opinions"]["float"]["text"]["details"]["regimes"][0]["regime"] = evil
+    page = report.html(found, evil, evil)
+    read = Page()
+    read.feed(page)
+    assert "script" not in read.tags and not read.links and "@import" not in page and "url(" not in page
+    words = " ".join(read.words)
+    for part in (
+        "algebra",
+        "schedule",
+        "text",
+        "scores of 60000",
+        "PyTorch's tracer",
+        "bound",
+        found["headline"],
+    ):
+        assert part in words, part
+    assert "prefers-color-scheme: dark" in page and words.count(evil) >= 5
+
+
+Files = dict[str, Path]
+MISTAKES: list[tuple[str, Callable[[Path, Files], tuple[Path, Path]], str]] = [
+    ("other shapes", lambda d, m: (function(d, "f", "x"), m["graph.txt"]), "MIR303"),
+    ("other shapes of a module", lambda d, m: (function(d, "f", "x"), m["module.py"]), "MIR303"),
+    (
+        "no µGraph",
+        lambda d, m: (m["user.py"], written(d / "r.json", '{"mugraphs": [], "reason": "keep yours"}')),
+        "MIR301",
+    ),
+    ("not JSON", lambda d, m: (m["user.py"], written(d / "r.json", "{")), "MIR301"),
+    ("no text of a µGraph", lambda d, m: (m["user.py"], written(d / "g.txt", "hello")), "MIR301"),
+    ("no file", lambda d, m: (m["user.py"], d / "none.py"), "MIR100"),
+    ("a module in pieces", lambda d, m: (m["user.py"], cut(d, m["module.py"], "# mirage:end launcher")), "MIR306"),
+    ("a module without tables", lambda d, m: (m["graph.txt"], cut(d, m["module.py"], "_EXPECTED =")), "MIR306"),
+    ("a module of other tiles", lambda d, m: (m["graph.txt"], cut(d, m["module.py"], 'SIZES = {"m": ', "1")), "MIR303"),
+]
+
+
+def written(path: Path, content: str) -> Path:
+    path.write_text(content, "utf-8")
+    return path
+
+
+def cut(folder: Path, path: Path, old: str, more: str = "") -> Path:
+    content = path.read_text("utf-8")
+    assert old in content
+    return written(folder / "cut.py", content.replace(old, old + more if more else ""))
+
+
+@pytest.mark.parametrize("what,make,code", MISTAKES, ids=[m[0] for m in MISTAKES])
+def test_mistakes_have_codes(what: str, make: Any, code: str, worker: Worker, tmp_path: Path) -> None:
+    a, b = make(tmp_path, files(tmp_path, small()["rmsnorm_linear"]))
+    with pytest.raises(MirageError) as raised:
+        verdict(worker, a, b)
+    assert raised.value.code == code, raised.value
+    assert raised.value.next_step
