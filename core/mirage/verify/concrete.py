@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mirage.codegen.emit import emit_module
+from mirage.codegen.launcher import TORCH_DTYPES
 from mirage.errors import MirageError
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
@@ -34,10 +35,6 @@ SEEDS = 2
 SECONDS = 60.0
 FLOATS = ("fp64", "fp32", "fp16", "bf16")
 MOST = 1 << 25  # elements of all inputs of a launch
-TORCH = {
-    "fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int64": "int64", "int32": "int32",
-    "int8": "int8", "bool": "bool",
-}  # fmt: skip
 NOTHING = "no float inputs that were tried show it: the difference shows in the field alone"
 
 
@@ -80,7 +77,7 @@ def search(
 ) -> Concrete:
     """The first difference on the launches in order; `note` says why there is none. `left` says what is wanted; where a
     launch is smaller than the program, it must agree there with the program's terms (it may name sizes of its own)."""
-    fit = [x for x in launches if x.elements <= MOST and all(d in TORCH for _, _, d in x.inputs)]
+    fit = [x for x in launches if x.elements <= MOST and all(d in TORCH_DTYPES for _, _, d in x.inputs)]
     if any(d == "bf16" for x in fit for _, _, d in x.inputs) and not right.function:
         return Concrete(note="no script: Triton's interpreter rounds bfloat16 otherwise than a GPU does")
     tried, errors = 0, []
@@ -88,7 +85,7 @@ def search(
     for launch in fit:
         payload: dict[str, Any] = {
             "left": left.script, "right": right.script, "seeds": SEEDS, "seconds": max(1.0, until - time.monotonic()),
-            "inputs": [[n, list(s), TORCH[d]] for n, s, d in launch.inputs], "sizes": dict(launch.sizes),
+            "inputs": [[n, list(s), TORCH_DTYPES[d]] for n, s, d in launch.inputs], "sizes": dict(launch.sizes),
             "tiles": {k: dict(v) for k, v in launch.tiles.items()}, "k": launch.k,
         }  # fmt: skip
         try:
