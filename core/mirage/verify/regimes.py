@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from mirage.meaning.terms import Terms
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Rng = np.random.Generator
@@ -20,12 +22,14 @@ SMALLEST = {"fp16": 2.0**-14, "bf16": 2.0**-126, "fp32": 2.0**-126, "fp64": 2.0*
 class Regime:
     """`draw(rng, shape, dtype, k)`: an input's values, k being the length of the longest contraction. In a `wild` one the
     function as written may overflow where the kernel does not. `first`: the first floating-point input's values, where
-    they are of another kind."""
+    they are of another kind. `flags`: values of inputs that are masks, boolean or added (0 and -inf); a regime that has
+    them is for programs with such inputs alone."""
 
     name: str
     draw: Callable[[Rng, tuple[int, ...], str, int], Array]
     wild: bool = False
     first: Callable[[Rng, tuple[int, ...], str, int], Array] | None = None
+    flags: Callable[[Rng, tuple[int, ...]], Array] | None = None
 
 
 def _heavy(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
@@ -36,6 +40,16 @@ def _heavy(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
 def _large(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
     """Products of two such inputs over k elements reach 60000."""
     return np.asarray(rng.standard_normal(shape) * math.sqrt(60000 / (3 * math.sqrt(k))))
+
+
+def _whole_lines(rng: Rng, shape: tuple[int, ...]) -> Array:
+    """Random flags; every third row (of the last axis) is false, every third one true in its last element alone."""
+    flags = rng.integers(0, 2, shape).astype(bool)
+    if shape:
+        row = np.indices(shape)[:-1].sum(axis=0) % 3 if len(shape) > 1 else np.zeros(shape, int)
+        last = np.arange(shape[-1]) == shape[-1] - 1
+        flags = np.where(row == 0, False, np.where(row == 1, last, flags))
+    return np.asarray(flags)
 
 
 # Far below zero: scores are so, whether they are the first input or its products, and exp of any of them is 0 unless
@@ -53,7 +67,24 @@ REGIMES: tuple[Regime, ...] = (
     Regime("zeros", lambda r, s, d, k: np.zeros(s)),
     Regime("subnormal", lambda r, s, d, k: r.standard_normal(s) * SMALLEST[d] / 4, wild=True),
     Regime("scores of 60000", _large, wild=True),
+    Regime("whole rows masked", lambda r, s, d, k: r.standard_normal(s), flags=_whole_lines),
 )
+
+
+def added_masks(t: Terms, roots: Iterable[int]) -> set[str]:
+    """Inputs that are only ever added to scores (what exponentials and maxima are taken of), as masks of 0 and -inf are."""
+    every = {x for r in roots for x in t.walk(r)}
+    scores = {
+        y for x in every if t.kind(x) == "exp" or (t.kind(x) == "red" and t.node(x)[1] == "max") for y in t.kids(x)
+    }
+    sums = {x for x in scores if t.kind(x) == "add"}
+    read: dict[str, bool] = {}
+    for x in every:
+        for y in t.kids(x):
+            if t.kind(y) == "in":
+                name = t.node(y)[1]
+                read[name] = read.get(name, True) and x in sums
+    return {n for n, added in read.items() if added and n not in t.bool_inputs}
 
 
 def round_to(x: Array, dtype: str) -> Array:

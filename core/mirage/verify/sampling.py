@@ -95,10 +95,23 @@ def fresh(field: Field, shape: tuple[int, ...], kind: str) -> Array:
     """Random values of one input: "bool", "int" (the same in all draws: kernels take addresses from them) or "field"."""
     full = (1, *shape)
     if kind == "bool":
-        return np.asarray(field.rng.integers(0, 2, full).astype(bool))
+        return np.asarray(field.rng.integers(0, 2, full).astype(bool) | one_a_line(shape))
     if kind == "int":
         return np.asarray(field.rng.integers(-8, 9, full))
     return field.random(shape)
+
+
+def one_a_line(shape: tuple[int, ...]) -> Array:
+    """True at least once in each line along an axis, and on the diagonal of the last two, so that causal rows have one
+    too: where a mask leaves nothing of a row, 0 / 0 stands in a program and 0 in its terms, in which masks select. The
+    float opinion looks at such rows."""
+    long = [i for i, n in enumerate(shape) if n > 1]
+    if not long:
+        return np.ones(shape, bool)
+    place = np.indices(shape)
+    step = sum((-1) ** j * place[i] for j, i in enumerate(reversed(long)))
+    diagonal = place[-1] == place[-2] if len(shape) > 1 else False
+    return np.asarray((step % min(shape[i] for i in long) == 0) | diagonal)
 
 
 def tied(field: Field, value: Array, kind: str, ties: Array) -> Array:

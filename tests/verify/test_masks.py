@@ -1,0 +1,128 @@
+"""Rows of which a mask leaves nothing: a kernel that gives 0 there, or that is NaN where the function is 0, is rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from workloads.hand import at, dim, load, op, tensor
+
+from mirage.codegen.emit import emit_module
+from mirage.isolate.runner import Worker
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import BlockGraph, CustomKernel, DimIndex, MuGraph, Store
+from mirage.program.ir import Input, Program, TensorType
+from mirage.verify.floats import float_opinion
+from mirage.verify.regimes import REGIMES, added_masks
+from mirage.verify.sampling import one_a_line
+from mirage.verify.schedule import Output
+from mirage.verify.text import text_opinion
+
+Run = Callable[[str, dict[str, Any]], dict[str, Any]]
+SOURCES = {
+    "bool": "    return torch.softmax(torch.where(M, X.float(), float('-inf')), dim=-1).to(X.dtype)",
+    "added": "    return torch.softmax(X.float() + M.float(), dim=-1).to(X.dtype)",
+    "safe": (
+        "    p = torch.softmax(torch.where(M, X.float(), float('-inf')), dim=-1)\n"
+        "    return torch.where(M.any(-1, keepdim=True), p, 0.0).to(X.dtype)"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    with Worker() as worker:
+        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
+
+
+def masked_softmax(kind: str) -> tuple[Terms, Output, MuGraph]:
+    """A softmax of masked scores, a row at a time, shifted by a maximum that is 0 where nothing is left."""
+    dtype = "fp16" if kind == "added" else "bool"
+    body = (
+        load("x", "X", "m k", 0.0),
+        load("a", "M", "m k", 0.0),
+        op("low", "const", "", "", value="-inf"),
+        op("inside", "mask", "", "k", dim="k"),
+        op("masked", "add", "x a", "m k") if kind == "added" else op("masked", "where", "a x low", "m k"),
+        op("s", "where", "inside masked low", "m k"),
+        op("top", "max", "s", "m", dim="k"),
+        op("shift", "finite", "top", "m"),
+        op("z", "sub", "s shift", "m k"),
+        op("e", "exp", "z", "m k"),
+        op("l", "sum", "e", "m", dim="k"),
+        op("o", "div", "e l", "m k"),
+        Store("O", "o", at("m", "k")),
+    )
+    graph = MuGraph(
+        "masked", (("m", 19), ("k", 13)),
+        (tensor("X", "m k"), tensor("M", "m k", dtype=dtype), tensor("O", "m k", "output")),
+        (CustomKernel("fused", BlockGraph((dim("m", 4, "grid"), dim("k", 16, "resident")), body)),),
+    )  # fmt: skip
+    t = Terms(dict(graph.axes))
+    index = (DimIndex(("m",)), DimIndex(("k",)))
+    x, m = t.input("X", index), t.input("M", index, boolean=kind != "added")
+    p = t.exp(t.add(x, m) if kind == "added" else t.where(m, x, t.neg_inf()))
+    return t, Output("O", t.mul(p, t.inv(t.sum("k", p))), (("m",), ("k",))), graph
+
+
+def module_of(graph: MuGraph, source: str) -> str:
+    inputs = tuple(Input(i.name, TensorType(graph.shape(i), i.dtype)) for i in graph.inputs)
+    program = Program("masked", inputs, (), (0,))
+    return emit_module(program, graph, source, function="masked", header={})
+
+
+def floats(kind: str, module: str, source: str, run: Run) -> Any:
+    t, output, graph = masked_softmax("bool" if kind == "safe" else kind)
+    return float_opinion(t, [output], graph, module, source, "masked", ["X", "M"], run)
+
+
+@pytest.mark.parametrize("kind", ["bool", "added"])
+def test_rows_without_anything_are_looked_at(kind: str, run: Run) -> None:
+    source = f"import torch\n\n\ndef masked(X, M):\n{SOURCES[kind]}"
+    t, output, graph = masked_softmax(kind)
+    good = module_of(graph, source)
+    assert text_opinion(t, [output], graph, good, ["X", "M"], run, draws=8).word == "TESTED"
+    e = floats(kind, good, source, run)
+    assert e.word == "TESTED", (e.summary, e.details)
+    assert any("masked" in r["regime"] for r in e.details["regimes"])
+    (division,) = [x for x in good.splitlines() if x.startswith("    o = e / l")]
+    zero = good.replace(division, f"{division}\n    o = tl.where(l[:, None] > 0.0, o, 0.0)")
+    assert zero != good
+    e = floats(kind, zero, source, run)
+    assert e.word == "REJECTED" and "masked" in e.summary, e.summary
+
+
+def test_a_kernel_that_is_nan_where_the_function_is_zero_is_rejected(run: Run) -> None:
+    source = f"import torch\n\n\ndef masked(X, M):\n{SOURCES['safe']}"
+    _, _, graph = masked_softmax("bool")
+    bad = module_of(graph, source)
+    e = floats("safe", bad, source, run)
+    assert e.word == "REJECTED" and "masked" in e.summary, e.summary
+    (division,) = [x for x in bad.splitlines() if x.startswith("    o = e / l")]
+    good = bad.replace(division, f"{division}\n    o = tl.where(l[:, None] > 0.0, o, 0.0)")
+    e = floats("safe", good, source, run)
+    assert e.word == "TESTED", e.summary
+
+
+def test_masks_in_the_fields_leave_something_in_each_row() -> None:
+    for shape in ((3, 5), (5, 3), (4, 4), (2, 3, 7), (1, 6), (6, 1), (7,), (), (1,)):
+        flags = one_a_line(shape)
+        assert flags.shape == shape and not (flags.size > 4 and min(shape) > 1 and flags.all())
+        for axis, n in enumerate(shape):
+            assert n == 1 or flags.any(axis=axis).all()
+        if len(shape) > 1:
+            assert np.diagonal(flags, axis1=-2, axis2=-1).all()
+
+
+def test_added_masks_are_found() -> None:
+    t, output, _ = masked_softmax("added")
+    assert added_masks(t, [output.term]) == {"X", "M"}
+    t = Terms()
+    x, m, g = (t.input(n, (DimIndex(("m",)), DimIndex(("k",)))) for n in "XMG")
+    p = t.exp(t.add(t.mul(x, g), m))
+    assert added_masks(t, [t.mul(p, t.inv(t.sum("k", p)))]) == {"M"}
+    assert added_masks(t, [t.mul(p, m)]) == set()
+    assert added_masks(t, [t.add(x, m)]) == set()
+    assert sum(r.flags is not None for r in REGIMES) == 1
