@@ -3,7 +3,8 @@
 Each is a list of choices, and None leaves it free. A kernel is within them if its grid dims are among `griddims`, its
 threads among `blockdims`, the map of each of its input iterators among `imaps`, of each output saver among `omaps`, the
 dimension that a loop cuts of each tensor read in it among `fmaps`, and the range of each loop among `franges`. A map's
-entry is the dimension of the tensor that this grid dim cuts, -1 where each block along it has the same.
+entry is the dimension of the tensor that this grid dim cuts, -1 where each block along it has the same. `clusters` are
+numbers of thread blocks that share one block graph's tiles (1 where nothing is asked).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ Three = tuple[int, int, int]
 MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA's limits of x, y, z
 MAX_BLOCK = (1024, 1024, 64)
 WARP, MAX_THREADS, MAX_RANK = 32, 1024, 16
+CLUSTERS = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Narrowing:
     omaps: tuple[Three, ...] | None = None
     fmaps: tuple[int, ...] | None = None
     franges: tuple[int, ...] | None = None
+    clusters: tuple[int, ...] | None = None
 
     def __bool__(self) -> bool:
         return any(getattr(self, f.name) is not None for f in fields(self))
@@ -109,7 +112,16 @@ def _ranges(name: str, value: Any) -> tuple[int, ...]:
     return _unique(_whole(name, v, 1, 2**31 - 1) for v in _choices(name, value))
 
 
+def _clusters(name: str, value: Any) -> tuple[int, ...]:
+    found = _unique(_whole(name, v, 1, CLUSTERS[-1]) for v in _choices(name, value))
+    for n in found:
+        if n not in CLUSTERS:
+            raise BadSearchParameter(f"`{name}` holds {n}, which is none of {CLUSTERS}")
+    return found
+
+
 _READERS: dict[str, Callable[[str, Any], Any]] = {
     "griddims": _grids, "blockdims": _blocks, "imaps": _maps, "omaps": _maps, "fmaps": _cuts, "franges": _ranges,
+    "clusters": _clusters,
 }  # fmt: skip
 PARAMETERS = tuple(_READERS)

@@ -79,6 +79,13 @@ def test_threads():
     assert {k.warps for _, k in kernels(run("rmsnorm_linear", blockdims=[(64, 1, 1), (32, 8, 1)]))} == {2, 8}
 
 
+def test_clusters():
+    search = run("rmsnorm_linear", clusters=[2, 4], griddims=[(64, 1, 1), (64, 4, 1)])
+    assert {k.block.cluster for _, k in kernels(search)} == {2, 4}
+    assert all(k.tail is None for _, k in kernels(search))
+    assert {k.block.cluster for _, k in kernels(run("rmsnorm_linear"))} == {1}
+
+
 def test_ranges_of_loops():
     def ranges(search: Search) -> set[int]:
         return {
@@ -142,6 +149,8 @@ NONSENSE = [
     {"fmaps": [(0,)]},
     {"franges": [0]},
     {"franges": 4},
+    {"clusters": [3]},
+    {"clusters": [16]},
     {"griddim": [(2, 16, 1)]},
 ]
 

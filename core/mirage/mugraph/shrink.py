@@ -139,6 +139,15 @@ def _cuts(m: MuGraph, tiles: Tiles, fixed: frozenset[str]) -> list[_Cut]:
     return cuts
 
 
+def _split_twice(cuts: list[_Cut], kind: Mapping[str, str]) -> frozenset[str]:
+    """The classes of axes whose loops are split in more than one way."""
+    seen: dict[str, set[str]] = {}
+    for c in cuts:
+        if c.split and len(c.axes) == 1:
+            seen.setdefault(kind[c.axes[0]], set()).add(c.split)
+    return frozenset(k for k, names in seen.items() if len(names) > 1)
+
+
 def _small_tiles(part: Part, fixed: frozenset[str], rng: random.Random) -> dict[str, int]:
     return {
         d.name: rng.choice(SMALL_TILES[d.role])
@@ -157,6 +166,12 @@ def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
     for p in parts(m):
         if p.role == "tail":
             tiles[p.where] = {d.name: tiles[p.kernel.name][d.name] for d in p.graph.grid if d.tile > 1}
+    kind = same_size(m)
+    several = _split_twice(_cuts(m, tiles, fixed), kind)
+    for p in parts(m):  # the smallest tiles where many of them are needed
+        for d in p.graph.dims:
+            if d.role == "loop" and d.name in tiles.get(p.where, {}) and {kind[a] for a in d.axes} & several:
+                tiles[p.where][d.name] = min(SMALL_TILES["loop"])
     cuts = _cuts(m, tiles, fixed)
     split_axes = {d.name for p in parts(m) for d in p.graph.dims if d.role == "split"}
     tiled = {a for c in cuts for a in c.axes if c.tile > 1} | {
@@ -167,7 +182,7 @@ def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
     free = [a for a, _ in m.axes if a not in fixed]
     alone = {c.axes[0]: c for c in cuts if len(c.axes) == 1}
     keep = {a: n for a, n in m.axes if a in fixed}
-    kind = same_size(m)
+    few = {c.split for c in cuts if c.split and {kind[a] for a in c.axes} & several}
     least = {k: max((alone[a].tile for a in alone if kind[a] == k), default=0) for k in set(kind.values())}
     for attempt in range(ATTEMPTS):
         more = attempt // 40  # the harder it is, the wider the search; grids stay small
@@ -181,12 +196,14 @@ def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
             odd = any(b in tiled for b in kind if kind[b] == kind[a]) and (a not in split_axes or a in padded)
             low = 2 if not odd else 2 * least[kind[a]] + 1 if least[kind[a]] else 3
             high = low + (8 if odd else 1) + more
-            splits = [c for c in cuts if c.split and len(c.axes) == 1 and kind[c.axes[0]] == kind[a]]
-            if len(splits) > 1:  # chance seldom meets two numbers of parts at once
+            if a in few:
+                high = low + len(few) + more
+            if kind[a] in several:  # chance seldom meets several numbers of parts at once
                 high = low + SEVERAL_SPLITS
             options = [n for n in range(low, high + 1) if (n % 2 or not odd) and n not in sizes.values()]
-            if len(splits) > 1:
-                options = [n for n in options if all(c.holds({**sizes, c.axes[0]: n}) for c in splits)][: 4 + more]
+            if kind[a] in several:
+                splits = [c for c in cuts if c.split and len(c.axes) == 1 and kind[c.axes[0]] == kind[a]]
+                options = [n for n in options if all(c.holds({**sizes, c.axes[0]: n}) for c in splits)][: 2 + more]
             if not options:
                 break
             sizes[a] = rng.choice(options)

@@ -37,6 +37,7 @@ def optimize(
     omaps: Sequence[_Three] | None = None,
     fmaps: Sequence[int] | None = None,
     franges: Sequence[int] | None = None,
+    clusters: Sequence[int] | None = None,
 ) -> Callable[[_Function], _Function]: ...
 def optimize(
     function: Callable[..., Any] | None = None,
@@ -50,6 +51,7 @@ def optimize(
     omaps: Sequence[_Three] | None = None,
     fmaps: Sequence[int] | None = None,
     franges: Sequence[int] | None = None,
+    clusters: Sequence[int] | None = None,
 ) -> Callable[..., Any]:
     """Mark a function for Mirage, as `@mirage.optimize` or `@mirage.optimize(dims=..., inputs=...)`.
 

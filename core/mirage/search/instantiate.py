@@ -140,10 +140,14 @@ def keeps(given: Narrowing, kernel: CustomKernel, sizes: Mapping[str, int]) -> b
     return given.warps is None or kernel.warps in given.warps
 
 
-def with_warps(given: Narrowing, kernels: tuple[CustomKernel, ...]) -> Iterator[tuple[CustomKernel, ...]]:
-    """The kernels with every choice of the threads asked for; as they are where none is."""
-    if given.warps is None:
-        yield kernels
-        return
-    for choice in product(given.warps, repeat=len(kernels)):
-        yield tuple(replace(k, warps=w) for k, w in zip(kernels, choice, strict=True))
+def with_launch(given: Narrowing, kernels: tuple[CustomKernel, ...]) -> Iterator[tuple[CustomKernel, ...]]:
+    """The kernels with every choice of the threads and clusters asked for; as they are where none is. A tail waits for
+    single blocks, so its kernel has no cluster."""
+    options = [
+        [
+            replace(k, warps=w, block=replace(k.block, cluster=c))
+            for w in given.warps or (k.warps,) for c in given.clusters or (1,) if c == 1 or k.tail is None
+        ]
+        for k in kernels
+    ]  # fmt: skip
+    yield from product(*options)

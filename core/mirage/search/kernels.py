@@ -21,7 +21,7 @@ from mirage.mugraph.grammar import (
 from mirage.narrow import FREE, Narrowing
 from mirage.result import CancelToken
 from mirage.search.block import BlockBuilder, CannotBuild, Output
-from mirage.search.instantiate import arrange, group_choices, keeps, with_warps
+from mirage.search.instantiate import arrange, group_choices, keeps, with_launch
 from mirage.search.layout import Layout, layout
 from mirage.search.moves import Moves
 from mirage.search.shift import unbounded
@@ -201,12 +201,12 @@ class KernelSpace:
             yield from self.split(name, structure, dims)
 
     def _within(self, piece: Piece) -> Iterator[Piece]:
-        """The piece with the threads asked for, if its kernels keep to what is asked."""
+        """The piece with the threads and clusters asked for, if its kernels keep to what is asked."""
         if not self.given:
             yield piece
             return
         sizes = {**self.t.sizes, **dict(piece.axes)}
-        for kernels in with_warps(self.given, piece.kernels):
+        for kernels in with_launch(self.given, piece.kernels):
             if all(keeps(self.given, k, sizes) for k in kernels):
                 yield replace(piece, kernels=kernels)
 
