@@ -40,7 +40,6 @@ a quotient of products: (a * b) / b == a
 division distributes: (a + b) / c == a / c + b / c
 common denominator: a / c + b / c == (a + b) / c
 a fraction of multiples: a / (2 * b + 2 * c) == (a / 2) / (b + c)
-a denominator multiplied back: (a + b) / (a + b) * c == c
 exp of a sum: exp(a + b) == exp(a) * exp(b)
 exp of a multiple: exp(3 * a) == exp(a) * exp(a) * exp(a)
 exp of a negative: exp(-a) == 1 / exp(a)
@@ -63,6 +62,7 @@ an exponential leaves a weighted sum: sum(k, exp(x[k] + c) * y[k]) == exp(c) * s
     *rows((FRACTIONS,), """
 fractions add: a / b + c / d == (a * d + c * b) / (b * d)
 fractions are equal: (a * c) / (b * c) == a / b
+a denominator multiplied back: (a + b) / (a + b) * c == c
 a common factor: (a * a - b * b) / (a - b) == a + b
 square of a root: sqrt(a) * sqrt(a) == a if a >= 0
 """),

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mirage.meaning.normal import Normalizer, TooLarge
-from mirage.meaning.terms import Terms
+from mirage.meaning.terms import BOOLEAN, Terms
 from mirage.verify.signs import NONNEGATIVE, NONZERO, POSITIVE, SignAnalysis, Signs
 
 WORDS = {NONNEGATIVE: ">= 0", POSITIVE: "> 0", NONZERO: "!= 0"}
@@ -58,6 +58,8 @@ def conditions(t: Terms, x: int, signs: SignAnalysis) -> frozenset[Condition]:
         elif n[0] == "mul" and any(t.is_boolean(k) for k in kids):
             more = guards | {(k, True) for k in kids if t.is_boolean(k)}
             below = [(k, guards if t.is_boolean(k) else more) for k in kids]
+        elif n[0] == "fn" and n[1] in BOOLEAN:  # a comparison with what has no value is false, and has a value itself
+            below = [(k, guards | {(y, True)}) for k in kids]
         for following in below:
             if following not in seen:
                 seen.add(following)

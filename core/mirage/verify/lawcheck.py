@@ -135,8 +135,8 @@ class _Text:
             left, right = self.value(self.left, at, sizes), self.value(self.right, at, sizes)
             held: Array = self.value(self.condition, at, sizes) if self.condition is not None else np.ones(1, bool)
         # a condition on x[k] is one for all k
-        held = np.broadcast_to(np.asarray(held), np.broadcast_shapes(held.shape, (len(flat), *(1,) * len(self.axes))))
-        held = np.asarray(held).reshape(len(flat), -1).all(axis=1)
+        held = np.broadcast_to(held, np.broadcast_shapes(held.shape, (len(flat), *(1,) * len(self.axes))))
+        held = np.asarray(np.all(held.reshape(len(flat), -1), axis=1))
         left, right = (
             np.broadcast_to(v, (len(flat), *v.shape[1:])).reshape(len(flat), -1)[:, 0] for v in (left, right)
         )

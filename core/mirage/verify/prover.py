@@ -157,8 +157,8 @@ class Prover:
             value = rng.standard_normal(full)
             value[:4] = np.abs(value[:4]) + 0.25
             signs = self.given.get(name)
-            if signs is not None and -1 not in signs:
-                value = np.abs(value)
+            if signs is not None:
+                value = np.abs(value) * (1 if 1 in signs else -1) if signs != NONZERO else value
             inputs[name] = rng.integers(0, 2, full).astype(bool) if name in t.bool_inputs else value
         try:
             x, y = evaluate_terms(t, [(a, dims), (b, dims)], inputs, Floats(), sizes)

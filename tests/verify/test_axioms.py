@@ -1,0 +1,148 @@
+"""Every axiom holds on all small shapes and at random points; wrong ones are caught; the normal form keeps values."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from mutants.equal_pairs import read
+
+from mirage.meaning.normal import Normalizer, TooLarge
+from mirage.meaning.terms import Terms
+from mirage.verify.axioms import AXIOMS, FRACTIONS, NORMAL, REWRITING, SOLVER, Axiom, used_by
+from mirage.verify.evaluate import evaluate_terms
+from mirage.verify.floating import Floats
+from mirage.verify.lawcheck import check
+from mirage.verify.prover import Prover
+from mirage.verify.rewriting import Rewriter
+from mirage.verify.rulelang import LawSyntax, read_law
+from mirage.verify.rules import signs_given
+from mirage.verify.sampling import shapes_of
+from mirage.verify.signs import SignAnalysis
+
+WRONG = [
+    "sqrt(a * b) == sqrt(a) * sqrt(b)", "sqrt(a * a) == a", "log(a * b) == log(a) + log(b)", "abs(a) == a",
+    "log(a * a) == 2 * log(a)", "exp(a * b) == exp(a) * exp(b)", "1 / (a + b) == 1 / a + 1 / b",
+    "sum(k, x[k] * y[k]) == sum(k, x[k]) * sum(k, y[k])", "sum(k, x[k] / x[k] * c) == c",
+    "max(k, x[k] * c) == c * max(k, x[k])", "max(k, x[k] + y[k]) == max(k, x[k]) + max(k, y[k])",
+    "sum(k, max(j, x[j, k])) == max(j, sum(k, x[j, k]))", "sum(k, exp(x[k])) == exp(sum(k, x[k]))",
+    "sum(k, c * x[k]) == c + sum(k, x[k])",
+    "tanh(a) == 2 * sigmoid(a) - 1", "sigmoid(a) == 1 / (1 + exp(a))", "cos(-a) == -cos(a)", "erf(-a) == erf(a)",
+    "maximum(a, b) == a if a <= b", "minimum(a, b) == a + b + maximum(a, b)", "where(a < b, c, d) == c if a <= b",
+    "where(a == b, c, d) == d", "abs(a + b) == abs(a) + abs(b)", "exp(a) > 1 if a >= 0", "log(a) >= 0 if a > 0",
+    "sqrt(a) <= a if a >= 0", "max(k, exp(-x[k])) == exp(max(k, x[k]))", "log(1 / a) == -log(a) + 1 if a > 0",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("axiom", AXIOMS, ids=[a.name for a in AXIOMS])
+def test_every_axiom_holds_at_all_small_points(axiom: Axiom) -> None:
+    wrong, spoken = check(axiom.text)
+    assert wrong is None, wrong.show()
+    assert spoken >= 100
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_wrong_axiom_is_caught(text: str) -> None:
+    read_law(Terms(), "wrong", text)
+    wrong, _ = check(text)
+    assert wrong is not None
+
+
+def test_names_are_one_row_each_and_each_row_has_a_user() -> None:
+    assert len({a.name for a in AXIOMS}) == len(AXIOMS)
+    assert all(set(a.use) <= {NORMAL, REWRITING, SOLVER, FRACTIONS} and a.use for a in AXIOMS)
+
+
+@pytest.mark.parametrize("axiom", used_by(NORMAL), ids=lambda a: a.name)
+def test_the_normal_form_has_its_axioms(axiom: Axiom) -> None:
+    t = Terms()
+    claim = read_law(t, axiom.name, axiom.text).claim
+    assert Normalizer(t).equal(claim.left, claim.right) is True
+
+
+@pytest.mark.parametrize("use", (FRACTIONS, REWRITING, SOLVER))
+def test_the_prover_proves_the_axioms_that_are_equations(use: str) -> None:
+    for axiom in used_by(use):
+        t = Terms()
+        law = read_law(t, axiom.name, axiom.text)
+        given = signs_given(t, law)
+        if law.claim.relation == "==" and given is not None:
+            assert Prover(t, given, seconds=5).equal(law.claim.left, law.claim.right) is not None, axiom
+
+
+@pytest.mark.parametrize(
+    "text,left,right",
+    [("sqrt(a * b) == sqrt(a) * sqrt(b)", "sqrt(a * b)", "sqrt(a) * sqrt(b)"),
+     ("max(k, x[k] * c) == c * max(k, x[k])", "M(k, x * r)", "r * M(k, x)")],
+)  # fmt: skip
+def test_a_wrong_axiom_would_prove_what_is_false(text: str, left: str, right: str) -> None:
+    """Why the table is checked: a wrong row makes two terms one that differ, and the prover as it is does not."""
+    t = Terms()
+    a, b = read(t, left), read(t, right)
+    normal = Normalizer(t)
+    rewriter = Rewriter(t, [read_law(t, "wrong", text)], SignAnalysis(t), normal)
+    assert normal.equal(rewriter.rewrite(a), rewriter.rewrite(b)) is True
+    assert Prover(t).equal(a, b) is None
+    assert check(text)[0] is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a + b", "a == b if", "f(a) == a", "a == b", "x[k] == 1", "sum(k, x[j]) == 1", "a ** b == a", "sum(k, k) == 1",
+     "a == a if a", "a < b < a", "lambda: a == a", "a.b == a", "sum(k, sum(k, x[k])) == 1", "x[k, k] == 1"],
+)  # fmt: skip
+def test_what_is_no_law_does_not_parse(text: str) -> None:
+    with pytest.raises(LawSyntax):
+        read_law(Terms(), "law", text)
+
+
+LEAVES = ["a", "b", "r", "x", "u", "2", "1/3", "x*u", "a*b", "N(k)"]
+
+
+def expression(rng: random.Random, depth: int) -> str:
+    if depth == 0:
+        return rng.choice(LEAVES)
+    one, two = (expression(rng, depth - 1) for _ in range(2))
+    return rng.choice((
+        f"({one} + {two})", f"({one} - {two})", f"({one}) * ({two})", f"({one}) / (({two}) ** 2 + 1)", f"exp({one} / 4)",
+        f"S(k, 0 * x + {one})", f"S(m, 0 * x + {one})", f"M(k, 0 * x + {one})", f"max({one}, {two})",
+        f"where(lt({one}, {two}), {one}, 0)", f"sqrt(({one}) ** 2 + 1)", f"({one}) * ({two} + 1)",
+    ))  # fmt: skip
+
+
+def values(t: Terms, x: int, dims: tuple[str, ...], sizes: dict[str, int], inputs: dict[str, np.ndarray]) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.asarray(evaluate_terms(t, [(x, dims)], inputs, Floats(), sizes)[0], np.float64)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_equal_normal_forms_have_equal_values(seed: int) -> None:
+    """Random expressions, grouped by their normal forms; and each against its parts in another order."""
+    rng, numbers = random.Random(seed), np.random.default_rng(seed)
+    t = Terms()
+    sizes = {"m": 2, "k": 3, "n": 2, "j": 2}
+    normal, groups = Normalizer(t), defaultdict(list)
+    for _ in range(250):
+        x = read(t, f"x - x + {expression(rng, rng.choice((1, 2, 2, 3)))}")
+        try:
+            groups[normal.of(x)].append(x)
+        except TooLarge:
+            continue
+    roots = [x for g in groups.values() for x in g]
+    inputs = {n: numbers.standard_normal((5, *s)) for n, s in shapes_of(t, roots, sizes).items()}
+    signs, several = SignAnalysis(t), 0
+    for group in groups.values():
+        dims = tuple(sorted(set().union(*(t.dims(x) for x in group))))
+        first = values(t, group[0], dims, sizes, inputs)
+        several += len(group) > 1
+        for x in group:
+            assert np.allclose(values(t, x, dims, sizes, inputs), first, rtol=1e-7, atol=1e-7), t.show(x)
+            found = values(t, x, dims, sizes, inputs)
+            for sign in np.unique(np.sign(found[np.isfinite(found) & (np.abs(found) > 1e-9)])):
+                assert int(sign) in signs.of(x), t.show(x)
+    assert several >= 5
+    everything = {d for x in roots for d in t.dims(x)}
+    shown = [values(t, g[0], tuple(sorted(everything)), sizes, inputs) for g in groups.values()]
+    assert len({s.round(6).tobytes() for s in shown}) > len(groups) * 0.8  # different forms are mostly different values

@@ -1,0 +1,150 @@
+"""What the prover proves and what it must not: laws with their side conditions, division by zero, roots of negatives."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+from mutants.equal_pairs import read
+
+from mirage.meaning.normal import Normalizer
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import DimIndex
+from mirage.verify.prover import Proof, Prover
+from mirage.verify.signs import NONNEGATIVE, POSITIVE, SignAnalysis
+
+
+def proof(text: str, *, both: bool = False, **options: object) -> Proof | None:
+    t = Terms()
+    left, right = text.split(" = ")
+    return Prover(t, **options).equal(read(t, left), read(t, right), both=both)  # type: ignore[arg-type]
+
+
+EQUAL = {
+    "a * sigmoid(a) = a / (1 + exp(-a))": "axioms",
+    "sqrt(abs(a)) * sqrt(abs(b)) = sqrt(abs(a * b))": "axioms",
+    "sqrt(exp(a)) = exp(a / 2)": "axioms",
+    "sqrt(a * a * b * b) = abs(a) * abs(b)": "axioms",
+    "log(exp(a) * exp(b)) = a + b": "axioms",
+    "log(S(k, exp(x))) = r + log(S(k, exp(x - r)))": "axioms",
+    "log(S(k, exp(x))) = M(k, x) + log(S(k, exp(x - M(k, x))))": "axioms",
+    "exp(x - log(S(k, exp(x)))) = exp(x) / S(k, exp(x))": "axioms",
+    "S(k, max(x, 0)) = S(k, (x + abs(x)) / 2)": "axioms",
+    "M(k, x + r) = M(k, x) + r": "axioms",
+    "M(k, exp(x)) = exp(M(k, x))": "axioms",
+    "M(k, M(m, x)) = M(m, M(k, x))": "normal form",
+    "1 / (a * a + 1) + 1 / (b * b + 1) = (a * a + b * b + 2) / ((a * a + 1) * (b * b + 1))": "fractions",
+    "exp(a) / (1 + exp(a)) = 1 / (1 + exp(-a))": "fractions",
+    "S(k, exp(x) / (1 + exp(x)) * w) = S(k, w / (1 + exp(-x)))": "fractions",
+    "max(a + c, b + c) = max(a, b) + c": "z3",
+    "max(a, b) = (a + b + abs(a - b)) / 2": "z3",
+    "max(a, max(b, c)) = max(max(a, b), c)": "z3",
+    "where(lt(a, b), c, d) = where(le(b, a), d, c)": "z3",
+    "sqrt(4 * a * a + 4) = 2 * sqrt(a * a + 1)": "z3",
+    "S(k, max(a * a, 0) * x) = a * a * S(k, x)": "axioms",
+}
+NOT = [
+    "a * sigmoid(a) * exp(a) = 0.5 * a * (1 + erf(a * lit(0.7071067811865476)))", "max(a, 0) = a", "sqrt(a * a) = a",
+    "log(a * b) = log(a) + log(b)", "log(a * a) = 2 * log(a)", "sqrt(a * a * b) = a * sqrt(b)", "x / u = x * u",
+    "S(k, x) * S(k, y) = S(k, x * y)", "S(k, exp(x)) = exp(S(k, x))", "M(k, x * r) = r * M(k, x)",
+    "M(k, -x) = -M(k, x)", "M(k, x + y) = M(k, x) + M(k, y)", "where(lt(a, b), c, d) = where(le(a, b), c, d)",
+    "abs(a + b) = abs(a) + abs(b)", "S(k, abs(x)) = abs(S(k, x))", "sqrt(a + b) = sqrt(a) + sqrt(b)",
+    "S(k, x) / N(k) = S(k, x) / 4", "S(k, x / u) = S(k, x) / S(k, u)", "tanh(a) = 2 * sigmoid(a) - 1",
+    "max(a * c, b * c) = c * max(a, b)", "M(k, exp(x)) = M(k, exp(-x))", "x * w = w * x * 1.0000001",
+    "a * lit(1.4142135) = a * sqrt(2)", "S(k, S(m, x)) = S(m, x)", "r * S(k, x * w) = u * S(k, x * w)",
+]  # fmt: skip
+# one side has no value where the other one has: a proof would be one of a falsehood
+UNDEFINED = [
+    "sqrt(a * b) = sqrt(a) * sqrt(b)", "a = sqrt(a) * sqrt(a)", "a = a * b / b", "1 + 0 * a = a / a", "a = exp(log(a))",
+    "where(lt(0, a), sqrt(a), 0) = sqrt(a)", "where(lt(0, a), a / a, 1) = a / a", "(a + b) / (a * b) = 1 / (1 / a + 1 / b)",
+    "1 / (sqrt(a) + sqrt(b)) = (sqrt(a) - sqrt(b)) / (a - b)", "log(a * b) = log(a) + log(b)",
+    "sqrt(a / b) = sqrt(a) / sqrt(b)", "a = S(k, a * x) / S(k, x)", "(a - a) / (a - a) = 0 * a", "a = a + 0 * b / (b - b)",
+    "1 / (a - a) = 2 / (a - a)", "1 / (a - a) = 1 / (b - b)", "sqrt(-a * a - 1) = a", "log(-exp(a)) = b",
+    "((a + b) * (a - b) - a * a + b * b) / ((a + b) * (a - b) - a * a + b * b) = 1 + 0 * a",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", EQUAL)
+def test_equal_terms_are_proved(text: str) -> None:
+    found = proof(text, both=True)
+    assert found is not None and found.route == EQUAL[text]
+    assert found.seconds < 1.5
+
+
+@pytest.mark.parametrize("text", NOT)
+def test_other_terms_are_not_proved(text: str) -> None:
+    left, right = text.split(" = ")
+    assert proof(text) is None
+    assert proof(f"{right} = {left}") is None
+
+
+@pytest.mark.parametrize("text", UNDEFINED)
+def test_what_is_not_defined_at_the_same_points_is_not_proved(text: str) -> None:
+    assert proof(text) is None
+    assert proof(text, both=True) is None
+
+
+def test_roots_multiply_where_nothing_is_negative() -> None:
+    """Defined at more points is fine for a kernel in place of a function, and not for "the same"."""
+    text = "sqrt(a) * sqrt(b) = sqrt(a * b)"
+    found = proof(text)
+    assert found is not None and found.where == ("a[] >= 0", "b[] >= 0")
+    assert proof(text, both=True) is None
+    assert proof(text, both=True, given={"a": NONNEGATIVE, "b": NONNEGATIVE}) is not None
+    assert proof("sqrt(a * b) = sqrt(a) * sqrt(b)", given={"a": NONNEGATIVE}) is None
+    assert proof("log(a * b) = log(a) + log(b)", both=True, given={"a": POSITIVE, "b": POSITIVE}) is not None
+
+
+def test_axes_of_equal_size_are_not_mixed_up() -> None:
+    t = Terms({"i": 4, "j": 4})
+    x, y = (t.input("x", (DimIndex((a,)), DimIndex((b,)))) for a, b in (("i", "j"), ("j", "i")))
+    prover = Prover(t)
+    assert prover.equal(x, y) is None
+    assert prover.equal(t.sum("i", x), t.sum("j", x)) is None
+    assert prover.equal(t.sum("i", x), t.sum("i", y)) is None
+    assert prover.equal(t.sum("i", t.sum("j", x)), t.sum("j", t.sum("i", x))) is not None
+    r, s = (t.input("r", (DimIndex((a,)),)) for a in "ij")
+    assert prover.equal(t.add(x, r), t.add(x, s)) is None  # a broadcast along the other axis
+
+
+def test_infinities_are_no_numbers() -> None:
+    t = Terms()
+    a = read(t, "a")
+    normal = Normalizer(t)
+    for x in (t.neg_inf(), t.make(("lit", "inf"), (), ()), t.make(("lit", "nan"), (), ()), t.inv(t.const(0))):
+        assert normal.equal(t.add(a, t.sub(x, x)), a) is None
+        assert normal.equal(t.mul(t.const(0), x), t.const(0)) is None
+        assert Prover(t).equal(t.add(a, t.sub(x, x)), a) is None
+
+
+def test_signs_know_what_cannot_be_negative() -> None:
+    t = Terms()
+    signs = SignAnalysis(t)
+    assert signs.of(read(t, "S(k, x * x) / N(k) + 1")) == POSITIVE
+    assert signs.of(read(t, "a * a * b * b")) == NONNEGATIVE
+    assert -1 in signs.of(read(t, "a * a * b")) and -1 in signs.of(read(t, "a * a - 1"))
+
+
+def test_without_time_nothing_is_proved() -> None:
+    assert proof("max(a + c, b + c) = max(a, b) + c", seconds=0.0) is None
+    assert proof("a + b = b + a", seconds=0.0) is not None  # the normal form asks nobody
+
+
+def test_a_hard_question_ends_in_time() -> None:
+    hard = " + ".join(f"max({x} * {y}, {y} * {z})" for x, y, z in ("abc", "bcd", "cde", "dea", "eab"))
+    start = time.monotonic()
+    assert proof(f"{hard} = {hard} + max(a * b * c, 0) - max(a * c * b, 0) * exp(a - a * b / b)") is None
+    assert time.monotonic() - start < 4
+
+
+def test_z3_is_loaded_only_when_it_is_asked() -> None:
+    code = (
+        "import sys; sys.path[:0] = ['tests']\n"
+        "from mutants.equal_pairs import read\nfrom mirage.meaning.terms import Terms\n"
+        "from mirage.verify.prover import Prover\nt = Terms()\n"
+        "assert Prover(t).equal(read(t, '(a + b) * c'), read(t, 'a * c + b * c'))\nassert 'z3' not in sys.modules\n"
+        "assert Prover(t).equal(read(t, 'max(a + c, b + c)'), read(t, 'max(a, b) + c'))\nassert 'z3' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
