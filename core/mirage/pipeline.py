@@ -30,6 +30,7 @@ from mirage.search.engine import Bounds, Candidate, Problem, Search
 from mirage.search.kernels import Target
 from mirage.source import detect, shapes, slice
 from mirage.verify.judge import Case, judge
+from mirage.verify.rules import Rules
 from mirage.verify.verdict import Verdict
 
 TRACE_S, VERIFY_S, COMPILE_S = 60.0, 120.0, 120.0  # limits of one worker call
@@ -51,6 +52,7 @@ class Request:
     trusted: bool = True
     anyway: bool = False  # give the best verified kernel also where the estimate says "keep yours"
     bounds: Bounds = field(default_factory=Bounds)
+    rules: Rules | None = None  # the user's, read and tested
 
 
 @dataclass(frozen=True)
@@ -271,8 +273,9 @@ class Attempt:
             return None
         compiled = self.compile(text)
         case = Case(
-            found.t, found.outputs, graph, text, self.program, self.function.slice.text, self.function.decorated.name
-        )
+            found.t, found.outputs, graph, text, self.program, self.function.slice.text, self.function.decorated.name,
+            self.request.rules,
+        )  # fmt: skip
         verdict = judge(case, self.task)
         rows = compiled.result()
         if not verdict.accepted:

@@ -83,6 +83,7 @@ def write(target: Path, text: str) -> None:
 @click.option("--loops", default=8, show_default=True, help="At most this many loops in a kernel.")
 @click.option("--anyway", is_flag=True, help="Write the best verified kernel even where the estimate says: keep yours.")
 @click.option("--install", is_flag=True, help="Let the decorated function run the kernel where it fits.")
+@click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
 @click.option("--seconds", default=20.0, show_default=True, help="Bound on the search.")
 def optimize(
     place_: str,
@@ -93,6 +94,7 @@ def optimize(
     loops: int,
     anyway: bool,
     install: bool,
+    rules_file: str | None,
     seconds: float,
 ) -> None:
     """Find, verify and write a Triton kernel for the decorated functions of a file."""
@@ -102,11 +104,12 @@ def optimize(
     from mirage.search.engine import Bounds
 
     path, text, names = place.functions(place_)
+    rules = place.rules(rules_file)
     results = []
     for name in names:
         line = Line(name)
         bounds = Bounds(kernels=kernels, loops=loops, seconds=seconds)
-        request = Request(text, str(Path(path).resolve()), name, target, anyway=anyway, bounds=bounds)
+        request = Request(text, str(Path(path).resolve()), name, target, anyway=anyway, bounds=bounds, rules=rules)
         try:
             result = run(request, line, CancelToken()).to_dict()
         finally:

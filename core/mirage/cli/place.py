@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mirage.errors import FileUnreadable, FunctionNotFound, NoDecoratedFunction, SourceSyntaxError
 from mirage.source import detect
+
+if TYPE_CHECKING:
+    from mirage.verify.rules import Rules
 
 
 def read(path: str) -> str:
@@ -16,6 +20,15 @@ def read(path: str) -> str:
         raise FileUnreadable(f"the file cannot be read: {e.strerror}", path=path) from None
     except UnicodeDecodeError as e:
         raise FileUnreadable(f"the file is not UTF-8 text: {e.reason} at byte {e.start}", path=path) from None
+
+
+def rules(path: str | None) -> Rules | None:
+    """The rules of a file, tested; None without one. RuleUnreadable, RuleFalse."""
+    if path is None:
+        return None
+    from mirage.verify.rules import load
+
+    return load(read(path), path)
 
 
 def functions(place: str) -> tuple[str, str, list[str]]:

@@ -19,8 +19,10 @@ from mirage.verify.algebra import field_opinion
 from mirage.verify.denote import NotDenoted, denote, same_axes, split_axis
 from mirage.verify.floats import float_opinion
 from mirage.verify.memory import memory_opinion
-from mirage.verify.proof import proof_opinion
+from mirage.verify.proof import proof_opinion, trusted
+from mirage.verify.rules import Rules
 from mirage.verify.schedule import Target, schedule_opinion
+from mirage.verify.scope import all_sizes
 from mirage.verify.text import text_opinion
 from mirage.verify.verdict import Evidence, Link, Verdict
 
@@ -41,13 +43,14 @@ class Case:
     program: Program
     slice: str
     function: str
+    rules: Rules | None = None
 
 
 def algebra(case: Case) -> list[Evidence]:
     """Proof where the normal form speaks; the field's opinion on the µGraph's meaning always."""
     out: list[Evidence] = []
     targets = {o.tensor: (o.term, o.dims) for o in case.targets}
-    proof = proof_opinion(case.t, targets, case.mugraph)
+    proof = proof_opinion(case.t, targets, case.mugraph, rules=case.rules)
     if proof is not None:
         out.append(proof)
     t = case.t
@@ -100,9 +103,7 @@ def judge(case: Case, run_task: RunTask) -> Verdict:
         links.append(Link(name, tuple(evidence)))
         if links[-1].word == "REJECTED":
             break
-    generic = {n for i in case.program.inputs for n in i.names if n and not n.isdigit()}
-    everything = bool(generic) and all(
-        n in case.program.generic for i in case.program.inputs for n in (i.names or ("",)) if i.type.shape
-    )
-    notes = (f"{time.monotonic() - start:.1f} s",)
-    return Verdict(tuple(links), "all sizes" if everything else "these sizes", notes)
+    scope, reasons = all_sizes([case.program], case.t, [o.term for o in case.targets])
+    rests = trusted(e for link in links for e in link.evidence)
+    notes = (f"{time.monotonic() - start:.1f} s", *rests, *reasons)
+    return Verdict(tuple(links), scope, notes)
