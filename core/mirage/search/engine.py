@@ -7,6 +7,7 @@ holds up to the bound of the estimate and within the limits that `SearchCounts` 
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import heapq
 import time
@@ -129,6 +130,7 @@ class Search:
         self._checked: dict[object, bool] = {}
         self._least: dict[tuple[Cut, ...], float] = {}  # the best estimate of a cut set
         self._costs: list[float] = []  # of all candidates, sorted
+        self.by_stages: dict[int, Candidate] = {}  # the best one for each number of values that kernels make
         self._first: Candidate | None = None  # the answer before the ranking
         self._us = FAR  # the best estimate so far
         self.key = self._identity()  # now: the search adds terms to the arena
@@ -136,19 +138,22 @@ class Search:
         self.cuts: list[Cut] = []
         self.partitioned = False
         outputs = self._prepare()
-        self.work = Work(replace(problem, t=fork(problem.t)), outputs, tuple(self.cuts), self.bounds, cost)
+        self.work = Work(replace(problem, t=fork(problem.t)), outputs, self._all_cuts, self.bounds, cost)
 
     def run(self) -> Iterator[Candidate]:
         bounds = self.bounds
         self.guard = Guard(self.cancel, bounds.seconds, bounds.memory << 20, armed=False)
         if self.checkpoint is not None:
             self.checkpoint.open(self.key)
+        frozen = gc.get_freeze_count()
         try:
             yield from self._walk(self._cut_sets())
         except Stopped:
             pass
         finally:
             self.executor.close()
+            if not frozen:
+                gc.unfreeze()
         if self.guard.stopped:
             self.counts.stop(self.guard.stopped)
         if not self.best and self._first is not None:
@@ -178,11 +183,13 @@ class Search:
             self.tried.append(tuple(c.number for c in chosen))
             self.counts.cut_sets = len(self.tried)
             keys = [self.work.key(self.problem.t, target, chosen) for target in targets]
-            if not chosen and len(targets) == 1 and not self.best:
-                yield from self._early(targets[0], keys[0])
+            if not self.best and self._first is None:
+                yield from self._early(targets, keys)
             self._search(keys)
             for candidate in self._combinations(targets, [self._parts.get(key, Part()).pieces for key in keys]):
                 self.best.append(candidate)
+                if len(targets) not in self.by_stages or candidate.us < self.by_stages[len(targets)].us:
+                    self.by_stages[len(targets)] = candidate
                 insort(self._costs, candidate.us)
                 self._least[chosen] = min(self._least.get(chosen, FAR), candidate.us)
                 best_with[n] = min(best_with.get(n, FAR), candidate.us)
@@ -193,6 +200,7 @@ class Search:
                     yield candidate
             if self.guard.stopped:
                 return
+            gc.freeze()  # what is kept is not looked at again: collections stay short, and with them the time to cancel
         if len(self.cuts) > bounds.cuts and not self.partitioned:
             self.counts.stop(f"at most {bounds.cuts} cuts")
 
@@ -207,6 +215,7 @@ class Search:
             outputs.append(Target(o.tensor, term, o.dims, o.dtype, o.kind))
         roots = [o.term for o in outputs]
         self.cuts = cut_candidates(t, roots)
+        self._all_cuts = tuple(self.cuts)
         reductions = len(frozenset().union(*(t.closure(x) for x in roots)))
         self.partitioned = reductions > bounds.reductions and any(c.operand for c in self.cuts)
         if self.partitioned:
@@ -274,24 +283,30 @@ class Search:
             c.stop(limit)
         self._report()
 
-    def _early(self, target: Target, key: Key) -> Iterator[Candidate]:
-        """The first valid piece of the first structure that has one, before all of them are ranked: an answer at once. It comes
-        again in its order, unless there are enough of better structures."""
-        for us, piece in self.work.first(key, self.guard):
-            if self._valid(target, piece):
-                self._us = us
-                self._first = self._candidate([target], [piece], us)
-                self.best = [self._first]
-                self._report()
-                yield self._first
-                self.best = []
+    def _early(self, targets: list[Target], keys: list[Key]) -> Iterator[Candidate]:
+        """For each target the first valid piece of the first structure that has one, before all of them are ranked: an answer
+        at once. It comes again in its order, unless there are enough of better structures."""
+        us, pieces = 0.0, []
+        for target, key in zip(targets, keys, strict=True):
+            found = next((x for x in self.work.first(key, self.guard) if self._valid(target, x[1])), None)
+            if found is None:
                 return
+            us += found[0]
+            pieces.append(found[1])
+        if sum(len(piece.kernels) for piece in pieces) <= self.bounds.kernels:
+            self._us = us
+            self._first = self._candidate(targets, pieces, us)
+            self.best = [self._first]
+            self._report()
+            yield self._first
+            self.best = []
 
     def _least_of_all(self) -> Iterator[Candidate]:
         """An answer where a bound was reached before there was one: few structures, few tiles, and no more than one."""
         few = replace(self.bounds, systems=8, structures=2, tilings=2, per_kernel=4)
         self.work, self._parts = replace(self.work, bounds=few), {}
-        for chosen in islice(self._cut_sets(), 8):
+        cut_all = tuple(c for c in self._all_cuts if c.operand)
+        for chosen in (cut_all, *islice(self._cut_sets(), 8)):
             targets = self.targets(chosen)
             for target in targets:
                 key = self.work.key(self.problem.t, target, chosen)

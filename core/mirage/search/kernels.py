@@ -215,6 +215,7 @@ class KernelSpace:
     ) -> BlockGraph | None:  # fmt: skip
         """The block graph, None if there is none; without a structure, one without a loop. Its statements depend on the
         tiles only by what `shape` keeps of them: one element, few, or enough for a tensor core."""
+        self.cancel.check()
         shape = tuple((d.name, d.role, min(d.tile, 2), d.tile >= 16) for d in dims)
         streamed, order, nested = None, dict[int, int](), False
         if structure is not None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, Store
+from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Loop, Statement
 from mirage.result import CancelToken
 from mirage.search.cuts import Cut, apply, loads
 from mirage.search.guard import Stopped
@@ -16,6 +16,7 @@ from mirage.search.kernels import KernelSpace, Piece, Structure, Target
 from mirage.search.problem import Bounds, Cost, Problem, assemble, fork
 
 BOOKKEEPING = {"const", "size", "index", "mask"}  # positions and numbers, which are no operators of a block graph
+ARITHMETIC = {"add", "sub", "mul", "div"}
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,19 @@ class Part:
 
 
 def operators(block: BlockGraph) -> int:
-    """The operators of a block graph: input iterators, operators, accumulators and output savers."""
+    """The operators of a block graph as the paper counts them: input iterators, operators, accumulators, output savers. The sum of
+    a tile belongs to its accumulator, and a number that is added or multiplied to the operator whose value it changes."""
     flat = [x for s in block.body for x in (s.body if isinstance(s, Loop) else (s,))]
-    return sum(
-        isinstance(x, (Load, Accumulate, Store)) or (isinstance(x, Compute) and x.op not in BOOKKEEPING) for x in flat
-    )
+    numbers = {x.out for x in flat if isinstance(x, Compute) and x.op in ("const", "size")}
+    summed = {x.arg for x in flat if isinstance(x, Accumulate)}
+
+    def counts(x: Statement | Loop) -> bool:
+        if not isinstance(x, Compute):
+            return True
+        inside = x.op in BOOKKEEPING or (x.op in ("sum", "max") and x.out in summed)
+        return not inside and not (x.op in ARITHMETIC and numbers & set(x.args))
+
+    return sum(map(counts, flat))
 
 
 @dataclass(frozen=True)
