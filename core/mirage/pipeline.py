@@ -16,7 +16,7 @@ from importlib import metadata
 from typing import Any
 
 from mirage.codegen.emit import emit_module
-from mirage.errors import FunctionNotFound, MirageError, UntrustedWorkspace
+from mirage.errors import DerivationBroken, FunctionNotFound, MirageError, UntrustedWorkspace
 from mirage.isolate.runner import Worker
 from mirage.mugraph import jsonform, maps
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
@@ -25,9 +25,11 @@ from mirage.profile.devices import Device, device
 from mirage.profile.roofline import baseline, estimate, speed_of_light
 from mirage.program.ir import DTYPES, Program
 from mirage.program.lower import Lowered, lower
-from mirage.result import CancelToken, Estimate, KernelFacts, Progress, Result
+from mirage.result import CancelToken, Estimate, KernelFacts, Progress, Remark, Result
+from mirage.search.derivation.portable import derived
 from mirage.search.engine import Bounds, Candidate, Problem, Search
 from mirage.search.kernels import Target
+from mirage.search.remarks import explain
 from mirage.source import detect, shapes, slice
 from mirage.verify.judge import Case, judge
 from mirage.verify.rules import Rules
@@ -248,7 +250,17 @@ class Attempt:
                 chosen = outcome
                 break
         seconds = time.monotonic() - start
-        return self.result(search, base, chosen, rejected, seconds)
+        result = self.result(search, base, chosen, rejected, seconds)
+        remarks = explain(search, None if chosen is None else chosen[0], base, self.dev)
+        return replace(result, remarks=remarks) if chosen is None else self.explained(result, found, chosen[1], remarks)
+
+    def explained(self, result: Result, found: Problem, graph: MuGraph, remarks: tuple[Remark, ...]) -> Result:
+        """The result with the way to its µGraph, and why it is not fused further."""
+        targets = {o.tensor: (o.term, o.dims) for o in found.outputs}
+        try:
+            return replace(result, remarks=remarks, derivation=derived(found.t, targets, graph))
+        except DerivationBroken as e:
+            return replace(result, remarks=remarks, notes=(*result.notes, e.message))
 
     def order(self, best: list[Candidate]) -> list[Candidate]:
         """The candidates to verify: best first, then the best of other structures, so that one fault is not met again."""

@@ -45,6 +45,16 @@ class BySize:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """Why an answer is not fused further or not taken: a stable code, one line of text, and its figures (µs, bytes, counts,
+    names) as the cost model or the rule gives them."""
+
+    code: str
+    text: str
+    figures: dict[str, float | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Result:
     """`answer` is "kernel", or "keep" with `reason` (nothing was found that is better, or nothing that is right)."""
 
@@ -60,7 +70,8 @@ class Result:
     source: str = ""  # the generated module's text
     mugraphs: tuple[dict[str, Any], ...] = ()  # the chosen µGraphs, JSON form
     by_size: tuple[BySize, ...] = ()
-    derivation: tuple[str, ...] = ()
+    derivation: dict[str, Any] = field(default_factory=dict)  # of the first of `mugraphs`: derivation/portable.py
+    remarks: tuple[Remark, ...] = ()
     notes: tuple[str, ...] = ()
     versions: dict[str, str] = field(default_factory=dict)
     schema: int = SCHEMA

@@ -140,6 +140,13 @@ def test_the_kernels(done: Done) -> None:
         assert 0 <= k["shared_bytes"] <= 227 * 1024 and 0 < k["registers"] <= 255 and k["spill_bytes"] >= 0
 
 
+def test_the_way_to_the_kernels(done: Done) -> None:
+    found = done.result["derivation"]
+    assert {g["kind"] for g in found["goals"]} >= {"program", "kernels for"} and found["schedule"]
+    assert all(r["code"] and r["text"] and isinstance(r["figures"], dict) for r in done.result["remarks"])
+    assert not any("derivation" in n for n in done.result["notes"])
+
+
 def test_nothing_else_is_said_or_written(done: Done) -> None:
     assert done.stderr == ""
     assert sorted(p.name for p in done.file.parent.iterdir()) == sorted([done.file.name, done.module.name])

@@ -56,6 +56,10 @@ def table(result: dict[str, Any]) -> str:
         word = "measured" if e["measured"] else "estimated"
         lines.append(f"  time     {us(e['us'])} {word}; yours {us(e['baseline_us'])}; speed of light {us(e['speed_of_light_us'])}"
                      f" ({e['device']})")  # fmt: skip
+    lines += [f"  why      {r['text']}" for r in result.get("remarks", ())]
+    if result.get("derivation"):
+        names = [law["name"] for law in result["derivation"]["laws"] if law["name"] != "inside"]
+        lines.append(f"  derived  {', '.join(names) or 'as it is written'} (`mirage show --derivation`)")
     if result.get("path"):
         lines.append(f"  written  {result['path']}")
     return "\n".join(lines)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from mirage.cli import place
+from mirage.cli import place, steps
 from mirage.errors import MugraphSyntax
 from mirage.mugraph import draw, jsonform
 from mirage.mugraph import text as printed
@@ -41,8 +41,11 @@ def load(where: str, target: str) -> list[MuGraph]:
 @click.argument("where", metavar="FILE[::FUNCTION]")
 @click.option("--format", "form", type=click.Choice(["text", "svg", "json"]), default="text", show_default=True)
 @click.option("--target", default="sm_90", show_default=True, help="The GPU architecture, when FILE is a program.")
-def show(where: str, form: str, target: str) -> None:
+@click.option("--derivation", is_flag=True, help="Show the steps from the program to the µGraph.")
+def show(where: str, form: str, target: str, derivation: bool) -> None:
     """Show the µGraph of a result (JSON), of a µGraph file, or of a decorated function."""
+    if derivation:
+        return steps.show(where, target, form)
     for g in load(where, target):
         if form == "text":
             click.echo(printed.to_text(g))

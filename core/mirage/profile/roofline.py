@@ -8,7 +8,7 @@ loop iterations that one block after the other must walk. It ranks; what is repo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from mirage.mugraph.grammar import (
@@ -36,6 +36,7 @@ OWN, MOST = 26.0, 222.0  # registers that any thread needs, and with how many th
 STEP_REDUCED = 0.0003  # for each element of a reduced tile
 TAIL_DRAW = 0.4  # of a multiprocessor's share of the L2 bandwidth, that one block alone can draw
 STEP_LOAD, STEP_DOT, STEP_DOT_K, STEP_OPERAND, STEP_REDUCE, STEP_MATH = 0.09, 0.01, 0.028, 0.03, 0.02, 0.11
+ARRIVAL = 1.0  # µs that the blocks of a group take to know which is the last
 OVERLAP = 0.22  # of the shorter of two that does not hide behind the longer
 WAVE = 1.7  # µs that each further wave of blocks takes to get its first loads
 EFFICIENCY = 0.55  # of the tensor-core peak, at best
@@ -60,6 +61,8 @@ class Work:
     shared: float = 0.0
     registers: float = 0.0  # 32-bit registers of a block: accumulators, operand fragments, addresses of copies
     copies: float = 0.0  # those of one warp, which every warp of the block holds
+    reads: dict[str, float] = field(default_factory=dict)  # bytes requested of each tensor
+    touched: dict[str, float] = field(default_factory=dict)  # bytes of each tensor that are read at least once
 
 
 def speed_of_light(program_bytes: float, flops: float, special: float, launches: int, device: Device) -> float:
@@ -182,12 +185,40 @@ def custom_us(k: CustomKernel, sizes: dict[str, int], tensors: dict[str, DTensor
     spilled = max(0.0, t.registers - room) / room
     w.registers = max(w.registers, min(t.registers, room))  # one kernel: its registers are the hungrier part's
     # Only the last block of each group goes on; one multiprocessor draws its loads, and nothing hides their latency.
-    # The counters are zeroed by a launch of their own.
     own = t.requested / t.blocks / (TAIL_DRAW * device.l2_bandwidth / device.sms) * 1e6
-    return _time(w, k.warps, device) + own * (1.0 + 2.0 * spilled) + t.chain + 2 * (device.ramp_us + device.launch_us)
+    return _time(w, k.warps, device) + own * (1.0 + 2.0 * spilled) + t.chain + ARRIVAL
+
+
+@dataclass(frozen=True)
+class Times:
+    """The µs that each resource takes in one launch, were it alone, and what does not overlap. `chain` is the longest path of
+    the blocks that run one after the other; `fixed` the launch, the ramp and the further waves."""
+
+    memory: float
+    l2: float
+    tensor: float
+    arithmetic: float
+    special: float
+    chain: float
+    fixed: float
+
+    @property
+    def total(self) -> float:
+        busy = max(self.memory, self.l2, self.tensor, self.arithmetic, self.special)
+        return self.fixed + max(busy, self.chain) + OVERLAP * min(busy, self.chain)
+
+
+def kernel_times(k: CustomKernel, mugraph: MuGraph, device: Device) -> tuple[Times, Work]:
+    """The times of a custom kernel by resource, without its tail, and what it does."""
+    w = work(k.block, dict(mugraph.axes), {t.name: t for t in mugraph.tensors}, k.stages)
+    return times(w, k.warps, device), w
 
 
 def _time(w: Work, warps: int, device: Device) -> float:
+    return times(w, warps, device).total
+
+
+def times(w: Work, warps: int, device: Device) -> Times:
     thread = OWN + w.registers / (warps * 32) + w.copies / 32
     spilled = max(0.0, thread - MOST) / 60  # every value that does not fit travels to memory and back
     room = [
@@ -206,7 +237,7 @@ def _time(w: Work, warps: int, device: Device) -> float:
     # What is read again comes from L2 as far as it stays there.
     missed = 0.0 if w.unique <= 0.8 * device.l2 else min(again, w.unique * (waves - 1))
     memory = (w.unique + missed) / (device.bandwidth * max(draw, 0.02)) + w.written / device.bandwidth
-    seconds = max(
+    memory_s, l2_s, tensor_s, float_s, special_s = (
         memory,
         (w.requested + w.written) / (device.l2_bandwidth * busy),
         w.tensor_flops / (device.tensor_flops * EFFICIENCY * (NARROW if w.narrow else 1.0) * busy),
@@ -214,8 +245,8 @@ def _time(w: Work, warps: int, device: Device) -> float:
         w.special / (device.special * busy),
     )
     chained = w.chain * (1.0 + spilled) * waves * max(1.0, 0.5 + 0.5 * together * min(1.0, w.blocks / slots))
-    both = max(seconds * 1e6, chained) + OVERLAP * min(seconds * 1e6, chained)
-    return device.launch_us + device.ramp_us + both + WAVE * (waves - 1)
+    fixed = device.launch_us + device.ramp_us + WAVE * (waves - 1)
+    return Times(memory_s * 1e6, l2_s * 1e6, tensor_s * 1e6, float_s * 1e6, special_s * 1e6, chained, fixed)
 
 
 @lru_cache(maxsize=65536)
@@ -252,7 +283,7 @@ class _Meter:
                 self.loop(item)
             else:
                 w.chain += self.statement(item, 1.0, "")
-        w.unique = sum(self.seen.values())
+        w.unique, w.touched = sum(self.seen.values()), self.seen
         return w
 
     def parts(self, dim: str) -> int:
@@ -311,6 +342,7 @@ class _Meter:
             elif d.role == "split" and d.name not in own and d.splits not in own:
                 again *= d.parts
         self.w.requested += unique * again
+        self.w.reads[s.tensor] = self.w.reads.get(s.tensor, 0.0) + unique * again
         self.seen[s.tensor] = max(self.seen.get(s.tensor, 0.0), unique)
         self.loaded[s.out] = True
         if not loop:
@@ -346,7 +378,7 @@ class _Meter:
             w.flops += flops
             return STEP_REDUCE
         w.tensor_flops += flops
-        if wide[-2] < 64:  # mma.sync: fragments of both operands are in registers, the first one's in every warp
+        if max(wide[-2:]) < 64:  # mma.sync: fragments of both operands are in registers, the first one's in every warp
             w.narrow = True
             w.registers += k * wide[-1] / 2
             w.copies += k * wide[-2] / 2

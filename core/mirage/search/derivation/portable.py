@@ -8,8 +8,8 @@ from typing import Any
 
 from mirage.errors import DerivationBroken
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex
-from mirage.search.derivation.derive import Derivation, Goal
+from mirage.mugraph.grammar import DimIndex, MuGraph
+from mirage.search.derivation.derive import Derivation, Goal, Targets, derive, replay
 from mirage.search.derivation.laws import GROUPS, INSIDE, LAWS
 from mirage.search.derivation.schedule import Tiling
 from mirage.search.derivation.steps import Part, Step
@@ -70,6 +70,13 @@ def _build(t: Terms, row: list[Any], ids: list[int]) -> int:
     if kind in ("add", "mul"):
         return (t.add if kind == "add" else t.mul)(*kids)
     return {"inv": t.inv, "exp": t.exp, "sqrt": t.sqrt}[kind](*kids)
+
+
+def derived(t: Terms, targets: Targets, mugraph: MuGraph) -> dict[str, Any]:
+    """The derivation of a µGraph as JSON, replayed before it is given. Raises DerivationBroken where there is none."""
+    found = derive(t, targets, mugraph)
+    replay(t, targets, found, mugraph)
+    return to_json(t, found)
 
 
 def to_json(t: Terms, d: Derivation) -> dict[str, Any]:
