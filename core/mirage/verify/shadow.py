@@ -6,6 +6,8 @@ none. Unwritten elements are NaN.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -82,6 +84,8 @@ class Memory:
         region = self.of(tensor)
         if region is None:
             raise TextFault("a result of the launcher is no tensor that its kernels could write")
+        if not tensor.is_contiguous() or tensor.numel() * region.item != region.size:
+            raise TextFault("a tensor is read through a view that is not the whole of it in its order")
         return np.ascontiguousarray(region.values.T).reshape(self.field.draws, *tensor.shape)
 
     def locate(self, pointers: Array, verb: str) -> tuple[Region, Array]:
@@ -100,9 +104,23 @@ class TorchProxy:
         import torch
 
         self._memory, self._torch = memory, torch
-        functional = SimpleNamespace(linear=self._library("linear"))
+        names = ("linear", "scaled_dot_product_attention")
+        functional = SimpleNamespace(**{n: self._library(n) for n in names})
         self.nn = SimpleNamespace(functional=functional, Parameter=torch.nn.Parameter)
         self.matmul, self.bmm, self.mm = (self._library(n) for n in ("matmul", "bmm", "mm"))
+
+    def einsum(self, equation: str, *args: Any) -> Any:
+        return self._library("einsum")(*args, equation=equation)
+
+    @contextmanager
+    def operators(self) -> Iterator[None]:
+        """Within it, `@` of tensors has a shadow too."""
+        plain, product = self._torch.Tensor.__matmul__, self._library("matmul")
+        self._torch.Tensor.__matmul__ = lambda x, y: product(x, y)
+        try:
+            yield
+        finally:
+            self._torch.Tensor.__matmul__ = plain
 
     def empty(self, *shape: Any, dtype: Any, device: Any = None) -> Any:
         shape = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
@@ -119,9 +137,9 @@ class TorchProxy:
         return self._memory.add(shape, dtype, np.zeros((1, *shape), np.uint64))
 
     def _library(self, name: str) -> Any:
-        def call(*args: Any) -> Any:
+        def call(*args: Any, **attrs: Any) -> Any:
             values = [self._memory.read(a) for a in args]
-            out = LIBRARY[name](self._memory.field, values)
+            out = LIBRARY[name](self._memory.field, values, attrs)
             return self._memory.add(out.shape[1:], args[0].dtype, out)
 
         return call

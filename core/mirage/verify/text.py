@@ -94,11 +94,12 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
                 tensor.copy_(torch.from_numpy(value[0].astype(np.int64)))
                 arguments[item["name"]] = tensor
         inputs = len(memory.regions)
-        module.__dict__["torch"] = TorchProxy(memory)
+        module.__dict__["torch"] = proxy = TorchProxy(memory)
         constants = {"SIZES": dict(module.SIZES), "TILES": {k: dict(v) for k, v in module.TILES.items()}}
         try:
             public = Public(module, payload["module"], payload["sizes"], payload["tiles"])
-            result = public(arguments)
+            with proxy.operators():
+                result = public(arguments)
             public.check_guard(arguments)
             results = result if isinstance(result, tuple) else (result,)
             outputs = [memory.read(r) for r in results]
