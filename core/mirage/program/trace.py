@@ -25,10 +25,7 @@ from mirage.program.lower import lower
 
 Given = tuple[Any, ...]  # (name, shape, dtype) and perhaps the names of its dims
 _COPIES = ("aten.clone.default", "aten._to_copy.default", "aten.lift_fresh_copy.default")
-ELSEWHERE = (
-    1,
-    64,
-)  # how much more the sizes grow, times 3, 5, 7, ..., when all of them do: a branch on a size is far off
+FAR = 256  # a branch on a size is far from the sizes of the annotations
 _IGNORED = ("aten._assert_tensor_metadata.default", "aten.sym_size.int")
 
 
@@ -71,10 +68,10 @@ def trace_generic(
             generic.append(name)
         else:
             notes.append(f"specialised to this size of `{name}`: at another size the function computes something else")
-    for scale in ELSEWHERE if generic else ():
+    for scales in _growths(len(generic)):
         grown = inputs
-        for i, name in enumerate(generic):
-            grown = [_resized(given, name, scale * (3 + 2 * i)) for given in grown]
+        for name, scale in zip(generic, scales, strict=True):
+            grown = [_resized(given, name, scale) for given in grown]
         try:
             same = _meaning(trace(text, function, grown, constants, **where), None) == meaning
         except MirageError:
@@ -84,6 +81,13 @@ def trace_generic(
             generic = []
             break
     return dc_replace(first, generic=tuple(generic), notes=tuple(notes))
+
+
+def _growths(names: int) -> list[list[int]]:
+    """How much the sizes grow when several do: all by different factors, the one half far, the other half far."""
+    half = (names + 1) // 2
+    far = [[FAR] * half + [1] * (names - half), [1] * half + [FAR] * (names - half)]
+    return [[3 + 2 * i for i in range(names)], *far[: min(names, 2)]] if names else []
 
 
 def _meaning(program: Program, path: str | None) -> Any:
