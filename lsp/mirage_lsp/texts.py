@@ -71,7 +71,15 @@ def hover(entry: Entry) -> str:
     pieces = [f"{head}: {headline(result)}{_age(entry)}"]
     if entry.running:
         pieces.append(f"Now: {progress(entry)}")
-    pieces += [_times(result), _links(result), _kernels(result), _search(result), _notes(result), _mugraphs(result)]
+    pieces += [
+        _times(result),
+        _links(result),
+        _safety(result),
+        _kernels(result),
+        _search(result),
+        _notes(result),
+        _mugraphs(result),
+    ]
     return "\n\n".join(filter(None, pieces))
 
 
@@ -131,6 +139,13 @@ def _links(result: Mapping[str, Any]) -> str:
     links = (result.get("verdict") or {}).get("links") or {}
     rows = [(name, str(link.get("word")), _bound(link.get("bound"), link.get("word"))) for name, link in links.items()]
     return _table(rows, "| link | verdict | chance that a wrong kernel passes |\n|---|---|---|")
+
+
+def _safety(result: Mapping[str, Any]) -> str:
+    """Up to which inputs nothing overflows, and what is known of its memory accesses."""
+    opinions = (result.get("verdict") or {}).get("opinions") or {}
+    found = [((opinions.get(o) or {}).get("text") or {}).get("summary") for o in ("range", "memory")]
+    return "\n".join(f"- {name}: {said}" for name, said in zip(("range", "memory"), found) if said)
 
 
 def _bound(bound: Any, word: Any) -> str:

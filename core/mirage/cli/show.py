@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,7 +17,8 @@ from mirage.mugraph.grammar import MuGraph
 
 
 def load(where: str, target: str) -> list[MuGraph]:
-    """The µGraphs of a file: a result or a µGraph as JSON, a µGraph as text, or a Python file, which is optimized."""
+    """The µGraphs of a file: a result or a µGraph as JSON, a µGraph as text, or a Python file, which is optimized. A result's
+    notes say its verdict, the range of its inputs, and what is known of its memory accesses."""
     path = where.partition("::")[0]
     if path.endswith(".py"):
         from mirage.pipeline import Request, optimize
@@ -25,7 +28,7 @@ def load(where: str, target: str) -> list[MuGraph]:
         graphs = []
         for name in names:
             result = optimize(Request(text, str(Path(path).resolve()), name, target), lambda _: None, CancelToken())
-            graphs += [jsonform.from_json(g) for g in result.mugraphs]
+            graphs += [noted(jsonform.from_json(g), result.verdict) for g in result.mugraphs]
         return graphs
     text = place.read(path)
     if not text.lstrip().startswith("{"):
@@ -34,7 +37,17 @@ def load(where: str, target: str) -> list[MuGraph]:
         data = json.loads(text)
     except (ValueError, RecursionError) as e:
         raise MugraphSyntax(f"{path} is not JSON: {e}", path=path) from None
-    return [jsonform.from_json(g) for g in data.get("mugraphs", [data])]
+    return [noted(jsonform.from_json(g), data.get("verdict") or {}) for g in data.get("mugraphs", [data])]
+
+
+def noted(graph: MuGraph, verdict: dict[str, Any]) -> MuGraph:
+    """The µGraph with what its verdict says among its notes."""
+    opinions = verdict.get("opinions") or {}
+    said = [f"verdict: {verdict['headline']}"] if verdict.get("headline") else []
+    for opinion in ("range", "memory"):
+        for link, word in (opinions.get(opinion) or {}).items():
+            said.append(f"{opinion} ({link}): {word['summary']}")
+    return replace(graph, notes=(*graph.notes, *said))
 
 
 @click.command()

@@ -89,6 +89,7 @@ class Denoter:
         self.t, self.g = t, mugraph
         self.out = Denoted()
         self.stored: dict[str, tuple[int, tuple[tuple[str, ...], ...]]] = {}
+        self.runs: list[Run] = []  # of each block and tail, in order
 
     def run(self) -> Denoted:
         for k in self.g.kernels:
@@ -116,7 +117,9 @@ class Denoter:
                 if self.out.splits.setdefault(axis, pair) != pair:
                     raise NotDenoted(f"axis {axis} is split in two ways")
                 split[axis] = pair
-        Run(self, block, split).statements(block.body)
+        run = Run(self, block, split)
+        run.statements(block.body)
+        self.runs.append(run)
 
 
 class Run:

@@ -2,7 +2,7 @@
 
 algebra   the program and the µGraph with its sizes erased (proof; field at tiny sizes)
 schedule  the µGraph on its own grid, loops, masks and splits (field; memory)
-text      the emitted module (field in Triton's interpreter; float against float64)
+text      the emitted module (memory; field in Triton's interpreter; float against float64; range)
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from mirage.verify.algebra import field_opinion
 from mirage.verify.denote import NotDenoted, denote, same_axes, split_axis
 from mirage.verify.floats import float_opinion
 from mirage.verify.memory import memory_opinion
+from mirage.verify.overflow import range_opinion
 from mirage.verify.proof import proof_opinion, trusted
 from mirage.verify.rules import Rules
 from mirage.verify.schedule import Target, schedule_opinion
 from mirage.verify.scope import all_sizes
 from mirage.verify.text import text_opinion
+from mirage.verify.textmemory import text_memory_opinion
 from mirage.verify.verdict import Evidence, Link, Verdict
 
 RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -76,16 +78,25 @@ def opinions(case: Case, run_task: RunTask) -> Iterator[tuple[str, list[Evidence
     yield "schedule", [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
     if not case.module:
         return
+    memory = text_memory_opinion(case.mugraph, case.module, [i.name for i in case.program.inputs])
+    if memory.word == "REJECTED":
+        yield "text", [memory]
+        return
     text = in_text(case, run_task, TEXT_DRAWS)
     if text.word == "TESTED" and text.bound is not None and text.bound > WEAK:
         text = in_text(case, run_task, MORE_DRAWS)
-    yield "text", [text, *floats(case, run_task)] if text.word != "REJECTED" else [text]
+    yield "text", [text, memory, *floats(case, run_task), in_range(case)] if text.word != "REJECTED" else [text]
 
 
 def in_text(case: Case, run_task: RunTask, draws: int) -> Evidence:
     """The field's opinion on the emitted module."""
     parameters = [i.name for i in case.program.inputs]
     return text_opinion(case.t, case.targets, case.mugraph, case.module, parameters, run_task, draws=draws)
+
+
+def in_range(case: Case) -> Evidence:
+    """Up to which size of the inputs nothing overflows in the kernels."""
+    return range_opinion(case.t, case.targets, case.mugraph)
 
 
 def floats(case: Case, run_task: RunTask) -> list[Evidence]:

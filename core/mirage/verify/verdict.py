@@ -8,6 +8,7 @@ from typing import Any, Literal
 Word = Literal["PROVED", "TESTED", "REJECTED"]
 LINKS = ("algebra", "schedule", "text")
 OPINIONS = ("field", "proof", "float", "memory", "range")
+EQUALITY = ("field", "proof", "float")  # the opinions on what the values are
 TRUSTED = ("Triton and its compiler", "ptxas", "the GPU driver", "IEEE floating-point hardware", "PyTorch's tracer")
 _STRENGTH = {"REJECTED": 0, "TESTED": 1, "PROVED": 2}
 
@@ -64,7 +65,8 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Link:
-    """One link's verdict: as strong as its strongest opinion, REJECTED as soon as one rejects."""
+    """One link's verdict: as strong as its strongest opinion on equality, REJECTED as soon as any opinion rejects. Memory
+    and range say nothing of what the values are: they can refuse a link, not make it stronger."""
 
     name: str
     evidence: tuple[Evidence, ...]
@@ -73,13 +75,15 @@ class Link:
     def word(self) -> Word:
         if not self.evidence or any(e.word == "REJECTED" for e in self.evidence):
             return "REJECTED"
-        return max((e.word for e in self.evidence), key=_STRENGTH.__getitem__)
+        return max(
+            (e.word for e in self.evidence if e.opinion in EQUALITY), key=_STRENGTH.__getitem__, default="TESTED"
+        )
 
     @property
     def bound(self) -> float | None:
         if self.word == "PROVED":
             return 0.0
-        bounds = [e.bound for e in self.evidence if e.bound is not None]
+        bounds = [e.bound for e in self.evidence if e.bound is not None and e.opinion in EQUALITY]
         return min(bounds) if bounds else None
 
 

@@ -1,0 +1,104 @@
+"""What the prover says of accesses, against counting them one by one."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import product
+
+import pytest
+
+from mirage.verify import forms
+from mirage.verify.accesses import Access, Fault, Prover, Unknown
+from mirage.verify.forms import Cond, Form, Var
+
+
+def holds(c: Cond, at: dict[str, int]) -> bool:
+    if c.kind == "<=":
+        return bool(forms.evaluate(c.form, at) <= 0)
+    if c.kind == "==":
+        return bool(forms.evaluate(c.form, at) == 0)
+    parts = [holds(p, at) for p in c.parts]
+    return not parts[0] if c.kind == "not" else all(parts) if c.kind == "and" else any(parts)
+
+
+def written(a: Access) -> Counter[int]:
+    out: Counter[int] = Counter()
+    for values in product(*(range(v.low, v.high + 1) for v in a.own)):
+        at = {v.name: x for v, x in zip(a.own, values, strict=True)}
+        if holds(a.when, at):
+            out[forms.evaluate(a.offset, at)] += 1
+    return out
+
+
+def random_access(rng: random.Random) -> tuple[Access, int]:
+    """A store of rows and columns by blocks, like those of kernels, with small errors in some."""
+    rows, columns, heads = rng.randint(1, 7), rng.randint(1, 7), rng.randint(1, 3)
+    tile, wide = rng.choice((1, 2, 4)), rng.choice((4, 8))
+    blocks = -(-rows // tile)
+    off = [rng.choice((0, 0, 0, 0, 1, -1)) for _ in range(6)]
+    block, a, b = Var("block", 0, max(0, heads * blocks - 1 + off[0])), Var("a", 0, tile - 1), Var("b", 0, wide - 1)
+    row_block = forms.divide(forms.of(block), blocks, True)
+    head = forms.divide(forms.of(block), blocks, False)
+    assert row_block is not None and head is not None
+    row = forms.add(forms.of(a), row_block, tile)
+    offset = forms.add(forms.add(forms.of(b), row, columns + off[1]), head, rows * columns + off[2])
+    offset = forms.add(offset, forms.of(off[3]))
+    when = forms.both(
+        forms.at_most(row, forms.of(rows - 1 + off[4])), forms.at_most(forms.of(b), forms.of(columns - 1 + off[5]))
+    )
+    return Access("O", "store", offset, when, (block, a, b), "here"), heads * rows * columns
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_prover_agrees_with_counting(seed: int) -> None:
+    rng, p = random.Random(seed), Prover()
+    seen: Counter[str] = Counter()
+    for _ in range(25):
+        a, n = random_access(rng)
+        count = written(a)
+        questions = {
+            "bounds": (lambda a=a, n=n: p.in_bounds(a, n), all(0 <= x < n for x in count)),
+            "once": (lambda a=a: p.apart(a, a), all(c == 1 for c in count.values())),
+            "covered": (lambda a=a, n=n: p.covered("O", [a], n), all(x in count for x in range(n))),
+        }
+        for name, (ask, truth) in questions.items():
+            try:
+                ask()
+                said = True
+            except Fault as f:
+                said = False
+                assert f.at
+            except Unknown:
+                seen[f"{name} unknown"] += 1
+                continue
+            seen[f"{name} {truth}"] += 1
+            assert said == truth, (name, a, n)
+    assert all(seen[f"{q} {w}"] for q in ("bounds", "once", "covered") for w in (True, False))
+
+
+def test_quotients_of_what_may_be_negative_are_refused() -> None:
+    x = forms.of(Var("x", -1, 5))
+    assert forms.divide(x, 2, False) is None
+    assert forms.divide(forms.of(Var("x", 0, 5)), 0, True) is None
+
+
+def test_division_by_structure() -> None:
+    q, r = forms.of(Var("q", 0, 5)), forms.of(Var("r", 0, 3))
+    x = forms.add(r, q, 4)
+    assert forms.divide(x, 4, False) == q and forms.divide(x, 4, True) == r
+    odd = forms.divide(x, 3, True)
+    assert isinstance(odd, Form) and forms.span(odd) == (0, 2)
+    for i in range(24):
+        assert forms.evaluate(odd, {"q": i // 4, "r": i % 4}) == i % 3
+
+
+def test_a_store_that_only_some_blocks_make_is_seen_as_such() -> None:
+    p = Prover()
+    block, lane = Var("block", 0, 5), Var("lane", 0, 7)
+    every = Access("O", "store", forms.of(lane), forms.TRUE, (block, lane), "every block")
+    with pytest.raises(Fault, match="more than once"):
+        p.apart(every, every)
+    first = Access("O", "store", forms.of(lane), forms.equal(forms.of(block), forms.of(0)), (block, lane), "one block")
+    p.apart(first, first)
+    p.covered("O", [first], 8)
