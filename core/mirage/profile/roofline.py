@@ -36,7 +36,6 @@ OWN, MOST = 26.0, 222.0  # registers that any thread needs, and with how many th
 STEP_REDUCED = 0.0003  # for each element of a reduced tile
 TAIL_DRAW = 0.4  # of a multiprocessor's share of the L2 bandwidth, that one block alone can draw
 STEP_LOAD, STEP_DOT, STEP_DOT_K, STEP_OPERAND, STEP_REDUCE, STEP_MATH = 0.09, 0.01, 0.028, 0.03, 0.02, 0.11
-ARRIVAL = 1.0  # µs that the blocks of a group take to know which is the last
 OVERLAP = 0.22  # of the shorter of two that does not hide behind the longer
 WAVE = 1.7  # µs that each further wave of blocks takes to get its first loads
 EFFICIENCY = 0.55  # of the tensor-core peak, at best
@@ -185,8 +184,9 @@ def custom_us(k: CustomKernel, sizes: dict[str, int], tensors: dict[str, DTensor
     spilled = max(0.0, t.registers - room) / room
     w.registers = max(w.registers, min(t.registers, room))  # one kernel: its registers are the hungrier part's
     # Only the last block of each group goes on; one multiprocessor draws its loads, and nothing hides their latency.
+    # The counters are zeroed by a launch of their own.
     own = t.requested / t.blocks / (TAIL_DRAW * device.l2_bandwidth / device.sms) * 1e6
-    return _time(w, k.warps, device) + own * (1.0 + 2.0 * spilled) + t.chain + ARRIVAL
+    return _time(w, k.warps, device) + own * (1.0 + 2.0 * spilled) + t.chain + 2 * (device.ramp_us + device.launch_us)
 
 
 @dataclass(frozen=True)
@@ -378,7 +378,7 @@ class _Meter:
             w.flops += flops
             return STEP_REDUCE
         w.tensor_flops += flops
-        if max(wide[-2:]) < 64:  # mma.sync: fragments of both operands are in registers, the first one's in every warp
+        if wide[-2] < 64:  # mma.sync: fragments of both operands are in registers, the first one's in every warp
             w.narrow = True
             w.registers += k * wide[-1] / 2
             w.copies += k * wide[-2] / 2
