@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from mirage.codegen.interpreter_cache import lighten
 from mirage.errors import MissingPackage
 
 OLDEST, NEWEST = (3, 6), (3, 9)
@@ -105,6 +106,7 @@ def float_interpreter(*, bounds: bool = True, tf32: bool = True) -> Iterator[Non
     patches = Patches()
     try:
         table = _Bounds(patches, interpreter) if bounds else None
+        lighten(patches)
         _patch_scalars(patches, interpreter)
         _patch_types(patches, interpreter)
         _patch_memory(patches, interpreter, table)
@@ -173,10 +175,14 @@ def _patch_types(patches: Patches, interpreter: ModuleType) -> None:
 
     inner = interpreter._get_np_dtype
     sizes = interpreter._validate_np_data_size
+    known: dict[str, Any] = {}
 
     def numpy_dtype(dtype: Any) -> Any:
         element = dtype.element_ty if isinstance(dtype, tl.block_type) else dtype
-        return np.dtype(np.float32) if element == tl.bfloat16 else inner(dtype)
+        found = known.get(element.name)
+        if found is None:
+            found = known[element.name] = np.dtype(np.float32) if element == tl.bfloat16 else inner(dtype)
+        return found
 
     def fits(array: Array, dtype: Any) -> bool:
         if not isinstance(dtype, tl.pointer_type) and dtype == tl.bfloat16 and array.dtype == np.float32:

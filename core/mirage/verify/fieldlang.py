@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mirage.codegen.interpreter import Patches, check_version
+from mirage.codegen.interpreter_cache import lighten
 from mirage.verify.field import NAN, Array, Field
 from mirage.verify.shadow import Memory, TextFault
 
@@ -64,6 +65,7 @@ class Language:
     # ---- installing
     def install(self) -> None:
         set_ = self.patches.set
+        lighten(self.patches)
         set_(self.handle, "__post_init__", lambda h: None)
         set_(self.interpreter, "_validate_np_data_size", lambda *a: True)
         for group in (self._values, self._arithmetic, self._comparisons, self._shapes, self._memory, self._refused):

@@ -1,0 +1,75 @@
+"""Less work for each operator of Triton's interpreter.
+
+Half of the interpreter's time goes into wrapping each result's shape in Triton's own tuples, which depend on the shape
+alone and are never changed, and into replacing the language's functions again at each call of a device function
+(`tl.sum` is one), where once a launch is enough.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mirage.codegen.interpreter import Patches
+
+KNOWN = "3.6."  # the versions whose constructors these are
+
+
+def lighten(patches: Patches) -> None:
+    """Replaces the constructors of block types and tensors, and the call of a device function, until the patches are
+    restored."""
+    import triton
+    import triton.language.core as core
+    import triton.runtime.interpreter as interpreter
+
+    if not triton.__version__.startswith(KNOWN):
+        return
+    blocks: dict[tuple[int, ...], tuple[Any, int, str]] = {}
+    shapes: dict[tuple[int, ...], tuple[Any, Any]] = {}
+    inner_block = core.block_type.__init__
+    constexpr = core.constexpr
+
+    def block(self: Any, element_ty: Any, shape: Any) -> None:
+        key = tuple([s.value if type(s) is constexpr else s for s in shape]) if type(shape) is not constexpr else ()
+        found = blocks.get(key)
+        if found is None:
+            inner_block(self, element_ty, shape)
+            if key:
+                blocks[key] = (self.shape, self.numel, str(self.shape))
+            return
+        self.element_ty = element_ty
+        self.shape, self.numel, text = found
+        self.name = f"<{text}, {element_ty}>"
+
+    def tensor(self: Any, handle: Any, kind: Any) -> None:
+        self.handle = handle
+        key = tuple(kind.shape.values) if kind.is_block() else ()
+        found = shapes.get(key)
+        if found is None:
+            found = shapes[key] = (core.tuple([constexpr(s) for s in key]), constexpr(math.prod(key)))
+        self.shape, self.numel = found
+        self.type = kind
+        self.dtype = kind.scalar
+
+    patches.set(core.block_type, "__init__", block)
+    patches.set(core.tensor, "__init__", tensor)
+
+    seen: set[Any] = set()
+    launch = interpreter.GridExecutor.__call__
+
+    def launched(self: Any, *args: Any, **kwargs: Any) -> Any:
+        seen.clear()
+        return launch(self, *args, **kwargs)
+
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.fn not in seen:
+            interpreter._patch_lang(self.fn)
+            seen.add(self.fn)
+        try:
+            return self.rewrite()(*args, **kwargs)
+        except Exception as e:
+            raise interpreter.InterpreterError(repr(e)) from e
+
+    patches.set(interpreter.GridExecutor, "__call__", launched)
+    patches.set(interpreter.InterpretedFunction, "__call__", called)
