@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
-from searching import cancelling, sizes, times  # noqa: E402
+from searching import cancelling, processes, sizes, times  # noqa: E402
 from searching.rows import Row, search_for  # noqa: E402
 
 from mirage.profile.devices import DEVICES, Device  # noqa: E402
@@ -28,6 +28,7 @@ PARTS: dict[str, Part] = {
     "times": (times.rows, times.table),
     "sizes": (sizes.rows, None),
     "cancelling": (cancelling.rows, None),
+    "processes": (processes.rows, None),
 }  # fmt: skip
 
 

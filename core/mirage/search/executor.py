@@ -9,6 +9,7 @@ import multiprocessing.connection
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
@@ -73,7 +74,8 @@ class Processes:
                         break
                     busy[connection] = following[0]
                     idle.remove(connection)
-                    connection.send((following[1], guard.left if guard.armed else float("inf")))
+                    with suppress(OSError):  # that it is gone is seen when its answer is read
+                        connection.send((following[1], guard.left if guard.armed else float("inf")))
                 guard.check()
                 if not busy:  # every worker is gone
                     found[i] = work.search(key, guard)
