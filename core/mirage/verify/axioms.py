@@ -67,6 +67,7 @@ a common factor: (a * a - b * b) / (a - b) == a + b
 square of a root: sqrt(a) * sqrt(a) == a if a >= 0
 """),
     *rows((REWRITING,), """
+a negative of a sum: -(a + b) == -a - b
 sigmoid: sigmoid(a) == 1 / (1 + exp(-a))
 tanh: tanh(a) == 1 - 2 / (exp(2 * a) + 1)
 log of exp: log(exp(a)) == a
