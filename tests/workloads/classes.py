@@ -12,6 +12,8 @@ import hashlib
 from fractions import Fraction
 from typing import Any
 
+from workloads import brute
+
 from mirage.meaning.fingerprint import Fingerprints
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import (
@@ -27,6 +29,8 @@ from mirage.mugraph.grammar import (
     Store,
     ThreadGraph,
 )
+from mirage.result import CancelToken
+from mirage.search.kernels import KernelSpace, Target
 
 Class = tuple[Any, ...]
 
@@ -178,3 +182,20 @@ def pointwise(t: Terms, op: str, args: list[int]) -> int:
     if op in ("inv", "exp", "sqrt"):
         return int(getattr(t, op)(args[0]))
     return t.fn(op, *args)
+
+
+def found_by_search(program: brute.Small) -> dict[brute.Class, set[str | None]]:
+    """The classes of one kernel that the search has for a small program, each with the axes that it may stream."""
+    t = Terms({"m": 64, "k": 256, "n": 128, "r": 16})
+    y = program.term(t)
+    axes, memo = dict(program.inputs), {}
+    dims = tuple((a,) for a in brute.AXES if a in t.dims(y))
+    space = KernelSpace(t, Target("O", y, dims, "fp16"), CancelToken(), lean=False, limit=4000)
+    found: dict[brute.Class, set[str | None]] = {}
+    for s in space.structures():
+        nodes = [t.node(r) for r in s.system.reductions]
+        if any(n[4] for n in nodes):
+            continue  # carried: no program of operators
+        key = frozenset(brute.reduction(n[1], n[2], brute.of_term(t, n[3], axes, memo)) for n in nodes)
+        found.setdefault(key, set()).add(s.streamed)
+    return found

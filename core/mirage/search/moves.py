@@ -4,7 +4,7 @@ out      F = sum_k c_k(u) B_k(x): one accumulator for each k, the c_k applied af
 kept     u stays in F: if u needs a reduction over the same streamed axis, one more pass
 carried  F(x, u o delta) = sum_j c_j(delta) F_j(x, u): u is its running value and the accumulators are updated by it
          (one term: the rescale of the softmax; several: a linear map on sibling accumulators)
-swap     sum_d A * (sum_e T) -> sum_e sum_d A * T;  merge: sum_d F + sum_d G -> sum_d (F + G)
+swap     sum_d A * (sum_e T) -> sum_e sum_d A * T;  merge: sum_d F + sum_d G -> sum_d (F + G);  apart: the reverse
 
 `carried` and `out` need the same thing, finite rank in u, which `Collector.collect` decides.
 """
@@ -131,6 +131,29 @@ class Moves:
                 yield from self._finish(op, axis, terms)
         if op == "sum":
             yield from self.swaps(axis, body)
+            yield from self.apart(axis, body)
+
+    def apart(self, axis: str, body: int) -> Iterator[int]:
+        """A sum of sums as several accumulators: sum_d F * (G + H) -> sum_d F * G + sum_d F * H, in every division of the
+        summands into two and in one for each. Only where each of them varies along the axis: what does not leaves by `out`."""
+        t = self.t
+        factors = list(t.kids(body)) if t.kind(body) == "mul" else [body]
+        for f in factors:
+            if t.kind(f) != "add" or factors.count(f) > 1:
+                continue
+            kids = t.kids(f)
+            if any(axis not in t.dims(k) for k in kids):
+                continue
+            rest = [x for x in factors if x != f]
+            some = [s for s in subsets(kids) if kids[0] in s and len(s) < len(kids)]
+            divisions = [[list(s), [k for k in kids if k not in s]] for s in some]
+            if len(kids) > 2:
+                divisions.append([[k] for k in kids])
+            for parts in divisions:
+                e = t.add(*[self.reduction("sum", axis, t.mul(*rest, t.add(*part))) for part in parts])
+                if any(t.coefficient(k) < 0 for k in kids):
+                    self.cancelling.add(e)
+                yield e
 
     def swaps(self, axis: str, body: int) -> Iterator[int]:
         """A body linear in a nested sum over e: the order of the two sums exchanged."""
