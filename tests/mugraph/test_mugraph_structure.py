@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from workloads.evaluate import evaluate
 from workloads.hand import BUILDERS, REAL, real, small
+from workloads.terms import problem
 
 from mirage.errors import InvalidMugraph
 from mirage.mugraph.check import broken_rule, check
@@ -18,6 +20,7 @@ from mirage.mugraph.parse import parse
 from mirage.mugraph.shrink import rigid_axes, shrink, tiny_sizes
 from mirage.mugraph.text import to_text
 from mirage.mugraph.walk import parts
+from mirage.search.engine import Bounds, Search
 
 NAMES = sorted(BUILDERS)
 
@@ -164,3 +167,33 @@ def test_rigid_dimensions_keep_their_sizes() -> None:
 def test_a_concatenation_that_overlaps_or_leaves_gaps_is_refused(old: str, new: str) -> None:
     found = broken_rule(parse(SLICED.replace(old, new)))
     assert found is not None and found[0] == "cover"
+
+
+def test_two_splits_of_one_axis_both_get_an_uneven_last_share_at_small_sizes():
+    split_twice = next(m for m in _split_twice())
+    sizes, tiles = tiny_sizes(split_twice)
+    small = shrink(split_twice, sizes, tiles)
+    seen = set()
+    for k in small.kernels:
+        assert isinstance(k, CustomKernel)
+        for d in (d for d in k.block.dims if d.role == "split"):
+            loop = k.block.dim(d.splits)
+            count = -(-small.size(loop.axes[0]) // loop.tile)
+            share = -(-count // d.parts)
+            assert share >= 2 and count % d.parts and (d.parts - 1) * share < count
+            seen.add(d.parts)
+    assert len(seen) == 2 and max(sizes.values()) < 64
+
+
+def _split_twice() -> Iterator[MuGraph]:
+    """Answers of the search in which two kernels split one axis each their own way."""
+    search = Search(
+        problem("attention_without_shift"), lambda g: float(len(g.kernels)), bounds=Bounds(cuts=1, keep=400)
+    )
+    list(search.run())
+    for c in search.best:
+        splits = [
+            d for k in c.mugraph.kernels if isinstance(k, CustomKernel) for d in k.block.dims if d.role == "split"
+        ]
+        if len(splits) > 1 and len({d.splits for d in splits}) == 1:
+            yield c.mugraph

@@ -11,9 +11,10 @@ from workloads.terms import problem
 from mirage.errors import BadSearchParameter
 from mirage.mugraph import maps
 from mirage.mugraph.erase import canonical
-from mirage.mugraph.grammar import BlockGraph, CustomKernel, Load, Loop, MuGraph, Store
+from mirage.mugraph.grammar import BlockGraph, CustomKernel, Load, Loop, MuGraph, Store, TileDim
 from mirage.narrow import Narrowing
 from mirage.search.engine import Bounds, Search
+from mirage.search.tiles import split_options
 from mirage.verify.schedule import schedule_opinion
 
 
@@ -73,6 +74,13 @@ def test_a_grid_that_no_tiles_give_leaves_nothing_and_is_said():
     search = run("rmsnorm_linear", griddims=[(7, 1, 1)])
     assert search.best == [] and any("griddims" in x for x in search.counts.limits)
     assert not search.counts.exhaustive
+
+
+def test_no_part_of_a_split_is_without_work():
+    t = {"k": 64}
+    loop = TileDim("k", ("k",), 16, "loop")
+    assert split_options(t, (loop,), Narrowing.of(griddims=[(2, 3, 4)])) == [2, 4]  # of 4 tiles, a third part had none
+    assert split_options({"k": 80}, (loop,), Narrowing.of(griddims=[(2, 3, 4)])) == [2, 3]
 
 
 def test_threads():

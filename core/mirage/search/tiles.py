@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import product
 
@@ -12,6 +13,7 @@ from mirage.search.layout import Layout
 MAX_RESIDENT = 16384  # elements of a resident row
 DOT = 16  # the smallest side of a tensor-core tile
 PARTS = (2, 4, 8, 16, 32, 64)
+VECTOR = 8192  # elements of a tile of products that four warps hold in registers
 LARGEST = 4096  # elements along one dim of a tile, under a narrowing
 
 
@@ -87,7 +89,7 @@ def dim_options(
             if whole <= 128:  # one tile of the whole dim spares recomputing what the other operand needs
                 options = [whole, *(o for o in options if o != whole)]
         elif lay.inner:
-            options = clipped((128, 64, 16) if lay.batch else (1, 4, 16), n, 1)
+            options = clipped((128, 64, 16) if lay.batch else (1, 4, 8, 16, 64, 128), n, 1)
         else:
             options = clipped((1024, 256), n, 1) if g == lay.groups[-1] else clipped((1, 4), n, 1)
         first = False
@@ -101,7 +103,9 @@ def dim_options(
             out.append([TileDim(a, (a,), 1, "loop")])
         elif a == streamed:
             options = (
-                clipped((64, 128, 32, 256), n, least) if a in lay.dotted else clipped((1024, 256, 64, 32, 4096), n, 1)
+                clipped((64, 128, 32, 256), n, least)
+                if a in lay.dotted
+                else clipped((1024, 256, 64, 32, 512, 2048, 4096), n, 1)
             )
             if given:
                 options = loop_tiles(given, least, n)
@@ -116,9 +120,16 @@ def dim_options(
 def tilings(
     lay: Layout, sizes: dict[str, int], streamed: str | None, given: Narrowing = FREE
 ) -> Iterator[tuple[TileDim, ...]]:
+    """Every choice of tiles; without tensor cores those first whose largest tile is near `VECTOR` elements, of any shape:
+    which shape is best depends on how the tensors lie in memory."""
     options = dim_options(lay, sizes, streamed, given)
-    if options is not None:
-        yield from product(*options)
+    if options is None:
+        return
+    every = product(*options)
+    if lay.dotted or given or streamed is None:
+        yield from every
+    else:
+        yield from sorted(every, key=lambda dims: abs(math.log2(math.prod(d.tile for d in dims) / VECTOR)))
 
 
 def split_options(sizes: dict[str, int], dims: tuple[TileDim, ...], given: Narrowing = FREE) -> list[int]:
@@ -127,4 +138,4 @@ def split_options(sizes: dict[str, int], dims: tuple[TileDim, ...], given: Narro
     if loop is None:
         return []
     tiles = ceil_div(sizes[loop.axes[0]], loop.tile)
-    return [p for p in parts_of(given) if p <= tiles]
+    return [p for p in parts_of(given) if (p - 1) * ceil_div(tiles, p) < tiles]
