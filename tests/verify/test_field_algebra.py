@@ -242,6 +242,18 @@ def test_the_bound_falls_with_the_draws_and_names_its_theorem() -> None:
     assert "independent exponentials" in affine.details["theorem"]
 
 
+def test_a_sigmoid_that_is_written_out_counts_as_an_exponential() -> None:
+    t = Terms()
+    x = scalar(t, "a")
+    inner = t.fn("sigmoid", x)
+    written = t.inv(t.add(t.const(1), t.exp(t.neg(inner))))
+    e = field_opinion(t, t.fn("sigmoid", inner), written)
+    assert e.word == "TESTED" and e.bound is None, e.details  # a sigmoid of a sigmoid is nested once it is written out
+    e = field_opinion(t, inner, t.inv(t.add(t.const(1), t.exp(t.neg(x)))))
+    assert e.details["exponential_terms"] >= 4 and e.bound is not None
+    assert e.details["bound_a_draw_any_exponents"] >= e.details["bound_a_draw"]
+
+
 def test_large_sizes_have_a_weak_bound_and_nested_exponentials_none() -> None:
     t = Terms()
     x = read(t, "X", "mk")

@@ -112,10 +112,15 @@ def independent_of_maxima(t: Terms, roots: list[int], sample: Sample, sizes: Map
 
 
 def counts_of(
-    t: Terms, roots: list[int], inputs: Mapping[str, Array], sizes: Mapping[str, int], free: bool
+    t: Terms,
+    roots: list[int],
+    inputs: Mapping[str, Array],
+    sizes: Mapping[str, int],
+    free: bool,
+    opaque: Iterable[str] = ("sigmoid",),
 ) -> tuple[Counts, list[Array]]:
     """The figures of the terms at these sizes; `free`: maxima are free values."""
-    counts = Counts()
+    counts = Counts(opaque)
     blank = {n: counts.random(x.shape[1:]) if x.dtype == np.uint64 else x[:1] for n, x in inputs.items()}
     hook = (lambda value: counts.random(value.shape[1:])) if free else None
     e = TermEvaluator(t, blank, counts, sizes, hook)
@@ -128,9 +133,12 @@ def term_bound(
     """The bound of the theorem that applies to programs of this size, at these sizes. The scores are those of `targets`
     (all of `roots` if None)."""
     free = independent_of_maxima(t, roots, sample, sizes)
-    counts, outputs = counts_of(t, roots, sample.inputs, sizes, free)
+    counts, outputs = counts_of(t, roots, sample.inputs, sizes, free, sample.field.opaque)
     known = counts.exps and free
-    scores = independent(t, targets or roots, sample.inputs, sizes, sample.field.seed) if known else None
+    scores = None
+    if known:
+        opaque = sample.field.opaque
+        scores = independent(t, targets or roots, sample.inputs, sizes, sample.field.seed, "sigmoid" in opaque)
     return bound_of(counts, outputs, sample.field, sample.conditions, scores=scores)
 
 
@@ -188,6 +196,7 @@ def details_of(bound: Bound, sample: Sample, sizes: Mapping[str, int], draws: in
         "roots": sample.conditions.roots,
         "signs": sample.conditions.signs,
         "bound_a_draw": bound.a_draw,
+        "bound_a_draw_any_exponents": bound.general,
         "theorem": bound.theorem,
         "opaque": sorted(f.opaque),
     }

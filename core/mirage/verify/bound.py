@@ -17,12 +17,14 @@ FLOOR = 2.0**-128  # the generator of the draws has no more entropy than this
 
 @dataclass(frozen=True)
 class Bound:
-    """`a_draw` is the chance that a wrong program passes a draw (None: no theorem applies), `theorem` in words."""
+    """`a_draw` is the chance that a wrong program passes a draw (None: no theorem applies), `theorem` in words; `general`
+    that of one whose exponents are no combinations of the scores (the same where the theorem asks for none)."""
 
     a_draw: float | None
     theorem: str
     degree: float = 0.0
     terms: float = 1.0
+    general: float | None = None
 
     def after(self, draws: int) -> float | None:
         """The chance that it passes all of `draws` independent draws; None where that is no better than 1."""
@@ -53,6 +55,7 @@ def bound_of(
         e = max(float((f["en"] + f["ed"]).max(initial=1)) for f in figures)
         value = paid * (d / field.p + exponents_meet(e * counts.degree, k, field.q)) + sparse(k, field.q)
         theorem = "sums of k exponentials (sharper than Mirage's theorem 2): a d / p + a e g k^2 / q + z(k)"
+        general = value
         if scores is not None:
             better = 2 * LENGTH * e / field.q + paid * (d + scores * counts.degree) / field.q
             if better < value:
@@ -63,22 +66,22 @@ def bound_of(
                     f"length up to c = {LENGTH}"
                 )
     else:
-        value = paid * d / field.p
+        value = general = paid * d / field.p
         theorem = "Schwartz-Zippel: d a / p" if conditions.roots else "Schwartz-Zippel: d / p"
     if counts.oracles:
         apart = paid * max(counts.oracle_degree, 1.0) / field.p
         terms = counts.oracle_terms * 2
         if terms > 2 and counts.exps:
             apart += paid * exponents_meet(terms * counts.degree, terms, field.q) + sparse(terms, field.q)
-        value += counts.oracles**2 * apart
+        value, general = (v + counts.oracles**2 * apart for v in (value, general))
         theorem += "; distinct arguments of opaque functions are told apart"
     if counts.exps or conditions.roots:
         theorem += f"; a = {conditions.text} for the square roots"
     picks = max(float(f["picks"].max(initial=0)) for f in figures) + conditions.signs
     if picks:
-        value = 1 - 2.0**-picks * (1 - min(value, 1.0))
+        value, general = (1 - 2.0**-picks * (1 - min(v, 1.0)) for v in (value, general))
         theorem += f"; each case of {picks:.3g} bits of comparisons and signs is drawn with its chance"
-    return Bound(min(value, 1.0), theorem, d, k)
+    return Bound(min(value, 1.0), theorem, d, k, min(general, 1.0))
 
 
 LENGTH = 64  # the sum of the absolute values of an exponent's coefficients

@@ -8,6 +8,7 @@ choice (comparisons, maxima) decide which expression it is, `key` the identity o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -45,7 +46,8 @@ class Counts:
 
     draws = 1
 
-    def __init__(self) -> None:
+    def __init__(self, opaque: Iterable[str] = ("sigmoid",)) -> None:
+        self.opaque = frozenset(opaque)
         self._rng = np.random.default_rng(1)
         self.exps = self.nested = self.root_of_exp = False
         self.roots = self.oracles = 0
@@ -206,6 +208,11 @@ class Counts:
             return xs[0]
         if name in ("inv", "exp", "sqrt"):
             return np.asarray({"inv": self._inv, "exp": self._exp, "sqrt": self._sqrt}[name](xs[0]))
+        if name == "exp2":
+            return self._exp(xs[0])
+        if name in ("sigmoid", "tanh") and "sigmoid" not in self.opaque:
+            out = self._inv(self.add(self.const(1), self._exp(xs[0])))
+            return out if name == "sigmoid" else self.add(out, self.const(-1))
         if name == "rsqrt":
             return self._inv(self._sqrt(xs[0]))
         if name in ("lt", "le", "eq") and all(x.dtype != COUNT for x in xs):

@@ -33,10 +33,12 @@ def _is_shift(t: Terms, x: int) -> bool:
     return t.kind(y) == "red" and t.node(y)[1] == "max"
 
 
-def arguments(t: Terms, roots: list[int]) -> list[int]:
-    """The distinct arguments of the exponentials below `roots`."""
-    found = {strip_shift(t, t.node(x)[1]) for r in roots for x in t.walk(r) if t.kind(x) == "exp"}
-    return sorted(found)
+def arguments(t: Terms, roots: list[int], opaque: bool = True) -> list[int]:
+    """The distinct arguments of the exponentials below `roots`; of sigmoids too where these are not `opaque`."""
+    names = ("exp2",) if opaque else ("exp2", "sigmoid", "tanh")
+    every = {x for r in roots for x in t.walk(r)}
+    found = [x for x in every if t.kind(x) == "exp" or (t.kind(x) == "fn" and t.node(x)[1] in names)]
+    return sorted({strip_shift(t, t.kids(x)[0]) for x in found})
 
 
 def linear_inputs(t: Terms, x: int) -> list[int]:
@@ -68,11 +70,11 @@ def linear_inputs(t: Terms, x: int) -> list[int]:
 
 
 def independent(
-    t: Terms, roots: list[int], inputs: Mapping[str, Array], sizes: Mapping[str, int], seed: int
+    t: Terms, roots: list[int], inputs: Mapping[str, Array], sizes: Mapping[str, int], seed: int, opaque: bool = True
 ) -> int | None:
     """How many scores there are, if all exponentials' arguments are independent and uniform; None if that is not
     known. The input that makes them so is real, and under no root: what is redrawn is not uniform."""
-    args = arguments(t, roots)
+    args = arguments(t, roots, opaque)
     rooted = {n for r in roots for x in t.walk(r) if _is_root(t, x) for n in t.inputs(x)}
     total = 0
     for x in args:
