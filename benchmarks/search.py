@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
-from searching import cancelling, processes, sizes, times  # noqa: E402
+from searching import blocks, cancelling, processes, seed, sizes, times  # noqa: E402
 from searching.rows import Row, search_for  # noqa: E402
 
 from mirage.profile.devices import DEVICES, Device  # noqa: E402
@@ -26,9 +26,11 @@ from mirage.profile.devices import DEVICES, Device  # noqa: E402
 Part = tuple[Callable[[Device], Iterator[Row]], Callable[[list[Row]], str] | None]
 PARTS: dict[str, Part] = {
     "times": (times.rows, times.table),
+    "blocks": (blocks.rows, times.table),
     "sizes": (sizes.rows, None),
     "cancelling": (cancelling.rows, None),
     "processes": (processes.rows, None),
+    "seed": (seed.rows, None),
 }  # fmt: skip
 
 

@@ -7,14 +7,15 @@ beside them, because another process may share the cores.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from workloads.terms import problem
 
 from mirage.profile.devices import Device
-from mirage.search.engine import Bounds, Search
+from mirage.profile.roofline import estimate
+from mirage.search.engine import Bounds, Problem, Search
 from mirage.search.kernels import KernelSpace
-from searching.rows import Clock, Row, at_most, row, search_for
+from searching.rows import Clock, Row, at_most, row
 
 SMALL, MIDDLE, LARGE = (1.0, 5.0, 0.3), (3.0, 10.0, 1.0), (20.0, 60.0, 5.0)  # fixpoint, 64 µGraphs, first candidate
 WORKLOADS: dict[str, tuple[float, float, float]] = {
@@ -31,10 +32,10 @@ WORKLOADS: dict[str, tuple[float, float, float]] = {
 }
 
 
-def fixpoint(name: str, tried: list[tuple[int, ...]]) -> tuple[tuple[float, float], int]:
+def fixpoint(p: Problem, tried: list[tuple[int, ...]]) -> tuple[tuple[float, float], int]:
     """The seconds to every reduction system of the kernels of the cut sets `tried`, and how many systems there are."""
     clock = Clock()
-    search = Search(problem(name), lambda _: 0.0)
+    search = Search(p, lambda _: 0.0)
     seen, found = set(), 0
     for chosen in tried:
         for target in search.targets(c for c in search.cuts if c.number in chosen):
@@ -45,14 +46,17 @@ def fixpoint(name: str, tried: list[tuple[int, ...]]) -> tuple[tuple[float, floa
     return clock.read(), found
 
 
-def of_workload(name: str, bounds: tuple[float, float, float], device: Device) -> Iterator[Row]:
+def of_workload(
+    name: str, bounds: tuple[float, float, float], device: Device, make: Callable[[str], Problem] = problem
+) -> Iterator[Row]:
+    p, fresh = make(name), make(name)
     clock = Clock()
-    search = search_for(name, device, Bounds(seconds=60.0))
+    search = Search(p, lambda g: estimate(g, device), bounds=Bounds(seconds=60.0))
     first: tuple[float, float] | None = None
     for _ in search.run():
         first = first or clock.read()
     whole = clock.read()
-    base, systems = fixpoint(name, search.tried)
+    base, systems = fixpoint(fresh, search.tried)
     for what, (cpu, wall), most in zip(
         ("structure fixpoint", "64 µGraphs", "first candidate"), (base, whole, first or whole), bounds, strict=True
     ):
