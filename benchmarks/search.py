@@ -31,6 +31,7 @@ PARTS: dict[str, Part] = {
     "cancelling": (cancelling.rows, None),
     "processes": (processes.rows, None),
     "seed": (seed.rows, None),
+    "seed": (seed.rows, None),
 }  # fmt: skip
 
 
