@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
-from searching import blocks, cancelling, processes, seed, sizes, times  # noqa: E402
+from searching import blocks, cancelling, complete, processes, seed, sizes, times  # noqa: E402
 from searching.rows import Row, search_for  # noqa: E402
 
 from mirage.profile.devices import DEVICES, Device  # noqa: E402
@@ -29,8 +29,8 @@ PARTS: dict[str, Part] = {
     "blocks": (blocks.rows, times.table),
     "sizes": (sizes.rows, None),
     "cancelling": (cancelling.rows, None),
+    "complete": (complete.rows, None),
     "processes": (processes.rows, None),
-    "seed": (seed.rows, None),
     "seed": (seed.rows, None),
 }  # fmt: skip
 
