@@ -1,16 +1,17 @@
-"""The examples on a GPU: the search's candidates, each emitted, checked and timed beside eager and torch.compile.
+"""The points of `points.py` on a GPU: searched, tuned, checked and timed beside what a user would run instead.
 
-    python benchmarks/gpu.py [--json] [--points NAME,NAME] [--seconds S] [--candidates N] [--structures N] [--out FILE]
+    python benchmarks/gpu.py [--json] [--points GLOB,GLOB] [--seconds S] [--variants N] [--quick] [--out FILE]
 
-For each example the model's first N candidates and the best of several structures, with their own, four and eight warps,
-are compiled side by side and checked against float64; all that are right are timed, and the best three, the model's first
-and the baselines are timed again for the figures. Times are medians of CUDA graphs with inputs that are not in L2.
+A point is WORKLOAD/bsN. With --out the report is written after each point, and points that are in the file already are
+not run again. --quick leaves torch.compile out. Times are medians of CUDA graphs with inputs that are not in L2, in µs.
 
-Rows: us/NAME (best measured kernel), first/NAME (the one that the model puts first), eager/, compile/ and compile_max/NAME,
-library/ and library_compile/NAME (attention as a user would call the library's, and torch.compile of that),
-speedup/NAME (over the better of eager and torch.compile), sol/NAME (per cent: the time of the bytes alone over us/NAME),
-model/NAME (the estimate of first/NAME over its time), error/NAME and wrong/NAME (of all candidates against float64: the
-largest error, and how many are above 0.02).
+Rows of a point: us/ (the best measured kernel), hot/, spread/, first/ (the one the model puts first, with its own launch),
+estimate/ and model/ (the model's time of first, over the measured one), PEER/ for eager, compile, compile_max and each
+backend of SDPA, read/ (a plain read of the inputs), speedup/ (over the best peer), sol/ (per cent: the larger of read and the
+bytes at the device's bandwidth, over us), public/ (the public function with its guards inside a CUDA graph, over us), host/ and
+bare/ (µs of host time a call of the public function, of the launches alone), wrong/ and error/ (against float64), seconds/ (from
+the traced function to the choice).
+Rows of all: geomean, slower (points more than 3 % slower than the best peer, where the answer is "keep yours": counted as 1.0).
 """
 
 from __future__ import annotations
@@ -22,164 +23,151 @@ import math
 import multiprocessing
 import sys
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(Path(__file__).resolve().parent)]
 
-from candidates import Point, Variant, check, decorated, described, point  # noqa: E402
+from candidates import Prepared, prepare  # noqa: E402
+from points import BATCHES, WORKLOADS  # noqa: E402
 
 from mirage.errors import MirageError  # noqa: E402
 
-WRONG = 0.02  # relative to the largest value
-BATCH = 5  # variants that one process checks
-PROCESSES = 14
-Check = dict[str, Any]
+EQUAL = 0.97  # of the best peer's speed counts as equal
+PROCESSES = 15
+CALLS = 300  # of one measurement of host time
+Row = dict[str, Any]
 
 
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def library(name: str) -> Callable[..., Any] | None:
-    """The example as a user who knows the library's fused attention would write it (it wants four dimensions)."""
-    import torch.nn.functional as F
-
-    def attend(q: Any, k: Any, v: Any, **options: Any) -> Any:
-        return F.scaled_dot_product_attention(q[None], k[None], v[None], **options)[0]
-
-    def normalized(q: Any, k: Any, v: Any, g_q: Any, g_k: Any) -> Any:
-        return attend(F.rms_norm(q, (128,), g_q, 1e-6), F.rms_norm(k, (128,), g_k, 1e-6), v)
-
-    return {
-        "causal_attention": lambda q, k, v: attend(q, k, v, is_causal=True),
-        "gqa_decode": attend,
-        "gqa_rows": lambda q, k, v: attend(q, k.transpose(-1, -2), v, scale=1.0),
-        "qknorm_attention": normalized,
-    }.get(name)
+def row(name: str, value: float, unit: str, bound: str | None = None) -> Row:
+    ok = True
+    if bound is not None:
+        sign, limit = bound.split()
+        ok = {"<=": value <= float(limit), ">=": value >= float(limit), "==": value == float(limit)}[sign]
+    return {"name": name, "value": round(value, 5), "unit": unit, "bound": bound, "ok": ok}
 
 
-def checked(variants: list[Variant]) -> list[Check]:
-    """Every variant compiled and checked, several processes at a time; what stood behind a CUDA error runs again alone."""
-    rows: list[Check] = [{"failed": "not run"}] * len(variants)
-    for size in (BATCH, 1):
-        todo = [i for i, r in enumerate(rows) if r.get("failed") == "not run"]
-        batches = [todo[i : i + size] for i in range(0, len(todo), size)]
-        if not batches:
-            break
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(min(PROCESSES, len(batches)), context, max_tasks_per_child=1) as pool:
-            waiting: list[tuple[list[int], Future[list[Check]]]] = [
-                (batch, pool.submit(check, [variants[i] for i in batch])) for batch in batches
-            ]
-            for batch, future in waiting:
-                for i, r in zip(batch, future.result(), strict=True):
-                    rows[i] = r
-    return rows
-
-
-def compiled(original: Callable[..., Any], given: list[Any]) -> dict[str, Callable[..., Any]]:
+def host_time(function: Any, inputs: list[Any]) -> float:
+    """Host µs a call, while the device keeps up: short bursts, the best of several."""
     import torch
 
-    out: dict[str, Callable[..., Any]] = {
-        "eager": original,
-        "compile": torch.compile(original, dynamic=False),
-        "compile_max": torch.compile(original, dynamic=False, mode="max-autotune-no-cudagraphs"),
-    }
-    for f in out.values():
-        f(*given)
-    return out
+    best = math.inf
+    for _ in range(20):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(CALLS // 20):
+            function(*inputs)
+        best = min(best, (time.perf_counter() - start) * 1e6 / (CALLS // 20))
+    return best
 
 
-def timed(p: Point, results: list[Check]) -> tuple[list[Check], list[Check]]:
-    """The rows of an example and the details of its candidates."""
+def public_times(text: str, name: str) -> dict[str, float]:
+    """The public function inside a CUDA graph over the launches alone, and the host time of both."""
     import torch
 
     from mirage.codegen.interpreter import load_module
     from mirage.profile.gpu import measure, random_tensor
 
-    details = [{**described(v), **r} for v, r in zip(p.variants, results, strict=True)]
-    right = [i for i, r in enumerate(results) if r.get("error", math.nan) <= WRONG]
-    wrong = [i for i, r in enumerate(results) if "error" in r and not r["error"] <= WRONG]
-    for i in wrong:
-        say(f"{p.name}: WRONG by {results[i]['error']}: {p.variants[i].name} ({p.variants[i].structure})")
-        details[i]["text"] = p.variants[i].text
-    errors = [r["error"] for r in results if "error" in r]
-    rows = [
-        row(f"wrong/{p.name}", len(wrong), "candidates", "<= 0"),
-        row(f"checked/{p.name}", len(errors), "candidates"),
-        row(f"failed/{p.name}", sum("failed" in r for r in results), "candidates"),
-        row(f"error/{p.name}", max(errors, key=lambda e: (e != e, e), default=math.nan), "relative", f"<= {WRONG}"),
-    ]
-    if not right:
-        return rows, details
-    modules = {i: load_module(p.variants[i].text, interpret=False) for i in right}
-    some = modules[right[0]]
+    module = load_module(text, interpret=False)
 
     def inputs(seed: int) -> list[Any]:
         generator = torch.Generator("cuda").manual_seed(seed)
-        return [random_tensor(shape, dtype, generator) for shape, dtype in some._EXPECTED]
+        return [random_tensor(shape, dtype, generator) for shape, dtype in module._EXPECTED]
 
-    all_times = measure({str(i): m._run for i, m in modules.items()}, inputs, repetitions=3)
-    for i in right:
-        details[i]["cold"], details[i]["hot"] = all_times[str(i)].cold, all_times[str(i)].hot
-    ranked = sorted(right, key=lambda i: all_times[str(i)].cold)
-    own = [i for i in right if p.variants[i].rank == 0 and p.variants[i].warps == 0]
-    functions = {str(i): modules[i]._run for i in dict.fromkeys([*ranked[:3], *own])}
-    functions |= compiled(getattr(some, f"_original_{p.name}"), inputs(0))
-    other = library(p.name)
-    if other is not None:
-        functions |= {"library": other, "library_compile": torch.compile(other, dynamic=False)}
-    times = measure(functions, inputs)
-    best = min((k for k in times if k.isdigit()), key=lambda k: times[k].cold)
-    details[int(best)]["best"] = True
-    details[int(best)]["text"] = p.variants[int(best)].text
-    us = times[best].cold
-    peers = {k: times[k].cold for k in ("eager", "compile", "compile_max")}
-    rows += [row(f"us/{p.name}", us, "us"), row(f"spread/{p.name}", times[best].cold_spread, "us")]
-    rows += [row(f"hot/{p.name}", times[best].hot, "us")]
-    rows += [row(f"{k}/{p.name}", t, "us") for k, t in peers.items()]
-    rows += [row(f"{k}/{p.name}", times[k].cold, "us") for k in ("library", "library_compile") if k in times]
-    rows.append(row(f"speedup/{p.name}", min(peers.values()) / us, "x"))
-    rows.append(row(f"sol/{p.name}", 100 * p.floor / us, "%", "<= 100"))
-    rows.append(row(f"baseline/{p.name}", p.baseline, "us"))
-    if own:
-        first = times[str(own[0])].cold
-        estimate = p.variants[own[0]].estimate
-        rows += [row(f"first/{p.name}", first, "us"), row(f"estimate/{p.name}", estimate, "us")]
-        rows.append(row(f"model/{p.name}", estimate / first, "x"))
+    public = getattr(module, name)
+    found = measure({"public": public, "bare": module._run}, inputs)
+    given = inputs(0)
+    return {
+        "public": found["public"].cold / found["bare"].cold,
+        "host": host_time(public, given),
+        "bare": host_time(module._run, given),
+    }
+
+
+def timed(p: Prepared, quick: bool) -> tuple[list[Row], list[Row]]:
+    """The rows of a point, and the details of its variants."""
+    from mirage.profile.tune import task
+
+    start = time.monotonic()
+    texts = [v.text for v in p.variants]
+    payload = {
+        "texts": texts, "function": p.name, "processes": PROCESSES, "compiled": not quick,
+        "attention": WORKLOADS[p.name].attention, "bytes": p.bytes,
+    }  # fmt: skip
+    answer = task(payload, lambda event: None)
+    details = [{"point": p.point, **v.described(), **r} for v, r in zip(p.variants, answer["rows"], strict=True)]
+    errors = [r["error"] for r in answer["rows"] if "error" in r]
+    wrong = sum(not e <= 0.02 for e in errors)
+    rows = [
+        row(f"wrong/{p.point}", wrong, "variants", "== 0"),
+        row(f"checked/{p.point}", len(errors), "variants"),
+        row(f"error/{p.point}", max(errors, default=math.nan), "relative", "<= 0.02"),
+    ]
+    times = answer["times"]
+    mine = [k for k in times if k.isdigit()]
+    if not mine:
+        say(f"{p.point}: no variant ran: {[r.get('failed') for r in answer['rows']][:3]}")
+        return rows, details
+    best = min(mine, key=lambda k: times[k]["cold"])
+    us = times[best]["cold"]
+    details[int(best)]["text"] = texts[int(best)]
+    peers = {k: t["cold"] for k, t in times.items() if not k.isdigit() and k != "read"}
+    peer = min(peers, key=peers.__getitem__)
+    rows += [row(f"us/{p.point}", us, "us"), row(f"hot/{p.point}", times[best]["hot"], "us")]
+    rows.append(row(f"spread/{p.point}", times[best]["cold_spread"], "us"))
+    rows += [row(f"{k}/{p.point}", t, "us") for k, t in peers.items()]
+    rows.append(row(f"read/{p.point}", times["read"]["cold"], "us"))
+    rows.append(row(f"speedup/{p.point}", peers[peer] / us, "x"))
+    light = max(p.floor, min(times["read"]["cold"], us))
+    rows.append(row(f"sol/{p.point}", 100 * light / us, "%"))
+    own = next((i for i, r in enumerate(answer["rows"]) if "cold" in r), None)
+    if own is not None:
+        first = answer["rows"][own]["cold"]
+        rows += [row(f"first/{p.point}", first, "us"), row(f"estimate/{p.point}", p.variants[own].us, "us")]
+        rows.append(row(f"model/{p.point}", p.variants[own].us / first, "x"))
+    tuned = time.monotonic() - start
+    found = public_times(texts[int(best)], p.name)
+    rows.append(row(f"public/{p.point}", found["public"], "x", "<= 1.02"))
+    rows += [row(f"host/{p.point}", found["host"], "us"), row(f"bare/{p.point}", found["bare"], "us")]
+    rows.append(row(f"dispatch/{p.point}", found["host"] - found["bare"], "us", "<= 10"))
+    rows.append(row(f"seconds/{p.point}", p.seconds + tuned, "s"))
     v = p.variants[int(best)]
-    say(
-        f"{p.name}: {us:.1f} us, {min(peers, key=peers.__getitem__)} {min(peers.values()):.1f} us; rank {v.rank}, {v.name}"
-    )
+    say(f"{p.point}: {us:.2f} us, {peer} {peers[peer]:.2f}, light {light:.1f}; rank {v.rank}, {v.name} ({tuned:.0f} s)")
     return rows, details
 
 
-def row(name: str, value: float, unit: str, bound: str | None = None) -> dict[str, Any]:
-    ok = bound is None or value <= float(bound.split()[1])
-    return {"name": name, "value": round(value, 6), "unit": unit, "bound": bound, "ok": ok}
-
-
-def prepared(paths: Iterable[Path], count: int, structures: int) -> list[Point]:
-    points = []
-    for path in paths:
-        start = time.monotonic()
-        points.append(point(path, count, structures))
-        say(f"{path.stem}: {len(points[-1].variants)} variants in {time.monotonic() - start:.1f} s")
-    return points
+def totals(rows: list[Row]) -> list[Row]:
+    """Over all points: the geometric mean of the speed-ups, and the points where the answer is to keep the peer."""
+    found = {r["name"].partition("/")[2]: r["value"] for r in rows if r["name"].startswith("speedup/")}
+    if not found:
+        return []
+    counted = [max(1.0, x) for x in found.values()]
+    kept = [n for n, x in found.items() if x < EQUAL]
+    if kept:
+        say(f"keep yours: {', '.join(kept)}")
+    return [
+        row("geomean", math.exp(sum(map(math.log, counted)) / len(counted)), "x", ">= 1.3"),
+        row("kept", len(kept), "points"),
+        row("points", len(found), "points"),
+    ]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--points", default="", help="names of examples, by comma; all when empty")
-    parser.add_argument("--seconds", type=float, default=500.0, help="stop before the next point after this long")
-    parser.add_argument("--candidates", type=int, default=8)
-    parser.add_argument("--structures", type=int, default=6)
-    parser.add_argument("--out", type=Path, help="the report, written again after each example")
+    parser.add_argument("--points", default="*", help="patterns of points, by comma")
+    parser.add_argument("--seconds", type=float, default=560.0, help="begin no further point after this long")
+    parser.add_argument("--variants", type=int, default=48, help="of each point, at most")
+    parser.add_argument("--dtype", default="fp16")
+    parser.add_argument("--quick", action="store_true", help="without torch.compile")
+    parser.add_argument("--out", type=Path, help="the report, written after each point; its points are not run again")
     args = parser.parse_args()
     from mirage.profile.gpu import require_gpu
 
@@ -192,33 +180,46 @@ def main() -> int:
     import triton
 
     started = time.monotonic()
-    wanted = set(filter(None, args.points.split(",")))
-    paths = [p for p in sorted((ROOT / "examples").glob("*.py")) if p.stem in wanted or (not wanted and decorated(p))]
-    points = prepared(paths, args.candidates, args.structures)
-    variants = [v for p in points for v in p.variants]
-    results = checked(variants)
-    by_point: dict[str, list[Check]] = {}
-    for v, r in zip(variants, results, strict=True):
-        by_point.setdefault(v.example, []).append(r)
-    say(f"{len(variants)} variants compiled and checked after {time.monotonic() - started:.0f} s")
-    report: dict[str, Any] = {
+    report: dict[str, Any] = {"rows": [], "variants": []}
+    if args.out and args.out.exists():
+        report = json.loads(args.out.read_text())
+    done = {r["name"].partition("/")[2] for r in report["rows"] if r["name"].startswith("us/")}
+    wanted = [
+        (n, b) for n in WORKLOADS for b in BATCHES
+        if f"{n}/bs{b}" not in done and any(fnmatch(f"{n}/bs{b}", p) for p in args.points.split(","))
+    ]  # fmt: skip
+    report |= {
         "bench": "gpu", "date": datetime.date.today().isoformat(), "device": torch.cuda.get_device_name(),
-        "versions": {"torch": torch.__version__, "triton": triton.__version__}, "rows": [], "candidates": [],
+        "versions": {"torch": torch.__version__, "triton": triton.__version__},
     }  # fmt: skip
+    with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
+        waiting = [pool.submit(prepare, n, b, args.dtype, args.variants) for n, b in wanted]
+        points = []
+        for (n, b), future in zip(wanted, waiting, strict=True):
+            try:
+                points.append(future.result())
+            except MirageError as e:
+                say(f"{n}/bs{b}: {e}")
+    say(
+        f"{sum(len(p.variants) for p in points)} variants of {len(points)} points after {time.monotonic() - started:.0f} s"
+    )
     for p in points:
         if time.monotonic() - started > args.seconds:
-            say(f"{p.name}: no time left")
+            say(f"{p.point}: no time left")
             continue
-        rows, details = timed(p, by_point[p.name])
+        rows, details = timed(p, args.quick)
         report["rows"] += rows
-        report["candidates"] += details
+        report["variants"] += details
         if args.out:
             args.out.write_text(json.dumps(report, allow_nan=True))
-        if not args.json:
-            for r in rows:
-                print(f"{r['name']:32} {r['value']:10.3f} {r['unit']}", flush=True)
+    report["rows"] = [r for r in report["rows"] if "/" in r["name"]] + totals(report["rows"])
+    if args.out:
+        args.out.write_text(json.dumps(report, allow_nan=True))
     if args.json:
-        print(json.dumps(report))
+        print(json.dumps({k: v for k, v in report.items() if k != "variants"}))
+    else:
+        for r in report["rows"]:
+            print(f"{r['name']:32} {r['value']:10.3f} {r['unit']}", flush=True)
     return 0 if report["rows"] and all(r["ok"] for r in report["rows"]) else 1
 
 

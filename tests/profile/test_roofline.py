@@ -78,10 +78,24 @@ def test_more_work_takes_longer_and_better_devices_less():
 
 
 def test_register_pressure_costs():
-    fits, spills = (hand.gated_mlp(m=16, k=4096, n=4096, tk=tk, tn=64) for tk in (64, 256))
+    fits, spills = (hand.gated_mlp(m=16, k=4096, n=4096, tk=tk, tn=32) for tk in (64, 512))
     a, b = (measured(c) for c in (fits, spills))
     assert b.registers > 2 * a.registers
     assert estimate(spills.mugraph, H200) > estimate(fits.mugraph, H200)
+
+
+def test_a_warp_groups_rows_on_either_side_need_no_fragments():
+    narrow, wide = (measured(hand.gated_mlp(m=16, k=4096, n=4096, tk=128, tn=tn)) for tn in (32, 64))
+    assert narrow.narrow and not wide.narrow
+    assert wide.registers < narrow.registers
+
+
+def test_short_pieces_of_rows_ask_for_whole_sectors():
+    wide, short = (measured(hand.gated_mlp(m=16, k=4096, n=4096, tk=128, tn=tn)) for tn in (32, 4))
+    # the same weights in pieces of 64 and of 8 bytes; x is read by 128 and by 1024 columns of blocks
+    weights = 2 * 4096 * 4096 * 2
+    assert wide.requested == weights + 128 * 16 * 4096 * 2
+    assert short.requested == 4 * weights + 1024 * 16 * 4096 * 2
 
 
 def test_the_speed_of_light_is_the_slowest_of_its_parts():

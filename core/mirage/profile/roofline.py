@@ -29,6 +29,7 @@ from mirage.profile.devices import Device
 from mirage.program.ir import DTYPES, Program, TensorType
 
 LATENCY = 0.36e-6  # seconds of a device-memory load under load: what must be in flight is bandwidth times this
+SECTOR = 32  # bytes: the least that travels between L2 and a multiprocessor
 REGISTERS = 65536  # of a multiprocessor
 OWN, MOST = 26.0, 222.0  # registers that any thread needs, and with how many the compiler begins to spill
 # The chain of one loop iteration, in µs. These constants are fitted together on 175 searched kernels of ten programs and six
@@ -36,6 +37,7 @@ OWN, MOST = 26.0, 222.0  # registers that any thread needs, and with how many th
 STEP_REDUCED = 0.0003  # for each element of a reduced tile
 TAIL_DRAW = 0.4  # of a multiprocessor's share of the L2 bandwidth, that one block alone can draw
 STEP_LOAD, STEP_DOT, STEP_DOT_K, STEP_OPERAND, STEP_REDUCE, STEP_MATH = 0.09, 0.01, 0.028, 0.03, 0.02, 0.11
+ARRIVAL = 1.0  # µs that the blocks of a group take to know which is the last
 OVERLAP = 0.22  # of the shorter of two that does not hide behind the longer
 WAVE = 1.7  # µs that each further wave of blocks takes to get its first loads
 EFFICIENCY = 0.55  # of the tensor-core peak, at best
@@ -184,9 +186,8 @@ def custom_us(k: CustomKernel, sizes: dict[str, int], tensors: dict[str, DTensor
     spilled = max(0.0, t.registers - room) / room
     w.registers = max(w.registers, min(t.registers, room))  # one kernel: its registers are the hungrier part's
     # Only the last block of each group goes on; one multiprocessor draws its loads, and nothing hides their latency.
-    # The counters are zeroed by a launch of their own.
     own = t.requested / t.blocks / (TAIL_DRAW * device.l2_bandwidth / device.sms) * 1e6
-    return _time(w, k.warps, device) + own * (1.0 + 2.0 * spilled) + t.chain + 2 * (device.ramp_us + device.launch_us)
+    return _time(w, k.warps, device) + own * (1.0 + 2.0 * spilled) + t.chain + ARRIVAL
 
 
 @dataclass(frozen=True)
@@ -341,6 +342,10 @@ class _Meter:
                 again *= self.tiles[d.name]
             elif d.role == "split" and d.name not in own and d.splits not in own:
                 again *= d.parts
+        last = {self.dim_of[a] for a in s.index[-1].axes} if s.index else set()
+        piece = size * math.prod(min(self.dims[d].tile, self.extent.get(d, 1)) for d in last)
+        if last:  # short pieces of a row: whole sectors travel
+            again *= max(1.0, SECTOR / piece)
         self.w.requested += unique * again
         self.w.reads[s.tensor] = self.w.reads.get(s.tensor, 0.0) + unique * again
         self.seen[s.tensor] = max(self.seen.get(s.tensor, 0.0), unique)
@@ -378,7 +383,7 @@ class _Meter:
             w.flops += flops
             return STEP_REDUCE
         w.tensor_flops += flops
-        if wide[-2] < 64:  # mma.sync: fragments of both operands are in registers, the first one's in every warp
+        if max(wide[-2:]) < 64:  # mma.sync: fragments of both operands are in registers, the first one's in every warp
             w.narrow = True
             w.registers += k * wide[-1] / 2
             w.copies += k * wide[-2] / 2

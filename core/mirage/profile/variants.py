@@ -1,0 +1,78 @@
+"""What a GPU chooses from: the model's best µGraphs, the best of each structure, each with several warps and stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from mirage.mugraph.grammar import CustomKernel, MuGraph
+
+WARPS = (4, 8)
+STAGES = (3, 4, 5)
+LEAD = 3  # candidates that come with every number of stages
+
+
+class Ranked(Protocol):
+    """A search's candidate."""
+
+    @property
+    def mugraph(self) -> MuGraph: ...
+    @property
+    def us(self) -> float: ...
+    @property
+    def structure(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A candidate with chosen warps and stages (`warps` 0: its own). `rank` is its place in the model's order, `us` what
+    the model says of it."""
+
+    rank: int
+    mugraph: MuGraph
+    us: float
+    structure: str
+    label: str
+    warps: int
+    stages: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.label}, {self.warps or 'its own'} warps, {self.stages} stages"
+
+
+def chosen(best: Sequence[Ranked], count: int, structures: int) -> list[int]:
+    """The ranks to measure: the first `count`, and the best of each of the first `structures` structures."""
+    first: dict[str, int] = {}
+    for rank, c in enumerate(best):
+        first.setdefault(c.structure, rank)
+    return sorted({*range(min(count, len(best))), *list(first.values())[:structures]})
+
+
+def with_launch(mugraph: MuGraph, warps: int, stages: int) -> MuGraph:
+    """The µGraph with other warps (0: its own) and stages in all its kernels."""
+    kernels = tuple(
+        replace(k, warps=warps or k.warps, stages=stages) if isinstance(k, CustomKernel) else k for k in mugraph.kernels
+    )
+    return replace(mugraph, kernels=kernels)
+
+
+def variants(
+    best: Sequence[Ranked], plan: Callable[[MuGraph], MuGraph], *, count: int = 10, structures: int = 6
+) -> list[Variant]:
+    """The variants of a search's candidates, planned; those that the plan makes equal only once. A candidate's own launch
+    comes first, so that a prefix of the list is already a fair choice."""
+    wanted: list[tuple[int, int, int]] = []
+    ranks = chosen(best, count, structures)
+    wanted += [(rank, 0, STAGES[0]) for rank in ranks]
+    wanted += [(rank, warps, STAGES[0]) for rank in ranks for warps in WARPS]
+    wanted += [(rank, warps, s) for s in STAGES[1:] for rank in ranks[:LEAD] for warps in WARPS]
+    found: dict[MuGraph, Variant] = {}
+    for rank, warps, stages in wanted:
+        c = best[rank]
+        graph = plan(with_launch(c.mugraph, warps, stages))
+        found.setdefault(graph, Variant(rank, graph, c.us, c.structure, c.label, warps, stages))
+    return list(found.values())
