@@ -72,6 +72,7 @@ BROKEN = [
     ("gated_mlp", r"O_ptr \+ i_m\[:, None\] \* N \+ i_n\[None, :\]", "O_ptr + 1 + i_m[:, None] * N + i_n[None, :]", "O"),
     ("gated_mlp", r"\n    tl\.store\(\n(?:        .+\n)+    \)", "\n    pass", "O is never written"),
     ("gated_mlp", r"        O,\n", "        X,\n", "X"),
+    ("gated_mlp", r"return _run\(X, W1", "return _run(W1, X", "out of bounds"),
     ("attention_split", r"(Mp_ptr \+ pid_s \* \(H \* Q\) \+ pid_h) \* Q", r"\1", "Mp"),
     ("attention_split", r"first_t = pid_s \* share_t", "first_t = pid_s * share_t + 1", None),
     ("attention_split", r"min\(first_t \+ share_t, tiles_t\)", "first_t + share_t + 1", None),

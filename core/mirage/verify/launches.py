@@ -33,6 +33,20 @@ class Launches:
     returned: tuple[str, ...] = ()
 
 
+def _passed(tree: ast.Module, inputs: Sequence[str]) -> Sequence[str]:
+    """The inputs in the order in which the public function passes them to `_run`."""
+    calls = [
+        n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "_run"
+    ]
+    orders = {tuple(ast.unparse(a) for a in c.args) for c in calls}
+    if len(orders) != 1 or any(c.keywords for c in calls):
+        raise Unknown("the launcher is not called in one way")
+    (order,) = orders
+    if not set(order) <= set(inputs):
+        raise Unknown("the launcher is called with other than the function's inputs")
+    return order
+
+
 class Launcher:
     """Follows `_run` with numbers for sizes and tiles."""
 
@@ -54,7 +68,7 @@ class Launcher:
         self.run_text = self.kernels["_run"]
         self.env["sizes"] = sizes if sizes is not None else self.of(tables["SIZES"])
         self.env["tiles"] = tiles if tiles is not None else self.of(tables["TILES"])
-        for name, argument in zip(inputs, self.run_text.args.args):
+        for name, argument in zip(_passed(tree, inputs), self.run_text.args.args):
             if name in shapes:  # an input that no kernel reads has no place in the µGraph
                 self.env[argument.arg] = self.tensor(argument.arg, shapes[name], "input")
 
