@@ -1,0 +1,84 @@
+"""Choosing by measurement: which variants are tried, and that halving finds the fastest among noise."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+
+import pytest
+from workloads import hand
+
+from mirage.mugraph.grammar import CustomKernel, MuGraph
+from mirage.plan import plan
+from mirage.profile.halving import LAST, halve
+from mirage.profile.variants import STAGES, WARPS, chosen, variants, with_launch
+
+
+@dataclass(frozen=True)
+class Ranked:
+    mugraph: MuGraph
+    us: float
+    structure: str
+    label: str = "x"
+
+
+def best() -> list[Ranked]:
+    tiles = [(16, 64), (16, 128), (32, 64), (32, 128), (64, 64)]
+    graphs = [hand.gated_mlp(m=16, k=4096, n=4096, tk=k, tn=n).mugraph for n, k in tiles]
+    return [Ranked(g, 10.0 + i, "ab"[i > 2]) for i, g in enumerate(graphs)]
+
+
+def test_the_first_and_the_best_of_each_structure_are_chosen():
+    assert chosen(best(), 2, 2) == [0, 1, 3]
+    assert chosen(best(), 2, 1) == [0, 1]
+    assert chosen(best()[:1], 9, 9) == [0]
+
+
+def test_each_candidate_comes_as_it_is_first_and_no_variant_twice():
+    found = variants(best(), plan, count=3, structures=2)
+    assert [v.rank for v in found[:4]] == [0, 1, 2, 3]
+    assert all(v.warps == 0 and v.stages == STAGES[0] for v in found[:4])
+    assert len({v.mugraph for v in found}) == len(found)
+    assert {v.warps for v in found} <= {0, *WARPS}
+    kernels = [k for v in found for k in v.mugraph.kernels if isinstance(k, CustomKernel)]
+    assert {k.warps for k in kernels} == set(WARPS)  # a candidate's own number is one of them
+
+
+def test_the_launch_changes_and_nothing_else():
+    graph = best()[0].mugraph
+    other = with_launch(graph, 8, 5)
+    assert [(k.warps, k.stages) for k in other.kernels] == [(8, 5)]
+    assert replace(other, kernels=tuple(replace(k, warps=4, stages=3) for k in other.kernels)) == graph
+    assert with_launch(graph, 0, 3) == graph
+
+
+def test_halving_finds_the_fastest_and_measures_few_for_long():
+    rng = random.Random(3)
+    true = {i: 10.0 + i * 0.5 for i in range(60)}
+    order = list(true)
+    rng.shuffle(order)
+    spent: dict[int, int] = dict.fromkeys(true, 0)
+
+    def times(names, effort):
+        for n in names:
+            spent[n] += effort
+        return {n: true[n] + rng.gauss(0, 1.0 / effort**0.5) for n in names if n != 7}
+
+    left = halve(order, times, efforts=(1, 4, 16))
+    assert left[0] in (0, 1, 2) and len(left) == LAST
+    assert spent[59] == 1 and spent[left[0]] == 5
+    assert 7 not in left  # it had no time
+    assert sum(spent.values()) < 60 * 4
+
+
+@pytest.mark.parametrize("names", [[], [1], [1, 2, 3]])
+def test_few_need_no_halving(names):
+    def times(names, effort):
+        raise AssertionError("timed")
+
+    assert halve(names, times) == names
+
+
+def test_what_is_protected_stays():
+    assert halve([5, 4, 3, 2, 1], lambda n, e: {x: float(x) for x in n}, protected=[5]) == [1, 2, 3, 5]
+    assert halve([5, 4, 3, 2, 1], lambda n, e: {x: float(x) for x in n}, protected=[1, 9]) == [1, 2, 3]
