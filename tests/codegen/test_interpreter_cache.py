@@ -1,0 +1,44 @@
+"""The lightened interpreter gives the same bits as Triton's own, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = """
+import sys
+import torch
+import triton.language.core as core
+import triton.runtime.interpreter as interpreter
+from mirage.codegen import interpreter as ours
+from workloads.hand import small
+from mutants.bases import module_of
+
+graph = small()["attention_split"].mugraph
+module = ours.load_module(module_of(graph))
+g = torch.Generator().manual_seed(0)
+tensors = [torch.randn(graph.shape(t), generator=g).half() for t in graph.inputs]
+places = [(core.tensor, "__init__"), (core.block_type, "__init__"), (interpreter.GridExecutor, "__call__"),
+          (interpreter.InterpretedFunction, "__call__")]
+before = [getattr(*p) for p in places]
+runs, calls = [], []
+lighten = ours.lighten
+for own in (lighten, lambda patches: None):
+    ours.lighten = own
+    with ours.float_interpreter():
+        calls.append([getattr(*p) is not b for p, b in zip(places, before)])
+        runs.append(module._run(*tensors))
+        runs.append(module._run(*tensors))  # a second launch
+assert all(calls[0]) and not any(calls[1]), calls
+assert all(torch.equal(runs[0], r) and r.isfinite().all() for r in runs)
+assert [getattr(*p) for p in places] == before
+"""
+
+
+def test_the_same_bits_and_nothing_left_behind() -> None:
+    tests = str(Path(__file__).parent.parent)
+    env = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": tests}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=env, timeout=200)
+    assert done.returncode == 0, done.stderr
