@@ -12,7 +12,7 @@ from workloads.terms import MORE, WORKLOADS, problem
 from mirage.errors import DerivationBroken
 from mirage.meaning.evaluate import evaluate
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex
+from mirage.mugraph.grammar import Accumulate, DimIndex, Loop
 from mirage.profile.devices import DEVICES
 from mirage.profile.roofline import estimate
 from mirage.search.derivation import laws
@@ -61,12 +61,34 @@ def test_every_candidate_is_derived(name):
             replay(elsewhere.t, targets(elsewhere), from_json(elsewhere.t, data), c.mugraph)
 
 
-@pytest.mark.parametrize("seed", range(24))
+PLAIN_SIBLING = 116  # sum_k (x + max) W: the running sum is corrected by a plain one, of W
+
+
+@pytest.mark.parametrize("seed", [*range(24), PLAIN_SIBLING])
 def test_every_candidate_of_a_random_program_is_derived(seed):
     s = run(str(seed), FEW)
     t, tg, prover = s.problem.t, targets(s.problem), Prover(s.problem.t)
     for c in s.best:
         replay(t, tg, derive(t, tg, c.mugraph, prover), c.mugraph)
+
+
+def test_a_sum_corrected_by_another_one_is_derived_as_it_is():
+    s = run(str(PLAIN_SIBLING), FEW)
+    t, tg, checked = s.problem.t, targets(s.problem), 0
+    for g in (c.mugraph for c in s.best):
+        k = g.kernels[0]
+        loops = [x for x in k.block.body if isinstance(x, Loop)]
+        pairs = [(loop, x) for loop in loops for x in loop.body if isinstance(x, Accumulate) and len(x.update) > 1]
+        for loop, x in pairs:
+            assert x.out in {y.name.removeprefix("O.") for y in derive(t, tg, g).goals if y.kind == "online rescale"}
+            for wrong in (x.update[:1], x.update[1:], tuple((c, "") for c, _ in x.update)):
+                new = replace(loop, body=tuple(replace(y, update=wrong) if y == x else y for y in loop.body))
+                body = tuple(new if y == loop else y for y in k.block.body)
+                broken = replace(g, kernels=(replace(k, block=replace(k.block, body=body)), *g.kernels[1:]))
+                with pytest.raises(DerivationBroken):
+                    derive(t, tg, broken)
+                checked += 1
+    assert checked
 
 
 def test_the_laws_are_those_of_the_kernels():

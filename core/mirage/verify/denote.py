@@ -322,13 +322,13 @@ class Run:
             return inner.env
 
         new, before = again("new"), again("old")
-        by_name = {x.out: x for x in carried}
+        by_name = {x.out: x for x in (*plain, *carried) if x.op == "sum"}
         for x in carried:
             right = []
             for coefficient, sibling in x.update:
                 source = by_name.get(sibling or x.out)
                 if source is None:
-                    raise NotDenoted(f"{x.out} is updated by {sibling}, which is not carried")
+                    raise NotDenoted(f"{x.out} is updated by {sibling}, which is no sum of this loop")
                 right.append(t.mul(new[coefficient], before[source.arg]))
             self.owner.out.obligations.append(Obligation(x.out, new[x.arg], t.add(*right)))
 
