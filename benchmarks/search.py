@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
-from searching import blocks, cancelling, complete, processes, seed, sizes, times  # noqa: E402
+from searching import blocks, cancelling, complete, memory, processes, seed, sizes, times  # noqa: E402
 from searching.rows import Row, search_for  # noqa: E402
 
 from mirage.profile.devices import DEVICES, Device  # noqa: E402
@@ -30,6 +30,7 @@ PARTS: dict[str, Part] = {
     "sizes": (sizes.rows, None),
     "cancelling": (cancelling.rows, None),
     "complete": (complete.rows, None),
+    "memory": (memory.rows, None),
     "processes": (processes.rows, None),
     "seed": (seed.rows, None),
 }  # fmt: skip

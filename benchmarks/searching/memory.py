@@ -1,0 +1,48 @@
+"""The memory of a search that would grow for hours: a program with a product of choices, under bounds that do not cut it.
+
+It runs in a process of its own, whose peak is what the system says: with a small bound, and with the default one.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from mirage.profile.devices import Device
+from mirage.search.engine import Bounds
+from searching.rows import Row, at_most, row
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL, OVER, LIMIT = 128, 64, 2048  # MiB: a small bound, what may be overshot, the most of any search
+RUN = """
+import json, resource, sys
+sys.path[:0] = ["core", "tests"]
+from workloads.terms import problem
+from mirage.profile.devices import DEVICES
+from mirage.profile.roofline import estimate
+from mirage.search.engine import Bounds, Search
+from mirage.search.guard import resident
+bounds = Bounds(systems=10**9, reductions=10**9, lean=False, seconds=1e9, memory=int(sys.argv[2]))
+search = Search(problem("attention_block"), lambda g: estimate(g, DEVICES[sys.argv[1]]), bounds=bounds)
+before = resident()
+list(search.run())
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(json.dumps({"before": before, "peak": peak, "limits": search.counts.limits, "answers": len(search.best)}))
+"""
+
+
+def rows(device: Device) -> Iterator[Row]:
+    for bound in (SMALL, Bounds().memory):
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, device.target, str(bound)], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        found = json.loads(done.stdout)
+        name = f"memory, bound of {bound} MiB"
+        yield at_most(f"{name}: growth", (found["peak"] - found["before"]) / 2**20, "MiB", bound + OVER)
+        yield at_most(f"{name}: peak of the process", found["peak"] / 2**20, "MiB", LIMIT)
+        said = f"{bound} MiB of memory" in found["limits"]
+        yield row(f"{name}: it says so", float(said), "", "== 1", said)
+        yield row(f"{name}: answers that it keeps", found["answers"], "", ">= 1", found["answers"] >= 1)
