@@ -12,13 +12,13 @@ from mutants import certify, map_ops, term_ops, text_ops
 from mutants.bases import Base
 
 from mirage.errors import MirageError
-from mirage.meaning.normal import Normalizer
 from mirage.verify import algebra
 from mirage.verify import field as field_module
 from mirage.verify.algebra import field_opinion
 from mirage.verify.floats import float_opinion
 from mirage.verify.memory import memory_opinion
 from mirage.verify.proof import proof_opinion
+from mirage.verify.prover import Prover
 from mirage.verify.schedule import schedule_opinion
 from mirage.verify.text import text_opinion
 from mirage.verify.verdict import Evidence
@@ -94,7 +94,7 @@ def weakly(opinion: Callable[[], Evidence]) -> bool:
 def look_algebra(base: Base, mutant: int) -> dict[str, bool]:
     good = base.targets[0].term
     return {
-        "proof": Normalizer(base.t).equal(good, mutant) is None,
+        "proof": Prover(base.t).equal(good, mutant) is None,
         "field": field_opinion(base.t, good, mutant, draws=DRAWS["algebra"]).word == "REJECTED",
         WEAK: weakly(lambda: field_opinion(base.t, good, mutant, draws=1)),
     }
