@@ -327,6 +327,7 @@ class Search:
         keep = self.bounds.keep
         least = sum(pieces[0][0] for pieces in lists)
         if len(self.best) >= keep and least > HOPELESS * self._costs[0]:
+            self.counts.stop(f"cuts whose best estimate is more than {HOPELESS:g} times the best")
             return
         yielded: set[tuple[int, ...]] = set()
         for pieces, cost in self._choices(targets, lists):
