@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from mirage.errors import MirageError, MugraphUnknown, SignatureMismatch
 if TYPE_CHECKING:
     from mirage.cli.subjects import Subject
     from mirage.isolate.runner import Worker
+    from mirage.verify.rules import Rules
     from mirage.verify.verdict import Verdict
 
 TASK_S = 180.0
@@ -25,22 +27,26 @@ TASK_S = 180.0
 @click.option("--html", "page", metavar="FILE", help="Write a report as one HTML file.")
 @click.option("--counterexample", "script", metavar="FILE", help="Where they differ: write a script that shows it.")
 @click.option("--target", default="sm_90", show_default=True, help="The GPU architecture of an emitted module.")
-def verify(a: str, b: str, as_json: bool, page: str | None, script: str | None, target: str) -> None:
+@click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
+def verify(
+    a: str, b: str, as_json: bool, page: str | None, script: str | None, target: str, rules_file: str | None
+) -> None:
     """Say whether A and B compute the same; exit code 3 if that was not shown.
 
     Each is a file with a decorated function, a module that `mirage optimize` wrote, a µGraph (text or JSON), or what
     `mirage optimize --json` printed. A function says what is wanted, and the other one is judged.
     """
-    from mirage.cli import subjects
+    from mirage.cli import place, subjects
     from mirage.cli.optimize import write
     from mirage.isolate.runner import Worker
     from mirage.verify import report
 
+    rules = place.rules(rules_file)
     with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
         left, right = subjects.load(a, worker), subjects.load(b, worker)
         if right.kind == "function" and left.kind != "function":
             left, right = right, left
-        verdict = judged(left, right, worker, target)
+        verdict = judged(left, right, worker, target, rules)
     data = verdict.to_dict()
     found = next((x for _, _, e in report.rows(data) if (x := (e["counterexample"] or {}).get("concrete"))), None)
     if script and found is not None and found["script"]:
@@ -57,7 +63,7 @@ def verify(a: str, b: str, as_json: bool, page: str | None, script: str | None, 
         raise SystemExit(3)
 
 
-def judged(left: Subject, right: Subject, worker: Worker, target: str) -> Verdict:
+def judged(left: Subject, right: Subject, worker: Worker, target: str, rules: Rules | None = None) -> Verdict:
     """The verdict, with floats beside each counterexample."""
     from mirage.verify import pairs
     from mirage.verify.compare import check_signatures, compare
@@ -69,7 +75,7 @@ def judged(left: Subject, right: Subject, worker: Worker, target: str) -> Verdic
 
     if left.program is not None and right.kind == "function":
         assert right.program is not None
-        verdict, case = compare(left.program, right.program), None
+        verdict, case = compare(left.program, right.program, rules), None
     else:
         graph, module = right.mugraph, right.module
         if left.program is not None and right.program is not None:
@@ -81,7 +87,7 @@ def judged(left: Subject, right: Subject, worker: Worker, target: str) -> Verdic
         else:
             assert left.mugraph is not None
             case = pairs.of_mugraph(left.mugraph, graph, module)
-        verdict = judge(case, task)
+        verdict = judge(replace(case, rules=rules), task)
     if verdict.accepted:
         return verdict
     return with_concrete(verdict, in_floats(left, right, case, verdict, task))
