@@ -27,8 +27,10 @@ from mirage.program.ir import Program
 from mirage.program.lower import lower
 from mirage.result import CancelToken
 from mirage.search.engine import Bounds, Candidate, Search
-from mirage.verify.judge import Case, algebra, judge
+from mirage.verify.floats import float_opinion
+from mirage.verify.judge import TEXT_DRAWS, Case, algebra, in_text
 from mirage.verify.proof import proof_opinion
+from mirage.verify.regimes import REGIMES
 from mirage.verify.schedule import schedule_opinion
 from searching.rows import Clock, Row, at_least, at_most, row
 
@@ -87,17 +89,24 @@ class Bench:
         return schedule_opinion(p.t, p.outputs, plan(mugraph)).word == "TESTED"
 
     def runs(self, candidates: list[Candidate]) -> int:
-        """How many are accepted by the whole judge, their text run."""
+        """How many are sound, and equal to the program when their text is run: in the field, and in floats wherever the
+        function as written is finite. An exponential without a shift overflows where the kernels, which shift it, do not."""
         good = 0
         for c in candidates:
-            verdict = judge(
-                self.case(c.mugraph, emitted=True), lambda n, p: self.tools.runner.call(n, p, timeout_s=120.0)
-            )
-            good += verdict.accepted
-            if not verdict.accepted:
-                why = [e.summary for x in verdict.links for e in x.evidence if e.word == "REJECTED"]
-                print(f"{c.label}: {verdict.headline}: {'; '.join(why)}", file=sys.stderr)
+            case, parameters = self.case(c.mugraph, emitted=True), [i.name for i in self.program.inputs]
+            of_text = in_text(case, self.task, TEXT_DRAWS)
+            of_floats = float_opinion(
+                case.t, case.targets, case.mugraph, case.module, case.slice, case.function, parameters, self.task,
+                regimes=[replace(r, wild=True) for r in REGIMES],
+            )  # fmt: skip
+            why = [e.summary for e in (of_text, of_floats) if e.word == "REJECTED"]
+            if why:
+                print(f"{c.label}: {'; '.join(why)}", file=sys.stderr)
+            good += not why and self.sound(c.mugraph)
         return good
+
+    def task(self, name: str, payload: dict[str, Any]) -> dict[str, Any]:
+        return self.tools.runner.call(name, payload, timeout_s=120.0)
 
 
 def prepared(text: str, device: Device, tools: Tools, **bounds: Any) -> Bench:

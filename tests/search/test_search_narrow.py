@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from workloads.terms import problem
+from workloads.terms import problem, tensor
 
 from mirage.errors import BadSearchParameter
+from mirage.meaning.terms import Terms
 from mirage.mugraph import maps
+from mirage.mugraph.check import broken_rule
 from mirage.mugraph.erase import canonical
-from mirage.mugraph.grammar import BlockGraph, CustomKernel, Load, Loop, MuGraph, Store, TileDim
+from mirage.mugraph.grammar import BlockGraph, CustomKernel, DTensor, Load, Loop, MuGraph, Store, TileDim
 from mirage.narrow import Narrowing
-from mirage.search.engine import Bounds, Search
+from mirage.search.engine import Bounds, Problem, Search
+from mirage.search.kernels import Target
 from mirage.search.tiles import split_options
 from mirage.verify.schedule import schedule_opinion
 
@@ -193,3 +196,30 @@ def test_another_name_is_no_other_graph():
     assert canonical(renamed) == canonical(m)
     wider = replace(m, kernels=tuple(replace(k, warps=2 * k.warps) for k in m.kernels))
     assert canonical(wider) != canonical(m)
+
+
+def seed_attention() -> Problem:
+    t = Terms({"b": 2, "g": 256, "d": 64, "s": 4096, "e": 64})
+    q, k, v = (tensor(t, name, axes) for name, axes in (("Q", "bgd"), ("K", "bds"), ("V", "bse")))
+    p = t.exp(t.sum("d", t.mul(q, k)))
+    y = t.sum("s", t.mul(p, t.inv(t.sum("s", p)), v))
+    inputs = tuple(
+        DTensor(n, "fp16", tuple((a,) for a in axes)) for n, axes in (("Q", "bgd"), ("K", "bds"), ("V", "bse"))
+    )
+    return Problem("attention", t, inputs, (Target("O", y, (("b",), ("g",), ("e",)), "fp16"),), "fp16")
+
+
+def test_attention_within_two_grids_has_69_distinct_graphs():
+    given = Narrowing.of(griddims=[(2, 16, 1), (2, 16, 4)])
+    bounds = Bounds(keep=96, per_kernel=200, structures=64, tilings=64, given=given)
+    search = Search(seed_attention(), size_of, bounds=bounds)
+    list(search.run())
+    assert len({canonical(c.mugraph) for c in search.best}) >= 69
+    assert {wide(m, k) for m, k in kernels(search)} == {(2, 16), (2, 16, 4)}
+    assert all(broken_rule(c.mugraph) is None for c in search.best)
+    p = search.problem
+    first: dict[str, MuGraph] = {}
+    for c in search.best:
+        first.setdefault(c.structure, c.mugraph)
+    for m in list(first.values())[:3]:
+        assert schedule_opinion(p.t, p.outputs, m, draws=4).word == "TESTED"
