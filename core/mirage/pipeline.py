@@ -21,6 +21,7 @@ from mirage.isolate.runner import Worker
 from mirage.mugraph import jsonform, maps
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
 from mirage.plan import plan
+from mirage.profile.choose import EQUAL, Measured, gpu_here, measured
 from mirage.profile.devices import Device, device
 from mirage.profile.roofline import baseline, estimate, speed_of_light
 from mirage.program.ir import DTYPES, Program
@@ -36,7 +37,9 @@ from mirage.verify.rules import Rules
 from mirage.verify.verdict import Verdict
 
 TRACE_S, VERIFY_S, COMPILE_S = 60.0, 120.0, 120.0  # limits of one worker call
+GPU_MEMORY = 64 << 30  # bytes that the GPU's worker and its compilers may take of the machine
 OVERFLOW = "not finite"  # in the float opinion's words
+TUNE_S = 180.0  # limit of one tuning on the GPU
 TOTAL_S = 240.0  # after this long no further candidate is verified
 TRIES = 6  # candidates that are verified before the answer is "keep yours"
 Report = Callable[[Progress], None]
@@ -52,7 +55,8 @@ class Request:
     function: str
     target: str = "sm_90"
     trusted: bool = True
-    anyway: bool = False  # give the best verified kernel also where the estimate says "keep yours"
+    anyway: bool = False  # give the best verified kernel also where the answer is "keep yours"
+    measure: bool = True  # time the candidates where this machine has a GPU of the target
     bounds: Bounds = field(default_factory=Bounds)
     rules: Rules | None = None  # the user's, read and tested
 
@@ -162,12 +166,16 @@ def floor(program: Program, dev: Device) -> float:
     return speed_of_light(moved, 0.0, 0.0, 0, dev)
 
 
-def header(program: Program, verdict: Verdict | None, us: float, base: float, dev: Device) -> dict[str, str]:
+def header(
+    program: Program, verdict: Verdict | None, us: float, base: float, dev: Device, found: Measured | None
+) -> dict[str, str]:
     """The provenance at the module's top."""
     rows = {"made by": "mirage", "program": program.key[:16]}
     if verdict is not None:
         rows["verdict"] = verdict.headline
     rows["time"] = f"{us:.1f} us estimated for {dev.name}, {base:.1f} us as written"
+    if found is not None:
+        rows["time"] = f"{us:.1f} us measured on {found.device}, {base:.1f} us by {found.peer}"
     return rows
 
 
@@ -188,6 +196,7 @@ class Tools:
         threads = str(max(1, (os.cpu_count() or 2) // 2))
         self.runner = Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": threads})
         self.compiler = Worker()
+        self.gpu = Worker(memory_bytes=GPU_MEMORY) if gpu_here() else None
         self.beside = ThreadPoolExecutor(1)
 
     def __enter__(self) -> Tools:
@@ -197,6 +206,8 @@ class Tools:
         self.beside.shutdown(wait=False, cancel_futures=True)
         self.runner.close()
         self.compiler.close()
+        if self.gpu is not None:
+            self.gpu.close()
 
 
 def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Tools | None = None) -> Result:
@@ -224,12 +235,15 @@ class Attempt:
     progress: Report
     cancel: CancelToken
     tools: Tools
+    measured: Measured | None = None
 
     def run(self) -> Result:
         start = time.monotonic()
         lowered = lower(self.program)
         found = problem(self.program, lowered)
         bounds = self.request.bounds
+        if not bounds.given:
+            bounds = replace(bounds, given=self.function.decorated.options.given)
         search = Search(
             found, lambda g: estimate(g, self.dev), bounds=bounds, cancel=self.cancel, progress=self.progress
         )
@@ -238,9 +252,13 @@ class Attempt:
         base = baseline(self.program, self.dev)
         rejected: list[str] = []
         chosen = None
-        if not bounds.given:
-            bounds = replace(bounds, given=self.function.decorated.options.given)
-        for candidate in self.order(search.best):
+        queue = self.order(search.best)
+        self.measured = self.tune(search.best, base)
+        if self.measured is not None:
+            base = self.measured.peers[self.measured.peer]
+            queue = list(self.measured.candidates[: TRIES + 2])
+            start = time.monotonic()  # what follows has its own time
+        for candidate in queue:
             self.cancel.check()
             if time.monotonic() - start > TOTAL_S and rejected:
                 rejected.append(f"the other candidates: {TOTAL_S:.0f} s have passed")
@@ -261,6 +279,25 @@ class Attempt:
             return replace(result, remarks=remarks, derivation=derived(found.t, targets, graph))
         except DerivationBroken as e:
             return replace(result, remarks=remarks, notes=(*result.notes, e.message))
+
+    def tune(self, best: list[Candidate], base: float, *, as_they_are: bool = False) -> Measured | None:
+        """The candidates timed on this machine's GPU; None without one, or where none of them ran there."""
+        worker = self.tools.gpu
+        if worker is None or not self.request.measure or not best:
+            return None
+        self.progress(Progress("tuning", {"mugraphs": len(best)}))
+
+        def event(counts: dict[str, Any]) -> None:
+            self.progress(Progress("tuning", {str(k): int(v) for k, v in counts.items()}))
+
+        def call(payload: dict[str, Any]) -> dict[str, Any]:
+            return worker.call("tune", payload, timeout_s=TUNE_S, cancel=self.cancel, on_event=event)
+
+        found = measured(
+            best, self.program, self.function.decorated.name, lambda g: self.emit(g, None, 0.0, base), call,
+            self.dev.target, as_they_are=as_they_are,
+        )  # fmt: skip
+        return found if found is not None and found.candidates else None
 
     def order(self, best: list[Candidate]) -> list[Candidate]:
         """The candidates to verify: best first, then the best of other structures, so that one fault is not met again."""
@@ -298,7 +335,10 @@ class Attempt:
             rejected.append(f"{candidate.label}: {why}")
             wide = widened(candidate)
             if wide is not None and OVERFLOW in why:
-                return self.verify(wide, found, base, search, rejected)
+                again = self.tune([wide], base, as_they_are=True) if self.measured is not None else None
+                if self.measured is None or again is not None:
+                    wide = wide if again is None else again.candidates[0]
+                    return self.verify(wide, found, base, search, rejected)
             return None
         if isinstance(rows, MirageError):
             rejected.append(f"{candidate.label}: {rows.message}")
@@ -311,7 +351,7 @@ class Attempt:
     def emit(self, graph: MuGraph, verdict: Verdict | None, us: float, base: float) -> str:
         return emit_module(
             self.program, graph, self.function.slice.readable, function=self.function.decorated.name,
-            header=header(self.program, verdict, us, base, self.dev), docstring=self.function.decorated.docstring,
+            header=header(self.program, verdict, us, base, self.dev, self.measured), docstring=self.function.decorated.docstring,
         )  # fmt: skip
 
     def compile(self, text: str) -> Future[Any]:
@@ -337,6 +377,7 @@ class Attempt:
         counts = asdict(search.counts)
         counts["total_seconds"] = round(seconds, 3)
         common: dict[str, Any] = {
+            "measured": {} if self.measured is None else self.measured.to_dict(),
             "function": self.function.decorated.name,
             "inputs": tuple(
                 {"name": i.name, "shape": list(i.type.shape), "dtype": i.type.dtype, "names": list(i.names)}
@@ -356,8 +397,11 @@ class Attempt:
             )
         candidate, graph, verdict, text, rows = chosen
         table = facts(graph, rows, self.dev.target)
-        if candidate.us >= base and not self.request.anyway:
-            reason = f"keep yours: {base:.1f} µs as written, {candidate.us:.1f} µs at best by the estimate"
+        slower = candidate.us >= base * (1.0 if self.measured is None else EQUAL)
+        how = "the estimate" if self.measured is None else f"measurement (against {self.measured.peer})"
+        if slower and not self.request.anyway:
+            written = "as written" if self.measured is None else f"by {self.measured.peer}"
+            reason = f"keep yours: {base:.1f} µs {written}, {candidate.us:.1f} µs at best by {how}"
             return Result(
                 answer="keep",
                 reason=reason,
@@ -369,9 +413,10 @@ class Attempt:
                 **common,
             )
         custom = sum(isinstance(k, CustomKernel) for k in graph.kernels)
-        reason = f"{base / candidate.us:.1f}x estimated, {custom} kernel{'s' if custom > 1 else ''}, {verdict.headline}"
-        if candidate.us >= base:
-            reason += "; slower than yours by the estimate, given because you asked"
+        word = "estimated" if self.measured is None else f"measured over {self.measured.peer}"
+        reason = f"{base / candidate.us:.1f}x {word}, {custom} kernel{'s' if custom > 1 else ''}, {verdict.headline}"
+        if slower:
+            reason += f"; not faster than yours by {how}, given because you asked"
         return Result(
             answer="kernel", reason=reason, verdict=verdict.to_dict(), kernels=table, notes=notes, source=text,
             estimate=self.time(candidate.us, light, base), mugraphs=(jsonform.to_json(graph),), **common,
@@ -379,7 +424,9 @@ class Attempt:
 
     def time(self, us: float, light: float, base: float) -> Estimate:
         us, light, base = (float(f"{x:.4g}") for x in (us, light, base))  # tiny tensors take less than a nanosecond
-        return Estimate(us, light, base, f"{self.dev.name} ({self.dev.target})")
+        if self.measured is None:
+            return Estimate(us, light, base, f"{self.dev.name} ({self.dev.target})")
+        return Estimate(us, light, base, f"{self.measured.device} ({self.dev.target})", True)
 
 
 def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dict[str, Any]:

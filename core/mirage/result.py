@@ -67,6 +67,9 @@ class Result:
     search: dict[str, Any]
     kernels: tuple[KernelFacts, ...] = ()
     estimate: Estimate | None = None
+    measured: dict[str, Any] = field(
+        default_factory=dict
+    )  # on a GPU: {"peers": µs by name, "read": µs, "variants", "dropped"}
     source: str = ""  # the generated module's text
     mugraphs: tuple[dict[str, Any], ...] = ()  # the chosen µGraphs, JSON form
     by_size: tuple[BySize, ...] = ()

@@ -24,6 +24,7 @@ TASKS: dict[str, str] = {
     "rerun": "mirage.verify.rerun:task",
     "compile": "mirage.profile.static:task",
     "measure": "mirage.profile.gpu:task",
+    "tune": "mirage.profile.tune:task",
     "optimize": "mirage.pipeline:task",
     "selftest": "mirage.isolate.selftest:task",
 }

@@ -17,7 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict
 from typing import Any
 
-from mirage.profile.gpu import Function, measure, random_tensor, relative_difference, require_gpu
+from mirage.profile.gpu import Function, measure, random_tensor, relative_difference
 from mirage.profile.halving import halve
 
 ROOM = 24  # times the inputs' bytes that a check takes on the device: float64 and what eager makes
@@ -154,16 +154,28 @@ def baselines(original: Function, inputs: Sequence[Any], *, compiled: bool, atte
     return found
 
 
+def here() -> str:
+    """The target of this machine's GPU, "" without one."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return ""
+    major, minor = torch.cuda.get_device_capability()
+    return f"sm_{major}{minor}"
+
+
 def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """For the isolated worker. Takes {"texts", "function", "processes", "bytes" (of the inputs), "compiled", "attention"};
-    gives {"device", "rows" (one a text: error, resources, `cold` µs of its last timing; or why it failed), "times" (name ->
-    Timing, of the last round: texts by their index, baselines by name, "read": a plain read of the inputs)}.
-    Emits counts: {"checked", "right"}, then {"timed"} a round."""
-    require_gpu()
+    """For the isolated worker. Takes {"texts", "function", "target", "processes", "bytes" (of the inputs), "compiled",
+    "attention"}; gives {"device" ("" where there is no GPU of the target), "rows" (one a text: error, resources, `cold` µs
+    of its last timing; or why it failed), "times" (name -> Timing, of the last round: texts by their index, baselines by
+    name, "read": a plain read of the inputs)}. Emits counts: {"checked", "right"}, then {"timed"} a round."""
     import torch
 
     from mirage.codegen.interpreter import load_module
     from mirage.profile.stream import read_all
+
+    if payload.get("target", here()) != here() or not here():
+        return {"device": "", "rows": [], "times": {}}
 
     texts, name = [str(t) for t in payload["texts"]], str(payload["function"])
     room = int(torch.cuda.get_device_properties(0).total_memory * 0.8)

@@ -1,0 +1,83 @@
+"""The whole path with a GPU that is played: what it says decides, and never what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mirage.pipeline import Request, Tools, optimize
+from mirage.result import CancelToken, Result
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "softmax.py"
+PEERS = {"eager": 30.0, "compile": 20.0, "compile_max": 21.0}
+
+
+class Gpu:
+    """Answers the task "tune": `us(index, text)` is a candidate's time, None: wrong on the device."""
+
+    def __init__(self, us: Callable[[int, str], float | None]) -> None:
+        self.us, self.asked = us, []
+
+    def call(self, task: str, payload: dict[str, Any], **_: Any) -> dict[str, Any]:
+        assert task == "tune" and payload["target"] == "sm_90"
+        self.asked.append(payload["texts"])
+        rows: list[dict[str, Any]] = []
+        for i, text in enumerate(payload["texts"]):
+            us = self.us(i, text)
+            rows.append({"error": 1.0} if us is None else {"error": 1e-4, "cold": us})
+        timing = {"hot": 1.0, "cold_spread": 0.0, "hot_spread": 0.0}
+        best = sorted((i for i, r in enumerate(rows) if "cold" in r), key=lambda i: rows[i]["cold"])[:3]
+        times = {str(i): {"cold": rows[i]["cold"], **timing} for i in best}
+        times |= {k: {"cold": v, **timing} for k, v in {**PEERS, "read": 2.0}.items()}
+        return {"device": "a device", "rows": rows, "times": times}
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def tools():
+    with Tools() as t:
+        yield t
+
+
+def run(tools: Tools, us: Callable[[int, str], float | None]) -> tuple[Result, Gpu]:
+    gpu = Gpu(us)
+    tools.gpu = gpu  # type: ignore[assignment]
+    text = EXAMPLE.read_text()
+    request = Request(text, str(EXAMPLE), "softmax")
+    return optimize(request, lambda p: None, CancelToken(), tools), gpu
+
+
+def test_the_fastest_on_the_device_is_the_answer(tools):
+    result, gpu = run(tools, lambda i, text: 5.0 if i == 4 else 10.0 + i)
+    assert result.answer == "kernel" and result.reason.startswith("4.0x measured over compile")
+    assert result.estimate is not None and result.estimate.measured
+    assert (result.estimate.us, result.estimate.baseline_us) == (5.0, 20.0)
+    assert "5.0 us measured on a device, 20.0 us by compile" in result.source
+    assert result.measured["peers"] == PEERS and result.measured["variants"] == len(gpu.asked[0])
+
+    def body(text: str) -> str:
+        return text.partition("# mirage:end header")[2]
+
+    assert body(result.source) == body(gpu.asked[0][4])  # what was verified and is given is what was timed
+
+
+def test_what_is_wrong_on_the_device_is_never_the_answer(tools):
+    result, gpu = run(tools, lambda i, text: None if i == 0 else 10.0 + i)
+    assert result.estimate is not None and result.estimate.us == 11.0
+    assert any("wrong by 1" in d for d in result.measured["dropped"])
+
+
+def test_not_slower_than_the_best_baseline(tools):
+    result, _ = run(tools, lambda i, text: 19.9 + i)
+    assert result.answer == "keep"
+    assert result.reason == "keep yours: 20.0 µs by compile, 19.9 µs at best by measurement (against compile)"
+
+
+def test_without_a_time_the_estimate_decides(tools):
+    result, _ = run(tools, lambda i, text: None)
+    assert result.estimate is not None and not result.estimate.measured and result.measured == {}
