@@ -112,7 +112,7 @@ def test_a_broken_line_is_searched_again(tmp_path, whole):
 
 def test_a_part_reads_as_it_was_written():
     s = search("attention_block")
-    next(s.run())
+    next(x for x in s.run() if s._parts)  # the first answer comes before any part is whole
     for part in s._parts.values():
         assert part.pieces and decode(encode(part)) == part
     assert decode(encode(part)[:-9]) is None and decode("") is None and decode("é") is None
