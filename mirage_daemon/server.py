@@ -241,7 +241,14 @@ class Server:
 
     async def _status(self, connection: Connection, ident: int, body: protocol.Status) -> dict[str, Any]:
         active = [
-            {**job.event(), "key": job.key, "priority": job.priority, "wanted": len(job.wanted)}
+            {
+                **job.event(),
+                "key": job.key,
+                "priority": job.priority,
+                "wanted": len(job.wanted),
+                "function": job.payload["function"],
+                "path": job.payload["path"],
+            }
             for job in self.jobs.active
         ]
         return {

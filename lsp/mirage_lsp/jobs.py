@@ -78,6 +78,10 @@ class Jobs:
             ask.text, ask.path, ask.function, target=ask.target, interpreter=ask.interpreter
         )
 
+    async def status(self) -> dict[str, Any]:
+        """The daemon's jobs, of all clients, and its cache."""
+        return await self._client.status()
+
     async def close(self, patience_s: float = 1.0) -> None:
         """Send the cancellations that are under way, then close."""
         if self._sent:

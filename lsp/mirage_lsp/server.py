@@ -14,7 +14,7 @@ from pygls.lsp.server import LanguageServer
 from mirage.errors import MirageError
 from mirage.link.aio import AsyncClient
 from mirage.link.version import package_version
-from mirage_lsp import edits, methods, problems, transport
+from mirage_lsp import edits, methods, panels, problems, transport
 from mirage_lsp.jobs import Jobs
 from mirage_lsp.progress import WorkDone
 from mirage_lsp.protocol import Protocol
@@ -65,6 +65,8 @@ class MirageServer(LanguageServer):
         documents, self._dirty = list(self._dirty.values()), {}
         for document in documents:
             self.publish(document)
+            if self.session.settings.states:
+                self.protocol.notify("mirage/states", panels.states(document))
         if self.supports(lambda c: c.workspace.code_lens.refresh_support):  # type: ignore[union-attr]
             self.ask(types.WORKSPACE_CODE_LENS_REFRESH, None)
 

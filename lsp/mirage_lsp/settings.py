@@ -11,7 +11,8 @@ from typing import Any
 class Settings:
     """`trusted`: code of the workspace may run (in the daemon's workers). Only a plain true says so.
     `target`: the architecture. `debounce_ms`: quiet time after a keystroke. `interpreter`: the project's Python.
-    `auto`: optimize on opening and on changes. `start_daemon`: start one when none runs."""
+    `auto`: optimize on opening and on changes. `start_daemon`: start one when none runs.
+    `states`: tell the client how every function stands, by the notification `mirage/states`."""
 
     trusted: bool = False
     auto: bool = True
@@ -19,6 +20,7 @@ class Settings:
     debounce_ms: int = 300
     interpreter: str = ""
     start_daemon: bool = True
+    states: bool = False
 
     @staticmethod
     def read(options: Any) -> Settings:

@@ -118,6 +118,9 @@ class FakeDaemon:
     def _on_cancel(self, *_: Any) -> dict[str, Any]:
         return {"cancelled": True}
 
+    def _on_status(self, *_: Any) -> dict[str, Any]:
+        return {"pid": 1, "jobs": [], "cache": {"entries": 2, "bytes": 10}}
+
     def _on_lookup(self, body: dict[str, Any], *_: Any) -> dict[str, Any]:
         return {"result": self.cache.get(body["function"])}
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from mirage.errors import FunctionNotFound, MirageError, UntrustedWorkspace
-from mirage_lsp import actions, texts
+from mirage_lsp import actions, panels, texts
 from mirage_lsp.errors import NoKernel
 from mirage_lsp.session import Document, problem
 
@@ -93,6 +93,22 @@ async def show_mugraph(ls: MirageServer, document: Document, name: str, version:
     return {"text": text, "mugraphs": list(entry.result["mugraphs"]), "stale": entry.stale}
 
 
+@_command
+async def result(ls: MirageServer, document: Document, name: str, version: int | None) -> dict[str, Any]:
+    return panels.result(document, name)
+
+
+async def jobs(ls: MirageServer, *arguments: Any) -> dict[str, Any]:
+    """What the daemon does for all projects, and its cache; "error" while none runs."""
+    try:
+        return await ls.session.jobs.status()
+    except MirageError as error:
+        return {"error": error.to_dict()}
+
+
+jobs.__annotations__.clear()  # as above
+
+
 async def _apply(ls: MirageServer, document: Document, edit: types.TextEdit, label: str) -> dict[str, Any]:
     params = types.ApplyWorkspaceEditParams(edit=ls.workspace_edit(document, edit), label=label)
     answer = await ls.ask(types.WORKSPACE_APPLY_EDIT, params)
@@ -105,4 +121,6 @@ COMMANDS: dict[str, Command] = {
     "mirage.replace": replace,
     "mirage.restore": restore,
     "mirage.showMugraph": show_mugraph,
+    "mirage.result": result,
+    "mirage.jobs": jobs,
 }
