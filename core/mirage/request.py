@@ -1,0 +1,33 @@
+"""A request as plain data, on its way from whoever asks to the worker that answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mirage.narrow import Narrowing
+from mirage.pipeline import Request
+from mirage.search.engine import Bounds
+
+FIELDS = ("text", "path", "function", "target", "trusted")
+RULES = "the rules"  # what their errors name: a path must not change an answer
+
+
+def from_payload(payload: dict[str, Any], **more: Any) -> Request:
+    """The request of a payload: FIELDS, and under "options" what `link.asked.Options` has. `more` are fields of Request.
+
+    Raises RuleUnreadable, RuleFalse, BadSearchParameter.
+    """
+    asked = payload.get("options") or {}
+    bounds = {name: asked[name] for name in ("kernels", "loops", "seconds") if name in asked}
+    rules = None
+    if asked.get("rules"):
+        from mirage.verify.rules import load
+
+        rules = load(asked["rules"], RULES)
+    return Request(
+        **{name: payload[name] for name in FIELDS if name in payload},
+        anyway=bool(asked.get("anyway", False)),
+        bounds=Bounds(**bounds, given=Narrowing.of(**asked.get("given", {}))),
+        rules=rules,
+        **more,
+    )
