@@ -116,7 +116,11 @@ class BlockWriter:
         self.places.leave_loop()
         self.lines, self.where, self.old = outside, None, {}
         span = f"{first}, {stop}" if first != "0" else stop
-        self.lines.append(f"for {counter} in range({span}):")
+        called = f"range({span}):"
+        stages = self.symbols.kernel.stages
+        if stages > 1 and not self.tensor_cores(position, loop):  # with them the compiler prefetches by itself
+            called = f"tl.range({span}, num_stages={stages}):"
+        self.lines.append(f"for {counter} in {called}")
         self.lines += [INDENT + line for line in body]
         for s in loop.body:
             if isinstance(s, Accumulate) and s.out in self.wide:
@@ -124,6 +128,11 @@ class BlockWriter:
                 text = f"tl.sum({self.accumulator(s.out).text}, axis={wide.index(loop.dim)})"
                 self.bind(s.out, permute(text, tuple(d for d in wide if d != loop.dim), rest), Value("", rest))
         self.wide = {}
+
+    def tensor_cores(self, position: int, loop: Loop) -> bool:
+        """Whether the loop has a dot on tensor cores."""
+        computes = (c for s in loop.body for c in parts(s) if isinstance(c, Compute))
+        return any(self.uses.dot_dims(position, c) is not None for c in computes)
 
     def deferred(self, position: int, loop: Loop) -> dict[str, tuple[str, ...]]:
         """Accumulators that add up whole tiles and are reduced once, after the loop: a reduction in each iteration costs

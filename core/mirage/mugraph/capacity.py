@@ -11,12 +11,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mirage.mugraph.grammar import Accumulate, BlockGraph, Load, Loop, MuGraph, Statement, ThreadGraph
+from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, MuGraph, Statement, ThreadGraph
 from mirage.mugraph.walk import Part, computes, reads, writes
 from mirage.program.ir import DTYPES
 
 FLOAT32, HALF = 4, 2
 WARP_GROUP, WARP_GROUP_ROWS = 4, 64  # warps of a group, and the rows of its matrix instruction
+LEAST_DOT = 16  # the least extent of a matrix instruction's operand
 REDUCTIONS = ("sum", "max")
 
 
@@ -103,8 +104,17 @@ def operands(graph: BlockGraph, statements: Iterable[Statement]) -> dict[str, bo
     return found
 
 
+def on_tensor_cores(graph: BlockGraph, c: Compute) -> bool:
+    """Whether a dot's tiles are large enough for a matrix instruction; else it is a sum of products."""
+    wide = [graph.dim(d).tile for d in (*c.dims, c.attr("dim")) if graph.dim(d).tile > 1] if c.op == "dot" else []
+    return len(wide) > 2 and graph.dim(c.attr("dim")).tile >= LEAST_DOT and min(wide[-3:]) >= LEAST_DOT
+
+
 def pipelined(graph: BlockGraph, loop: Loop) -> tuple[Load, ...]:
-    """The loads of a loop that its dots read, directly or through other operators: those are prefetched."""
+    """The loads of a loop that are prefetched: those that its dots read, directly or through other operators; all of them
+    where it has no dot on tensor cores."""
+    if not any(on_tensor_cores(graph, c) for s in loop.body for c in computes(s)):
+        return tuple(s for s in loop.body if isinstance(s, Load))
     wanted = set(operands(graph, loop.body))
     for s in reversed(loop.body):
         if not isinstance(s, Accumulate) and writes(s) in wanted and not any(c.op == "dot" for c in computes(s)):

@@ -29,7 +29,7 @@ from mirage.profile.devices import Device
 from mirage.program.ir import DTYPES, Program, TensorType
 
 LATENCY = 0.36e-6  # seconds of a device-memory load under load: what must be in flight is bandwidth times this
-SECTOR = 32  # bytes: the least that travels between L2 and a multiprocessor
+SECTOR, BURST = 32, 64  # bytes: the least that travels between L2 and a multiprocessor, between memory and L2
 REGISTERS = 65536  # of a multiprocessor
 OWN, MOST = 26.0, 222.0  # registers that any thread needs, and with how many the compiler begins to spill
 # The chain of one loop iteration, in µs. These constants are fitted together on 175 searched kernels of ten programs and six
@@ -53,6 +53,7 @@ class Work:
     unique: float = 0.0
     requested: float = 0.0
     written: float = 0.0
+    wasted: float = 0.0  # bytes that travel from memory beside short pieces
     tensor_flops: float = 0.0
     narrow: bool = False
     flops: float = 0.0
@@ -237,7 +238,7 @@ def times(w: Work, warps: int, device: Device) -> Times:
     again = max(0.0, w.requested - w.unique)
     # What is read again comes from L2 as far as it stays there.
     missed = 0.0 if w.unique <= 0.8 * device.l2 else min(again, w.unique * (waves - 1))
-    memory = (w.unique + missed) / (device.bandwidth * max(draw, 0.02)) + w.written / device.bandwidth
+    memory = (w.unique + w.wasted + missed) / (device.bandwidth * max(draw, 0.02)) + w.written / device.bandwidth
     memory_s, l2_s, tensor_s, float_s, special_s = (
         memory,
         (w.requested + w.written) / (device.l2_bandwidth * busy),
@@ -269,6 +270,7 @@ class _Meter:
         self.dim_of = {a: d.name for d in graph.dims for a in d.axes}
         self.w = Work()
         self.seen: dict[str, float] = {}
+        self.wasted: dict[str, float] = {}
         self.loaded: dict[str, bool] = {}
         self.dotted = False  # whether the loop at hand has a dot
 
@@ -284,7 +286,7 @@ class _Meter:
                 self.loop(item)
             else:
                 w.chain += self.statement(item, 1.0, "")
-        w.unique, w.touched = sum(self.seen.values()), self.seen
+        w.unique, w.touched, w.wasted = sum(self.seen.values()), self.seen, sum(self.wasted.values())
         return w
 
     def parts(self, dim: str) -> int:
@@ -344,8 +346,9 @@ class _Meter:
                 again *= d.parts
         last = {self.dim_of[a] for a in s.index[-1].axes} if s.index else set()
         piece = size * math.prod(min(self.dims[d].tile, self.extent.get(d, 1)) for d in last)
-        if last:  # short pieces of a row: whole sectors travel
+        if last:  # short pieces of a row: whole sectors travel, from memory two at a time
             again *= max(1.0, SECTOR / piece)
+            self.wasted[s.tensor] = max(self.wasted.get(s.tensor, 0.0), unique * max(0.0, BURST / piece - 1.0))
         self.w.requested += unique * again
         self.w.reads[s.tensor] = self.w.reads.get(s.tensor, 0.0) + unique * again
         self.seen[s.tensor] = max(self.seen.get(s.tensor, 0.0), unique)

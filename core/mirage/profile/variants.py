@@ -9,7 +9,7 @@ from typing import Protocol
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 
 WARPS = (4, 8)
-STAGES = (3, 4, 5)
+STAGES = (3, 4, 5, 1)  # the first is every candidate's own
 LEAD = 3  # candidates that come with every number of stages
 
 

@@ -136,7 +136,10 @@ class Reader:
 
     def loop(self, s: ast.For) -> None:
         if not (
-            isinstance(s.iter, ast.Call) and isinstance(s.target, ast.Name) and not s.orelse and not s.iter.keywords
+            isinstance(s.iter, ast.Call)
+            and isinstance(s.target, ast.Name)
+            and not s.orelse
+            and all(k.arg == "num_stages" for k in s.iter.keywords)  # how far ahead it loads: no index depends on it
         ):
             raise Unknown(f"line {s.lineno}: a loop that is no range")
         called = ast.unparse(s.iter.func)
