@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from workloads.hand import BUILDERS, Case, small
+from workloads.hand import BUILDERS, Case, at, dim, load, op, plus, small, tensor
 from workloads.hand_targets import read, targets
 
 from mirage.codegen.emit import emit_module
 from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import CustomKernel, DimIndex, MuGraph, Store
+from mirage.mugraph.grammar import BlockGraph, CustomKernel, DimIndex, Loop, MuGraph, Store
 from mirage.program.ir import Input, Program, TensorType
 from mirage.verify.floats import float_opinion, judge, launch_sizes
 from mirage.verify.regimes import REGIMES, round_to
@@ -331,6 +331,23 @@ def test_small_launches_have_the_real_tiles(name: str) -> None:
             if d.role in ("grid", "loop") and d.tile > 1:
                 whole = int(np.prod([graph.size(a) for a in d.axes]))
                 assert n == whole or (n > 2 * d.tile and n % d.tile), (d, n)
+
+
+def test_axes_of_one_dimension_have_one_size_in_a_small_launch() -> None:
+    """Rows of queries and rows of keys are rows of the same tensor."""
+    block = BlockGraph(
+        (dim("m", 16, "grid"), dim("n", 64, "loop")),
+        (
+            Loop("n", (
+                load("x", "X", "m"), load("y", "X", "n"), op("xy", "mul", "x y", "m n"),
+                op("p", "sum", "xy", "m", dim="n"), plus("s", "p", "m"),
+            )),
+            Store("O", "s", at("m")),
+        ),
+    )  # fmt: skip
+    graph = MuGraph("both", (("m", 512), ("n", 512)), (tensor("X", "m"), tensor("O", "m", "output")),
+                    (CustomKernel("fused", block),))  # fmt: skip
+    assert launch_sizes(graph) == {"m": 149, "n": 149}
 
 
 def test_bfloat16_kernels_are_judged_by_bfloat16(run: Run) -> None:

@@ -1,8 +1,8 @@
 """The float opinion: the emitted kernels on inputs of several regimes, their error beside the function's own.
 
 A kernel passes a regime when its error against float64 is at most twice the eager function's own, or within a budget of
-its dtype; when it is finite wherever the function as written is finite in float32; when two runs agree bit by bit, no
-guard is touched and no access is out of bounds.
+its dtype; when it is finite wherever the function as written is finite in float32, and where that overflows for want of a
+shift, right by the shifted term; when two runs agree bit by bit, no guard is touched and no access is out of bounds.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ import numpy as np
 from mirage.errors import MirageError
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
-from mirage.mugraph.shrink import rigid_axes, shrink
+from mirage.mugraph.shrink import rigid_axes, same_size, shrink
 from mirage.mugraph.walk import parts
 from mirage.verify.evaluate import TermEvaluator
 from mirage.verify.floating import Floats
 from mirage.verify.floatrun import decode, task
 from mirage.verify.regimes import LARGEST, REGIMES, UNIT, Regime, added_masks, round_to
 from mirage.verify.schedule import Target, expected_outputs, term_only_sizes
+from mirage.verify.shifted import Shifted, instead
 from mirage.verify.text import launch_tiles
 from mirage.verify.verdict import Counterexample, Evidence
 
@@ -60,7 +61,11 @@ def launch_sizes(mugraph: MuGraph) -> dict[str, int]:
                 part = want if a == d.axes[0] else min(want, 3)
                 sizes[a] = max(sizes.get(a, 1), min(real[a], part))
                 want = -(-want // sizes[a])
-    return {a: sizes.get(a, n) for a, n in real.items()}
+    kind = same_size(mugraph)
+    largest: dict[str, int] = {}  # axes of one dimension of a tensor have one size
+    for a, n in real.items():
+        largest[kind[a]] = max(largest.get(kind[a], 1), sizes.get(a, n))
+    return {a: largest[kind[a]] for a in real}
 
 
 def sums(t: Terms, targets: Sequence[Target]) -> list[int]:
@@ -124,6 +129,7 @@ def float_opinion(
     info["tiles"] = launch_tiles(graph)
     masks = added_masks(t, [x.term for x in targets]) | {i.name for i in graph.inputs if i.dtype == "bool"}
     regimes = [r for r in regimes if r.flags is None or masks]
+    shifted: Shifted | None = None
     for number, regime in enumerate(regimes):  # one call each: the first that fails spares the rest
         given = _inputs(graph, parameters, regime, rng, products, masks)
         payload = {
@@ -157,7 +163,15 @@ def float_opinion(
             dtype = graph.tensor(target.tensor).dtype
             if got.shape != want.shape:
                 return evidence("REJECTED", f"output {i} has shape {got.shape}, not {want.shape}", info)
-            row, at = judge(got, want, eager, single, dtype, k, regime.wild)
+            free, short = None, None
+            if not np.isfinite(want).all():
+                shifted = shifted or Shifted(t, targets)
+                values = shifted.values(e.inputs, every)
+                if target.tensor in values:
+                    exact, short = values[target.tensor].shifted, values[target.tensor].single
+                    free = instead(want, values[target.tensor])
+                    want, single = np.where(free, exact, want), np.where(free, exact, single)
+            row, at = judge(got, want, eager, single, dtype, k, regime.wild, free, short)
             rows.append(
                 {"regime": regime.name, "output": i, "dtype": dtype, "reference": "eager" if known else "terms"} | row
             )
@@ -207,12 +221,25 @@ def _evaluator(t: Terms, given: Mapping[str, tuple[str, Array]], sizes: Mapping[
 
 
 def judge(
-    got: Array, want: Array, eager: Array | None, single: Array, dtype: str, k: int, wild: bool
+    got: Array,
+    want: Array,
+    eager: Array | None,
+    single: Array,
+    dtype: str,
+    k: int,
+    wild: bool,
+    free: Array | None = None,
+    short: Array | None = None,
 ) -> tuple[dict[str, Any], tuple[int, ...] | None]:
     """(figures, the index of the first element that fails, or None). Errors are relative to the larger of the element
-    and the output's root mean square."""
+    and the output's root mean square.
+
+    `free`: where `want` is the shifted term's; the function has no error of its own there, and what rounding to float32
+    costs the shifted term (`short`) takes its place.
+    """
     unit = UNIT.get(dtype, 0.0)
     top = LARGEST.get(dtype, math.inf)
+    free = np.zeros(want.shape, bool) if free is None else free
     with np.errstate(all="ignore"):
         rounded = np.where(np.abs(want) > top, np.sign(want) * np.inf, want)
         finite = np.isfinite(rounded)
@@ -220,29 +247,36 @@ def judge(
         scale = np.maximum(np.abs(want), max(size, 1e-300))
         both = finite & np.isfinite(got)
         error = np.where(both, np.abs(got - want) / scale, 0.0)
-        own = 0.0
+        own, rounding = 0.0, 0.0
         if eager is not None:
-            usable = finite & np.isfinite(eager)
+            usable = finite & np.isfinite(eager) & ~free
             own = float(np.where(usable, np.abs(eager - want) / scale, 0.0).max(initial=0.0))
+        if short is not None:
+            rounding = float(
+                np.where(finite & free & np.isfinite(short), np.abs(short - want) / scale, 0.0).max(initial=0.0)
+            )
     budget = UNITS * (unit + UNIT["fp32"] * math.sqrt(k))
     if size:  # below the smallest normal number, rounding is absolute
         budget += _absolute(dtype) / size
-    allowed = max(TIMES_EAGER * own, budget)
+    limits = np.where(free, max(UNITS * rounding, budget), max(TIMES_EAGER * own, budget))
+    allowed = float(limits.max(initial=budget))
     figures = {"error": float(error.max(initial=0.0)), "eager": own, "budget": budget, "allowed": allowed, "why": ""}
     with np.errstate(all="ignore"):  # an error that is allowed may carry an element past the dtype's largest number
-        past = np.abs(want) * (1 + min(allowed, MOST_PAST)) >= top
-        excused = past & np.isinf(got) & (np.sign(got) == np.sign(want))
+        slack = np.minimum(limits, MOST_PAST)
+        excused = (np.abs(want) * (1 + slack) >= top) & np.isinf(got) & (np.sign(got) == np.sign(want))
+        infinite = np.isinf(rounded) & ~(np.abs(want) * (1 - slack) <= top)
     lost = finite & np.isfinite(single) & ~np.isfinite(got) & ~excused
     if lost.any():
         return figures | {"why": "not finite where the function is"}, _first(lost)
     if not wild:
-        made = np.isnan(want) & ~np.isnan(got)
-        if made.any():
-            return figures | {"why": "a number where the function gives NaN"}, _first(made)
-    bad = error > allowed
+        for what, there in (("NaN", np.isnan(want) & ~np.isnan(got)), ("infinity", infinite & np.isfinite(got))):
+            if there.any():
+                return figures | {"why": f"a number where the function gives {what}"}, _first(there)
+    bad = error > limits
     if bad.any():
-        why = f"error {figures['error']:.3g} against {allowed:.3g} allowed (the function's own is {own:.3g})"
-        return figures | {"why": why}, tuple(int(i) for i in np.unravel_index(int(error.argmax()), error.shape))
+        at = tuple(int(i) for i in np.unravel_index(int((error / limits).argmax()), error.shape))
+        why = f"error {float(error[at]):.3g} against {float(limits[at]):.3g} allowed (the function's own is {own:.3g})"
+        return figures | {"why": why}, at
     return figures, None
 
 
