@@ -21,7 +21,9 @@ from mirage.link.version import package_version
 from mirage_daemon import alias
 from mirage_daemon.connection import Connection, Limits
 from mirage_daemon.jobs import Job, Jobs, RunJob
+from mirage_daemon.journal import Journal, Row
 from mirage_daemon.store import Store
+from mirage_daemon.turns import project_of
 from mirage_daemon.workers import check_interpreter
 
 log = logging.getLogger("mirage.daemon.server")
@@ -48,7 +50,8 @@ class Server:
     ) -> None:
         self._store_thread = ThreadPoolExecutor(1, thread_name_prefix="mirage-store")
         self._store = self._store_thread.submit(make_store).result()
-        self.jobs = Jobs(run_job, workers=workers, keep=self._keep, clock=clock)
+        self.journal = Journal(self._store, self._store_thread)
+        self.jobs = Jobs(run_job, workers=workers, keep=self._keep, journal=self.journal, clock=clock)
         self._idle_s, self._limits, self._clock = idle_s, limits or Limits(), clock
         self._began = self._last = clock()
         self._ids = itertools.count(1)
@@ -60,10 +63,12 @@ class Server:
         server = await asyncio.start_unix_server(self._accept, sock=listener, limit=1 << 20)
         idle = asyncio.create_task(self._watch_idle())
         try:
+        earlier = asyncio.create_task(self._take_up())
             await self._stopping.wait()
         finally:
             idle.cancel()
             server.close()  # new clients are refused from here on, and start the next daemon
+            earlier.cancel()
             await self.jobs.close()
             await asyncio.sleep(0.05)  # subscribers' last replies are queued meanwhile
             for task in self._connections.values():
@@ -77,6 +82,31 @@ class Server:
         self._stopping.set()
 
     async def _watch_idle(self) -> None:
+    async def _take_up(self) -> None:
+        """Go on with what an earlier daemon promised and did not end."""
+        for row in await self._in_store(self.journal.rows):
+            if "question" in row.payload:  # an import: whoever asked for it asks again
+                self.journal.end(row.key)
+                continue
+            try:
+                wanted = {
+                    name: row.payload[name]
+                    for name in protocol.REQUESTS["submit"].__annotations__
+                    if name in row.payload
+                }
+                key, _ = await self._ask(protocol.structure(wanted, protocol.Submit))
+            except MirageError as e:
+                log.warning("a job of an earlier daemon is given up: %s", e)
+                self.journal.end(row.key)
+                continue
+            if key != row.key:  # packages, the code or the machine are others now: it begins anew
+                self.journal.end(row.key)
+                row = Row(key, row.payload, row.priority)
+            if await self._known(bytes.fromhex(key)) is not None:
+                self.journal.end(key)
+            else:
+                self.jobs.take_up(row)
+
         while True:
             if self.jobs.active:
                 self._last = self._clock()
@@ -226,8 +256,11 @@ class Server:
         return await self.jobs.follow(self.jobs.find(body.job), lambda event: connection.send("event", ident, event))
 
     async def _cancel(self, connection: Connection, ident: int, body: protocol.Cancel) -> dict[str, Any]:
+                "project": await asyncio.to_thread(project_of, body.path),
         return {"cancelled": self.jobs.cancel(body.job, connection.id)}
 
+            if job.promised is not None:
+                await asyncio.wrap_future(job.promised)  # what the client hears outlives a kill of this process
     async def _result(self, connection: Connection, ident: int, body: protocol.Result) -> dict[str, Any]:
         job = self.jobs.find(body.job)
         if not job.final:

@@ -8,6 +8,7 @@ beside them, because another process may share the cores.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from workloads.terms import problem
 
@@ -38,7 +39,8 @@ def fixpoint(p: Problem, tried: list[tuple[int, ...]]) -> tuple[tuple[float, flo
     search = Search(p, lambda _: 0.0)
     seen, found = set(), 0
     for chosen in tried:
-        for target in search.targets(c for c in search.cuts if c.number in chosen):
+        every = search.work.groupings(search.problem.t, [c for c in search.cuts if c.number in chosen])
+        for target in chain.from_iterable(every):
             key = (target.term, target.dims)
             if key not in seen:
                 seen.add(key)

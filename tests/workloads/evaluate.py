@@ -185,6 +185,10 @@ class Block:
 
 def evaluate(m: MuGraph, *inputs: Array) -> Array:
     """The first output of a µGraph of custom kernels on float64 inputs."""
+    return evaluate_all(m, *inputs)[0]
+
+
+def evaluate_all(m: MuGraph, *inputs: Array) -> list[Array]:
     memory = {t.name: np.asarray(x, dtype=np.float64) for t, x in zip(m.inputs, inputs, strict=True)}
     for t in m.tensors:
         if t.kind != "input":
@@ -199,4 +203,4 @@ def evaluate(m: MuGraph, *inputs: Array) -> Array:
                 for place in itertools.product(*map(range, counts)):
                     named = {d.name: i for d, i in zip(graph.grid, place, strict=True)}
                     Block(m, graph, memory, named).run()
-    return memory[m.outputs[0].name]
+    return [memory[x.name] for x in m.outputs]

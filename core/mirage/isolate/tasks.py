@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -25,12 +26,24 @@ TASKS: dict[str, str] = {
     "compile": "mirage.profile.static:task",
     "measure": "mirage.profile.gpu:task",
     "tune": "mirage.profile.tune:task",
-    "optimize": "mirage.pipeline:task",
+    "optimize": "mirage.job:task",
+    "warm": "mirage.isolate.tasks:warm",
     "selftest": "mirage.isolate.selftest:task",
 }
 
 
 def resolve(name: str) -> Task:
+def warm(payload: dict[str, Any]) -> dict[str, Any]:
+    """Import what takes long, so that the next call does not wait for it."""
+    return {"seconds": {name: _import(name) for name in ("torch", "triton")}}
+
+
+def _import(name: str) -> float:
+    began = time.monotonic()
+    importlib.import_module(name)
+    return time.monotonic() - began
+
+
     """The task's function, imported now; ProtocolError for a name that is not in the table."""
     place = TASKS.get(name)
     if place is None:

@@ -177,34 +177,44 @@ class Search:
             if not self.partitioned and n > 1 and best_with.get(n - 1, FAR) >= best_with.get(n - 2, FAR) < FAR:
                 self.counts.stop("no further cuts: the last one did not help")
                 return
-            targets = self.targets(chosen)
-            if len(targets) > bounds.kernels:
+            some = False
+            for targets in self.work.groupings(self.problem.t, chosen):
+                if len(targets) > bounds.kernels:
+                    continue
+                if not some:
+                    self.tried.append(tuple(c.number for c in chosen))
+                    self.counts.cut_sets = len(self.tried)
+                some = True
+                yield from self._answers(targets, chosen)
+                best_with[n] = min(best_with.get(n, FAR), self._least.get(chosen, FAR))
+                if self.guard.stopped:
+                    return
+            if not some:
                 continue
-            self.tried.append(tuple(c.number for c in chosen))
-            self.counts.cut_sets = len(self.tried)
-            keys = [self.work.key(self.problem.t, target, chosen) for target in targets]
-            if not self.best and self._first is None:
-                yield from self._early(targets, keys)
-            self._search(keys)
-            for candidate in self._combinations(targets, [self._parts.get(key, Part()).pieces for key in keys]):
-                self.best.append(candidate)
-                if len(targets) not in self.by_stages or candidate.us < self.by_stages[len(targets)].us:
-                    self.by_stages[len(targets)] = candidate
-                insort(self._costs, candidate.us)
-                self._least[chosen] = min(self._least.get(chosen, FAR), candidate.us)
-                best_with[n] = min(best_with.get(n, FAR), candidate.us)
-                self.guard.armed = True
-                if candidate.us < self._us:
-                    self._us = candidate.us
-                    self._report()
-                    yield candidate
-            if self.guard.stopped:
-                return
             gc.freeze()  # what is kept is not looked at again: collections stay short, and with them the time to cancel
         if len(self.cuts) > bounds.cuts and not self.partitioned:
             self.counts.stop(f"at most {bounds.cuts} cuts")
 
     def _prepare(self) -> tuple[Target, ...]:
+    def _answers(self, targets: list[Target], chosen: tuple[Cut, ...]) -> Iterator[Candidate]:
+        """The combinations of kernels for these targets: their parts are searched, then joined. Yields what is better than
+        all before."""
+        keys = [self.work.key(self.problem.t, target, chosen) for target in targets]
+        if not self.best and self._first is None:
+            yield from self._early(targets, keys)
+        self._search(keys)
+        for candidate in self._combinations(targets, [self._parts.get(key, Part()).pieces for key in keys]):
+            self.best.append(candidate)
+            if len(targets) not in self.by_stages or candidate.us < self.by_stages[len(targets)].us:
+                self.by_stages[len(targets)] = candidate
+            insort(self._costs, candidate.us)
+            self._least[chosen] = min(self._least.get(chosen, FAR), candidate.us)
+            self.guard.armed = True
+            if candidate.us < self._us:
+                self._us = candidate.us
+                self._report()
+                yield candidate
+
         """The outputs with their shifts; the places to cut, and whether the program is too large to search whole."""
         p, t, bounds = self.problem, self.problem.t, self.bounds
         outputs = []

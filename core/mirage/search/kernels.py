@@ -30,19 +30,24 @@ from mirage.search.systems import System, enumerate_systems, passes
 from mirage.search.through import any_through
 from mirage.search.tiles import power, split_options, tilings
 
+MAIN = "main"  # the kernel of an only output
 MAX_TILE = 65536  # elements of one tile in registers (8 warps of 255 registers hold 65,280)
 MAX_BLOCK = 131072  # elements of all accumulators and live tiles of a block, roughly
 
 
 @dataclass(frozen=True)
 class Target:
-    """A tensor to compute: its name, term, dtype, and its dims (each the axes that make it up)."""
+    """A tensor to compute: its name, term, dtype, and its dims (each the axes that make it up). Or, with `members`, several
+    that one kernel computes (`joint.py`): `term` is then the tuple of their terms, and `indices` says where each is
+    written, along axes of the kernel."""
 
     tensor: str
     term: int
     dims: tuple[tuple[str, ...], ...]
     dtype: str
     kind: str = "output"
+    members: tuple[Target, ...] = ()
+    indices: tuple[tuple[DimIndex, ...], ...] = ()
 
     @property
     def index(self) -> tuple[DimIndex, ...]:
@@ -51,6 +56,17 @@ class Target:
     @property
     def axes(self) -> tuple[str, ...]:
         return tuple(a for d in self.dims for a in d)
+
+    @property
+    def tensors(self) -> tuple[Target, ...]:
+        """The tensors that the kernel writes, each as a target of its own."""
+        return self.members or (self,)
+
+    def writes(self, t: Terms, term: int) -> list[Output]:
+        """The output savers of a kernel that computes `term`, an equal of the target's."""
+        if not self.members:
+            return [Output(self.tensor, term, self.index)]
+        return [Output(m.tensor, x, i) for m, x, i in zip(self.members, t.kids(term), self.indices, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -179,11 +195,11 @@ class KernelSpace:
     def _tiled(self, name: str, structure: Structure, dims: tuple[TileDim, ...], all_of_them: bool) -> Iterator[Piece]:
         """The kernels with these tiles: the whole one first, then its splits."""
         s = structure.system
-        output = Output(self.target.tensor, s.output, self.target.index)
+        outputs = self.target.writes(self.t, s.output)
         self._blocked = False
         fit = False
         for arranged in arrange(self.given, dims, self.t.sizes):
-            block = self.build(arranged, structure, [output], s.reductions)
+            block = self.build(arranged, structure, outputs, s.reductions)
             if block is None:
                 self._blocked = True  # no tiles make it a block graph
                 return
@@ -241,7 +257,7 @@ class KernelSpace:
         own = [r for r in sorted(s.reductions) if t.node(r)[2] == streamed]
         if max(order[r] for r in own) != 1:
             return
-        part = f"{streamed}_part" if self.target.kind == "output" else f"{streamed}_part_{self.target.tensor}"
+        part = f"{streamed}_part" if name == MAIN else f"{streamed}_part_{self.target.tensor}"
         names = {r: (f"{self.target.tensor}_part{i}", self._axes(r)) for i, r in enumerate(own)}
         index = {r: (DimIndex((part,)), *(DimIndex((a,)) for a in axes)) for r, (_, axes) in names.items()}
         partial = [Output(names[r][0], r, index[r]) for r in own]
@@ -271,7 +287,7 @@ class KernelSpace:
         """The second kernel over tiles of its own, or the last block to arrive over the same tiles."""
         t = self.t
         temps = tuple(DTensor(n, "fp32", ((part,), *((a,) for a in axes)), kind="temp") for n, axes in names.values())
-        output = Output(self.target.tensor, total, self.target.index)
+        outputs = self.target.writes(t, total)
         resident = TileDim(part, (part,), power(parts), "resident")
         inner = tuple(
             replace(d, role="resident", tile=max(d.tile, power(t.sizes[d.axes[0]])))
@@ -282,13 +298,13 @@ class KernelSpace:
         grid = tuple(d for d in grid if any(a in self.target.axes for a in d.axes))
         main = CustomKernel(name, first, warps=warps_for(first))
         for narrow in group_choices(self.given, grid, t.sizes):
-            tail = self.build((*narrow, resident, *inner), None, [output], frozenset())
+            tail = self.build((*narrow, resident, *inner), None, outputs, frozenset())
             if tail is not None and fits(tail):
                 yield Piece(
                     (main, CustomKernel(f"{name}_combine", tail, warps=4)), temps, ((part, parts),),
                     self.label(dims, parts), structure + "/kernel",
                 )  # fmt: skip
-        same = self.build((*grid, resident, *inner), None, [output], frozenset())
+        same = self.build((*grid, resident, *inner), None, outputs, frozenset())
         shared = any(s.first for s in first.body if isinstance(s, Store))
         if (
             same is not None and fits(same) and not shared

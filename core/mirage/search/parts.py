@@ -12,7 +12,8 @@ from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Loop, Statem
 from mirage.result import CancelToken
 from mirage.search.cuts import Cut, apply, loads
 from mirage.search.guard import Stopped
-from mirage.search.kernels import KernelSpace, Piece, Structure, Target
+from mirage.search.joint import groupings, joint
+from mirage.search.kernels import MAIN, KernelSpace, Piece, Structure, Target
 from mirage.search.problem import Bounds, Cost, Problem, assemble, fork
 
 BOOKKEEPING = {"const", "size", "index", "mask"}  # positions and numbers, which are no operators of a block graph
@@ -21,13 +22,13 @@ ARITHMETIC = {"add", "sub", "mul", "div"}
 
 @dataclass(frozen=True)
 class Key:
-    """Names a part: the tensor that is made, and the numbers of the cuts whose values are read."""
+    """Names a part: the tensors that are made, and the numbers of the cuts whose values are read."""
 
-    tensor: str
+    tensors: tuple[str, ...]
     reads: tuple[int, ...]
 
     def __str__(self) -> str:
-        return f"{self.tensor}({','.join(map(str, self.reads))})"
+        return f"{'+'.join(self.tensors)}({','.join(map(str, self.reads))})"
 
 
 @dataclass(frozen=True)
@@ -81,19 +82,29 @@ class Work:
         """The kernels to find for a cut set, in launch order."""
         return apply(t, list(self.outputs), tuple(chosen), self.problem.dtype, self.prefix)
 
+    def groupings(self, t: Terms, chosen: Iterable[Cut]) -> list[list[Target]]:
+        """The same, one kernel a tensor first, then with several tensors from one kernel."""
+        return groupings(t, self.targets(t, chosen))
+
     def key(self, t: Terms, target: Target, chosen: Iterable[Cut]) -> Key:
         below = set(t.walk(target.term))
         outputs, prefix = list(self.outputs), self.prefix
         reads = (c.number for c in chosen if below & set(loads(t, c, outputs, prefix).values()))
-        return Key(target.tensor, tuple(reads))
+        return Key(tuple(x.tensor for x in target.tensors), tuple(reads))
 
     def target(self, t: Terms, key: Key) -> Target:
         """The target that `key` names, built in `t`."""
-        chosen = [c for c in self.cuts if c.number in key.reads or f"{self.prefix}{c.number}" == key.tensor]
-        return next(x for x in self.targets(t, chosen) if x.tensor == key.tensor)
+        chosen = [c for c in self.cuts if c.number in key.reads or f"{self.prefix}{c.number}" in key.tensors]
+        found = [x for x in self.targets(t, chosen) if x.tensor in key.tensors]
+        if len(found) == 1:
+            return found[0]
+        together = joint(t, found)
+        assert together is not None  # it was when the part was named
+        return together
 
     def name(self, target: Target) -> str:
-        return "main" if target.kind == "output" and len(self.outputs) == 1 else f"make_{target.tensor}"
+        only = tuple(x.tensor for x in target.tensors) == tuple(o.tensor for o in self.outputs)
+        return MAIN if only else f"make_{target.tensor}"
 
     def space(self, t: Terms, target: Target, guard: CancelToken) -> KernelSpace:
         b = self.bounds

@@ -64,8 +64,9 @@ def assemble(
     added: dict[str, int] = {}
     for target, piece in zip(targets, pieces, strict=True):
         tensors += piece.temps
-        kind = "output" if alone else target.kind
-        tensors.append(DTensor(target.tensor, target.dtype, target.dims, kind=kind))  # type: ignore[arg-type]
+        for made in target.tensors:
+            kind = "output" if alone else made.kind
+            tensors.append(DTensor(made.tensor, made.dtype, made.dims, kind=kind))  # type: ignore[arg-type]
         kernels += piece.kernels
         added |= dict(piece.axes)
     have = {x.name for x in tensors}
@@ -81,4 +82,6 @@ def assemble(
     for target in targets:
         axes |= {a: t.sizes[a] for y in t.walk(target.term) for a in t.dims(y) if a not in added}
         axes |= {t.node(r)[2]: t.sizes[t.node(r)[2]] for r in t.closure(target.term) if t.node(r)[2] not in added}
+    place = {o.tensor: i for i, o in enumerate(problem.outputs)}  # outputs in the program's order
+    tensors.sort(key=lambda x: place.get(x.name, -1))
     return MuGraph(problem.name, tuple(sorted((axes | added).items())), tuple(tensors), tuple(kernels))

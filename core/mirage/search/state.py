@@ -19,7 +19,7 @@ from mirage.mugraph.grammar import MuGraph
 from mirage.search.kernels import Piece
 from mirage.search.parts import Key, Part
 
-VERSION = 2
+VERSION = 3
 
 
 def encode(part: Part) -> str:
