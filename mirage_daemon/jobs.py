@@ -7,26 +7,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import heapq
 import itertools
 import logging
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from mirage.errors import Cancelled, DaemonBusy, MirageError, ProtocolError, UnknownJob
+from mirage.errors import Cancelled, DaemonBusy, MirageError, ProtocolError, UnknownJob, WorkerDied
 from mirage.link.protocol import FINAL, STATES
 from mirage.result import CancelToken
+from mirage_daemon.journal import Journal, Row
+from mirage_daemon.turns import Turns
 
 log = logging.getLogger("mirage.daemon.jobs")
 MAX_ACTIVE = 1000  # jobs that are queued or running
 MAX_FINAL = 256  # jobs that are over and whose result can still be asked for
 EVENT_EVERY_S = 0.05  # counts change faster than anyone reads them; a new state is always told
 MAX_COUNTS, MAX_BEST = 64, 500
+MAX_STARTS = 20  # a job that was under way so often when the daemon died, and got no further, is given up
 ANSWERS = {"kernel": "done", "keep": "kept"}  # Result.answer -> the job's state
 
 Progress = Callable[[dict[str, Any]], None]
@@ -51,6 +53,17 @@ class Job:
     cancel: CancelToken = field(default_factory=CancelToken, repr=False)
     over: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     told: float = float("-inf")
+    starts: int = 0  # see journal.Row
+    parts: int = 0
+    promised: Future[None] | None = None  # done when a kill of the daemon no longer loses the job
+
+    @property
+    def project(self) -> str:
+        return str(self.payload.get("project", ""))
+
+    @property
+    def row(self) -> Row:
+        return Row(self.key, self.payload, self.priority, self.starts, self.parts)
 
     @property
     def final(self) -> bool:
@@ -67,7 +80,8 @@ class Job:
 
 class Jobs:
     """`run_job(payload, progress, cancel)` gives {"result": Result.to_dict()}; `keep(job)` is awaited before a job is
-    announced as done or kept, so that an announced result is never lost."""
+    announced as done or kept, so that an announced result is never lost. With a `journal` every job is promised there until
+    it is over, except by the daemon's end: then the next daemon takes it up, with the parts that its search finished."""
 
     def __init__(
         self,
@@ -75,12 +89,13 @@ class Jobs:
         *,
         workers: int,
         keep: Callable[[Job], Awaitable[None]] | None = None,
+        journal: Journal | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._run_job, self._keep, self._clock, self._workers = run_job, keep, clock, workers
+        self._journal, self._closing = journal, False
         self._threads = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="mirage-job")
-        self._order = itertools.count()
-        self._queue: list[tuple[int, int, Job]] = []
+        self._queue: Turns[Job] = Turns()
         self._active: dict[str, Job] = {}  # by key
         self._final: OrderedDict[str, Job] = OrderedDict()  # by id, the oldest first
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -95,15 +110,25 @@ class Jobs:
         if job is None:
             if len(self._active) >= MAX_ACTIVE:
                 raise DaemonBusy(f"{len(self._active)} jobs are queued or running")
-            job = Job(secrets.token_hex(8), key, payload, priority)
-            self._active[key] = job
-            heapq.heappush(self._queue, (priority, next(self._order), job))
-            log.info("job %s queued (key %s)", job.id, key[:12])
-        elif priority < job.priority and job.state == "queued":
-            job.priority = priority  # its older place in the queue is skipped when it comes up
-            heapq.heappush(self._queue, (priority, next(self._order), job))
+            job = self._add(Row(key, payload, priority))
+        job.priority = min(job.priority, priority)
         job.wanted.add(client)
         self._pump()
+        return job
+
+    def take_up(self, row: Row) -> None:
+        """Go on with a job that an earlier daemon promised, unless it is under way."""
+        if self.under_way(row.key) is None:
+            self._add(row)
+            self._pump()
+
+    def _add(self, row: Row) -> Job:
+        job = Job(secrets.token_hex(8), row.key, row.payload, row.priority, starts=row.starts, parts=row.parts)
+        self._active[job.key] = job
+        self._queue.push(job)
+        if self._journal is not None:
+            job.promised = self._journal.begin(job.row)
+        log.info("job %s queued (key %s)", job.id, job.key[:12])
         return job
 
     def add_final(self, key: str, state: str, result: dict[str, Any]) -> Job:
@@ -152,7 +177,8 @@ class Jobs:
         return job.outcome()
 
     async def close(self, timeout_s: float = 10.0) -> None:
-        """Stop everything; running jobs end as cancelled."""
+        """Stop everything; for those who listen running jobs end as cancelled."""
+        self._closing = True
         for job in self.active:
             job.wanted.clear()
             job.cancel.cancel()
@@ -165,21 +191,26 @@ class Jobs:
     def _pump(self) -> None:
         """Start what is most urgent, while there are free workers."""
         while self._queue and len(self._running) < self._workers:
-            _, _, job = heapq.heappop(self._queue)
-            if job.state == "queued" and job.id not in self._running:
-                self._running[job.id] = asyncio.get_running_loop().create_task(self._run(job))
+            job = self._queue.pop()
+            self._running[job.id] = asyncio.get_running_loop().create_task(self._run(job))
 
     async def _run(self, job: Job) -> None:
         loop = asyncio.get_running_loop()
 
         def progress(body: dict[str, Any]) -> None:
-            loop.call_soon_threadsafe(self._advance, job, body)
+            if self._journal is not None and "part" in body:
+                self._journal.put_part(job.key, body["part"])
+            else:
+                loop.call_soon_threadsafe(self._advance, job, body)
+
+        def work() -> dict[str, Any]:
+            return self._run_job(self._begin(job), progress, job.cancel)
 
         try:
             if job.final:  # cancelled just before its turn
                 return
             self._advance(job, {"state": "tracing"})
-            answer = await loop.run_in_executor(self._threads, self._run_job, job.payload, progress, job.cancel)
+            answer = await loop.run_in_executor(self._threads, work)
             state, job.result = _read_answer(answer)
             if self._keep is not None:
                 await self._keep_quietly(job, state)
@@ -194,6 +225,20 @@ class Jobs:
         finally:
             self._running.pop(job.id, None)
             self._pump()
+
+    def _begin(self, job: Job) -> dict[str, Any]:
+        """The payload, with what an earlier run of the job finished. In the job's thread."""
+        if self._journal is None:
+            return job.payload
+        known = self._journal.parts(job.key)
+        parts = sum(map(len, known.values()))
+        job.starts, job.parts = (1, parts) if parts > job.parts else (job.starts + 1, job.parts)
+        if job.starts > MAX_STARTS:
+            raise WorkerDied(f"the daemon ended {MAX_STARTS} times while this job ran")
+        self._journal.begin(job.row)
+        if known:
+            log.info("job %s goes on from %d finished parts", job.id, parts)
+        return {**job.payload, "checkpoint": known}
 
     async def _keep_quietly(self, job: Job, state: str) -> None:
         """Keep the result; a cache that cannot be written costs the next one time, not this one its answer."""
@@ -226,6 +271,9 @@ class Jobs:
         job.state, job.error = state, error
         if self._active.get(job.key) is job:  # after a cancellation another may have taken its place
             del self._active[job.key]
+            if self._journal is not None and not (self._closing and state == "cancelled"):
+                self._journal.end(job.key)
+        self._queue.discard(job)
         self._remember(job)
         log.info("job %s %s%s", job.id, state, f" ({error.get('code')})" if error else "")
         self._tell(job)

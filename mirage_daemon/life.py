@@ -24,7 +24,7 @@ from mirage.link.client import dial
 from mirage_daemon.jobs import RunJob
 from mirage_daemon.server import Server
 from mirage_daemon.store import SqliteStore
-from mirage_daemon.workers import run_job
+from mirage_daemon.workers import Pool
 
 log = logging.getLogger("mirage.daemon")
 IDLE_S = 1800.0
@@ -87,8 +87,13 @@ def open_log(path: Path, *, also_terminal: bool) -> None:
     )
 
 
+def worker_count() -> int:
+    """How many jobs run at once."""
+    return max(1, (os.cpu_count() or 2) // 2)
+
+
 async def _serve(listener: socket.socket, data: Path, job: RunJob) -> None:
-    workers = max(1, (os.cpu_count() or 2) // 2)
+    workers = worker_count()
     server = Server(partial(SqliteStore, data), job, workers=workers, idle_s=idle_seconds())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -96,7 +101,7 @@ async def _serve(listener: socket.socket, data: Path, job: RunJob) -> None:
     await server.serve(listener)
 
 
-def main(*, foreground: bool = False, job: RunJob = run_job) -> int:
+def main(*, foreground: bool = False, job: RunJob | None = None) -> int:
     """Run the daemon until its end. 0: it ran, or another one runs already; 1: refused; 3: the cache is taken."""
     os.umask(0o077)
     try:
@@ -118,7 +123,8 @@ def main(*, foreground: bool = False, job: RunJob = run_job) -> int:
         listener = listen(path)
         log.info("process %d listens; %d folders of dead workers removed", os.getpid(), sweep())
         try:
-            asyncio.run(_serve(listener, data, job))
+            with Pool(most=worker_count()) as pool:
+                asyncio.run(_serve(listener, data, job or pool.run_job))
         finally:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()  # while the lock is held: the next owner's socket cannot be there yet

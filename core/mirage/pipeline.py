@@ -31,6 +31,7 @@ from mirage.search.derivation.portable import derived
 from mirage.search.engine import Bounds, Candidate, Problem, Search
 from mirage.search.kernels import Target
 from mirage.search.remarks import explain
+from mirage.search.state import Checkpoint
 from mirage.source import detect, shapes, slice
 from mirage.verify.judge import Case, judge
 from mirage.verify.rules import Rules
@@ -59,6 +60,7 @@ class Request:
     measure: bool = True  # time the candidates where this machine has a GPU of the target
     bounds: Bounds = field(default_factory=Bounds)
     rules: Rules | None = None  # the user's, read and tested
+    checkpoint: Checkpoint | None = None  # where the search keeps its finished parts
 
 
 @dataclass(frozen=True)
@@ -245,8 +247,9 @@ class Attempt:
         if not bounds.given:
             bounds = replace(bounds, given=self.function.decorated.options.given)
         search = Search(
-            found, lambda g: estimate(g, self.dev), bounds=bounds, cancel=self.cancel, progress=self.progress
-        )
+            found, lambda g: estimate(g, self.dev), bounds=bounds, cancel=self.cancel, progress=self.progress,
+            checkpoint=self.request.checkpoint,
+        )  # fmt: skip
         for _ in search.run():
             pass
         base = baseline(self.program, self.dev)
@@ -427,10 +430,3 @@ class Attempt:
         if self.measured is None:
             return Estimate(us, light, base, f"{self.dev.name} ({self.dev.target})")
         return Estimate(us, light, base, f"{self.measured.device} ({self.dev.target})", True)
-
-
-def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """For the isolated worker: the request's fields -> {"result": Result as a dict}; progress goes out as events."""
-    known = {k: payload[k] for k in ("text", "path", "function", "target", "trusted") if k in payload}
-    result = optimize(Request(**known), lambda p: emit(asdict(p)), CancelToken())
-    return {"result": result.to_dict()}

@@ -64,20 +64,6 @@ def test_cancelling_a_job_ends_its_process(house, text):
                 continue
 
 
-def test_the_payload_reaches_the_task_in_the_named_interpreter(monkeypatch):
-    seen = {}
-
-    def run(task, payload, **options):
-        seen.update(task=task, payload=payload, **options)
-        return {"result": {}}
-
-    monkeypatch.setattr(isolate, "run", run)
-    payload = {"text": "t", "function": "f", "interpreter": "/opt/python"}
-    assert workers.run_job(payload, print, None) == {"result": {}}
-    assert (seen["task"], seen["interpreter"]) == ("optimize", "/opt/python")
-    assert seen["payload"] == {"text": "t", "function": "f"} and seen["on_event"] is print
-
-
 def test_an_interpreter_is_a_full_path_to_an_executable(tmp_path):
     assert workers.check_interpreter("") == workers.check_interpreter(sys.executable) == sys.executable
     (tmp_path / "python").write_text("")

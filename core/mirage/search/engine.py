@@ -53,6 +53,7 @@ class SearchCounts:
     structures: int = 0
     mugraphs: int = 0
     parts: int = 0  # kernels searched
+    resumed: int = 0  # of them taken from a checkpoint
     cut_sets: int = 0
     shifts: int = 0
     seconds: float = 0.0
@@ -259,6 +260,7 @@ class Search:
             "values": c.values,
             "systems": c.systems,
             "parts": c.parts,
+            "resumed": c.resumed,
             "cut_sets": c.cut_sets,
             "mugraphs": c.mugraphs,
         }
@@ -274,6 +276,7 @@ class Search:
             if part is None:
                 todo.append(key)
             else:
+                self.counts.resumed += 1
                 self._take(key, part)
         for key, part in zip(todo, self.executor.parts(self.work, todo, self.guard), strict=True):
             self._take(key, part)

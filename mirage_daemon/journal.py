@@ -1,0 +1,134 @@
+"""What outlives the daemon beside results: the jobs that were promised, and the finished parts of their searches.
+
+A row of kind `job` is written before its client has an answer and deleted when the job is over; rows of kind `part` come
+while it runs. All are entries of the store, with its digest and MAC: nobody else can hand the daemon a job.
+
+Every call but `rows` may come from any thread. They are done in the store's thread in the order in which they are made, so
+that the end of a job never overtakes its beginning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import Any
+
+import msgpack
+
+from mirage.errors import CannotWrite
+from mirage_daemon.store import Store
+
+log = logging.getLogger("mirage.daemon.journal")
+JOB, PART = "job", "part"
+KEY_BYTES = 32
+MAX_PART, MAX_PARTS = 16 << 20, 64 << 20  # bytes of one part, of all parts of a job: more are searched again
+MAX_NAME = 1000
+Parts = dict[str, dict[str, str]]  # search -> name of the part -> its line, see mirage.search.state
+
+
+@dataclass(frozen=True)
+class Row:
+    """A promised job. `starts` counts how often it began since its search last got further than `parts` parts."""
+
+    key: str
+    payload: dict[str, Any]
+    priority: int
+    starts: int = 0
+    parts: int = 0
+
+
+class Journal:
+    """`thread` is the store's own, and runs one call after the other."""
+
+    def __init__(self, store: Store, thread: Executor) -> None:
+        self._store, self._thread = store, thread
+        self._sizes: dict[str, int] = {}  # bytes of the parts, by job; in the store's thread
+
+    def begin(self, row: Row) -> Future[None]:
+        """Promise the job; done when the promise is durable. A store that cannot be written costs the promise alone."""
+        return self._do(self._begin, row)
+
+    def end(self, key: str) -> Future[None]:
+        """The job is over: forget it and its parts."""
+        return self._do(self._end, key)
+
+    def put_part(self, key: str, part: Any) -> None:
+        """Keep what a job's worker says is a finished part; waits until it is durable, so that a search cannot outrun the
+        disk. What does not fit is dropped: the search is repeated there."""
+        if not isinstance(part, dict) or set(part) != {"search", "name", "line"}:
+            return
+        search, name, line = part["search"], part["name"], part["line"]
+        if not all(isinstance(x, str) for x in (search, name, line)):
+            return
+        if len(search) + len(name) > MAX_NAME or len(line) > MAX_PART:
+            return
+        self._do(self._put_part, key, search, name, line).result()
+
+    def parts(self, key: str) -> Parts:
+        """The parts that are kept of a job."""
+        found: Parts = {}
+        self._do(self._parts, key, found).result()
+        return found
+
+    def rows(self) -> list[Row]:
+        """The jobs that were promised and are not over, the oldest first. Parts without a job are deleted. In the store's
+        thread."""
+        rows = []
+        for entry in sorted(self._store.entries(JOB), key=lambda e: e.created):
+            value = self._store.get(JOB, entry.key)
+            if value is not None:  # its MAC says that we wrote it
+                rows.append(Row(entry.key.hex(), *msgpack.unpackb(value, strict_map_key=False)))
+        promised = {row.key for row in rows}
+        for entry in self._store.entries(PART):
+            if entry.key[:KEY_BYTES].hex() not in promised:
+                self._store.delete(PART, entry.key)
+        return rows
+
+    def _do(self, call: Callable[..., None], *arguments: Any) -> Future[None]:
+        try:
+            return self._thread.submit(_quietly, call, *arguments)
+        except RuntimeError:  # the daemon ends: the store is closed, what it has is what the next one finds
+            done: Future[None] = Future()
+            done.set_result(None)
+            return done
+
+    def _begin(self, row: Row) -> None:
+        value = msgpack.packb([row.payload, row.priority, row.starts, row.parts])
+        self._store.put(JOB, bytes.fromhex(row.key), value)
+
+    def _end(self, key: str) -> None:
+        raw = bytes.fromhex(key)
+        self._sizes.pop(key, None)
+        self._store.delete(JOB, raw)
+        for entry in list(self._store.entries(PART)):
+            if entry.key[:KEY_BYTES] == raw:
+                self._store.delete(PART, entry.key)
+
+    def _put_part(self, key: str, search: str, name: str, line: str) -> None:
+        size = self._sizes.get(key, 0) + len(line)
+        if size > MAX_PARTS:
+            return
+        self._sizes[key] = size
+        place = bytes.fromhex(key) + hashlib.sha256(f"{search} {name}".encode()).digest()
+        self._store.put(PART, place, msgpack.packb([search, name, line]))
+
+    def _parts(self, key: str, found: Parts) -> None:
+        raw, size = bytes.fromhex(key), 0
+        for entry in list(self._store.entries(PART)):
+            value = self._store.get(PART, entry.key) if entry.key[:KEY_BYTES] == raw else None
+            if value is not None:
+                search, name, line = msgpack.unpackb(value)
+                found.setdefault(search, {})[name] = line
+                size += len(line)
+        self._sizes[key] = size
+
+
+def _quietly(call: Callable[..., None], *arguments: Any) -> None:
+    """A promise or a part that cannot be written costs time after a kill, not an answer now."""
+    try:
+        call(*arguments)
+    except CannotWrite as e:
+        log.warning("not kept: %s", e)

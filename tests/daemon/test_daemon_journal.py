@@ -1,0 +1,230 @@
+"""A job that a client was promised, and the finished parts of its search, outlive the daemon."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from mirage.link import Client, paths
+from mirage_daemon import alias
+from mirage_daemon.jobs import MAX_STARTS
+from mirage_daemon.journal import MAX_PARTS, Journal, Row
+from mirage_daemon.store import SqliteStore
+
+KEY, OTHER = "aa" * 32, "bb" * 32
+
+
+def part(n, search="s", line=None):
+    return {"search": search, "name": f"out({n})", "line": line or f"line {n}"}
+
+
+def hangs(payload, progress, cancel):
+    """A job that ends when it is told to."""
+    while not cancel.cancelled:
+        time.sleep(0.005)
+    cancel.check()
+
+
+@pytest.fixture
+def journal(tmp_path):
+    with ThreadPoolExecutor(1) as thread:
+        store = thread.submit(SqliteStore, tmp_path).result()
+        yield Journal(store, thread), lambda call, *a: thread.submit(call, *a).result(), store
+        thread.submit(store.close)
+
+
+def test_a_row_and_its_parts_are_there_until_the_job_ends(journal):
+    book, inside, _ = journal
+    row = Row(KEY, {"text": "t", "n": [1]}, 0, 3, 7)
+    book.begin(row).result()
+    for n in range(3):
+        book.put_part(KEY, part(n))
+    book.put_part(OTHER, part(9))
+    assert inside(book.rows) == [row]  # and what belongs to no job is gone
+    assert book.parts(OTHER) == {}
+    assert book.parts(KEY) == {"s": {f"out({n})": f"line {n}" for n in range(3)}}
+    book.end(KEY).result()
+    assert inside(book.rows) == [] and book.parts(KEY) == {}
+
+
+def test_an_end_does_not_overtake_its_beginning(journal):
+    book, inside, _ = journal
+    for _ in range(20):
+        book.begin(Row(KEY, {}, 1))
+        book.end(KEY)
+    assert inside(book.rows) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, [], {}, {"search": "s"}, {**part(1), "more": 1}, {**part(1), "line": b""}, {**part(1), "name": "n" * 2000}],
+)
+def test_what_is_not_a_part_is_not_kept(journal, wrong):
+    book, _, _ = journal
+    book.put_part(KEY, wrong)
+    assert book.parts(KEY) == {}
+
+
+def test_the_parts_of_a_job_are_bounded(journal, monkeypatch):
+    monkeypatch.setattr("mirage_daemon.journal.MAX_PARTS", 100)
+    book, _, _ = journal
+    for n in range(20):
+        book.put_part(KEY, part(n, line="x" * 10))
+    assert len(book.parts(KEY)["s"]) == 10 and MAX_PARTS > 1 << 20
+
+
+def test_a_row_that_somebody_else_wrote_is_no_job(journal, tmp_path):
+    book, inside, store = journal
+    book.begin(Row(KEY, {"trusted": True}, 1)).result()
+    inside(lambda: store._db.execute("UPDATE entry SET value = ?, size = 1, sha256 = ?", (b"x", b"y" * 32)))
+    assert inside(book.rows) == []
+
+
+def test_a_daemon_that_stops_leaves_its_jobs_to_the_next_with_their_parts(house, text, answer):
+    begun, seen = threading.Event(), []
+
+    def hangs(payload, progress, cancel):
+        for n in range(3):
+            progress({"part": part(n)})
+        begun.set()
+        while not cancel.cancelled:
+            time.sleep(0.005)
+        cancel.check()
+
+    with house(hangs, workers=1) as h:
+        client = h.client()
+        client.submit(text, "/p/a.py", "f")
+        client.submit(text, "/p/a.py", "g", priority=2)
+        assert begun.wait(10)
+    done = threading.Event()
+
+    def finishes(payload, progress, cancel):
+        seen.append((payload["function"], payload["checkpoint"]))
+        if len(seen) == 2:
+            done.set()
+        return answer(payload)
+
+    with house(finishes, workers=1) as h:  # nobody asks
+        assert done.wait(10)
+        assert seen == [("f", {"s": {f"out({n})": f"line {n}" for n in range(3)}}), ("g", {})]
+        client = h.client()
+        assert client.subscribe(client.submit(text, "/p/a.py", "g")["job"])["state"] == "done"
+    with house(finishes, workers=1) as h:
+        h.client().status()
+    assert len(seen) == 2  # what is over is not begun again
+
+
+def test_a_job_that_is_taken_up_is_shared_with_who_asks_for_it(house, text, answer):
+    gate = threading.Event()
+
+    def waits(payload, progress, cancel):
+        while not cancel.cancelled and not gate.is_set():
+            time.sleep(0.005)
+        cancel.check()
+        return answer(payload)
+
+    with house(waits) as h:
+        h.client().submit(text, "/p/a.py", "f")
+    with house(waits) as h:
+        client = h.client()
+        job = client.submit(text, "/q/b.py", "f")["job"]
+        gate.set()
+        assert client.subscribe(job)["state"] == "done" and len(h.runs) == 1
+
+
+def test_a_cancelled_or_failed_job_is_not_taken_up(house, text, answer):
+    def fails(payload, progress, cancel):
+        raise ValueError("no")
+
+    with house(fails) as h:
+        client = h.client()
+        assert client.subscribe(client.submit(text, "/p/a.py", "f")["job"])["state"] == "failed"
+    with house(hangs) as h:
+        client = h.client()
+        job = client.submit(text, "/p/a.py", "g")["job"]
+        assert client.cancel(job) and client.subscribe(job)["state"] == "cancelled"
+    with house(fails) as h:
+        assert h.client().status()["jobs"] == [] and h.runs == []
+
+
+def test_a_job_begins_anew_when_its_question_has_another_key_now(house, text, answer, monkeypatch):
+    def hangs(payload, progress, cancel):
+        progress({"part": part(1)})
+        while not cancel.cancelled:
+            time.sleep(0.005)
+        cancel.check()
+
+    with house(hangs) as h:
+        old = h.client().submit(text, "/p/a.py", "f")["key"]
+    monkeypatch.setattr(alias, "code_digest", lambda: "another")
+    with house(lambda payload, *_: answer(payload)) as h:
+        client = h.client()
+        new = client.submit(text, "/p/a.py", "f")
+        assert new["key"] != old and client.subscribe(new["job"])["state"] == "done"
+        assert [r["checkpoint"] for r in h.runs] == [{}]
+
+
+def test_a_job_that_ends_the_daemon_again_and_again_is_given_up(house, text, home, caplog):
+    with house(hangs) as h:
+        client = h.client()
+        key = client.submit(text, "/p/a.py", "f")["key"]
+        payload = h.server.jobs.active[0].payload
+    with ThreadPoolExecutor(1) as thread:
+        store = thread.submit(SqliteStore, paths.data_dir()).result()
+        Journal(store, thread).begin(Row(key, payload, 1, MAX_STARTS, 0)).result()
+        thread.submit(store.close).result()
+    caplog.set_level("INFO")
+    with house(hangs) as h:
+        deadline = time.monotonic() + 10
+        while "failed (MIR400)" not in caplog.text and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert "failed (MIR400)" in caplog.text
+        assert h.runs == [] and h.client().status()["jobs"] == []
+
+
+KILLED = """
+import time
+from mirage_daemon.life import main
+def job(payload, progress, cancel):
+    known = payload["checkpoint"].get("s", {})
+    for n in range(10):
+        if f"out({n})" not in known:
+            progress({"part": {"search": "s", "name": f"out({n})", "line": str(n)}})
+            time.sleep(0.05)
+    return {"result": {"function": "f", "answer": "kernel", "program_key": "p", "source": f"from {len(known)}"}}
+raise SystemExit(main(job=job))
+"""
+
+
+def test_kill_9_then_the_next_daemon_goes_on_by_itself(home, text):
+    paths.ensure_private(paths.runtime_dir())
+    for killed in (True, False):
+        process = subprocess.Popen([sys.executable, "-c", KILLED])
+        try:
+            deadline = time.monotonic() + 20
+            while not paths.socket_path().exists() or time.monotonic() > deadline:
+                time.sleep(0.01)
+            client = Client.connect() if killed else None
+            if client is not None:
+                with client:
+                    client.submit(text, "/p/a.py", "f")
+                    time.sleep(0.25)
+                os.kill(process.pid, signal.SIGKILL)
+                process.wait()
+                paths.socket_path().unlink()
+                continue
+            while True:  # only looked at: nobody submits it again
+                with Client.connect(start_daemon=False) as client:
+                    found = client.lookup(text, "/p/a.py", "f")
+                if found is not None or time.monotonic() > deadline:
+                    break
+                time.sleep(0.05)
+            assert 1 <= int(found["source"].split()[1]) < 10
+        finally:
+            process.kill()
+            process.wait()

@@ -1,0 +1,148 @@
+"""Workers wait for the next job of their interpreter, a dead one is replaced once, and none outlives its use."""
+
+import os
+import signal
+import sys
+import time
+from typing import ClassVar
+
+import pytest
+
+from mirage.errors import Cancelled, WorkerDied, WorkerRaised
+from mirage.isolate import Worker
+from mirage.result import CancelToken
+from mirage_daemon.workers import MOST_CALLS, Pool
+
+
+class Fake:
+    """A worker that plays a script: an exception is raised (and ends the process), a dict is the answer."""
+
+    made: ClassVar[list] = []
+
+    def __init__(self, interpreter):
+        self.pid, self.interpreter, self.calls = None, interpreter, []
+        Fake.made.append(self)
+
+    def call(self, task, payload, *, timeout_s, cancel, on_event):
+        self.calls.append((task, payload))
+        self.pid = id(self)
+        step = Fake.script.pop(0)
+        for event in step.get("events", ()):
+            on_event(event)
+        if "raises" in step:
+            self.pid = None if step.get("dies", True) else self.pid
+            raise step["raises"]
+        return step["value"]
+
+    def close(self):
+        self.pid = None
+
+
+@pytest.fixture
+def play():
+    def start(*script, **options):
+        Fake.made, Fake.script = [], list(script)
+        return Pool(make=Fake, **options)
+
+    return start
+
+
+def run(pool, interpreter="/a", cancel=None, **more):
+    return pool.run_job(
+        {"text": "t", "interpreter": interpreter, "project": "/p", **more}, events.append, cancel or CancelToken()
+    )
+
+
+events: list = []
+OK, DIES = {"value": {"result": {}}}, {"raises": WorkerDied("gone")}
+PART = {"search": "s", "name": "out()", "line": "abc"}
+
+
+def test_the_payload_reaches_the_task_in_the_named_interpreter(play):
+    with play(OK) as pool:
+        assert run(pool, "/opt/python") == {"result": {}}
+        assert Fake.made[0].interpreter == "/opt/python"
+        assert Fake.made[0].calls == [("optimize", {"text": "t", "checkpoint": {}, "warm": True})]
+
+
+def test_a_worker_waits_for_the_next_job_of_its_own_interpreter(play):
+    with play(OK, OK, OK) as pool:
+        run(pool, "/a"), run(pool, "/b"), run(pool, "/a")
+        assert [w.interpreter for w in Fake.made] == ["/a", "/b"] and len(Fake.made[0].calls) == 2
+        assert [i for i, _ in pool.idle] == ["/b", "/a"]
+    assert pool.idle == [] and all(w.pid is None for w in Fake.made)
+
+
+def test_only_so_many_wait_the_last_used_ones(play):
+    with play(OK, OK, OK, most=2) as pool:
+        for interpreter in "abc":
+            run(pool, interpreter)
+        assert [i for i, _ in pool.idle] == ["b", "c"] and Fake.made[0].pid is None
+
+
+def test_one_that_nobody_needs_is_ended(play):
+    with play(OK, idle_s=0.1) as pool:
+        run(pool)
+        deadline = time.monotonic() + 5
+        while pool.idle and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert pool.idle == [] and Fake.made[0].pid is None
+
+
+def test_a_worn_out_worker_is_replaced(play):
+    with play(*[OK] * (MOST_CALLS + 1)) as pool:
+        for _ in range(MOST_CALLS + 1):
+            run(pool)
+        assert [len(w.calls) for w in Fake.made] == [MOST_CALLS, 1]
+        assert Fake.made[0].calls[-1][1]["warm"] is False  # nothing is made ready for a process that ends
+
+
+def test_a_death_is_tried_again_once_in_a_fresh_process_from_the_finished_parts(play):
+    events.clear()
+    with play({**DIES, "events": [{"part": PART}]}, OK) as pool:
+        assert run(pool, checkpoint={"s": {"b()": "x"}}) == {"result": {}}
+    assert len(Fake.made) == 2
+    assert Fake.made[1].calls[0][1]["checkpoint"] == {"s": {"b()": "x", "out()": "abc"}}
+    assert events == [{"part": PART}, {"counts": {"retries": 1}}]
+
+
+def test_the_second_death_is_the_answer(play):
+    with play(DIES, DIES, OK) as pool, pytest.raises(WorkerDied):
+        run(pool)
+    assert len(Fake.made) == 2 and pool.idle == []
+
+
+@pytest.mark.parametrize("error", [WorkerRaised("no"), Cancelled("no")])
+def test_nothing_else_is_tried_again(play, error):
+    with play({"raises": error}, OK) as pool, pytest.raises(type(error)):
+        run(pool)
+    assert len(Fake.made) == 1
+
+
+def test_a_job_that_nobody_wants_is_not_tried_again(play):
+    token = CancelToken()
+    token.cancel()
+    with play(DIES, OK) as pool, pytest.raises(WorkerDied):
+        run(pool, cancel=token)
+
+
+def test_a_mistake_of_the_user_leaves_the_worker_for_the_next_job(play):
+    with play({"raises": WorkerRaised("no"), "dies": False}, OK) as pool:
+        with pytest.raises(WorkerRaised):
+            run(pool)
+        run(pool)
+    assert len(Fake.made) == 1
+
+
+def test_real_processes_are_kept_replaced_and_ended():
+    with Pool("selftest", make=Worker, timeout_s=20.0) as pool:
+        payload = {"action": "facts", "interpreter": sys.executable, "project": ""}
+        first = pool.run_job(payload, print, CancelToken())["pid"]
+        assert pool.run_job(payload, print, CancelToken())["pid"] == first
+        os.kill(first, signal.SIGKILL)  # while it waits: that is no fault of the next job
+        deadline = time.monotonic() + 5
+        second = pool.run_job(payload, print, CancelToken())["pid"]
+        assert second != first and time.monotonic() < deadline
+        with pytest.raises(WorkerDied):
+            pool.run_job({**payload, "action": "crash"}, lambda e: None, CancelToken())
+        assert pool.idle == []
