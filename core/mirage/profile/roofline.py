@@ -34,6 +34,7 @@ REGISTERS = 65536  # of a multiprocessor
 OWN, MOST = 26.0, 222.0  # registers that any thread needs, and with how many the compiler begins to spill
 # The chain of one loop iteration, in µs. These constants are fitted together on 175 searched kernels of ten programs and six
 # hand-written ones, measured on an H200 (docs/performance.md): for the order first, and for the time.
+STEP_ACROSS = 0.12  # a reduction across the warps of a block, each time a loop comes to it
 STEP_REDUCED = 0.0003  # for each element of a reduced tile
 TAIL_DRAW = 0.4  # of a multiprocessor's share of the L2 bandwidth, that one block alone can draw
 STEP_LOAD, STEP_DOT, STEP_DOT_K, STEP_OPERAND, STEP_REDUCE, STEP_MATH = 0.09, 0.01, 0.028, 0.03, 0.02, 0.11
@@ -273,6 +274,8 @@ class _Meter:
         self.wasted: dict[str, float] = {}
         self.loaded: dict[str, bool] = {}
         self.dotted = False  # whether the loop at hand has a dot
+        self.looped = False
+        self.summed: frozenset[str] = frozenset()  # what the loop at hand adds to its accumulators
 
     def measure(self) -> Work:
         w = self.w
@@ -298,6 +301,10 @@ class _Meter:
         step = flight = 0.0
         before = w.shared
         self.dotted = any(c.op == "dot" for s in loop.body for c in _computes(s))
+        self.looped = True
+        self.summed = frozenset(
+            s.arg for s in loop.body if isinstance(s, Accumulate) and s.op == "sum" and not s.update
+        )
         for s in loop.body:
             step += self.statement(s, float(count), loop.dim)
             if isinstance(s, Load):
@@ -308,7 +315,8 @@ class _Meter:
         w.shared = before + flight * pipelined
         w.flight = max(w.flight, flight * max(1, pipelined - 1))
         w.chain += step * count
-        self.dotted = False
+        self.dotted = self.looped = False
+        self.summed = frozenset()
 
     def elements(self, dims: tuple[str, ...]) -> int:
         n = 1
@@ -372,7 +380,12 @@ class _Meter:
             w.flops += float(n) * times * w.blocks
             # Beside a narrow dot the tile is in the layout of its fragments, which every warp holds and walks by itself.
             rows = min(max(self.elements(c.dims), 16), 64)
-            return STEP_REDUCE + (STEP_REDUCED * n * (16 / rows) ** 2 if self.dotted else 0.0)
+            if self.dotted:
+                return STEP_REDUCE + STEP_REDUCED * n * (16 / rows) ** 2
+            if c.out in self.summed:  # added up whole, and reduced once after the loop
+                w.registers += n
+                return 0.0
+            return STEP_ACROSS if self.looped else STEP_REDUCE
         w.flops += (entry.flops if entry else 1.0) * n * times * w.blocks
         w.special += (entry.special if entry else 0.0) * n * times * w.blocks
         return STEP_MATH * min(4.0, max(0.1, n / 4096))
@@ -383,8 +396,10 @@ class _Meter:
         wide = [self.dims[d].tile for d in c.dims if self.dims[d].tile > 1]
         flops = 2.0 * self.elements(c.dims) * k * times * w.blocks
         if k < 16 or len(wide) < 2 or min(wide[-2:]) < 16:
+            n = self.elements(c.dims) * k
             w.flops += flops
-            return STEP_REDUCE
+            w.registers += n  # the products are added up whole, or reduced from registers
+            return STEP_MATH * max(0.1, n / 4096)
         w.tensor_flops += flops
         if max(wide[-2:]) < 64:  # mma.sync: fragments of both operands are in registers, the first one's in every warp
             w.narrow = True
