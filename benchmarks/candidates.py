@@ -21,7 +21,7 @@ from mirage.search.engine import Bounds, Search
 
 TARGET = "sm_90"
 KEPT = 192  # candidates of a search, so that several structures are among them
-COUNT, STRUCTURES = 12, 8
+COUNT, STRUCTURES = 20, 12
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--points", default="*", help="patterns of points, by comma")
     parser.add_argument("--seconds", type=float, default=560.0, help="begin no further point after this long")
-    parser.add_argument("--variants", type=int, default=48, help="of each point, at most")
+    parser.add_argument("--variants", type=int, default=110, help="of each point, at most")
     parser.add_argument("--dtype", default="fp16")
     parser.add_argument("--quick", action="store_true", help="without torch.compile")
     parser.add_argument("--out", type=Path, help="the report, written after each point; its points are not run again")

@@ -12,7 +12,8 @@ from mirage.codegen.symbols import Symbols
 from mirage.codegen.uses import Uses, parts, reads, statements
 from mirage.codegen.value import ATOM, PRODUCT, SUM, Value, as_float, constant, number, permute, spread
 from mirage.errors import EmissionRefused
-from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph
+from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph, TileDim
+from mirage.mugraph.walk import size_of
 
 DEFERRED = 64  # registers a thread of a tile that is added up as a whole and reduced after its loop
 INLINE = ("neg", "inv", "sqrt")  # read better as part of what uses them: a - b, a / b, tl.rsqrt(a)
@@ -142,7 +143,7 @@ class BlockWriter:
         read = {x.partition("@")[0] for s in loop.body for c in parts(s) for x in reads(c)}
         found: dict[str, tuple[str, ...]] = {}
         for s in loop.body:
-            if not isinstance(s, Accumulate) or s.update or s.op != "sum" or s.out in read:
+            if not isinstance(s, Accumulate) or s.update or s.start or s.op != "sum" or s.out in read:
                 continue
             c = computes.get(s.arg)
             if c is None or c.op not in ("sum", "dot") or c.attr("dim") != loop.dim:
@@ -164,12 +165,15 @@ class BlockWriter:
         return math.prod(self.graph.dim(d).tile for d in dims)
 
     def start(self, s: Accumulate) -> None:
-        """An accumulator before its loop: 0, or -inf for a maximum."""
+        """An accumulator before its loop: 0, what an earlier one is, or -inf for a maximum."""
         dims = self.wide.get(s.out) or self.places.wide(s.dims)
         shape = self.shape(dims)
         text = f"tl.zeros({shape}, tl.float32)" if dims else "tl.full((), 0.0, tl.float32)"
         if s.op == "max":
             text = f'tl.full({shape}, float("-inf"), tl.float32)'
+        if s.start:
+            before = self.accumulator(s.start)
+            text = permute(before.text, before.dims, dims)
         self.bind(s.out, text, Value("", dims))
 
     def old_wanted(self, rest: tuple[Statement, ...], name: str) -> bool:
@@ -217,6 +221,8 @@ class BlockWriter:
         if mask is not None:
             arguments.append(f"mask={mask.text}")
             arguments.append(f"other={self.padding(s.pad, tensor)}")
+        if self.read_once(s):
+            arguments.append('eviction_policy="evict_first"')
         use = self.uses.of(self.where, s.out)
         kind = {"bool": "b", "int64": "i", "int32": "i", "int8": "i"}.get(tensor.dtype, "f")
         cast = {"fp32": "", "bool": "", "int64": "", "int32": "", "int8": "tl.int32"}.get(tensor.dtype, "tl.float32")
@@ -234,6 +240,18 @@ class BlockWriter:
             self.lines.append(f"{text} = {name}.to({cast})")
         storage = tensor.dtype if tensor.kind == "input" or tensor.dtype != "fp32" else ""
         self.values[(self.where, s.out)] = Value(text, dims, kind, raw=name, storage=storage)
+
+    def read_once(self, s: Load) -> bool:
+        """Whether each element is read by one block alone, in a loop: it need not stay in the cache for another."""
+        if self.where is None:
+            return False
+        own = {self.places.dim_of[a].name for d in s.index for a in d.axes}
+        blocks = [d for d in self.graph.dims if d.role in ("grid", "split") and self.blocks(d) > 1]
+        return all(d.name in own or d.splits in own for d in blocks)
+
+    def blocks(self, d: TileDim) -> int:
+        """How many blocks there are along a dim of the grid."""
+        return d.parts if d.role == "split" else -(-size_of(self.symbols.mugraph, d) // d.tile)
 
     def memory_order(self, s: Load, dims: tuple[str, ...]) -> tuple[str, ...]:
         """The dims of a tile as they lie in memory, the fastest last: only so does the compiler pipeline the load."""
