@@ -6,21 +6,30 @@ wrong answer one day. No row holds a path.
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import hashlib
 import json
 import os
 import platform
 import sys
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
-import mirage
-from mirage.errors import FunctionNotFound
-from mirage.link.version import DISTRIBUTION, package_version
+import attrs
 
+import mirage
+from mirage.errors import FunctionNotFound, MirageError
+from mirage.link.asked import Options
+from mirage.link.version import DISTRIBUTION, package_version
+from mirage.narrow import Narrowing
+
+DRIVER = Path("/proc/driver/nvidia")
 PACKAGES = ("torch", "triton", "z3-solver", "numpy", DISTRIBUTION)  # their versions in the project's interpreter
 
 
@@ -33,6 +42,7 @@ class Question:
     function: str
     text: str
     inputs: str
+    options: str
     target: str
     packages: tuple[tuple[str, str], ...]
     python: str
@@ -46,6 +56,7 @@ KEY_INPUTS: dict[str, Callable[[Question], str]] = {
     "function": lambda q: q.function,
     "text": lambda q: q.text,
     "inputs": lambda q: q.inputs,  # names, shapes, dtypes of every row that `dims=` asks for
+    "options": lambda q: q.options,  # the bounds of the search, the user's rules, what narrows it
     "target": lambda q: q.target,
     "packages": lambda q: json.dumps(q.packages),
     "python": lambda q: q.python,
@@ -73,8 +84,49 @@ def _digest(kind: str, rows: Iterable[tuple[str, str]]) -> bytes:
     return digest.digest()
 
 
-def ask(text: str, path: str, function: str, target: str, interpreter: str) -> Question:
+def ask(text: str, path: str, function: str, target: str, interpreter: str, options: str = "") -> Question:
     """The question that a client's request asks. Parses, runs nothing; raises what `mirage.source` says is wrong."""
+    part = known_part(text, function) or _read(text, path, function)
+    return Question(
+        slice=part.digest,
+        function=function,
+        text=part.own,
+        inputs=part.inputs,
+        options=options,
+        target=target,
+        packages=package_versions(interpreter),
+        python=_python(interpreter),
+        mirage=package_version(),
+        code=code_digest(),
+        devices=devices(),
+    )
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a text says of one function: its slice's digest, its own lines, its inputs, and the least text that asks
+    the same question ("" where there is none): what is kept beside a result, and given to a colleague."""
+
+    digest: str
+    own: str
+    inputs: str
+    least: str
+
+
+_PARTS: OrderedDict[bytes, Part] = OrderedDict()  # an editor asks for the same text again and again
+MAX_PARTS, MAX_PART = 512, 1 << 16
+
+
+def _part_key(text: str, function: str) -> bytes:
+    return _digest("part", (("text", text), ("function", function)))
+
+
+def known_part(text: str, function: str) -> Part | None:
+    """The part, if it was read before: no parsing, so cheap enough for an event loop where the text is short."""
+    return _PARTS.get(_part_key(text, function))
+
+
+def _read(text: str, path: str, function: str) -> Part:
     from mirage.source import detect, shapes
     from mirage.source.slice import cut
 
@@ -86,18 +138,43 @@ def ask(text: str, path: str, function: str, target: str, interpreter: str) -> Q
     piece = cut(text, decorated, path)
     rows = [[(i.name, i.shape, i.dtype, i.dim_names) for i in row] for row in shapes.rows(decorated)]
     own = "\n".join(text.splitlines()[decorated.decorator_line - 1 : decorated.end_line])
-    return Question(
-        slice=piece.digest,
-        function=function,
-        text=own,
-        inputs=json.dumps(rows),
-        target=target,
-        packages=package_versions(interpreter),
-        python=_python(interpreter),
-        mirage=package_version(),
-        code=code_digest(),
-        devices=devices(),
-    )
+    least = least_text(text, piece.text, decorated.decorator_line, decorated.end_line)
+    part = Part(piece.digest, own, json.dumps(rows), least)
+    if len(own) + len(least) <= MAX_PART:
+        _PARTS[_part_key(text, function)] = part
+        while len(_PARTS) > MAX_PARTS:
+            with contextlib.suppress(KeyError):  # another thread was faster
+                _PARTS.popitem(last=False)
+    return part
+
+
+def least(text: str, path: str, function: str) -> str:
+    """The least text that says of `function` what `text` says; "" where there is none."""
+    part = known_part(text, function) or _read(text, path, function)
+    with contextlib.suppress(MirageError):
+        same = known_part(part.least, function) or _read(part.least, path, function)
+        if (same.digest, same.own, same.inputs) == (part.digest, part.own, part.inputs):
+            return part.least
+    return ""
+
+
+def least_text(text: str, piece: str, first: int, last: int) -> str:
+    """The slice with the function's own lines `first` to `last` (1-based) and the file's imports, and nothing else of
+    the file."""
+    lines, kept = text.split("\n"), piece.split("\n")
+    kept += [""] * (len(lines) - len(kept))
+    own = range(first - 1, last)
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for i in range(node.lineno - 1, node.end_lineno or node.lineno):
+                kept[i] = lines[i]
+    return "\n".join(lines[i] if i in own else kept[i] for i in range(len(lines))).strip("\n") + "\n"
+
+
+def as_text(options: Options) -> str:
+    """What a request asks of the search, as the row of that name. Raises BadSearchParameter."""
+    Narrowing.of(**options.given)
+    return json.dumps(attrs.asdict(options), sort_keys=True)
 
 
 def package_versions(interpreter: str) -> tuple[tuple[str, str], ...]:
@@ -156,7 +233,12 @@ def _is_ours(interpreter: str) -> bool:
 
 
 def code_digest() -> str:
-    """Of every file of ours that takes part in an answer. Cheap when nothing changed."""
+    """Of every file of ours that takes part in an answer. Cheap when nothing changed; looked at once a second."""
+    return _code_now(int(time.monotonic()))
+
+
+@lru_cache(maxsize=1)
+def _code_now(second: int) -> str:
     return _code(tuple(sorted(_python_files(os.path.dirname(mirage.__file__)))))
 
 
@@ -182,10 +264,10 @@ def _code(files: tuple[tuple[str, int, int], ...]) -> str:
 @lru_cache(maxsize=1)
 def devices() -> tuple[str, ...]:
     """The GPUs' models and the driver's version, from the kernel's own files; empty without an NVIDIA driver."""
-    root, found = Path("/proc/driver/nvidia"), []
-    for information in sorted(root.glob("gpus/*/information")):
+    found = []
+    for information in sorted(DRIVER.glob("gpus/*/information")):
         found += [line for line in information.read_text("utf-8", "replace").splitlines() if line.startswith("Model")]
-    version = root / "version"
+    version = DRIVER / "version"
     return (*found, version.read_text("utf-8", "replace").strip()) if version.is_file() else tuple(found)
 
 

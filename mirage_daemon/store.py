@@ -26,6 +26,12 @@ from mirage.errors import CannotWrite
 log = logging.getLogger("mirage.daemon.store")
 SCHEMA = 1
 MAC_BYTES = 32
+PROMISES = ("job", "part")  # kinds that are not gc's to forget: they end with their job
+# what a row of ours looks like; damage may leave others, which have no place in an order
+_WELL_FORMED = (
+    "typeof(kind) = 'text' AND typeof(key) = 'blob' AND typeof(created) = 'real' AND typeof(used) = 'real' "
+    "AND typeof(size) = 'integer' AND length(kind) < 100 AND length(key) < 1000"
+)
 USED_EVERY_S = 3600.0  # an entry's last use is noted at most so often: a note is a synchronous write
 _MAKE = """CREATE TABLE IF NOT EXISTS entry (
     kind TEXT NOT NULL, key BLOB NOT NULL, sha256 BLOB NOT NULL, mac BLOB NOT NULL,
@@ -48,8 +54,8 @@ class Store(ABC):
     """Values by kind and key. All calls come from the thread that made the store."""
 
     @abstractmethod
-    def get(self, kind: str, key: bytes) -> bytes | None:
-        """The value, exactly as it was put, or None."""
+    def get(self, kind: str, key: bytes, *, touch: bool = True) -> bytes | None:
+        """The value, exactly as it was put, or None. `touch`: it counts as a use."""
 
     @abstractmethod
     def put(self, kind: str, key: bytes, value: bytes) -> None:
@@ -68,8 +74,9 @@ class Store(ABC):
         """entries, bytes, and since the start: hits, misses, refused (torn, wrong or foreign), write_errors."""
 
     @abstractmethod
-    def gc(self, limit_bytes: int) -> int:
-        """Delete the least recently used entries until the values take at most `limit_bytes`. Gives how many."""
+    def gc(self, limit_bytes: int | None, older_s: float | None = None) -> int:
+        """Delete what was not used for `older_s`, then the least recently used entries until the values take at most
+        `limit_bytes` (None: no such bound). Gives how many."""
 
     @abstractmethod
     def close(self) -> None:
@@ -126,7 +133,7 @@ class SqliteStore(Store):
         message = len(name).to_bytes(4, "big") + name + len(key).to_bytes(4, "big") + key + digest
         return hmac.new(self._secret, message, hashlib.sha256).digest()
 
-    def get(self, kind: str, key: bytes) -> bytes | None:
+    def get(self, kind: str, key: bytes, *, touch: bool = True) -> bytes | None:
         try:
             row = self._db.execute(
                 "SELECT sha256, mac, used, size, value FROM entry WHERE kind = ? AND key = ?", (kind, key)
@@ -153,6 +160,8 @@ class SqliteStore(Store):
             self._counts["refused"] += 1
             self.delete(kind, key)
             return None
+        if not touch:
+            return bytes(value)
         self._counts["hits"] += 1
         now = self._clock()
         if not isinstance(used, float) or now - used > USED_EVERY_S:
@@ -171,10 +180,16 @@ class SqliteStore(Store):
         return self._write("DELETE FROM entry WHERE kind = ? AND key = ?", (kind, key)) is None and bool(had)
 
     def entries(self, kind: str | None = None) -> Iterator[Entry]:
-        where, values = ("", ()) if kind is None else ("WHERE kind = ?", (kind,))
-        rows = self._db.execute(
-            f"SELECT kind, key, created, used, size FROM entry {where} ORDER BY used DESC", values
-        ).fetchall()
+        where, values = ("", ()) if kind is None else ("AND kind = ?", (kind,))
+        query = f"SELECT kind, key, created, used, size FROM entry WHERE {_WELL_FORMED} {where} ORDER BY used DESC"
+        try:
+            rows = self._db.execute(query, values).fetchall()
+        except sqlite3.ProgrammingError:  # another thread, or closed: a mistake of ours
+            raise
+        except sqlite3.Error as e:
+            log.warning("the cache cannot be read: %s", e)
+            self._recover(e)
+            rows = []
         for name, key, created, used, size in rows:
             yield Entry(name.decode("utf-8", "replace"), bytes(key), created, used, size)
 
@@ -185,17 +200,20 @@ class SqliteStore(Store):
             **self._counts,
         }
 
-    def gc(self, limit_bytes: int) -> int:
-        total, deleted = self._one("SELECT coalesce(sum(size), 0) FROM entry"), 0
-        if total <= limit_bytes:
-            return 0
-        for entry in reversed(list(self.entries())):
-            if total <= limit_bytes:
-                break
-            if self.delete(entry.kind, entry.key):
-                total -= entry.size
-                deleted += 1
+    def gc(self, limit_bytes: int | None, older_s: float | None = None) -> int:
+        deleted = self._drop_malformed()
+        before = float("-inf") if older_s is None else self._clock() - older_s
+        left = [e for e in self.entries() if e.kind not in PROMISES]
+        total = sum(e.size for e in left)
+        while left and (left[-1].used < before or (limit_bytes is not None and total > limit_bytes)):
+            oldest = left.pop()
+            total -= oldest.size
+            deleted += self.delete(oldest.kind, oldest.key)
         return deleted
+
+    def _drop_malformed(self) -> int:
+        had = self._one(f"SELECT count(*) FROM entry WHERE NOT ({_WELL_FORMED})")
+        return had if had and self._write(f"DELETE FROM entry WHERE NOT ({_WELL_FORMED})", ()) is None else 0
 
     def close(self) -> None:
         self._db.close()

@@ -215,6 +215,11 @@ class MugraphUnknown(MirageError):
     default_next_step = "pass the output of `mirage optimize --json` in the module's place"
 
 
+class NotVerified(MirageError):
+    code, title = "MIR308", "A µGraph that was given is not shown to compute the function"
+    default_next_step = "nothing of it was kept; `mirage optimize` searches for one that is right"
+
+
 class RuleUnreadable(MirageError):
     code, title = "MIR310", "A rule of a rules file cannot be read"
     default_next_step = "write `name: left == right if condition`; docs/verification.md has the language"
@@ -298,3 +303,18 @@ class DaemonBusy(MirageError):
 class DeadlinePassed(MirageError):
     code, title = "MIR506", "The daemon did not answer in time"
     default_next_step = "try again with a longer deadline, or look at `mirage daemon logs`"
+
+
+class DaemonReplaced(MirageError):
+    code, title = "MIR507", "The daemon gives way to a newer one"
+    default_next_step = "ask again: the next client starts the newer one"
+
+
+class ResultsUnreadable(MirageError):
+    code, title = "MIR508", "A file of results cannot be read"
+    default_next_step = "write it again with `mirage cache export`"
+
+
+class UnknownEntry(MirageError):
+    code, title = "MIR509", "The cache has no such entry"
+    default_next_step = "take the first characters of a key that `mirage cache list` prints"

@@ -1,22 +1,25 @@
 """Two questions have the same key exactly when they have the same answer."""
 
 import dataclasses
+import os
+import shutil
 import sys
 from importlib import metadata
+from types import SimpleNamespace
 
+import attrs
 import pytest
 
 from mirage.errors import FunctionNotFound, MirageError
+from mirage.link import asked
 from mirage_daemon import alias
 
 ASK = {"path": "a.py", "function": "f", "target": "sm_90", "interpreter": sys.executable}
 
 
 def question():
-    return alias.Question(
-        slice="s", function="f", text="t", inputs="[]", target="sm_90", packages=(("torch", "2.9"),), python="3.11",
-        mirage="0.1", code="c", devices=("H200",),
-    )  # fmt: skip
+    rows = {name: name[0] for name in alias.KEY_INPUTS}
+    return alias.Question(**{**rows, "packages": (("torch", "2.9"),), "devices": ("H200",)})
 
 
 OTHER = {"packages": (("torch", "2.10"),), "devices": ("H100",)}
@@ -31,6 +34,120 @@ def test_each_row_alone_changes_the_key(row):
 def test_every_fact_has_its_row():
     assert alias.fields_without_a_row() == set()
     assert alias.key(question()) == alias.key(question())
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch, text):
+    """A project with an interpreter of its own, a machine with a GPU, and our own code: all that a key looks at."""
+    site, drivers, code = tmp_path / "lib/python3.12/site-packages", tmp_path / "nvidia", tmp_path / "code"
+    for package in alias.PACKAGES:
+        install(site, package, "1.0")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/python").write_text("")
+    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.12.1\n")
+    (drivers / "gpus/0").mkdir(parents=True)
+    (drivers / "gpus/0/information").write_text("Model: H200\nIRQ: 5\n")
+    (drivers / "version").write_text("driver 575\n")
+    code.mkdir()
+    (code / "verify.py").write_text("DRAWS = 16\n")
+    monkeypatch.setattr(alias, "DRIVER", drivers)
+    monkeypatch.setattr(alias.mirage, "__file__", str(code / "__init__.py"))
+    return SimpleNamespace(
+        folder=tmp_path, site=site, drivers=drivers, code=code, monkeypatch=monkeypatch, text=text, target="sm_90",
+        options=asked.Options(), function="f",
+    )  # fmt: skip
+
+
+def install(site, package, version):
+    name = package.replace("-", "_")
+    for old in site.glob(f"{name}-*.dist-info"):
+        shutil.rmtree(old)
+    folder = site / f"{name}-{version}.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+    os.utime(site, ns=(0, hash((package, version)) % 10**18))  # an installation is later than the last one
+
+
+def rows_of(world):
+    for remembered in (alias.devices, alias._code_now, alias.package_version):
+        remembered.cache_clear()
+    options = alias.as_text(world.options)
+    asked_now = alias.ask(world.text, "a.py", world.function, world.target, str(world.folder / "bin/python"), options)
+    return {name: read(asked_now) for name, read in alias.KEY_INPUTS.items()}
+
+
+def replaced(old, new):
+    def change(world):
+        assert old in world.text
+        world.text = world.text.replace(old, new, 1)
+
+    return change
+
+
+def option(**changed):
+    def change(world):
+        world.options = attrs.evolve(world.options, **changed)
+
+    return change
+
+
+def package(name):
+    return lambda world: install(world.site, name, "2.0")
+
+
+def written(place, content):
+    return lambda world: (world.folder / place).write_text(content)
+
+
+# what can change the answer -> (how it changes, the rows that say so); a row of the table without a change is a failure
+CHANGES = {
+    "the program": (replaced("dim=-1", "dim=0"), {"slice", "text"}),
+    "a constant it uses": (replaced("dim=-1)", "dim=-1) * 2"), {"slice", "text"}),
+    "its name": (lambda w: setattr(w, "function", "g"), {"function", "slice", "text"}),
+    "a comment in it": (replaced("dim=-1)", "dim=-1)  # why"), {"text"}),
+    "a shape": (replaced("16, 64", "16, 128"), {"inputs", "text"}),
+    "a rank": (replaced("(16, 64)", "(2, 16, 64)"), {"inputs", "text"}),
+    "a dtype": (replaced("fp16", "bf16"), {"inputs", "text"}),
+    "the architecture": (lambda w: setattr(w, "target", "sm_100"), {"target"}),
+    "the device": (written("nvidia/gpus/0/information", "Model: H100\n"), {"devices"}),
+    "the driver": (written("nvidia/version", "driver 580\n"), {"devices"}),
+    "the language": (written("pyvenv.cfg", "home = /usr/bin\nversion = 3.12.2\n"), {"python"}),
+    "our version": (lambda w: w.monkeypatch.setattr(alias, "package_version", Version("99")), {"mirage"}),
+    "the verifier": (written("code/verify.py", "DRAWS = 17\n"), {"code"}),
+    "an operator": (written("code/operators.py", ""), {"code"}),
+    **{f"package {name}": (package(name), {"packages"}) for name in alias.PACKAGES},
+    **{
+        f"option {name}": (option(**{name: value}), {"options"})
+        for name, value in {
+            "kernels": 1, "loops": 1, "seconds": 1.0, "anyway": True, "rules": "a: x + y == y + x",
+            "given": {"franges": [4]},
+        }.items()
+    },
+}  # fmt: skip
+
+
+class Version(str):
+    def __call__(self):
+        return str(self)
+
+    def cache_clear(self):
+        pass
+
+
+@pytest.mark.parametrize("name", sorted(CHANGES))
+def test_each_thing_that_can_change_the_answer_changes_its_row_and_the_key(world, name):
+    change, rows = CHANGES[name]
+    before = rows_of(world)
+    assert rows_of(world) == before
+    change(world)
+    after = rows_of(world)
+    assert {row for row in before if before[row] != after[row]} == rows
+
+
+def test_every_row_is_changed_by_something_and_every_option_and_package_is_among_them():
+    assert set().union(*(rows for _, rows in CHANGES.values())) == set(alias.KEY_INPUTS)
+    assert {f"option {f.name}" for f in attrs.fields(asked.Options)} <= set(CHANGES)
+    assert {"torch", "triton", "z3-solver", "numpy"} < set(alias.PACKAGES)
 
 
 def test_neighbouring_rows_cannot_run_together():

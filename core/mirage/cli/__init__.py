@@ -19,6 +19,11 @@ COMMANDS = {
     "doctor": ("mirage.cli.doctor", "doctor", "Check this machine and say what is missing."),
 }
 GROUP = "mirage.commands"
+HELP = {  # of commands that other packages add: importing them for a line of text would take time
+    "cache": "What was found: list, show, give to a colleague, forget.",
+    "daemon": "The background service.",
+    "lsp": "The language server.",
+}
 EXIT_CODES = """
 \b
 Exit codes: 0 done (a kernel, or keep yours with the reason)
@@ -48,9 +53,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = {name: help_text for name, (_, _, help_text) in COMMANDS.items()}
         for e in metadata.entry_points(group=GROUP):
-            rows.setdefault(
-                e.name, {"daemon": "The background service.", "lsp": "The language server."}.get(e.name, "")
-            )
+            rows.setdefault(e.name, HELP.get(e.name, ""))
         with formatter.section("Commands"):
             formatter.write_dl(sorted(rows.items()))
 

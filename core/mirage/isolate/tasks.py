@@ -28,11 +28,11 @@ TASKS: dict[str, str] = {
     "tune": "mirage.profile.tune:task",
     "optimize": "mirage.job:task",
     "warm": "mirage.isolate.tasks:warm",
+    "recheck": "mirage.recheck:task",
     "selftest": "mirage.isolate.selftest:task",
 }
 
 
-def resolve(name: str) -> Task:
 def warm(payload: dict[str, Any]) -> dict[str, Any]:
     """Import what takes long, so that the next call does not wait for it."""
     return {"seconds": {name: _import(name) for name in ("torch", "triton")}}
@@ -44,6 +44,7 @@ def _import(name: str) -> float:
     return time.monotonic() - began
 
 
+def resolve(name: str) -> Task:
     """The task's function, imported now; ProtocolError for a name that is not in the table."""
     place = TASKS.get(name)
     if place is None:

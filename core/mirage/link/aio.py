@@ -10,7 +10,7 @@ from typing import Any
 
 from mirage.errors import DaemonUnavailable, DeadlinePassed, ProtocolError
 from mirage.link import protocol, start
-from mirage.link.client import DEADLINE_S, GRACE_S, OnEvent, dial, opened, request
+from mirage.link.client import CACHE_DEADLINE_S, DEADLINE_S, GRACE_S, OnEvent, dial, opened, request
 from mirage.link.version import package_version
 
 
@@ -84,9 +84,13 @@ class AsyncClient:
         priority: int = 1,
         trusted: bool = True,
         interpreter: str = "",
+        options: protocol.Options | None = None,
     ) -> dict[str, Any]:
         """{"job", "key", "state"}; a state that is final means that the result is there already."""
-        return await self._ask("submit", protocol.Submit(text, path, function, target, priority, trusted, interpreter))
+        body = protocol.Submit(
+            text, path, function, target, priority, trusted, interpreter, options or protocol.Options()
+        )
+        return await self._ask("submit", body)
 
     async def subscribe(
         self, job: str, on_event: OnEvent | None = None, deadline_s: float | None = None
@@ -108,6 +112,51 @@ class AsyncClient:
         """The result from the cache, or None. Starts nothing."""
         body = protocol.Lookup(text, path, function, target, interpreter)
         return (await self._ask("lookup", body))["result"]  # type: ignore[no-any-return]
+
+    async def watch(
+        self, root: str, *, interpreter: str = "", target: str = "sm_90", trusted: bool = True
+    ) -> dict[str, Any]:
+        """Submit what a save changes below `root`, from now on; the project's row of `status`."""
+        return await self._ask("watch", protocol.Watch(root, trusted, interpreter, target))
+
+    async def unwatch(self, root: str) -> bool:
+        """Whether the folder was watched."""
+        return bool((await self._ask("unwatch", protocol.Unwatch(root)))["watched"])
+
+    async def shapes(self, path: str) -> dict[str, list[protocol.Inputs]]:
+        """What the decorated functions of a file were called with, the latest last."""
+        return (await self._ask("shapes", protocol.Shapes(path)))["shapes"]  # type: ignore[no-any-return]
+
+    async def adopt(
+        self,
+        text: str,
+        path: str,
+        function: str,
+        mugraph: str,
+        *,
+        target: str = "sm_90",
+        interpreter: str = "",
+        options: protocol.Options | None = None,
+        inputs: protocol.Inputs | None = None,
+    ) -> dict[str, Any]:
+        """As `submit`, of a job that verifies a µGraph (its JSON) that somebody else found."""
+        given = options or protocol.Options()
+        body = protocol.Adopt(text, path, function, mugraph, target, interpreter, given, inputs or [])
+        return await self._ask("adopt", body)
+
+    async def explain(self, job: str) -> dict[str, Any]:
+        """What is known of a job and its answer, without the module and the µGraphs."""
+        return await self._ask("explain", protocol.Explain(job))
+
+    async def cache(
+        self, do: str, *, key: str = "", after: str = "", limit_bytes: int = -1, older_s: float = -1.0
+    ) -> dict[str, Any]:
+        """`do` is list, show, export, verify or gc: see protocol.Cache."""
+        return await self._ask("cache", protocol.Cache(do, key, after, limit_bytes, older_s), CACHE_DEADLINE_S)
+
+    async def log(self, lines: int = 40) -> list[str]:
+        """The end of the daemon's log."""
+        return list((await self._ask("log", protocol.Log(lines)))["lines"])
 
     async def status(self) -> dict[str, Any]:
         return await self._ask("status", protocol.Status())

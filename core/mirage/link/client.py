@@ -19,6 +19,7 @@ from mirage.link import paths, protocol, start
 from mirage.link.version import package_version
 
 DEADLINE_S = 30.0  # of every request but `subscribe`
+CACHE_DEADLINE_S = 600.0  # reading all of a large cache takes time
 GRACE_S = 2.0  # the client waits so much longer than the deadline that it gave to the daemon
 OnEvent = Callable[[protocol.Event], None]
 
@@ -105,9 +106,11 @@ class Client:
         priority: int = 1,
         trusted: bool = True,
         interpreter: str = "",
+        options: protocol.Options | None = None,
     ) -> dict[str, Any]:
         """{"job", "key", "state"}; a state that is final means that the result is there already."""
-        return self._ask("submit", protocol.Submit(text, path, function, target, priority, trusted, interpreter))
+        given = options or protocol.Options()
+        return self._ask("submit", protocol.Submit(text, path, function, target, priority, trusted, interpreter, given))
 
     def subscribe(self, job: str, on_event: OnEvent | None = None, deadline_s: float | None = None) -> dict[str, Any]:
         """Events to `on_event` until the job is final, then {"state", "result", "error"}."""
@@ -122,10 +125,67 @@ class Client:
         return self._ask("result", protocol.Result(job))
 
     def lookup(
-        self, text: str, path: str, function: str, *, target: str = "sm_90", interpreter: str = ""
+        self,
+        text: str,
+        path: str,
+        function: str,
+        *,
+        target: str = "sm_90",
+        interpreter: str = "",
+        options: protocol.Options | None = None,
+        inputs: protocol.Inputs | None = None,
     ) -> dict[str, Any] | None:
         """The result from the cache, or None. Starts nothing."""
-        return self._ask("lookup", protocol.Lookup(text, path, function, target, interpreter))["result"]  # type: ignore[no-any-return]
+        given = options or protocol.Options()
+        body = protocol.Lookup(text, path, function, target, interpreter, given, inputs or [])
+        return self._ask("lookup", body)["result"]  # type: ignore[no-any-return]
+
+    def watch(self, root: str, *, interpreter: str = "", target: str = "sm_90", trusted: bool = True) -> dict[str, Any]:
+        """Submit what a save changes below `root`, from now on; the project's row of `status`."""
+        return self._ask("watch", protocol.Watch(root, trusted, interpreter, target))
+
+    def unwatch(self, root: str) -> bool:
+        """Whether the folder was watched."""
+        return bool(self._ask("unwatch", protocol.Unwatch(root))["watched"])
+
+    def seen(self, path: str, function: str, inputs: protocol.Inputs) -> bool:
+        """Record what a decorated function was called with; whether that is new."""
+        return bool(self._ask("seen", protocol.Seen(path, function, inputs))["new"])
+
+    def shapes(self, path: str) -> dict[str, list[protocol.Inputs]]:
+        """What the decorated functions of a file were called with, the latest last."""
+        return self._ask("shapes", protocol.Shapes(path))["shapes"]  # type: ignore[no-any-return]
+
+    def adopt(
+        self,
+        text: str,
+        path: str,
+        function: str,
+        mugraph: str,
+        *,
+        target: str = "sm_90",
+        interpreter: str = "",
+        options: protocol.Options | None = None,
+        inputs: protocol.Inputs | None = None,
+    ) -> dict[str, Any]:
+        """As `submit`, of a job that verifies a µGraph (its JSON) that somebody else found."""
+        given = options or protocol.Options()
+        body = protocol.Adopt(text, path, function, mugraph, target, interpreter, given, inputs or [])
+        return self._ask("adopt", body)
+
+    def explain(self, job: str) -> dict[str, Any]:
+        """What is known of a job and its answer, without the module and the µGraphs."""
+        return self._ask("explain", protocol.Explain(job))
+
+    def cache(
+        self, do: str, *, key: str = "", after: str = "", limit_bytes: int = -1, older_s: float = -1.0
+    ) -> dict[str, Any]:
+        """`do` is list, show, export, verify or gc: see protocol.Cache."""
+        return self._ask("cache", protocol.Cache(do, key, after, limit_bytes, older_s), CACHE_DEADLINE_S)
+
+    def log(self, lines: int = 40) -> list[str]:
+        """The end of the daemon's log."""
+        return list((self._ask("log", protocol.Log(lines)))["lines"])
 
     def status(self) -> dict[str, Any]:
         return self._ask("status", protocol.Status())

@@ -1,29 +1,32 @@
-"""The wire: length-framed msgpack over a unix socket, one file. Version handshake first, then requests and events.
+"""The wire: length-framed msgpack (`frames`) over a unix socket. Version handshake first, then requests and events.
 
-Frame: 4-byte big-endian length, then one msgpack map. Limits are the same on both sides. Every request carries an `id`
-(chosen by the client) and a `deadline_s`; every request gets exactly one `reply` or `error` with that id; `subscribe`
-also gets `event` messages until the job ends. Unknown keys, wrong types and oversize frames are `ProtocolError` and
-close the connection.
+Limits are the same on both sides. Every request carries an `id` (chosen by the client) and a `deadline_s`; every request
+gets exactly one `reply` or `error` with that id; `subscribe` also gets `event` messages until the job ends. Unknown keys,
+wrong types and oversize frames are `ProtocolError` and close the connection.
 """
 
 from __future__ import annotations
 
-import struct
-from typing import Any
-
 import attrs
-import msgpack
 
-from mirage.errors import ProtocolError
-from mirage.link.scan import check_payload
+from mirage.link import asked, kept
+from mirage.link.asked import Inputs as Inputs
+from mirage.link.asked import Options as Options
+from mirage.link.asked import Seen as Seen
+from mirage.link.asked import Shapes as Shapes
+from mirage.link.asked import Unwatch as Unwatch
+from mirage.link.asked import Watch as Watch
+from mirage.link.frames import MAX_FRAME as MAX_FRAME
+from mirage.link.frames import decode as decode
+from mirage.link.frames import encode as encode
+from mirage.link.kept import Adopt as Adopt
+from mirage.link.kept import Cache as Cache
+from mirage.link.kept import Explain as Explain
+from mirage.link.kept import Log as Log
 from mirage.link.strict import structure as structure
 from mirage.link.strict import unstructure as unstructure
 
-VERSION = 1
-MAX_FRAME = 16 * 1024 * 1024
-MAX_ITEMS, MAX_DEPTH = 100_000, 64
-# what `check_payload` does not see: keys are text, text is UTF-8, nothing is longer than a frame
-_LIMITS: dict[str, Any] = {"strict_map_key": True, "raw": False, "max_ext_len": 0, "max_str_len": MAX_FRAME}
+VERSION = 2
 STATES = ("queued", "tracing", "searching", "verifying", "tuning", "done", "kept", "failed", "cancelled")
 FINAL = ("done", "kept", "failed", "cancelled")
 
@@ -59,6 +62,8 @@ class Submit:
     priority: int = 1
     trusted: bool = True
     interpreter: str = ""
+    options: Options = attrs.field(factory=Options)
+    inputs: Inputs = attrs.field(factory=list)  # of a function that does not say its own
 
 
 @attrs.frozen
@@ -91,6 +96,8 @@ class Lookup:
     function: str
     target: str = "sm_90"
     interpreter: str = ""
+    options: Options = attrs.field(factory=Options)
+    inputs: Inputs = attrs.field(factory=list)
 
 
 @attrs.frozen
@@ -113,28 +120,5 @@ class Event:
     best: str = ""
 
 
-_CLASSES = (Hello, Submit, Subscribe, Cancel, Result, Lookup, Status, Shutdown)
+_CLASSES = (Hello, Submit, Subscribe, Cancel, Result, Lookup, Status, Shutdown, *asked.MESSAGES, *kept.MESSAGES)
 REQUESTS: dict[str, type] = {cls.__name__.lower(): cls for cls in _CLASSES}
-
-
-def encode(message: dict[str, Any]) -> bytes:
-    """One frame. Requests are {"type", "id", "deadline_s", "body"}, answers {"type": reply|error|event, "id", "body"}.
-
-    A request without "deadline_s" waits as long as it takes; an event's "id" is that of its `subscribe`.
-    """
-    data: bytes = msgpack.packb(message, use_bin_type=True)
-    if len(data) > MAX_FRAME:
-        raise ProtocolError(f"a message of {len(data)} bytes is over the limit of {MAX_FRAME}")
-    return struct.pack(">I", len(data)) + data
-
-
-def decode(payload: bytes) -> dict[str, Any]:
-    """The message in a frame's payload (without its length)."""
-    check_payload(payload, max_items=MAX_ITEMS, max_depth=MAX_DEPTH)
-    try:
-        message = msgpack.unpackb(payload, **_LIMITS)
-    except Exception as e:  # msgpack raises a family of its own and ValueError; each means the same here
-        raise ProtocolError(f"a frame does not decode: {e}") from None
-    if not isinstance(message, dict) or not isinstance(message.get("type"), str):
-        raise ProtocolError("a message is a map with a text under 'type'")
-    return message

@@ -1,0 +1,39 @@
+"""One frame: a 4-byte big-endian length, and one msgpack map of bounded size, depth and number of values."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import msgpack
+
+from mirage.errors import ProtocolError
+from mirage.link.scan import check_payload
+
+MAX_FRAME = 16 * 1024 * 1024
+MAX_ITEMS, MAX_DEPTH = 100_000, 64
+# what `check_payload` does not see: keys are text, text is UTF-8, nothing is longer than a frame
+_LIMITS: dict[str, Any] = {"strict_map_key": True, "raw": False, "max_ext_len": 0, "max_str_len": MAX_FRAME}
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """One frame. Requests are {"type", "id", "deadline_s", "body"}, answers {"type": reply|error|event, "id", "body"}.
+
+    A request without "deadline_s" waits as long as it takes; an event's "id" is that of its `subscribe`.
+    """
+    data: bytes = msgpack.packb(message, use_bin_type=True)
+    if len(data) > MAX_FRAME:
+        raise ProtocolError(f"a message of {len(data)} bytes is over the limit of {MAX_FRAME}")
+    return struct.pack(">I", len(data)) + data
+
+
+def decode(payload: bytes) -> dict[str, Any]:
+    """The message in a frame's payload (without its length)."""
+    check_payload(payload, max_items=MAX_ITEMS, max_depth=MAX_DEPTH)
+    try:
+        message = msgpack.unpackb(payload, **_LIMITS)
+    except Exception as e:  # msgpack raises a family of its own and ValueError; each means the same here
+        raise ProtocolError(f"a frame does not decode: {e}") from None
+    if not isinstance(message, dict) or not isinstance(message.get("type"), str):
+        raise ProtocolError("a message is a map with a text under 'type'")
+    return message
