@@ -161,7 +161,8 @@ class Block:
         accumulators = [s for s in item.body if isinstance(s, Accumulate)]
         for s in accumulators:
             shape = [d.tile if d.name in s.dims else 1 for d in self.order]
-            self.env[s.out] = np.full(shape, 0.0 if s.op == "sum" else -np.inf)
+            begin = np.full(shape, 0.0 if s.op == "sum" else -np.inf)
+            self.env[s.out] = self.env[s.start] if s.start else begin
         d = self.graph.dim(item.dim)
         count = -(-self.size(d) // d.tile)
         split = next((x for x in self.graph.dims if x.splits == d.name), None)

@@ -96,5 +96,6 @@ def reads(s: Load | Compute | Accumulate | Store) -> tuple[str, ...]:
     if isinstance(s, Compute):
         return s.args
     if isinstance(s, Accumulate):
-        return (s.arg, *(x for c, a in s.update for x in (c, (a or s.out) + "@old")))
+        carried = (x for c, a in s.update for x in (c, (a or s.out) + "@old"))
+        return (s.arg, *carried, *((s.start,) if s.start else ()))
     return (s.tile,) if isinstance(s, Store) else ()

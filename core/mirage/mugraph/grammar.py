@@ -100,7 +100,8 @@ class Accumulate:
     """A loop's accumulator, float32. Plain (`update` empty): out = out (+|max) arg. Carried: out = sum_j coef_j * acc_j
     + arg, (coef_j, acc_j) the update's pairs, acc_j an accumulator of this loop as it was when the iteration began
     ("" = this one): the shifted tuple.
-    Before the first iteration a sum is 0 and a max is -inf. `arg` is the tile's contribution, already reduced over the
+    Before the first iteration a sum is 0, or what `start`, an accumulator of an earlier loop, is after that loop (two
+    loops then feed one accumulator), and a max is -inf. `arg` is the tile's contribution, already reduced over the
     loop's dim. After its Accumulate, the accumulator's name is its running value; after the loop, its final value."""
 
     out: str
@@ -108,6 +109,7 @@ class Accumulate:
     arg: str
     dims: tuple[str, ...]
     update: tuple[tuple[str, str], ...] = ()
+    start: str = ""
 
 
 @dataclass(frozen=True)

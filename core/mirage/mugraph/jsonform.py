@@ -95,6 +95,7 @@ def _node(*names: str) -> Decoder:
             if name not in names:
                 _fail(path, f"expected node to be one of {', '.join(names)}")
         cls, fields = SCHEMA[name]
+        data = {**OMITTED.get(name, {}), **data}
         if set(data) != set(fields):
             odd = sorted(map(str, set(data) ^ set(fields)))[:5]
             _fail(path, f"a {name} has the fields {', '.join(fields)}; missing or unknown: {', '.join(odd)}")
@@ -117,6 +118,7 @@ def freeze(value: Any, depth: int = 0) -> Any:
 name, word, text = _text(NAME), _text(WORD), _text(None)
 names, texts = _many(name), _many(text)
 index = _many(_node("DimIndex"))
+OMITTED = {"Accumulate": {"start": ""}}  # fields that are not written where they have this value
 STATEMENTS = ("Load", "Compute", "ThreadGraph", "Accumulate", "Store")
 
 SCHEMA: dict[str, tuple[type[Any], dict[str, Decoder]]] = {
@@ -147,7 +149,14 @@ SCHEMA: dict[str, tuple[type[Any], dict[str, Decoder]]] = {
     "ThreadGraph": (g.ThreadGraph, {"out": name, "body": _many(_node("Compute")), "dims": names}),
     "Accumulate": (
         g.Accumulate,
-        {"out": name, "op": _choice("sum", "max"), "arg": name, "dims": names, "update": _many(_pair(name, word))},
+        {
+            "out": name,
+            "op": _choice("sum", "max"),
+            "arg": name,
+            "dims": names,
+            "update": _many(_pair(name, word)),
+            "start": word,
+        },
     ),
     "Store": (g.Store, {"tensor": name, "tile": name, "index": index, "first": names}),
     "Loop": (g.Loop, {"dim": name, "body": _many(_node(*STATEMENTS))}),
@@ -194,6 +203,9 @@ def _encode(value: Any, tagged: bool = True) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         kind = type(value).__name__
         inner = {f.name: _encode(getattr(value, f.name), kind != "ThreadGraph") for f in dataclasses.fields(value)}
+        for field, usual in OMITTED.get(kind, {}).items():
+            if inner[field] == usual:
+                del inner[field]
         return {"node": kind, **inner} if tagged and kind in TAGGED else inner
     if isinstance(value, tuple | list):
         return [_encode(v, tagged) for v in value]

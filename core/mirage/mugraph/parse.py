@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NoReturn, cast, get_args
+from typing import Any, Literal, NoReturn, cast, get_args
 
 from mirage.errors import MugraphSyntax
 from mirage.mugraph.grammar import (
@@ -59,7 +59,7 @@ PATTERNS = {
         "thread": rf"{OUT} = thread:",
         "compute": rf"{OUT} = (?P<op>{NAME})\((?P<args>{ARGS})(?:(?:; |(?<=\())(?P<attrs>.+))?\)",
         "accumulate": rf"{OUT} (?P<op>\+=|max=) (?P<arg>{NAME}(?:@old)?)"
-        rf"(?: carrying (?P<update>{COEF}(?:, {COEF})*))?",
+        rf"(?: carrying (?P<update>{COEF}(?:, {COEF})*))?(?: after (?P<start>{NAME}))?",
         "store": rf"store (?P<tensor>{NAME}){INDEX} = (?P<tile>{NAME}(?:@old)?)"
         rf"(?: first (?P<first>{NAME}(?: {NAME})*))?",
         "attr": rf"(?P<key>{NAME})=(?:(?P<plain>[A-Za-z0-9_./~+-]+)|(?P<json>\"(?:[^\"\\]|\\.)*\"))",
@@ -162,7 +162,8 @@ def statement(r: Reader, indent: int) -> Statement:
     for pair in split(g["update"] or ""):
         coef, acc = pair.split("*")
         update.append((coef, "" if acc == "@self" else acc))
-    return Accumulate(g["out"], "sum" if g["op"] == "+=" else "max", g["arg"], split(g["dims"]), tuple(update))
+    op: Literal["sum", "max"] = "sum" if g["op"] == "+=" else "max"
+    return Accumulate(g["out"], op, g["arg"], split(g["dims"]), tuple(update), g["start"] or "")
 
 
 def block(r: Reader, cluster: int, indent: int) -> BlockGraph:

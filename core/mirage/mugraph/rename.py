@@ -65,7 +65,8 @@ def statement(n: Names, s: Statement) -> Statement:
     if isinstance(s, Accumulate):
         arg = n.reference(s.arg)
         update = tuple((n.reference(c), n.tile(a) if a else "") for c, a in s.update)
-        return Accumulate(n.tile(s.out), s.op, arg, n.dims(s.dims), update)
+        start = n.tile(s.start) if s.start else ""
+        return Accumulate(n.tile(s.out), s.op, arg, n.dims(s.dims), update, start)
     return Store(n.tensor(s.tensor), n.reference(s.tile), n.index(s.index), n.dims(s.first))
 
 

@@ -63,7 +63,7 @@ def statement_text(s: Statement) -> str:
         return f"{s.out}{dims_text(s.dims)} = thread:{body}"
     if isinstance(s, Accumulate):
         carried = " carrying " + ", ".join(f"{c}*{acc or '@self'}" for c, acc in s.update) if s.update else ""
-        return f"{s.out}{dims_text(s.dims)} {'+=' if s.op == 'sum' else 'max='} {s.arg}{carried}"
+        return f"{s.out}{dims_text(s.dims)} {'+=' if s.op == 'sum' else 'max='} {s.arg}{carried}{f' after {s.start}' if s.start else ''}"
     return f"store {s.tensor}{index_text(s.index)} = {s.tile}{' first ' + ' '.join(s.first) if s.first else ''}"
 
 

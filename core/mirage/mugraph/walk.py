@@ -77,7 +77,7 @@ def reads(statement: Statement) -> tuple[str, ...]:
         return tuple(dict.fromkeys(a for c in statement.body for a in c.args if a not in inner))
     if isinstance(statement, Accumulate):
         carried = tuple(x for c, acc in statement.update for x in (c, *((acc + "@old",) if acc else ())))
-        return (statement.arg, *carried)
+        return (statement.arg, *carried, *((statement.start,) if statement.start else ()))
     return () if isinstance(statement, Load) else (statement.tile,)
 
 

@@ -157,6 +157,8 @@ class _Block:
             self.memory(s.tensor, s.index, s.tile, times, load=False, meets=True)
         elif isinstance(s, Accumulate):
             self.edge(s.arg, s.out, times)
+            if s.start:
+                self.edge(s.start, s.out, 1.0)
             for _, name in s.update:
                 if name:
                     self.edge(name, s.out, times)

@@ -64,14 +64,15 @@ class BlockBuilder:
         self.middle = [Container(i, False) for i in range(self.passes + 1)]
         self.loops = [Container(i, True) for i in range(self.passes + 2)]
         self.accumulators: dict[int, str] = {}
-        self._count: dict[str, int] = {}
+        self.starts: dict[int, str] = {}  # sums that go on from an accumulator of an earlier loop
+        self.count: dict[str, int] = {}
         self._avail: dict[int, int] = {}
         self._tile_dims: dict[frozenset[str], tuple[str, ...]] = {}
         self._by_name = {d.name: d for d in dims}
 
     # ---- names and dims
     def fresh(self, hint: str) -> str:
-        n = self._count[hint] = self._count.get(hint, 0) + 1
+        n = self.count[hint] = self.count.get(hint, 0) + 1
         return hint if n == 1 else f"{hint}_{n}"
 
     def tile_dims(self, x: int) -> tuple[str, ...]:
@@ -388,7 +389,9 @@ class BlockBuilder:
                     swap[y] = self.delta(y, at)
             name = self.coefficient(c, swap, at)
             coefficients.append((name, "" if sibling is None else self.accumulator(sibling)))
-        at.body.append(Accumulate(self.accumulator(r), op, arg, self.tile_dims(r), tuple(coefficients)))
+        at.body.append(
+            Accumulate(self.accumulator(r), op, arg, self.tile_dims(r), tuple(coefficients), self.starts.get(r, ""))
+        )
 
     def delta(self, y: int, at: Container) -> str:
         _, atom, action = self.t.node(y)
@@ -408,6 +411,9 @@ class BlockBuilder:
 
     # ---- the whole block
     def build(self, outputs: list[Output], reductions: frozenset[int], cluster: int = 1) -> BlockGraph:
+        return BlockGraph(self.dims, self.statements(outputs, reductions), cluster)
+
+    def statements(self, outputs: list[Output], reductions: frozenset[int]) -> tuple[Statement | Loop, ...]:
         t = self.t
         for r in sorted(reductions):
             if t.node(r)[2] == self.streamed:
@@ -426,4 +432,4 @@ class BlockBuilder:
                     body += self.middle[i].body
                 assert self.streamed is not None
                 body.append(Loop(self.dim_of[self.streamed].name, tuple(self.loops[i].body)))
-        return BlockGraph(self.dims, tuple(body), cluster)
+        return tuple(body)

@@ -21,6 +21,7 @@ from mirage.mugraph.grammar import (
 from mirage.narrow import FREE, Narrowing
 from mirage.result import CancelToken
 from mirage.search.block import BlockBuilder, CannotBuild, Output
+from mirage.search.chain import Before, chained, two_loops
 from mirage.search.instantiate import arrange, group_choices, keeps, with_launch
 from mirage.search.layout import Layout, layout
 from mirage.search.moves import Moves
@@ -117,17 +118,25 @@ def warps_for(block: BlockGraph) -> int:
 @dataclass(frozen=True)
 class Structure:
     """A reduction system with a choice of the streamed axis: a kernel without sizes. With `nested`, contractions go
-    through the sums nested in them."""
+    through the sums nested in them; with `before`, another loop comes first, whose sum the streamed one goes on from."""
 
     system: System
     streamed: str | None
     order: dict[int, int]
     layout: Layout
     nested: bool = False
+    before: Before | None = None
 
     @property
     def key(self) -> str:
-        return f"{sorted(self.system.reductions)}/{self.streamed}{'/nested' if self.nested else ''}"
+        more = f"{'/nested' if self.nested else ''}{f'/after {self.before.axis}' if self.before else ''}"
+        return f"{sorted(self.system.reductions)}/{self.streamed}{more}"
+
+    @property
+    def loops(self) -> tuple[str, ...]:
+        """The axes that are looped over, in the order of the loops."""
+        first = (self.before.axis,) if self.before else ()
+        return first + ((self.streamed,) if self.streamed else ())
 
 
 class KernelSpace:
@@ -173,11 +182,13 @@ class KernelSpace:
                     yield Structure(s, streamed, order, lay)
                     if any_through(t, s.reductions):
                         yield Structure(s, streamed, order, lay, nested=True)
+            for streamed, before in chained(t, s.output):
+                yield Structure(s, streamed, before.after, lay, before=before)
 
     def pieces(self, name: str, structure: Structure, most: int) -> Iterator[Piece]:
         """The structure's first `most` tilings that fit, with their splits; the caller ranks them."""
         made = 0
-        for dims in tilings(structure.layout, self.t.sizes, structure.streamed, self.given):
+        for dims in tilings(structure.layout, self.t.sizes, structure.loops, self.given):
             self.cancel.check()
             found = self._tiled(name, structure, dims, most > 1)
             first = next(found, None)
@@ -213,7 +224,7 @@ class KernelSpace:
                 self._seen.add(key)
             kernels = (CustomKernel(name, block, warps=warps_for(block)),)
             yield from self._within(Piece(kernels, (), (), self.label(dims, 1), structure.key))
-        if fit or self.given:  # under a narrowing a split may be all that there is
+        if structure.before is None and (fit or self.given):  # under a narrowing a split may be all that there is
             yield from self.split(name, structure, dims)
 
     def _within(self, piece: Piece) -> Iterator[Piece]:
@@ -233,13 +244,16 @@ class KernelSpace:
         tiles only by what `shape` keeps of them: one element, few, or enough for a tensor core."""
         self.cancel.check()
         shape = tuple((d.name, d.role, min(d.tile, 2), d.tile >= 16) for d in dims)
-        streamed, order, nested = None, dict[int, int](), False
+        streamed, order, nested, before = None, dict[int, int](), False, None
         if structure is not None:
-            streamed, order, nested = structure.streamed, structure.order, structure.nested
-        key = (shape, streamed, tuple((o.tensor, o.term) for o in outputs), reductions, nested)
+            streamed, order, nested, before = structure.streamed, structure.order, structure.nested, structure.before
+        key = (shape, streamed, tuple((o.tensor, o.term) for o in outputs), reductions, nested, before and before.sum)
         if key not in self._blocks:
             try:
-                self._blocks[key] = BlockBuilder(self.t, dims, streamed, order, nested).build(outputs, reductions)
+                if before is not None and streamed is not None:
+                    self._blocks[key] = two_loops(self.t, dims, streamed, before, outputs)
+                else:
+                    self._blocks[key] = BlockBuilder(self.t, dims, streamed, order, nested).build(outputs, reductions)
             except CannotBuild:
                 self._blocks[key] = None
         block = self._blocks[key]

@@ -177,7 +177,7 @@ def stops(search: Search) -> dict[str, tuple[int, str]]:
     for target in work.targets(t, ()):
         space = work.space(t, target, search.cancel)
         for s in islice(space.structures(), STRUCTURES):
-            tiled = list(islice(tilings(s.layout, t.sizes, s.streamed, work.bounds.given), TILINGS))
+            tiled = list(islice(tilings(s.layout, t.sizes, s.loops, work.bounds.given), TILINGS))
             for rule, why in [stop(work, t, target, space, s, d) for d in tiled] or [too_long(t, s)]:
                 count, first = found.get(rule, (0, why))
                 found[rule] = count + 1, first
@@ -185,7 +185,7 @@ def stops(search: Search) -> dict[str, tuple[int, str]]:
 
 
 def too_long(t: Terms, s: Structure) -> tuple[str, str]:
-    long = max((a for a in s.layout.inner if a != s.streamed), key=lambda a: t.sizes[a], default=None)
+    long = max((a for a in s.layout.inner if a not in s.loops), key=lambda a: t.sizes[a], default=None)
     if long is None:
         return "tiles", "no tiles are within what is asked"
     return "resident", f"a block would hold all {t.sizes[long]} elements of axis {long} ({MAX_RESIDENT} fit)"

@@ -69,9 +69,9 @@ def parts_of(given: Narrowing) -> tuple[int, ...]:
 
 
 def dim_options(
-    lay: Layout, sizes: dict[str, int], streamed: str | None, given: Narrowing = FREE
+    lay: Layout, sizes: dict[str, int], loops: tuple[str, ...], given: Narrowing = FREE
 ) -> list[list[TileDim]] | None:
-    """For each tile dim its options; None if a resident dim is too large."""
+    """For each tile dim its options, `loops` being the axes that are looped over; None if a resident dim is too large."""
 
     def size(axes: tuple[str, ...]) -> int:
         n = 1
@@ -99,9 +99,9 @@ def dim_options(
         out.append([TileDim(name, g, o, "resident" if o >= n and n > 1 else "grid") for o in options])
     for a in lay.inner:
         n, least = sizes[a], DOT if a in lay.dotted else 1
-        if a in lay.serial and a == streamed:
+        if a in lay.serial and a in loops:
             out.append([TileDim(a, (a,), 1, "loop")])
-        elif a == streamed:
+        elif a in loops:
             options = (
                 clipped((64, 128, 32, 256), n, least)
                 if a in lay.dotted
@@ -118,15 +118,15 @@ def dim_options(
 
 
 def tilings(
-    lay: Layout, sizes: dict[str, int], streamed: str | None, given: Narrowing = FREE
+    lay: Layout, sizes: dict[str, int], loops: tuple[str, ...], given: Narrowing = FREE
 ) -> Iterator[tuple[TileDim, ...]]:
     """Every choice of tiles; without tensor cores those first whose largest tile is near `VECTOR` elements, of any shape:
     which shape is best depends on how the tensors lie in memory."""
-    options = dim_options(lay, sizes, streamed, given)
+    options = dim_options(lay, sizes, loops, given)
     if options is None:
         return
     every = product(*options)
-    if lay.dotted or given or streamed is None:
+    if lay.dotted or given or not loops:
         yield from every
     else:
         yield from sorted(every, key=lambda dims: abs(math.log2(math.prod(d.tile for d in dims) / VECTOR)))

@@ -129,6 +129,7 @@ class Run:
         self.owner, self.t, self.b, self.split = owner, owner.t, block, split
         self.env: dict[str, int] = {}
         self.running: dict[str, str] = {}  # values of this loop that change while it runs: "plain" or "carried"
+        self.starts: dict[str, int] = {}  # accumulators that go on from an earlier loop's: what that one is
         self.linear: dict[str, str] = {}  # "sum"/"max": linear in a tile's partial reduction; absent: not
 
     def axis(self, dim: str) -> tuple[str, ...]:
@@ -155,6 +156,9 @@ class Run:
         self.running = {}
         if carried:
             self.obligations(s, carried)
+        for x in s.body:
+            if isinstance(x, Accumulate) and x.start:
+                self.env[x.out] = self.t.add(self.starts[x.out], self.env[x.out])
         for axis in self.moving(s.dim):
             for x in s.body:
                 if isinstance(x, Accumulate) and axis in self.t.dims(self.env[x.out]):
@@ -203,6 +207,10 @@ class Run:
             if any(self.changes(a) == "carried" for a in (s.arg, *(c for c, _ in s.update))):
                 raise NotDenoted(f"{s.out} reads a carried accumulator while it runs")
             self.env[s.out] = self.env[s.arg]
+            if s.start:
+                if s.update or s.op != "sum" or self.changes(s.start):
+                    raise NotDenoted(f"{s.out} goes on from what is no finished sum")
+                self.starts[s.out] = self.env[s.start]
             self.running[s.out] = "carried" if s.update else "plain"
         elif isinstance(s, Store):
             if self.changes(s.tile):

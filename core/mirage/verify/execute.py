@@ -324,6 +324,8 @@ class _Block:
             start = self.a.const(0) if s.op == "sum" else self.a.neg_inf()
             shape = (1, *(self.dims[x].tile for x in s.dims))
             carried[s.out] = _Tile(s.dims, np.broadcast_to(start.reshape(-1, *(1,) * len(s.dims)), shape))
+            if s.start:
+                carried[s.out] = _Tile(s.dims, self.a.lift(self._align(self._get(s.start, self.env), s.dims)))
         for i in range(first, last):
             self.place[loop.dim] = i
             self.old = carried

@@ -77,10 +77,28 @@ def _accumulator(s: Site, x: Accumulate, own: set[str], varies: bool, crossed: b
     for _, acc in x.update:
         if acc and acc not in own:
             raise breach(s, f"{acc} is not an accumulator of this loop")
+    if x.start:
+        _start(s, x)
     if not varies:
         raise breach(s, f"the contribution does not vary with {s.loop.dim}: its path crosses no input iterator")
     if crossed and not x.update:
         raise breach(s, "a path crosses two accumulators of one loop and the second is not carried")
+
+
+def _start(s: Site, x: Accumulate) -> None:
+    """A sum may go on from the sum of an earlier loop; each block has all of both, so neither is split."""
+    assert s.loop is not None
+    graph = s.part.graph
+    before = [item for item in graph.body[: s.position] if isinstance(item, Loop)]
+    source = next((y for item in before for y in item.body if isinstance(y, Accumulate) and y.out == x.start), None)
+    if source is None:
+        raise breach(s, f"{x.start} is no accumulator of an earlier loop")
+    if x.op != "sum" or source.op != "sum" or x.update:
+        raise breach(s, "only a plain sum goes on from another sum")
+    if set(source.dims) != set(x.dims):
+        raise breach(s, f"{x.start} has the dims {list(source.dims)}")
+    if any(d.role == "split" and d.splits == s.loop.dim for d in graph.dims):
+        raise breach(s, f"the loop over {s.loop.dim} is split, so each part would begin with {x.start}")
 
 
 def savers(m: MuGraph, limits: Limits) -> None:

@@ -85,7 +85,8 @@ class Follower:
         old: dict[str, Tile] = {}
         for x in accumulators:
             start: State = "zero" if x.op == "sum" else "lowest"
-            old[x.out] = Tile({w: start for w in self.places(x.dims)})
+            begin = self.env.get(x.start)
+            old[x.out] = Tile({w: begin.at(w) if begin else start for w in self.places(x.dims)})
         before = list(self.report)
         while True:
             self.report = list(before)
