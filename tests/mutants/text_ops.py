@@ -61,7 +61,7 @@ LAUNCHER: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 PUBLIC: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("arguments are exchanged", r"return _run\((.*, )?(\w+), (\w+)\)", (r"return _run(\1\3, \2)",)),
     ("an argument twice", r"return _run\((.*, )?(\w+), (\w+)\)", (r"return _run(\1\2, \2)",)),
-    ("a guard less", r" or (?:t\.device != device|not t\.is_contiguous\(\)|\(grad and t\.requires_grad\))", ("",)),
+    ("a guard less", r" or (?:t\.device != device|\(grad and t\.requires_grad\))|not t\.is_contiguous\(\) or ", ("",)),
     ("another comparison", r"tuple\(given\) == _EXPECTED", ("True", "tuple(given[1:]) == _EXPECTED[1:]", "given == _EXPECTED")),
     ("the guard skips a tensor", r"if (.*)_fits\((\w+), ", (r"if \1_fits(",)),
     ("made for another shape", r"\(\((\d+),", (r"((1\1,",)),

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mirage.codegen.kernel import KernelText, emit_kernel
-from mirage.codegen.launcher import COUNTERS, guard_lines, public_lines, run_lines, tables
+from mirage.codegen.launcher import (
+    COUNTERS,
+    RowNames,
+    by_size_lines,
+    expected_lines,
+    guard_lines,
+    public_lines,
+    run_lines,
+    tables,
+)
 from mirage.codegen.names import Names
 from mirage.codegen.original import Original, read_original
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.program.ir import Program
 
 PARTS = ("header", "imports", "kernels", "launcher", "original")
-MODULE_NAMES = ("SIZES", "TILES", "_run", "_fits", "_EXPECTED", "_ZEROED", "_counters")
+MODULE_NAMES = ("_fits", "_BY_SIZE", "_PLAIN", "_COMPILED", "_ZEROED", "_counters")
 
 
 def emit_module(
@@ -30,30 +40,77 @@ def emit_module(
     says (a line an entry), `docstring` replaces the original's. The parts stand between `# mirage:begin NAME` and
     `# mirage:end NAME`. Raises EmissionRefused where the µGraph has no Triton text.
     """
+    return emit_rows([(program, mugraph)], original, function=function, header=header, docstring=docstring)
+
+
+def emit_rows(
+    rows: Sequence[tuple[Program, MuGraph]],
+    original: str,
+    *,
+    function: str,
+    header: dict[str, str],
+    docstring: str | None = None,
+) -> str:
+    """`emit_module` for several sizes of one function, the first row the one that its plain names mean. Rows share the
+    kernels and launchers whose text is the same; inputs of other sizes run the original."""
+    program = rows[0][0]
     kept = read_original(original, function, tuple(i.name for i in program.inputs))
-    names = Names(*MODULE_NAMES, function, kept.private)
-    kernels: dict[str, KernelText] = {}
-    for k in mugraph.kernels:
-        if isinstance(k, CustomKernel):
-            name = names.fresh(f"_{k.name}" if k.name.startswith(f"{function}_") else f"_{function}_{k.name}")
-            kernels[k.name] = emit_kernel(mugraph, k, name, MODULE_NAMES)
-    texts = list(kernels.values())
+    own = [RowNames.numbered(n + 1) for n in range(len(rows))]
+    taken = (*MODULE_NAMES, *(x for o in own for x in (o.expected, o.run, o.sizes, o.tiles)))
+    names = Names(*taken, function, kept.private)
+    texts: dict[str, list[KernelText]] = {}  # by the kernel's name in its µGraph
+    launchers: dict[tuple[str, ...], str] = {}  # a launcher's text -> its name
+    middle: list[list[str]] = []
+    for i, (row_program, mugraph) in enumerate(rows):
+        kernels = kernel_texts(mugraph, function, names, texts, taken)
+        lines = run_lines(row_program, mugraph, kernels, own[i])
+        text = tuple(lines[1:])
+        middle.append(tables(mugraph, list(kernels.values()), own[i]))
+        if text in launchers:
+            own[i] = replace(own[i], run=launchers[text])
+        else:
+            launchers[text] = own[i].run
+            middle.append(lines)
+    every = [k for found in texts.values() for k in found]
+    expected = [line for (p, _), o in zip(rows, own, strict=True) for line in expected_lines(p, o)]
+    several = len(rows) > 1
     parts = {
         "header": [f"# {key}: {line}" for key, value in header.items() for line in value.splitlines()],
-        "imports": imports(kept, bool(texts)),
-        "kernels": spaced([list(k.lines) for k in texts]),
+        "imports": imports(kept, bool(every)),
+        "kernels": spaced([list(k.lines) for k in every]),
         "launcher": spaced(
             [
-                tables(mugraph, texts),
-                COUNTERS if any(k.counters for k in texts) else [],
-                run_lines(program, mugraph, kernels),
-                guard_lines(program, texts),
-                public_lines(program, function, kept, docstring),
+                middle[0],
+                COUNTERS if any(k.counters for k in every) else [],
+                *middle[1:],
+                [*expected, *(by_size_lines(own) if several else []), *guard_lines(every, several)],
+                public_lines(program, function, kept, docstring, several),
             ]
         ),
         "original": kept.text.split("\n"),
     }
     return assemble(parts)
+
+
+def kernel_texts(
+    mugraph: MuGraph, function: str, names: Names, made: dict[str, list[KernelText]], taken: tuple[str, ...]
+) -> dict[str, KernelText]:
+    """The texts of a µGraph's kernels by their names there; what an earlier row has word for word is taken from `made`,
+    the rest is added to it."""
+    found: dict[str, KernelText] = {}
+    for k in mugraph.kernels:
+        if not isinstance(k, CustomKernel):
+            continue
+        for other in made.get(k.name, []):
+            text = emit_kernel(mugraph, k, other.name, taken)
+            if text.lines == other.lines:
+                found[k.name] = text
+                break
+        else:
+            name = names.fresh(f"_{k.name}" if k.name.startswith(f"{function}_") else f"_{function}_{k.name}")
+            found[k.name] = emit_kernel(mugraph, k, name, taken)
+            made.setdefault(k.name, []).append(found[k.name])
+    return found
 
 
 def imports(original: Original, kernels: bool) -> list[str]:

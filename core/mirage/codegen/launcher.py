@@ -1,8 +1,12 @@
-"""The launcher part of an emitted module: the tables, `_run`, the guards, and the public function."""
+"""The launcher part of an emitted module: the tables, `_run`, the guards, and the public function.
+
+A module for several sizes has a row of names for each (`RowNames`), and `_BY_SIZE`, which says what runs for which inputs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from mirage.codegen.kernel import KernelText, grid_text
 from mirage.codegen.layout_text import INDENT
@@ -27,27 +31,42 @@ TORCH_DTYPES = {
 }
 
 
+@dataclass(frozen=True)
+class RowNames:
+    """The names that one row of sizes has in its module."""
+
+    expected: str = "_EXPECTED"
+    run: str = "_run"
+    sizes: str = "SIZES"
+    tiles: str = "TILES"
+
+    @staticmethod
+    def numbered(n: int) -> RowNames:
+        """Those of the n-th row, counted from 1: the first one has the plain names."""
+        return RowNames() if n == 1 else RowNames(f"_EXPECTED_{n}", f"_run_{n}", f"SIZES_{n}", f"TILES_{n}")
+
+
 def torch_dtype(name: str) -> str:
     return f"torch.{TORCH_DTYPES[name]}"
 
 
-def tables(mugraph: MuGraph, kernels: Sequence[KernelText]) -> list[str]:
+def tables(mugraph: MuGraph, kernels: Sequence[KernelText], own: RowNames) -> list[str]:
     """SIZES and TILES: every number that the kernels are launched with."""
-    lines = ["SIZES = {" + ", ".join(f'"{a}": {n}' for a, n in mugraph.axes) + "}", "TILES = {"]
+    lines = [f"{own.sizes} = {{" + ", ".join(f'"{a}": {n}' for a, n in mugraph.axes) + "}", f"{own.tiles} = {{"]
     for k in kernels:
         for key, row in k.table:
             lines.append(f'{INDENT}"{key}": {{' + ", ".join(f'"{d}": {n}' for d, n in row) + "},")
-    return [*lines, "}"] if len(lines) > 2 else [lines[0], "TILES = {}"]
+    return [*lines, "}"] if len(lines) > 2 else [lines[0], f"{own.tiles} = {{}}"]
 
 
-def run_lines(program: Program, mugraph: MuGraph, kernels: dict[str, KernelText]) -> list[str]:
+def run_lines(program: Program, mugraph: MuGraph, kernels: dict[str, KernelText], own: RowNames) -> list[str]:
     """`_run`: allocates, launches every kernel, returns the outputs. It serves any sizes and tiles."""
     check_tensors(program, mugraph)
     names = Names("sizes", "tiles", *(k.name for k in kernels.values()))
     variables = {i.name: names.fresh(i.name) for i in program.inputs}
     used = {i.name for i in mugraph.inputs}
     lines = [
-        f"def _run({', '.join(variables.values())}, sizes=SIZES, tiles=TILES):",
+        f"def {own.run}({', '.join([*variables.values(), f'sizes={own.sizes}', f'tiles={own.tiles}'])}):",
         f'{INDENT}"""Allocates, launches and returns; the same kernels serve other sizes and tiles."""',
     ]
     source = next((variables[i.name] for i in program.inputs if i.name in used), next(iter(variables.values()), ""))
@@ -156,47 +175,78 @@ def _counters(count, device):
 '''.strip().split("\n")
 
 
-def guard_lines(program: Program, kernels: Sequence[KernelText]) -> list[str]:
-    """`_fits`: whether the kernels were made for these tensors."""
-    lines = ["_EXPECTED = ("]
-    for i in program.inputs:
-        lines.append(f"{INDENT}({i.type.shape!r}, {torch_dtype(i.type.dtype)}),  # {i.name}")
-    interpreted = f"not isinstance({kernels[0].name}, triton.JITFunction)" if kernels else "False"
+def expected_lines(program: Program, own: RowNames) -> list[str]:
+    """_EXPECTED: shape and dtype of every input."""
+    rows = [f"{INDENT}({i.type.shape!r}, {torch_dtype(i.type.dtype)}),  # {i.name}" for i in program.inputs]
+    return [f"{own.expected} = (", *rows, ")"]
+
+
+def guard_lines(kernels: Sequence[KernelText], table: bool) -> list[str]:
+    """`_fits`: whether the kernels were made for these tensors; with a `table` of sizes, which row of it was."""
+    no = "None" if table else "False"
+    compiled = f"isinstance({kernels[0].name}, triton.JITFunction)" if kernels else "True"
+    said = (
+        "What runs for these tensors, its sizes and tiles; None: the original."
+        if table
+        else "Whether the kernels were made for these tensors; if not, the original runs."
+    )
     return [
-        *lines,
-        ")",
+        "_PLAIN = (torch.Tensor, torch.nn.Parameter)",
+        f"_COMPILED = {compiled}",
         "",
         "",
         "def _fits(*tensors):",
-        f'{INDENT}"""Whether the kernels were made for these tensors; if not, the original runs."""',
+        f'{INDENT}"""{said}"""',
         f"{INDENT}grad = torch.is_grad_enabled()",
         f'{INDENT}device = getattr(tensors[0], "device", None)',
-        f"{INDENT}for t, (shape, dtype) in zip(tensors, _EXPECTED):",
-        f"{INDENT * 2}if type(t) not in (torch.Tensor, torch.nn.Parameter) or t.dtype != dtype or t.shape != shape:",
-        f"{INDENT * 3}return False",
-        f"{INDENT * 2}if t.device != device or not t.is_contiguous() or (grad and t.requires_grad):",
-        f"{INDENT * 3}return False",
-        f"{INDENT}if {interpreted}:  # Triton's interpreter",
-        f'{INDENT * 2}return device.type == "cpu"',
-        f'{INDENT}return device.type == "cuda" and device.index == torch.cuda.current_device()',
+        f"{INDENT}given = []",
+        f"{INDENT}for t in tensors:",
+        f"{INDENT * 2}if type(t) not in _PLAIN or t.device != device:",
+        f"{INDENT * 3}return {no}",
+        f"{INDENT * 2}if not t.is_contiguous() or (grad and t.requires_grad):",
+        f"{INDENT * 3}return {no}",
+        f"{INDENT * 2}given.append((t.shape, t.dtype))",
+        f"{INDENT}if _COMPILED:",
+        f"{INDENT * 2}here = t.is_cuda and device.index == torch.cuda.current_device()",
+        f"{INDENT}else:  # in Triton's interpreter",
+        f"{INDENT * 2}here = t.is_cpu",
+        f"{INDENT}return "
+        + ("_BY_SIZE.get(tuple(given)) if here else None" if table else "here and tuple(given) == _EXPECTED"),
     ]
 
 
-def public_lines(program: Program, function: str, original: Original, docstring: str | None) -> list[str]:
+def by_size_lines(rows: Sequence[RowNames]) -> list[str]:
+    """The table of sizes: what runs for each row of inputs, with which numbers."""
+    lines = []
+    for r in rows:  # a name a line: with a function's name in each, one line would be too long
+        lines += [f"{INDENT}{r.expected}: (", *(f"{INDENT * 2}{n}," for n in (r.run, r.sizes, r.tiles)), f"{INDENT}),"]
+    return ["_BY_SIZE = {  # inputs of other sizes: the original", *lines, "}"]
+
+
+def public_lines(program: Program, function: str, original: Original, docstring: str | None, table: bool) -> list[str]:
     """The function under its own name and signature."""
     tensors = ", ".join(i.name for i in program.inputs)
     conditions = [f"{n} == {d}" if not is_singleton(d) else f"{n} is {d}" for n, d in original.extra]
-    conditions.append(f"_fits({tensors})")
     doc = docstring if docstring is not None else original.docstring
     lines = f"def {function}{original.signature}:".split("\n")
     if doc:
         lines += docstring_lines(doc)
-    return [
-        *lines,
-        f"{INDENT}if {' and '.join(conditions)}:",
-        f"{INDENT * 2}return _run({tensors})",
-        f"{INDENT}return {original.private}({original.call})",
-    ]
+    if table:
+        names = Names(*(i.name for i in program.inputs), *(n for n, _ in original.extra))
+        made, run, sizes, tiles = (names.fresh(n) for n in ("made", "run", "sizes", "tiles"))
+        otherwise = f" if {' and '.join(conditions)} else None" if conditions else ""
+        lines += [
+            f"{INDENT}{made} = _fits({tensors}){otherwise}",
+            f"{INDENT}if {made} is not None:",
+            f"{INDENT * 2}{run}, {sizes}, {tiles} = {made}",
+            f"{INDENT * 2}return {run}({tensors}, {sizes}, {tiles})",
+        ]
+    else:
+        lines += [
+            f"{INDENT}if {' and '.join([*conditions, f'_fits({tensors})'])}:",
+            f"{INDENT * 2}return _run({tensors})",
+        ]
+    return [*lines, f"{INDENT}return {original.private}({original.call})"]
 
 
 def is_singleton(text: str) -> bool:

@@ -96,6 +96,8 @@ class Public:
         for name, t in tensors.items():
             for what, other in strange_tensors(torch, t):
                 yield f"{what} for {name}", {**tensors, name: other}
+        away = {n: torch.empty(t.shape, dtype=t.dtype, device="meta") for n, t in tensors.items()}
+        yield "tensors of another device", away
         for name in inspect.signature(self.function).parameters:
             if name not in tensors:
                 yield f"another value of {name}", {**tensors, name: object()}
