@@ -196,7 +196,6 @@ class Search:
         if len(self.cuts) > bounds.cuts and not self.partitioned:
             self.counts.stop(f"at most {bounds.cuts} cuts")
 
-    def _prepare(self) -> tuple[Target, ...]:
     def _answers(self, targets: list[Target], chosen: tuple[Cut, ...]) -> Iterator[Candidate]:
         """The combinations of kernels for these targets: their parts are searched, then joined. Yields what is better than
         all before."""
@@ -216,6 +215,7 @@ class Search:
                 self._report()
                 yield candidate
 
+    def _prepare(self) -> tuple[Target, ...]:
         """The outputs with their shifts; the places to cut, and whether the program is too large to search whole."""
         p, t, bounds = self.problem, self.problem.t, self.bounds
         outputs = []
