@@ -305,7 +305,7 @@ class DeadlinePassed(MirageError):
     default_next_step = "try again with a longer deadline, or look at `mirage daemon logs`"
 
 
-class DaemonReplaced(MirageError):
+class DaemonReplaced(DaemonUnavailable):
     code, title = "MIR507", "The daemon gives way to a newer one"
     default_next_step = "ask again: the next client starts the newer one"
 

@@ -6,12 +6,15 @@ import asyncio
 import contextlib
 import itertools
 import struct
+import time
 from typing import Any
 
 from mirage.errors import DaemonUnavailable, DeadlinePassed, ProtocolError
 from mirage.link import protocol, start
 from mirage.link.client import CACHE_DEADLINE_S, DEADLINE_S, GRACE_S, OnEvent, dial, opened, request
 from mirage.link.version import package_version
+
+AGAIN_S = 0.05  # between two tries to reach a daemon that was just started
 
 
 class AsyncClient:
@@ -44,13 +47,17 @@ class AsyncClient:
         async with self._connecting:
             if self.connected and self.welcome is not None:
                 return self.welcome
-            try:
-                self.welcome = await self._open()
-            except DaemonUnavailable:  # it may have ended between the connection and the greeting
-                if not self._start:
-                    raise
-                self.welcome = await self._open()
-            return self.welcome
+            until = time.monotonic() + start.START_TIMEOUT_S
+            while True:
+                try:
+                    self.welcome = await self._open()
+                    return self.welcome
+                except (
+                    DaemonUnavailable
+                ):  # it ended between the connection and the greeting, or makes room for a newer one
+                    if not self._start or time.monotonic() > until:
+                        raise
+                await asyncio.sleep(AGAIN_S)
 
     async def _open(self) -> protocol.Welcome:
         await self.close()
@@ -59,7 +66,7 @@ class AsyncClient:
         connection.setblocking(False)
         reader, self._writer = await asyncio.open_unix_connection(sock=connection)
         self._reader_task = asyncio.create_task(self._read(reader))
-        hello = protocol.Hello(version=protocol.VERSION, package=package_version(), client=self._name)
+        hello = protocol.Hello(protocol.VERSION, package_version(), self._name, self._start)
         return protocol.structure(await self._send("hello", hello, 10.0, None), protocol.Welcome)  # type: ignore[no-any-return]
 
     async def close(self) -> None:

@@ -67,20 +67,22 @@ def dial(timeout_s: float = 5.0) -> socket.socket:
 class Client:
     """One connection, one request at a time; a context manager. Not shared between threads."""
 
-    def __init__(self, connection: socket.socket, name: str) -> None:
+    def __init__(self, connection: socket.socket, name: str, *, replaces: bool = False) -> None:
         self._socket, self._ids = connection, itertools.count(1)
+        self._received = bytearray()
         self.daemon_pid = paths.check_peer(connection)
-        hello = protocol.Hello(version=protocol.VERSION, package=package_version(), client=name)
+        hello = protocol.Hello(protocol.VERSION, package_version(), name, replaces)
         self.welcome = protocol.structure(self._ask("hello", hello, 10.0), protocol.Welcome)
 
     @classmethod
     def connect(cls, *, start_daemon: bool = True, name: str = "cli") -> Client:
-        """Connect; start the daemon if none is running and `start_daemon`. DaemonUnavailable when there is none."""
+        """Connect; with `start_daemon` a daemon that does not run is started, and one that is older than this client is
+        replaced. DaemonUnavailable when there is none."""
 
         def once() -> Client:
             connection = dial()
             try:
-                return cls(connection, name)
+                return cls(connection, name, replaces=start_daemon)
             except BaseException:
                 connection.close()
                 raise
@@ -217,17 +219,20 @@ class Client:
             raise DaemonUnavailable(f"the connection to the daemon broke ({e.strerror or e})") from None
 
     def _receive(self, until: float | None) -> dict[str, Any]:
-        (size,) = struct.unpack(">I", self._exactly(4, until))
+        self._fill(4, until)
+        (size,) = struct.unpack_from(">I", self._received)
         if size > protocol.MAX_FRAME:
             raise ProtocolError(f"the daemon announces {size} bytes, over the limit of {protocol.MAX_FRAME}")
-        return protocol.decode(self._exactly(size, until))
+        self._fill(4 + size, until)
+        payload = bytes(self._received[4 : 4 + size])
+        del self._received[: 4 + size]
+        return protocol.decode(payload)
 
-    def _exactly(self, size: int, until: float | None) -> bytes:
-        data = bytearray()
-        while len(data) < size:
+    def _fill(self, size: int, until: float | None) -> None:
+        """Have `size` bytes. What came before an interruption is kept: the next request reads on from there."""
+        while len(self._received) < size:
             self._socket.settimeout(None if until is None else max(0.01, until - time.monotonic()))
-            part = self._socket.recv(min(size - len(data), 1 << 20))
+            part = self._socket.recv(min(size - len(self._received), 1 << 20))
             if not part:
                 raise ConnectionResetError("closed by the daemon")
-            data += part
-        return bytes(data)
+            self._received += part

@@ -33,11 +33,13 @@ FINAL = ("done", "kept", "failed", "cancelled")
 
 @attrs.frozen
 class Hello:
-    """Client's first message: protocol version, the package's version, and what is speaking (cli, lsp, runtime)."""
+    """Client's first message: protocol version, the package's version, and what is speaking (cli, lsp, runtime).
+    `replaces`: a daemon that is older than this client ends, for the client to start the newer one (MIR507)."""
 
     version: int
     package: str
     client: str
+    replaces: bool = False
 
 
 @attrs.frozen

@@ -17,6 +17,7 @@ from mirage.link import paths
 from mirage.link.version import SOURCE, package_version
 
 START_TIMEOUT_S = 30.0  # an owner that ends takes up to 15 s, if its workers do
+AGAIN_S = 1.0  # after a daemon left in favour of another one that nobody can reach
 # What the daemon takes over from the client that starts it: where it lives, never what code is loaded.
 _KEPT = (
     *("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "PATH", "TMPDIR"),
@@ -53,7 +54,7 @@ def spawn() -> tuple[subprocess.Popen[bytes], Path]:
 
 def start_until(connect: Callable[[], T], timeout_s: float = START_TIMEOUT_S) -> T:
     """What `connect` gives, as soon as it stops raising DaemonUnavailable; it is started when it is not there."""
-    deadline, pause = time.monotonic() + timeout_s, 0.01
+    deadline, pause, ended = time.monotonic() + timeout_s, 0.01, 0.0
     try:
         return connect()
     except DaemonUnavailable:
@@ -64,7 +65,11 @@ def start_until(connect: Callable[[], T], timeout_s: float = START_TIMEOUT_S) ->
                 return connect()
             except DaemonUnavailable:
                 status = process.poll()
-                if status not in (None, 0):  # 0: another daemon has the lock, and will listen soon
+                if status == 0:  # another daemon has the lock, and will listen soon; unless it was just ending
+                    ended = ended or time.monotonic()
+                    if time.monotonic() - ended > AGAIN_S:
+                        (process, said), ended = spawn(), 0.0
+                elif status is not None:
                     words = said.read_text("utf-8", "replace").strip().rpartition("\n")[2]
                     raise DaemonUnavailable(
                         f"the daemon ended with status {status} while it started: {words}",

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from importlib import metadata
 
 DISTRIBUTION = "mirage-superoptimizer"
+_RELEASE = re.compile(r"\d{1,9}(\.\d{1,9}){0,5}")
 SOURCE = "source"  # the version of a checkout that is not installed
+
+
+def is_newer(version: str, than: str) -> bool:
+    """Whether one release comes after another; what is no release (a checkout, nonsense) is neither newer nor older."""
+    one, other = _RELEASE.match(version), _RELEASE.match(than)
+    if one is None or other is None:
+        return False
+    return [int(n) for n in one[0].split(".")] > [int(n) for n in other[0].split(".")]
 
 
 @lru_cache(maxsize=1)
