@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from lsprotocol import types
@@ -48,7 +49,7 @@ def result(document: Document, name: str) -> dict[str, Any]:
         raise NoKernel(f"there is no result for `{name}` yet")
     before, after = _texts(document, name, entry)
     shown = {"headline": texts.headline(entry.result), "stale": entry.stale, "state": entry.state}
-    return {**shown, "result": entry.result, "svg": _pictures(entry), "before": before, "after": after}
+    return {**shown, "result": entry.result, **_pictures(entry), "before": before, "after": after}
 
 
 def _state(entry: Entry) -> dict[str, Any]:
@@ -62,10 +63,12 @@ def _state(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _pictures(entry: Entry) -> list[str]:
+def _pictures(entry: Entry) -> dict[str, Any]:
+    """Each µGraph as SVG, and as nested boxes ({"level", "title", "content"}) for those who draw themselves."""
     from mirage.mugraph import draw, jsonform  # only here: nothing else of the server draws
 
-    return [draw.svg(jsonform.from_json(graph)) for graph in (entry.result or {}).get("mugraphs") or ()]
+    graphs = [jsonform.from_json(graph) for graph in (entry.result or {}).get("mugraphs") or ()]
+    return {"svg": [draw.svg(g) for g in graphs], "pictures": [asdict(draw.picture(g)) for g in graphs]}
 
 
 def _texts(document: Document, name: str, entry: Entry) -> tuple[str, str]:

@@ -53,6 +53,9 @@ def test_the_result_has_pictures_and_both_texts(editor: Editor, daemon: FakeDaem
     answer = editor.command("mirage.result", URI, "double")
     assert answer["headline"].startswith("1.8x") and not answer["stale"]
     assert answer["svg"] == [(golden / "rmsnorm_linear.svg").read_text("utf-8")]
+    (box,) = answer["pictures"]
+    levels = [inner["level"] for inner in box["content"] if isinstance(inner, dict)]
+    assert box["level"] == "graph" and levels and set(levels) == {"kernel"}
     assert answer["result"]["kernels"][0]["grid"] == [16, 1, 1]
     assert answer["before"] == TEXT and "# mirage:begin double" in answer["after"] and FUNCTION not in answer["after"]
     editor.command("mirage.replace", URI, "double")

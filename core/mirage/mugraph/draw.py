@@ -99,7 +99,8 @@ def _kernel(m: MuGraph, k: CustomKernel | LibraryKernel) -> Box:
     return Box("kernel", title, tuple(content))
 
 
-def _picture(m: MuGraph) -> Box:
+def picture(m: MuGraph) -> Box:
+    """The µGraph as boxes: what `svg` draws. The µGraph should be valid (`check`)."""
     tensors = [
         f"{t.kind} {t.name}: {t.dtype} [{', '.join(map(str, m.shape(t)))}]"
         + f" over [{', '.join('*'.join(a) or '1' for a in t.dims)}]"
@@ -141,8 +142,8 @@ def summary(m: MuGraph) -> str:
 
 def svg(m: MuGraph) -> str:
     """The µGraph as an SVG document. The µGraph should be valid (`check`)."""
-    picture = _picture(m)
-    width, height = picture.width, picture.height
+    whole = picture(m)
+    width, height = whole.width, whole.height
     # characters that XML does not allow cannot come from a valid µGraph: its names are identifiers
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
@@ -150,6 +151,6 @@ def svg(m: MuGraph) -> str:
         f'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="{SIZE}" fill="#1a1a1a">',
         f"<desc>{escape(summary(m))}</desc>",
     ]
-    _draw(picture, 0, 0, width, out)
+    _draw(whole, 0, 0, width, out)
     out.append("</svg>")
     return "\n".join(out) + "\n"

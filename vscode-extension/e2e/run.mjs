@@ -1,0 +1,85 @@
+// Runs the scenarios one after the other in one browser. argv: the set-up as JSON, then names of scenarios (none: all).
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { Workbench } from "./workbench.mjs";
+
+const [given, ...names] = process.argv.slice(2);
+const setup = JSON.parse(given);
+const { chromium } = createRequire(path.join(setup.tools, "package.json"))("playwright-core");
+const here = import.meta.dirname;
+const root = path.resolve(here, "../..");
+// What VS Code itself says in every run without the network and without accounts.
+const HARMLESS = /404|github|builtin extensions|net::ERR|Failed to load resource|punycode|SharedArrayBuffer|service worker/i;
+// A panel's files have a name of their own, which the workbench's service worker answers.
+const OWN = /(^|\.)(localhost|vscode-resource\.vscode-cdn\.net)$/;
+
+/** A project folder of its own with files from examples/. */
+function project(scenario) {
+  return (...files) => {
+    const folder = path.join(setup.folder, "w", scenario);
+    mkdirSync(folder, { recursive: true });
+    for (const file of files) copyFileSync(path.join(root, "examples", file), path.join(folder, file));
+    return { folder, file: path.join(folder, files[0]) };
+  };
+}
+
+/** What the saved file's function gives beside the original's, in the CPU interpreter. */
+function savedFile(file, example, name) {
+  const script = path.join(root, "tests/e2e/saved_file.py");
+  const env = { ...process.env, TRITON_INTERPRET: "1", OMP_NUM_THREADS: "1" };
+  return JSON.parse(execFileSync(setup.python, [script, file, path.join(root, "examples", example), name], { env, encoding: "utf8", timeout: 200_000 }));
+}
+
+function daemon(...words) {
+  const code = "import sys; sys.argv[0] = 'mirage'; from mirage.cli import main; main()";
+  return execFileSync(setup.python, ["-c", code, "daemon", ...words], { env: { ...process.env, MIRAGE_HOME: setup.home }, encoding: "utf8", timeout: 60_000 });
+}
+
+const files = readdirSync(path.join(here, "scenarios")).filter((f) => f.endsWith(".mjs"));
+const chosen = (await Promise.all(files.map(async (f) => ({ name: path.basename(f, ".mjs"), ...(await import(`./scenarios/${f}`)) }))))
+  .filter((s) => !names.length || names.includes(s.name))
+  .sort((a, b) => (a.order ?? 9) - (b.order ?? 9));
+const browser = await chromium.launch({
+  executablePath: setup.browser,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--force-prefers-reduced-motion"],
+});
+const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce" });
+const foreign = new Set();
+context.on("request", (request) => {
+  const { protocol, hostname } = new URL(request.url());
+  if (/^https?:/.test(protocol) && hostname !== "127.0.0.1" && !OWN.test(hostname)) foreign.add(hostname);
+});
+let failed = 0;
+for (const scenario of chosen) {
+  const began = Date.now();
+  const pages = [];
+  const mistakes = [];
+  const window = async () => {
+    const page = await context.newPage();
+    page.setDefaultTimeout(30_000);
+    page.on("pageerror", (error) => mistakes.push(String(error)));
+    page.on("console", (m) => m.type() === "error" && /mirage/i.test(m.text()) && !HARMLESS.test(m.text()) && mistakes.push(m.text()));
+    pages.push(page);
+    return new Workbench(page, setup);
+  };
+  try {
+    await scenario.run({ window, project: project(scenario.name), savedFile, daemon, setup });
+    if (mistakes.length) throw new Error(`the window reported ${mistakes.join("; ").slice(0, 500)}`);
+    console.log(`ok   ${scenario.name}: ${scenario.title} (${((Date.now() - began) / 1000).toFixed(1)} s)`);
+  } catch (error) {
+    failed++;
+    console.log(`FAIL ${scenario.name}: ${scenario.title} (${((Date.now() - began) / 1000).toFixed(1)} s)\n     ${String(error.stack ?? error).split("\n").slice(0, 6).join("\n     ")}`);
+    for (const [i, page] of pages.entries()) await page.screenshot({ path: path.join(setup.out, `failed-${scenario.name}-${i + 1}.png`) }).catch(() => undefined);
+  }
+  for (const page of pages) await page.close();
+  rmSync(path.join(setup.folder, "w", scenario.name), { recursive: true, force: true });
+}
+await browser.close();
+if (foreign.size) {
+  failed++;
+  console.log(`FAIL the windows asked other machines: ${[...foreign].join(", ")}`);
+}
+console.log(failed ? `${failed} of ${chosen.length} failed` : `${chosen.length} passed`);
+process.exit(failed ? 1 : 0);

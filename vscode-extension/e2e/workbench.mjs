@@ -1,0 +1,174 @@
+// A window of VS Code's workbench in a browser, as its user has it: what is on the screen, the mouse, the keys.
+import assert from "node:assert/strict";
+import path from "node:path";
+
+const QUICK = 400; // ms between looks at the screen, while nothing says that it changed
+
+/** The first true value of `look`; an error that names what was waited for. */
+export async function until(what, look, ms = 30_000) {
+  const end = Date.now() + ms;
+  for (;;) {
+    const value = await look();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`waited ${ms / 1000} s in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+export class Workbench {
+  constructor(page, setup) {
+    this.page = page;
+    this.setup = setup; // { port, out, python, ... } of run.mjs
+  }
+
+  /** Open a folder with one of its files. `trust`: the answer to the question whether its authors are trusted. */
+  async open(folder, file, { trust = true, expect = "import" } = {}) {
+    const at = `127.0.0.1:${this.setup.port}`;
+    const payload = JSON.stringify([["openFile", `vscode-remote://${at}${path.join(folder, file)}`]]);
+    await this.page.goto(`http://${at}/?folder=${encodeURIComponent(folder)}&payload=${encodeURIComponent(payload)}`, { waitUntil: "domcontentloaded" });
+    const dialog = this.page.locator(".monaco-dialog-box");
+    await dialog.waitFor({ timeout: 60_000 });
+    if (this.asked === undefined) this.asked = await dialog.innerText();
+    await dialog.getByRole("button", { name: trust ? /^Yes/ : /^No/ }).click();
+    await dialog.waitFor({ state: "detached" });
+    await this.sees(expect);
+  }
+
+  /** A line of the editor holds a text. */
+  sees(text, ms = 60_000) {
+    return this.page.waitForFunction(
+      (wanted) => [...document.querySelectorAll(".monaco-editor .view-line")].some((l) => l.textContent.replaceAll("\u00a0", " ").includes(wanted)),
+      text,
+      { timeout: ms },
+    );
+  }
+
+  /** The code lenses on the screen, one text for each place. */
+  async lenses() {
+    const found = await this.page.locator(".codelens-decoration").allInnerTexts();
+    return found.map((text) => text.replaceAll("\u00a0", " ").replace(/\s+/g, " ").trim()).filter(Boolean);
+  }
+
+  lens(pattern, ms = 60_000) {
+    return until(`a lens ${pattern}; last: ${this.last}`, async () => (this.last = await this.lenses()).find((text) => pattern.test(text)), ms).catch((error) => {
+      throw new Error(`${error.message}; the lenses are ${JSON.stringify(this.last)}`);
+    });
+  }
+
+  /** Click a lens's command; again when the lens was drawn anew meanwhile. */
+  async clickLens(title) {
+    await until(`a click on the lens ${title}`, async () => {
+      const link = this.page.locator(".codelens-decoration a", { hasText: title }).first();
+      return link.click({ timeout: 2000 }).then(() => true, () => false);
+    });
+  }
+
+  /** The screen's place of a word in a line that holds `line`. */
+  at(line, word) {
+    return this.page.evaluate(
+      ([wanted, part]) => {
+        for (const l of document.querySelectorAll(".monaco-editor .view-line")) {
+          if (!l.textContent.replaceAll("\u00a0", " ").includes(wanted)) continue;
+          const walker = document.createTreeWalker(l, NodeFilter.SHOW_TEXT);
+          for (let node; (node = walker.nextNode()); ) {
+            const i = node.data.indexOf(part);
+            if (i < 0) continue;
+            const range = document.createRange();
+            range.setStart(node, i);
+            range.setEnd(node, i + part.length);
+            const box = range.getBoundingClientRect();
+            return [box.x + box.width / 2, box.y + box.height / 2];
+          }
+        }
+        return null;
+      },
+      [line, word],
+    );
+  }
+
+  /** The hover over a word. It opens on a move of the mouse only, and a lens may move the lines meanwhile. */
+  async hover(line, word, pattern) {
+    return until(`a hover with ${pattern}`, async () => {
+      const place = await this.at(line, word);
+      if (!place) return false;
+      await this.page.mouse.move(place[0] + 300, place[1] + 200);
+      await this.page.mouse.move(place[0], place[1], { steps: 3 });
+      const hover = this.page.locator(".monaco-hover:not(.hidden)", { hasText: pattern });
+      return hover.first().waitFor({ timeout: 2500 }).then(() => hover.first().innerText(), () => false);
+    });
+  }
+
+  async away() {
+    await this.page.keyboard.press("Escape");
+    await this.page.mouse.move(900, 760);
+  }
+
+  async click(line, word) {
+    const place = await until(`${word} on the screen`, () => this.at(line, word));
+    await this.page.mouse.click(...place);
+  }
+
+  /** Run a command of the palette by its title. */
+  async command(title) {
+    const input = this.page.locator(".quick-input-widget input").first();
+    await until(`the command ${title}`, async () => {
+      await this.page.keyboard.press("F1");
+      if (!(await input.waitFor({ timeout: 2000 }).then(() => true, () => false))) return false;
+      await input.fill(`>${title}`);
+      const row = this.page.locator(".quick-input-widget .monaco-list-row", { hasText: title }).first();
+      return row.waitFor({ timeout: 3000 }).then(() => true, () => false);
+    });
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** Choose a code action by its title, through the light bulb's menu. */
+  async action(line, word, title) {
+    const row = this.page.locator(".action-widget .monaco-list-row", { hasText: title });
+    await until(`the action ${title}`, async () => {
+      await this.away();
+      await this.click(line, word);
+      await this.page.keyboard.press("Control+.");
+      return row.first().waitFor({ timeout: 3000 }).then(() => true, () => false);
+    });
+    const box = await row.first().boundingBox();
+    await this.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+  }
+
+  async save() {
+    await this.page.keyboard.press("Control+S");
+  }
+
+  /** How many marks of a kind are beside the line numbers. */
+  marks(mark) {
+    return this.page.evaluate((name) => {
+      const icon = (element) => getComputedStyle(element).backgroundImage + getComputedStyle(element, "::before").backgroundImage;
+      return [...document.querySelectorAll(".monaco-editor .margin .cgmr")].filter((m) => icon(m).includes(`${name}.svg`)).length;
+    }, mark);
+  }
+
+  status() {
+    return this.page.locator("[id='mirage-superoptimizer.mirage.mirage.status']").innerText({ timeout: 2000 }).catch(() => "");
+  }
+
+  /** The inside of a panel; the one of `kind` that is on the screen. */
+  async panel(kind) {
+    return until(`the panel ${kind}`, async () => {
+      for (const frame of this.page.frames()) {
+        if (frame === this.page.mainFrame()) continue;
+        const there = await frame.locator(`body.${kind} header`).count().catch(() => 0);
+        if (there) return frame;
+      }
+      return undefined;
+    });
+  }
+
+  async picture(name) {
+    await this.page.screenshot({ path: path.join(this.setup.out, `${name}.png`) });
+  }
+
+  async settle(ms = QUICK) {
+    await this.page.waitForTimeout(ms);
+  }
+}
+
+export { assert };

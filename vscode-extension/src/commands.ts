@@ -1,0 +1,71 @@
+/** The commands of the palette and the menus. Those that mean a function take the one at the cursor. */
+import * as vscode from "vscode";
+import type { Documents } from "./documents";
+import * as install from "./install";
+import type { Jobs } from "./jobs";
+import type { Panels } from "./panel";
+import type { Answer } from "./result";
+import type { Server } from "./server";
+import { menu } from "./status";
+
+interface Place {
+  uri: vscode.Uri;
+  name: string;
+}
+
+export function register(server: Server, panels: Panels, documents: Documents, jobs: Jobs): vscode.Disposable[] {
+  const here = (given?: unknown, name?: unknown) => place(server, given, name);
+  const diff = async (at: Place) => {
+    const answer = await server.ask<Answer>("mirage.result", at.uri.toString(), at.name);
+    if (answer) await documents.diff(at.uri, at.name, answer);
+  };
+  const onFunction = (act: (at: Place) => unknown) => async (uri?: unknown, name?: unknown) => {
+    const at = await here(uri, name);
+    if (at) await act(at);
+  };
+  const tell = (command: string) => onFunction((at) => server.ask(command, at.uri.toString(), at.name));
+  const onFile = (command: string) => () => {
+    const uri = vscode.window.activeTextEditor?.document.uri;
+    return uri && server.ask(command, uri.toString());
+  };
+  // A lens or a code action that would show a text opens the panel instead.
+  server.instead.set("mirage.showMugraph", onFunction((at) => panels.show("mugraph", at.uri, at.name)));
+  server.instead.set("mirage.showProof", onFunction((at) => panels.show("proof", at.uri, at.name)));
+  const commands: Record<string, (...args: any[]) => unknown> = {
+    "mirage.menu": () => menu(server),
+    "mirage.optimizeFunction": tell("mirage.optimize"),
+    "mirage.replaceFunction": tell("mirage.replace"),
+    "mirage.restoreFunction": tell("mirage.restore"),
+    "mirage.optimizeFile": onFile("mirage.optimize"),
+    "mirage.stopFile": onFile("mirage.stop"),
+    "mirage.openMugraph": onFunction((at) => panels.show("mugraph", at.uri, at.name)),
+    "mirage.openProof": onFunction((at) => panels.show("proof", at.uri, at.name)),
+    "mirage.diff": onFunction(diff),
+    "mirage.restart": () => server.restart("it was asked for"),
+    "mirage.selectInterpreter": () => install.select(server),
+    "mirage.check": () => install.check(server),
+    "mirage.install": () => install.offer(server),
+    "mirage.showLog": () => server.log.show(),
+    "mirage.settings": () => vscode.commands.executeCommand("workbench.action.openSettings", "mirage."),
+    "mirage.walkthrough": () => vscode.commands.executeCommand("workbench.action.openWalkthrough", "mirage-superoptimizer.mirage#start", false),
+    "mirage.refreshJobs": () => jobs.refresh(),
+  };
+  return Object.entries(commands).map(([name, act]) => vscode.commands.registerCommand(name, act));
+}
+
+/** The function that is named, or the one at the cursor, or the file's only one, or the one that the user picks. */
+async function place(server: Server, given: unknown, name: unknown): Promise<Place | undefined> {
+  if (typeof given === "string" && typeof name === "string") return { uri: vscode.Uri.parse(given), name };
+  const editor = vscode.window.activeTextEditor;
+  const uri = editor?.document.uri;
+  const functions = uri ? server.window.of(uri) : [];
+  const line = editor?.selection.active.line ?? -1;
+  const at = functions.find((f) => f.line <= line && line <= f.endLine) ?? (functions.length === 1 ? functions[0] : undefined);
+  if (uri && at) return { uri, name: at.name };
+  if (!uri || !functions.length) {
+    void vscode.window.showInformationMessage("Mirage: the active editor has no function decorated with @mirage.optimize.");
+    return undefined;
+  }
+  const chosen = await vscode.window.showQuickPick(functions.map((f) => ({ label: f.name, description: f.title })), { title: "Mirage: which function?" });
+  return chosen && { uri, name: chosen.label };
+}
