@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -55,11 +56,12 @@ class Pool:
         most: int = 2,
         idle_s: float = IDLE_S,
         timeout_s: float = JOB_TIMEOUT_S,
-        make: Callable[[str], Worker] = Worker,
+        make: Callable[[str], Worker] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._task, self._most, self._idle_s, self._timeout_s = task, most, idle_s, timeout_s
-        self._make, self._clock = make, clock
+        self._make = make or partial(Worker, unix=True)  # a worker of its own has a pool of processes
+        self._clock = clock
         self._lock = threading.Lock()
         self._idle: list[_Idle] = []  # the one that was used last is last
         self._closed = threading.Event()

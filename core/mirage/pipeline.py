@@ -198,7 +198,7 @@ class Tools:
         threads = str(max(1, (os.cpu_count() or 2) // 2))
         self.runner = Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": threads})
         self.compiler = Worker()
-        self.gpu = Worker(memory_bytes=GPU_MEMORY) if gpu_here() else None
+        self.gpu = Worker(memory_bytes=GPU_MEMORY, unix=True) if gpu_here() else None
         self.beside = ThreadPoolExecutor(1)
 
     def __enter__(self) -> Tools:

@@ -15,6 +15,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mirage.isolate import sandbox
+
 DEFAULT_MEMORY = 12 << 30  # bytes
 MAX_FILE = 1 << 30  # bytes of one file
 MORE_PROCESSES = 512  # beyond those that exist when the worker starts
@@ -75,6 +77,5 @@ def sandbox_report() -> dict[str, Any]:
         "file_size": True,
         "processes": linux and os.geteuid() != 0,
         "private_folder": True,
-        "filesystem": False,  # a worker can read and write what its user can
-        "network": False,  # a worker can reach the network
+        **sandbox.report(),
     }

@@ -30,7 +30,7 @@ from mirage.errors import (
     WorkerRaised,
     WorkerTimeout,
 )
-from mirage.isolate import environment, messages
+from mirage.isolate import devicelock, environment, messages, sandbox
 from mirage.isolate.limits import DEFAULT_MEMORY
 from mirage.isolate.system import SYSTEM, System, ended, make_folder
 from mirage.result import CancelToken
@@ -61,14 +61,16 @@ def run(
 class _Process:
     """One worker process with its pipes and its private folder."""
 
-    def __init__(self, interpreter: str, memory_bytes: int, cpu_seconds: int, env: Mapping[str, str], system: System):
+    def __init__(
+        self, interpreter: str, memory_bytes: int, cpu_seconds: int, unix: bool, env: Mapping[str, str], system: System
+    ) -> None:  # fmt: skip
         self._system = system
         outer = os.environ.get(environment.TOKEN)  # a worker's worker is found by both tokens
         self.token = f"{outer}:{secrets.token_hex(8)}" if outer else secrets.token_hex(8)
         self.folder = make_folder()
         child_requests, self.requests = os.pipe()
         self.answers, child_answers = os.pipe()
-        numbers = (child_requests, child_answers, memory_bytes, cpu_seconds, os.getpid())
+        numbers = (child_requests, child_answers, memory_bytes, cpu_seconds, os.getpid(), int(unix))
         try:
             self.popen: subprocess.Popen[bytes] = system.start(
                 [interpreter, "-m", "mirage.isolate.worker", *map(str, numbers)],
@@ -76,7 +78,9 @@ class _Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=self.folder,
-                env=environment.build(interpreter, self.folder, self.token, env),
+                env=environment.build(
+                    interpreter, self.folder, self.token, {sandbox.LOCKS: devicelock.folder(), **env}
+                ),
                 pass_fds=(child_requests, child_answers),
                 start_new_session=True,
                 bufsize=0,
@@ -113,6 +117,7 @@ class _Process:
 class Worker:
     """A process for a sequence of calls; a context manager. One call at a time; not shared between threads.
 
+    `unix` leaves it sockets of this machine (a pool of processes has some), and its own workers.
     `stdout` and `stderr` are the ends (at most 64 KiB) of what the worker wrote during the last call.
     """
 
@@ -123,10 +128,12 @@ class Worker:
         memory_bytes: int = DEFAULT_MEMORY,
         env: Mapping[str, str] | None = None,
         cpu_seconds: int = 0,
+        unix: bool = False,
         system: System = SYSTEM,
     ) -> None:
         self._interpreter = interpreter or sys.executable
         self._memory, self._cpu, self._env, self._system = memory_bytes, cpu_seconds, dict(env or {}), system
+        self._unix = unix
         self._process: _Process | None = None
         self._calls = 0
         self.stdout = self.stderr = b""
@@ -164,7 +171,7 @@ class Worker:
         if self._process is not None and ended(self._process.popen) is not None:
             self.close()
         if self._process is None:
-            self._process = _Process(self._interpreter, self._memory, self._cpu, self._env, self._system)
+            self._process = _Process(self._interpreter, self._memory, self._cpu, self._unix, self._env, self._system)
         process = self._process
         for kept in process.outputs.values():
             kept.clear()

@@ -87,14 +87,15 @@ def _raise(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
 
 def _facts(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     with open("/proc/self/status", encoding="utf-8") as status:
-        privileges = next((line.split()[1] for line in status if line.startswith("NoNewPrivs")), "?")
+        found = dict(line.split()[:2] for line in status if line.startswith(("NoNewPrivs:", "Seccomp:")))
     return {
         "pid": os.getpid(),
         "cwd": os.getcwd(),
         "environment": dict(os.environ),
         "path": list(sys.path),
         "executable": sys.executable,
-        "no_new_privileges": privileges == "1",
+        "no_new_privileges": found.get("NoNewPrivs:") == "1",
+        "seccomp": found.get("Seccomp:") == "2",
         "data_limit": resource.getrlimit(resource.RLIMIT_DATA)[0],
         "file_limit": resource.getrlimit(resource.RLIMIT_FSIZE)[0],
         "descriptors": sorted(int(n) for n in os.listdir("/proc/self/fd")),

@@ -1,7 +1,7 @@
-"""The worker process: `python -m mirage.isolate.worker REQUESTS ANSWERS MEMORY CPU PARENT`
-(two descriptors, bytes, seconds or 0, process id).
+"""The worker process: `python -m mirage.isolate.worker REQUESTS ANSWERS MEMORY CPU PARENT UNIX`
+(two descriptors, bytes, seconds or 0, process id, 0 or 1).
 
-It limits itself, says that it is ready, then does one call after the other until the requests end.
+It limits itself, closes itself in, says that it is ready, then does one call after the other until the requests end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import traceback
 from typing import Any
 
 from mirage.errors import MirageError, WorkerRaised
-from mirage.isolate import limits, messages
+from mirage.isolate import limits, messages, sandbox
 from mirage.isolate.tasks import resolve
 from mirage.link.version import package_version
 
@@ -63,10 +63,11 @@ def _flush() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    requests, answers, memory_bytes, cpu_seconds, parent = (int(a) for a in arguments)
+    requests, answers, memory_bytes, cpu_seconds, parent, unix = (int(a) for a in arguments)
     limits.apply(memory_bytes, cpu_seconds or None)
     if os.getppid() != parent:
         return 0  # the parent died before this process could ask to die with it
+    sandbox.enter(os.getcwd(), unix=bool(unix))
     for descriptor in (requests, answers):
         os.set_inheritable(descriptor, False)
     _write(answers, messages.encode(messages.ready(package_version(), os.getpid())))

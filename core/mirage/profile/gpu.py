@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mirage.errors import MissingPackage
+from mirage.isolate.devicelock import locked
 
 Function = Callable[..., Any]
 CALLS = 20  # of one graph, at least
@@ -76,11 +77,13 @@ def measure(
     repetitions: int = 9,
     replays: int | None = None,
 ) -> dict[str, Timing]:
-    """Times every function on the same inputs. `make_inputs(seed)` gives one set of device tensors."""
+    """Times every function on the same inputs, with the GPU to itself as far as this user goes. `make_inputs(seed)` gives one
+    set of device tensors."""
     require_gpu()
     import torch
 
-    l2 = int(torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size)
+    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+    l2 = int(properties.L2_cache_size)
     sets = input_sets(make_inputs, l2)
     calls = max(CALLS, len(sets))
     replays = replays or -(-REPLAYED // calls)
@@ -89,18 +92,19 @@ def measure(
     for name, function in functions.items():
         graphs[name, "cold"] = graph_of(function, sets, calls)
         graphs[name, "hot"] = graph_of(function, sets[:1], calls)
-    for graph in graphs.values():
-        graph.replay()
-    torch.cuda.synchronize()
-    for _ in range(repetitions):
-        for key, graph in graphs.items():
-            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            start.record()
-            for _ in range(replays):
-                graph.replay()
-            end.record()
-            torch.cuda.synchronize()
-            times.setdefault(key, []).append(start.elapsed_time(end) * 1e3 / (calls * replays))
+    with locked(str(properties.uuid)):
+        for graph in graphs.values():
+            graph.replay()
+        torch.cuda.synchronize()
+        for _ in range(repetitions):
+            for key, graph in graphs.items():
+                start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+                start.record()
+                for _ in range(replays):
+                    graph.replay()
+                end.record()
+                torch.cuda.synchronize()
+                times.setdefault(key, []).append(start.elapsed_time(end) * 1e3 / (calls * replays))
     return {
         name: Timing(
             statistics.median(times[name, "cold"]),
