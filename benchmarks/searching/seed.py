@@ -2,9 +2,9 @@
 
 `Q (2, 256, 64) x K (2, 64, 4096) x V (2, 4096, 64)`, exp, sum, division without a shift, griddims (2, 16, 1) and (2, 16, 4). A
 µGraph counts if it is valid, its algebra is proved (or accepted in the field), its schedule is accepted in the field (tiny
-sizes with a tail everywhere), and its canonical form, with warps and stages left out, is met for the first time. Samples
-are emitted and judged by their text as well: run in Triton's interpreter against the field and against float64, at the
-judge's small sizes.
+sizes with a tail everywhere) and by the memory opinion, and its canonical form, with warps and stages left out, is met for
+the first time. Samples are emitted and judged as a user's kernel is, by every opinion on every link: the text too, in the
+field, in floats, and its memory.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ from mirage.program.ir import Program
 from mirage.program.lower import lower
 from mirage.result import CancelToken
 from mirage.search.engine import Bounds, Candidate, Search
-from mirage.verify.floats import float_opinion
-from mirage.verify.judge import TEXT_DRAWS, Case, algebra, in_text
+from mirage.verify.judge import Case, algebra, judge
+from mirage.verify.memory import memory_opinion
 from mirage.verify.proof import proof_opinion
-from mirage.verify.regimes import REGIMES
 from mirage.verify.schedule import schedule_opinion
 from searching.rows import Clock, Row, at_least, at_most, row
 
@@ -79,30 +78,28 @@ class Bench:
         return Case(p.t, p.outputs, graph, text, self.program, self.function.slice.text, name)
 
     def sound(self, mugraph: MuGraph) -> bool:
-        """Valid, its algebra proved or accepted in the field, and accepted in the field on its own schedule."""
+        """The judge's two links of a µGraph: valid, its algebra proved or accepted in the field, and its schedule accepted in
+        the field and by the memory opinion. A proof spares the algebra's field, which the schedule's run contains."""
         p = self.search.problem
         if broken_rule(mugraph) is not None:
             return False
         proof = proof_opinion(p.t, {o.tensor: (o.term, o.dims) for o in p.outputs}, mugraph)
         if proof is None and any(e.word == "REJECTED" for e in algebra(self.case(mugraph, emitted=False))):
             return False
-        return schedule_opinion(p.t, p.outputs, plan(mugraph)).word == "TESTED"
+        graph = plan(mugraph)
+        if schedule_opinion(p.t, p.outputs, graph).word != "TESTED":
+            return False
+        return memory_opinion(graph).word != "REJECTED"
 
     def runs(self, candidates: list[Candidate]) -> int:
-        """How many are sound, and equal to the program when their text is run: in the field, and in floats wherever the
-        function as written is finite. An exponential without a shift overflows where the kernels, which shift it, do not."""
+        """How many the judge accepts as it does for a user: on all three links, every opinion."""
         good = 0
         for c in candidates:
-            case, parameters = self.case(c.mugraph, emitted=True), [i.name for i in self.program.inputs]
-            of_text = in_text(case, self.task, TEXT_DRAWS)
-            of_floats = float_opinion(
-                case.t, case.targets, case.mugraph, case.module, case.slice, case.function, parameters, self.task,
-                regimes=[replace(r, wild=True) for r in REGIMES],
-            )  # fmt: skip
-            why = [e.summary for e in (of_text, of_floats) if e.word == "REJECTED"]
-            if why:
+            verdict = judge(self.case(c.mugraph, emitted=True), self.task)
+            if not verdict.accepted:
+                why = [e.summary for link in verdict.links for e in link.evidence if e.word == "REJECTED"]
                 print(f"{c.label}: {'; '.join(why)}", file=sys.stderr)
-            good += not why and self.sound(c.mugraph)
+            good += verdict.accepted
         return good
 
     def task(self, name: str, payload: dict[str, Any]) -> dict[str, Any]:

@@ -88,6 +88,7 @@ class _Machine:
     def __init__(self, graph: MuGraph, inputs: Mapping[str, Array], a: Arithmetic, free_shift: bool) -> None:
         self.graph, self.a, self.free_shift = graph, a, free_shift
         self.shifts: dict[object, Array] = {}
+        self.addresses: dict[object, tuple[Any, Array]] = {}
         self.sizes = dict(graph.axes)
         self.memory: dict[str, Array] = {}
         self.outcome = Outcome()
@@ -159,6 +160,7 @@ class _Block:
         self.dims = {d.name: d for d in graph.dims}
         self.owner = {a: d for d in graph.dims if d.role != "split" for a in d.axes}
         self.owner |= {d.name: d for d in graph.dims if d.role == "split"}
+        self.splits = [d.name for d in graph.dims if d.role == "split"]
         self.env: Env = {}
         self.old: Env = {}
 
@@ -191,7 +193,17 @@ class _Block:
         return np.asarray(line.reshape([d.tile if x == d.name else 1 for x in dims]))
 
     def _address(self, index: tuple[DimIndex, ...], dims: tuple[str, ...], shape: tuple[int, ...]) -> tuple[Any, Array]:
-        """(index arrays, where they are inside): every tile dim within its size, every index within the tensor."""
+        """(index arrays, where they are inside): every tile dim within its size, every index within the tensor. Blocks and
+        iterations that are at the same place along these dims have the same."""
+        place = tuple(self.place.get(d, 0) for d in (*dims, *self.splits))
+        key = (self.where, index, dims, shape, place)
+        if key not in self.m.addresses:
+            self.m.addresses[key] = self._make_address(index, dims, shape)
+        return self.m.addresses[key]
+
+    def _make_address(
+        self, index: tuple[DimIndex, ...], dims: tuple[str, ...], shape: tuple[int, ...]
+    ) -> tuple[Any, Array]:
         inside: Array = np.ones(tuple(self.dims[d].tile for d in dims), bool)
         for d in dims:
             dim = self.dims[d]
