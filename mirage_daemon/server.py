@@ -14,11 +14,19 @@ from typing import Any, TypeVar
 
 import msgpack
 
-from mirage.errors import DaemonBusy, DeadlinePassed, MirageError, ProtocolError, UnknownJob, UntrustedWorkspace
+from mirage.errors import (
+    DaemonBusy,
+    DaemonReplaced,
+    DeadlinePassed,
+    MirageError,
+    ProtocolError,
+    UnknownJob,
+    UntrustedWorkspace,
+)
 from mirage.isolate.limits import sandbox_report
 from mirage.link import paths, protocol
-from mirage.link.version import package_version
-from mirage_daemon import alias
+from mirage.link.version import is_newer, package_version
+from mirage_daemon import alias, kept, projects
 from mirage_daemon.connection import Connection, Limits
 from mirage_daemon.jobs import Job, Jobs, RunJob
 from mirage_daemon.journal import Journal, Row
@@ -28,7 +36,9 @@ from mirage_daemon.workers import check_interpreter
 
 log = logging.getLogger("mirage.daemon.server")
 MAX_CONNECTIONS = 512
+BACKLOG = 1024  # clients that wait to be taken in; a project's editors all come at once
 MAX_TEXT = 4 << 20  # characters of a file
+SHORT_TEXT = 1 << 17  # characters whose digest takes less time than a change of threads
 CACHE_LIMIT = 1 << 30  # bytes
 MAX_DEADLINE_S = 7 * 24 * 3600.0
 T = TypeVar("T")
@@ -57,18 +67,20 @@ class Server:
         self._ids = itertools.count(1)
         self._connections: dict[int, asyncio.Task[None]] = {}
         self._stopping = asyncio.Event()
+        self.projects = projects.Projects(self)
 
     # ---- life
     async def serve(self, listener: socket.socket) -> None:
-        server = await asyncio.start_unix_server(self._accept, sock=listener, limit=1 << 20)
+        server = await asyncio.start_unix_server(self._accept, sock=listener, limit=1 << 20, backlog=BACKLOG)
         idle = asyncio.create_task(self._watch_idle())
-        try:
         earlier = asyncio.create_task(self._take_up())
+        try:
             await self._stopping.wait()
         finally:
             idle.cancel()
-            server.close()  # new clients are refused from here on, and start the next daemon
             earlier.cancel()
+            server.close()  # new clients are refused from here on, and start the next daemon
+            await self.projects.watcher.close()
             await self.jobs.close()
             await asyncio.sleep(0.05)  # subscribers' last replies are queued meanwhile
             for task in self._connections.values():
@@ -81,7 +93,6 @@ class Server:
     def stop(self) -> None:
         self._stopping.set()
 
-    async def _watch_idle(self) -> None:
     async def _take_up(self) -> None:
         """Go on with what an earlier daemon promised and did not end."""
         for row in await self._in_store(self.journal.rows):
@@ -107,6 +118,7 @@ class Server:
             else:
                 self.jobs.take_up(row)
 
+    async def _watch_idle(self) -> None:
         while True:
             if self.jobs.active:
                 self._last = self._clock()
@@ -151,19 +163,31 @@ class Server:
         if message["type"] != "hello":
             raise ProtocolError("the first message has to be hello")
         ident, hello = _ident(message), protocol.structure(message.get("body"), protocol.Hello)
-        if hello.version != protocol.VERSION:
-            connection.fail(
-                ident,
-                ProtocolError(
-                    f"the client speaks protocol {hello.version}, the daemon {protocol.VERSION}",
-                    next_step="run `mirage daemon stop`; the next client starts the present version",
-                ),
-            )
+        refusal = self._refusal(hello)
+        if refusal is not None:
+            connection.fail(ident, refusal)
             return False
         connection.name = hello.client[:40]
         welcome = protocol.Welcome(protocol.VERSION, package_version(), os.getpid(), self._clock() - self._began)
         connection.send("reply", ident, protocol.unstructure(welcome))
         return True
+
+    def _refusal(self, hello: protocol.Hello) -> MirageError | None:
+        """Why this daemon does not serve that client: another protocol, or it is a newer one's turn."""
+        ours = package_version()
+        newer = hello.version > protocol.VERSION or is_newer(hello.package, ours)
+        if self._stopping.is_set() or (newer and hello.replaces):
+            log.info("version %s gives way to a client of version %s", ours, hello.package[:40])
+            self.stop()  # what it was doing is in the journal, for the next daemon
+            return DaemonReplaced(f"the daemon ({ours}) ends, for one of version {hello.package[:40]}")
+        if hello.version == protocol.VERSION:
+            return None
+        return ProtocolError(
+            f"the client speaks protocol {hello.version}, the daemon {protocol.VERSION}",
+            next_step="run `mirage daemon stop`; the next client starts the present version"
+            if newer
+            else f"update mirage here: the daemon has version {ours}",
+        )
 
     async def _converse(self, connection: Connection) -> None:
         while not connection.dropped:
@@ -207,8 +231,8 @@ class Server:
         value = await self._in_store(self._follow_alias, question_key)
         if value is None:
             return None
-        state, result = msgpack.unpackb(value, strict_map_key=False)  # its MAC says that we wrote it
-        return str(state), dict(result)
+        state, result, _ = kept.opened(value)
+        return state, result
 
     def _follow_alias(self, question_key: bytes) -> bytes | None:
         """In the store's thread."""
@@ -217,25 +241,38 @@ class Server:
 
     async def _keep(self, job: Job) -> None:
         """Store a result, then the alias that leads to it."""
-        question_key = bytes.fromhex(job.key)
+        question_key = bytes.fromhex(job.payload.get("question", job.key))
         result = job.result or {}
+        if "question" in job.payload and job.state != "done":
+            return  # a colleague's kernel is no faster here: that says nothing of what a search would find
+        origin = await asyncio.to_thread(kept.origin, job)
         place = alias.result_key(question_key, str(result.get("program_key", "")))
-        await self._in_store(self._store.put, "result", place, msgpack.packb([job.state, result]))
+        await self._in_store(self._store.put, "result", place, msgpack.packb([job.state, result, origin]))
         await self._in_store(self._store.put, "alias", question_key, place)
         await self._in_store(self._store.gc, CACHE_LIMIT)
 
     # ---- requests
-    async def _ask(self, body: protocol.Submit | protocol.Lookup) -> tuple[str, str]:
+    async def _ask(self, body: protocol.Submit | protocol.Lookup | protocol.Adopt) -> tuple[str, str]:
         """(the question's key as hex, the interpreter). Reads the text in a thread; runs nothing of it."""
         if len(body.text) > MAX_TEXT:
             raise ProtocolError(f"a text of {len(body.text)} characters is over the limit of {MAX_TEXT}")
         interpreter = check_interpreter(body.interpreter)
-        question = await asyncio.to_thread(alias.ask, body.text, body.path, body.function, body.target, interpreter)
+        wanted = (body.text, body.path, body.function, body.target, interpreter, alias.as_text(body.options))
+        if len(body.text) <= SHORT_TEXT and alias.known_part(body.text, body.function) is not None:
+            question = alias.ask(*wanted)  # microseconds: nothing is parsed
+        else:
+            question = await asyncio.to_thread(alias.ask, *wanted)
         return alias.key(question).hex(), interpreter
 
     async def _submit(self, connection: Connection, ident: int, body: protocol.Submit) -> dict[str, Any]:
-        key, interpreter = await self._ask(body)
-        known = await self._known(bytes.fromhex(key)) if self.jobs.under_way(key) is None else None
+        job = await self.take(body, connection.id)
+        return {"job": job.id, "key": job.key, "state": job.state}
+
+    async def take(self, body: protocol.Submit, client: int) -> Job:
+        """The job of a submission: one that is over, if the result is known."""
+        body, key, interpreter = await projects.asked(self, body)
+        asks = not body.fresh and self.jobs.under_way(key) is None
+        known = await self._known(bytes.fromhex(key)) if asks else None
         if known is not None:
             job = self.jobs.add_final(key, *known)
         elif not body.trusted:
@@ -248,19 +285,20 @@ class Server:
                 "target": body.target,
                 "trusted": True,
                 "interpreter": interpreter,
+                "options": protocol.unstructure(body.options),
+                "project": await asyncio.to_thread(project_of, body.path),
             }
-            job = self.jobs.submit(key, payload, body.priority, connection.id)
-        return {"job": job.id, "key": key, "state": job.state}
+            job = self.jobs.submit(key, payload, body.priority, client)
+            if job.promised is not None:
+                await asyncio.wrap_future(job.promised)  # what the client hears outlives a kill of this process
+        return job
 
     async def _subscribe(self, connection: Connection, ident: int, body: protocol.Subscribe) -> dict[str, Any]:
         return await self.jobs.follow(self.jobs.find(body.job), lambda event: connection.send("event", ident, event))
 
     async def _cancel(self, connection: Connection, ident: int, body: protocol.Cancel) -> dict[str, Any]:
-                "project": await asyncio.to_thread(project_of, body.path),
         return {"cancelled": self.jobs.cancel(body.job, connection.id)}
 
-            if job.promised is not None:
-                await asyncio.wrap_future(job.promised)  # what the client hears outlives a kill of this process
     async def _result(self, connection: Connection, ident: int, body: protocol.Result) -> dict[str, Any]:
         job = self.jobs.find(body.job)
         if not job.final:
@@ -268,7 +306,7 @@ class Server:
         return job.outcome()
 
     async def _lookup(self, connection: Connection, ident: int, body: protocol.Lookup) -> dict[str, Any]:
-        key, _ = await self._ask(body)
+        _, key, _ = await projects.asked(self, body)
         known = await self._known(bytes.fromhex(key))
         return {"result": None if known is None else known[1]}
 
@@ -292,6 +330,7 @@ class Server:
             "jobs": active,
             "cache": await self._in_store(self._store.stats),
             "sandbox": sandbox_report(),
+            "projects": self.projects.watcher.rows(),
         }
 
     async def _shutdown(self, connection: Connection, ident: int, body: protocol.Shutdown) -> dict[str, Any]:
@@ -308,6 +347,8 @@ HANDLERS: dict[str, Handler] = {
     "lookup": Server._lookup,
     "status": Server._status,
     "shutdown": Server._shutdown,
+    **projects.HANDLERS,
+    **kept.HANDLERS,
 }
 
 

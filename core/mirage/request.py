@@ -9,13 +9,12 @@ from mirage.pipeline import Request
 from mirage.search.engine import Bounds
 
 FIELDS = ("text", "path", "function", "target", "trusted")
-RULES = "the rules"  # what their errors name: a path must not change an answer
 
 
 def from_payload(payload: dict[str, Any], **more: Any) -> Request:
     """The request of a payload: FIELDS, and under "options" what `link.asked.Options` has. `more` are fields of Request.
 
-    Raises RuleUnreadable, RuleFalse, BadSearchParameter.
+    Raises RuleUnreadable and RuleFalse (with the line of the rules' text), BadSearchParameter.
     """
     asked = payload.get("options") or {}
     bounds = {name: asked[name] for name in ("kernels", "loops", "seconds") if name in asked}
@@ -23,7 +22,7 @@ def from_payload(payload: dict[str, Any], **more: Any) -> Request:
     if asked.get("rules"):
         from mirage.verify.rules import load
 
-        rules = load(asked["rules"], RULES)
+        rules = load(asked["rules"])
     return Request(
         **{name: payload[name] for name in FIELDS if name in payload},
         anyway=bool(asked.get("anyway", False)),

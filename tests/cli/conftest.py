@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,20 @@ RUN = "import sys; sys.argv[0] = 'mirage'; from mirage.cli import main; main()"
 
 
 @pytest.fixture(scope="session")
-def mirage() -> Callable[..., subprocess.CompletedProcess[str]]:
+def daemon_home() -> Iterator[Path]:
+    """A home for a daemon of these tests alone (short enough for a socket's path); it is stopped at their end."""
+    home = Path(tempfile.mkdtemp(prefix="mirage-cli-"))
+    patch = pytest.MonkeyPatch()
+    patch.setenv("MIRAGE_HOME", str(home))
+    patch.setenv("MIRAGE_IDLE_S", "120")
+    yield home
+    subprocess.run([sys.executable, "-c", RUN, "daemon", "stop"], capture_output=True, timeout=60)
+    patch.undo()
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def mirage(daemon_home: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """`mirage(*arguments, cwd=None)` is one run of the command line in a process of its own."""
 
     def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -224,13 +224,14 @@ def test_the_format_is_stable(done: Done, tmp_path: Path) -> None:
     assert run.returncode == 0, run.stdout
 
 
-def test_the_command_line_itself_never_loads_torch(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [(), ("--no-daemon",)])
+def test_the_command_line_itself_never_loads_torch(daemon_home: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
     """Whoever loads no torch ran nothing of a function of tensors: all of it happened in workers."""
     file = tmp_path / "soft_gate.py"
     file.write_text((HEAD + SMALL["soft_gate"]).replace("MARKER", repr(str(tmp_path / "marker"))), "utf-8")
     code = (
         "import sys\nfrom mirage.cli import main\n"
-        f"sys.argv = ['mirage', 'optimize', {str(file)!r}, '--anyway']\n"
+        f"sys.argv = ['mirage', 'optimize', {str(file)!r}, '--anyway', *{more!r}]\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
         "print([m for m in ('torch', 'triton') if m in sys.modules])\n"
     )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mirage.cli import place
-from mirage.errors import CannotWrite
+from mirage.errors import CannotWrite, DaemonUnavailable, RuleFalse, RuleUnreadable
+from mirage.link.asked import Options
 from mirage.result import CancelToken, Progress
 
 
@@ -78,6 +81,44 @@ def write(target: Path, text: str) -> None:
         raise CannotWrite(f"{target} cannot be written: {e.strerror}", path=str(target)) from None
 
 
+Ask = Callable[[str, str, str, str, Options, Line], dict[str, Any]]
+
+
+def daemon(stack: ExitStack) -> Ask:
+    """Asks the daemon. Where none can be had, this process does the work, and says so."""
+    from mirage.cli.asking import Daemon
+
+    try:
+        return stack.enter_context(Daemon()).optimize
+    except DaemonUnavailable as e:
+        click.echo(f"{e.message}: this process does the work, and nothing of it is remembered", err=True)
+        return here
+
+
+def here(text: str, path: str, function: str, target: str, options: Options, line: Line) -> dict[str, Any]:
+    """Does the work in this process."""
+    import attrs
+
+    from mirage.pipeline import optimize as run
+    from mirage.request import from_payload
+
+    payload = {"text": text, "path": path, "function": function, "target": target, "options": attrs.asdict(options)}
+    return run(from_payload(payload), line, CancelToken()).to_dict()
+
+
+def keep(result: dict[str, Any], path: str, text: str, function: str, out: str | None, install: bool) -> None:
+    """Write a kernel's module, and install it if that is asked."""
+    if result["answer"] != "kernel":
+        return
+    where = destination(path, function, out)
+    write(where, result["source"])
+    result["path"] = str(where)
+    if install:
+        from mirage.runtime import registry
+
+        registry.install_for(text, function, result["source"])
+
+
 @click.command()
 @click.argument("place_", metavar="FILE[::FUNCTION]")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object (a list if several).")
@@ -89,6 +130,7 @@ def write(target: Path, text: str) -> None:
 @click.option("--install", is_flag=True, help="Let the decorated function run the kernel where it fits.")
 @click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
 @click.option("--seconds", default=20.0, show_default=True, help="Bound on the search.")
+@click.option("--no-daemon", is_flag=True, help="Do all the work in this process, and remember nothing of it.")
 def optimize(
     place_: str,
     as_json: bool,
@@ -100,34 +142,27 @@ def optimize(
     install: bool,
     rules_file: str | None,
     seconds: float,
+    no_daemon: bool,
 ) -> None:
     """Find, verify and write a Triton kernel for the decorated functions of a file."""
-    from mirage.pipeline import Request
-    from mirage.pipeline import optimize as run
-    from mirage.runtime import registry
-    from mirage.search.engine import Bounds
-
     path, text, names = place.functions(place_)
-    rules = place.rules(rules_file)
+    rules = "" if rules_file is None else place.read(rules_file)
+    options = Options(kernels=kernels, loops=loops, seconds=seconds, anyway=anyway, rules=rules)
     results = []
-    for name in names:
-        line = Line(name)
-        bounds = Bounds(kernels=kernels, loops=loops, seconds=seconds)
-        request = Request(text, str(Path(path).resolve()), name, target, anyway=anyway, bounds=bounds, rules=rules)
-        try:
-            result = run(request, line, CancelToken()).to_dict()
-        finally:
-            line.clear()
-        module = result["source"]
-        if result["answer"] == "kernel":
-            where = destination(path, name, out)
-            write(where, module)
-            result["path"] = str(where)
-            if install:
-                registry.install_for(text, name, module)
-        results.append(result)
-        if not as_json:
-            click.echo(table(result))
+    with ExitStack() as stack:
+        ask = here if no_daemon else daemon(stack)
+        for name in names:
+            line = Line(name)
+            try:
+                results.append(ask(text, str(Path(path).resolve()), name, target, options, line))
+            except (RuleFalse, RuleUnreadable) as e:
+                e.path = rules_file  # the daemon is told the rules, not where they are
+                raise
+            finally:
+                line.clear()
+            keep(results[-1], path, text, name, out, install)
+            if not as_json:
+                click.echo(table(results[-1]))
     if as_json:
         for result in results:
             result["text"], result["source"] = result["source"], result.get("path", "")

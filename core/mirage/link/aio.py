@@ -92,11 +92,11 @@ class AsyncClient:
         trusted: bool = True,
         interpreter: str = "",
         options: protocol.Options | None = None,
+        fresh: bool = False,
     ) -> dict[str, Any]:
         """{"job", "key", "state"}; a state that is final means that the result is there already."""
-        body = protocol.Submit(
-            text, path, function, target, priority, trusted, interpreter, options or protocol.Options()
-        )
+        given = options or protocol.Options()
+        body = protocol.Submit(text, path, function, target, priority, trusted, interpreter, given, fresh=fresh)
         return await self._ask("submit", body)
 
     async def subscribe(

@@ -66,6 +66,7 @@ class Submit:
     interpreter: str = ""
     options: Options = attrs.field(factory=Options)
     inputs: Inputs = attrs.field(factory=list)  # of a function that does not say its own
+    fresh: bool = False  # work on it though the cache has an answer
 
 
 @attrs.frozen

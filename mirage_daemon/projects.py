@@ -1,0 +1,95 @@
+"""The requests about projects: watching their files, and what their functions were called with at run time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from mirage.errors import FileUnreadable, MissingShape, UnknownJob, UntrustedWorkspace
+from mirage.link import protocol
+from mirage.source.seen import completed
+from mirage_daemon import learned
+from mirage_daemon.watch import Watcher
+from mirage_daemon.watched import Change
+from mirage_daemon.workers import check_interpreter
+
+if TYPE_CHECKING:
+    from mirage_daemon.connection import Connection
+    from mirage_daemon.server import Server
+
+PRIORITY = 5  # after everything that somebody waits for
+MAX_SUBMITTED = 10_000
+Body = TypeVar("Body", protocol.Submit, protocol.Lookup)
+
+
+class Projects:
+    """The watcher, and the jobs that it asked for."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self.watcher = Watcher(self._changed)
+        self._wishes = itertools.count(-1, -1)  # as clients that never connect, one for each submission
+        self._submitted: dict[tuple[str, str], tuple[str, int]] = {}  # the latest of each function
+
+    async def _changed(self, change: Change) -> None:
+        """Submit a changed function; what its earlier text asked for is no longer wanted here."""
+        wish = next(self._wishes)
+        body = protocol.Submit(
+            change.text, change.path, change.function, change.target, PRIORITY, True, change.interpreter
+        )
+        job = await self._server.take(body, wish)
+        place = (change.path, change.function)
+        earlier = self._submitted.pop(place, None)
+        if not job.final:
+            self._submitted[place] = (job.id, wish)
+        if len(self._submitted) > MAX_SUBMITTED:
+            del self._submitted[next(iter(self._submitted))]
+        if earlier is not None:
+            with contextlib.suppress(UnknownJob):  # it was over long ago
+                self._server.jobs.cancel(*earlier)
+
+
+async def asked(server: Server, body: Body) -> tuple[Body, str, str]:
+    """What is asked, its key, the interpreter. A function that does not say its shapes has those that come with the
+    request, or else those of its latest call."""
+    try:
+        return body, *await server._ask(body)
+    except MissingShape:
+        inputs = (
+            body.inputs or (await server._in_store(learned.of, server._store, body.path)).get(body.function, [[]])[-1]
+        )
+        text = await asyncio.to_thread(completed, body.text, body.function, inputs, body.path)
+        body = attrs.evolve(body, text=text)
+        return body, *await server._ask(body)
+
+
+async def watch(server: Server, connection: Connection, ident: int, body: protocol.Watch) -> dict[str, Any]:
+    if not body.trusted:
+        raise UntrustedWorkspace("nothing of this workspace may run, so its files are not watched")
+    if not os.path.isabs(body.root) or not os.path.isdir(body.root):
+        raise FileUnreadable(f"{body.root} is not the full path of a folder", path=body.root)
+    interpreter = check_interpreter(body.interpreter)
+    return await server.projects.watcher.add(os.path.realpath(body.root), interpreter, body.target)
+
+
+async def unwatch(server: Server, connection: Connection, ident: int, body: protocol.Unwatch) -> dict[str, Any]:
+    return {"watched": await server.projects.watcher.remove(os.path.realpath(body.root))}
+
+
+async def seen(server: Server, connection: Connection, ident: int, body: protocol.Seen) -> dict[str, Any]:
+    new = await server._in_store(learned.record, server._store, body.path, body.function, body.inputs)
+    if new:
+        server.projects.watcher.learned(body.path, body.function)
+    return {"new": new}
+
+
+async def shapes(server: Server, connection: Connection, ident: int, body: protocol.Shapes) -> dict[str, Any]:
+    return {"shapes": await server._in_store(learned.of, server._store, body.path)}
+
+
+HANDLERS = {"watch": watch, "unwatch": unwatch, "seen": seen, "shapes": shapes}

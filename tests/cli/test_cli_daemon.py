@@ -1,0 +1,124 @@
+"""`mirage optimize` through the daemon: the same answers and errors as in one process, the second time at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from mirage.link import Client
+
+Mirage = Callable[..., CompletedProcess[str]]
+RUN = "import sys; sys.argv[0] = 'mirage'; from mirage.cli import main; main()"
+HEAD = "import torch\nimport mirage\n\n\n"
+SOFT = '@mirage.optimize(inputs=[((9, 50), "fp16")])\ndef soft(x):\n    return torch.softmax(x * 3, dim=-1)\n'
+# Its search takes seconds: there is time to interrupt it.
+S = '((64, 64), "fp16")'
+LONG = f"""\
+@mirage.optimize(inputs=[{S}, {S}, {S}, {S}])
+def long(q, k, v, w):
+    s = torch.softmax(q @ k.T, dim=-1) @ v
+    return torch.nn.functional.silu(s @ w) * torch.rsqrt((s * s).mean(-1, keepdim=True) + 1e-5)
+"""
+
+
+def plain(result: Any) -> Any:
+    """Without what differs from run to run: seconds, and notes that name some."""
+    if isinstance(result, dict):
+        return {k: plain(v) for k, v in result.items() if "seconds" not in k and k != "notes"}
+    return [plain(v) for v in result] if isinstance(result, list) else result
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "soft.py").write_text(HEAD + SOFT)
+    return tmp_path / "soft.py"
+
+
+def test_the_same_answer_and_the_second_time_at_once(mirage: Mirage, file: Path) -> None:
+    alone = mirage("optimize", file, "--json", "--anyway", "--no-daemon")
+    first = mirage("optimize", file, "--json", "--anyway")
+    module = (file.parent / "soft_mirage.py").read_text()
+    start = time.perf_counter()
+    second = mirage("optimize", file, "--json", "--anyway")
+    seconds = time.perf_counter() - start
+    assert [r.returncode for r in (alone, first, second)] == [0, 0, 0], alone.stderr + first.stderr
+    assert plain(json.loads(first.stdout)) == plain(json.loads(alone.stdout)) and first.stderr == alone.stderr == ""
+    assert second.stdout == first.stdout and (file.parent / "soft_mirage.py").read_text() == module
+    assert seconds < 1.5, seconds  # no worker, no torch
+
+
+def test_other_bounds_are_another_question(mirage: Mirage, file: Path) -> None:
+    for more in (("--anyway",), ("--kernels", "1", "--loops", "1", "--anyway"), ("--seconds", "7", "--anyway")):
+        run = mirage("optimize", file, "--json", *more)
+        assert run.returncode == 0, run.stderr
+    with Client.connect(start_daemon=False) as client:
+        assert client.status()["jobs"] == []
+
+
+@pytest.mark.parametrize("law", ["a: x +", "a: x == x + 1"])
+def test_rules_that_are_wrong_are_wrong_in_the_same_words(mirage: Mirage, file: Path, law: str) -> None:
+    rules = file.with_name("laws.txt")
+    rules.write_text("# words\n" + law + "\n")
+    alone = mirage("optimize", file, "--rules", rules, "--no-daemon")
+    asked = mirage("optimize", file, "--rules", rules)
+    assert asked.returncode == alone.returncode == 1
+    assert asked.stderr == alone.stderr and f"{rules}:2" in asked.stderr
+
+
+def test_ctrl_c_takes_the_question_back(mirage: Mirage, tmp_path: Path) -> None:
+    file = tmp_path / "long.py"
+    file.write_text(HEAD + LONG)
+    env = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+    command = [sys.executable, "-c", RUN, "optimize", str(file)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+
+    def jobs() -> list[Any]:
+        with Client.connect() as client:
+            return list(client.status()["jobs"])
+
+    def until(true: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 20
+        while not true():
+            assert time.monotonic() < deadline and process.poll() in (None, 1), process.communicate()
+            time.sleep(0.02)
+
+    until(lambda: len(jobs()) == 1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err.strip()) == (1, "", "Aborted!")
+    until(lambda: jobs() == [])
+    assert not (tmp_path / "long_mirage.py").exists()
+
+
+def test_without_a_daemon_this_process_does_the_work_and_says_so(
+    mirage: Mirage, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "h"
+    home.mkdir(mode=0o700)
+    (home / "data").mkdir(mode=0o700)
+    (home / "data" / "cache.lock").mkdir()  # where the daemon wants a file
+    monkeypatch.setenv("MIRAGE_HOME", str(home))
+    run = mirage("optimize", file, "--json", "--anyway")
+    assert run.returncode == 0 and json.loads(run.stdout)["answer"] == "kernel"
+    assert "this process does the work" in run.stderr
+
+
+def test_a_folder_open_to_others_is_an_error_and_no_reason_to_go_on(
+    mirage: Mirage, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "h"
+    (home / "run").mkdir(parents=True)
+    (home / "run").chmod(0o777)
+    monkeypatch.setenv("MIRAGE_HOME", str(home))
+    run = mirage("optimize", file)
+    assert run.returncode == 1 and run.stderr.startswith("MIR502") and run.stdout == ""

@@ -1,0 +1,178 @@
+"""Watched projects, shapes seen at run time, and what is asked of a search, through the daemon's socket."""
+
+import os
+import threading
+import time
+
+import pytest
+
+from mirage.errors import BadSearchParameter, FileUnreadable, MissingShape, ProtocolError, UntrustedWorkspace
+from mirage.link.asked import Options
+from mirage_daemon import watch
+
+HEAD = "import mirage\nimport torch\n\n\n"
+SHAPED = '@mirage.optimize(inputs=[((16, 64), "fp16")])\ndef f(x):\n    return torch.relu(x * {})\n'
+BARE = "@mirage.optimize\ndef f(x, w):\n    return torch.relu(x @ w)\n"
+SEEN = [("x", [4, 8], "fp16"), ("w", [8, 2], "fp16")]
+
+
+def until(true, seconds=5.0):
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    monkeypatch.setattr(watch, "QUIET_S", 0.05)
+
+
+@pytest.fixture
+def project(home):
+    (home / "project").mkdir()
+    (home / "project" / "m.py").write_text(HEAD + SHAPED.format(2))
+    return home / "project"
+
+
+def test_a_save_in_a_watched_project_makes_the_result_known(house, answer, project):
+    with house(lambda payload, *_: answer(payload)) as h:
+        client, file = h.client(), project / "m.py"
+        row = client.watch(str(project))
+        assert (row["files"], row["functions"], row["problem"]) == (1, 1, "") and client.status()["projects"] == [row]
+        file.write_text(HEAD + SHAPED.format(3))
+        until(lambda: client.lookup(file.read_text(), str(file), "f") is not None)
+        file.write_text(HEAD + "# words\n" + SHAPED.format(3))
+        time.sleep(0.3)
+        assert len(h.runs) == 1 and client.status()["projects"][0]["submitted"] == 1
+        assert client.unwatch(str(project)) and not client.unwatch(str(project))
+        file.write_text(HEAD + SHAPED.format(4))
+        time.sleep(0.3)
+        assert len(h.runs) == 1 and client.status()["projects"] == []
+
+
+def test_only_a_trusted_folder_is_watched(house, answer, project):
+    with house(lambda payload, *_: answer(payload)) as h:
+        client = h.client()
+        with pytest.raises(UntrustedWorkspace):
+            client.watch(str(project), trusted=False)
+        for root in ("project", str(project / "nothing"), str(project / "m.py")):
+            with pytest.raises(FileUnreadable):
+                client.watch(root)
+        (project / "m.py").write_text(HEAD + SHAPED.format(3))
+        time.sleep(0.3)
+        assert h.runs == [] and client.status()["projects"] == []
+
+
+def test_what_an_earlier_text_asked_for_is_stopped(house, answer, project):
+    stopped, go = [], threading.Event()
+
+    def run(payload, progress, cancel):
+        while "* 3" in payload["text"] and not go.is_set():
+            if cancel.cancelled:
+                stopped.append(payload["text"])
+                cancel.check()
+            time.sleep(0.01)
+        return answer(payload)
+
+    with house(run) as h:
+        client, file = h.client(), project / "m.py"
+        client.watch(str(project))
+        file.write_text(HEAD + SHAPED.format(3))
+        until(lambda: len(h.runs) == 1)
+        file.write_text(HEAD + SHAPED.format(4))
+        until(lambda: client.lookup(file.read_text(), str(file), "f") is not None)
+        until(lambda: stopped)
+        go.set()
+
+
+def test_shapes_seen_at_run_time_are_kept_and_used(house, answer, home):
+    text, path = HEAD + BARE, str(home / "m.py")
+    with house(lambda payload, *_: answer(payload)) as h:
+        client = h.client()
+        with pytest.raises(MissingShape):
+            client.submit(text, path, "f")
+        assert client.seen(path, "f", SEEN) and not client.seen(path, "f", SEEN)
+        assert client.shapes(path) == {"f": [[list(i) for i in SEEN]]} and client.shapes(path + "x") == {}
+        with pytest.raises(MissingShape):
+            client.submit(text, path + "x", "f")
+        assert client.subscribe(client.submit(text, path, "f")["job"])["state"] == "done"
+        (run,) = h.runs
+        assert 'inputs=[((4, 8), "fp16"), ((8, 2), "fp16")]' in run["text"]
+        assert client.lookup(text, path, "f") is not None
+        assert client.lookup(text, "elsewhere.py", "f", inputs=SEEN) is not None
+        assert client.lookup(text, "elsewhere.py", "f", inputs=[("x", [4, 9], "fp16"), ("w", [9, 2], "fp16")]) is None
+    with house(lambda payload, *_: answer(payload)) as h:
+        assert list(h.client().shapes(path)) == ["f"]  # the next daemon knows them
+
+
+def test_a_watched_function_without_shapes_is_submitted_once_they_are_seen(house, answer, project):
+    file = project / "m.py"
+    file.write_text(HEAD + BARE)
+    with house(lambda payload, *_: answer(payload)) as h:
+        client = h.client()
+        client.watch(str(project))
+        assert client.seen(str(project.parent / "other.py"), "f", SEEN)
+        assert client.seen(str(file), "f", SEEN)
+        until(lambda: client.lookup(HEAD + BARE, str(file), "f") is not None)
+        assert len(h.runs) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "inputs"),
+    [
+        ("relative.py", SEEN),
+        ("/a.py", []),
+        ("/a.py", [("x", [-1], "fp16")]),
+        ("/a.py", [("x", [1 << 50], "fp16")]),
+        ("/a.py", [("x", [1] * 17, "fp16")]),
+        ("/a.py", [("x", [1], "complex64")]),
+        ("/a.py", [("x" * 300, [1], "fp16")]),
+    ],
+)
+def test_inputs_that_no_call_has_are_refused(house, answer, path, inputs):
+    with house(lambda payload, *_: answer(payload)) as h, pytest.raises(ProtocolError):
+        h.client().seen(path, "f", inputs)
+
+
+def test_what_is_asked_of_the_search_reaches_it_and_is_a_part_of_the_question(house, answer, text):
+    options = Options(kernels=1, seconds=3.0, anyway=True, given={"franges": [2, 4]}, rules="a: x == x")
+    with house(lambda payload, *_: answer(payload)) as h:
+        client = h.client()
+        for asked in (Options(), options, Options(loops=1), Options(rules="a: y == y"), Options(anyway=True)):
+            assert client.subscribe(client.submit(text, "m.py", "f", options=asked)["job"])["state"] == "done"
+            assert client.lookup(text, "m.py", "f", options=asked) is not None
+        assert len(h.runs) == 5
+        assert h.runs[1]["options"] == {
+            "kernels": 1, "loops": 8, "seconds": 3.0, "anyway": True, "rules": "a: x == x", "given": {"franges": [2, 4]},
+        }  # fmt: skip
+        assert client.lookup(text, "m.py", "f", options=Options(kernels=2)) is None
+        with pytest.raises(BadSearchParameter):
+            client.submit(text, "m.py", "f", options=Options(given={"franges": [-3]}))
+
+
+def test_the_options_of_the_wire_are_those_of_the_search():
+    from mirage.request import from_payload
+    from mirage.search.engine import Bounds
+
+    body = {"text": "t", "path": "p", "function": "f"}
+    bare = from_payload(body)
+    assert bare.bounds == Bounds() and not bare.anyway and bare.rules is None
+    said = from_payload({**body, "options": {**protocol_options(), "given": {"franges": [2]}, "anyway": True}})
+    assert said.bounds.given.franges == (2,) and said.anyway
+    assert from_payload({**body, "options": protocol_options()}) == bare
+
+
+def protocol_options():
+    from mirage.link import protocol
+
+    return protocol.unstructure(Options())
+
+
+def test_paths_with_links_are_one_project(house, answer, project):
+    os.symlink(project, project.parent / "link")
+    with house(lambda payload, *_: answer(payload)) as h:
+        client = h.client()
+        client.watch(str(project))
+        client.watch(str(project.parent / "link"))
+        assert len(client.status()["projects"]) == 1
