@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 from lsprotocol import types
+from pygls.uris import to_fs_path
 
 from mirage.source import detect
-from mirage_lsp import block, edits, merge
-from mirage_lsp.errors import NoKernel, StaleEdit
-from mirage_lsp.session import Document, Entry
+from mirage_lsp import block, edits, fixes, merge
+from mirage_lsp.document import Entry, View
+from mirage_lsp.errors import CannotMerge, NoKernel, StaleEdit
+
+MODULE_HEAD = "# fmt: off\n"  # formatters leave a module that is written alone
 
 
 def replaceable(entry: Entry) -> bool:
@@ -23,37 +29,105 @@ def optimizable(entry: Entry) -> bool:
     return entry.state == "failed" or (entry.error is None and (entry.result is None or entry.stale))
 
 
-def replace(document: Document, name: str, version: int | None = None) -> types.TextEdit:
+def replace(view: View, name: str, version: int | None = None) -> types.TextEdit:
     """The edit that replaces a decorated function by its kernel. Raises StaleEdit, NoKernel, CannotMerge."""
-    _check_version(document, version)
-    function = document.function(name)
+    target, source = _ready(view, name, version)
+    start, end, new = merge.replace(view.text, target, source, view.elsewhere)
+    return edits.replacement(view.text, start, end, new)
+
+
+def restore(view: View, name: str, version: int | None = None) -> types.TextEdit:
+    """The edit that puts the original of a block back. Raises StaleEdit, NoKernel, OriginalDamaged."""
+    _check_version(view, version)
+    found = next((b for b in block.find(view.text) if b.name == name), None)
+    if found is None:
+        raise NoKernel(f"the text has no block for `{name}`", next_step="name a function that was replaced")
+    return edits.replacement(view.text, found.start, found.end, block.original(found))
+
+
+def write_module(view: View, name: str, version: int | None = None) -> tuple[Path, str, types.TextEdit]:
+    """A new module beside the file: its path and text, and the edit that imports the function from it. Raises as
+    `replace` does."""
+    target, source = _ready(view, name, version)
+    place = to_fs_path(view.document.uri)
+    folder = Path(place).parent if place else None
+    if folder is None or not folder.is_dir():
+        raise CannotMerge(f"{view.document.uri} lies in no folder", next_step="save it first")
+    path = next(p for p in _names(folder, name) if not p.exists() or _is_ours(p))
+    package = (folder / "__init__.py").exists() and not view.document.uri.endswith(".ipynb")
+    line = f"from {'.' if package else ''}{path.stem} import {name}"
+    start, end, new = merge.replace_by_import(view.text, target, line, view.elsewhere)
+    return path, MODULE_HEAD + source, edits.replacement(view.text, start, end, new)
+
+
+def _names(folder: Path, function: str):  # type: ignore[no-untyped-def]
+    yield folder / f"{function}_mirage.py"
+    number = 2
+    while True:
+        yield folder / f"{function}_mirage_{number}.py"
+        number += 1
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file is a module that Mirage wrote, which a newer one may replace."""
+    try:
+        return path.read_text("utf-8").startswith(MODULE_HEAD + "# mirage:begin header")
+    except (OSError, ValueError):
+        return False
+
+
+def _ready(view: View, name: str, version: int | None) -> tuple[merge.Target, str]:
+    """Where the function is in the view's text, and the kernel's module."""
+    _check_version(view, version)
+    function = next((f for f in view.functions if f.name == name), None)
     if function is None:
         raise NoKernel(f"the text has no decorated function `{name}`")
-    entry = document.entry(function)
+    entry = view.document.entry(function)
     if not replaceable(entry) or entry.result is None or function.node is None:
         why = "its result is for an older text" if entry.stale else f"there is no kernel for `{name}` yet"
         raise NoKernel(why)
-    start, end, new = merge.replace(document.text, _target(function), str(entry.result["source"]))
-    return edits.replacement(document.text, start, end, new)
+    target = _target(view, function)
+    if view.raw is not None:
+        inside = slice(target.first_line - 1, target.last_line)
+        if edits.split_lines(view.raw)[inside] != edits.split_lines(view.text)[inside]:
+            raise CannotMerge(
+                f"`{name}` holds a line that is IPython's and not Python's", next_step="take it out first"
+            )
+    return target, str(entry.result["source"])
 
 
-def restore(document: Document, name: str, version: int | None = None) -> types.TextEdit:
-    """The edit that puts the original of a block back. Raises StaleEdit, NoKernel, OriginalDamaged."""
-    _check_version(document, version)
-    found = next((b for b in document.blocks if b.name == name), None)
-    if found is None:
-        raise NoKernel(f"the text has no block for `{name}`", next_step="name a function that was replaced")
-    return edits.replacement(document.text, found.start, found.end, block.original(found))
+def _fix(make: Callable[[View, detect.Decorated], list[types.TextEdit]]) -> Edit:
+    def fixed(view: View, name: str, version: int | None = None) -> list[types.TextEdit]:
+        _check_version(view, version)
+        function = next((f for f in view.functions if f.name == name), None)
+        found = make(view, function) if function is not None else []
+        if not found:
+            raise NoKernel(f"there is nothing to mend in `{name}`", next_step="look at the function's diagnostics")
+        return found
+
+    return fixed
 
 
-def _check_version(document: Document, version: int | None) -> None:
-    if version is not None and version != document.version:
-        raise StaleEdit(f"the edit was for version {version} of the text, which is at version {document.version} now")
+def _check_version(view: View, version: int | None) -> None:
+    if version is not None and version != view.version:
+        raise StaleEdit(f"the edit was for version {version} of the text, which is at version {view.version} now")
 
 
-def _target(function: detect.Decorated) -> merge.Target:
+def _target(view: View, function: detect.Decorated) -> merge.Target:
     if function.node is None or function.names is None:
         raise NoKernel(f"`{function.name}` does not parse")
     ours = [d for d in function.node.decorator_list if detect.is_decorator(d, function.names)]
     first, last = ours[0].lineno, ours[-1].end_lineno or ours[-1].lineno
-    return merge.Target(function.name, function.decorator_line, function.end_line, (first, last))
+    up = view.first
+    return merge.Target(function.name, function.decorator_line - up, function.end_line - up, (first - up, last - up))
+
+
+Edit = Callable[..., list[types.TextEdit]]
+# What changes nothing but the document itself, by the name of its action and, after `mirage.`, of its command.
+EDITS: dict[str, Edit] = {
+    "replace": lambda *a: [replace(*a)],
+    "restore": lambda *a: [restore(*a)],
+    "giveSizes": _fix(fixes.give_sizes),
+    "annotate": _fix(fixes.annotate),
+    "giveInputs": _fix(fixes.give_inputs),
+}

@@ -1,13 +1,16 @@
 """The block that stands in a file in place of a function, and the way back. Pure functions on text.
 
     # mirage:begin NAME sha256=<SHA-256 of the original's UTF-8 bytes>
+    # fmt: off
     <header, imports, kernels, the original under the name _original_NAME, the launcher>
     # mirage:original | <a line of the original, one such line for each>
+    # fmt: on
     # mirage:end NAME
 
-The original comes back byte for byte. A line whose end differs from the file's says so (`# mirage:original+crlf | `,
-`lf`, `cr`, or `none` for a file without a final newline), and a line that ends in blanks is quoted as a JSON string,
-because editors and formatters strip blanks at line ends.
+Formatters leave what lies between `fmt: off` and `fmt: on` alone, whatever their line length. The original comes back
+byte for byte. A line whose end differs from the file's says so (`# mirage:original+crlf | `, `lf`, `cr`, or `none` for a
+file without a final newline), and a line that ends in blanks is quoted as a JSON string, because editors and formatters
+strip blanks at line ends.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from dataclasses import dataclass
 from mirage_lsp.edits import split_end, split_lines
 from mirage_lsp.errors import OriginalDamaged
 
+MARK = "# mirage:begin "  # what every block begins with
 _BEGIN = re.compile(r"# mirage:begin (\w+) sha256=([0-9a-f]{64})\s*")
 _KEPT = re.compile(r"# mirage:original((?:\+[a-z]+)*) \|(?: (.*))?", re.DOTALL)
 _END_NAMES = {"\n": "lf", "\r\n": "crlf", "\r": "cr", "": "none"}
@@ -44,7 +48,8 @@ def wrap(name: str, body: Sequence[str], original: Sequence[str], eol: str) -> s
     """The block's text: `body` are lines without their ends, `original` the lines that it replaces, with them."""
     digest = hashlib.sha256(_bytes("".join(original))).hexdigest()
     kept = [_keep(line, eol) for line in original]
-    lines = [f"# mirage:begin {name} sha256={digest}", *body, "", "", *kept, f"# mirage:end {name}"]
+    first = [f"# mirage:begin {name} sha256={digest}", "# fmt: off"]
+    lines = [*first, *body, "", "", *kept, "# fmt: on", f"# mirage:end {name}"]
     return eol.join(lines) + (eol if split_end(original[-1])[1] else "")
 
 

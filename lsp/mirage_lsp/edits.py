@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from lsprotocol import types
 
@@ -99,7 +101,34 @@ def replacement(text: str, start: int, end: int, new: str) -> types.TextEdit:
     return types.TextEdit(range=span, new_text=new)
 
 
-def versioned(uri: str, version: int | None, edit: types.TextEdit) -> types.WorkspaceEdit:
-    """An edit that the client refuses if the document is no longer at `version`."""
+def versioned(
+    uri: str,
+    version: int | None,
+    edits: Sequence[types.TextEdit],
+    note: tuple[str, str, bool] | None = None,
+    module: tuple[Path, str] | None = None,
+) -> types.WorkspaceEdit:
+    """Edits that the client refuses if the document is no longer at `version`. `note`: id and label of what the client
+    says of them, and whether it asks before it applies them. `module`: a file to write, with its text."""
+    ident = note[0] if note else None
+    changes: list[Any] = []
+    if module is not None:
+        path, text = module
+        options = types.CreateFileOptions(overwrite=True)
+        start = types.Position(line=0, character=0)
+        whole = types.TextEdit(range=types.Range(start=start, end=start), new_text=text)
+        changes.append(types.CreateFile(uri=path.as_uri(), options=options, annotation_id=ident))
+        changes.append(_of_document(path.as_uri(), None, [whole], ident))
+    changes.append(_of_document(uri, version, edits, ident))
+    annotation = {note[0]: types.ChangeAnnotation(label=note[1], needs_confirmation=note[2])} if note else None
+    return types.WorkspaceEdit(document_changes=changes, change_annotations=annotation)
+
+
+def _of_document(
+    uri: str, version: int | None, edits: Sequence[types.TextEdit], ident: str | None
+) -> types.TextDocumentEdit:
     document = types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=version)
-    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(text_document=document, edits=[edit])])
+    noted: list[Any] = list(edits)
+    if ident is not None:
+        noted = [types.AnnotatedTextEdit(annotation_id=ident, range=e.range, new_text=e.new_text) for e in edits]
+    return types.TextDocumentEdit(text_document=document, edits=noted)

@@ -11,6 +11,8 @@ from typing import Any
 from mirage.errors import DaemonUnavailable, MirageError, UnknownJob
 from mirage.link import protocol
 from mirage.link.aio import AsyncClient
+from mirage_lsp import seen
+from mirage_lsp.seen import Seen
 
 log = logging.getLogger(__name__)
 PAUSES_S = (0.1, 0.5, 2.0)  # between attempts to reach a daemon that went away
@@ -25,6 +27,7 @@ class Ask:
     function: str
     target: str
     interpreter: str = ""
+    fresh: bool = False  # though the daemon has an answer
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,13 @@ class Jobs:
             job = ""
             try:
                 reply = await self._client.submit(
-                    ask.text, ask.path, ask.function, target=ask.target, priority=0, interpreter=ask.interpreter
+                    ask.text,
+                    ask.path,
+                    ask.function,
+                    target=ask.target,
+                    priority=0,
+                    interpreter=ask.interpreter,
+                    fresh=ask.fresh,
                 )
                 job = str(reply["job"])
                 on_event(protocol.Event(job=job, state=str(reply["state"]), counts={}))
@@ -77,6 +86,11 @@ class Jobs:
         return await self._client.lookup(
             ask.text, ask.path, ask.function, target=ask.target, interpreter=ask.interpreter
         )
+
+    async def shapes(self, path: str) -> dict[str, Seen]:
+        """What each function of a file was called with last."""
+        found = await self._client.shapes(path)
+        return {name: seen.read(calls[-1]) for name, calls in found.items() if calls}
 
     async def status(self) -> dict[str, Any]:
         """The daemon's jobs, of all clients, and its cache."""

@@ -45,14 +45,12 @@ def parts(module: str) -> dict[str, str]:
     return {name: "\n".join(lines).strip("\n") for name, lines in found.items()}
 
 
-def replace(text: str, target: Target, module: str) -> tuple[int, int, str]:
-    """The offsets of a function in `text` and the block that replaces it. Raises CannotMerge."""
-    lines = split_lines(text)
-    start = sum(map(len, lines[: target.first_line - 1]))
-    old = lines[target.first_line - 1 : target.last_line]
-    end = start + sum(map(len, old))
+def replace(text: str, target: Target, module: str, elsewhere: str = "") -> tuple[int, int, str]:
+    """The offsets of a function in `text` and the block that replaces it; `elsewhere` is text of other cells, with which
+    it shares its names. Raises CannotMerge."""
+    start, end, old = _cut(text, target)
     have = parts(module)
-    taken = _bound_names(text[:start] + text[end:])
+    taken = {**_bound_names(elsewhere), **_bound_names(text[:start] + text[end:])}
     code = _tree("\n".join((have["kernels"], have["launcher"])), "the kernel")
     used = {node.id for node in ast.walk(code) if isinstance(node, ast.Name)}
     imports = _imports(have["imports"], used, taken)
@@ -67,9 +65,31 @@ def replace(text: str, target: Target, module: str) -> tuple[int, int, str]:
         rename.rename(have["launcher"], new_names),
     ]
     body = "\n\n\n".join(piece for piece in pieces if piece).split("\n")
+    return start, end, _block(text, target, body, (start, end, old))
+
+
+def replace_by_import(text: str, target: Target, line: str, elsewhere: str = "") -> tuple[int, int, str]:
+    """As `replace`, by a block that imports the function: `line` is the import. Raises CannotMerge."""
+    start, end, old = _cut(text, target)
+    if target.name in {**_bound_names(elsewhere), **_bound_names(text[:start] + text[end:])}:
+        raise CannotMerge(f"the file binds `{target.name}` more than once")
+    return start, end, _block(text, target, [f"{line}  # noqa: E402, F401"], (start, end, old))
+
+
+def _cut(text: str, target: Target) -> tuple[int, int, list[str]]:
+    """The offsets of a function, and its lines."""
+    lines = split_lines(text)
+    start = sum(map(len, lines[: target.first_line - 1]))
+    old = lines[target.first_line - 1 : target.last_line]
+    return start, start + sum(map(len, old)), old
+
+
+def _block(text: str, target: Target, body: list[str], place: tuple[int, int, list[str]]) -> str:
+    """The block with a body, which parses in its place."""
+    start, end, old = place
     new = block.wrap(target.name, body, old, line_end_of(text))
     check(text[:start] + new + text[end:])
-    return start, end, new
+    return new
 
 
 def check(text: str) -> None:
@@ -142,7 +162,7 @@ def _imports(text: str, used: set[str], taken: dict[str, str]) -> str:
             line = ast.unparse(one)
             if bound in taken and taken[bound] != line and not _same_package(taken[bound], line):
                 raise CannotMerge(f"the file uses the name `{bound}` for something else than `{line}`")
-            out.append(f"{line}  # noqa: E402")
+            out.append(f"{line}  # noqa: E402, F811")
     return "\n".join(out)
 
 

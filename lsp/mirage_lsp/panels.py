@@ -9,24 +9,28 @@ from lsprotocol import types
 
 from mirage.errors import MirageError
 from mirage_lsp import actions, edits, texts
+from mirage_lsp.document import Document, Entry, View
 from mirage_lsp.errors import NoKernel
-from mirage_lsp.session import Document, Entry
 
 _MARKS = {"PROVED": "proved", "TESTED": "tested", "REJECTED": "rejected"}
 
 
-def states(document: Document) -> dict[str, Any]:
+def states(view: View) -> dict[str, Any]:
     """The parameters of `mirage/states`: where each function and each block is (0-based lines), and how it stands."""
+    document, up = view.document, view.first
     functions = [
-        {"line": f.decorator_line - 1, "endLine": f.end_line - 1, "block": False, **_state(document.entry(f))}
-        for f in document.scan.functions
-        if document.function(f.name) is f
+        {"line": f.decorator_line - 1 - up, "endLine": f.end_line - 1 - up, "block": False, **_state(document.entry(f))}
+        for f in view.functions
     ]
     blocks = [
-        {"line": b.line, "endLine": b.last_line, "block": True, **_state(document.entries.get(b.name) or Entry(b.name))}
-        for b in document.blocks
+        {"line": b.line - up, "endLine": b.last_line - up, "block": True, **_state(_entry(document, b.name))}
+        for b in view.blocks
     ]
-    return {"uri": document.uri, "version": document.version, "functions": functions + blocks}
+    return {"uri": view.uri, "version": view.version, "functions": functions + blocks}
+
+
+def _entry(document: Document, name: str) -> Entry:
+    return document.entries.get(name) or Entry(name)
 
 
 def mark(entry: Entry) -> str:
@@ -42,12 +46,12 @@ def mark(entry: Entry) -> str:
     return _MARKS.get(str((entry.result.get("verdict") or {}).get("word")), "")
 
 
-def result(document: Document, name: str) -> dict[str, Any]:
+def result(view: View, name: str) -> dict[str, Any]:
     """The answer of `mirage.result`. Raises NoKernel while the function has no result."""
-    entry = document.entries.get(name)
+    entry = view.document.entries.get(name)
     if entry is None or entry.result is None:
         raise NoKernel(f"there is no result for `{name}` yet")
-    before, after = _texts(document, name, entry)
+    before, after = _texts(view, name, entry)
     shown = {"headline": texts.headline(entry.result), "stale": entry.stale, "state": entry.state}
     return {**shown, "result": entry.result, **_pictures(entry), "before": before, "after": after}
 
@@ -71,14 +75,14 @@ def _pictures(entry: Entry) -> dict[str, Any]:
     return {"svg": [draw.svg(g) for g in graphs], "pictures": [asdict(draw.picture(g)) for g in graphs]}
 
 
-def _texts(document: Document, name: str, entry: Entry) -> tuple[str, str]:
+def _texts(view: View, name: str, entry: Entry) -> tuple[str, str]:
     """The document's text with the original and with the kernel; the same twice where there is no kernel for it."""
-    text = document.text
+    text = view.text if view.raw is None else view.raw
     try:
-        if document.function(name) is not None and actions.replaceable(entry):
-            return text, _applied(text, actions.replace(document, name))
-        if any(b.name == name for b in document.blocks):
-            return _applied(text, actions.restore(document, name)), text
+        if any(f.name == name for f in view.functions) and actions.replaceable(entry):
+            return text, _applied(text, actions.replace(view, name))
+        if any(b.name == name for b in view.blocks):
+            return _applied(text, actions.restore(view, name)), text
     except MirageError:
         return text, text  # what is wrong is said when the edit itself is asked for
     return text, text

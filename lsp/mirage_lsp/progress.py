@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from mirage_lsp import texts
-from mirage_lsp.session import Entry
+from mirage_lsp.document import Entry
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer

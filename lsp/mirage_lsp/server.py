@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 from lsprotocol import types
@@ -15,14 +16,22 @@ from mirage.errors import MirageError
 from mirage.link.aio import AsyncClient
 from mirage.link.version import package_version
 from mirage_lsp import edits, methods, panels, problems, transport
+from mirage_lsp.document import Document, Entry, View
 from mirage_lsp.jobs import Jobs
 from mirage_lsp.progress import WorkDone
 from mirage_lsp.protocol import Protocol
-from mirage_lsp.session import Document, Entry, Session
+from mirage_lsp.session import Session
 from mirage_lsp.settings import Settings
 
 log = logging.getLogger(__name__)
 REFRESH_S = 0.05  # refreshes and diagnostics within such a time are sent once
+
+
+NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    notebook_selector=[
+        types.NotebookDocumentFilterWithCells(cells=[types.NotebookCellLanguage(language="python")]),
+    ]
+)
 
 
 class MirageServer(LanguageServer):
@@ -35,6 +44,7 @@ class MirageServer(LanguageServer):
             "mirage",
             package_version(),
             text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+            notebook_document_sync=NOTEBOOKS,
             protocol_cls=Protocol,
         )
         self.session = self.make_session(Settings())
@@ -65,20 +75,38 @@ class MirageServer(LanguageServer):
         documents, self._dirty = list(self._dirty.values()), {}
         for document in documents:
             self.publish(document)
-            if self.session.settings.states:
-                self.protocol.notify("mirage/states", panels.states(document))
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Have the client ask again for what it shows."""
         if self.supports(lambda c: c.workspace.code_lens.refresh_support):  # type: ignore[union-attr]
             self.ask(types.WORKSPACE_CODE_LENS_REFRESH, None)
+        shown = any(e.seen for d in self.session.documents.values() for e in d.entries.values())
+        if shown and self.supports(lambda c: c.workspace.inlay_hint.refresh_support):  # type: ignore[union-attr]
+            self.ask(types.WORKSPACE_INLAY_HINT_REFRESH, None)
 
     def publish(self, document: Document) -> None:
-        open_now = self.session.documents.get(document.uri) is document
-        self.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(
-                uri=document.uri,
-                version=document.version if open_now else None,
-                diagnostics=problems.diagnostics(document) if open_now else [],
-            )
-        )
+        """Diagnostics, and states for a client that wants them, of all that a document shows."""
+        if self.session.documents.get(document.uri) is not document:
+            return self.forget(document.uri)
+        related = self.supports(lambda c: c.text_document.publish_diagnostics.related_information)  # type: ignore[union-attr]
+        found = problems.diagnostics(document, related)
+        for view in document.views:
+            here = [problems.shown(d, view) for d in found if view.holds(d.range.start.line)]
+            params = types.PublishDiagnosticsParams(uri=view.uri, version=view.version, diagnostics=here)
+            self.text_document_publish_diagnostics(params)
+            if self.session.settings.states:
+                self.protocol.notify("mirage/states", panels.states(view))
+
+    def forget(self, uri: str) -> None:
+        """Nothing is shown under a URI any more."""
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
+
+    def forget_all_under(self, uri: str) -> None:
+        """As `forget`, for what is open under a file's or a folder's URI."""
+        for document in self.session.documents.values():
+            if document.uri == uri or document.uri.startswith(uri.rstrip("/") + "/"):
+                self.forget(document.uri)
 
     def ask(self, method: str, params: Any) -> asyncio.Future[Any]:
         """A request to the client whose answer nobody has to wait for."""
@@ -86,11 +114,34 @@ class MirageServer(LanguageServer):
         answer.add_done_callback(_noted)
         return answer
 
-    def workspace_edit(self, document: Document, edit: types.TextEdit) -> types.WorkspaceEdit:
-        """The edit bound to the document's version; without it for a client that does not know versioned edits."""
-        if self.supports(lambda c: c.workspace.workspace_edit.document_changes):  # type: ignore[union-attr]
-            return edits.versioned(document.uri, document.version, edit)
-        return types.WorkspaceEdit(changes={document.uri: [edit]})
+    def workspace_edit(
+        self,
+        view: View,
+        changes: Sequence[types.TextEdit],
+        label: str,
+        preview: bool = False,
+        module: tuple[Path, str] | None = None,
+    ) -> types.WorkspaceEdit:
+        """Edits bound to the text's version; without it for a client that does not know versioned edits. `preview`: the
+        client shows them before it applies them. `module`: a file that is written along with them."""
+        if not self.supports(lambda c: c.workspace.workspace_edit.document_changes):  # type: ignore[union-attr]
+            return types.WorkspaceEdit(changes={view.uri: list(changes)})
+        annotated = self.previews
+        name = "mirage.preview" if preview else "mirage"
+        return edits.versioned(view.uri, view.version, changes, (name, label, preview) if annotated else None, module)
+
+    @property
+    def previews(self) -> bool:
+        """Whether the client can show an edit before it applies it."""
+        return self.supports(lambda c: c.workspace.workspace_edit.change_annotation_support)  # type: ignore[union-attr]
+
+    @property
+    def creates(self) -> bool:
+        """Whether an edit may create a file."""
+        create = types.ResourceOperationKind.Create
+        return self.supports(
+            lambda c: create in (c.workspace.workspace_edit.resource_operations or ())  # type: ignore[union-attr]
+        ) and self.supports(lambda c: c.workspace.workspace_edit.document_changes)  # type: ignore[union-attr]
 
     def say(self, error: MirageError) -> None:
         """Show an error to the user: its code, what is wrong, and the next step."""

@@ -7,24 +7,23 @@ and is shown as stale; when the text comes back, so does the result, without a q
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import itertools
-import os
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
-
-from pygls.uris import to_fs_path
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Protocol
 
 from mirage.errors import DaemonUnavailable, MirageError
 from mirage.link.protocol import FINAL, Event
-from mirage.source import detect, shapes
-from mirage_lsp import block
+from mirage.source import detect
+from mirage_lsp.document import Document, Entry, View
 from mirage_lsp.jobs import Answer, Ask, Jobs
+from mirage_lsp.learning import Learner
+from mirage_lsp.notebook import Notebook
 from mirage_lsp.settings import Settings
 
 REMEMBERED = 256  # answers kept for texts that may come back
+GRACE_S = 0.5  # a closed file's jobs go on for so long: a renamed file is closed and opened again
 
 
 class Follower(Protocol):
@@ -33,98 +32,6 @@ class Follower(Protocol):
     def report(self, entry: Entry) -> None: ...
 
     def end(self, entry: Entry) -> None: ...
-
-
-@dataclass
-class Entry:
-    """One function's job. `state` is one of `protocol.STATES`, or idle, away, untrusted. `identity` is the text that
-    the state is about; `result_identity` the one that `result` is about (an older one when the result is stale)."""
-
-    name: str
-    identity: str = ""
-    asked: str = ""  # the identity that the daemon was last asked about
-    state: str = "idle"
-    counts: dict[str, int] = field(default_factory=dict)
-    best: str = ""
-    result: dict[str, Any] | None = None
-    result_identity: str = ""
-    error: MirageError | None = None
-    task: asyncio.Task[None] | None = None
-
-    @property
-    def running(self) -> bool:
-        return self.task is not None and not self.task.done()
-
-    @property
-    def stale(self) -> bool:
-        return self.result is not None and self.result_identity != self.identity
-
-
-@dataclass
-class Document:
-    """An open text. `functions` and `blocks` are read from it when they are asked for, once for each text."""
-
-    uri: str
-    text: str
-    version: int
-    entries: dict[str, Entry] = field(default_factory=dict)
-    timer: asyncio.TimerHandle | None = None
-    _scan: detect.Scan | None = None
-    _blocks: list[block.Block] | None = None
-    _identities: dict[str, str] = field(default_factory=dict)
-
-    def set(self, text: str, version: int) -> None:
-        self.text, self.version, self._scan, self._blocks = text, version, None, None
-        self._identities.clear()
-
-    @property
-    def path(self) -> str:
-        return to_fs_path(self.uri) or os.path.basename(self.uri)
-
-    @property
-    def scan(self) -> detect.Scan:
-        if self._scan is None:
-            self._scan = detect.find(self.text, self.path)
-        return self._scan
-
-    @property
-    def blocks(self) -> list[block.Block]:
-        if self._blocks is None:
-            self._blocks = block.find(self.text)
-        return self._blocks
-
-    def function(self, name: str) -> detect.Decorated | None:
-        """The function of that name, the last one where several have it (as in Python)."""
-        return next((f for f in reversed(self.scan.functions) if f.name == name), None)
-
-    def entry(self, function: detect.Decorated) -> Entry:
-        """The function's entry, its identity brought up to this text."""
-        entry = self.entries.setdefault(function.name, Entry(function.name))
-        entry.identity = self.identity(function)
-        return entry
-
-    def identity(self, function: detect.Decorated) -> str:
-        """What a result for a function depends on: its meaning, and its shapes."""
-        if function.name not in self._identities:
-            self._identities[function.name] = _identity(function)
-        return self._identities[function.name]
-
-
-def problem(function: detect.Decorated) -> MirageError | None:
-    """Why a function cannot be submitted, or None."""
-    try:
-        shapes.rows(function)
-    except MirageError as error:
-        return error
-    return None
-
-
-def _identity(function: detect.Decorated) -> str:
-    try:
-        rows = repr(shapes.rows(function))
-    except MirageError:
-        rows = "unreadable"
-    return f"{function.digest}:{hashlib.sha256(rows.encode()).hexdigest()[:16]}"
 
 
 class Session:
@@ -139,21 +46,42 @@ class Session:
         follow: Callable[[Document, Entry], Follower],
     ) -> None:
         self.jobs, self.settings, self.documents = jobs, settings, dict[str, Document]()
+        self.notebooks: dict[str, Notebook] = {}  # by the URI of a cell
         self._changed, self._follow = changed, follow
         self._known: OrderedDict[tuple[str, str], Answer] = OrderedDict()
+        self._resting: dict[tuple[str, str], tuple[Entry, asyncio.TimerHandle]] = {}
         self.tokens = itertools.count(1)
+        self.learner = Learner(self)
+
+    # ---- documents
+    def view(self, uri: str) -> View | None:
+        """What an open URI, of a file or of a notebook's cell, shows."""
+        document = self.documents.get(uri) or self.notebooks.get(uri)
+        return next((v for v in document.views if v.uri == uri), None) if document is not None else None
 
     def open(self, uri: str, text: str, version: int) -> None:
-        document = self.documents[uri] = Document(uri, text, version)
+        self.add(Document(uri, text, version))
+
+    def add(self, document: Document) -> None:
+        """A document appears. One that is open under its URI already (a renamed file's) gives it its jobs."""
+        before = self.documents.get(document.uri)
+        if before is not None:
+            self._drop_timer(before)
+            document.entries = before.entries
+            for entry in document.entries.values():
+                entry.home = document
+        self.documents[document.uri] = document
         self._settle(document)
 
     def change(self, uri: str, text: str, version: int) -> None:
         document = self.documents.get(uri)
-        if document is None:
-            return
-        document.set(text, version)
-        if document.timer is not None:
-            document.timer.cancel()
+        if document is not None:
+            document.set(text, version)
+            self.wait(document)
+
+    def wait(self, document: Document) -> None:
+        """The text has changed: settle after a quiet time."""
+        self._drop_timer(document)
         delay = self.settings.debounce_ms / 1000
         document.timer = asyncio.get_running_loop().call_later(delay, self._settle, document)
 
@@ -161,13 +89,36 @@ class Session:
         document = self.documents.pop(uri, None)
         if document is None:
             return
-        if document.timer is not None:
-            document.timer.cancel()
+        self._drop_timer(document)
         for entry in document.entries.values():
-            self.stop(entry)
+            if entry.running:
+                key = (entry.name, entry.asked)
+                timer = asyncio.get_running_loop().call_later(GRACE_S, self._end_rest, key)
+                self._resting[key] = (entry, timer)
         document.set("", document.version)
         self._changed(document)
 
+    def rename(self, old: str, new: str) -> None:
+        """A file or a folder has another URI from now on; a document of it that is still open moves with its jobs."""
+        for uri, document in list(self.documents.items()):
+            if uri == old or uri.startswith(old.rstrip("/") + "/"):
+                del self.documents[uri]
+                document.uri = new + uri[len(old) :]
+                self.documents[document.uri] = document
+                document.set(document.text, document.version)
+                self._changed(document)
+
+    def _end_rest(self, key: tuple[str, str]) -> None:
+        entry, _ = self._resting.pop(key)
+        self.stop(entry)
+
+    @staticmethod
+    def _drop_timer(document: Document) -> None:
+        if document.timer is not None:
+            document.timer.cancel()
+            document.timer = None
+
+    # ---- jobs
     def stop(self, entry: Entry) -> bool:
         """Cancel an entry's job; whether one ran."""
         if not entry.running or entry.task is None:
@@ -176,47 +127,65 @@ class Session:
 
     async def end(self) -> None:
         """Stop all work, quickly; nothing of it is waited for longer than the cancellations take to send."""
-        tasks = [
-            e.task for d in self.documents.values() for e in d.entries.values() if e.task is not None and e.running
-        ]
+        self.learner.stop()
+        resting = [entry for entry, _ in self._resting.values()]
+        for _, timer in self._resting.values():
+            timer.cancel()
+        shown = [e for d in self.documents.values() for e in d.entries.values()]
+        tasks = [e.task for e in (*resting, *shown) if e.task is not None and e.running]
         for document in self.documents.values():
-            if document.timer is not None:
-                document.timer.cancel()
+            self._drop_timer(document)
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=1.0)
         await self.jobs.close()
 
-    def optimize(self, document: Document, function: detect.Decorated) -> Entry:
-        """Start a job for a function, unless one runs for this very text or its answer is known."""
+    def optimize(self, document: Document, function: detect.Decorated, fresh: bool = False) -> Entry:
+        """Start a job for a function, unless one runs for this very text or its answer is known. `fresh`: though it is
+        known, here and to the daemon."""
         entry = document.entry(function)
         entry.asked = entry.identity
-        answer = self._known.get((function.name, entry.identity))
+        key = (function.name, entry.identity)
+        if fresh:
+            self._known.pop(key, None)
+        answer = self._known.get(key)
         if answer is not None:
             self.stop(entry)
             entry.task = None
             self._settled(entry, entry.identity, answer)
             self._changed(document)
             return entry
+        rested = self._resting.pop(key, None)
+        if rested is not None and rested[0].running and not entry.running and not fresh:
+            return self._take_over(document, *rested)
         self.stop(entry)
-        ask = Ask(document.text, document.path, function.name, self.settings.target, self.settings.interpreter)
+        given = self.settings
+        ask = Ask(document.text, document.path, function.name, given.target, given.interpreter, fresh)
         entry.state, entry.counts, entry.best, entry.error = "queued", {}, "", None
         work = self._work if self.settings.trusted else self._look_up
-        entry.task = asyncio.ensure_future(work(document, entry, entry.identity, ask))
+        entry.task = asyncio.ensure_future(work(entry, entry.identity, ask))
         self._changed(document)
         return entry
 
+    def _take_over(self, document: Document, rested: Entry, timer: asyncio.TimerHandle) -> Entry:
+        """A job of a file that was closed goes on for the one that was opened: it has been renamed."""
+        timer.cancel()
+        rested.home, rested.identity = document, rested.asked
+        document.entries[rested.name] = rested
+        self._changed(document)
+        return rested
+
     def _settle(self, document: Document) -> None:
         """The text has been quiet for a while: submit what is new, stop what is no longer in it."""
-        document.timer = None
-        present = {f.name: f for f in document.scan.functions}
+        self._drop_timer(document)
+        present = {f.name: f for f in document.functions}
         for gone in document.entries.keys() - present.keys():
             self.stop(document.entries[gone])
         for function in present.values():
             entry = document.entry(function)
-            trouble = problem(function)
-            if trouble is not None:
+            trouble = document.problem(function)
+            if trouble is not None and not entry.learned:
                 self.stop(entry)
                 entry.task, entry.asked, entry.state, entry.error = None, "", "idle", trouble
                 continue
@@ -224,30 +193,49 @@ class Session:
             if self.settings.auto and (waits or entry.asked != entry.identity):
                 self.optimize(document, function)
         self._changed(document)
+        self.learner.look()
+
+    def settle_again(self, documents: Iterable[Document] | None = None, ask_again: bool = False) -> None:
+        """What decides about jobs has changed. `ask_again`: also for functions that have an answer."""
+        for document in list(self.documents.values() if documents is None else documents):
+            for entry in document.entries.values():
+                if ask_again or entry.state == "untrusted":
+                    entry.asked = ""
+            self._settle(document)
 
     def grant_trust(self) -> None:
         """The user trusts the workspace now: what was only looked up is worked on."""
         self.settings = replace(self.settings, trusted=True)
-        for document in self.documents.values():
-            for entry in document.entries.values():
-                if entry.state == "untrusted":
-                    entry.asked = ""
-            self._settle(document)
+        self.settle_again()
 
-    async def _work(self, document: Document, entry: Entry, identity: str, ask: Ask) -> None:
-        follower = self._follow(document, entry)
+    def configure(self, settings: Settings) -> None:
+        """Settings of a running server. Answers for another target or interpreter are no answers."""
+        before, self.settings = self.settings, settings
+        other = (before.target, before.interpreter) != (settings.target, settings.interpreter)
+        if other:
+            self._known.clear()
+        if before != settings:
+            self.settle_again(ask_again=other)
+
+    def _show(self, entry: Entry) -> None:
+        if entry.home is not None:
+            self._changed(entry.home)
+
+    async def _work(self, entry: Entry, identity: str, ask: Ask) -> None:
+        assert entry.home is not None
+        follower = self._follow(entry.home, entry)
         me = asyncio.current_task()
 
         def on_event(event: Event) -> None:
             if event.state not in FINAL and entry.task is me:
                 entry.state, entry.counts, entry.best = event.state, dict(event.counts), event.best
                 follower.report(entry)
-                self._changed(document)
+                self._show(entry)
 
         def on_away() -> None:
             entry.state = "away"
             follower.report(entry)
-            self._changed(document)
+            self._show(entry)
 
         answer = Answer("cancelled")
         try:
@@ -263,9 +251,9 @@ class Session:
                 entry.task = None
                 self._settled(entry, identity, answer)
             follower.end(entry)
-            self._changed(document)
+            self._show(entry)
 
-    async def _look_up(self, document: Document, entry: Entry, identity: str, ask: Ask) -> None:
+    async def _look_up(self, entry: Entry, identity: str, ask: Ask) -> None:
         answer = Answer("untrusted")
         try:
             result = await self.jobs.lookup(ask)
@@ -277,7 +265,7 @@ class Session:
             if entry.task is asyncio.current_task():
                 entry.task = None
                 self._settled(entry, identity, answer)
-            self._changed(document)
+            self._show(entry)
 
     def _settled(self, entry: Entry, identity: str, answer: Answer) -> None:
         entry.state, entry.counts, entry.best = answer.state, {}, ""
@@ -287,6 +275,3 @@ class Session:
             self._known[entry.name, identity] = answer
             while len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
-
-
-__all__ = ["Document", "Entry", "Session"]

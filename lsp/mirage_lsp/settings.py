@@ -1,10 +1,21 @@
-"""What the client may say in `initializationOptions`. Unknown keys are ignored; a wrong type means the default."""
+"""What the client may say in `initializationOptions`, and later under `mirage` in its configuration. Unknown keys are
+ignored; a wrong type means the default."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+_WORDS = {
+    "debounce_ms": "debounceMs",
+    "start_daemon": "startDaemon",
+    "inlay_hints": "inlayHints",
+    "code_lens": "codeLens",
+    "command_links": "commandLinks",
+}
+# What a running server takes from the client's configuration. Not `trusted`: configuration can come from the workspace.
+LIVE = ("auto", "target", "debounce_ms", "interpreter", "inlay_hints", "code_lens")
 
 
 @dataclass(frozen=True)
@@ -12,7 +23,8 @@ class Settings:
     """`trusted`: code of the workspace may run (in the daemon's workers). Only a plain true says so.
     `target`: the architecture. `debounce_ms`: quiet time after a keystroke. `interpreter`: the project's Python.
     `auto`: optimize on opening and on changes. `start_daemon`: start one when none runs.
-    `states`: tell the client how every function stands, by the notification `mirage/states`."""
+    `states`: tell the client how every function stands, by the notification `mirage/states`.
+    `command_links`: the client follows links to commands in a hover."""
 
     trusted: bool = False
     auto: bool = True
@@ -21,16 +33,28 @@ class Settings:
     interpreter: str = ""
     start_daemon: bool = True
     states: bool = False
+    inlay_hints: bool = True
+    code_lens: bool = True
+    command_links: bool = False
 
     @staticmethod
     def read(options: Any) -> Settings:
-        given: Mapping[str, Any] = options if isinstance(options, Mapping) else {}
-        words = {"debounce_ms": "debounceMs", "start_daemon": "startDaemon"}
         defaults = Settings()
-        chosen: dict[str, Any] = {}
-        for name in Settings.__dataclass_fields__:
-            default = getattr(defaults, name)
-            value = given.get(words.get(name, name), default)
+        given = options if isinstance(options, Mapping) else {}
+        return _with(defaults, given, defaults, tuple(Settings.__dataclass_fields__))
+
+    def changed(self, given: Mapping[str, Any]) -> Settings:
+        """These settings with what a configuration says of those that may change while the server runs."""
+        return _with(self, given, Settings(), LIVE)
+
+
+def _with(base: Settings, given: Mapping[str, Any], defaults: Settings, fields: tuple[str, ...]) -> Settings:
+    chosen: dict[str, Any] = {}
+    for name in fields:
+        word = _WORDS.get(name, name)
+        if word in given:
+            default, value = getattr(defaults, name), given[word]
             chosen[name] = value if type(value) is type(default) else default
+    if "debounce_ms" in chosen:
         chosen["debounce_ms"] = max(0, min(chosen["debounce_ms"], 10_000))
-        return Settings(**chosen)
+    return replace(base, **chosen)

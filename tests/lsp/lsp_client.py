@@ -48,6 +48,7 @@ class Editor:
         self.garbage = b""  # anything on standard output that is not a message
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
+        self.configuration: dict[str, Any] | None = None  # what `workspace/configuration` answers
         self.before_edit: Any = None  # called before an edit is applied
         self.unanswered: set[str] = set()  # methods of the server's requests that get no answer
         self._ids = 0
@@ -167,11 +168,15 @@ class Editor:
             {"textDocument": {"uri": u, "version": None}, "edits": e} for u, e in edit["changes"].items()
         ]
         for change in changes:
+            if change.get("kind") == "create":
+                self.texts[change["uri"]], self.versions[change["uri"]] = "", 0
+                continue
             uri, version = change["textDocument"]["uri"], change["textDocument"]["version"]
             if version is not None and version != self.versions[uri]:
                 return False
             text = self.texts[uri]
-            for one in change["edits"]:
+            later = sorted(change["edits"], key=lambda e: tuple(e["range"]["start"].values()), reverse=True)
+            for one in later:
                 start, end = (offset(text, one["range"][side]) for side in ("start", "end"))
                 text = text[:start] + one["newText"] + text[end:]
             self.change(text, uri)
@@ -202,6 +207,8 @@ class Editor:
         result: Any = None
         if message["method"] in self.unanswered:
             return
+        if message["method"] == "workspace/configuration":
+            result = [self.configuration]
         if message["method"] == "workspace/applyEdit":
             if self.before_edit is not None:
                 self.before_edit()

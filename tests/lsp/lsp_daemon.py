@@ -22,6 +22,7 @@ class FakeDaemon:
         self.folder = home / "run"
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.cache: dict[str, dict[str, Any]] = {}
+        self.seen: dict[str, dict[str, list[Any]]] = {}  # path -> function -> what it was called with
         self.at_once: dict[str, dict[str, Any]] = {}  # function -> the end of its job, known at submit
         self._ends: dict[str, dict[str, Any]] = {}
         self._subscribers: dict[str, list[tuple[asyncio.StreamWriter, int]]] = {}
@@ -117,6 +118,9 @@ class FakeDaemon:
 
     def _on_cancel(self, *_: Any) -> dict[str, Any]:
         return {"cancelled": True}
+
+    def _on_shapes(self, body: dict[str, Any], *_: Any) -> dict[str, Any]:
+        return {"shapes": self.seen.get(body["path"], {})}
 
     def _on_status(self, *_: Any) -> dict[str, Any]:
         return {"pid": 1, "jobs": [], "cache": {"entries": 2, "bytes": 10}}

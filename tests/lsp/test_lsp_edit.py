@@ -71,8 +71,13 @@ def test_the_edit_itself(editor: Editor, daemon: FakeDaemon, golden: Any) -> Non
 def test_the_actions_offered(editor: Editor, daemon: FakeDaemon) -> None:
     ready(editor, daemon)
     titles = [a["title"] for a in editor.actions(LINE)]
-    assert titles == ["Mirage: replace `double` with the kernel, 1.8x (estimated for sm_90) · TESTED (bound 2.0e-20)"]
-    assert [a["title"] for a in editor.actions(LINE, only=["refactor"])] == titles
+    said = "1.8x (estimated for sm_90) · 80% of speed of light · TESTED (bound 2.0e-20)"
+    edits = [
+        f"Mirage: replace `double` with the kernel, {said}",
+        "Mirage: write the kernel of `double` to a module and import it",
+    ]
+    assert titles == [*edits, "Mirage: measure `double` again"]
+    assert [a["title"] for a in editor.actions(LINE, only=["refactor"])] == edits
     assert editor.actions(LINE, only=["quickfix"]) == [] and editor.actions(0) == []
 
 

@@ -9,8 +9,8 @@ from lsp_samples import LINE, TEXT, kept, result
 from lsprotocol import types
 
 from mirage.errors import DaemonUnavailable, MirageError, SourceSyntaxError, UnknownOperator
-from mirage_lsp import problems, texts
-from mirage_lsp.session import Document, Entry
+from mirage_lsp import problems, report, texts
+from mirage_lsp.document import Document, Entry
 from mirage_lsp.settings import Settings
 
 ESTIMATE = result()["estimate"]
@@ -26,14 +26,14 @@ def entry(**changes: Any) -> Entry:
 @pytest.mark.parametrize(
     ("made", "title"),
     [
-        (entry(), "1.8x (estimated for sm_90) · TESTED (bound 2.0e-20)"),
+        (entry(), "1.8x (estimated for sm_90) · 80% of speed of light · TESTED (bound 2.0e-20)"),
         (
             entry(result_identity="then"),
-            "1.8x (estimated for sm_90) · TESTED (bound 2.0e-20) · stale: the text has changed since",
+            "1.8x (estimated for sm_90) · 80% of speed of light · TESTED (bound 2.0e-20) · stale: the text has changed since",
         ),
         (
             entry(result=result(estimate={**ESTIMATE, "measured": True}, verdict={"word": "PROVED"})),
-            "1.8x on H100 · PROVED",
+            "1.8x on H100 · 80% of speed of light · PROVED",
         ),
         (entry(result=result(estimate=None)), "TESTED (bound 2.0e-20)"),
         (entry(state="kept", result=kept("it is as fast as the memory.")), "keep yours · it is as fast as the memory"),
@@ -51,27 +51,27 @@ def test_lens_titles(made: Entry, title: str) -> None:
 
 
 def test_a_measured_time_is_not_called_an_estimate() -> None:
-    shown = texts.hover(entry(result=result(estimate={**ESTIMATE, "measured": True})))
+    shown = report.hover(entry(result=result(estimate={**ESTIMATE, "measured": True})))
     assert "measured on H100" in shown and "estimated" not in shown
 
 
 def test_what_was_not_compiled_is_said() -> None:
     kernel = {**result()["kernels"][0], "registers": None, "shared_bytes": None, "spill_bytes": None}
-    assert "| not compiled | not compiled | not compiled |" in texts.hover(entry(result=result(kernels=[kernel])))
+    assert "| not compiled | not compiled | not compiled |" in report.hover(entry(result=result(kernels=[kernel])))
 
 
 def test_a_bound_that_no_theorem_gives_is_said() -> None:
     links = {"text": {"word": "TESTED", "bound": None}}
-    shown = texts.hover(entry(result=result(verdict={"word": "TESTED", "links": links})))
+    shown = report.hover(entry(result=result(verdict={"word": "TESTED", "links": links})))
     assert "| text | TESTED | not bounded |" in shown
 
 
 def test_a_mugraph_that_does_not_parse_is_said() -> None:
-    assert "MIR301" in texts.hover(entry(result=result(mugraphs=[{"what": 1}])))
+    assert "MIR301" in report.hover(entry(result=result(mugraphs=[{"what": 1}])))
 
 
 def test_an_error_shows_the_next_step() -> None:
-    shown = texts.hover(entry(error=UnknownOperator("`fft` has no entry", next_step="write it out")))
+    shown = report.hover(entry(error=UnknownOperator("`fft` has no entry", next_step="write it out")))
     assert shown.endswith("MIR201: `fft` has no entry\n\nNext step: write it out")
 
 

@@ -23,7 +23,7 @@ _HEAD = re.compile(r"^(?:@|\w+)", re.MULTILINE)
 _TRIPLE = re.compile(r'"""|\'\'\'')
 _SHORT_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
 # How many cuts may turn out to lie inside one statement (names in the first column within brackets).
-_MERGE = 8
+MERGE = 8
 # What `ast.parse` raises on a text that is not Python, on null bytes, and on absurd nesting.
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
@@ -99,6 +99,10 @@ class Chunks:
         i = bisect_right([c.start for c in self.all], offset) - 1
         return self.all[i] if i >= 0 else None
 
+    def at_line(self, line: int) -> Chunk | None:
+        """The chunk that holds a 1-based line."""
+        return self.at(self.newlines[line - 2] + 1 if 1 < line <= len(self.newlines) + 1 else 0)
+
     def source(self, chunk: Chunk) -> str:
         return self.text[chunk.start : chunk.end]
 
@@ -106,7 +110,7 @@ class Chunks:
         """The chunk's statements, or None where it does not parse."""
         if chunk.index not in self._parsed:
             self._parsed[chunk.index] = None
-            for last in self.all[chunk.index : chunk.index + _MERGE]:
+            for last in self.all[chunk.index : chunk.index + MERGE]:
                 tree = try_parse("\n" * (chunk.line - 1) + self.text[chunk.start : last.end])
                 if isinstance(tree, ast.Module):
                     self._parsed[chunk.index] = tree.body

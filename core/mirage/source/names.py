@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mirage.source.chunks import Chunk, Chunks
+from mirage.source.chunks import MERGE, Chunk, Chunks
 
 _DEF = re.compile(r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 _ASSIGNS = re.compile(r"\w+[ \t]*(?:[,=:.\[(+*/|&^@%<>-]|$)")
@@ -49,13 +49,10 @@ class Names:
     def imports(self) -> dict[str, list[Import]]:
         """Imports at module level, also those under `if TYPE_CHECKING:` and `try:`, by the name that they bind."""
         found: dict[str, list[Import]] = {}
-        for chunk in self.chunks.all:
-            if chunk.head in ("import", "from") or (
-                chunk.head in ("if", "try", "with") and "import" in self.chunks.source(chunk)
-            ):
-                for node in _statements(self.chunks.parse(chunk) or []):
-                    for item in _imports_of(node):
-                        found.setdefault(item.name, []).append(item)
+        for chunk in self._importing:
+            for node in _statements(self.chunks.parse(chunk) or []):
+                for item in _imports_of(node):
+                    found.setdefault(item.name, []).append(item)
         return found
 
     @cached_property
@@ -76,6 +73,31 @@ class Names:
             for word in words:
                 found.setdefault(word, []).append(chunk)
         return found
+
+    def reached(self, chunk: Chunk) -> list[Chunk]:
+        """The chunks that a chunk may refer to, transitively, with itself and everything that may import, in order.
+        Every word counts as a name, and a name that the text gives no meaning as one that a later text may give."""
+        found = {chunk.index: chunk, **{c.index: c for c in self._importing}}
+        waiting = [chunk]
+        while waiting:
+            for word in set(_WORDS.findall(self.chunks.source(waiting.pop()))):
+                for other in self._candidates.get(word, ()):
+                    if other.index not in found:
+                        found[other.index] = other
+                        waiting.append(other)
+        for one in list(found.values()):  # a cut inside brackets: what follows belongs to it
+            text = self.chunks.source(one)
+            if any(text.count(a) != text.count(b) for a, b in ("()", "[]", "{}")):
+                found |= {c.index: c for c in self.chunks.all[one.index : one.index + MERGE]}
+        return [found[index] for index in sorted(found)]
+
+    @cached_property
+    def _importing(self) -> list[Chunk]:
+        return [
+            c
+            for c in self.chunks.all
+            if c.head in ("import", "from") or (c.head in ("if", "try", "with") and "import" in self.chunks.source(c))
+        ]
 
     def bindings(self, name: str) -> list[Binding]:
         """The statements that bind a name at module level, imports left out."""

@@ -81,6 +81,21 @@ def rows(function: Decorated) -> list[list[InputSpec]]:
     return [[_sized(s, {**known, **dict(zip(names, choice))}, function) for s in specs] for choice in choices]
 
 
+def unsized(function: Decorated) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The names in a function's shapes that have no size, in order, and for each parameter the names of its dimensions
+    ("" for one without). Empty where the shapes cannot be read at all."""
+    known: dict[str, int] = {}
+    try:
+        specs = _from_inputs(function) if function.options.inputs is not None else _from_annotations(function, known)
+    except MirageError:
+        return (), {}
+    used = [
+        n.id for s in specs for d in s.dims if isinstance(d, ast.expr) for n in ast.walk(d) if isinstance(n, ast.Name)
+    ]
+    given = {name for name, _ in function.options.dims} | set(known)
+    return tuple(dict.fromkeys(n for n in used if n not in given)), {s.param.name: s.dim_names for s in specs}
+
+
 def _at(kind: type[MirageError], function: Decorated, message: str, next_step: str | None = None) -> MirageError:
     line, column = function.options.line or function.line, function.options.column
     return kind(message, next_step=next_step, path=function.path, line=line, column=column)

@@ -52,8 +52,13 @@ def cut(text: str, function: str | Decorated, path: str = "<text>") -> Slice:
     raise FunctionNotFound(f"there is no decorated function `{function}` ({have})", path=path)
 
 
-def cut_decorated(function: Decorated) -> Slice:
-    """As `cut`, for a function that `detect.find` gave."""
+def digest_of(function: Decorated) -> str:
+    """The digest of a function's slice, without cutting it. Raises as `cut` does."""
+    return _followed(function)[1]
+
+
+def _followed(function: Decorated) -> tuple[References, str]:
+    """What a function refers to, and the digest of it all."""
     if function.error is not None:
         raise function.error
     if function.node is None or function.names is None:
@@ -61,10 +66,16 @@ def cut_decorated(function: Decorated) -> Slice:
     references = References(function.names)
     try:
         references.follow(function.node)
-        digest = _digest(function.node, references)
+        return references, _digest(function.node, references)
     except RecursionError:
         place = function.names.chunks.place(function.node)
         raise UnsupportedFunctionKind(f"`{function.name}` is nested too deeply", **place) from None
+
+
+def cut_decorated(function: Decorated) -> Slice:
+    """As `cut`, for a function that `detect.find` gave."""
+    references, digest = _followed(function)
+    assert function.names is not None and function.node is not None  # else it would have raised
     helpers = {n.name: n for n in references.helpers.values()}
     kept = sorted({**helpers, function.name: function.node}.values(), key=lambda n: n.lineno)
     sheet = _Sheet(function.names.chunks.text)

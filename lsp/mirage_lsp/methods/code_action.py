@@ -2,72 +2,117 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from mirage_lsp import actions, texts
-from mirage_lsp.session import Document, Entry
+from mirage.errors import SymbolWithoutSize
+from mirage.source import detect
+from mirage_lsp import actions, fixes, problems, texts
+from mirage_lsp.document import Entry, View
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
 
 
-_REWRITE, _EMPTY = types.CodeActionKind.RefactorRewrite, types.CodeActionKind.Empty
-OPTIONS = types.CodeActionOptions(code_action_kinds=[_REWRITE], resolve_provider=True)
+_REWRITE, _FIX, _EMPTY = types.CodeActionKind.RefactorRewrite, types.CodeActionKind.QuickFix, types.CodeActionKind.Empty
+OPTIONS = types.CodeActionOptions(code_action_kinds=[_FIX, _REWRITE], resolve_provider=True)
 
 
 async def handle(ls: MirageServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-    document = ls.session.documents.get(params.text_document.uri)
-    if document is None:
+    view = ls.session.view(params.text_document.uri)
+    if view is None:
         return []
-    first, last = params.range.start.line + 1, params.range.end.line + 1
+    first, last = params.range.start.line + view.first + 1, params.range.end.line + view.first + 1
     lazy = ls.supports(lambda c: "edit" in c.text_document.code_action.resolve_support.properties)  # type: ignore[union-attr]
+    offer = Offer(view, lazy, ls.previews, ls.creates, ls.session.settings.trusted)
     offered: list[types.CodeAction] = []
-    for function in document.scan.functions:
-        if (
-            function.decorator_line <= last
-            and first <= function.end_line
-            and document.function(function.name) is function
-        ):
-            offered += _for_function(document, document.entry(function), lazy)
-    for found in document.blocks:
+    for function in view.functions:
+        if function.decorator_line <= last and first <= function.end_line:
+            offered += offer.fixes(function)
+            offered += offer.for_function(view.document.entry(function))
+    for found in view.blocks:
         if found.line + 1 <= last and first <= found.last_line + 1:
-            offered.append(_edit(f"Mirage: restore the original `{found.name}`", "restore", document, found.name, lazy))
+            offered.append(offer.edit(f"Mirage: restore the original `{found.name}`", "restore", found.name))
     return [a for a in offered if _wanted(a, params.context.only)]
 
 
-def _for_function(document: Document, entry: Entry, lazy: bool) -> list[types.CodeAction]:
-    if entry.running:
-        return [_command(f"Mirage: stop the search for `{entry.name}`", "mirage.stop", document, entry.name)]
-    offered: list[types.CodeAction] = []
-    if actions.replaceable(entry) and entry.result is not None:
-        title = f"Mirage: replace `{entry.name}` with the kernel, {texts.headline(entry.result)}"
-        offered.append(_edit(title, "replace", document, entry.name, lazy))
-    if entry.result is not None and entry.result.get("mugraphs"):
-        offered.append(
-            _command(f"Mirage: show the µGraph of `{entry.name}`", "mirage.showMugraph", document, entry.name)
-        )
-    if actions.optimizable(entry):
-        offered.append(_command(f"Mirage: optimize `{entry.name}`", "mirage.optimize", document, entry.name))
-    return offered
+@dataclass(frozen=True)
+class Offer:
+    """What a client can be offered in a view. `lazy`: it asks for an edit when it is chosen; `previews`: it shows one
+    before it applies it; `creates`: an edit may create a file."""
 
+    view: View
+    lazy: bool
+    previews: bool
+    creates: bool
+    trusted: bool
 
-def _edit(title: str, action: str, document: Document, name: str, lazy: bool) -> types.CodeAction:
-    """An action whose edit is computed when it is chosen; a client that cannot ask for it gets the command instead."""
-    if not lazy:
-        command = types.Command(
-            title=title, command=f"mirage.{action}", arguments=[document.uri, name, document.version]
-        )
-        return types.CodeAction(title=title, kind=_REWRITE, command=command)
-    data = {"action": action, "uri": document.uri, "function": name, "version": document.version}
-    return types.CodeAction(title=title, kind=_REWRITE, data=data)
+    def for_function(self, entry: Entry) -> Iterator[types.CodeAction]:
+        name, result = entry.name, entry.result
+        if entry.running:
+            yield self.command(f"Mirage: stop the search for `{name}`", "mirage.stop", name)
+            return
+        if actions.replaceable(entry) and result is not None:
+            title = f"Mirage: replace `{name}` with the kernel, {texts.headline(result)}"
+            yield self.edit(title, "replace", name, preferred=True)
+            if self.previews and self.lazy:
+                yield self.edit(
+                    f"Mirage: replace `{name}` with the kernel, after a preview", "replace", name, preview=True
+                )
+            yield self.edit(f"Mirage: write the kernel of `{name}` to a module and import it", "writeModule", name)
+        if result is not None and result.get("mugraphs"):
+            yield self.command(f"Mirage: show the µGraph of `{name}`", "mirage.showMugraph", name)
+        if result is not None and result.get("derivation"):
+            yield self.command(f"Mirage: show the proof of `{name}`", "mirage.showProof", name)
+        if not self.trusted:
+            return
+        if result is not None and not entry.stale:
+            yield self.command(f"Mirage: measure `{name}` again", "mirage.measure", name)
+        if actions.optimizable(entry):
+            yield self.command(f"Mirage: optimize `{name}`", "mirage.optimize", name)
+        if len(self.view.document.functions) > 1:
+            count = len(self.view.document.functions)
+            yield self.command(f"Mirage: optimize all {count} functions of the file", "mirage.optimize", "")
 
+    def fixes(self, function: detect.Decorated) -> Iterator[types.CodeAction]:
+        """What mends the function's diagnostic."""
+        entry, name = self.view.document.entry(function), function.name
+        if isinstance(entry.error, SymbolWithoutSize):
+            sizes = ", ".join(f"{n} = {size}" for n, size in fixes.sizes_for(self.view, function).items())
+            if sizes:
+                yield self.fix(f"Mirage: give a size: {sizes}", "giveSizes", function)
+        if entry.seen and (entry.learned or entry.error is not None) and function.options.inputs is None:
+            yield self.fix(f"Mirage: annotate `{name}` with the shapes that it was called with", "annotate", function)
+            yield self.fix("Mirage: write the shapes that it was called with as `inputs=`", "giveInputs", function)
 
-def _command(title: str, command: str, document: Document, name: str) -> types.CodeAction:
-    made = types.Command(title=title, command=command, arguments=[document.uri, name])
-    return types.CodeAction(title=title, kind=_EMPTY, command=made)
+    def fix(self, title: str, action: str, function: detect.Decorated) -> types.CodeAction:
+        made = self.edit(title, action, function.name, preferred=action in ("giveSizes", "annotate"))
+        made.kind = _FIX
+        at = (function.decorator_line - 1, function.end_line)
+        found = [d for d in problems.diagnostics(self.view.document, False) if at[0] <= d.range.start.line < at[1]]
+        made.diagnostics = [problems.shown(d, self.view) for d in found] or None
+        return made
+
+    def edit(
+        self, title: str, action: str, name: str, preferred: bool = False, preview: bool = False
+    ) -> types.CodeAction:
+        """An action whose edit is computed when it is chosen; a client that cannot ask for it gets the command."""
+        made = types.CodeAction(title=title, kind=_REWRITE, is_preferred=True if preferred else None)
+        if self.lazy and (self.creates or action != "writeModule"):
+            made.data = {"action": action, "uri": self.view.uri, "function": name, "version": self.view.version}
+            if preview:
+                made.data["preview"] = True
+        else:
+            arguments = [self.view.uri, name, self.view.version]
+            made.command = types.Command(title=title, command=f"mirage.{action}", arguments=arguments)
+        return made
+
+    def command(self, title: str, command: str, name: str) -> types.CodeAction:
+        made = types.Command(title=title, command=command, arguments=[self.view.uri, name])
+        return types.CodeAction(title=title, kind=_EMPTY, command=made)
 
 
 def _wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str] | None) -> bool:

@@ -12,4 +12,5 @@ if TYPE_CHECKING:
 
 def handle(ls: MirageServer, params: types.DidOpenTextDocumentParams) -> None:
     item = params.text_document
-    ls.session.open(item.uri, item.text, item.version)
+    if item.uri not in ls.session.notebooks:  # some clients open a notebook's cells one by one too
+        ls.session.open(item.uri, item.text, item.version)

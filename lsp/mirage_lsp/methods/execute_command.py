@@ -15,26 +15,27 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from mirage.errors import FunctionNotFound, MirageError, UntrustedWorkspace
-from mirage_lsp import actions, panels, texts
+from mirage_lsp import applying, panels, report
+from mirage_lsp.document import View
 from mirage_lsp.errors import NoKernel
-from mirage_lsp.session import Document, problem
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
 
 Command = Callable[..., Awaitable[dict[str, Any]]]
+Body = Callable[["MirageServer", View, str, "int | None"], Awaitable[dict[str, Any]]]
 
 
-def _command(body: Command) -> Command:
+def _command(body: Body) -> Command:
     """Arguments checked, mistakes shown and answered."""
 
     async def run(ls: MirageServer, *arguments: Any) -> dict[str, Any]:
         try:
             uri, name, version = _arguments(arguments)
-            document = ls.session.documents.get(uri)
-            if document is None:
+            view = ls.session.view(uri)
+            if view is None:
                 raise FunctionNotFound(f"the document is not open: {uri}", next_step="open it")
-            return await body(ls, document, name, version)
+            return await body(ls, view, name, version)
         except MirageError as error:
             ls.say(error)
             return {"error": error.to_dict()}
@@ -51,51 +52,81 @@ def _arguments(given: tuple[Any, ...]) -> tuple[str, str, int | None]:
 
 
 @_command
-async def optimize(ls: MirageServer, document: Document, name: str, version: int | None) -> dict[str, Any]:
+async def optimize(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
+    return _start(ls, view, name, fresh=False)
+
+
+@_command
+async def measure(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
+    return _start(ls, view, name, fresh=True)
+
+
+def _start(ls: MirageServer, view: View, name: str, fresh: bool) -> dict[str, Any]:
     if not ls.session.settings.trusted:
         raise UntrustedWorkspace("nothing was started")
-    functions = [f for f in document.scan.functions if document.function(f.name) is f and name in ("", f.name)]
+    document = view.document
+    functions = [f for f in document.functions if name in ("", f.name)]
     if not functions:
         raise FunctionNotFound(f"the text has no decorated function {name}".rstrip())
-    troubles = {f.name: problem(f) for f in functions}
+    troubles = {f.name: None if document.entry(f).learned else document.problem(f) for f in functions}
     trouble = troubles.get(name)
     if trouble is not None:
         raise trouble
-    return {"started": [ls.session.optimize(document, f).name for f in functions if troubles[f.name] is None]}
+    ready = [f for f in functions if troubles[f.name] is None]
+    return {"started": [ls.session.optimize(document, f, fresh).name for f in ready]}
 
 
 @_command
-async def stop(ls: MirageServer, document: Document, name: str, version: int | None) -> dict[str, Any]:
-    entries = [e for e in document.entries.values() if name in ("", e.name)]
+async def stop(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
+    entries = [e for e in view.document.entries.values() if name in ("", e.name)]
     return {"stopped": [e.name for e in entries if ls.session.stop(e)]}
 
 
-@_command
-async def replace(ls: MirageServer, document: Document, name: str, version: int | None) -> dict[str, Any]:
-    return await _apply(ls, document, actions.replace(document, name, version), f"Mirage: replace {name}")
+def _editing(action: str) -> Command:
+    """The command that has an action's edit applied."""
+
+    @_command
+    async def apply(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
+        edit = applying.edit(ls, action, view, name, version)
+        params = types.ApplyWorkspaceEditParams(edit=edit, label=applying.label(action, name))
+        answer = await ls.ask(types.WORKSPACE_APPLY_EDIT, params)
+        return {"applied": answer.applied, "reason": answer.failure_reason or ""}
+
+    return apply
 
 
 @_command
-async def restore(ls: MirageServer, document: Document, name: str, version: int | None) -> dict[str, Any]:
-    return await _apply(ls, document, actions.restore(document, name, version), f"Mirage: restore {name}")
-
-
-@_command
-async def show_mugraph(ls: MirageServer, document: Document, name: str, version: int | None) -> dict[str, Any]:
-    entry = document.entries.get(name)
+async def show_mugraph(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
+    entry = view.document.entries.get(name)
     if entry is None or entry.result is None or not entry.result.get("mugraphs"):
         raise NoKernel(f"there is no µGraph for `{name}`")
-    text = texts.mugraph_text(entry.result)
-    if ls.supports(lambda c: c.window.show_document.support):  # type: ignore[union-attr]
-        path = Path(tempfile.mkdtemp(prefix="mirage-")) / f"{name}.mugraph.txt"
-        path.write_text(text + "\n", encoding="utf-8")
-        ls.ask(types.WINDOW_SHOW_DOCUMENT, types.ShowDocumentParams(uri=path.as_uri(), take_focus=True))
+    text = report.mugraph_text(entry.result)
+    _open(ls, f"{name}.mugraph.txt", text)
     return {"text": text, "mugraphs": list(entry.result["mugraphs"]), "stale": entry.stale}
 
 
 @_command
-async def result(ls: MirageServer, document: Document, name: str, version: int | None) -> dict[str, Any]:
-    return panels.result(document, name)
+async def show_proof(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
+    entry = view.document.entries.get(name)
+    if entry is None or entry.result is None or not entry.result.get("verdict"):
+        raise NoKernel(f"there is no proof for `{name}`")
+    text = report.proof_text(entry.name, entry.result)
+    _open(ls, f"{name}.proof.md", text)
+    found = {key: entry.result.get(key) for key in ("derivation", "verdict", "remarks")}
+    return {"text": text, **found, "stale": entry.stale}
+
+
+def _open(ls: MirageServer, name: str, text: str) -> None:
+    """Show a text in a client that opens files for a server."""
+    if ls.supports(lambda c: c.window.show_document.support):  # type: ignore[union-attr]
+        path = Path(tempfile.mkdtemp(prefix="mirage-")) / name
+        path.write_text(text + "\n", encoding="utf-8")
+        ls.ask(types.WINDOW_SHOW_DOCUMENT, types.ShowDocumentParams(uri=path.as_uri(), take_focus=True))
+
+
+@_command
+async def result(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
+    return panels.result(view, name)
 
 
 async def jobs(ls: MirageServer, *arguments: Any) -> dict[str, Any]:
@@ -108,19 +139,13 @@ async def jobs(ls: MirageServer, *arguments: Any) -> dict[str, Any]:
 
 jobs.__annotations__.clear()  # as above
 
-
-async def _apply(ls: MirageServer, document: Document, edit: types.TextEdit, label: str) -> dict[str, Any]:
-    params = types.ApplyWorkspaceEditParams(edit=ls.workspace_edit(document, edit), label=label)
-    answer = await ls.ask(types.WORKSPACE_APPLY_EDIT, params)
-    return {"applied": answer.applied, "reason": answer.failure_reason or ""}
-
-
 COMMANDS: dict[str, Command] = {
     "mirage.optimize": optimize,
+    "mirage.measure": measure,
     "mirage.stop": stop,
-    "mirage.replace": replace,
-    "mirage.restore": restore,
     "mirage.showMugraph": show_mugraph,
+    "mirage.showProof": show_proof,
     "mirage.result": result,
     "mirage.jobs": jobs,
+    **{f"mirage.{action}": _editing(action) for action in applying.ACTIONS},
 }

@@ -6,25 +6,27 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from mirage_lsp import texts
+from mirage_lsp import report
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
 
 
 async def handle(ls: MirageServer, params: types.HoverParams) -> types.Hover | None:
-    document = ls.session.documents.get(params.text_document.uri)
-    if document is None:
+    view = ls.session.view(params.text_document.uri)
+    if view is None:
         return None
-    line = params.position.line + 1
-    for function in document.scan.functions:
-        if function.decorator_line <= line <= function.line and document.function(function.name) is function:
-            return _shown(texts.hover(document.entry(function)))
-    for found in document.blocks:
-        if found.line == params.position.line:
+    line, document = params.position.line + view.first + 1, view.document
+    links = ls.session.settings.command_links
+    for function in view.functions:
+        if function.decorator_line <= line <= function.line:
+            return _shown(report.hover(document.entry(function), report.links(view, function, links)))
+    for found in view.blocks:
+        if found.line + 1 == line:
             said = f"**Mirage** replaced `{found.name}` by this kernel. `mirage.restore` gives the original back."
             entry = document.entries.get(found.name)
-            return _shown(f"{said}\n\n{texts.hover(entry)}" if entry is not None and entry.result else said)
+            known = entry is not None and entry.result is not None
+            return _shown(f"{said}\n\n{report.hover(entry)}" if known and entry is not None else said)
     return None
 
 

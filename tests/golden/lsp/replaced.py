@@ -6,10 +6,11 @@ from torch import Tensor
 
 NOTE = '𝔐irage 😀'  # 😀😀
 # mirage:begin double sha256=b0ccc108731f076118ed2740ee6ab3c883741ee30163d77e951b3afc2461a36f
+# fmt: off
 # Made by Mirage from double
 
 
-import math  # noqa: E402
+import math  # noqa: E402, F811
 
 
 SIZES_double = {"n": 1024}
@@ -41,6 +42,7 @@ def double(x):
 # mirage:original | def double(x: Float16[Tensor, "16 64"]) -> Tensor:
 # mirage:original |     """Twice x."""
 # mirage:original |     return x + x
+# fmt: on
 # mirage:end double
 
 LAST = '😀'

@@ -1,0 +1,26 @@
+"""`workspace/didRenameFiles`: files and folders were renamed or moved. What is open under an old name keeps its jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+if TYPE_CHECKING:
+    from mirage_lsp.server import MirageServer
+
+OPTIONS = types.FileOperationRegistrationOptions(
+    filters=[
+        types.FileOperationFilter(scheme="file", pattern=types.FileOperationPattern(glob=glob, matches=kind))
+        for glob, kind in (
+            ("**/*.{py,ipynb}", types.FileOperationPatternKind.File),
+            ("**", types.FileOperationPatternKind.Folder),
+        )
+    ]
+)
+
+
+def handle(ls: MirageServer, params: types.RenameFilesParams) -> None:
+    for file in params.files:
+        ls.forget_all_under(file.old_uri)
+        ls.session.rename(file.old_uri, file.new_uri)
