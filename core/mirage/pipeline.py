@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from typing import Any
 
+from mirage import bysize
 from mirage.codegen.emit import emit_module
 from mirage.errors import DerivationBroken, FunctionNotFound, MirageError, UntrustedWorkspace
 from mirage.isolate.runner import Worker
@@ -65,12 +66,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Function:
-    """A decorated function that was read: its slice and its inputs' specs (the last row of `dims=`, the largest asked)."""
+    """A decorated function that was read: its slice, and its inputs' specs (of the last of the `rows` that it asks for)."""
 
     decorated: detect.Decorated
     slice: slice.Slice
     inputs: tuple[shapes.InputSpec, ...]
-    rows: int
+    rows: tuple[tuple[shapes.InputSpec, ...], ...]
 
 
 def read(request: Request) -> Function:
@@ -82,8 +83,8 @@ def read(request: Request) -> Function:
         raise FunctionNotFound(f"no decorated function {request.function} (decorated here: {names})", path=request.path)
     if found.error is not None:
         raise found.error
-    rows = shapes.rows(found)
-    return Function(found, slice.cut_decorated(found), tuple(rows[-1]), len(rows))
+    rows = tuple(dict.fromkeys(map(tuple, shapes.rows(found))))
+    return Function(found, slice.cut_decorated(found), rows[-1], rows)
 
 
 def trace(function: Function, path: str, worker: Worker, cancel: CancelToken) -> Program:
@@ -213,17 +214,25 @@ class Tools:
 
 
 def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Tools | None = None) -> Result:
-    """The best verified kernel for a function, or "keep" with the reason. Raises MirageError for the user's mistakes.
+    """The best verified kernel for a function, or "keep" with the reason; where several sizes are asked for, that of each
+    in one module. Raises MirageError for the user's mistakes.
 
     `tools` serve several runs one after the other; without them a run has its own."""
     if not request.trusted:
         raise UntrustedWorkspace("nothing of this workspace may run", path=request.path)
     function = read(request)
     dev = device(request.target)
-    progress(Progress("tracing"))
+    rows = []
     with nullcontext(tools) if tools is not None else Tools() as own:
-        program = trace(function, request.path, own.runner, cancel)
-        return Attempt(request, function, program, dev, progress, cancel, own).run()
+        for inputs in function.rows:
+            progress(Progress("tracing"))
+            program = trace(replace(function, inputs=inputs), request.path, own.runner, cancel)
+            attempt = Attempt(request, function, program, dev, progress, cancel, own)
+            rows.append(bysize.Row(program, problem(program, lower(program)), attempt.run()))
+        if len(rows) == 1:
+            return rows[0].result
+        progress(Progress("verifying", {"sizes": len(rows)}))
+        return bysize.together(rows, bysize.Book(function.decorated, function.slice, request.rules, attempt.task))
 
 
 @dataclass
@@ -391,8 +400,6 @@ class Attempt:
             "versions": versions(),
         }
         notes = tuple(self.program.notes) + tuple(f"not taken: {r}" for r in rejected)
-        if self.function.rows > 1:
-            notes += (f"made for the last of {self.function.rows} rows of dims=; other sizes run as written",)
         if chosen is None:
             reason = "no candidate was verified: keep yours" if rejected else "nothing found that fits: keep yours"
             return Result(

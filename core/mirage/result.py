@@ -38,10 +38,13 @@ class Estimate:
 
 @dataclass(frozen=True)
 class BySize:
-    """A row of the table of kernels by size: the inputs' shapes for which this µGraph was chosen."""
+    """A row of the table of kernels by size: shape and dtype of the inputs for which this µGraph was chosen (its place in
+    `Result.mugraphs`, -1 where the function runs as written), the verdict on that row, and its own times."""
 
     inputs: tuple[tuple[tuple[int, ...], str], ...]
     mugraph: int
+    verdict: str = ""
+    estimate: Estimate | None = None
 
 
 @dataclass(frozen=True)

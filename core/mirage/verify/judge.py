@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from mirage.codegen.rows import focused, inputs_of
+from mirage.errors import ModuleUnreadable
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
 from mirage.program.ir import DTYPES, Program
@@ -77,6 +79,11 @@ def opinions(case: Case, run_task: RunTask) -> Iterator[tuple[str, list[Evidence
     yield "algebra", found or [schedule]
     yield "schedule", [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
     if not case.module:
+        return
+    try:
+        case = replace(case, module=focused(case.module, inputs_of(case.program)))
+    except ModuleUnreadable as e:
+        yield "text", [Evidence("memory", "REJECTED", None, 0.0, e.message)]
         return
     memory = text_memory_opinion(case.mugraph, case.module, [i.name for i in case.program.inputs])
     if memory.word == "REJECTED":

@@ -35,10 +35,18 @@ class Launches:
 
 def _passed(tree: ast.Module, inputs: Sequence[str]) -> Sequence[str]:
     """The inputs in the order in which the public function passes them to `_run`."""
-    calls = [
-        n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "_run"
-    ]
-    orders = {tuple(ast.unparse(a) for a in c.args) for c in calls}
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    taken = [
+        [ast.unparse(x) for x in n.targets[0].elts]
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Tuple) and len(n.targets[0].elts) == 3
+    ]  # of a row of the table of sizes: its launcher, sizes and tiles
+    orders = {tuple(ast.unparse(a) for a in c.args) for c in calls if ast.unparse(c.func) == "_run"}
+    for run, *tables in taken:
+        found = [c for c in calls if ast.unparse(c.func) == run]
+        given = [[ast.unparse(a) for a in c.args] for c in found]
+        orders |= {tuple(g[:-2]) for g in given if g[-2:] == tables and not any(c.keywords for c in found)}
+    calls = [c for c in calls if ast.unparse(c.func) == "_run"]
     if len(orders) != 1 or any(c.keywords for c in calls):
         raise Unknown("the launcher is not called in one way")
     (order,) = orders
