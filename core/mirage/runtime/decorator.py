@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -62,7 +63,8 @@ def optimize(
 
     A call runs the kernel that is installed for exactly this text if it fits (shapes, dtypes, device, strides; no
     gradient needed; nothing traces the operators), and the function as written otherwise. The kernel is looked for at
-    the first call.
+    the first call. A daemon that runs is told the inputs of calls, and one that it finished is taken at a later call
+    (docs/daemon.md; MIRAGE_RUNTIME=off switches both off).
     """
     if function is None:
         return _wrap
@@ -77,17 +79,39 @@ def _wrap(function: Callable[..., Any]) -> Callable[..., Any]:
     except ImportError:
         return function  # no kernel runs without torch
     chosen: Callable[..., Any] | None = None
+    observer: Callable[[tuple[Any, ...], dict[str, Any]], int] | None = None
+    unseen = 0  # calls until the observer looks at one
+
+    def use(kernel: Callable[..., Any]) -> None:
+        nonlocal chosen
+        chosen = kernel
 
     @functools.wraps(function)
     def optimized(*args: Any, **kwargs: Any) -> Any:
-        nonlocal chosen
+        nonlocal chosen, observer, unseen
         if is_compiling():  # torch.compile sees the function as written, and makes its own kernel of it
             return function(*args, **kwargs)
         if chosen is None:
             chosen = _choose(function)
+            observer = _observer(function, use, chosen is function)
+        unseen -= 1
+        if unseen <= 0 and observer is not None:
+            unseen = observer(args, kwargs)
         return chosen(*args, **kwargs)
 
     return optimized
+
+
+def _observer(function: FunctionType, use: Callable[[Callable[..., Any]], None], lacks: bool) -> Any:
+    """Sees what the function is called with, and brings a kernel for one that lacks it; None where that is switched off."""
+    from mirage.runtime.background import SWITCH
+    from mirage.runtime.observe import Observer
+
+    if os.environ.get(SWITCH, "").lower() in ("off", "0", "false"):
+        return None
+    observer = Observer(function, use)
+    observer.done = not lacks
+    return observer
 
 
 def _choose(function: FunctionType) -> Callable[..., Any]:
@@ -102,7 +126,11 @@ def _choose(function: FunctionType) -> Callable[..., Any]:
 
         digest = digest_of(function)
         path = registry.lookup(digest) if digest is not None else None
-        return function if path is None else _with_kernel(function, _load(path, function.__name__))
+        if digest is not None and path is None:
+            from mirage.runtime.pickup import place
+
+            path = registry.lookup(place(digest))  # one that an earlier run took from the daemon
+        return function if path is None else with_kernel(function, load(path, function.__name__))
     except MirageError as error:
         _warn(function, str(error))
     except Exception as error:  # the module on disk may raise anything while it is imported
@@ -110,7 +138,7 @@ def _choose(function: FunctionType) -> Callable[..., Any]:
     return function
 
 
-def _load(path: Path, name: str) -> Callable[..., Any]:
+def load(path: Path, name: str) -> Callable[..., Any]:
     spec = importlib.util.spec_from_file_location(f"_mirage_kernel_{path.stem[:16]}", path)
     if spec is None or spec.loader is None:
         raise ImportError(f"no loader for {path}")
@@ -127,7 +155,7 @@ def _load(path: Path, name: str) -> Callable[..., Any]:
     return launcher  # type: ignore[no-any-return]
 
 
-def _with_kernel(function: FunctionType, kernel: Callable[..., Any]) -> Callable[..., Any]:
+def with_kernel(function: FunctionType, kernel: Callable[..., Any]) -> Callable[..., Any]:
     from mirage.runtime.fit import make_fits
 
     fits = make_fits(function)

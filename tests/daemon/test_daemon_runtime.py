@@ -1,0 +1,197 @@
+"""A running function tells the daemon what it is called with, and takes a finished kernel; neither costs a call anything."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from mirage.runtime import background, pickup, registry
+from mirage.runtime.observe import FIRST, RAREST, Observer
+
+USER = """\
+import mirage
+import torch
+
+
+@mirage.optimize{options}
+def f(x, k=2.0):
+    return x * k
+"""
+ANNOTATED = '(inputs=[((2, 3), "fp32")])'
+KERNEL = "import torch\n\ndef f(x, k=2.0):\n    return torch.full_like(x, 7.0)\n"  # never what the function gives
+X = torch.ones(2, 3)
+INPUTS = (("x", (2, 3), "torch.float32"),)
+
+
+def result(**more):
+    return {
+        "function": "f",
+        "answer": "kernel",
+        "program_key": "p" * 64,
+        "source": KERNEL,
+        "inputs": [{"name": "x", "shape": [2, 3], "dtype": "fp32", "names": []}],
+        "verdict": {"word": "TESTED"},
+        "versions": pickup.versions(),
+        **more,
+    }
+
+
+@pytest.fixture
+def load(home, monkeypatch):
+    monkeypatch.setattr(background, "_background", background.Background())
+
+    def make(options=""):
+        path = home / f"user_{time.monotonic_ns()}.py"
+        path.write_text(USER.format(options=options))
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, path.stem, module)
+        spec.loader.exec_module(module)
+        return module
+
+    return make
+
+
+def called(module, x=X):
+    """One call, and all that it sets off."""
+    out = module.f(x)
+    background.wait()
+    return float(out.flatten()[0])
+
+
+def test_shapes_reach_the_daemon_and_a_finished_kernel_comes_back(house, load):
+    module = load()
+    with house(lambda payload, *_: {"result": result()}) as h:
+        client = h.client()
+        assert called(module, torch.ones(4)) == 2.0
+        assert client.shapes(module.__file__) == {"f": [[["x", [4], "torch.float32"]]]}
+        assert called(module) == 2.0 and len(client.shapes(module.__file__)["f"]) == 2
+        job = client.submit(USER.format(options=""), module.__file__, "f")  # at the inputs of the latest call
+        assert client.subscribe(job["job"])["state"] == "done"
+        other = load()
+        assert called(other) == 2.0  # this call was the function's; the kernel comes while it runs
+        assert called(other) == 7.0
+    assert called(load()) == 7.0  # and a later run has it without a daemon
+    assert called(load("(inputs=[])")) == 7.0  # the same slice
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"answer": "keep"},
+        {"source": ""},
+        {"function": "g"},
+        {"verdict": {"word": "REJECTED"}},
+        {"verdict": {}},
+        {"inputs": [{"name": "x", "shape": [2, 4], "dtype": "fp32", "names": []}]},
+        {"inputs": [{"name": "x", "shape": [2, 3], "dtype": "fp16", "names": []}]},
+        {"inputs": [{"name": "y", "shape": [2, 3], "dtype": "fp32", "names": []}]},
+        {"versions": {**pickup.versions(), "triton": "0.0"}},
+        {"versions": {}},
+        {"source": "raise OSError('no')"},
+        {"source": "def g(): pass"},
+    ],
+)
+def test_a_kernel_of_another_function_shape_or_version_is_not_taken(house, load, wrong):
+    module = load(ANNOTATED)
+    with house(lambda payload, *_: {"result": {**result(), **wrong}}) as h:
+        client = h.client()
+        client.subscribe(client.submit(USER.format(options=ANNOTATED), module.__file__, "f")["job"])
+        assert client.lookup(USER.format(options=ANNOTATED), "a.py", "f") is not None
+        assert called(module) == 2.0 and called(module) == 2.0
+
+
+def test_the_twin_is_taken(house, load):
+    module = load(ANNOTATED)
+    with house(lambda payload, *_: {"result": result()}) as h:
+        client = h.client()
+        client.subscribe(client.submit(USER.format(options=ANNOTATED), module.__file__, "f")["job"])
+        assert called(module) == 2.0 and called(module) == 7.0
+        assert called(module, torch.ones(5)) == 7.0  # its own guards decide from here on; this one has none
+
+
+def test_a_file_that_says_something_else_than_what_runs_gets_no_kernel(house, load):
+    module = load(ANNOTATED)
+    edited = USER.format(options=ANNOTATED).replace("x * k", "x / k")
+    with open(module.__file__, "w") as file:
+        file.write(edited)
+    with house(lambda payload, *_: {"result": result()}) as h:
+        client = h.client()
+        client.subscribe(client.submit(edited, module.__file__, "f")["job"])
+        assert called(module) == 2.0 and called(module) == 2.0
+
+
+def test_a_kernel_of_other_versions_is_not_found_later(house, load, monkeypatch):
+    module = load(ANNOTATED)
+    assert pickup.take(module.f.__wrapped__, INPUTS, result()) is not None
+    assert called(load(ANNOTATED)) == 7.0
+    monkeypatch.setattr(pickup, "versions", lambda: {"torch": "99"})
+    assert called(load(ANNOTATED)) == 2.0
+    assert not registry.is_empty()
+
+
+def test_without_a_daemon_nothing_is_started_and_nothing_waits(load, home):
+    module = load()
+    assert called(module) == 2.0
+    assert not (home / "run").exists() and background._background.send(None, (), True) is False
+
+
+def test_the_switch(house, load, monkeypatch):
+    monkeypatch.setenv("MIRAGE_RUNTIME", "off")
+    module = load()
+    with house(lambda payload, *_: {"result": result()}) as h:
+        assert called(module) == 2.0
+        assert h.client().shapes(module.__file__) == {}
+
+
+def test_a_full_queue_drops_and_never_waits(load, monkeypatch):
+    class Stuck(background.Background):
+        def _run(self):
+            time.sleep(5)
+
+    monkeypatch.setattr(background, "_background", Stuck())
+    start = time.perf_counter()
+    taken = [background.send(None, (), True) for _ in range(1000)]
+    assert taken.count(True) == background.QUEUED and time.perf_counter() - start < 1.0
+
+
+def test_calls_are_looked_at_ever_less(load):
+    module = load()
+    observer = Observer(module.f.__wrapped__, lambda kernel: None)
+    skips = [observer((X,), {}) for _ in range(FIRST + 10)]
+    assert skips[: FIRST - 1] == [1] * (FIRST - 1) and skips[-1] == RAREST == max(skips)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize(
+    ("args", "kwargs", "seen"),
+    [
+        ((X,), {}, INPUTS),
+        ((), {"x": X}, INPUTS),
+        ((X, 3.0), {}, INPUTS),
+        ((3.0,), {}, ()),
+        ((torch.nn.Parameter(X),), {}, INPUTS),
+        ((X.as_subclass(type("Mine", (torch.Tensor,), {})),), {}, ()),
+        ((torch.nested.nested_tensor([X]),), {}, ()),
+        ((X.to(torch.complex64),), {}, (("x", (2, 3), "torch.complex64"),)),
+    ],
+)
+def test_what_is_seen_of_a_call(load, args, kwargs, seen):
+    assert Observer(load().f.__wrapped__, lambda kernel: None)._inputs(args, kwargs) == seen
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_has_a_queue_of_its_own(home):
+    code = (
+        "import os, sys; sys.path.insert(0, sys.argv[1])\n"
+        "from mirage.runtime import background as b\n"
+        "old = b._background; old._lock.acquire()\n"
+        "pid = os.fork()\n"
+        "if pid == 0: os._exit(0 if b._background is not old and b._background._lock.acquire(blocking=False) else 1)\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code, "."], timeout=60).returncode == 0
