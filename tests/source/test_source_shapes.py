@@ -77,6 +77,24 @@ def test_inputs(inputs: str) -> None:
     assert specs("x, g, eps=1e-6", f"inputs={inputs}", head) == [("x", (16, 4096), "fp16"), ("g", (4096,), "bf16")]
 
 
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        '[[((1, 8), "fp16"), ((8,), "bf16")], [((4, 8), "fp16"), ((8,), "bf16")]]',
+        "[(torch.empty(1, 8, dtype=torch.half), ((8,), torch.bfloat16)), (((4, 8), HALF), (8, torch.bfloat16))]",
+        '[[(("b", 8), "fp16"), ((8,), "bf16")]], dims={"b": (1, 4)}',
+    ],
+)
+def test_rows_of_inputs(inputs: str) -> None:
+    found = rows(function("x, g", f"inputs={inputs}", HEAD + 'HALF = "fp16"\n'))
+    assert [[(s.shape, s.dtype) for s in row] for row in found] == [[((b, 8), "fp16"), ((8,), "bf16")] for b in (1, 4)]
+
+
+def test_rows_of_inputs_times_dims() -> None:
+    inputs = '[[(("b", 8), "fp16")], [((8, "b"), "fp16")]], dims={"b": (1, 4)}'
+    assert [row[0].shape for row in rows(function("x", f"inputs={inputs}"))] == [(1, 8), (4, 8), (8, 1), (8, 4)]
+
+
 def test_constants_need_no_shape() -> None:
     assert specs('x: Float16[Tensor, "2"], *, eps: float = 1e-6, causal: bool = False, m: "float | None" = None') == [
         ("x", (2,), "fp16")
@@ -115,6 +133,10 @@ WRONG = [
     (BadAnnotation, "x", 'inputs=[((4,), "fp17")]'),
     (BadAnnotation, "x, y", 'inputs=[((4,), "fp16")]'),
     (BadAnnotation, "x", 'inputs=[((4,), "fp16"), ((4,), "fp16")]'),
+    (BadAnnotation, "x", 'inputs=[[((4,), "fp16")], [((4,), "fp16"), ((4,), "fp16")]]'),
+    (BadAnnotation, "x", 'inputs=[[((4,), "fp16")], ((4,), "fp16")]'),
+    (BadAnnotation, "x", f"inputs={[[((4,), 'fp16')]] * 33}, dims={{'b': (1, 2)}}"),
+    (BadAnnotation, "x", f"inputs={[[(('b',), 'fp16')]] * 33}, dims={{'b': (1, 2)}}"),
     (BadAnnotation, "x", "inputs=make()"),
     (BadAnnotation, "x", 'inputs=[((n,), "fp16")]'),
     (BadAnnotation, "x", 'inputs=[((2 ** 10000,), "fp16")]'),

@@ -14,15 +14,16 @@ from mirage.source.names import Names, NotConstant, evaluate
 # Calls in `inputs=` that stand for a tensor of their shape.
 _FACTORIES = {f"torch.{name}" for name in ("empty", "zeros", "ones", "randn", "rand")}
 Shape = tuple[int | str, ...]
+Entries = tuple[tuple[Shape, str], ...]
 
 
 @dataclass(frozen=True)
 class Options:
-    """`dims`: sizes of named dimensions, one or several each. `inputs`: shape and dtype of the tensors in order; a
-    shape's entry is a size, or a name of `dims`. `given`: what every kernel is held to."""
+    """`dims`: sizes of named dimensions, one or several each. `inputs`: rows of shape and dtype of the tensors in order, one
+    row for each set of sizes; a shape's entry is a size, or a name of `dims`. `given`: what every kernel is held to."""
 
     dims: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    inputs: tuple[tuple[Shape, str], ...] | None = None
+    inputs: tuple[Entries, ...] | None = None
     line: int = 0
     column: int = 0
     given: Narrowing = FREE
@@ -31,7 +32,7 @@ class Options:
 def read_options(call: ast.Call, names: Names) -> Options:
     """The options of `@mirage.optimize(...)`. Raises BadAnnotation or BadSearchParameter with the place."""
     dims: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    inputs: tuple[tuple[Shape, str], ...] | None = None
+    inputs: tuple[Entries, ...] | None = None
     given: dict[str, Any] = {}
     if call.args:
         raise bad("`optimize` takes keywords only", call.args[0], names, "write dims={...} or inputs=[...]")
@@ -80,12 +81,27 @@ def _dims(node: ast.expr, names: Names) -> tuple[tuple[str, tuple[int, ...]], ..
     return tuple(found)
 
 
-def _inputs(node: ast.expr, names: Names) -> tuple[tuple[Shape, str], ...]:
+def _inputs(node: ast.expr, names: Names) -> tuple[Entries, ...]:
+    """The rows of `inputs`: of a list of lists each list, else the list itself."""
+    entries = _elements(node, names)
+    if entries and all(map(_is_row, entries)):
+        return tuple(tuple(_one_input(e, names) for e in _elements(row, names)) for row in entries)
+    return (tuple(_one_input(e, names) for e in entries),)
+
+
+def _elements(node: ast.expr, names: Names) -> list[ast.expr]:
     if isinstance(node, ast.Name):
         node = names.assigned(node.id) or node
     if not isinstance(node, (ast.List, ast.Tuple)):
         raise bad("`inputs` is not a list that can be read", node, names)
-    return tuple(_one_input(e, names) for e in node.elts)
+    return node.elts
+
+
+def _is_row(node: ast.expr) -> bool:
+    """Whether an element of `inputs` holds tensors: of a tensor, the last element names a dtype."""
+    return isinstance(node, (ast.List, ast.Tuple)) and all(
+        isinstance(e, (ast.List, ast.Tuple, ast.Call)) for e in node.elts
+    )
 
 
 def _one_input(node: ast.expr, names: Names) -> tuple[Shape, str]:

@@ -13,6 +13,7 @@ from mirage.source.chunks import Place, try_parse
 from mirage.source.detect import Decorated, Param
 from mirage.source.dtypes import INEXACT, JAXTYPING
 from mirage.source.names import Names, NotConstant, evaluate
+from mirage.source.options import Entries
 
 # More rows than this are a slip (every combination of the dimensions' sizes is a row).
 MAX_ROWS = 64
@@ -55,30 +56,33 @@ def read(function: Decorated) -> list[InputSpec]:
 
 
 def rows(function: Decorated) -> list[list[InputSpec]]:
-    """One list of inputs for every combination of the sizes that `dims=` gives, the last name varying fastest."""
+    """One list of inputs for every row of `inputs=` and every combination of the sizes that `dims=` gives, the last name
+    varying fastest."""
     if function.error is not None:
         raise function.error
     assert function.names is not None  # only a function with an error has none
     known: dict[str, int] = {}
-    specs = _from_inputs(function) if function.options.inputs is not None else _from_annotations(function, known)
-    used = {
-        n.id for s in specs for d in s.dims if isinstance(d, ast.expr) for n in ast.walk(d) if isinstance(n, ast.Name)
-    }
+    given = _specs(function, known)
+    used = set(_names(given))
     for name, sizes in function.options.dims:
         if name not in used | set(known):
             raise _at(BadAnnotation, function, f"`dims` names `{name}`, which no shape uses", "use it, or remove it")
         if name in known and set(sizes) != {known[name]}:
             raise _at(BadAnnotation, function, f"`{name}` is {known[name]} in an annotation and {sizes} in `dims`")
     choices = list(itertools.product(*(sizes for _, sizes in function.options.dims)))
-    if len(choices) > MAX_ROWS:
+    if len(choices) * len(given) > MAX_ROWS:
         raise _at(
             BadAnnotation,
             function,
-            f"`dims` has {len(choices)} combinations of sizes, more than {MAX_ROWS}",
+            f"there are {len(choices) * len(given)} combinations of sizes, more than {MAX_ROWS}",
             "give fewer sizes",
         )
     names = [name for name, _ in function.options.dims]
-    return [[_sized(s, {**known, **dict(zip(names, choice))}, function) for s in specs] for choice in choices]
+    return [
+        [_sized(s, {**known, **dict(zip(names, choice))}, function) for s in specs]
+        for specs in given
+        for choice in choices
+    ]
 
 
 def unsized(function: Decorated) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
@@ -86,14 +90,25 @@ def unsized(function: Decorated) -> tuple[tuple[str, ...], dict[str, tuple[str, 
     ("" for one without). Empty where the shapes cannot be read at all."""
     known: dict[str, int] = {}
     try:
-        specs = _from_inputs(function) if function.options.inputs is not None else _from_annotations(function, known)
+        given = _specs(function, known)
     except MirageError:
         return (), {}
-    used = [
-        n.id for s in specs for d in s.dims if isinstance(d, ast.expr) for n in ast.walk(d) if isinstance(n, ast.Name)
-    ]
-    given = {name for name, _ in function.options.dims} | set(known)
-    return tuple(dict.fromkeys(n for n in used if n not in given)), {s.param.name: s.dim_names for s in specs}
+    sized = {name for name, _ in function.options.dims} | set(known)
+    lacking = tuple(dict.fromkeys(n for n in _names(given) if n not in sized))
+    return lacking, {s.param.name: s.dim_names for s in given[0]}
+
+
+def _specs(function: Decorated, known: dict[str, int]) -> list[list[_Spec]]:
+    """The tensor parameters of each row of `inputs=`; of the annotations, which are one row."""
+    if function.options.inputs is None:
+        return [_from_annotations(function, known)]
+    return [_from_inputs(function, row) for row in function.options.inputs]
+
+
+def _names(rows: list[list[_Spec]]) -> list[str]:
+    """The names in the rows' shapes."""
+    dims = [d for specs in rows for s in specs for d in s.dims if isinstance(d, ast.expr)]
+    return [n.id for d in dims for n in ast.walk(d) if isinstance(n, ast.Name)]
 
 
 def _at(kind: type[MirageError], function: Decorated, message: str, next_step: str | None = None) -> MirageError:
@@ -140,8 +155,7 @@ def _size(node: ast.expr, sizes: dict[str, int], spec: _Spec, function: Decorate
 
 
 # ---- inputs=
-def _from_inputs(function: Decorated) -> list[_Spec]:
-    inputs = function.options.inputs or ()
+def _from_inputs(function: Decorated, inputs: Entries) -> list[_Spec]:
     required = [p for p in function.params if p.default is None]
     params = required if len(inputs) == len(required) else list(function.params[: len(inputs)])
     if len(params) != len(inputs) or any(p not in params for p in required):
