@@ -50,7 +50,7 @@ def start() -> None:
 
 @daemon.command()
 def stop() -> None:
-    """Stop it; running jobs end as cancelled."""
+    """Stop it; the next one goes on with what it was doing."""
     try:
         connection = dial()
     except DaemonUnavailable:

@@ -78,7 +78,7 @@ class Journal:
         thread."""
         rows = []
         for entry in sorted(self._store.entries(JOB), key=lambda e: e.created):
-            value = self._store.get(JOB, entry.key)
+            value = self._store.get(JOB, entry.key, touch=False)
             if value is not None:  # its MAC says that we wrote it
                 rows.append(Row(entry.key.hex(), *msgpack.unpackb(value, strict_map_key=False)))
         promised = {row.key for row in rows}
@@ -118,7 +118,7 @@ class Journal:
     def _parts(self, key: str, found: Parts) -> None:
         raw, size = bytes.fromhex(key), 0
         for entry in list(self._store.entries(PART)):
-            value = self._store.get(PART, entry.key) if entry.key[:KEY_BYTES] == raw else None
+            value = self._store.get(PART, entry.key, touch=False) if entry.key[:KEY_BYTES] == raw else None
             if value is not None:
                 search, name, line = msgpack.unpackb(value)
                 found.setdefault(search, {})[name] = line

@@ -22,7 +22,7 @@ from mirage.isolate.system import sweep
 from mirage.link import paths
 from mirage.link.client import dial
 from mirage_daemon.jobs import RunJob
-from mirage_daemon.server import Server
+from mirage_daemon.server import BACKLOG, Server
 from mirage_daemon.store import SqliteStore
 from mirage_daemon.workers import Pool
 
@@ -72,7 +72,7 @@ def listen(path: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(os.fspath(path))
     os.chmod(path, 0o600)
-    listener.listen(128)
+    listener.listen(BACKLOG)
     return listener
 
 
@@ -92,8 +92,7 @@ def worker_count() -> int:
     return max(1, (os.cpu_count() or 2) // 2)
 
 
-async def _serve(listener: socket.socket, data: Path, job: RunJob) -> None:
-    workers = worker_count()
+async def _serve(listener: socket.socket, data: Path, job: RunJob, workers: int) -> None:
     server = Server(partial(SqliteStore, data), job, workers=workers, idle_s=idle_seconds())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -101,7 +100,7 @@ async def _serve(listener: socket.socket, data: Path, job: RunJob) -> None:
     await server.serve(listener)
 
 
-def main(*, foreground: bool = False, job: RunJob | None = None) -> int:
+def main(*, foreground: bool = False, job: RunJob | None = None, workers: int | None = None) -> int:
     """Run the daemon until its end. 0: it ran, or another one runs already; 1: refused; 3: the cache is taken."""
     os.umask(0o077)
     try:
@@ -123,8 +122,9 @@ def main(*, foreground: bool = False, job: RunJob | None = None) -> int:
         listener = listen(path)
         log.info("process %d listens; %d folders of dead workers removed", os.getpid(), sweep())
         try:
-            with Pool(most=worker_count()) as pool:
-                asyncio.run(_serve(listener, data, job or pool.run_job))
+            workers = workers or worker_count()
+            with Pool(most=workers) as pool:
+                asyncio.run(_serve(listener, data, job or pool.run_job, workers))
         finally:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()  # while the lock is held: the next owner's socket cannot be there yet

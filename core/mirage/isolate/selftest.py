@@ -68,6 +68,19 @@ def _fork(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     return {"pids": pids}
 
 
+def _bomb(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """2**`depth` processes, each in a session of its own and deaf to SIGTERM, then end without an answer."""
+    parent = os.getpid()
+    for _ in range(int(payload["depth"])):
+        if os.fork() == 0:
+            os.setsid()
+    if os.getpid() == parent:
+        os._exit(1)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(600)
+    os._exit(0)
+
+
 def _nested(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     """A worker of this worker, which says who it is and sleeps."""
     from mirage.isolate.runner import Worker
@@ -127,6 +140,7 @@ ACTIONS: dict[str, Callable[[dict[str, Any], Emit], dict[str, Any]]] = {
     "print": _print,
     "allocate": _allocate,
     "fork": _fork,
+    "bomb": _bomb,
     "nested": _nested,
     "error": _error,
     "raise": _raise,
