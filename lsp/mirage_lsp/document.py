@@ -148,7 +148,8 @@ class Document:
         """What is wrong with the text as a whole. Only statements that were not seen before are parsed, and the whole
         text when one of them does not parse."""
         chunks = self.scan.chunks
-        sources = frozenset(chunks.source(c) for c in chunks.all)
+        before = chunks.text[: chunks.all[0].start] if chunks.all else chunks.text
+        sources = frozenset([before, *(chunks.source(c) for c in chunks.all)])
         for source in sources - self._sound:
             if isinstance(try_parse(source), BaseException):
                 return chunks.syntax_error

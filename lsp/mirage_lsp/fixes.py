@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from lsprotocol import types
 
@@ -11,6 +12,7 @@ from mirage_lsp import seen
 from mirage_lsp.document import View
 
 SIZE = 8  # for a name of which nothing is known
+_OPENED = re.compile(r"[(\s]+\Z")  # brackets before an expression
 Place = tuple[int, int]  # 1-based line, column in UTF-8 bytes, as `ast` counts
 
 
@@ -129,9 +131,19 @@ def _option(view: View, function: detect.Decorated, keyword: str, entries: dict[
 
 
 def _after(view: View, function: detect.Decorated, node: ast.expr, text: str) -> types.TextEdit:
-    """Put a text behind an expression and the brackets around it."""
-    line, column = node.end_lineno or 0, node.end_col_offset or 0
-    return _put(view, function, (line, column), (line, column), text)
+    """Put a text behind the value of a keyword or of a dict, and behind the brackets around it."""
+    assert function.names is not None
+    chunks = function.names.chunks
+    whole, starts = chunks.text, [0, *(n + 1 for n in chunks.newlines)]
+    begin = starts[node.lineno - 1] + chunks.column(node.lineno, node.col_offset)
+    line = node.end_lineno or node.lineno
+    at = starts[line - 1] + chunks.column(line, node.end_col_offset or 0)
+    opened = _OPENED.search(whole, 0, begin)
+    for _ in range(opened[0].count("(") if opened else 0):
+        at = whole.index(")", at) + 1
+    line = chunks.line_of(at)
+    place = view.place(line - 1, at - starts[line - 1])
+    return types.TextEdit(range=types.Range(start=place, end=place), new_text=text)
 
 
 def _put(view: View, function: detect.Decorated, begin: Place, end: Place, text: str) -> types.TextEdit:

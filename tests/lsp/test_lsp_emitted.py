@@ -46,6 +46,20 @@ def run(text: str, tmp_path: Path) -> dict[str, Any]:
     return module.__dict__
 
 
+def formatted(text: str, tmp_path: Path) -> str:
+    """The text as a formatter with its defaults leaves it; its line length is not the emitter's."""
+    path = tmp_path / "formatted.py"
+    path.write_text(text, encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "ruff", "format", "-q", "--isolated", str(path)], check=True, timeout=60)
+    return path.read_text("utf-8")
+
+
+def test_formatters_leave_emitted_kernels_alone(tmp_path: Path) -> None:
+    for name, case in CASES.items():
+        text = put_in(formatted(case.source, tmp_path), name, emitted(case))
+        assert formatted(text, tmp_path) == text, name
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_merged_file_falls_back_to_the_original(name: str, tmp_path: Path) -> None:
     import torch
