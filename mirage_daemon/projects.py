@@ -78,6 +78,8 @@ async def watch(server: Server, connection: Connection, ident: int, body: protoc
 
 
 async def unwatch(server: Server, connection: Connection, ident: int, body: protocol.Unwatch) -> dict[str, Any]:
+    if "\0" in body.root:  # no folder has such a name
+        return {"watched": False}
     return {"watched": await server.projects.watcher.remove(os.path.realpath(body.root))}
 
 

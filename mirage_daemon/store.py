@@ -91,14 +91,22 @@ class SqliteStore(Store):
         self._path = folder / f"cache-v{SCHEMA}.sqlite"  # another schema is another file: the old one stays as it is
         self._secret = load_secret(folder / "cache.key")
         self._counts = {"hits": 0, "misses": 0, "refused": 0, "write_errors": 0}
-        try:
-            self._db = self._open()
-        except sqlite3.DatabaseError as e:
-            self._set_aside(e)
-            self._db = self._open()
+        self._db = self._open_whatever_there_is()
 
-    def _open(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self._path, isolation_level=None, timeout=1.0)
+    def _open_whatever_there_is(self) -> sqlite3.Connection:
+        """The file; a new one where it is damaged; none where the disk has no room even for that: a daemon without a
+        cache finds things again, a daemon that does not start finds nothing."""
+        for _ in range(2):
+            try:
+                return self._open(self._path)
+            except (sqlite3.Error, OSError) as e:
+                if type(e) is not sqlite3.DatabaseError or not self._set_aside(e):
+                    log.warning("the cache cannot be opened (%s); what is found now is forgotten at the end", e)
+                    break
+        return self._open(None)
+
+    def _open(self, path: Path | None) -> sqlite3.Connection:
+        db = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=1.0)
         try:
             db.text_factory = bytes  # a damaged text must not raise while it is decoded
             for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=FULL", "trusted_schema=OFF"):
@@ -110,23 +118,29 @@ class SqliteStore(Store):
         except BaseException:
             db.close()
             raise
-        os.chmod(self._path, 0o600)
+        if path is not None:
+            os.chmod(path, 0o600)
         return db
 
-    def _set_aside(self, why: Exception) -> None:
+    def _set_aside(self, why: Exception) -> bool:
+        """Whether the damaged file is out of the way."""
         stamp = int(self._clock() * 1000)
         log.warning("the cache is damaged (%s); it is set aside as *.corrupt-%d", why, stamp)
         for suffix in ("", "-wal", "-shm"):
             path = self._path.with_name(self._path.name + suffix)
             if path.exists():
-                path.rename(path.with_name(f"{path.name}.corrupt-{stamp}"))
+                try:
+                    path.rename(path.with_name(f"{path.name}.corrupt-{stamp}"))
+                except OSError as e:
+                    log.warning("it cannot be set aside: %s", e)
+                    return False
+        return True
 
     def _recover(self, why: sqlite3.Error) -> None:
         """Go on with an empty cache where `why` says that the file itself is damaged; other errors pass."""
         if type(why) is sqlite3.DatabaseError:  # exactly: its subclasses mean locked, full, input/output
             self._db.close()
-            self._set_aside(why)
-            self._db = self._open()
+            self._db = self._open_whatever_there_is() if self._set_aside(why) else self._open(None)
 
     def _mac(self, kind: str, key: bytes, digest: bytes) -> bytes:
         name = kind.encode()
@@ -244,7 +258,7 @@ class SqliteStore(Store):
 
 def load_secret(path: Path) -> bytes:
     """The MAC's key, made if it is missing. One that others could have read is replaced: all old entries are then
-    foreign, and nothing is lost but time."""
+    foreign, and nothing is lost but time. Where it cannot be written it holds as long as the process."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -261,12 +275,21 @@ def load_secret(path: Path) -> bytes:
 
 def _new_secret(path: Path) -> bytes:
     secret, draft = secrets.token_bytes(MAC_BYTES), path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(secret)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path)
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as e:
+        log.warning("the cache's key cannot be written: %s", e)
+        return secret
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secret)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except OSError as e:
+        log.warning("the cache's key cannot be written: %s", e)
+        draft.unlink(missing_ok=True)
+        return secret
     folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(folder)

@@ -1,6 +1,18 @@
-"""The light way to the daemon: protocol and clients. Imports neither torch nor triton, and no other room."""
+"""How to talk to a daemon. `AsyncClient` is loaded when it is first named: asyncio costs a third of this import."""
 
-from mirage.link.aio import AsyncClient
+from typing import TYPE_CHECKING, Any
+
 from mirage.link.client import Client
 
+if TYPE_CHECKING:
+    from mirage.link.aio import AsyncClient
+
 __all__ = ["AsyncClient", "Client"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "AsyncClient":
+        from mirage.link.aio import AsyncClient
+
+        return AsyncClient
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

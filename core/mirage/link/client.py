@@ -52,8 +52,16 @@ def dial(timeout_s: float = 5.0) -> socket.socket:
     paths.check_private(path.parent)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(timeout_s)
+    until = time.monotonic() + timeout_s
     try:
-        connection.connect(os.fspath(path))
+        while True:
+            try:
+                connection.connect(os.fspath(path))
+                break
+            except BlockingIOError:  # it is there, and more clients come than it takes in just now
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
         paths.check_peer(connection)
     except OSError as e:
         connection.close()
