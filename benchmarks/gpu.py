@@ -9,8 +9,8 @@ Rows of a point: us/ (the best measured kernel), hot/, spread/, first/ (the one 
 estimate/ and model/ (the model's time of first, over the measured one), PEER/ for eager, compile, compile_max and each
 backend of SDPA, read/ (a plain read of the inputs), speedup/ (over the best peer), sol/ (per cent: the larger of read and the
 bytes at the device's bandwidth, over us), public/ (the public function with its guards inside a CUDA graph, over us), host/ and
-bare/ (µs of host time a call of the public function, of the launches alone), wrong/ and error/ (against float64), seconds/ (from
-the traced function to the choice).
+bare/ (µs of host time a call of the public function, of the launches alone), wrong/ and error/ (against float64), tune/ (s
+from the text to the choice), seconds/ (that and the baselines' own compilation).
 Rows of all: geomean, slower (points more than 3 % slower than the best peer, where the answer is "keep yours": counted as 1.0).
 """
 
@@ -133,6 +133,7 @@ def timed(p: Prepared, quick: bool) -> tuple[list[Row], list[Row]]:
         rows += [row(f"first/{p.point}", first, "us"), row(f"estimate/{p.point}", p.variants[own].us, "us")]
         rows.append(row(f"model/{p.point}", p.variants[own].us / first, "x"))
     tuned = time.monotonic() - start
+    rows.append(row(f"tune/{p.point}", p.seconds + answer["seconds"], "s"))
     found = public_times(texts[int(best)], p.name)
     rows.append(row(f"public/{p.point}", found["public"], "x", "<= 1.02"))
     rows += [row(f"host/{p.point}", found["host"], "us"), row(f"bare/{p.point}", found["bare"], "us")]
@@ -152,7 +153,13 @@ def totals(rows: list[Row]) -> list[Row]:
     kept = [n for n, x in found.items() if x < EQUAL]
     if kept:
         say(f"keep yours: {', '.join(kept)}")
+    times: dict[str, float] = {}
+    for r in rows:
+        kind, _, point = r["name"].partition("/")
+        if kind == "tune":
+            times[point.partition("/")[0]] = times.get(point.partition("/")[0], 0.0) + r["value"]
     return [
+        *(row(f"tuning/{w}", t, "s", "<= 90") for w, t in times.items()),
         row("geomean", math.exp(sum(map(math.log, counted)) / len(counted)), "x", ">= 1.3"),
         row("kept", len(kept), "points"),
         row("points", len(found), "points"),
@@ -212,7 +219,7 @@ def main() -> int:
         report["variants"] += details
         if args.out:
             args.out.write_text(json.dumps(report, allow_nan=True))
-    report["rows"] = [r for r in report["rows"] if "/" in r["name"]] + totals(report["rows"])
+    report["rows"] = [r for r in report["rows"] if "/bs" in r["name"]] + totals(report["rows"])
     if args.out:
         args.out.write_text(json.dumps(report, allow_nan=True))
     if args.json:

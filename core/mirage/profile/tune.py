@@ -168,7 +168,8 @@ def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dic
     """For the isolated worker. Takes {"texts", "function", "target", "processes", "bytes" (of the inputs), "compiled",
     "attention"}; gives {"device" ("" where there is no GPU of the target), "rows" (one a text: error, resources, `cold` µs
     of its last timing; or why it failed), "times" (name -> Timing, of the last round: texts by their index, baselines by
-    name, "read": a plain read of the inputs)}. Emits counts: {"checked", "right"}, then {"timed"} a round."""
+    name, "read": a plain read of the inputs), "seconds" (until the choice, without the baselines)}. Emits counts:
+    {"checked", "right"}, then {"timed"} a round."""
     import torch
 
     from mirage.codegen.interpreter import load_module
@@ -177,6 +178,7 @@ def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dic
     if payload.get("target", here()) != here() or not here():
         return {"device": "", "rows": [], "times": {}}
 
+    start = time.monotonic()
     texts, name = [str(t) for t in payload["texts"]], str(payload["function"])
     room = int(torch.cuda.get_device_properties(0).total_memory * 0.8)
     fitting = max(1, room // (ROOM * int(payload.get("bytes", 0)) + CONTEXT))
@@ -184,7 +186,7 @@ def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dic
     right = [i for i, r in enumerate(rows) if r.get("error", math.nan) <= WRONG]
     emit({"checked": len(rows), "right": len(right)})
     if not right:
-        return {"device": torch.cuda.get_device_name(), "rows": rows, "times": {}}
+        return {"device": torch.cuda.get_device_name(), "rows": rows, "times": {}, "seconds": time.monotonic() - start}
     modules = {i: load_module(texts[i], interpret=False) for i in right}
 
     def make_inputs(seed: int) -> list[Any]:
@@ -199,6 +201,7 @@ def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dic
         return {i: found[str(i)].cold for i in some}
 
     last = halve(right, times, protected=right[:1])
+    seconds = time.monotonic() - start
     functions: dict[str, Function] = {str(i): modules[i]._run for i in last}
     original = getattr(modules[right[0]], f"_original_{name}")
     functions |= baselines(
@@ -208,4 +211,4 @@ def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dic
     found = {k: asdict(v) for k, v in measure(functions, make_inputs).items()}
     for i in last:
         rows[i]["cold"] = found[str(i)]["cold"]
-    return {"device": torch.cuda.get_device_name(), "rows": rows, "times": found}
+    return {"device": torch.cuda.get_device_name(), "rows": rows, "times": found, "seconds": seconds}
