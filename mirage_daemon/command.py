@@ -100,10 +100,36 @@ def _print_status(facts: dict[str, Any]) -> None:
     for job in facts["jobs"]:
         counts = ", ".join(f"{n} {name}" for name, n in job["counts"].items())
         click.echo(f"job {job['job']}: {job['state']}{' (' + counts + ')' if counts else ''} {job['best']}".rstrip())
+    for project in facts["projects"]:
+        counted = ", ".join(f"{project[name]} {name}" for name in ("folders", "files", "functions", "submitted"))
+        problem = f"; {project['problem']}" if project["problem"] else ""
+        click.echo(f"watching {project['root']}: {counted}{problem}")
     click.echo("cache: " + ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in facts["cache"].items()))
     missing = [name.replace("_", " ") for name, held in facts["sandbox"].items() if not held]
     if missing:
         click.echo("workers are not limited in: " + ", ".join(missing))
+
+
+@daemon.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, resolve_path=True))
+@click.option("--off", is_flag=True, help="Watch it no longer.")
+@click.option("--target", default="sm_90", show_default=True, help="The GPU architecture.")
+def watch(folder: str, off: bool, target: str) -> None:
+    """Submit what a save changes below FOLDER, until the daemon ends.
+
+    You say with it that its functions may run, in workers.
+    """
+    try:
+        with Client.connect() as client:
+            if off:
+                click.echo("no longer watched" if client.unwatch(folder) else "was not watched")
+                return
+            row = client.watch(folder, interpreter=sys.executable, target=target)
+    except MirageError as e:
+        _fail(e)
+    click.echo(f"watching {row['root']}: {row['files']} files, {row['functions']} functions")
+    if row["problem"]:
+        click.echo(row["problem"], err=True)
 
 
 @daemon.command()

@@ -17,7 +17,7 @@ def from_payload(payload: dict[str, Any], **more: Any) -> Request:
     Raises RuleUnreadable and RuleFalse (with the line of the rules' text), BadSearchParameter.
     """
     asked = payload.get("options") or {}
-    bounds = {name: asked[name] for name in ("kernels", "loops", "seconds") if name in asked}
+    bounds = {name: asked[name] for name in ("kernels", "loops", "seconds") if asked.get(name)}
     rules = None
     if asked.get("rules"):
         from mirage.verify.rules import load

@@ -144,7 +144,7 @@ def test_what_is_asked_of_the_search_reaches_it_and_is_a_part_of_the_question(ho
             assert client.lookup(text, "m.py", "f", options=asked) is not None
         assert len(h.runs) == 5
         assert h.runs[1]["options"] == {
-            "kernels": 1, "loops": 8, "seconds": 3.0, "anyway": True, "rules": "a: x == x", "given": {"franges": [2, 4]},
+            "kernels": 1, "loops": 0, "seconds": 3.0, "anyway": True, "rules": "a: x == x", "given": {"franges": [2, 4]},
         }  # fmt: skip
         assert client.lookup(text, "m.py", "f", options=Options(kernels=2)) is None
         with pytest.raises(BadSearchParameter):
@@ -176,3 +176,21 @@ def test_paths_with_links_are_one_project(house, answer, project):
         client.watch(str(project))
         client.watch(str(project.parent / "link"))
         assert len(client.status()["projects"]) == 1
+
+
+def test_the_command(house, answer, project):
+    from click.testing import CliRunner
+
+    from mirage_daemon.command import daemon
+
+    def said(*arguments):
+        done = CliRunner().invoke(daemon, arguments)
+        return done.exit_code, done.output
+
+    with house(lambda payload, *_: answer(payload)):
+        assert said("watch", str(project)) == (0, f"watching {project}: 1 files, 1 functions\n")
+        assert f"watching {project}: 1 folders, 1 files, 1 functions, 0 submitted\n" in said("status")[1]
+        assert said("watch", str(project), "--off") == (0, "no longer watched\n")
+        assert said("watch", str(project), "--off") == (0, "was not watched\n")
+        assert "watching" not in said("status")[1]
+        assert said("watch", str(project / "nothing"))[0] == 2

@@ -124,12 +124,12 @@ def keep(result: dict[str, Any], path: str, text: str, function: str, out: str |
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object (a list if several).")
 @click.option("--out", metavar="PATH", help="Where to write the module (a file or a folder; default beside FILE).")
 @click.option("--target", default="sm_90", show_default=True, help="The GPU architecture.")
-@click.option("--kernels", default=8, show_default=True, help="At most this many kernels in the answer.")
-@click.option("--loops", default=8, show_default=True, help="At most this many loops in a kernel.")
+@click.option("--kernels", default=0, metavar="N", help="At most this many kernels in the answer.")
+@click.option("--loops", default=0, metavar="N", help="At most this many loops in a kernel.")
 @click.option("--anyway", is_flag=True, help="Write the best verified kernel even where the estimate says: keep yours.")
 @click.option("--install", is_flag=True, help="Let the decorated function run the kernel where it fits.")
 @click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
-@click.option("--seconds", default=20.0, show_default=True, help="Bound on the search.")
+@click.option("--seconds", default=0.0, metavar="S", help="Bound on the search.")
 @click.option("--no-daemon", is_flag=True, help="Do all the work in this process, and remember nothing of it.")
 def optimize(
     place_: str,

@@ -12,12 +12,13 @@ Inputs = list[tuple[str, list[int], str]]
 
 @attrs.frozen
 class Options:
-    """Bounds on the search, as `mirage optimize` takes them. `rules` is the text of a file of the user's rules, `given`
-    the parameters that narrow the search (mirage/narrow.py), which go before those that the decorator gives."""
+    """Bounds on the search, as `mirage optimize` takes them (0: the search's own). `rules` is the text of a file of the
+    user's rules, `given` the parameters that narrow the search (mirage/narrow.py), which go before those that the decorator
+    gives."""
 
-    kernels: int = 8
-    loops: int = 8
-    seconds: float = 20.0
+    kernels: int = 0
+    loops: int = 0
+    seconds: float = 0.0
     anyway: bool = False
     rules: str = ""
     given: dict[str, list[Any]] = attrs.field(factory=dict)
