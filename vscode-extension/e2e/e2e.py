@@ -1,6 +1,6 @@
 """`./dev e2e`: the extension in a real VS Code workbench, in a real browser, against the real server and daemon.
 
-    ./dev e2e [SCENARIO...] [--keep]
+    ./dev e2e [SCENARIO...] [--keep] [--times]
 
 From nothing: the tools (a Node, code-server, the browser's driver) are installed once into ~/.cache/mirage-e2e (or
 $MIRAGE_E2E_TOOLS), the extension is checked and packaged, installed into a fresh profile, and the scenarios of
@@ -47,20 +47,39 @@ def package(kit: tools.Tools) -> Path:
     return EXTENSION / "dist" / "mirage.vsix"
 
 
+def stand_in(kit: tools.Tools, folder: Path) -> Path:
+    """A package of the Python extension's stand-in."""
+    vsix = folder / "stand-in.vsix"
+    vsce = EXTENSION / "node_modules" / ".bin" / "vsce"
+    command = [
+        str(vsce),
+        "package",
+        "--no-dependencies",
+        "--skip-license",
+        "--allow-missing-repository",
+        "-o",
+        str(vsix),
+    ]
+    subprocess.run(command, cwd=HERE / "stub-python", env=kit.environment(), check=True, capture_output=True)
+    return vsix
+
+
 def profile(folder: Path, python: str) -> None:
     """A fresh profile. A window of a remote server reads its settings from two places."""
     settings = json.loads((HERE / "settings.json").read_text("utf-8"))
-    settings["mirage.interpreter"] = python
+    settings["standIn.python"] = python
     for place in ("User", "Machine"):
         where = folder / "data" / place
         where.mkdir(parents=True)
         (where / "settings.json").write_text(json.dumps(settings), "utf-8")
+    # the extension host takes its environment from a login shell
+    (folder / ".profile").write_text(f'export PATH="{folder}/bin:/usr/bin:/bin"\n', "utf-8")
 
 
 class CodeServer:
     """code-server with the extension installed, on a free port. Its processes end with it."""
 
-    def __init__(self, kit: tools.Tools, folder: Path, vsix: Path) -> None:
+    def __init__(self, kit: tools.Tools, folder: Path, *packages: Path) -> None:
         common = [
             "--config",
             f"{folder}/config.yaml",
@@ -72,15 +91,14 @@ class CodeServer:
         self._command = [str(kit.node), str(kit.code_server), *common]
         self._env = {
             "HOME": str(folder),
-            "PATH": f"{kit.node.parent}:/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{folder}/bin:{kit.node.parent}:/usr/bin:/bin",
             "LANG": "C.UTF-8",
             "EXTENSIONS_GALLERY": '{"serviceUrl":""}',
             "MIRAGE_HOME": str(folder / "h"),
             "OMP_NUM_THREADS": "1",
         }
-        subprocess.run(
-            [*self._command, "--install-extension", str(vsix)], env=self._env, check=True, capture_output=True
-        )
+        install = [word for package in packages for word in ("--install-extension", str(package))]
+        subprocess.run([*self._command, *install], env=self._env, check=True, capture_output=True)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -131,9 +149,9 @@ def main(arguments: list[str]) -> int:
     try:
         python = os.path.normpath(sys.executable)
         profile(folder, python)
-        server = CodeServer(kit, folder, vsix)
+        server = CodeServer(kit, folder, vsix, stand_in(kit, folder))
         setup = {"port": server.port, "folder": str(folder), "home": str(folder / "h"), "out": str(out),
-                 "python": python, "tools": str(kit.folder), "browser": kit.browser}  # fmt: skip
+                 "python": python, "tools": str(kit.folder), "browser": kit.browser, "times": "--times" in arguments}  # fmt: skip
         return subprocess.run([str(kit.node), str(HERE / "run.mjs"), json.dumps(setup), *names]).returncode
     finally:
         if server is not None:
@@ -142,7 +160,11 @@ def main(arguments: list[str]) -> int:
         subprocess.run(
             [sys.executable, "-c", stop], env={**os.environ, "MIRAGE_HOME": str(folder / "h")}, capture_output=True
         )
-        for log in [folder / "server.log", *(folder / "data" / "logs").rglob("*Mirage*.log")]:
+        for log in [
+            folder / "server.log",
+            *(folder / "data" / "logs").rglob("*Mirage*.log"),
+            *(folder / "h").rglob("*.log"),
+        ]:
             if log.exists():
                 shutil.copy(log, out / f"{log.parent.parent.name}-{log.name}" if log.name != "server.log" else out)
         if "--keep" in arguments:

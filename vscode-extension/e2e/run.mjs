@@ -1,8 +1,9 @@
 // Runs the scenarios one after the other in one browser. argv: the set-up as JSON, then names of scenarios (none: all).
-import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { execFile, execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
+import { promisify } from "node:util";
 import { Workbench } from "./workbench.mjs";
 
 const [given, ...names] = process.argv.slice(2);
@@ -15,13 +16,14 @@ const HARMLESS = /404|github|builtin extensions|net::ERR|Failed to load resource
 // A panel's files have a name of their own, which the workbench's service worker answers.
 const OWN = /(^|\.)(localhost|vscode-resource\.vscode-cdn\.net)$/;
 
-/** A project folder of its own with files from examples/. */
+/** A project folder of the scenario's own, with a file from examples/. */
 function project(scenario) {
-  return (...files) => {
-    const folder = path.join(setup.folder, "w", scenario);
+  return (example, name = "project") => {
+    const folder = path.join(setup.folder, "w", scenario, name);
     mkdirSync(folder, { recursive: true });
-    for (const file of files) copyFileSync(path.join(root, "examples", file), path.join(folder, file));
-    return { folder, file: path.join(folder, files[0]) };
+    const file = path.join(folder, example);
+    copyFileSync(path.join(root, "examples", example), file);
+    return { folder, file };
   };
 }
 
@@ -29,7 +31,17 @@ function project(scenario) {
 function savedFile(file, example, name) {
   const script = path.join(root, "tests/e2e/saved_file.py");
   const env = { ...process.env, TRITON_INTERPRET: "1", OMP_NUM_THREADS: "1" };
-  return JSON.parse(execFileSync(setup.python, [script, file, path.join(root, "examples", example), name], { env, encoding: "utf8", timeout: 200_000 }));
+  const call = promisify(execFile)(setup.python, [script, file, path.join(root, "examples", example), name], { env, encoding: "utf8", timeout: 200_000 });
+  return call.then(({ stdout }) => JSON.parse(stdout));
+}
+
+/** Change the profile's settings, as the user does by editing them. */
+function settings(change) {
+  for (const place of ["User", "Machine"]) {
+    const file = path.join(setup.folder, "data", place, "settings.json");
+    const all = { ...JSON.parse(readFileSync(file, "utf8")), ...change };
+    writeFileSync(file, JSON.stringify(all));
+  }
 }
 
 function daemon(...words) {
@@ -56,18 +68,19 @@ for (const scenario of chosen) {
   const began = Date.now();
   const pages = [];
   const mistakes = [];
+  const laps = [];
   const window = async () => {
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);
     page.on("pageerror", (error) => mistakes.push(String(error)));
     page.on("console", (m) => m.type() === "error" && /mirage/i.test(m.text()) && !HARMLESS.test(m.text()) && mistakes.push(m.text()));
     pages.push(page);
-    return new Workbench(page, setup);
+    return new Workbench(page, setup, (what) => laps.push(`${what} ${((Date.now() - began) / 1000).toFixed(1)}`));
   };
   try {
-    await scenario.run({ window, project: project(scenario.name), savedFile, daemon, setup });
+    await scenario.run({ window, project: project(scenario.name), savedFile, daemon, settings, setup });
     if (mistakes.length) throw new Error(`the window reported ${mistakes.join("; ").slice(0, 500)}`);
-    console.log(`ok   ${scenario.name}: ${scenario.title} (${((Date.now() - began) / 1000).toFixed(1)} s)`);
+    console.log(`ok   ${scenario.name}: ${scenario.title} (${((Date.now() - began) / 1000).toFixed(1)} s)${setup.times ? `\n     ${laps.join(", ")}` : ""}`);
   } catch (error) {
     failed++;
     console.log(`FAIL ${scenario.name}: ${scenario.title} (${((Date.now() - began) / 1000).toFixed(1)} s)\n     ${String(error.stack ?? error).split("\n").slice(0, 6).join("\n     ")}`);

@@ -16,9 +16,10 @@ export async function until(what, look, ms = 30_000) {
 }
 
 export class Workbench {
-  constructor(page, setup) {
+  constructor(page, setup, lap) {
     this.page = page;
     this.setup = setup; // { port, out, python, ... } of run.mjs
+    this.lap = lap; // told of what is reached
   }
 
   /** Open a folder with one of its files. `trust`: the answer to the question whether its authors are trusted. */
@@ -28,9 +29,19 @@ export class Workbench {
     await this.page.goto(`http://${at}/?folder=${encodeURIComponent(folder)}&payload=${encodeURIComponent(payload)}`, { waitUntil: "domcontentloaded" });
     const dialog = this.page.locator(".monaco-dialog-box");
     await dialog.waitFor({ timeout: 60_000 });
-    if (this.asked === undefined) this.asked = await dialog.innerText();
     await dialog.getByRole("button", { name: trust ? /^Yes/ : /^No/ }).click();
     await dialog.waitFor({ state: "detached" });
+    await this.sees(expect);
+    this.lap("open");
+  }
+
+  /** Close everything, and open one file of the folder. */
+  async only(file, expect) {
+    await this.command("View: Close All Editors");
+    await until("no editor", async () => (await this.page.locator(".tabs-container .tab").count()) === 0);
+    await this.page.keyboard.press("Control+P");
+    await this.page.locator(".quick-input-widget input").first().fill(file);
+    await this.page.locator(".quick-input-widget .monaco-list-row", { hasText: file }).first().click();
     await this.sees(expect);
   }
 
@@ -55,10 +66,16 @@ export class Workbench {
     });
   }
 
-  /** Click a lens's command; again when the lens was drawn anew meanwhile. */
+  /** Click a lens's command; again when the lens was drawn anew meanwhile, until it was there and is gone. */
   async clickLens(title) {
+    await this.page.bringToFront();
+    let clicked = false;
     await until(`a click on the lens ${title}`, async () => {
       const link = this.page.locator(".codelens-decoration a", { hasText: title }).first();
+      if (clicked && !(await link.count())) return true;
+      const box = await link.boundingBox({ timeout: 1000 }).catch(() => null);
+      if (!box) return false;
+      clicked = true;
       return link.click({ timeout: 2000 }).then(() => true, () => false);
     });
   }
@@ -146,8 +163,33 @@ export class Workbench {
     }, mark);
   }
 
-  status() {
-    return this.page.locator("[id='mirage-superoptimizer.mirage.mirage.status']").innerText({ timeout: 2000 }).catch(() => "");
+  /** The status item's text and its description. */
+  async status() {
+    const item = this.page.locator("[id='mirage-superoptimizer.mirage.mirage.status']");
+    const read = async () => `${await item.innerText({ timeout: 2000 })} | ${await item.locator("a").getAttribute("aria-label", { timeout: 2000 })}`;
+    return read().catch(() => "");
+  }
+
+  /** The rows of the side view, opened by its icon. */
+  async rows() {
+    const view = this.page.locator(".pane-body .monaco-list-row");
+    if (!(await this.page.locator(".composite.title", { hasText: /Mirage/i }).count())) await this.page.locator(".activitybar a.action-label[aria-label^='Mirage']").click();
+    const found = await view.allInnerTexts();
+    return found.map((text) => text.replaceAll("\u00a0", " ").replace(/\s+/g, " ").trim());
+  }
+
+  row(pattern, ms = 30_000) {
+    return until(`a row ${pattern}`, async () => (await this.rows()).find((text) => pattern.test(text)), ms).catch(async (error) => {
+      throw new Error(`${error.message}; the rows are ${JSON.stringify(await this.rows())}`);
+    });
+  }
+
+  /** Put the caret behind the first occurrence of a text, and type. */
+  async type(line, word, text) {
+    await this.away();
+    await this.click(line, word);
+    await this.page.keyboard.press("End");
+    await this.page.keyboard.type(text);
   }
 
   /** The inside of a panel; the one of `kind` that is on the screen. */
@@ -163,6 +205,7 @@ export class Workbench {
   }
 
   async picture(name) {
+    this.lap(name);
     await this.page.screenshot({ path: path.join(this.setup.out, `${name}.png`) });
   }
 

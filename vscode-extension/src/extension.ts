@@ -23,8 +23,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   made.window.onDidChange(() => {
     if (made.window.all().some((d) => d.functions.some((f) => f.result))) void vscode.commands.executeCommand("setContext", "mirage.found", true);
   });
-  const selected = () => made.restartSoon("another environment was selected");
-  void interpreter.onDidSelect(selected).then((watching) => context.subscriptions.push(...watching));
+  context.subscriptions.push(interpreter.onDidSelect(() => void made.reconsider()));
   await made.restart("the extension was activated");
 }
 

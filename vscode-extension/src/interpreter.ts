@@ -69,18 +69,29 @@ export async function find(folder: vscode.Uri | undefined, cwd: string): Promise
   return { tried };
 }
 
-/** Told when the Python extension's selection changes. */
-export async function onDidSelect(changed: () => void): Promise<vscode.Disposable[]> {
+/** Told when the Python extension's selection changes, and when that extension appears (it may be held back until the workspace
+ * is trusted). */
+export function onDidSelect(changed: () => void): vscode.Disposable {
+  const heard = new Set<string>();
   const watching: vscode.Disposable[] = [];
-  for (const [id, event] of [
-    ["ms-python.vscode-python-envs", (api: any) => api?.onDidChangeEnvironment],
-    ["ms-python.python", (api: any) => api?.environments?.onDidChangeActiveEnvironmentPath],
-  ] as const) {
-    const listen = event(await api(id));
-    if (typeof listen === "function") watching.push(listen(changed));
-  }
-  return watching;
+  const listen = async (first: boolean) => {
+    for (const [id, event] of EVENTS) {
+      if (heard.has(id) || !vscode.extensions.getExtension(id)) continue;
+      heard.add(id);
+      const subscribe = event(await api(id));
+      if (typeof subscribe === "function") watching.push(subscribe(changed));
+      if (!first) changed();
+    }
+  };
+  watching.push(vscode.extensions.onDidChange(() => void listen(false)));
+  void listen(true);
+  return { dispose: () => watching.forEach((one) => one.dispose()) };
 }
+
+const EVENTS: [string, (api: any) => unknown][] = [
+  ["ms-python.vscode-python-envs", (api) => api?.onDidChangeEnvironment],
+  ["ms-python.python", (api) => api?.environments?.onDidChangeActiveEnvironmentPath],
+];
 
 async function fromPythonExtension(folder: vscode.Uri | undefined): Promise<string | undefined> {
   const environments = await api("ms-python.vscode-python-envs");

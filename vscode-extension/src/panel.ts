@@ -44,7 +44,7 @@ export class Panels implements vscode.Disposable {
       there.panel.reveal(undefined, true);
       return there.fill();
     }
-    const panel = vscode.window.createWebviewPanel(`mirage.${kind}`, `${TITLES[kind]}: ${name}`, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true }, {
+    const panel = vscode.window.createWebviewPanel(`mirage.${kind}`, `${TITLES[kind]}: ${name}`, { viewColumn: this.column, preserveFocus: true }, {
       enableScripts: true,
       enableFindWidget: true,
       localResourceRoots: [vscode.Uri.joinPath(this.context.extensionUri, "dist"), vscode.Uri.joinPath(this.context.extensionUri, "media")],
@@ -75,6 +75,11 @@ export class Panels implements vscode.Disposable {
       else if (message.kind === "open" && message.panel) void this.show(message.panel, uri, name);
     });
     panel.webview.html = this.page(panel.webview, kind, `${TITLES[kind]} of ${name}`);
+  }
+
+  /** Where the other panels are, else beside the text. */
+  private get column(): vscode.ViewColumn {
+    return [...this.open.values()].map(({ panel }) => panel.viewColumn).find((column) => column !== undefined) ?? vscode.ViewColumn.Beside;
   }
 
   /** No script, style, font or picture but the extension's own; nothing is fetched. */

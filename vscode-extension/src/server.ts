@@ -67,9 +67,20 @@ export class Server implements vscode.Disposable {
     return this.turn;
   }
 
+  /** Another environment may have been selected: start anew if it is another one than runs. */
+  async reconsider(): Promise<void> {
+    await this.turn;
+    if (this.timer) return; // it starts anew in a moment, and looks then
+    const { found } = await interpreter.find(vscode.workspace.workspaceFolders?.[0]?.uri, this.folder);
+    if (found?.command !== this.found?.command || !this.running) this.restartSoon("another environment was selected");
+  }
+
   restartSoon(why: string): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.restart(why), 200);
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      void this.restart(why);
+    }, 200);
   }
 
   /** A command of the server. Its mistakes are shown by the server itself; undefined then, and while it does not run. */

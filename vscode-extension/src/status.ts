@@ -30,7 +30,7 @@ export class Status implements vscode.Disposable {
     const trust = vscode.workspace.isTrusted ? "" : "\nThe workspace is not trusted: cached results only, nothing runs.";
     this.item.tooltip = `${where}${trust}`;
     this.item.backgroundColor = health === "missing" || health === "stopped" ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
-    this.item.accessibilityInformation = { label: `Mirage, ${said}` };
+    this.item.accessibilityInformation = { label: `Mirage, ${said}. ${where}${trust}`.replace(/\n/g, ". ") };
   }
 
   dispose(): void {

@@ -1,0 +1,43 @@
+// Which Python is taken: the Python extension's, then the setting, then the PATH; and what is said where none has Mirage.
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
+import path from "node:path";
+import { assert, until } from "../workbench.mjs";
+
+export const order = 5;
+export const title = "the interpreter: three places, and none";
+
+export async function run({ window, project, settings, setup }) {
+  const { folder } = project("softmax.py");
+  const bin = path.join(setup.folder, "bin");
+  const bench = await window();
+  try {
+    await bench.open(folder, "softmax.py", { expect: "import mirage" });
+    await until("the Python extension's", async () => /from the Python extension/.test(await bench.status()));
+    settings({ "standIn.python": "/usr/bin/python3", "mirage.interpreter": setup.python });
+    await until("the setting's", async () => /from the setting/.test(await bench.status()));
+    mkdirSync(bin, { recursive: true });
+    symlinkSync(path.join(path.dirname(setup.python), "mirage"), path.join(bin, "mirage"));
+    settings({ "standIn.python": "", "mirage.interpreter": "" });
+    await until("the PATH's", async () => /from the PATH/.test(await bench.status()));
+    rmSync(bin, { recursive: true });
+    await bench.command("Mirage: Restart the Language Server");
+    await until("that none has Mirage", async () => /not installed/.test(await bench.status()));
+    await bench.picture("missing");
+    await bench.page.locator("[id='mirage-superoptimizer.mirage.mirage.status'] a").click();
+    await bench.page.locator(".quick-input-widget .monaco-list-row", { hasText: "Install Mirage" }).click();
+    await bench.page.locator(".notification-list-item", { hasText: "Mirage is not installed" }).getByRole("button", { name: /Install into/ }).waitFor();
+    await bench.picture("install");
+  } finally {
+    settings({ "standIn.python": setup.python, "mirage.interpreter": "" });
+  }
+  await until("a running server", async () => /running/.test(await bench.status()));
+  await bench.command("Mirage: Check the Installation");
+  const row = bench.page.locator(".quick-input-widget .monaco-list-row", { hasText: "torch" });
+  await row.first().waitFor();
+  await bench.picture("check");
+  assert.match(await bench.page.locator(".quick-input-widget").innerText(), /Mirage: (nothing is missing|\d+ missing)/);
+  await bench.page.keyboard.press("Escape");
+  await bench.command("Mirage: Get Started");
+  await bench.page.waitForSelector(".gettingStartedContainer :text('Get started with Mirage')");
+  await bench.picture("walkthrough");
+}

@@ -1,0 +1,35 @@
+// What goes wrong on the way: the user stops it, types through it, the daemon is killed in the middle of it.
+import { assert, until } from "../workbench.mjs";
+
+export const order = 2;
+export const title = "stop, a syntax error while typing, the daemon killed and back";
+
+export async function run({ window, project, daemon }) {
+  const { folder } = project("lora.py");
+  const bench = await window();
+  await bench.open(folder, "lora.py", { expect: "mirage.optimize" });
+  await bench.clickLens("Stop");
+  await bench.lens(/Mirage: stopped.*Optimize/);
+  await bench.row(/^Jobs of all projects ?nothing runs/);
+  await bench.lens(/Mirage: stopped/);
+  await bench.picture("stopped");
+
+  await bench.clickLens("Optimize");
+  await bench.row(/lora ?(queued|tracing|searching|verifying|tuning)/);
+  await bench.picture("jobs");
+  const before = JSON.parse(daemon("status", "--json"));
+  assert.equal(before.jobs.length, 1);
+  process.kill(before.pid, "SIGKILL");
+  await bench.lens(/Replace with the kernel/, 90_000);
+  assert.notEqual(JSON.parse(daemon("status", "--json")).pid, before.pid);
+  const found = await bench.lens(/Mirage: \d/);
+
+  // Half a line more: the answer stays, as an old one or as it is, and comes back whole with the text.
+  await bench.type("return", "return", " +");
+  await bench.lens(/stale|MIR101|Mirage: \d/);
+  await until("the syntax error in the problems", async () => /Problems.*[1-9]|1/.test(await bench.page.locator(".statusbar-item[id='status.problems']").innerText()));
+  await bench.picture("typing");
+  await bench.page.keyboard.press("Backspace");
+  await bench.page.keyboard.press("Backspace");
+  assert.equal(await bench.lens(/Mirage: \d[^|]*\| Replace/), found);
+}
