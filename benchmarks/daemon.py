@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(ROOT), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
-from daemonbench import faults, kills, resuming, sharing  # noqa: E402
+from daemonbench import damage, faults, kills, places, planted, races, resuming, sharing, wire  # noqa: E402
 from daemonbench.rows import Row  # noqa: E402
 
 # A part: its rows for a number of rounds, and how many those are where none is asked for.
@@ -27,6 +27,11 @@ PARTS: dict[str, tuple[Callable[[int], Iterator[Row]], int]] = {
     "resuming": (resuming.rows, 1),
     "kills": (kills.rows, 200),
     "faults": (faults.rows, 500),
+    "damage": (damage.rows, damage.FLIPS),
+    "races": (races.rows, races.RACES),
+    "places": (places.rows, 1),
+    "planted": (planted.rows, planted.TRIES),
+    "wire": (wire.rows, 1),
 }
 
 

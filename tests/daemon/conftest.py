@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import shutil
+import sys
 import tempfile
 import threading
 from functools import partial
@@ -16,6 +17,7 @@ from mirage_daemon.life import listen
 from mirage_daemon.server import Server
 from mirage_daemon.store import SqliteStore
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))  # short runs of the long ones are tests
 TEXT = """\
 import mirage
 import torch
