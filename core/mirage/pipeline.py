@@ -312,14 +312,21 @@ class Attempt:
         return found if found is not None and found.candidates else None
 
     def order(self, best: list[Candidate]) -> list[Candidate]:
-        """The candidates to verify: best first, then the best of other structures, so that one fault is not met again."""
+        """The candidates to verify: best first, then the best of other structures, so that one fault is not met again. Those
+        with the tiles and the time of one before them differ in the order of their operations at most: they come last."""
         first, seen = [], set()
         for c in best:
             if c.structure not in seen:
                 seen.add(c.structure)
                 first.append(c)
         rest = [c for c in best if c not in first]
-        return sorted([*first[: TRIES - 1], *rest[:TRIES]], key=lambda c: c.us)[: TRIES + 2]
+        alike: set[tuple[str, float]] = set()
+        own: list[Candidate] = []
+        twins: list[Candidate] = []
+        for c in sorted([*first[: TRIES - 1], *rest[:TRIES]], key=lambda c: c.us):
+            (twins if (c.label, c.us) in alike else own).append(c)
+            alike.add((c.label, c.us))
+        return [*own, *twins][: TRIES + 2]
 
     def verify(
         self, candidate: Candidate, found: Problem, base: float, search: Search, rejected: list[str]
@@ -337,7 +344,7 @@ class Attempt:
             found.t, found.outputs, graph, text, self.program, self.function.slice.text, self.function.decorated.name,
             self.request.rules,
         )  # fmt: skip
-        verdict = judge(case, self.task)
+        verdict = judge(case, self.task, floats_first=True)
         rows = compiled.result()
         if not verdict.accepted:
             why = next(

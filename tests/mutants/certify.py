@@ -127,7 +127,7 @@ def wrong_module(base: Base, text: str, run_task: RunTask) -> Word:
         packed = [{"type": "fp32", "shape": list(given[n].shape), "data": given[n].tobytes()} for n in given_on]
         payload = {
             "module": text.replace("torch.float16", "torch.float32"), "text": "", "function": "", "constants": {},
-            "sizes": dict(graph.axes), "tiles": launch_tiles(graph), "inputs": [packed],
+            "sizes": dict(graph.axes), "tiles": launch_tiles(graph), "inputs": [packed], "times": 1,
         }  # fmt: skip
         try:
             (run,) = run_task("float", payload)["runs"]

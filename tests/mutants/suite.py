@@ -21,6 +21,7 @@ from mirage.verify.proof import proof_opinion
 from mirage.verify.prover import Prover
 from mirage.verify.schedule import schedule_opinion
 from mirage.verify.text import text_opinion
+from mirage.verify.textmemory import text_memory_opinion
 from mirage.verify.verdict import Evidence
 
 LINKS = ("algebra", "schedule", "text")
@@ -129,12 +130,13 @@ def look_text(base: Base, mutant: str, run_task: certify.RunTask, number: int) -
             base.t, base.targets, base.mugraph, mutant, base.parameters, run_task, draws=DRAWS["text"],
             sizes=sizes, tiles=tiles,
         )  # fmt: skip
+    memory = text_memory_opinion(base.mugraph, mutant, base.parameters)
     if e.word != "REJECTED":  # the cheap launch says yes: ask as the judge does, on launches of its own choice
         e = text_opinion(
             base.t, base.targets, base.mugraph, mutant, base.parameters, run_task, draws=DRAWS["text"]
         )  # fmt: skip
-    caught = {"field": e.word == "REJECTED"}
-    if number % FLOAT_EVERY == 0 or not caught["field"]:
+    caught = {"field": e.word == "REJECTED", "memory": memory.word == "REJECTED"}
+    if number % FLOAT_EVERY == 0 or not any(caught.values()):
         e = float_opinion(
             base.t, base.targets, base.mugraph, mutant, "", "", base.parameters, run_task, sizes=sizes, tiles=tiles
         )

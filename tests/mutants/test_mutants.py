@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from mutants.bases import NAMES, base
 from mutants.certify import RunTask, wrong_module, wrong_mugraph, wrong_term
 
 from mirage.isolate.runner import Worker
+from mirage.mugraph.grammar import CustomKernel
+from mirage.verify.proof import proof_opinion
 
 SAMPLE = {"algebra": 4, "schedule": 4, "text": 3}
 MAPS = tuple(n for n in NAMES if n not in ("hand/attention_split", "hand/attention_tail"))  # these take seconds each
@@ -65,6 +68,16 @@ def test_what_is_equal_is_accepted(run: RunTask) -> None:
         "text": suite.look_text(b, b.module, run, 0),
     }  # fmt: skip
     assert not [link for link, caught in looks.items() if suite.refused(link, caught)], looks
+
+
+def test_a_split_of_a_dim_that_is_not_there_is_no_proof() -> None:
+    b = base("hand/attention_split")
+    (partial, combine) = b.mugraph.kernels
+    assert isinstance(partial, CustomKernel)
+    dims = tuple(replace(d, splits="nowhere") if d.role == "split" else d for d in partial.block.dims)
+    bad = replace(b.mugraph, kernels=(replace(partial, block=replace(partial.block, dims=dims)), combine))
+    targets = {o.tensor: (o.term, o.dims) for o in b.targets}
+    assert proof_opinion(b.t, targets, b.mugraph) is not None and proof_opinion(b.t, targets, bad) is None
 
 
 def test_there_are_operators_enough_in_each_link() -> None:

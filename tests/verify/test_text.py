@@ -351,6 +351,25 @@ def test_axes_of_one_dimension_have_one_size_in_a_small_launch() -> None:
     assert launch_sizes(graph) == {"m": 149, "n": 149}
 
 
+def test_the_public_function_is_what_runs_in_floats(run: Run) -> None:
+    """Its guard is tried, and what it hands on is what the kernels get."""
+    case = CASES[NORM]
+    module = module_of(case)
+    assert floats(case, module, run).word == "TESTED"
+    for old, new, why in (
+        ("if _fits(X, G, W):", "if True:", "the guard takes"),
+        ("if _fits(X, G, W):", "if not _fits(X, G, W):", "turns the tensors down"),
+        (
+            "return _original_rmsnorm_linear(X, G, W)",
+            "return _original_rmsnorm_linear(W, G, X)",
+            "the original gets another",
+        ),
+    ):
+        assert old in module
+        e = floats(case, module.replace(old, new), run)
+        assert e.word == "REJECTED" and why in e.summary, e.summary
+
+
 def test_bfloat16_kernels_are_judged_by_bfloat16(run: Run) -> None:
     case = CASES[CLUSTER]
     tensors = tuple(replace(t, dtype="bf16") for t in case.mugraph.tensors)

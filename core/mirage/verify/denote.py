@@ -381,7 +381,7 @@ def denote(t: Terms, mugraph: MuGraph) -> Denoted:
     """Raises NotDenoted, for names and operands that do not fit too."""
     try:
         return Denoter(t, one_split_an_axis(mugraph)).run()
-    except (KeyError, IndexError, TypeError, ValueError) as e:
+    except (KeyError, IndexError, StopIteration, TypeError, ValueError) as e:
         raise NotDenoted(f"the µGraph is malformed: {type(e).__name__}: {e}") from e
 
 

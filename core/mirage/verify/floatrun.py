@@ -4,11 +4,14 @@ them in its own dtype, in float32 and in float64."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+
+from mirage.verify.launched import Public
 
 Array = np.ndarray[Any, np.dtype[Any]]
 GUARD = 64  # elements on each side of an output
@@ -109,10 +112,12 @@ def decode(data: dict[str, Any]) -> Array:
 
 
 def task(payload: dict[str, Any]) -> dict[str, Any]:
-    """{"module", "text", "function", "inputs": a list of runs, each a list of {"type", "shape", "data"}, "sizes", "tiles",
-    "constants", "times": how often each is run (else the first twice)} -> {"runs": [{"outputs", "again", "guards", "eager",
-    "single", "double", "error", "user_error"}]}.
+    """{"module", "text", "function", "inputs": a list of runs, each a list of {"type", "shape", "data"}, "names": the
+    parameters that they are, "sizes", "tiles", "constants", "times": how often each is run (else the first twice)} ->
+    {"runs": [{"outputs", "again", "guards", "eager", "single", "double", "error", "user_error"}]}.
 
+    The module's public function is called, and its guard tried with what its kernels were not made for (where kernels run
+    twice); without `names`, its launcher alone is.
     `eager` is the user's function in its dtype, `single` and `double` in float32 and float64; None where it raises (it
     may name a size that this launch has not)."""
     os.environ["TRITON_INTERPRET"] = "1"
@@ -144,16 +149,44 @@ def _loaded(text: str) -> Any:
     return load_module(text)
 
 
+@contextmanager
+def launched(module: Any, payload: dict[str, Any]) -> Iterator[Callable[[list[Any], bool], Any]]:
+    """`call(tensors, guard)` calls the module's public function as a user would, on the small launch, and then tries its
+    guard; or its launcher, where the parameters have no names. The module is left as it was found."""
+    names, sizes, tiles = payload.get("names"), payload["sizes"], payload["tiles"]
+    if names is None:
+        yield lambda tensors, guard: module._run(*tensors, sizes=sizes, tiles=tiles)
+        return
+    before = dict(module.__dict__)
+    tables = [(t, dict(t)) for t in (module.SIZES, module.TILES)]
+
+    def call(tensors: list[Any], guard: bool) -> Any:
+        public = Public(module, payload["module"], sizes, tiles)
+        arguments = dict(zip(names, tensors, strict=True))
+        result = public(arguments)
+        if guard:
+            public.check_guard(arguments)
+        return result
+
+    try:
+        yield call
+    finally:
+        module.__dict__.update(before)
+        for table, rows in tables:
+            table.clear()
+            table.update(rows)
+
+
 def _run(module: Any, payload: dict[str, Any], tensors: list[Any], interpreter: Any, times: int) -> dict[str, Any]:
-    results = []
+    results: list[Any] = []
     guards = True
     try:
         for _ in range(times):
             memory = Allocations()
             placed = [memory.place(t) if t.is_floating_point() else t.clone() for t in tensors]
             module.__dict__["torch"] = memory
-            with interpreter():
-                out = _tuple(module._run(*placed, sizes=payload["sizes"], tiles=payload["tiles"]))
+            with interpreter(), launched(module, payload) as call:
+                out = _tuple(call(placed, not results and times > 1))
             guards &= not memory.touched()
             if not all(torch_equal(a, b) for a, b in zip(placed, tensors)):
                 return {"error": "an input was changed", "outputs": [], "again": [], "guards": guards, "dtypes": []}

@@ -139,6 +139,7 @@ def float_opinion(
             "sizes": dict(graph.axes),
             "tiles": info["tiles"],
             "constants": dict(constants or {}),
+            "names": list(parameters),
             "inputs": [[{"type": dt, "shape": list(v.shape), "data": v.tobytes()} for dt, v in given.values()]],
             "times": 1 if number else 2,  # whether a kernel is deterministic shows in one regime
         }

@@ -72,8 +72,12 @@ def algebra(case: Case) -> list[Evidence]:
     return out
 
 
-def opinions(case: Case, run_task: RunTask) -> Iterator[tuple[str, list[Evidence]]]:
+def opinions(case: Case, run_task: RunTask, floats_first: bool = False) -> Iterator[tuple[str, list[Evidence]]]:
     """Links in order, so that a rejection spares the rest."""
+    early = floats(case, run_task) if floats_first and case.module else []
+    if any(e.word == "REJECTED" for e in early):
+        yield "text", early
+        return
     found = algebra(case)
     schedule = schedule_opinion(case.t, case.targets, case.mugraph)
     yield "algebra", found or [schedule]
@@ -92,7 +96,10 @@ def opinions(case: Case, run_task: RunTask) -> Iterator[tuple[str, list[Evidence
     text = in_text(case, run_task, TEXT_DRAWS)
     if text.word == "TESTED" and text.bound is not None and text.bound > WEAK:
         text = in_text(case, run_task, MORE_DRAWS)
-    yield "text", [text, memory, *floats(case, run_task), in_range(case)] if text.word != "REJECTED" else [text]
+    if text.word == "REJECTED":
+        yield "text", [text]
+        return
+    yield "text", [text, memory, *(early or floats(case, run_task)), in_range(case)]
 
 
 def in_text(case: Case, run_task: RunTask, draws: int) -> Evidence:
@@ -113,11 +120,12 @@ def floats(case: Case, run_task: RunTask) -> list[Evidence]:
     ]
 
 
-def judge(case: Case, run_task: RunTask) -> Verdict:
-    """The verdict; links after the first rejected one are not looked at."""
+def judge(case: Case, run_task: RunTask, *, floats_first: bool = False) -> Verdict:
+    """The verdict; links after the first rejected one are not looked at. With `floats_first` the float opinion is asked
+    before all others, for candidates of a search: where they fail, it is there."""
     links: list[Link] = []
     start = time.monotonic()
-    for name, evidence in opinions(case, run_task):
+    for name, evidence in opinions(case, run_task, floats_first):
         links.append(Link(name, tuple(evidence)))
         if links[-1].word == "REJECTED":
             break
