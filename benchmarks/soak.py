@@ -149,6 +149,11 @@ WORK: dict[str, tuple[int, float]] = {
 def drain(daemon: Daemon) -> int:
     """Jobs that are left once nothing more is asked for: 0 within DRAIN_S."""
     deadline, left = time.monotonic() + DRAIN_S, 1
+    with daemon.client() as client:  # what nobody waits for: saved files, clients that vanished
+        client.unwatch(str(daemon.home / "project"))
+        for job in client.status()["jobs"]:
+            with contextlib.suppress(MirageError):
+                client.cancel(job["job"])
     while left and time.monotonic() < deadline:
         with daemon.client() as client:
             left = len(client.status()["jobs"])
@@ -161,12 +166,12 @@ def rows(seconds: float) -> list[Row]:
     with Daemon("") as daemon:
         daemon.start()
         (daemon.home / "project").mkdir()
-        with daemon.client() as client:
-            client.watch(str(daemon.home / "project"))
         soak = Soak(daemon, time.monotonic() + seconds)
         for _ in range(WARM):
             soak.new(random.Random(0))
         drain(daemon)
+        with daemon.client() as client:
+            client.watch(str(daemon.home / "project"))
         before = daemon.memory(), daemon.descriptors(), len(daemon.workers())
         began, soak.until = time.monotonic(), time.monotonic() + seconds
         threads = [
@@ -180,7 +185,10 @@ def rows(seconds: float) -> list[Row]:
         while any(t.is_alive() for t in threads):
             peak, most = max(peak, daemon.memory()), max(most, daemon.descriptors())
             time.sleep(SAMPLE_S)
-        took, left = time.monotonic() - began, drain(daemon)
+        took = time.monotonic() - began
+        with daemon.client() as client:
+            project = client.status()["projects"][0]
+        left = drain(daemon)
         after = daemon.memory(), daemon.descriptors(), len(daemon.workers())
         lost = 0
         with daemon.client() as client:
@@ -189,7 +197,6 @@ def rows(seconds: float) -> list[Row]:
                 lost += found is None
                 if found is not None and found["source"] != module:
                     soak.wrong.append(name)
-            project = client.status()["projects"][0]
         process = daemon.process
         ended = process is None or process.poll() is not None
     counts = [row(f"soak: {what}", n, "times") for what, n in sorted(soak.did.items())]

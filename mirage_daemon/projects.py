@@ -36,6 +36,15 @@ class Projects:
         self._wishes = itertools.count(-1, -1)  # as clients that never connect, one for each submission
         self._submitted: dict[tuple[str, str], tuple[str, int]] = {}  # the latest of each function
 
+    def take_back(self, root: str) -> None:
+        """What saves below a root asked for is no longer wanted here."""
+        for place in [p for p in self._submitted if p[0].startswith(root + os.sep)]:
+            self._cancel(self._submitted.pop(place))
+
+    def _cancel(self, submitted: tuple[str, int]) -> None:
+        with contextlib.suppress(UnknownJob):  # it was over long ago
+            self._server.jobs.cancel(*submitted)
+
     async def _changed(self, change: Change) -> None:
         """Submit a changed function; what its earlier text asked for is no longer wanted here."""
         wish = next(self._wishes)
@@ -50,8 +59,7 @@ class Projects:
         if len(self._submitted) > MAX_SUBMITTED:
             del self._submitted[next(iter(self._submitted))]
         if earlier is not None:
-            with contextlib.suppress(UnknownJob):  # it was over long ago
-                self._server.jobs.cancel(*earlier)
+            self._cancel(earlier)
 
 
 async def asked(server: Server, body: Body) -> tuple[Body, str, str]:
@@ -80,7 +88,10 @@ async def watch(server: Server, connection: Connection, ident: int, body: protoc
 async def unwatch(server: Server, connection: Connection, ident: int, body: protocol.Unwatch) -> dict[str, Any]:
     if "\0" in body.root:  # no folder has such a name
         return {"watched": False}
-    return {"watched": await server.projects.watcher.remove(os.path.realpath(body.root))}
+    root = os.path.realpath(body.root)
+    watched = await server.projects.watcher.remove(root)
+    server.projects.take_back(root)
+    return {"watched": watched}
 
 
 async def seen(server: Server, connection: Connection, ident: int, body: protocol.Seen) -> dict[str, Any]:

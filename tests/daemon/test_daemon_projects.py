@@ -83,6 +83,10 @@ def test_what_an_earlier_text_asked_for_is_stopped(house, answer, project):
         file.write_text(HEAD + SHAPED.format(4))
         until(lambda: client.lookup(file.read_text(), str(file), "f") is not None)
         until(lambda: stopped)
+        file.write_text(HEAD + SHAPED.format(31))
+        until(lambda: len(h.runs) == 3)
+        client.unwatch(str(project))
+        until(lambda: len(stopped) == 2)
         go.set()
 
 
