@@ -146,6 +146,8 @@ class Launcher:
             table, key = self.of(e.value), self.of(e.slice)
             if isinstance(table, Mapping) and key in table:
                 return table[key]
+        if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.USub) and isinstance(x := self.of(e.operand), int):
+            return -x
         if isinstance(e, ast.BinOp) and type(e.op) in NUMBERS:
             x, y = self.of(e.left), self.of(e.right)
             if isinstance(x, int) and isinstance(y, int) and not (y == 0 and isinstance(e.op, ast.FloorDiv | ast.Mod)):
