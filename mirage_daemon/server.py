@@ -41,6 +41,7 @@ MAX_TEXT = 4 << 20  # characters of a file
 SHORT_TEXT = 1 << 17  # characters whose digest takes less time than a change of threads
 CACHE_LIMIT = 1 << 30  # bytes
 MAX_DEADLINE_S = 7 * 24 * 3600.0
+DEFAULT_DEADLINE_S = 600.0  # of a request that names none, except `subscribe`
 T = TypeVar("T")
 Handler = Callable[["Server", Connection, int, Any], Awaitable[dict[str, Any]]]
 
@@ -201,7 +202,7 @@ class Server:
             if not set(message) <= {"type", "id", "deadline_s", "body"}:
                 raise ProtocolError("a request has a key that the protocol does not know")
             body = protocol.structure(message.get("body"), protocol.REQUESTS[kind])
-            deadline_s = _deadline(message)
+            deadline_s = _deadline(message, None if kind == "subscribe" else DEFAULT_DEADLINE_S)
             if len(connection.tasks) >= self._limits.requests:
                 connection.fail(ident, DaemonBusy(f"{self._limits.requests} requests of this client are under way"))
                 continue
@@ -359,10 +360,10 @@ def _ident(message: dict[str, Any]) -> int:
     return ident
 
 
-def _deadline(message: dict[str, Any]) -> float | None:
+def _deadline(message: dict[str, Any], default_s: float | None) -> float | None:
     deadline_s = message.get("deadline_s")
     if deadline_s is None:
-        return None
+        return default_s
     if type(deadline_s) not in (int, float) or not 0 < deadline_s <= MAX_DEADLINE_S:
         raise ProtocolError("a request's deadline_s is not a time")
     return float(deadline_s)

@@ -22,6 +22,7 @@ from mirage.errors import (
 )
 from mirage.link import AsyncClient, paths, protocol
 from mirage.link import client as link_client
+from mirage_daemon import server
 
 
 def raw():
@@ -358,6 +359,29 @@ def test_a_deadline_is_kept(house, text, answer):
         assert error.value.code == "MIR506"
         assert client.status()["jobs"][0]["state"] == "tracing"
         gate.set()
+
+
+def test_a_request_that_names_no_deadline_has_one_but_a_subscription_waits(house, text, answer, monkeypatch):
+    gate = threading.Event()
+
+    async def never(*_):
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(server, "DEFAULT_DEADLINE_S", 0.1)
+    monkeypatch.setitem(server.HANDLERS, "log", never)
+    with house(until_released(answer, gate)) as h, raw() as connection:
+        client = h.client()
+        job = client.submit(text, "a.py", "f")["job"]
+        greet(connection)
+        connection.sendall(link_client.request(2, "subscribe", protocol.Subscribe(job), None))
+        connection.sendall(link_client.request(3, "log", protocol.Log(5), None))
+        while (said := receive(connection))["type"] == "event":
+            pass
+        assert (said["id"], said["body"]["code"]) == (3, "MIR506")
+        gate.set()
+        while (said := receive(connection))["type"] == "event":
+            pass
+        assert (said["id"], said["body"]["state"]) == (2, "done")
 
 
 def test_a_stop_ends_running_jobs_as_cancelled(house, text, answer):

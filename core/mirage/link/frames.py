@@ -19,7 +19,7 @@ _LIMITS: dict[str, Any] = {"strict_map_key": True, "raw": False, "max_ext_len": 
 def encode(message: dict[str, Any]) -> bytes:
     """One frame. Requests are {"type", "id", "deadline_s", "body"}, answers {"type": reply|error|event, "id", "body"}.
 
-    A request without "deadline_s" waits as long as it takes; an event's "id" is that of its `subscribe`.
+    A request without "deadline_s" has the server's own, `subscribe` none; an event's "id" is that of its `subscribe`.
     """
     data: bytes = msgpack.packb(message, use_bin_type=True)
     if len(data) > MAX_FRAME:
