@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 
@@ -24,8 +25,11 @@ def lsp(stdio: bool, port: int | None, level: str) -> None:
     """Language server, for editors. See docs/editor.md."""
     if stdio and port is not None:
         raise click.UsageError("choose one of --stdio and --tcp")
+    gc.disable()  # while a thousand classes are made that stay
     from mirage_lsp import server  # only here: `mirage --help` does not need it
 
+    gc.freeze()
+    gc.enable()
     logging.basicConfig(stream=sys.stderr, level=level.upper(), format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("pygls").setLevel(max(logging.WARNING, logging.getLogger().level))
     if port is not None:

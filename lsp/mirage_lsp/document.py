@@ -100,11 +100,12 @@ class Document:
     _blocks: list[block.Block] | None = None
     _lines: list[str] | None = None
     _read: dict[str, tuple[tuple[str, ...], str, bool]] = field(default_factory=dict)
+    _error: tuple[SourceSyntaxError | None] | None = None
     _sound: frozenset[str] = frozenset()  # statements that are known to parse
 
     def set(self, text: str, version: int) -> None:
         self.text, self.version = text, version
-        self._scan = self._blocks = self._lines = None
+        self._scan = self._blocks = self._lines = self._error = None
 
     @property
     def views(self) -> list[View]:
@@ -147,6 +148,11 @@ class Document:
     def syntax_error(self) -> SourceSyntaxError | None:
         """What is wrong with the text as a whole. Only statements that were not seen before are parsed, and the whole
         text when one of them does not parse."""
+        if self._error is None:
+            self._error = (self._look_for_error(),)
+        return self._error[0]
+
+    def _look_for_error(self) -> SourceSyntaxError | None:
         chunks = self.scan.chunks
         before = chunks.text[: chunks.all[0].start] if chunks.all else chunks.text
         sources = frozenset([before, *(chunks.source(c) for c in chunks.all)])

@@ -49,6 +49,7 @@ class MirageServer(LanguageServer):
         )
         self.session = self.make_session(Settings())
         self._progress: dict[int | str, WorkDone] = {}
+        self._published: dict[str, types.PublishDiagnosticsParams] = {}
         self._dirty: dict[str, Document] = {}
         self._flush: asyncio.TimerHandle | None = None
         methods.register(self)
@@ -94,12 +95,15 @@ class MirageServer(LanguageServer):
         for view in document.views:
             here = [problems.shown(d, view) for d in found if view.holds(d.range.start.line)]
             params = types.PublishDiagnosticsParams(uri=view.uri, version=view.version, diagnostics=here)
-            self.text_document_publish_diagnostics(params)
+            if self._published.get(view.uri) != params:
+                self._published[view.uri] = params
+                self.text_document_publish_diagnostics(params)
             if self.session.settings.states:
                 self.protocol.notify("mirage/states", panels.states(view))
 
     def forget(self, uri: str) -> None:
         """Nothing is shown under a URI any more."""
+        self._published.pop(uri, None)
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
 
     def forget_all_under(self, uri: str) -> None:
