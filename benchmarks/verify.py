@@ -83,9 +83,14 @@ def mutants(count: int, minutes: float) -> list[dict[str, Any]]:
         if r.accepted:
             print(f"--- ACCEPTED {r.link} {r.base}: {r.operator} {r.caught}\n{r.what}", file=sys.stderr)
     accepted = sum(r.accepted for r in rows)
+    operators, bases = len({r.operator for r in rows}), len({r.base for r in rows})
+    weak = sum(not r.caught.get(WEAK, True) for r in rows)
     out += [
         row("mutants/wrong", len(rows), "programs", f">= {count}", len(rows) >= count),
         row("mutants/accepted", accepted, "programs", "== 0", accepted == 0),
+        row("mutants/operators", operators, "operators", ">= 20", operators >= 20),
+        row("mutants/bases", bases, "programs", ">= 10", bases >= 10),
+        row("mutants/the original's primes, one draw: accepted", weak, "programs", ">= 1", weak >= 1),
         rate("mutants", rows),
     ]
     for link, counts in found.items():
@@ -107,7 +112,7 @@ def mutants(count: int, minutes: float) -> list[dict[str, Any]]:
             seen = [r.caught[o] for r in own if o in r.caught]
             missed = len(seen) - sum(seen)
             if o == WEAK:
-                out.append(row(f"{link}/{o}: accepted", missed, f"of {len(seen)}", ">= 1", missed >= 1))
+                out.append(row(f"{link}/{o}: accepted", missed, f"of {len(seen)}"))
             else:
                 out.append(row(f"{link}/{o} catches", 100 * sum(seen) / len(seen), f"% of {len(seen)}"))
         for o, n in sorted(Counter(r.operator for r in own).items()):

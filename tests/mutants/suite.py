@@ -68,8 +68,12 @@ def sampled(base: Base, link: str, seed: int) -> Iterator[tuple[str, Any]]:
     names = list(groups)
     for g in groups.values():
         rng.shuffle(g)
+    first = True
     while names:
         rng.shuffle(names)
+        if first:  # what shows that the suite bites is among the mutants of a short run too
+            names.sort(key=lambda n: "congruent" not in n)
+            first = False
         for n in list(names):
             yield n, groups[n].pop()
             if not groups[n]:

@@ -71,21 +71,21 @@ class Prover:
 
     def equal(self, a: int, b: int, *, both: bool = False) -> Proof | None:
         """A proof that b has the value of a wherever a is defined (`both`: and that a is defined wherever b is)."""
-        start = time.monotonic()
+        start = time.thread_time()
         proof = self._values(a, b, start + self.seconds, DEPTH)
         if proof is None:
             return None
         if a != b and not (self._defined(a, b, start) and (not both or self._defined(b, a, start))):
             return None
         proof.where = tuple(sorted(c.show(self.t) for c in conditions(self.t, a, self.signs)))
-        proof.seconds = time.monotonic() - start
+        proof.seconds = time.thread_time() - start
         return proof
 
     # ---- values
     def _values(self, a: int, b: int, until: float, depth: int) -> Proof | None:
         if self.normal.equal(a, b):
             return Proof("normal form")
-        if time.monotonic() > until or not self.plausible(a, b):
+        if time.thread_time() > until or not self.plausible(a, b):
             return None
         rewriter = Rewriter(self.t, self.laws(REWRITING), self.signs, self.normal, until)
         x, y = rewriter.rewrite(a), rewriter.rewrite(b)
@@ -102,7 +102,7 @@ class Prover:
                 if self.normal.equal(z, y) or self.vanishes(z, y):
                     return Proof("fractions", used)
                 x = z
-        left = until - time.monotonic()
+        left = until - time.thread_time()
         if left <= 0:
             return None
         query = Query(self.t, self.normal, self.signs, self.laws(SOLVER), self._domain(x, y), left)
@@ -126,7 +126,7 @@ class Prover:
             n = t.node(r)
             for s in theirs:
                 m = t.node(s)
-                if r == s or n[5] or n[1:3] != m[1:3] or time.monotonic() > until:
+                if r == s or n[5] or n[1:3] != m[1:3] or time.thread_time() > until:
                     continue
                 proof = self._values(n[3], m[3], until, depth - 1)
                 if proof is not None and self._same_domain(n[3], m[3]):
@@ -180,7 +180,7 @@ class Prover:
         return sorted(set().union(*(conditions(self.t, x, self.signs) for x in xs)), key=lambda c: c.argument)
 
     def _same_domain(self, a: int, b: int) -> bool:
-        return self._defined(a, b, time.monotonic(), quick=True) and self._defined(b, a, time.monotonic(), quick=True)
+        return self._defined(a, b, time.thread_time(), quick=True) and self._defined(b, a, time.thread_time(), quick=True)
 
     def _defined(self, a: int, b: int, start: float, quick: bool = False) -> bool:
         """Is `b` defined wherever `a` is?"""
@@ -191,7 +191,7 @@ class Prover:
         if quick:
             return False
         for c in missing:
-            left = start + self.seconds - time.monotonic()
+            left = start + self.seconds - time.thread_time()
             if left <= 0 or c.guards:
                 return False
             query = Query(self.t, self.normal, self.signs, self.laws(SOLVER), given, left)

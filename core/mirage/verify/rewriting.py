@@ -49,7 +49,7 @@ class Rewriter:
             return self._literal(x)
         y = self.t.rebuild(x, tuple(self.rewrite(k) for k in kids)) if kids else x
         following = self._step(y)
-        while following is not None and self._steps < STEPS and time.monotonic() < self.until:
+        while following is not None and self._steps < STEPS and time.thread_time() < self.until:
             self._steps += 1
             y = self.rewrite(following) if following not in self._done else self._done[following]
             following = None
