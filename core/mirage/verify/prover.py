@@ -180,7 +180,9 @@ class Prover:
         return sorted(set().union(*(conditions(self.t, x, self.signs) for x in xs)), key=lambda c: c.argument)
 
     def _same_domain(self, a: int, b: int) -> bool:
-        return self._defined(a, b, time.thread_time(), quick=True) and self._defined(b, a, time.thread_time(), quick=True)
+        return self._defined(a, b, time.thread_time(), quick=True) and self._defined(
+            b, a, time.thread_time(), quick=True
+        )
 
     def _defined(self, a: int, b: int, start: float, quick: bool = False) -> bool:
         """Is `b` defined wherever `a` is?"""
