@@ -120,6 +120,10 @@ class Daemon:
         facts = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(facts[11]) + int(facts[12])) / os.sysconf("SC_CLK_TCK")
 
+    def said(self, words: str) -> int:
+        """How often the daemon's log has these words."""
+        return sum(path.read_text("utf-8", "replace").count(words) for path in self.home.glob("data/daemon.log*"))
+
     def descriptors(self) -> int:
         assert self.process is not None
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
