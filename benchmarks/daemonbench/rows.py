@@ -18,6 +18,7 @@ from mirage.link import Client
 
 Row = dict[str, Any]
 SERVED = Path(__file__).with_name("served.py")
+ROOT = SERVED.parents[2]
 START_S = 60.0
 
 
@@ -71,7 +72,7 @@ class Daemon:
         command = [sys.executable, str(SERVED), self.mode, str(self.log)]
         self.process = subprocess.Popen(
             command if self.mode else [sys.executable, "-m", "mirage_daemon"],
-            env={**os.environ, **self._settings, "MIRAGE_IDLE_S": "3600"},
+            env={**os.environ, **self._settings, "MIRAGE_IDLE_S": "3600", "PYTHONPATH": f"{ROOT}/core:{ROOT}"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
