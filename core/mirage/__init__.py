@@ -11,6 +11,19 @@ from typing import TYPE_CHECKING, Any
 from mirage.errors import MirageError
 
 if TYPE_CHECKING:
+    from mirage.original.graph import KNGraph, new_graph, new_kernel_graph
+    from mirage.original.search import superoptimize
+    from mirage.original.tensors import (
+        bfloat16,
+        float8,
+        float8_e4m3,
+        float16,
+        float32,
+        float64,
+        int8,
+        int32,
+        int64,
+    )
     from mirage.result import CancelToken, Progress, Result
     from mirage.runtime.decorator import optimize
 
@@ -22,9 +35,20 @@ _LAZY = {
     "Progress": "mirage.result",
     "Result": "mirage.result",
     "optimize": "mirage.runtime.decorator",
+    # the original's Python API
+    "superoptimize": "mirage.original.search",
+    **dict.fromkeys(("KNGraph", "new_graph", "new_kernel_graph"), "mirage.original.graph"),
+    **dict.fromkeys(
+        ("float16", "bfloat16", "float32", "float64", "float8", "float8_e4m3", "int8", "int32", "int64"),
+        "mirage.original.tensors",
+    ),
 }
 
-__all__ = ["CancelToken", "MirageError", "Progress", "Result", "__version__", "optimize"]
+
+__all__ = [
+    "CancelToken", "KNGraph", "MirageError", "Progress", "Result", "__version__", "bfloat16", "float8", "float8_e4m3",
+    "float16", "float32", "float64", "int8", "int32", "int64", "new_graph", "new_kernel_graph", "optimize", "superoptimize",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -220,6 +220,11 @@ class NotVerified(MirageError):
     default_next_step = "nothing of it was kept; `mirage optimize` searches for one that is right"
 
 
+class GraphMistake(MirageError):
+    code, title = "MIR309", "A kernel graph is not built as it must be"
+    default_next_step = "see docs/from-mirage.md for the operators and their shapes"
+
+
 class RuleUnreadable(MirageError):
     code, title = "MIR310", "A rule of a rules file cannot be read"
     default_next_step = "write `name: left == right if condition`; docs/verification.md has the language"

@@ -1,0 +1,259 @@
+"""The kernel graph that a script builds operator by operator, and the function in PyTorch that it stands for.
+
+`graph.superoptimize()` and `mirage.superoptimize(graph)` search it; a graph that came out of a search knows its µGraph, its
+verdict and its Triton text, and is called with tensors like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mirage.errors import CannotWrite, GraphMistake
+from mirage.original.tensors import DTensor, dtype, float16
+
+if TYPE_CHECKING:
+    from mirage.original.found import Found
+
+# operator -> the text of its PyTorch call; {0}, {1}: operands, names: attributes
+TEXTS = {
+    "matmul": "torch.matmul({0}, {1})",
+    "reduction": "torch.sum({0}, {dim}, keepdim=True)",
+    "rms_norm": "F.rms_norm({0}, {normalized_shape}, eps=0.0)",
+    "exp": "torch.exp({0})",
+    "silu": "F.silu({0})",
+    "gelu": "F.gelu({0})",
+    "relu": "F.relu({0})",
+    "clamp": "torch.clamp({0}, {min_val}, {max_val})",
+    "sqrt": "torch.sqrt({0})",
+    "square": "torch.square({0})",
+    "add": "{0} + {1}",
+    "mul": "{0} * {1}",
+    "div": "{0} / {1}",
+    "pow": "torch.pow({0}, {1})",
+}
+MOST_DIMS = 4
+
+
+@dataclass(frozen=True)
+class Node:
+    """An operator with its operands (tensors by place) and attributes; "input" has neither."""
+
+    op: str
+    args: tuple[int, ...] = ()
+    attrs: tuple[tuple[str, Any], ...] = ()
+
+
+class KNGraph:
+    """A kernel graph. Its operators take and give DTensors; GraphMistake says what does not fit."""
+
+    def __init__(self, found: Found | None = None) -> None:
+        self.nodes: list[Node] = []
+        self.tensors: list[DTensor] = []
+        self.marked: list[int] = []
+        self.found = found  # what a search found, for a graph that came out of one
+
+    # ---- building
+    def new_input(self, dims: Sequence[int], strides: Sequence[int] | None = None, dtype: dtype = float16) -> DTensor:
+        """A new input. Sizes are positive; strides must be row-major. The original takes others: transpose before."""
+        shape = tuple(dims)
+        if not shape or len(shape) > MOST_DIMS or any(not isinstance(n, int) or n < 1 for n in shape):
+            raise GraphMistake(f"an input's dims are one to {MOST_DIMS} positive numbers, not {dims!r}")
+        if strides is not None and tuple(strides) != row_major(shape):
+            raise GraphMistake(
+                f"strides {tuple(strides)} of an input of {shape} are not row-major",
+                next_step="give the input as it lies in memory and pass it contiguous",
+            )
+        return self._add(Node("input"), shape, dtype)
+
+    def mark_output(self, A: DTensor, strides: Sequence[int] | None = None) -> None:
+        """Marks an output. Without any mark the tensors that no operator reads are the outputs."""
+        if strides is not None and tuple(strides) != row_major(A.shape):
+            raise GraphMistake(f"strides {tuple(strides)} of an output of {A.shape} are not row-major")
+        self._own(A)
+        if A.place not in self.marked:
+            self.marked.append(A.place)
+
+    def matmul(self, A: DTensor, B: DTensor) -> DTensor:
+        """A (..., m, k) by B (..., k, n), batch dims equal."""
+        if A.num_dims != B.num_dims or A.num_dims < 2 or A.shape[:-2] != B.shape[:-2] or A.shape[-1] != B.shape[-2]:
+            raise GraphMistake(f"matmul of {A.shape} by {B.shape}")
+        return self._op("matmul", (A, B), (*A.shape[:-1], B.shape[-1]))
+
+    def reduction(self, A: DTensor, dim: int) -> DTensor:
+        """The sum over a dim, which stays with size 1."""
+        d = self._dim(A, dim)
+        return self._op("reduction", (A,), tuple(1 if i == d else n for i, n in enumerate(A.shape)), dim=d)
+
+    def rms_norm(self, A: DTensor, normalized_shape: Sequence[int]) -> DTensor:
+        """A over the root of its mean square along the trailing dims; no weight, no epsilon."""
+        trailing = tuple(normalized_shape)
+        if not trailing or A.shape[-len(trailing) :] != trailing:
+            raise GraphMistake(f"rms_norm over {trailing} of a tensor of {A.shape}")
+        return self._op("rms_norm", (A,), A.shape, normalized_shape=trailing)
+
+    def exp(self, A: DTensor) -> DTensor:
+        return self._op("exp", (A,), A.shape)
+
+    def silu(self, A: DTensor) -> DTensor:
+        return self._op("silu", (A,), A.shape)
+
+    def gelu(self, A: DTensor) -> DTensor:
+        return self._op("gelu", (A,), A.shape)
+
+    def relu(self, A: DTensor) -> DTensor:
+        return self._op("relu", (A,), A.shape)
+
+    def sqrt(self, A: DTensor) -> DTensor:
+        return self._op("sqrt", (A,), A.shape)
+
+    def square(self, A: DTensor) -> DTensor:
+        return self._op("square", (A,), A.shape)
+
+    def clamp(self, A: DTensor, min_val: float, max_val: float) -> DTensor:
+        if not min_val <= max_val:
+            raise GraphMistake(f"clamp between {min_val} and {max_val}")
+        return self._op("clamp", (A,), A.shape, min_val=float(min_val), max_val=float(max_val))
+
+    def add(self, A: DTensor, B: DTensor) -> DTensor:
+        return self._binary("add", A, B)
+
+    def mul(self, A: DTensor, B: DTensor) -> DTensor:
+        return self._binary("mul", A, B)
+
+    def div(self, A: DTensor, B: DTensor) -> DTensor:
+        return self._binary("div", A, B)
+
+    def pow(self, A: DTensor, B: DTensor) -> DTensor:
+        return self._binary("pow", A, B)
+
+    def _binary(self, op: str, A: DTensor, B: DTensor) -> DTensor:
+        if A.num_dims != B.num_dims or any(a != b and 1 not in (a, b) for a, b in zip(A.shape, B.shape, strict=True)):
+            raise GraphMistake(f"{op} of {A.shape} and {B.shape}")
+        return self._op(op, (A, B), tuple(max(a, b) for a, b in zip(A.shape, B.shape, strict=True)))
+
+    def _dim(self, A: DTensor, dim: int) -> int:
+        if not isinstance(dim, int) or not -A.num_dims <= dim < A.num_dims:
+            raise GraphMistake(f"dim {dim!r} of a tensor of {A.shape}")
+        return dim % A.num_dims
+
+    def _own(self, *tensors: DTensor) -> None:
+        for t in tensors:
+            if not isinstance(t, DTensor) or t.graph is not self:
+                raise GraphMistake("a tensor of another graph", next_step="build each graph from its own inputs")
+
+    def _op(self, op: str, args: tuple[DTensor, ...], shape: tuple[int, ...], **attrs: Any) -> DTensor:
+        self._own(*args)
+        if len({t.dtype for t in args}) > 1:
+            raise GraphMistake(f"{op} of {' and '.join(t.dtype.name for t in args)}")
+        return self._add(Node(op, tuple(t.place for t in args), tuple(sorted(attrs.items()))), shape, args[0].dtype)
+
+    def _add(self, node: Node, shape: tuple[int, ...], kind: dtype) -> DTensor:
+        if self.found is not None:
+            raise GraphMistake("a graph that a search found is complete", next_step="build a new one")
+        self.nodes.append(node)
+        self.tensors.append(DTensor(self, len(self.nodes) - 1, shape, kind))
+        return self.tensors[-1]
+
+    # ---- what it stands for
+    @property
+    def inputs(self) -> list[DTensor]:
+        return [t for t, n in zip(self.tensors, self.nodes, strict=True) if n.op == "input"]
+
+    @property
+    def outputs(self) -> list[DTensor]:
+        """The marked tensors, or those that nothing reads."""
+        read = {a for n in self.nodes for a in n.args}
+        places = self.marked or [
+            i for i, n in enumerate(self.nodes) if i not in read and n.op != "input"
+        ]  # fmt: skip
+        return [self.tensors[i] for i in places]
+
+    def source(self, name: str = "program", given: str = "") -> str:
+        """A module with the function in PyTorch, decorated with its inputs' shapes and `given` (more keywords)."""
+        if not self.outputs:
+            raise GraphMistake("the graph has no operator", next_step="build what it computes before it is optimized")
+        names = {t.place: f"x{i}" for i, t in enumerate(self.inputs)}
+        lines = []
+        for i, n in enumerate(self.nodes):
+            if n.op != "input":
+                names[i] = f"t{i}"
+                lines.append(f"    t{i} = " + TEXTS[n.op].format(*(names[a] for a in n.args), **dict(n.attrs)))
+        shapes = ", ".join(f'({t.shape!r}, "{t.dtype.short}")' for t in self.inputs)
+        returned = ", ".join(names[t.place] for t in self.outputs)
+        return (
+            "import torch\nimport torch.nn.functional as F\n\nimport mirage\n\n\n"
+            f"@mirage.optimize(inputs=[{shapes}]{given})\ndef {name}({', '.join(names[t.place] for t in self.inputs)}):\n"
+            + "\n".join(lines)
+            + f"\n    return {returned}\n"
+        )
+
+    def plain(self) -> str:
+        """The function in PyTorch alone."""
+        text = self.source()
+        return "import torch\nimport torch.nn.functional as F\n\n\n" + text[text.index("def program") :]
+
+    def searched_inputs(self) -> list[tuple[tuple[int, ...], str]]:
+        """Shape and dtype of each input, as torch names it."""
+        return [(t.shape, {"float8_e4m3": "float8_e4m3fn"}.get(t.dtype.name, t.dtype.name)) for t in self.inputs]
+
+    # ---- optimizing and running
+    def superoptimize(self, **parameters: Any) -> KNGraph:
+        """The best graph found (this one, as written, where nothing better is verified). Parameters as in
+        `mirage.superoptimize`."""
+        from mirage.original.search import superoptimize
+
+        return (superoptimize(self, **parameters) or [self])[0]
+
+    def generate_triton_program(self, path: str) -> None:
+        """Writes the graph's Triton module. Raises GraphMistake for a graph that no search has found."""
+        try:
+            Path(path).write_text(self._found().text, encoding="utf-8")
+        except OSError as e:
+            raise CannotWrite(f"{path} cannot be written: {e.strerror}", path=str(path)) from None
+
+    def to_json(self, path: str) -> None:
+        """Writes the µGraph in this project's form (docs/mugraph.md)."""
+        import json
+
+        Path(path).write_text(json.dumps(self._found().json(), indent=1), encoding="utf-8")
+
+    def visualize(self, path: str) -> None:
+        """Draws the µGraph as SVG."""
+        from mirage.mugraph.draw import svg
+
+        Path(path if path.endswith(".svg") else f"{path}.svg").write_text(svg(self._found().mugraph), encoding="utf-8")
+
+    def _found(self) -> Found:
+        if self.found is None:
+            raise GraphMistake("this graph was not found by a search", next_step="call superoptimize first")
+        return self.found
+
+    def __call__(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None, **_: Any) -> list[Any]:
+        """Runs on tensors of the declared shapes: the kernels on a GPU, PyTorch elsewhere. `outputs` are filled if given;
+        what steered the original's compiler is accepted."""
+        from mirage.original.found import run
+
+        results = run(self, list(inputs))
+        for given, made in zip(outputs or (), results):
+            given.copy_(made)
+        return list(outputs) if outputs else results
+
+
+def new_kernel_graph() -> KNGraph:
+    """An empty kernel graph, to build operator by operator."""
+    return KNGraph()
+
+
+new_graph = new_kernel_graph  # its first name
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of a contiguous tensor."""
+    out, step = [], 1
+    for n in reversed(shape):
+        out.append(step)
+        step *= n
+    return tuple(reversed(out))

@@ -1,0 +1,183 @@
+"""`superoptimize` with the original's parameters: a list of distinct µGraphs, each verified, best first.
+
+Those that narrow the search narrow ours (griddims, blockdims, imaps, omaps, fmaps, franges; None leaves one free); those that
+steered the original's compiler, profiler or caches mean nothing here, and say so once.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mirage.errors import GraphMistake, MirageError
+from mirage.mugraph.check import broken_rule
+from mirage.mugraph.erase import canonical, structure_key
+from mirage.mugraph.grammar import CustomKernel, MuGraph
+from mirage.narrow import Narrowing
+from mirage.original.found import Found
+from mirage.original.graph import KNGraph
+from mirage.pipeline import Function, Request, Tools, problem, read, trace
+from mirage.plan import plan
+from mirage.profile.devices import Device, device
+from mirage.profile.roofline import estimate
+from mirage.program.ir import Program
+from mirage.program.lower import lower
+from mirage.result import CancelToken
+from mirage.search.engine import Bounds, Problem, Search
+from mirage.verify.judge import Case, algebra, judge
+from mirage.verify.memory import memory_opinion
+from mirage.verify.proof import proof_opinion
+from mirage.verify.schedule import schedule_opinion
+
+TARGET = "sm_90"
+NAME = "program"
+WITHOUT_MEANING = {
+    "config": "there are no modes: attention, low-rank adapters and the rest go through one search",
+    "backend": "kernels are Triton",
+    "warmup_iters": "without a GPU nothing is timed, with one `mirage optimize` decides how often",
+    "profile_iters": "without a GPU nothing is timed, with one `mirage optimize` decides how often",
+    "use_graph_dataset": "the daemon's cache is used by `mirage optimize`",
+    "use_cached_graphs": "the daemon's cache is used by `mirage optimize`",
+    "save_codes": "generate_triton_program writes a graph's code",
+    "is_formal_verified": "every graph is verified",
+    "default_config": "there are no modes",
+    "max_num_threadblock_graph_op": "the search is bounded by time",
+    "max_num_kernel_graph_op": "the search is bounded by time",
+    "num_search_thread": "one process is enough",
+    "use_symbolic_search": "sizes are symbolic always",
+    "symbolic_checkpoint": "sizes are symbolic always",
+}
+_said: set[str] = set()
+
+
+def superoptimize(
+    graph: KNGraph,
+    *,
+    imaps: Any = None,
+    omaps: Any = None,
+    griddims: Any = None,
+    blockdims: Any = None,
+    fmaps: Any = None,
+    franges: Any = None,
+    verbose: bool = False,
+    max_num_new_graphs: int = 1024,
+    search_time_limit_sec: float = -1.0,
+    **others: Any,
+) -> list[KNGraph]:
+    """Distinct µGraphs that compute what `graph` does, best first by the estimate: each valid, its algebra proved or tested,
+    its schedule tested in the field, its memory accesses checked. Prints how many there are. `search_time_limit_sec` bounds search and
+    verification (negative: 300 s). Raises TypeError for a parameter that no version has, BadSearchParameter, GraphMistake."""
+    for name, value in others.items():
+        if name == "previous_checkpoint":
+            if value is not None:
+                raise GraphMistake(
+                    "a search cannot go on from a file of the original", next_step="leave previous_checkpoint out"
+                )
+        elif name not in WITHOUT_MEANING:
+            raise TypeError(f"superoptimize() got an unexpected keyword argument {name!r}")
+        elif value not in (None, False, -1) and name not in _said:
+            _said.add(name)
+            print(f"mirage: {name}= has no meaning here: {WITHOUT_MEANING[name]}", file=sys.stderr)
+    if graph.found is not None:
+        raise GraphMistake(
+            "this graph was found by a search", next_step="superoptimize the graph that it was found for"
+        )
+    given = Narrowing.of(imaps=imaps, omaps=omaps, griddims=griddims, blockdims=blockdims, fmaps=fmaps, franges=franges)
+    seconds = search_time_limit_sec if search_time_limit_sec > 0 else 300.0
+    with Tools() as tools:
+        searched = Searched.of(graph, given, tools)
+        new = [KNGraph(found) for found in searched.verified(max_num_new_graphs, seconds)]
+    structures = len({g.found.structure for g in new if g.found is not None})
+    print(f"mirage: {len(new)} µGraphs found and verified, {structures} structures with sizes erased")
+    if verbose:
+        for g in new:
+            if g.found is not None:
+                print(f"mirage: {g.found.us:.1f} µs estimated: {g.found.label}")
+    for g in new:
+        g.nodes, g.tensors, g.marked = graph.nodes, graph.tensors, graph.marked
+    return new
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A kernel graph as a function that was read and traced, and its search's problem."""
+
+    function: Function
+    program: Program
+    problem: Problem
+    given: Narrowing
+    device: Device
+
+    @staticmethod
+    def of(graph: KNGraph, given: Narrowing, tools: Tools) -> Searched:
+        function = read(Request(graph.source(NAME), "<kernel graph>", NAME))
+        program = trace(function, "<kernel graph>", tools.runner, CancelToken())
+        return Searched(function, program, problem(program, lower(program)), given, device(TARGET))
+
+    def verified(self, most: int, seconds: float) -> Iterator[Found]:
+        """The distinct µGraphs (warps and stages left out) that are accepted, best first, until the time is over."""
+        end = time.monotonic() + seconds
+        wide: dict[str, Any] = {"per_kernel": 200, "structures": 64, "tilings": 64} if self.given else {}
+        bounds = Bounds(keep=max(2 * most, 8) if most < 128 else 256, given=self.given, seconds=seconds / 2, **wide)
+        search = Search(self.problem, lambda g: estimate(g, self.device), bounds=bounds)
+        for _ in search.run():
+            pass
+        seen: set[MuGraph] = set()
+        for c in search.best:
+            form = without_launch(c.mugraph)
+            if form in seen:
+                continue
+            if len(seen) >= most or time.monotonic() > end:
+                return
+            if self.sound(c.mugraph):
+                seen.add(form)
+                yield Found(plan(c.mugraph), c.us, c.label, structure_key(c.mugraph), self)
+
+    def sound(self, mugraph: MuGraph) -> bool:
+        """Valid, its algebra proved or accepted in the field, its schedule accepted in the field, its memory accesses right.
+        A proof spares the algebra's field, which the schedule's run contains."""
+        p = self.problem
+        if broken_rule(mugraph) is not None:
+            return False
+        proof = proof_opinion(p.t, {o.tensor: (o.term, o.dims) for o in p.outputs}, mugraph)
+        if proof is None and any(e.word == "REJECTED" for e in algebra(self.case(mugraph, ""))):
+            return False
+        graph = plan(mugraph)
+        if schedule_opinion(p.t, p.outputs, graph).word != "TESTED":
+            return False
+        return memory_opinion(graph).word != "REJECTED"
+
+    def case(self, graph: MuGraph, text: str) -> Case:
+        return Case(self.problem.t, self.problem.outputs, graph, text, self.program, self.function.slice.text, NAME)
+
+    def emit(self, found: Found) -> str:
+        from mirage.codegen.emit import emit_module
+
+        header = {
+            "made by": "mirage",
+            "program": self.program.key[:16],
+            "verdict": "algebra and schedule accepted; this text was not judged (`verify()` does)",
+            "time": f"{found.us:.1f} us estimated for {self.device.name}",
+        }
+        return emit_module(self.program, found.mugraph, self.function.slice.readable, function=NAME, header=header)
+
+    def judge(self, found: Found) -> dict[str, Any]:
+        with Tools() as tools:
+
+            def task(name: str, payload: dict[str, Any]) -> dict[str, Any]:
+                return tools.runner.call(name, payload, timeout_s=120.0)
+
+            try:
+                return judge(self.case(found.mugraph, found.text), task).to_dict()
+            except MirageError as e:
+                e.path = e.path or "<kernel graph>"
+                raise
+
+
+def without_launch(m: MuGraph) -> MuGraph:
+    """The canonical form with warps and stages left out."""
+    kernels = tuple(replace(k, warps=4, stages=3) if isinstance(k, CustomKernel) else k for k in m.kernels)
+    return canonical(replace(m, kernels=kernels))

@@ -1,0 +1,98 @@
+"""The original's graph builder: shapes, outputs, mistakes, and the function that a graph stands for."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import mirage as mi
+from mirage.errors import GraphMistake
+
+
+def attention(q: int = 6, d: int = 5, t: int = 7):
+    g = mi.new_graph()
+    Q, K, V = (g.new_input(dims=s, dtype=mi.float32) for s in ((2, q, d), (2, d, t), (2, t, d)))
+    E = g.exp(g.matmul(Q, K))
+    return g, g.matmul(g.div(E, g.reduction(E, 2)), V)
+
+
+def test_a_graph_runs_as_the_function_that_it_stands_for():
+    g, out = attention()
+    q, k, v = (torch.randn(*t.shape) for t in g.inputs)
+    want = torch.softmax(q @ k, -1) @ v
+    (got,) = g(inputs=[q, k, v])
+    assert out.shape == tuple(want.shape) and torch.allclose(got, want, atol=1e-6)
+    filled = [torch.empty_like(want)]
+    assert g(inputs=[q, k, v], outputs=filled)[0] is filled[0] and torch.equal(filled[0], got)
+    assert not torch.allclose(g(inputs=[q + 1, k, v])[0], want, atol=1e-3)
+
+
+def test_every_operator_is_what_pytorch_has():
+    x, y = torch.rand(3, 4) + 0.5, torch.rand(3, 1) + 0.5
+    F = torch.nn.functional
+    want = {
+        "exp": x.exp(), "silu": F.silu(x), "gelu": F.gelu(x), "relu": F.relu(x - 1), "sqrt": x.sqrt(), "square": x * x,
+        "add": x + y, "mul": x * y, "div": x / y, "pow": x**y, "reduction": x.sum(0, keepdim=True),
+        "rms_norm": x / (x * x).mean(-1, keepdim=True).sqrt(), "clamp": x.clamp(0.7, 1.1),
+    }  # fmt: skip
+    for op, value in want.items():
+        g = mi.new_kernel_graph()
+        a, b = g.new_input(dims=(3, 4), dtype=mi.float32), g.new_input(dims=(3, 1), dtype=mi.float32)
+        more = {"reduction": (0,), "rms_norm": ((4,),), "clamp": (0.7, 1.1)}.get(op, ())
+        two = op in ("add", "mul", "div", "pow")
+        getattr(g, op)(a, *((b,) if two else more))
+        given = x - 1 if op == "relu" else x
+        assert torch.allclose(g(inputs=[given, y])[0], value, atol=1e-5), op
+
+
+def test_outputs_are_what_is_marked_else_what_nothing_reads():
+    g = mi.new_graph()
+    x = g.new_input(dims=(2, 3))
+    e, s = g.exp(x), g.square(x)
+    assert [t.place for t in g.outputs] == [e.place, s.place]
+    g.mark_output(s)
+    assert [t.place for t in g.outputs] == [s.place]
+    assert x.dim(1) == 3 and x.num_dims == 2 and x.dtype.is_fp16()
+
+
+def mistakes():
+    g, other = mi.new_graph(), mi.new_graph()
+    a, b = g.new_input(dims=(2, 3)), g.new_input(dims=(4, 5))
+    f = g.new_input(dims=(3, 4), dtype=mi.float32)
+    stranger = other.new_input(dims=(2, 3))
+    return {
+        "inner sizes": lambda: g.matmul(a, b),
+        "a dim beyond the last": lambda: g.reduction(a, 2),
+        "shapes that do not broadcast": lambda: g.add(a, b),
+        "two dtypes": lambda: g.matmul(a, f),
+        "another graph's tensor": lambda: g.exp(stranger),
+        "an empty shape": lambda: g.new_input(dims=()),
+        "a size of zero": lambda: g.new_input(dims=(0, 3)),
+        "five dims": lambda: g.new_input(dims=(1, 2, 3, 4, 5)),
+        "column-major": lambda: g.new_input(dims=(4, 8), strides=(1, 4)),
+        "an output of other strides": lambda: g.mark_output(a, strides=(1, 2)),
+        "a norm over other dims": lambda: g.rms_norm(a, (2,)),
+        "a clamp upside down": lambda: g.clamp(a, 1.0, 0.0),
+        "no operator": lambda: other.source(),
+        "not found by a search": lambda: g.generate_triton_program("x.py"),
+        "two inputs for three": lambda: attention()[0](inputs=[torch.zeros(1), torch.zeros(1)]),
+        "an input of another shape": lambda: attention()[0](inputs=[torch.zeros(1)] * 3),
+        "a checkpoint": lambda: mi.superoptimize(attention()[0], previous_checkpoint="x.json"),
+    }
+
+
+@pytest.mark.parametrize("what", mistakes())
+def test_mistakes_have_a_code(what):
+    with pytest.raises(GraphMistake) as caught:
+        mistakes()[what]()
+    assert caught.value.code == "MIR309" and caught.value.next_step
+
+
+def test_row_major_strides_are_taken():
+    g = mi.new_graph()
+    assert g.new_input(dims=(4, 8), strides=(8, 1)).shape == (4, 8)
+
+
+def test_a_parameter_that_no_version_has():
+    with pytest.raises(TypeError, match="grid_dims"):
+        mi.superoptimize(attention()[0], grid_dims=[(2, 1, 1)])
