@@ -1,11 +1,13 @@
 """`./dev e2e`: the extension in a real VS Code workbench, in a real browser, against the real server and daemon.
 
-    ./dev e2e [SCENARIO...] [--keep] [--times]
+    ./dev e2e [SCENARIO...] [--keep] [--times] [--pictures]
 
 From nothing: the tools (a Node, code-server, the browser's driver) are installed once into ~/.cache/mirage-e2e (or
 $MIRAGE_E2E_TOOLS), the extension is checked and packaged, installed into a fresh profile, and the scenarios of
 `scenarios/` run in headless Chromium. Pictures stay in `e2e/out`. Exit status: 0 all passed, 1 one failed, 77 it could not
 run here, and why.
+
+--keep leaves the profile, --times says when each picture was taken, --pictures renews those of the extension's README.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ import tools
 HERE = Path(__file__).resolve().parent
 EXTENSION = HERE.parent
 COULD_NOT = 77
+PICTURES = EXTENSION / "media" / "pictures"
+SHOWN = ("hover", "mugraph", "proof", "diff", "jobs", "missing")  # in the README and in docs/editor.md
 START_S = 60
 
 
@@ -167,6 +171,11 @@ def main(arguments: list[str]) -> int:
         ]:
             if log.exists():
                 shutil.copy(log, out / f"{log.parent.parent.name}-{log.name}" if log.name != "server.log" else out)
+        if "--pictures" in arguments:
+            PICTURES.mkdir(exist_ok=True)
+            for name in SHOWN:
+                if (out / f"{name}.png").exists():
+                    shutil.copy(out / f"{name}.png", PICTURES)
         if "--keep" in arguments:
             say(f"kept {folder}")
         else:

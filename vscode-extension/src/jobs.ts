@@ -130,10 +130,9 @@ function fact(name: string, value: string): Node {
 }
 
 function group(name: string, children: Node[], empty: string, icon?: string, closed = false): Node {
-  const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
-  const item = new vscode.TreeItem(name, children.length ? (closed ? Collapsed : Expanded) : None);
-  if (!children.length) item.description = empty;
+  const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
+  const item = new vscode.TreeItem(name, closed ? Collapsed : Expanded);
   if (icon) item.iconPath = new vscode.ThemeIcon(icon);
   item.id = name;
-  return { item, children };
+  return { item, children: children.length ? children : [fact(empty, "")] }; // an item without any stays closed when it gets some
 }
