@@ -17,7 +17,15 @@ from typing import Any
 
 from mirage import bysize
 from mirage.codegen.emit import emit_module
-from mirage.errors import DerivationBroken, FunctionNotFound, MirageError, UntrustedWorkspace
+from mirage.errors import (
+    DerivationBroken,
+    FunctionNotFound,
+    MirageError,
+    UntrustedWorkspace,
+    WorkerDied,
+    WorkerRaised,
+    WorkerTimeout,
+)
 from mirage.isolate.runner import Worker
 from mirage.mugraph import jsonform, maps
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
@@ -247,6 +255,7 @@ class Attempt:
     cancel: CancelToken
     tools: Tools
     measured: Measured | None = None
+    unmeasured: str = ""  # why a GPU that is here gave no times
 
     def run(self) -> Result:
         start = time.monotonic()
@@ -305,10 +314,14 @@ class Attempt:
         def call(payload: dict[str, Any]) -> dict[str, Any]:
             return worker.call("tune", payload, timeout_s=TUNE_S, cancel=self.cancel, on_event=event)
 
-        found = measured(
-            best, self.program, self.function.decorated.name, lambda g: self.emit(g, None, 0.0, base), call,
-            self.dev.target, as_they_are=as_they_are,
-        )  # fmt: skip
+        try:
+            found = measured(
+                best, self.program, self.function.decorated.name, lambda g: self.emit(g, None, 0.0, base), call,
+                self.dev.target, as_they_are=as_they_are,
+            )  # fmt: skip
+        except (WorkerDied, WorkerRaised, WorkerTimeout) as e:  # the answer is then by the estimate, and says so
+            self.unmeasured = f"nothing was measured on this machine's GPU: {e.message}"
+            return None
         return found if found is not None and found.candidates else None
 
     def order(self, best: list[Candidate]) -> list[Candidate]:
@@ -407,6 +420,7 @@ class Attempt:
             "versions": versions(),
         }
         notes = tuple(self.program.notes) + tuple(f"not taken: {r}" for r in rejected)
+        notes += (self.unmeasured,) if self.unmeasured else ()
         if chosen is None:
             reason = "no candidate was verified: keep yours" if rejected else "nothing found that fits: keep yours"
             return Result(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mirage.errors import WorkerDied
 from mirage.pipeline import Request, Tools, optimize
 from mirage.result import CancelToken, Result
 
@@ -81,3 +82,12 @@ def test_not_slower_than_the_best_baseline(tools):
 def test_without_a_time_the_estimate_decides(tools):
     result, _ = run(tools, lambda i, text: None)
     assert result.estimate is not None and not result.estimate.measured and result.measured == {}
+
+
+def test_a_gpu_that_fails_leaves_the_estimate_and_a_note(tools):
+    def dies(i: int, text: str) -> float:
+        raise WorkerDied("the worker was killed by signal 11")
+
+    result, _ = run(tools, dies)
+    assert result.answer == "kernel" and result.estimate is not None and not result.estimate.measured
+    assert "nothing was measured on this machine's GPU: the worker was killed by signal 11" in result.notes
