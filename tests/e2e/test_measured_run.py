@@ -68,7 +68,7 @@ def test_the_fastest_on_the_device_is_the_answer(tools):
 
 
 def test_what_is_wrong_on_the_device_is_never_the_answer(tools):
-    result, gpu = run(tools, lambda i, text: None if i == 0 else 10.0 + i)
+    result, _gpu = run(tools, lambda i, text: None if i == 0 else 10.0 + i)
     assert result.estimate is not None and result.estimate.us == 11.0
     assert any("wrong by 1" in d for d in result.measured["dropped"])
 
