@@ -73,7 +73,7 @@ def test_every_candidate_of_a_random_program_is_derived(seed):
 
 
 def test_a_sum_corrected_by_another_one_is_derived_as_it_is():
-    s = run(str(PLAIN_SIBLING), FEW)
+    s = run(str(PLAIN_SIBLING), replace(FEW, keep=256, structures=64))
     t, tg, checked = s.problem.t, targets(s.problem), 0
     for g in (c.mugraph for c in s.best):
         k = g.kernels[0]

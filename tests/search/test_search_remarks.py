@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from workloads import terms as workloads
 
-from mirage.mugraph.grammar import CustomKernel, LibraryKernel
+from mirage.mugraph.grammar import CustomKernel
 from mirage.profile.devices import DEVICES
 from mirage.profile.roofline import estimate, kernel_times, work
 from mirage.search.engine import Bounds, Search
@@ -69,7 +69,8 @@ def test_the_resource_is_the_one_that_grew_most(many_rows):
     name = r.figures["resource"]
 
     def us(candidate):
-        return sum(getattr(kernel_times(k, candidate.mugraph, DEVICE)[0], name) for k in candidate.mugraph.kernels)
+        own = [k for k in candidate.mugraph.kernels if isinstance(k, CustomKernel)]
+        return sum(getattr(kernel_times(k, candidate.mugraph, DEVICE)[0], name) for k in own)
 
     assert r.figures["resource_us"] == pytest.approx(us(chosen))
     assert r.figures["other_resource_us"] == pytest.approx(us(other))
@@ -91,7 +92,8 @@ def test_a_search_in_parts_is_said():
     found = {r.code: r for r in explain(search, search.best[0], FAR, DEVICE)}
     assert "13 reductions" in found["searched-in-parts"].text
     fewer = [c.us for k, c in search.by_stages.items() if k < stages(search.best[0])]
-    assert found["slower-fused"].figures["other_us"] == min(fewer)
+    assert ("slower-fused" in found) == bool(fewer)
+    assert not fewer or found["slower-fused"].figures["other_us"] == min(fewer)
 
 
 def test_keep_yours_says_what_its_kernels_wait_for():
@@ -111,15 +113,6 @@ def test_a_better_one_that_was_not_verified_is_said():
     assert search.by_stages[1].us < two.us and stages(two) == 2
     assert "not-verified" in codes(search, two) and "slower-fused" not in codes(search, two)
     assert "not-verified" not in codes(search)
-
-
-def test_a_library_kernel_is_said():
-    search = run("gated_mlp")
-    best = search.best[0]
-    library = LibraryKernel("sort", "sort", ("X",), "Y")
-    kept = replace(best, mugraph=replace(best.mugraph, kernels=(*best.mugraph.kernels, library)))
-    (r,) = explain(search, kept, FAR, DEVICE)
-    assert r.code == "library-kernel" and "sort" in r.text
 
 
 def test_no_kernel_at_all_has_a_reason():

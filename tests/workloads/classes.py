@@ -20,8 +20,8 @@ from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
     Compute,
-    CustomKernel,
     DimIndex,
+    LibraryKernel,
     Load,
     Loop,
     MuGraph,
@@ -48,9 +48,13 @@ class Classes:
 
     def of(self, m: MuGraph) -> Class:
         known: dict[str, str] = {}  # temporaries, by what was written there
-        kernels = []
+        kernels: list[Any] = []
         for k in m.kernels:
-            assert isinstance(k, CustomKernel)
+            if isinstance(k, LibraryKernel):
+                call = (k.op, tuple(known.get(a, a) for a in k.args), k.attrs)
+                known[k.out] = digest(call)
+                kernels.append(call)
+                continue
             blocks = [_Block(self, graph, known) for graph in (k.block, k.tail) if graph is not None]
             kernels.append(tuple(b.run() for b in blocks))
         return tuple(kernels)

@@ -17,8 +17,8 @@ from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
     Compute,
-    CustomKernel,
     DimIndex,
+    LibraryKernel,
     Load,
     Loop,
     MuGraph,
@@ -196,7 +196,10 @@ def evaluate_all(m: MuGraph, *inputs: Array) -> list[Array]:
             memory[t.name] = np.full(m.shape(t), np.nan)
     with np.errstate(all="ignore"):
         for k in m.kernels:
-            assert isinstance(k, CustomKernel)
+            if isinstance(k, LibraryKernel):
+                x, w = (memory[a] for a in k.args)
+                memory[k.out] = x @ (w if k.op == "matmul" else np.swapaxes(w, -1, -2))
+                continue
             for graph in (k.block, k.tail):
                 if graph is None:
                     continue

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DimIndex
 from mirage.search.kernels import Target
+from mirage.search.layout import components
 from mirage.search.shift import substitute
 
 
@@ -25,7 +26,7 @@ class Cut:
 
 
 def cut_candidates(t: Terms, roots: list[int]) -> list[Cut]:
-    """Operands of contractions that read reductions, and the reductions themselves, smallest terms first."""
+    """Operands of contractions that have to be computed, and the reductions themselves, smallest terms first."""
     found: dict[int, bool] = {}
     for root in roots:
         for r in sorted(t.closure(root)):
@@ -35,6 +36,12 @@ def cut_candidates(t: Terms, roots: list[int]) -> list[Cut]:
             if op != "sum":
                 continue
             for product in t.kids(body) if t.kind(body) == "add" else (body,):
+                sides = operands(t, r, product)
+                for side in sides:
+                    if t.kind(side) != "in" and t.dims(side):
+                        found[side] = True
+                if sides:
+                    continue
                 factors = [f for f in t.flat("mul", (product,))[1] if axis in t.dims(f)]
                 computed = [f for f in factors if t.front(f)]
                 if not computed or len(computed) == len(factors) == 1:
@@ -44,7 +51,75 @@ def cut_candidates(t: Terms, roots: list[int]) -> list[Cut]:
                     term = t.mul(*(f for f in factors if t.dims(f) <= dims))
                     if term != product and t.dims(term):
                         found[term] = True
-    return together(t, sorted(found.items()))
+    return together(t, sorted(found.items(), key=lambda f: depth(t, f[0])))
+
+
+def operands(t: Terms, r: int, product: int) -> tuple[int, ...]:
+    """The two sides of a matrix product: what the sum `r` (and the sums that are all of its body) contracts in `product`,
+    each side with the vectors that go with it; none where it is no matrix product."""
+    axes = {t.node(r)[2]}
+    while t.kind(product) == "red" and t.node(product)[1] == "sum" and not t.node(product)[4]:
+        axes.add(t.node(product)[2])
+        product = t.node(product)[3]
+    _, factors = t.flat("mul", (product,))
+    free = [t.dims(f) - axes for f in factors]
+    every = frozenset().union(*free)
+    shared = sorted(a for a in every if sum(a in d for d in free) > 1)
+    for batch in (frozenset[str](), *(frozenset({a}) for a in shared), frozenset(shared)):
+        parts = components(every - batch, [d - batch for d in free])
+        if len(parts) == 2:
+            break
+    else:
+        return ()
+    sides: list[list[int]] = [[], []]
+    for f, d in zip(factors, free, strict=True):
+        if d - batch:
+            sides[0 if d & parts[0] else 1].append(f)
+    if not all(axes <= frozenset().union(*(t.dims(f) for f in s)) for s in sides):
+        return ()
+    plain = [len(s) == 1 and t.kind(s[0]) == "in" for s in sides]
+    rest = [f for f, d in zip(factors, free, strict=True) if not d - batch]
+    sides[1 if plain[0] and not plain[1] else 0] += rest
+    return tuple(t.mul(*s) for s in sides)
+
+
+def dims_of(t: Terms, x: int, outputs: list[Target]) -> tuple[tuple[str, ...], ...]:
+    """The dims of a temporary: of a matrix product those of its operands, as a library would give it; else the axes in
+    `axis_order`, with those together that a tensor of the program has as one dim."""
+    if t.kind(x) != "red":  # what is made of a product element by element lies as the product does
+        same = [r for r in sorted(t.front(x)) if t.dims(r) == t.dims(x) and is_product(t, r)]
+        return dims_of(t, same[0], outputs) if same else flattened(t, axis_order(t, x, outputs), outputs)
+    axes = axis_order(t, x, outputs)
+    if t.node(x)[1] == "sum":
+        for side in operands(t, x, t.node(x)[3]):
+            if t.kind(side) == "in":
+                index = [d.axes for d in t.node(side)[2]]
+                columns = tuple(d for d in index if d and set(d) <= set(axes))
+                rows = tuple((a,) for a in axes if not any(a in d for d in columns))
+                if len(columns) == 1 and sum(map(len, columns)) + len(rows) == len(axes):
+                    return (*rows, *columns)
+    return flattened(t, axes, outputs)
+
+
+def is_product(t: Terms, r: int) -> bool:
+    """Is the reduction a matrix product?"""
+    return t.node(r)[1] == "sum" and bool(operands(t, r, t.node(r)[3]))
+
+
+def depth(t: Terms, x: int) -> tuple[int, int]:
+    """Orders values so that none needs a later one."""
+    return len(t.closure(x)), x
+
+
+def flattened(t: Terms, axes: tuple[str, ...], outputs: list[Target]) -> tuple[tuple[str, ...], ...]:
+    every = {y for o in outputs for y in t.walk(o.term) if t.kind(y) == "in"}
+    known = {d.axes for y in every for d in t.node(y)[2]} | {d for o in outputs for d in o.dims}
+    out: list[tuple[str, ...]] = []
+    while axes:
+        n = next((n for n in range(len(axes), 1, -1) if axes[:n] in known), 1)
+        out.append(axes[:n])
+        axes = axes[n:]
+    return tuple(out)
 
 
 def widest(sets: Iterable[frozenset[str]]) -> list[frozenset[str]]:
@@ -53,11 +128,20 @@ def widest(sets: Iterable[frozenset[str]]) -> list[frozenset[str]]:
     return [s for s in all_sets if not any(s < other for other in all_sets)]
 
 
-def descend(cuts: list[Cut], cost: Callable[[tuple[Cut, ...]], float]) -> Iterator[tuple[Cut, ...]]:
-    """Cut sets of a large program: every operand of a contraction first, so that each part is small, then one cut fewer
-    or one more for as long as that is better. `cost` is asked after a set was tried."""
-    current = tuple(c for c in cuts if c.operand)
-    yield current
+def starts(t: Terms, cuts: Sequence[Cut]) -> Iterator[tuple[Cut, ...]]:
+    """Every operand of a contraction; and every matrix product too."""
+    yield tuple(c for c in cuts if c.operand)
+    yield tuple(c for c in cuts if c.operand or (t.kind(c.term) == "red" and is_product(t, c.term)))
+
+
+def descend(t: Terms, cuts: list[Cut], cost: Callable[[tuple[Cut, ...]], float]) -> Iterator[tuple[Cut, ...]]:
+    """Cut sets of a large program: every operand of a contraction first, so that each part is small (where a part has no
+    kernel yet, every matrix product too), then one cut fewer or one more for as long as that is better. `cost` is asked
+    after a set was tried."""
+    for current in starts(t, cuts):
+        yield current
+        if cost(current) < float("inf"):
+            break
     seen, best, better = {current}, cost(current), True
     while better:
         better = False
@@ -79,11 +163,11 @@ def cut_sets(cuts: list[Cut], most: int) -> Iterator[tuple[Cut, ...]]:
 
 def loads(t: Terms, c: Cut, outputs: list[Target], prefix: str) -> dict[int, int]:
     """For each term of a cut's value, the term that reads it from its tensor."""
-    axes = axis_order(t, c.term, outputs)
+    dims = dims_of(t, c.term, outputs)
     found = {}
     for term, renamed in ((c.term, ()), *c.again):
         there = dict(renamed)
-        found[term] = t.input(f"{prefix}{c.number}", tuple(DimIndex((there.get(a, a),)) for a in axes))
+        found[term] = t.input(f"{prefix}{c.number}", tuple(DimIndex(tuple(there.get(a, a) for a in d)) for d in dims))
     return found
 
 
@@ -91,15 +175,22 @@ def apply(t: Terms, outputs: list[Target], cuts: tuple[Cut, ...], dtype: str, pr
     """The targets of the kernels, in launch order: each cut's value, then the outputs, reading what was cut before."""
     done: dict[int, int] = {}
     targets: list[Target] = []
-    for c in sorted(cuts, key=lambda c: c.term):
-        axes = axis_order(t, c.term, outputs)
-        kept = dtype if c.operand else "fp32"
+    for c in sorted(cuts, key=lambda c: depth(t, c.term)):
+        dims = dims_of(t, c.term, outputs)
+        kept = kept_dtype(t, c, dtype)
         name = f"{prefix}{c.number}"
-        targets.append(Target(name, substitute(t, c.term, done), tuple((a,) for a in axes), kept, "temp"))
+        targets.append(Target(name, substitute(t, c.term, done), dims, kept, "temp"))
         done |= loads(t, c, outputs, prefix)
     for o in outputs:
         targets.append(Target(o.tensor, substitute(t, o.term, done), o.dims, o.dtype, o.kind))
     return targets
+
+
+def kept_dtype(t: Terms, c: Cut, dtype: str) -> str:
+    """Operands of matrix products and products are kept in the program's dtype, as PyTorch keeps them; other reductions in
+    float32."""
+    product = t.kind(c.term) == "red" and is_product(t, c.term)
+    return dtype if c.operand or product else "fp32"
 
 
 def axis_order(t: Terms, x: int, outputs: list[Target]) -> tuple[str, ...]:

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from mirage.mugraph.check import broken_rule
-from mirage.mugraph.grammar import MuGraph
+from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.result import CancelToken, Progress
-from mirage.search.cuts import Cut, cut_candidates, cut_sets, descend
+from mirage.search.cuts import Cut, cut_candidates, cut_sets, descend, starts
 from mirage.search.executor import Executor, Serial
 from mirage.search.guard import Guard, Stopped
 from mirage.search.kernels import Piece, Target
@@ -238,12 +238,18 @@ class Search:
 
     def _cut_sets(self) -> Iterator[tuple[Cut, ...]]:
         if self.partitioned:
-            return descend(self.cuts, lambda chosen: self._least.get(chosen, FAR))
+            return descend(self.problem.t, self.cuts, lambda chosen: self._least.get(chosen, FAR))
         return cut_sets(self.cuts, max(self.bounds.cuts, 0))
 
     def targets(self, chosen: Iterable[Cut]) -> list[Target]:
         """The kernels to find for a cut set, in launch order."""
         return self.work.targets(self.problem.t, chosen)
+
+    def best_kernels(self, tensor: str) -> float | None:
+        """The least estimate (µs) of custom kernels that compute one tensor, among the parts that were searched."""
+        parts = [part for key, part in self._parts.items() if key.tensors == (tensor,)]
+        found = [us for part in parts for us, p in part.pieces if any(isinstance(k, CustomKernel) for k in p.kernels)]
+        return min(found, default=None)
 
     def _identity(self) -> str:
         """Identifies the problem and the bounds: a checkpoint of another key is of no use. Time and memory do not count, since
@@ -318,8 +324,7 @@ class Search:
         """An answer where a bound was reached before there was one: few structures, few tiles, and no more than one."""
         few = replace(self.bounds, systems=8, structures=2, tilings=2, per_kernel=4)
         self.work, self._parts = replace(self.work, bounds=few), {}
-        cut_all = tuple(c for c in self._all_cuts if c.operand)
-        for chosen in (cut_all, *islice(self._cut_sets(), 8)):
+        for chosen in (*starts(self.problem.t, self._all_cuts), *islice(self._cut_sets(), 8)):
             targets = self.targets(chosen)
             for target in targets:
                 key = self.work.key(self.problem.t, target, chosen)

@@ -13,6 +13,7 @@ from mirage.mugraph.grammar import (
     CustomKernel,
     DimIndex,
     DTensor,
+    LibraryKernel,
     Load,
     Loop,
     Store,
@@ -74,7 +75,7 @@ class Target:
 class Piece:
     """Kernels that compute one target, the temporaries they need, and axes that they add (the parts of a split)."""
 
-    kernels: tuple[CustomKernel, ...]
+    kernels: tuple[CustomKernel | LibraryKernel, ...]
     temps: tuple[DTensor, ...]
     axes: tuple[tuple[str, int], ...]
     label: str
@@ -233,7 +234,8 @@ class KernelSpace:
             yield piece
             return
         sizes = {**self.t.sizes, **dict(piece.axes)}
-        for kernels in with_launch(self.given, piece.kernels):
+        own = tuple(k for k in piece.kernels if isinstance(k, CustomKernel))
+        for kernels in with_launch(self.given, own):
             if all(keeps(self.given, k, sizes) for k in kernels):
                 yield replace(piece, kernels=kernels)
 

@@ -6,14 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Loop, Statement
+from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, CustomKernel, Loop, Statement
 from mirage.result import CancelToken
-from mirage.search.cuts import Cut, apply, loads
+from mirage.search.cuts import Cut, apply, kept_dtype, loads
 from mirage.search.guard import Stopped
 from mirage.search.joint import groupings, joint
 from mirage.search.kernels import MAIN, KernelSpace, Piece, Structure, Target
+from mirage.search.library import calls
 from mirage.search.problem import Bounds, Cost, Problem, assemble, fork
 
 BOOKKEEPING = {"const", "size", "index", "mask"}  # positions and numbers, which are no operators of a block graph
@@ -78,6 +80,12 @@ class Work:
             prefix += "_"
         return prefix
 
+    @cached_property
+    def kept(self) -> dict[str, str]:
+        """The dtype of each tensor that may go from kernel to kernel."""
+        t = self.problem.t
+        return {f"{self.prefix}{c.number}": kept_dtype(t, c, self.problem.dtype) for c in self.cuts}
+
     def targets(self, t: Terms, chosen: Iterable[Cut]) -> list[Target]:
         """The kernels to find for a cut set, in launch order."""
         return apply(t, list(self.outputs), tuple(chosen), self.problem.dtype, self.prefix)
@@ -111,16 +119,26 @@ class Work:
         return KernelSpace(t, target, guard, limit=b.systems, lean=b.lean, given=b.given)
 
     def us(self, t: Terms, target: Target, piece: Piece) -> float:
-        return self.cost(assemble(self.problem, t, [target], [piece]))
+        return self.cost(assemble(self.problem, t, [target], [piece], kept=self.kept))
 
     def allowed(self, piece: Piece) -> bool:
         """Is the piece within the bounds on kernels, loops and operators?"""
         b = self.bounds
-        loops = max(sum(isinstance(x, Loop) for x in k.block.body) for k in piece.kernels)
+        own = [k for k in piece.kernels if isinstance(k, CustomKernel)]
+        loops = max(sum(isinstance(x, Loop) for x in k.block.body) for k in own)
         if len(piece.kernels) > b.kernels or loops > b.loops:
             return False
-        blocks = [x for k in piece.kernels for x in (k.block, k.tail) if x is not None]
+        blocks = [x for k in own for x in (k.block, k.tail) if x is not None]
         return not b.operators or max(map(operators, blocks)) <= b.operators
+
+    def calls(self, t: Terms, target: Target) -> Iterator[Piece]:
+        """PyTorch's own calls that compute the target; none where the caller says what kernels must be like."""
+        if self.bounds.given:
+            return
+        dtypes = {x.name: x.dtype for x in self.problem.inputs}
+        dtypes |= self.kept
+        rigid = {x.name for x in self.problem.inputs if any(n is not None for n in x.rigid)}
+        yield from calls(t, target, self.name(target), {n: d for n, d in dtypes.items() if n not in rigid})
 
     def first(self, key: Key, guard: CancelToken) -> Iterator[tuple[float, Piece]]:
         """One tiling of each structure, before any is ranked."""
@@ -131,6 +149,8 @@ class Work:
             for piece in space.pieces(self.name(target), structure, 1):
                 if self.allowed(piece):
                     yield self.us(t, target, piece), replace(piece, structure=f"{key}:{piece.structure}")
+        for piece in self.calls(t, target):
+            yield self.us(t, target, piece), replace(piece, structure=f"{key}:{piece.structure}")
 
     def search(self, key: Key, guard: CancelToken) -> Part:
         """The part: every structure ranked by its first tiling, then the tilings of the best ones. Where a bound on time or
@@ -165,6 +185,8 @@ class Work:
             for us, _, structure in first[bounds.structures :]:
                 tiled = filter(self.allowed, space.pieces(name, structure, 1))
                 ranked += [(us, len(ranked), piece) for piece in tiled]
+            for piece in self.calls(t, target):
+                ranked.append((self.us(t, target, piece), len(ranked), piece))
         except Stopped as s:
             stopped = s.bound
         ranked.sort(key=lambda f: f[:2])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import CustomKernel, DTensor, MuGraph
+from mirage.mugraph.grammar import CustomKernel, DTensor, LibraryKernel, MuGraph
 from mirage.narrow import FREE, Narrowing
 from mirage.search.kernels import Piece, Target
 
@@ -23,7 +23,7 @@ class Bounds:
     cuts: int = 2
     cut_candidates: int = 8
     keep: int = 64
-    kernels: int = 8  # at most, in one µGraph
+    kernels: int = 16  # at most, in one µGraph
     loops: int = 8  # at most, in one kernel
     operators: int = 0  # at most, in one block graph (0: any number); see `operators` in kernels.py
     per_kernel: int = 48
@@ -55,11 +55,13 @@ def fork(t: Terms) -> Terms:
 
 
 def assemble(
-    problem: Problem, t: Terms, targets: Sequence[Target], pieces: Sequence[Piece], *, alone: bool = False
-) -> MuGraph:
-    """The µGraph of the pieces. `alone`: one target by itself, what other kernels write counts as given."""
+    problem: Problem, t: Terms, targets: Sequence[Target], pieces: Sequence[Piece], *, alone: bool = False,
+    kept: Mapping[str, str] | None = None,
+) -> MuGraph:  # fmt: skip
+    """The µGraph of the pieces. `alone`: one target by itself, what other kernels write counts as given; `kept` says in which
+    dtype they write it."""
     tensors: list[DTensor] = list(problem.inputs)
-    kernels: list[CustomKernel] = []
+    kernels: list[CustomKernel | LibraryKernel] = []
     axes: dict[str, int] = {}
     added: dict[str, int] = {}
     for target, piece in zip(targets, pieces, strict=True):
@@ -74,8 +76,9 @@ def assemble(
         for y in t.walk(target.term):
             if t.kind(y) == "in" and t.node(y)[1] not in have:
                 d = tuple(i.axes for i in t.node(y)[2])
-                tensors.append(DTensor(t.node(y)[1], problem.dtype, d, kind="input"))
-                have.add(t.node(y)[1])
+                name = t.node(y)[1]
+                tensors.append(DTensor(name, (kept or {}).get(name, problem.dtype), d, kind="input"))
+                have.add(name)
     for x in tensors:
         for d in x.dims:
             axes |= {a: t.sizes[a] for a in d if a not in added}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 
 from mirage.meaning.terms import Terms
@@ -20,7 +20,7 @@ from mirage.mugraph.grammar import (
     TileDim,
 )
 from mirage.profile.devices import Device
-from mirage.profile.roofline import Times, kernel_times
+from mirage.profile.roofline import Times, estimate, kernel_times
 from mirage.result import Remark
 from mirage.search.block import Output
 from mirage.search.engine import Candidate, Search
@@ -142,8 +142,7 @@ def explain(search: Search, chosen: Candidate | None, base: float, device: Devic
         out += refused(search, n, len(chosen.mugraph.kernels))
     for k in chosen.mugraph.kernels:
         if isinstance(k, LibraryKernel):
-            text = f"{k.op} stays a library kernel: the search has no rule that fuses it"
-            out.append(Remark("library-kernel", text, {"operator": k.op, "kernel": k.name}))
+            out.append(library(search, chosen, k, device))
     if chosen.us >= base:
         resource, us = limit(chosen.mugraph, device)
         text = f"keep yours: the best kernels take {chosen.us:.1f} µs by the estimate, {us:.1f} µs of it "
@@ -152,6 +151,19 @@ def explain(search: Search, chosen: Candidate | None, base: float, device: Devic
             Remark("not-faster", text, {"us": chosen.us, "base_us": base, "resource": resource, "resource_us": us})
         )
     return tuple(out)
+
+
+def library(search: Search, chosen: Candidate, k: LibraryKernel, device: Device) -> Remark:
+    """Why one of the kernels is PyTorch's own call: the best kernel for the same tensor beside it."""
+    us = estimate(replace(chosen.mugraph, kernels=(k,)), device)
+    own = search.best_kernels(k.out)
+    figures: dict[str, float | str] = {"operator": k.op, "kernel": k.name, "tensor": k.out, "us": us}
+    if own is None:
+        text = f"{k.out} stays a library kernel ({k.op}): no kernel was found for it"
+    else:
+        figures["other_us"] = own
+        text = f"{k.out} stays a library kernel ({k.op}): {us:.1f} µs estimated, {own:.1f} µs by the best kernel found"
+    return Remark("library-kernel", text, figures)
 
 
 def refused(search: Search, n: int, launched: int) -> list[Remark]:

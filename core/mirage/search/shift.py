@@ -44,7 +44,7 @@ def substitute(t: Terms, x: int, mapping: dict[int, int], memo: dict[int, int] |
         for key in mapping:
             if t.kind(key) == "mul" and set(t.kids(key)) < set(t.kids(x)):
                 rest = [k for k in t.kids(x) if k not in t.kids(key)]
-                return t.mul(mapping[key], *[substitute(t, k, mapping, memo) for k in rest])
+                return t.mul(mapping[key], substitute(t, t.mul(*rest), mapping, memo))
     if x not in memo:
         kids = t.kids(x)
         memo[x] = t.rebuild(x, tuple(substitute(t, k, mapping, memo) for k in kids)) if kids else x

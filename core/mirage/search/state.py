@@ -11,7 +11,6 @@ import base64
 import json
 import zlib
 from pathlib import Path
-from typing import Any
 
 from mirage.errors import MugraphSyntax
 from mirage.mugraph import jsonform
@@ -29,7 +28,7 @@ def encode(part: Part) -> str:
     for us, p in part.pieces:
         graph = jsonform.to_json(MuGraph("part", p.axes, p.temps, p.kernels))
         for k in graph["mugraph"]["kernels"]:
-            for block in (k["block"], k["tail"]):
+            for block in (k.get("block"), k.get("tail")):
                 if block is not None:
                     block["body"] = bodies.setdefault(json.dumps(block["body"]), len(bodies))
         pieces.append([us, p.label, p.structure, graph])
@@ -46,12 +45,11 @@ def decode(line: str) -> Part | None:
         pieces = []
         for us, label, structure, graph in data["pieces"]:
             for k in graph["mugraph"]["kernels"]:
-                for block in (k["block"], k["tail"]):
+                for block in (k.get("block"), k.get("tail")):
                     if block is not None:
                         block["body"] = bodies[block["body"]]
             g = jsonform.from_json(graph)
-            kernels: Any = g.kernels
-            pieces.append((float(us), Piece(kernels, g.tensors, g.axes, str(label), str(structure))))
+            pieces.append((float(us), Piece(g.kernels, g.tensors, g.axes, str(label), str(structure))))
         values, systems, structures, mugraphs = map(int, data["counts"])
         return Part(tuple(pieces), values, systems, structures, mugraphs, tuple(map(str, data["limits"])))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, zlib.error, MugraphSyntax):

@@ -20,6 +20,7 @@ from mirage.mugraph.grammar import (
     Compute,
     CustomKernel,
     DimIndex,
+    LibraryKernel,
     Load,
     Loop,
     MuGraph,
@@ -94,7 +95,8 @@ class Denoter:
     def run(self) -> Denoted:
         for k in self.g.kernels:
             if not isinstance(k, CustomKernel):
-                raise NotDenoted("a library kernel")
+                self.stored[k.out] = self.library(k)
+                continue
             self.block(k.block)
             if k.tail is not None:
                 self.block(k.tail)
@@ -106,6 +108,38 @@ class Denoter:
                 term = split_axis(self.t, term, axis, part, rest)
             self.out.outputs[tensor.name] = term, dims
         return self.out
+
+    def given(self, name: str) -> tuple[int, tuple[tuple[str, ...], ...]]:
+        """A device tensor's term and the axes of its dims."""
+        if name in self.stored:
+            return self.stored[name]
+        x = self.g.tensor(name)
+        if x.kind != "input" or any(n is not None for n in x.rigid):
+            raise NotDenoted(f"{name} is read before it is written, or in part")
+        return self.t.input(name, tuple(DimIndex(d) for d in x.dims), boolean=x.dtype == "bool"), x.dims
+
+    def library(self, k: LibraryKernel) -> tuple[int, tuple[tuple[str, ...], ...]]:
+        """A matrix product: x @ w, batched or not, or x @ w.T. Others have no term here."""
+        if k.op not in ("matmul", "linear") or len(k.args) != 2:
+            raise NotDenoted(f"the library kernel {k.op}")
+        t = self.t
+        (x, left), (w, right) = map(self.given, k.args)
+        right = right[::-1] if k.op == "linear" else right
+        if len(left) < 2 or len(right) not in (2, len(left)):
+            raise NotDenoted("a product of vectors, or of batches that are broadcast")
+        batch = len(right) - 2
+        names: dict[str, str] = {}
+        for have, want in zip((*right[:batch], right[-2]), (*left[:batch], left[-1]), strict=True):
+            if len(have) != len(want):
+                raise NotDenoted("dims that meet are cut differently")
+            names |= {a: b for a, b in zip(have, want, strict=True) if a != b}
+        bound = {t.node(r)[2] for r in t.closure(w)}
+        if {a for d in left for a in d} & set(right[-1]) or set(names.values()) & (bound | t.dims(w)):
+            raise NotDenoted("an axis would be captured")
+        out = t.mul(x, t.rename(w, names) if names else w)
+        for axis in reversed(left[-1]):
+            out = t.sum(axis, out)
+        return out, (*left[:-1], right[-1])
 
     def block(self, block: BlockGraph) -> None:
         loops = {d.name: d for d in block.dims}
@@ -175,12 +209,8 @@ class Run:
         if s.tensor not in owner.stored:
             raise NotDenoted(f"{s.tensor} is read before it is written")
         term, dims = owner.stored[s.tensor]
-        for a, (part, rest) in self.split.items():
-            if any(a in d for d in dims):
-                term = split_axis(t, term, a, part, rest)
-                dims = tuple(tuple(c for b in d for c in ((part, rest) if b == a else (b,))) for d in dims)
         rename: dict[str, str] = {}
-        for have, want in zip(dims, index, strict=True):
+        for have, want in zip(dims, s.index, strict=True):
             if len(have) != len(want.axes) or want.offset:
                 raise NotDenoted("a temporary is read at another shape")
             rename |= {a: b for a, b in zip(have, want.axes, strict=True) if a != b}
@@ -189,6 +219,9 @@ class Run:
             if bound & set(rename.values()):
                 raise NotDenoted("a renamed axis would be captured")
             term = t.rename(term, rename)
+        for a, (part, rest) in self.split.items():
+            if any(a in d.axes for d in s.index):
+                term = split_axis(t, term, a, part, rest)
         return term
 
     def statement(self, s: object, loop: str | None) -> None:

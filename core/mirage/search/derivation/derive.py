@@ -25,7 +25,7 @@ from mirage.mugraph.grammar import (
     Store,
     ThreadGraph,
 )
-from mirage.search.cuts import cut_candidates
+from mirage.search.cuts import cut_candidates, depth
 from mirage.search.derivation.laws import LAWS, LET, SHIFT, SPLIT, Broken, renamed
 from mirage.search.derivation.prove import NoProof, Prover
 from mirage.search.derivation.schedule import Tiling, check_tilings, tilings
@@ -126,21 +126,24 @@ def meanings(
 def kept_values(t: Terms, outputs: Targets, mugraph: MuGraph) -> tuple[dict[str, int], dict[str, int]]:
     """The values that the µGraph's temporaries hold, those that are no partial results, by the cuts that the search may
     make; and the outputs over them."""
-    cuts = {c.number: c.term for c in cut_candidates(t, [x for x, _ in outputs.values()])}
+    cuts = {c.number: c for c in cut_candidates(t, [x for x, _ in outputs.values()])}
     held: list[tuple[int, str, tuple[str, ...]]] = []
+    again: dict[str, list[dict[str, str]]] = {}
     for x in mugraph.tensors:
         digits = x.name.removeprefix(x.name.rstrip("0123456789"))
         axes = tuple(a for d in x.dims for a in d)
-        term = cuts.get(int(digits)) if x.kind == "temp" and digits else None
-        if term is not None and t.dims(term) == set(axes):
-            held.append((term, x.name, axes))
+        cut = cuts.get(int(digits)) if x.kind == "temp" and digits else None
+        if cut is not None and t.dims(cut.term) == set(axes):
+            held.append((cut.term, x.name, axes))
+            again[x.name] = [dict(pairs) for _, pairs in cut.again]
     reads = {(x.tensor, x.index) for k in customs(mugraph) for x in statements(k) if isinstance(x, Load)}
     done: dict[int, int] = {}
     values: dict[str, int] = {}
-    for term, name, axes in sorted(held):
+    for term, name, axes in sorted(held, key=lambda h: depth(t, h[0])):
         values[name] = substitute(t, term, done)
         for index in (
             mugraph.tensor(name).dims,
+            *(tuple(tuple(r.get(a, a) for a in d) for d in mugraph.tensor(name).dims) for r in again[name]),
             *(tuple(d.axes for d in i) for n, i in sorted(reads, key=repr) if n == name),
         ):
             at = tuple(a for d in index for a in d)
