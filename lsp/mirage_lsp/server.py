@@ -24,7 +24,7 @@ from mirage_lsp.session import Session
 from mirage_lsp.settings import Settings
 
 log = logging.getLogger(__name__)
-REFRESH_S = 0.05  # refreshes and diagnostics within such a time are sent once
+REFRESH_S = 0.05  # refreshes and diagnostics are not sent more often; after a quiet time they are sent at once
 
 
 NOTEBOOKS = types.NotebookDocumentSyncOptions(
@@ -52,6 +52,7 @@ class MirageServer(LanguageServer):
         self._published: dict[str, types.PublishDiagnosticsParams] = {}
         self._dirty: dict[str, Document] = {}
         self._flush: asyncio.TimerHandle | None = None
+        self._told = 0.0  # when the client was last told
         methods.register(self)
 
     def make_session(self, settings: Settings) -> Session:
@@ -69,10 +70,11 @@ class MirageServer(LanguageServer):
         """What is shown of a document has changed: tell the client, soon, and once for many changes."""
         self._dirty[document.uri] = document
         if self._flush is None:
-            self._flush = asyncio.get_running_loop().call_later(REFRESH_S, self._tell)
+            loop = asyncio.get_running_loop()
+            self._flush = loop.call_at(max(loop.time(), self._told + REFRESH_S), self._tell)
 
     def _tell(self) -> None:
-        self._flush = None
+        self._flush, self._told = None, asyncio.get_running_loop().time()
         documents, self._dirty = list(self._dirty.values()), {}
         for document in documents:
             self.publish(document)
