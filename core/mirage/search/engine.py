@@ -98,6 +98,18 @@ def cheapest(lists: Sequence[Iterable[float]]) -> Iterator[tuple[float, tuple[in
                 heapq.heappush(heap, (total(following), following))
 
 
+def distinct(candidates: list[Candidate]) -> list[Candidate]:
+    """Each µGraph once: several cut sets may come to the same kernels."""
+    seen: dict[tuple[float, str], list[MuGraph]] = {}
+    out = []
+    for c in candidates:
+        same = seen.setdefault((c.us, c.label), [])
+        if c.mugraph not in same:
+            same.append(c.mugraph)
+            out.append(c)
+    return out
+
+
 def kept(candidates: list[Candidate], most: int) -> list[Candidate]:
     """The best `most` of the sorted `candidates`, but among them one of each structure as far as half of the places go (those
     with fewer cuts first): a known graph is not lost because another one has many good tilings."""
@@ -162,7 +174,7 @@ class Search:
         if not self.best and self.guard.stopped:
             yield from self._least_of_all()
         self.best.sort(key=lambda c: (c.us, len(c.mugraph.kernels), c.label))
-        self.best = kept(self.best, bounds.keep)
+        self.best = kept(distinct(self.best), bounds.keep)
         self.counts.mugraphs = max(self.counts.mugraphs, len(self.best))
         self.counts.seconds = time.monotonic() - self.guard.start
         self._report()
