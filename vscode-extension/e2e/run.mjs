@@ -64,6 +64,7 @@ context.on("request", (request) => {
   if (/^https?:/.test(protocol) && hostname !== "127.0.0.1" && !OWN.test(hostname)) foreign.add(hostname);
 });
 let failed = 0;
+const later = []; // what a scenario wants looked at in the end, while others run
 for (const scenario of chosen) {
   const began = Date.now();
   const pages = [];
@@ -78,7 +79,8 @@ for (const scenario of chosen) {
     return new Workbench(page, setup, (what) => laps.push(`${what} ${((Date.now() - began) / 1000).toFixed(1)}`));
   };
   try {
-    await scenario.run({ window, project: project(scenario.name), savedFile, daemon, settings, setup });
+    const rest = await scenario.run({ window, project: project(scenario.name), savedFile, daemon, settings, setup });
+    if (rest) later.push([scenario.name, rest]);
     if (mistakes.length) throw new Error(`the window reported ${mistakes.join("; ").slice(0, 500)}`);
     console.log(`ok   ${scenario.name}: ${scenario.title} (${((Date.now() - began) / 1000).toFixed(1)} s)${setup.times ? `\n     ${laps.join(", ")}` : ""}`);
   } catch (error) {
@@ -90,6 +92,12 @@ for (const scenario of chosen) {
   rmSync(path.join(setup.folder, "w", scenario.name), { recursive: true, force: true });
 }
 await browser.close();
+for (const [name, look] of later) {
+  await look().catch((error) => {
+    failed++;
+    console.log(`FAIL ${name}, looked at in the end: ${error.message}`);
+  });
+}
 if (foreign.size) {
   failed++;
   console.log(`FAIL the windows asked other machines: ${[...foreign].join(", ")}`);

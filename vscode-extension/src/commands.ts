@@ -36,6 +36,8 @@ export function register(server: Server, panels: Panels, documents: Documents, j
     "mirage.optimizeFunction": tell("mirage.optimize"),
     "mirage.replaceFunction": tell("mirage.replace"),
     "mirage.restoreFunction": tell("mirage.restore"),
+    "mirage.toModule": tell("mirage.writeModule"),
+    "mirage.measureFunction": tell("mirage.measure"),
     "mirage.optimizeFile": onFile("mirage.optimize"),
     "mirage.stopFile": onFile("mirage.stop"),
     "mirage.openMugraph": onFunction((at) => panels.show("mugraph", at.uri, at.name)),

@@ -7,8 +7,9 @@ import { Window, type States } from "./state";
 
 export type Health = "starting" | "running" | "missing" | "restricted" | "stopped";
 
-/** Settings that the server takes when it starts. */
-const AT_START = ["interpreter", "startDaemon", "target", "auto", "debounceMs"];
+/** Settings that need another process, and those that a running server takes too. */
+const AT_START = ["interpreter", "startDaemon"];
+const LIVE = ["auto", "target", "debounceMs", "inlayHints", "codeLens"];
 
 function settings(): string {
   const all = vscode.workspace.getConfiguration("mirage");
@@ -164,9 +165,19 @@ export class Server implements vscode.Disposable {
         trusted: vscode.workspace.isTrusted,
         states: true,
         interpreter: found.python,
-        ...Object.fromEntries(["auto", "target", "debounceMs", "startDaemon"].map((key) => [key, settings.get(key)])),
+        commandLinks: true,
+        ...Object.fromEntries([...LIVE, "startDaemon"].map((key) => [key, settings.get(key)])),
       },
+      markdown: { isTrusted: { enabledCommands: ["mirage.showMugraph", "mirage.showProof"] } },
       middleware: {
+        workspace: {
+          // The workers' Python is the one that was found, not only the one that was set.
+          configuration: async (params, token, next) => {
+            const answers = await next(params, token);
+            if (!Array.isArray(answers)) return answers;
+            return answers.map((one, i) => (params.items[i]?.section === "mirage" ? { ...one, interpreter: found.python } : one));
+          },
+        },
         executeCommand: (command, args, next) => {
           const mine = this.instead.get(command);
           return mine ? mine(...args) : next(command, args);
