@@ -25,15 +25,16 @@ from mirage.search.engine import Bounds, Search
 QUICK = Bounds(keep=12, tilings=2)
 FEW = Bounds(keep=8, tilings=2, cuts=1)
 ALL = Bounds(keep=64, tilings=2, cuts=0)
-FOUND: dict[str, Search] = {}
+FOUND: dict[tuple[str, Bounds], Search] = {}
 
 
 def run(name, bounds=QUICK):
-    if name not in FOUND:
+    key = name, bounds
+    if key not in FOUND:
         p = small_program(int(name)) if name.isdigit() else problem(name.removesuffix(" whole"))
-        FOUND[name] = Search(p, lambda g: estimate(g, DEVICES["sm_90"]), bounds=bounds)
-        list(FOUND[name].run())
-    return FOUND[name]
+        FOUND[key] = Search(p, lambda g: estimate(g, DEVICES["sm_90"]), bounds=bounds)
+        list(FOUND[key].run())
+    return FOUND[key]
 
 
 def targets(p):

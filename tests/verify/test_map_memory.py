@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from mutants.bases import NAMES, base
-from verify.test_schedule import edited
+from test_schedule import edited
 from workloads.hand import BUILDERS, small
 
 from mirage.mugraph.grammar import DimIndex, Load, MuGraph, Store
