@@ -1,6 +1,7 @@
 """Completeness: random programs of up to four operators, enumerated by brute force without pruning, against the search.
 
-Each program is enumerated with as many operators as it has; tests/workloads/brute.py says what a class is. Programs are taken in order until the seconds are over.
+Each program is enumerated with as many operators as it has; tests/workloads/brute.py says what a class is. Programs are
+taken in order until the seconds are over.
 """
 
 from __future__ import annotations

@@ -144,7 +144,10 @@ class BlockGraph:
     cluster: int = 1  # blocks of one thread-block cluster that share a program's tiles (Hopper's GPC level)
 
     def dim(self, name: str) -> TileDim:
-        return next(d for d in self.dims if d.name == name)
+        for d in self.dims:
+            if d.name == name:
+                return d
+        raise KeyError(name)
 
     @property
     def grid(self) -> tuple[TileDim, ...]:
@@ -191,7 +194,10 @@ class MuGraph:
         return dict(self.axes)[axis]
 
     def tensor(self, name: str) -> DTensor:
-        return next(t for t in self.tensors if t.name == name)
+        for t in self.tensors:
+            if t.name == name:
+                return t
+        raise KeyError(name)
 
     @property
     def inputs(self) -> tuple[DTensor, ...]:

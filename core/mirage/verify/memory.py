@@ -142,7 +142,7 @@ def _proof(mugraph: MuGraph, timeout: int, info: dict[str, Any]) -> Fault | None
         if whole_axes(mugraph):
             any_size(prover, mugraph)
             info["scope"] = "all sizes"
-    except Unknown as e:
+    except (Unknown, KeyError) as e:
         info["beyond"] = str(e)
     info["questions"] = prover.questions
     return None
