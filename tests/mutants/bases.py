@@ -3,6 +3,7 @@ workloads. Each with its terms, its µGraph and its emitted module."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -69,8 +70,8 @@ def _launches(g: MuGraph) -> list[tuple[Sizes, Tiles]]:
 
 
 def narrowed(g: MuGraph, sizes: Sizes, tiles: Tiles) -> tuple[Sizes, Tiles]:
-    """Two tiles, the second one a tail, for each dim that stands for one axis and is not split: the interpreter's time
-    is that of its blocks. Sizes stay pairwise different."""
+    """Two tiles (more where sizes would meet), the last one a tail, for each dim that stands for one axis and is not
+    split: the interpreter's time is that of its blocks. Sizes stay pairwise different."""
     small = shrink(g, sizes, tiles)
     keep = {a for p in parts(small) for d in p.graph.dims for a in d.axes if len(d.axes) > 1 or d.role == "split"}
     keep |= {a for p in parts(small) for d in p.graph.dims if d.role == "split" for a in p.graph.dim(d.splits).axes}
@@ -84,8 +85,8 @@ def narrowed(g: MuGraph, sizes: Sizes, tiles: Tiles) -> tuple[Sizes, Tiles]:
                 cut[d.axes[0]] = max(cut.get(d.axes[0], 0), d.tile)
     out = {a: n for a, n in sizes.items() if a not in cut}
     for a, tile in cut.items():
-        options = [n for n in range(tile + 1, 2 * tile) if n not in out.values()]
-        out[a] = options[0] if options else sizes[a]
+        taken = set(out.values())
+        out[a] = next(n for n in itertools.count(tile + 1) if (n % tile or tile == 1) and n not in taken)
     return {a: out[a] for a in sizes}, tiles
 
 
