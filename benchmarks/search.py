@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
-from searching import blocks, cancelling, complete, memory, processes, seed, sizes, times  # noqa: E402
+from searching import blocks, cancelling, complete, memory, original, processes, sizes, times  # noqa: E402
 from searching.rows import Row, search_for  # noqa: E402
 
 from mirage.profile.devices import DEVICES, Device  # noqa: E402
@@ -32,7 +32,7 @@ PARTS: dict[str, Part] = {
     "complete": (complete.rows, None),
     "memory": (memory.rows, None),
     "processes": (processes.rows, None),
-    "seed": (seed.rows, None),
+    "original": (original.rows, None),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The seed's grouped-query attention, and merged contractions: µGraphs that are found within what is asked, judged and run.
+"""The original's grouped-query attention, and merged contractions: µGraphs that are found within what is asked, judged and run.
 
 `Q (2, 256, 64) x K (2, 64, 4096) x V (2, 4096, 64)`, exp, sum, division without a shift, griddims (2, 16, 1) and (2, 16, 4). A
 µGraph counts if it is valid, its algebra is proved (or accepted in the field), its schedule is accepted in the field (tiny
@@ -11,26 +11,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from mirage.codegen.emit import emit_module
 from mirage.mugraph import maps
-from mirage.mugraph.check import broken_rule
-from mirage.mugraph.erase import canonical, structure_key
+from mirage.mugraph.erase import structure_key
 from mirage.mugraph.grammar import Accumulate, Compute, CustomKernel, Loop, MuGraph
+from mirage.original.search import TARGET, Searched, without_launch
 from mirage.pipeline import Function, Request, Tools, problem, read, trace
 from mirage.plan import plan
-from mirage.profile.devices import Device
+from mirage.profile.devices import Device, device
 from mirage.profile.roofline import estimate
 from mirage.program.ir import Program
 from mirage.program.lower import lower
 from mirage.result import CancelToken
 from mirage.search.engine import Bounds, Candidate, Search
-from mirage.verify.judge import Case, algebra, judge
-from mirage.verify.memory import memory_opinion
-from mirage.verify.proof import proof_opinion
-from mirage.verify.schedule import schedule_opinion
+from mirage.verify.judge import Case, judge
 from searching.rows import Clock, Row, at_least, at_most, row
 
 WANTED, WITHIN, SAMPLE, KEEP = 69, 60.0, 8, 160  # µGraphs, seconds, emitted ones, answers of the search
@@ -78,18 +75,10 @@ class Bench:
         return Case(p.t, p.outputs, graph, text, self.program, self.function.slice.text, name)
 
     def sound(self, mugraph: MuGraph) -> bool:
-        """The judge's two links of a µGraph: valid, its algebra proved or accepted in the field, and its schedule accepted in
-        the field and by the memory opinion. A proof spares the algebra's field, which the schedule's run contains."""
+        """What `mirage.superoptimize` asks of a µGraph before it gives it."""
         p = self.search.problem
-        if broken_rule(mugraph) is not None:
-            return False
-        proof = proof_opinion(p.t, {o.tensor: (o.term, o.dims) for o in p.outputs}, mugraph)
-        if proof is None and any(e.word == "REJECTED" for e in algebra(self.case(mugraph, emitted=False))):
-            return False
-        graph = plan(mugraph)
-        if schedule_opinion(p.t, p.outputs, graph).word != "TESTED":
-            return False
-        return memory_opinion(graph).word != "REJECTED"
+        given = self.search.bounds.given
+        return Searched(self.function, self.program, p, given, device(TARGET)).sound(mugraph)
 
     def runs(self, candidates: list[Candidate]) -> int:
         """How many the judge accepts as it does for a user: on all three links, every opinion."""
@@ -115,12 +104,6 @@ def prepared(text: str, device: Device, tools: Tools, **bounds: Any) -> Bench:
     return Bench(function, program, search, tools)
 
 
-def without_launch(m: MuGraph) -> MuGraph:
-    """The canonical form with warps and stages left out."""
-    kernels = tuple(replace(k, warps=4, stages=3) if isinstance(k, CustomKernel) else k for k in m.kernels)
-    return canonical(replace(m, kernels=kernels))
-
-
 def grids(m: MuGraph) -> set[tuple[int, ...]]:
     return {tuple(n for n in maps.grid(m, k) if n > 1) for k in m.kernels if isinstance(k, CustomKernel)}
 
@@ -135,7 +118,7 @@ def one_of_each(found: list[Candidate], count: int) -> list[Candidate]:
 
 
 def attention(device: Device, tools: Tools) -> Iterator[Row]:
-    name = "seed's attention"
+    name = "the original's attention"
     bench = prepared(ATTENTION, device, tools, keep=KEEP, per_kernel=200, structures=64, tilings=64)
     clock = Clock()
     list(bench.search.run())
