@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mirage.errors import MirageError
 
 if TYPE_CHECKING:
+    from mirage.original.block import TBGraph, new_threadblock_graph
     from mirage.original.graph import KNGraph, new_graph, new_kernel_graph
     from mirage.original.search import superoptimize
     from mirage.original.tensors import (
@@ -38,6 +39,7 @@ _LAZY = {
     # the original's Python API
     "superoptimize": "mirage.original.search",
     **dict.fromkeys(("KNGraph", "new_graph", "new_kernel_graph"), "mirage.original.graph"),
+    **dict.fromkeys(("TBGraph", "new_threadblock_graph"), "mirage.original.block"),
     **dict.fromkeys(
         ("float16", "bfloat16", "float32", "float64", "float8", "float8_e4m3", "int8", "int32", "int64"),
         "mirage.original.tensors",
@@ -46,8 +48,9 @@ _LAZY = {
 
 
 __all__ = [
-    "CancelToken", "KNGraph", "MirageError", "Progress", "Result", "__version__", "bfloat16", "float8", "float8_e4m3",
-    "float16", "float32", "float64", "int8", "int32", "int64", "new_graph", "new_kernel_graph", "optimize", "superoptimize",
+    "CancelToken", "KNGraph", "MirageError", "Progress", "Result", "TBGraph", "__version__", "bfloat16", "float8", "float8_e4m3",
+    "float16", "float32", "float64", "int8", "int32", "int64", "new_graph", "new_kernel_graph", "new_threadblock_graph",
+    "optimize", "superoptimize",
 ]  # fmt: skip
 
 

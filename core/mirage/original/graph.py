@@ -7,11 +7,13 @@ verdict and its Triton text, and is called with tensors like any other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mirage.errors import CannotWrite, GraphMistake
+from mirage.errors import CannotWrite
+from mirage.original.block import TBGraph, attached
+from mirage.original.mistakes import Place, caller, mistake
 from mirage.original.tensors import DTensor, dtype, float16
 
 if TYPE_CHECKING:
@@ -39,11 +41,16 @@ MOST_DIMS = 4
 
 @dataclass(frozen=True)
 class Node:
-    """An operator with its operands (tensors by place) and attributes; "input" has neither."""
+    """An operator with its operands (tensors by place) and attributes; "input" has neither. One that gives several tensors
+    ("customized": block, call, output) is a node for each."""
 
     op: str
     args: tuple[int, ...] = ()
     attrs: tuple[tuple[str, Any], ...] = ()
+    place: Place | None = field(default=None, compare=False)
+
+    def attr(self, name: str) -> Any:
+        return dict(self.attrs)[name]
 
 
 class KNGraph:
@@ -60,9 +67,9 @@ class KNGraph:
         """A new input. Sizes are positive; strides must be row-major. The original takes others: transpose before."""
         shape = tuple(dims)
         if not shape or len(shape) > MOST_DIMS or any(not isinstance(n, int) or n < 1 for n in shape):
-            raise GraphMistake(f"an input's dims are one to {MOST_DIMS} positive numbers, not {dims!r}")
+            raise mistake(f"an input's dims are one to {MOST_DIMS} positive numbers, not {dims!r}")
         if strides is not None and tuple(strides) != row_major(shape):
-            raise GraphMistake(
+            raise mistake(
                 f"strides {tuple(strides)} of an input of {shape} are not row-major",
                 next_step="give the input as it lies in memory and pass it contiguous",
             )
@@ -71,7 +78,7 @@ class KNGraph:
     def mark_output(self, A: DTensor, strides: Sequence[int] | None = None) -> None:
         """Marks an output. Without any mark the tensors that no operator reads are the outputs."""
         if strides is not None and tuple(strides) != row_major(A.shape):
-            raise GraphMistake(f"strides {tuple(strides)} of an output of {A.shape} are not row-major")
+            raise mistake(f"strides {tuple(strides)} of an output of {A.shape} are not row-major")
         self._own(A)
         if A.place not in self.marked:
             self.marked.append(A.place)
@@ -79,7 +86,7 @@ class KNGraph:
     def matmul(self, A: DTensor, B: DTensor) -> DTensor:
         """A (..., m, k) by B (..., k, n), batch dims equal."""
         if A.num_dims != B.num_dims or A.num_dims < 2 or A.shape[:-2] != B.shape[:-2] or A.shape[-1] != B.shape[-2]:
-            raise GraphMistake(f"matmul of {A.shape} by {B.shape}")
+            raise mistake(f"matmul of {A.shape} by {B.shape}")
         return self._op("matmul", (A, B), (*A.shape[:-1], B.shape[-1]))
 
     def reduction(self, A: DTensor, dim: int) -> DTensor:
@@ -91,7 +98,7 @@ class KNGraph:
         """A over the root of its mean square along the trailing dims; no weight, no epsilon."""
         trailing = tuple(normalized_shape)
         if not trailing or A.shape[-len(trailing) :] != trailing:
-            raise GraphMistake(f"rms_norm over {trailing} of a tensor of {A.shape}")
+            raise mistake(f"rms_norm over {trailing} of a tensor of {A.shape}")
         return self._op("rms_norm", (A,), A.shape, normalized_shape=trailing)
 
     def exp(self, A: DTensor) -> DTensor:
@@ -114,7 +121,7 @@ class KNGraph:
 
     def clamp(self, A: DTensor, min_val: float, max_val: float) -> DTensor:
         if not min_val <= max_val:
-            raise GraphMistake(f"clamp between {min_val} and {max_val}")
+            raise mistake(f"clamp between {min_val} and {max_val}")
         return self._op("clamp", (A,), A.shape, min_val=float(min_val), max_val=float(max_val))
 
     def add(self, A: DTensor, B: DTensor) -> DTensor:
@@ -129,30 +136,43 @@ class KNGraph:
     def pow(self, A: DTensor, B: DTensor) -> DTensor:
         return self._binary("pow", A, B)
 
+    def customized(self, inputs: Sequence[DTensor], bgraph: TBGraph) -> list[DTensor]:
+        """A kernel whose blocks do what `bgraph` says; what its outputs write, in their order."""
+        self._own(*inputs)
+        made = attached(inputs, bgraph)
+        call, args = len(self.nodes), tuple(t.place for t in bgraph.dtensors)
+        return [
+            self._add(
+                Node("customized", args, (("block", bgraph.data), ("call", call), ("output", i)), caller()), shape, kind
+            )
+            for i, (shape, kind) in enumerate(made)
+        ]
+
     def _binary(self, op: str, A: DTensor, B: DTensor) -> DTensor:
         if A.num_dims != B.num_dims or any(a != b and 1 not in (a, b) for a, b in zip(A.shape, B.shape, strict=True)):
-            raise GraphMistake(f"{op} of {A.shape} and {B.shape}")
+            raise mistake(f"{op} of {A.shape} and {B.shape}")
         return self._op(op, (A, B), tuple(max(a, b) for a, b in zip(A.shape, B.shape, strict=True)))
 
     def _dim(self, A: DTensor, dim: int) -> int:
         if not isinstance(dim, int) or not -A.num_dims <= dim < A.num_dims:
-            raise GraphMistake(f"dim {dim!r} of a tensor of {A.shape}")
+            raise mistake(f"dim {dim!r} of a tensor of {A.shape}")
         return dim % A.num_dims
 
     def _own(self, *tensors: DTensor) -> None:
         for t in tensors:
             if not isinstance(t, DTensor) or t.graph is not self:
-                raise GraphMistake("a tensor of another graph", next_step="build each graph from its own inputs")
+                raise mistake("a tensor of another graph", next_step="build each graph from its own inputs")
 
     def _op(self, op: str, args: tuple[DTensor, ...], shape: tuple[int, ...], **attrs: Any) -> DTensor:
         self._own(*args)
         if len({t.dtype for t in args}) > 1:
-            raise GraphMistake(f"{op} of {' and '.join(t.dtype.name for t in args)}")
-        return self._add(Node(op, tuple(t.place for t in args), tuple(sorted(attrs.items()))), shape, args[0].dtype)
+            raise mistake(f"{op} of {' and '.join(t.dtype.name for t in args)}")
+        node = Node(op, tuple(t.place for t in args), tuple(sorted(attrs.items())), caller())
+        return self._add(node, shape, args[0].dtype)
 
     def _add(self, node: Node, shape: tuple[int, ...], kind: dtype) -> DTensor:
         if self.found is not None:
-            raise GraphMistake("a graph that a search found is complete", next_step="build a new one")
+            raise mistake("a graph that a search found is complete", next_step="build a new one")
         self.nodes.append(node)
         self.tensors.append(DTensor(self, len(self.nodes) - 1, shape, kind))
         return self.tensors[-1]
@@ -174,7 +194,7 @@ class KNGraph:
     def source(self, name: str = "program", given: str = "") -> str:
         """A module with the function in PyTorch, decorated with its inputs' shapes and `given` (more keywords)."""
         if not self.outputs:
-            raise GraphMistake("the graph has no operator", next_step="build what it computes before it is optimized")
+            raise mistake("the graph has no operator", next_step="build what it computes before it is optimized")
         names = {t.place: f"x{i}" for i, t in enumerate(self.inputs)}
         lines = []
         for i, n in enumerate(self.nodes):
@@ -228,7 +248,7 @@ class KNGraph:
 
     def _found(self) -> Found:
         if self.found is None:
-            raise GraphMistake("this graph was not found by a search", next_step="call superoptimize first")
+            raise mistake("this graph was not found by a search", next_step="call superoptimize first")
         return self.found
 
     def __call__(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None, **_: Any) -> list[Any]:
