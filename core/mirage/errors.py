@@ -235,6 +235,16 @@ class RuleFalse(MirageError):
     default_next_step = "mend the rule, or say in a condition when it holds"
 
 
+class SavedFileUnreadable(MirageError):
+    code, title = "MIR312", "A file of saved graphs cannot be read"
+    default_next_step = "docs/from-mirage.md says which files are read"
+
+
+class SavedGraphInvalid(MirageError):
+    code, title = "MIR313", "A graph of such a file is none that can be run"
+    default_next_step = "the other graphs of the file are read; `mirage import` lists them"
+
+
 # ---- running (4xx)
 class WorkerDied(MirageError):
     code, title = "MIR400", "The worker process ended without an answer"

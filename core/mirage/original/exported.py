@@ -1,0 +1,103 @@
+"""A description of a kernel graph (`saved.py`) as the original's file writes it, in the form of 2025: what `files.py` reads
+back is the same description. Numbers that its own files leave out (of clamp and mul_scalar) stand there too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from mirage.errors import GraphMistake
+from mirage.original.opnames import BLOCK, KERNEL, NEW, PREFIXES, Named
+from mirage.original.saved import SavedBlock, SavedGraph, SavedOp, SavedTensor
+
+CODES = {name: code for code, name in NEW.items()}
+FIRST, FIRST_INSIDE = 10_000_000, 20_000_000  # guids
+NOWHERE = {"x": -1, "y": -1, "z": -1}
+DIMS = 4  # that each tensor's list of sizes has
+
+
+def form(graphs: Sequence[SavedGraph]) -> list[Any]:
+    """The file's data: a list of graphs."""
+    return [_Writer(g).graph() for g in graphs]
+
+
+def name_of(op: SavedOp, table: dict[str, Named]) -> str:
+    """The operator's name in a file. GraphMistake where the original has none."""
+    for name, named in table.items():
+        same = named.op == op.op and all(op.attrs.get(k) == v for k, v in named.attrs)
+        if same and not name.startswith(f"{PREFIXES[0]}_"):
+            return name
+    raise GraphMistake(f"the original's files have no name for {op.op} {op.attrs}")
+
+
+def xyz(three: Sequence[int]) -> dict[str, int]:
+    return dict(zip("xyz", three, strict=True))
+
+
+def strides(shape: Sequence[int]) -> list[int]:
+    return [math.prod(shape[i + 1 :]) for i in range(len(shape))]
+
+
+class _Writer:
+    def __init__(self, graph: SavedGraph) -> None:
+        self.g = graph
+        self.made = FIRST_INSIDE
+
+    def tensor(self, place: int) -> dict[str, Any]:
+        t = self.g.tensors[place]
+        return self.plain(t, FIRST + place, "DmemRowMajor", CODES[t.dtype])
+
+    def plain(self, t: SavedTensor, guid: int, layout: str, code: int) -> dict[str, Any]:
+        dim = [*t.shape, *[0] * (DIMS - len(t.shape))]
+        return {"data_type": code, "dim": dim, "guid": guid, "layout": layout, "num_dims": len(t.shape)}
+
+    def graph(self) -> list[dict[str, Any]]:
+        marked = {o.args for o in self.g.ops if o.op == "output"}
+        last = [SavedOp("output", (p,)) for p in self.g.outputs if (p,) not in marked]
+        return [self.operator(o) for o in (*self.g.ops, *last)]
+
+    def operator(self, o: SavedOp) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "op_type": name_of(o, KERNEL),
+            "input_tensors": [self.tensor(a) for a in o.args],
+            "output_tensors": [self.tensor(a) for a in o.outs],
+        }
+        if o.op == "input":
+            row |= {"input_map": NOWHERE, "input_strides": strides(self.g.tensors[o.outs[0]].shape)}
+        if o.op == "output":
+            row |= {"output_map": NOWHERE, "output_strides": strides(self.g.tensors[o.args[0]].shape)}
+        if o.block is not None:
+            row["bgraph"] = self.block(o.block, CODES[self.g.tensors[o.outs[0]].dtype])
+        return row | {k: v for k, v in o.attrs.items() if k in KERNEL[row["op_type"]].fields}
+
+    def block(self, b: SavedBlock, code: int) -> dict[str, Any]:
+        first, self.made = self.made, self.made + len(b.tensors)
+        after: set[int] = set()
+        offsets, offset = [], 0
+        for t in b.tensors:
+            offsets.append(offset)
+            offset += -(-2 * math.prod(t.shape) // 16) * 16
+        rows = []
+        for o in b.ops:
+            if o.op.startswith("forloop_accum") or any(a in after for a in o.args):
+                after.update(o.outs)
+            row: dict[str, Any] = {"op_type": name_of(o, BLOCK)}
+            for key, places in (("input_tensors", o.args), ("output_tensors", o.outs)):
+                row[key] = [
+                    self.plain(b.tensors[p], first + p, "SmemRowMajor", code)
+                    | {"after_accum": p in after, "smem_offset": offsets[p]}
+                    for p in places
+                ]
+            for k, v in o.attrs.items():
+                if k in ("input_map", "output_map"):
+                    row[k] = xyz(v)
+                elif k == "source":
+                    row["dtensor"] = self.tensor(v)
+                elif k in BLOCK[row["op_type"]].fields:
+                    row[k] = v
+            rows.append(row)
+        return {
+            "graph_level": "thread_block_graph", "grid_dim": xyz(b.grid), "block_dim": xyz(b.block),
+            "forloop_range": b.forloop_range, "reduction_dimx": b.reduction_dimx, "operators": rows, "smem_offset": offset,
+        }  # fmt: skip
