@@ -90,6 +90,7 @@ class Language:
                 return bool(plain(this))
 
             scope.set_attr(tensor, "__bool__", truth)
+            scope.set_attr(tensor, "__index__", lambda this: int(this.handle.data.item()))  # numpy 2.4: not by itself
 
         set_(self.interpreter, "_patch_lang_tensor", tensors)
 
