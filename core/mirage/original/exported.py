@@ -5,16 +5,69 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from mirage.errors import GraphMistake
+from mirage.original.graph import KNGraph
 from mirage.original.opnames import BLOCK, KERNEL, NEW, PREFIXES, Named
 from mirage.original.saved import SavedBlock, SavedGraph, SavedOp, SavedTensor
+from mirage.original.threadblock import Threadblock
 
 CODES = {name: code for code, name in NEW.items()}
 FIRST, FIRST_INSIDE = 10_000_000, 20_000_000  # guids
 NOWHERE = {"x": -1, "y": -1, "z": -1}
 DIMS = 4  # that each tensor's list of sizes has
+
+
+def describe(graph: KNGraph) -> SavedGraph:
+    """What a kernel graph is: the places of its tensors stay. GraphMistake for one that a search found."""
+    if graph.found is not None:
+        raise GraphMistake("the original's files cannot say what this project's searches find")
+    kinds = [SavedTensor(t.shape, t.dtype.name) for t in graph.tensors]
+    ops: list[SavedOp] = []
+    for i, n in enumerate(graph.nodes):
+        if n.op != "customized":
+            ops.append(SavedOp(n.op, n.args, (i,), {k: v for k, v in n.attrs if k != "normalized_shape"}))
+        elif n.attr("output") == 0:
+            outs = tuple(range(i, i + len(n.attr("block").outputs)))
+            ops.append(SavedOp("customized", n.args, outs, block=_described(n.attr("block"), n.args, outs)))
+    ops += [SavedOp("output", (p,)) for p in graph.marked]
+    return SavedGraph(tuple(kinds), tuple(ops))
+
+
+ACC = {"none": None, "rescale": None, "rescale_sum": "sum"}
+
+
+def _described(b: Threadblock, args: tuple[int, ...], outs: tuple[int, ...]) -> SavedBlock:
+    places: dict[int, int] = {}  # of steps -> of tensors
+    shapes: list[SavedTensor] = []
+    ops: list[SavedOp] = []
+    savers = iter(outs)
+    for i, s in enumerate(b.steps):
+        taken = tuple(places[a] for a in s.args)
+        attrs = dict(s.attrs)
+        if s.op == "output":
+            ops.append(
+                SavedOp("output", taken, (), {
+                    "output_map": attrs["map"], "forloop_dim": attrs["loop"], "source": next(savers)
+                })
+            )  # fmt: skip
+            continue
+        shapes.append(SavedTensor(s.shape))
+        places[i] = len(shapes) - 1
+        if s.op == "max_change":  # the second result of the operator before it
+            ops[-1] = replace(ops[-1], outs=(*ops[-1].outs, places[i]))
+            continue
+        op = s.op
+        if op == "input":
+            attrs = {"input_map": attrs["map"], "forloop_dim": attrs["loop"], "source": args[attrs["input"]]}
+        elif op == "accumulate":
+            acc = attrs["acc"]
+            op = "forloop_accum" + ("_rescale" if acc.startswith("rescale") else "_max" if acc == "max" else "")
+            attrs = {} if acc == "max" else {"acc": ACC.get(acc, acc)}
+        ops.append(SavedOp(op, taken, (places[i],), attrs))
+    return SavedBlock(b.grid, b.block, b.forloop_range, b.dimx, tuple(shapes), tuple(ops))
 
 
 def form(graphs: Sequence[SavedGraph]) -> list[Any]:
