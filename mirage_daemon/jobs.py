@@ -104,6 +104,10 @@ class Jobs:
     def active(self) -> list[Job]:
         return list(self._active.values())
 
+    def ended(self, most: int) -> list[Job]:
+        """The jobs that ended last, the latest first; none whose answer was known before."""
+        return list(itertools.islice((job for job in reversed(self._final.values()) if job.payload), most))
+
     def submit(self, key: str, payload: dict[str, Any], priority: int, client: int) -> Job:
         """The job for `key`: the one that is under way, or a new one. More urgent wishes move it forward."""
         job = self.under_way(key)

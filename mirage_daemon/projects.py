@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mirage_daemon.server import Server
 
 PRIORITY = 5  # after everything that somebody waits for
-MAX_SUBMITTED = 10_000
+MAX_SUBMITTED, MAX_ABANDONED = 10_000, 1000
 Body = TypeVar("Body", protocol.Submit, protocol.Lookup)
 
 
@@ -35,11 +35,23 @@ class Projects:
         self.watcher = Watcher(self._changed)
         self._wishes = itertools.count(-1, -1)  # as clients that never connect, one for each submission
         self._submitted: dict[tuple[str, str], tuple[str, int]] = {}  # the latest of each function
+        self._abandoned: dict[str, None] = {}  # keys that a user stopped, the oldest first
 
     def take_back(self, root: str) -> None:
         """What saves below a root asked for is no longer wanted here."""
         for place in [p for p in self._submitted if p[0].startswith(root + os.sep)]:
             self._cancel(self._submitted.pop(place))
+
+    def abandon(self, ident: str, client: int) -> bool:
+        """A user stopped a job: neither that client nor any save wants it. Whether it was stopped."""
+        job = self._server.jobs.find(ident)
+        if not job.final:
+            self._abandoned[job.key] = None
+            while len(self._abandoned) > MAX_ABANDONED:
+                del self._abandoned[next(iter(self._abandoned))]
+        for wish in [w for w in job.wanted if w < 0]:
+            self._server.jobs.cancel(ident, wish)
+        return self._server.jobs.cancel(ident, client)
 
     def _cancel(self, submitted: tuple[str, int]) -> None:
         with contextlib.suppress(UnknownJob):  # it was over long ago
@@ -51,6 +63,9 @@ class Projects:
         body = protocol.Submit(
             change.text, change.path, change.function, change.target, PRIORITY, True, change.interpreter
         )
+        body, key, _ = await asked(self._server, body)
+        if key in self._abandoned:
+            return
         job = await self._server.take(body, wish)
         place = (change.path, change.function)
         earlier = self._submitted.pop(place, None)
@@ -94,6 +109,10 @@ async def unwatch(server: Server, connection: Connection, ident: int, body: prot
     return {"watched": watched}
 
 
+async def abandon(server: Server, connection: Connection, ident: int, body: protocol.Abandon) -> dict[str, Any]:
+    return {"cancelled": server.projects.abandon(body.job, connection.id)}
+
+
 async def seen(server: Server, connection: Connection, ident: int, body: protocol.Seen) -> dict[str, Any]:
     new = await server._in_store(learned.record, server._store, body.path, body.function, body.inputs)
     if new:
@@ -105,4 +124,4 @@ async def shapes(server: Server, connection: Connection, ident: int, body: proto
     return {"shapes": await server._in_store(learned.of, server._store, body.path)}
 
 
-HANDLERS = {"watch": watch, "unwatch": unwatch, "seen": seen, "shapes": shapes}
+HANDLERS = {"watch": watch, "unwatch": unwatch, "abandon": abandon, "seen": seen, "shapes": shapes}

@@ -40,6 +40,7 @@ BACKLOG = 1024  # clients that wait to be taken in; a project's editors all come
 MAX_TEXT = 4 << 20  # characters of a file
 SHORT_TEXT = 1 << 17  # characters whose digest takes less time than a change of threads
 CACHE_LIMIT = 1 << 30  # bytes
+SHOWN_ENDED = 20  # jobs that are over, in `status`
 MAX_DEADLINE_S = 7 * 24 * 3600.0
 DEFAULT_DEADLINE_S = 600.0  # of a request that names none, except `subscribe`
 T = TypeVar("T")
@@ -329,9 +330,24 @@ class Server:
             "uptime_s": self._clock() - self._began,
             "clients": len(self._connections),
             "jobs": active,
+            "ended": [self._ended(job) for job in self.jobs.ended(SHOWN_ENDED)],
             "cache": await self._in_store(self._store.stats),
             "sandbox": sandbox_report(),
             "projects": self.projects.watcher.rows(),
+        }
+
+    def _ended(self, job: Job) -> dict[str, Any]:
+        """A job that is over, as `status` tells of it."""
+        result, error = job.result or {}, job.error or {}
+        return {
+            "job": job.id,
+            "state": job.state,
+            "function": job.payload["function"],
+            "path": job.payload["path"],
+            "ago_s": self._clock() - job.told,
+            "reason": str(result.get("reason", "") or error.get("message", "")),
+            "verdict": str((result.get("verdict") or {}).get("headline", "")),
+            "error": str(error.get("code", "")),
         }
 
     async def _shutdown(self, connection: Connection, ident: int, body: protocol.Shutdown) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class Entry:
     seen: Seen = ()  # what it was called with at run time
     learned: Seen = ()  # the same where the text says no shapes: what it is optimized for
     task: asyncio.Task[None] | None = None
+    stopped: bool = False  # the task was cancelled by the user
     home: Document | None = field(default=None, repr=False)  # where it is shown
 
     @property

@@ -11,12 +11,13 @@ from typing import Any, cast
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
 
 from mirage.errors import MirageError
-from mirage.link.aio import AsyncClient
 from mirage.link.version import package_version
 from mirage_lsp import edits, methods, panels, problems, transport
 from mirage_lsp.document import Document, Entry, View
+from mirage_lsp.folders import Folders, Link, watchable
 from mirage_lsp.jobs import Jobs
 from mirage_lsp.progress import WorkDone
 from mirage_lsp.protocol import Protocol
@@ -47,7 +48,7 @@ class MirageServer(LanguageServer):
             notebook_document_sync=NOTEBOOKS,
             protocol_cls=Protocol,
         )
-        self.session = self.make_session(Settings())
+        self.begin(Settings())
         self._progress: dict[int | str, WorkDone] = {}
         self._published: dict[str, types.PublishDiagnosticsParams] = {}
         self._dirty: dict[str, Document] = {}
@@ -55,9 +56,20 @@ class MirageServer(LanguageServer):
         self._told = 0.0  # when the client was last told
         methods.register(self)
 
-    def make_session(self, settings: Settings) -> Session:
-        jobs = Jobs(AsyncClient(start_daemon=settings.start_daemon, name="lsp"))
-        return Session(jobs, settings, self.changed, self.follow)
+    def begin(self, settings: Settings) -> None:
+        """A session with these settings; nothing is connected yet."""
+        link = Link(start_daemon=settings.start_daemon)
+        self.session = Session(Jobs(link), settings, self.changed, self.follow)
+        self.folders = Folders(link, self._watched)
+
+    def _watched(self) -> tuple[list[str], str, str]:
+        """The workspace's folders, if what is saved there is to be worked on, and for what."""
+        given, workspace = self.session.settings, self.workspace
+        several = self.supports(lambda c: c.workspace.workspace_folders)  # type: ignore[union-attr]
+        uris = list(workspace.folders) if several else [workspace.root_uri or ""]
+        paths = [to_fs_path(uri) if uri.startswith("file:") else None for uri in uris]
+        wanted = [path for path in paths if path and watchable(path)] if given.trusted and given.auto else []
+        return wanted, given.interpreter, given.target
 
     def supports(self, question: Callable[[types.ClientCapabilities], Any]) -> bool:
         """Whether the client said that it can do something; `question` may run into a missing part, which means no."""
@@ -165,11 +177,12 @@ class MirageServer(LanguageServer):
         """The user cancelled a progress."""
         follower = self._progress.get(token)
         if follower is not None:
-            self.session.stop(follower.entry)
+            self.session.stop(follower.entry, by_user=True)
 
     async def end(self) -> None:
         if self._flush is not None:
             self._flush.cancel()
+        self.folders.stop()
         await self.session.end()
 
 

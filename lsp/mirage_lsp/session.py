@@ -119,10 +119,11 @@ class Session:
             document.timer = None
 
     # ---- jobs
-    def stop(self, entry: Entry) -> bool:
-        """Cancel an entry's job; whether one ran."""
+    def stop(self, entry: Entry, by_user: bool = False) -> bool:
+        """Cancel an entry's job; whether one ran. `by_user`: no save is to begin it again."""
         if not entry.running or entry.task is None:
             return False
+        entry.stopped = by_user
         return entry.task.cancel()
 
     async def end(self) -> None:
@@ -162,7 +163,7 @@ class Session:
         self.stop(entry)
         given = self.settings
         ask = Ask(document.text, document.path, function.name, given.target, given.interpreter, fresh)
-        entry.state, entry.counts, entry.best, entry.error = "queued", {}, "", None
+        entry.state, entry.counts, entry.best, entry.error, entry.stopped = "queued", {}, "", None, False
         work = self._work if self.settings.trusted else self._look_up
         entry.task = asyncio.ensure_future(work(entry, entry.identity, ask))
         self._changed(document)
@@ -233,13 +234,13 @@ class Session:
                 self._show(entry)
 
         def on_away() -> None:
-            entry.state = "away"
+            entry.state, entry.counts, entry.best = "away", {}, ""
             follower.report(entry)
             self._show(entry)
 
         answer = Answer("cancelled")
         try:
-            answer = await self.jobs.optimize(ask, on_event, on_away)
+            answer = await self.jobs.optimize(ask, on_event, on_away, lambda: entry.stopped)
         except DaemonUnavailable:
             answer = Answer("away")
         except MirageError as error:

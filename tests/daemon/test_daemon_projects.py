@@ -90,6 +90,36 @@ def test_what_an_earlier_text_asked_for_is_stopped(house, answer, project):
         go.set()
 
 
+def test_what_a_user_stops_is_stopped_for_saves_too(house, answer, project):
+    def run(payload, progress, cancel):
+        while "* 3" in payload["text"]:
+            cancel.check()
+            time.sleep(0.01)
+        return answer(payload)
+
+    with house(run) as h:
+        client, other, file = h.client(), h.client(), project / "m.py"
+        client.watch(str(project))
+        file.write_text(HEAD + SHAPED.format(3))
+        until(lambda: [job["wanted"] for job in client.status()["jobs"]] == [1])
+        job = client.submit(file.read_text(), str(file), "f")["job"]
+        assert not client.cancel(job)  # the save wants it
+        client.submit(file.read_text(), str(file), "f")
+        theirs = other.submit(file.read_text(), str(file), "f")["job"]
+        assert theirs == job and not client.abandon(job)  # somebody else wants it
+        assert [job["wanted"] for job in client.status()["jobs"]] == [1]
+        assert other.abandon(job) and other.subscribe(job)["state"] == "cancelled"
+        assert client.status()["projects"][0]["submitted"] == 1
+        file.write_text(HEAD + SHAPED.format(4))
+        until(lambda: client.lookup(file.read_text(), str(file), "f") is not None)
+        file.write_text(HEAD + SHAPED.format(3))  # stopped by hand once: no save begins it again
+        time.sleep(0.3)
+        assert client.status()["jobs"] == [] and len(h.runs) == 2
+        again = client.submit(file.read_text(), str(file), "f")["job"]
+        until(lambda: len(h.runs) == 3)
+        assert client.cancel(again)
+
+
 def test_shapes_seen_at_run_time_are_kept_and_used(house, answer, home):
     text, path = HEAD + BARE, str(home / "m.py")
     with house(lambda payload, *_: answer(payload)) as h:

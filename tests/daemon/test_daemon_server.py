@@ -18,6 +18,7 @@ from mirage.errors import (
     ProtocolError,
     RankMismatch,
     UnknownJob,
+    UnknownOperator,
     UntrustedWorkspace,
 )
 from mirage.link import AsyncClient, paths, protocol
@@ -468,3 +469,23 @@ def test_the_client_refuses_what_a_false_daemon_sends(home):
             with pytest.raises(ProtocolError):
                 link_client.Client.connect(start_daemon=False)
             liar.join(5)
+
+
+def test_status_tells_what_ended(house, text, answer):
+    def run(payload, *_):
+        if payload["function"] == "g":
+            raise UnknownOperator("`fft` has no entry")
+        return answer(payload, reason="one kernel", verdict={"headline": "PROVED"})
+
+    with house(run) as h:
+        client = h.client()
+        assert client.status()["ended"] == []
+        for function in ("f", "g", "f"):
+            client.subscribe(client.submit(text, "/p/m.py", function)["job"])
+        found = client.status()["ended"]
+        assert all(0 <= row.pop("ago_s") < 60 and len(row.pop("job")) == 16 for row in found)
+        base = {"path": "/p/m.py", "reason": "", "verdict": "", "error": ""}
+        assert found == [  # the second time `f` was known
+            {**base, "function": "g", "state": "failed", "reason": "`fft` has no entry", "error": "MIR201"},
+            {**base, "function": "f", "state": "done", "reason": "one kernel", "verdict": "PROVED"},
+        ]

@@ -23,6 +23,8 @@ class FakeDaemon:
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.cache: dict[str, dict[str, Any]] = {}
         self.seen: dict[str, dict[str, list[Any]]] = {}  # path -> function -> what it was called with
+        self.one_job = False  # whatever is asked for is job-1
+        self.holds_submit = threading.Event()  # while set, `submit` gets no answer
         self.at_once: dict[str, dict[str, Any]] = {}  # function -> the end of its job, known at submit
         self._ends: dict[str, dict[str, Any]] = {}
         self._subscribers: dict[str, list[tuple[asyncio.StreamWriter, int]]] = {}
@@ -94,6 +96,8 @@ class FakeDaemon:
                 message = protocol.decode(await reader.readexactly(size))
                 protocol.structure(message["body"], protocol.REQUESTS[message["type"]])
                 self.requests.append((message["type"], message["body"]))
+                while message["type"] == "submit" and self.holds_submit.is_set():
+                    await asyncio.sleep(0.005)
                 body = getattr(self, f"_on_{message['type']}")(message["body"], writer, message["id"])
                 if body is not None:
                     writer.write(protocol.encode({"type": "reply", "id": message["id"], "body": body}))
@@ -103,7 +107,7 @@ class FakeDaemon:
         return {"version": protocol.VERSION, "package": body["package"], "pid": 1, "uptime_s": 0.0}
 
     def _on_submit(self, body: dict[str, Any], *_: Any) -> dict[str, Any]:
-        self._jobs += 1
+        self._jobs += 1 if not self.one_job or not self._jobs else 0
         job = f"job-{self._jobs}"
         end = self.at_once.get(body["function"])
         if end is not None:
@@ -118,6 +122,14 @@ class FakeDaemon:
 
     def _on_cancel(self, *_: Any) -> dict[str, Any]:
         return {"cancelled": True}
+
+    _on_abandon = _on_cancel
+
+    def _on_watch(self, body: dict[str, Any], *_: Any) -> dict[str, Any]:
+        return {"root": body["root"]}
+
+    def _on_unwatch(self, *_: Any) -> dict[str, Any]:
+        return {"watched": True}
 
     def _on_shapes(self, body: dict[str, Any], *_: Any) -> dict[str, Any]:
         return {"shapes": self.seen.get(body["path"], {})}

@@ -87,7 +87,7 @@ def test_cancelling_the_progress_stops_the_job(editor: Editor, daemon: FakeDaemo
     editor.notify("window/workDoneProgress/cancel", {"token": "another"})
     assert "Mirage: queued" in editor.titles()
     editor.notify("window/workDoneProgress/cancel", {"token": token})
-    assert daemon.wait("cancel") == {"job": "job-1"}
+    assert daemon.wait("abandon") == {"job": "job-1"}
     assert editor.wait_title("stopped") == ["Mirage: stopped", "Optimize"]
 
 
@@ -96,7 +96,7 @@ def test_stop_and_optimize_again_by_command(editor: Editor, daemon: FakeDaemon) 
     editor.open(TEXT)
     daemon.wait("subscribe")
     assert editor.command("mirage.stop", URI, "double") == {"stopped": ["double"]}
-    assert daemon.wait("cancel") == {"job": "job-1"}
+    assert daemon.wait("abandon") == {"job": "job-1"}
     assert editor.command("mirage.stop", URI, "double") == {"stopped": []}
     assert editor.command("mirage.optimize", URI) == {"started": ["double"]}
     daemon.wait("subscribe", 2)

@@ -109,6 +109,10 @@ class AsyncClient:
         """This client no longer wants the job; whether the work was stopped, because nobody does."""
         return bool((await self._ask("cancel", protocol.Cancel(job)))["cancelled"])
 
+    async def abandon(self, job: str) -> bool:
+        """As `cancel`, by the user's own hand: saves of watched projects do not ask for it either."""
+        return bool((await self._ask("abandon", protocol.Abandon(job)))["cancelled"])
+
     async def result(self, job: str) -> dict[str, Any]:
         """{"state", "result", "error"} of a job that is final; UnknownJob otherwise."""
         return await self._ask("result", protocol.Result(job))

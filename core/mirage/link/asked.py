@@ -43,6 +43,14 @@ class Unwatch:
 
 
 @attrs.frozen
+class Abandon:
+    """As Cancel, by the user's own hand: what saves in watched projects asked for is taken back too, and a save of the same
+    text does not ask again. Replies {"cancelled": bool}."""
+
+    job: str
+
+
+@attrs.frozen
 class Seen:
     """A decorated function was called with these inputs. Replies {"new": bool}."""
 
@@ -58,4 +66,4 @@ class Shapes:
     path: str
 
 
-MESSAGES = (Watch, Unwatch, Seen, Shapes)
+MESSAGES = (Watch, Unwatch, Abandon, Seen, Shapes)

@@ -130,6 +130,10 @@ class Client:
         """This client no longer wants the job; whether the work was stopped, because nobody does."""
         return bool(self._ask("cancel", protocol.Cancel(job))["cancelled"])
 
+    def abandon(self, job: str) -> bool:
+        """As `cancel`, by the user's own hand: saves of watched projects do not ask for it either."""
+        return bool(self._ask("abandon", protocol.Abandon(job))["cancelled"])
+
     def result(self, job: str) -> dict[str, Any]:
         """{"state", "result", "error"} of a job that is final; UnknownJob otherwise."""
         return self._ask("result", protocol.Result(job))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import attrs
 
 from mirage.link import asked, kept
+from mirage.link.asked import Abandon as Abandon
 from mirage.link.asked import Inputs as Inputs
 from mirage.link.asked import Options as Options
 from mirage.link.asked import Seen as Seen
@@ -105,7 +106,7 @@ class Lookup:
 
 @attrs.frozen
 class Status:
-    """The daemon's state: {"pid", "uptime_s", "jobs": [...], "cache": {...}, "sandbox": {...}}."""
+    """The daemon's state: {"pid", "uptime_s", "jobs": [...], "ended": [...], "cache": {...}, "sandbox": {...}}."""
 
 
 @attrs.frozen

@@ -35,4 +35,5 @@ def _answered(ls: MirageServer, done: Any) -> None:
 
 def _take(ls: MirageServer, given: Mapping[str, Any]) -> None:
     ls.session.configure(ls.session.settings.changed(given))
+    ls.folders.look()
     ls.refresh()

@@ -79,7 +79,7 @@ def _start(ls: MirageServer, view: View, name: str, fresh: bool) -> dict[str, An
 @_command
 async def stop(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
     entries = [e for e in view.document.entries.values() if name in ("", e.name)]
-    return {"stopped": [e.name for e in entries if ls.session.stop(e)]}
+    return {"stopped": [e.name for e in entries if ls.session.stop(e, by_user=True)]}
 
 
 def _editing(action: str) -> Command:

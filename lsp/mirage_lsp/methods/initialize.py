@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 
 
 def handle(ls: MirageServer, params: types.InitializeParams) -> None:
-    ls.session = ls.make_session(Settings.read(params.initialization_options))
+    ls.begin(Settings.read(params.initialization_options))

@@ -15,3 +15,4 @@ METHOD = "mirage/didGrantTrust"
 
 def handle(ls: MirageServer, params: Any) -> None:
     ls.session.grant_trust()
+    ls.folders.look()
