@@ -104,6 +104,21 @@ class Jobs:
         """The daemon's jobs, of all clients, and its cache."""
         return await self._client.status()
 
+    async def results(self) -> list[dict[str, Any]]:
+        """What the cache holds, of all projects: the lines of `mirage cache list`."""
+        rows: list[dict[str, Any]] = []
+        after = ""
+        while True:
+            page = await self._client.cache("list", after=after)
+            rows += page["results"]
+            after = str(page["after"])
+            if not after:
+                return rows
+
+    async def cached(self, key: str) -> dict[str, Any]:
+        """One result of the cache, whole."""
+        return await self._client.cache("show", key=key)
+
     async def close(self, patience_s: float = 1.0) -> None:
         """Send the cancellations that are under way, then close."""
         if self._sent:

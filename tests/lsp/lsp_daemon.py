@@ -21,6 +21,7 @@ class FakeDaemon:
     def __init__(self, home: Path) -> None:
         self.folder = home / "run"
         self.requests: list[tuple[str, dict[str, Any]]] = []
+        self.kept: list[dict[str, Any]] = []  # what the cache lists
         self.cache: dict[str, dict[str, Any]] = {}
         self.seen: dict[str, dict[str, list[Any]]] = {}  # path -> function -> what it was called with
         self.one_job = False  # whatever is asked for is job-1
@@ -135,7 +136,14 @@ class FakeDaemon:
         return {"shapes": self.seen.get(body["path"], {})}
 
     def _on_status(self, *_: Any) -> dict[str, Any]:
-        return {"pid": 1, "jobs": [], "cache": {"entries": 2, "bytes": 10}}
+        return {"pid": 1, "jobs": [], "ended": [], "cache": {"entries": 2, "bytes": 10}}
+
+    def _on_cache(self, body: dict[str, Any], *_: Any) -> dict[str, Any]:
+        """`self.kept` are the rows, ten a page."""
+        if body["do"] == "show":
+            return {"key": body["key"], "result": {"function": "double"}}
+        rest = [row for row in self.kept if row["key"] > body["after"]]
+        return {"results": rest[:10], "after": rest[9]["key"] if len(rest) > 10 else ""}
 
     def _on_lookup(self, body: dict[str, Any], *_: Any) -> dict[str, Any]:
         return {"result": self.cache.get(body["function"])}

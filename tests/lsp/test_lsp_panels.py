@@ -78,3 +78,17 @@ def test_the_jobs_of_all_projects(editor: Editor, daemon: FakeDaemon) -> None:
     assert editor.command("mirage.jobs")["cache"]["entries"] == 2
     daemon.kill()
     assert editor.command("mirage.jobs")["error"]["code"] == "MIR500"
+    assert editor.command("mirage.cache")["error"]["code"] == "MIR500"
+
+
+def test_the_cache_of_all_projects(editor: Editor, daemon: FakeDaemon) -> None:
+    editor.initialize(trusted=True)
+    assert editor.command("mirage.cache") == {"results": [], "more": 0}
+    daemon.kept = [{"key": f"{n:03}", "used": float(n % 7), "function": "f"} for n in range(123)]
+    found = editor.command("mirage.cache")
+    assert found["more"] == 23 and len({row["key"] for row in found["results"]}) == 100
+    used = [row["used"] for row in found["results"]]
+    assert used == sorted(used, reverse=True)
+    assert editor.command("mirage.cached", "007") == {"key": "007", "result": {"function": "double"}}
+    assert editor.command("mirage.cached")["error"]["code"] == "MIR509"
+    assert editor.sent("window/showMessage") == []  # views ask by themselves

@@ -50,6 +50,7 @@ export function register(server: Server, panels: Panels, documents: Documents, j
     "mirage.showLog": () => server.log.show(),
     "mirage.settings": () => vscode.commands.executeCommand("workbench.action.openSettings", "mirage."),
     "mirage.walkthrough": () => vscode.commands.executeCommand("workbench.action.openWalkthrough", "mirage-superoptimizer.mirage#start", false),
+    "mirage.showCached": (key) => typeof key === "string" && jobs.show(key),
     "mirage.refreshJobs": () => jobs.refresh(),
   };
   return Object.entries(commands).map(([name, act]) => vscode.commands.registerCommand(name, act));

@@ -17,7 +17,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const made = (server = new Server(context, log, trace));
   const documents = new Documents();
   const panels = new Panels(context, made, documents);
-  const jobs = new Jobs(made);
+  const jobs = new Jobs(made, documents);
   context.subscriptions.push(log, trace, documents, panels, jobs, new Status(made), new Gutter(context, made));
   context.subscriptions.push(...commands.register(made, panels, documents, jobs));
   made.window.onDidChange(() => {

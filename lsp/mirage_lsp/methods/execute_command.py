@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from mirage.errors import FunctionNotFound, MirageError, UntrustedWorkspace
+from mirage.errors import FunctionNotFound, MirageError, UnknownEntry, UntrustedWorkspace
 from mirage_lsp import applying, panels, report
 from mirage_lsp.document import View
 from mirage_lsp.errors import NoKernel
@@ -22,6 +22,7 @@ from mirage_lsp.errors import NoKernel
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
 
+LISTED = 100  # results of the cache, the latest used first
 Command = Callable[..., Awaitable[dict[str, Any]]]
 Body = Callable[["MirageServer", View, str, "int | None"], Awaitable[dict[str, Any]]]
 
@@ -129,15 +130,37 @@ async def result(ls: MirageServer, view: View, name: str, version: int | None) -
     return panels.result(view, name)
 
 
-async def jobs(ls: MirageServer, *arguments: Any) -> dict[str, Any]:
-    """What the daemon does for all projects, and its cache; "error" while none runs."""
-    try:
-        return await ls.session.jobs.status()
-    except MirageError as error:
-        return {"error": error.to_dict()}
+def _of_daemon(ask: Callable[..., Awaitable[dict[str, Any]]]) -> Command:
+    """A question about all projects; "error" while no daemon runs. Nothing is shown: views ask it again and again."""
+
+    async def run(ls: MirageServer, *arguments: Any) -> dict[str, Any]:
+        try:
+            return await ask(ls, *arguments[:1])
+        except MirageError as error:
+            return {"error": error.to_dict()}
+
+    run.__annotations__.clear()  # as above
+    return run
 
 
-jobs.__annotations__.clear()  # as above
+@_of_daemon
+async def jobs(ls: MirageServer, *_: Any) -> dict[str, Any]:
+    return await ls.session.jobs.status()
+
+
+@_of_daemon
+async def cache(ls: MirageServer, *_: Any) -> dict[str, Any]:
+    rows = await ls.session.jobs.results()
+    latest = sorted(rows, key=lambda row: -float(row["used"]))
+    return {"results": latest[:LISTED], "more": max(0, len(rows) - LISTED)}
+
+
+@_of_daemon
+async def cached(ls: MirageServer, key: Any = None) -> dict[str, Any]:
+    if not isinstance(key, str):
+        raise UnknownEntry("the argument is a key of the cache")
+    return await ls.session.jobs.cached(key)
+
 
 COMMANDS: dict[str, Command] = {
     "mirage.optimize": optimize,
@@ -147,5 +170,7 @@ COMMANDS: dict[str, Command] = {
     "mirage.showProof": show_proof,
     "mirage.result": result,
     "mirage.jobs": jobs,
+    "mirage.cache": cache,
+    "mirage.cached": cached,
     **{f"mirage.{action}": _editing(action) for action in applying.ACTIONS},
 }
