@@ -48,7 +48,6 @@ from mirage.verify.verdict import Verdict
 
 TRACE_S, VERIFY_S, COMPILE_S = 60.0, 120.0, 120.0  # limits of one worker call
 GPU_MEMORY = 64 << 30  # bytes that the GPU's worker and its compilers may take of the machine
-OVERFLOW = "not finite"  # in the float opinion's words
 TUNE_S = 180.0  # limit of one tuning on the GPU
 TOTAL_S = 240.0  # after this long no further candidate is verified
 TRIES = 6  # candidates that are verified before the answer is "keep yours"
@@ -169,6 +168,12 @@ def widened(candidate: Candidate) -> Candidate | None:
         return None
     wide = replace(candidate.mugraph, kernels=kernels, tensors=tensors)
     return replace(candidate, mugraph=wide, label=f"{candidate.label} wide")
+
+
+def inaccurate(verdict: Verdict) -> bool:
+    """Was it rejected for a number (an overflow, an error) that the float opinion met? A wider dtype may mend that."""
+    evidence = (e for link in verdict.links for e in link.evidence)
+    return any(e.opinion == "float" and e.word == "REJECTED" and e.counterexample is not None for e in evidence)
 
 
 def floor(program: Program, dev: Device) -> float:
@@ -366,7 +371,7 @@ class Attempt:
             )
             rejected.append(f"{candidate.label}: {why}")
             wide = widened(candidate)
-            if wide is not None and OVERFLOW in why:
+            if wide is not None and inaccurate(verdict):
                 again = self.tune([wide], base, as_they_are=True) if self.measured is not None else None
                 if self.measured is None or again is not None:
                     wide = wide if again is None else again.candidates[0]

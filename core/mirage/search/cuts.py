@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
@@ -17,16 +17,19 @@ from mirage.search.shift import substitute
 class Cut:
     """A value to materialise: its term, whether it feeds a tensor-core operand (kept in the program's dtype), and a
     number that names its tensor the same in every cut set, so that its kernels are found once. `again` are terms of the
-    same value along other axes, with those axes as (in `term`, there): they read the same tensor."""
+    same value along other axes, with those axes as (in `term`, there): they read the same tensor. `score`: an exponential
+    that the search shifted depends on it."""
 
     term: int
     operand: bool
     number: int
     again: tuple[tuple[int, tuple[tuple[str, str], ...]], ...] = ()
+    score: bool = False
 
 
-def cut_candidates(t: Terms, roots: list[int]) -> list[Cut]:
-    """Operands of contractions that have to be computed, and the reductions themselves, smallest terms first."""
+def cut_candidates(t: Terms, roots: list[int], shifted: Collection[int] = ()) -> list[Cut]:
+    """Operands of contractions that have to be computed, and the reductions themselves, smallest terms first. `shifted`: the
+    arguments of exponentials that the search shifted."""
     found: dict[int, bool] = {}
     for root in roots:
         for r in sorted(t.closure(root)):
@@ -51,7 +54,9 @@ def cut_candidates(t: Terms, roots: list[int]) -> list[Cut]:
                     term = t.mul(*(f for f in factors if t.dims(f) <= dims))
                     if term != product and t.dims(term):
                         found[term] = True
-    return together(t, sorted(found.items(), key=lambda f: depth(t, f[0])))
+    cuts = together(t, sorted(found.items(), key=lambda f: depth(t, f[0])))
+    below = {y for x in shifted for y in t.walk(x)}
+    return [replace(c, score=bool(below & {c.term, *(x for x, _ in c.again)})) for c in cuts]
 
 
 def operands(t: Terms, r: int, product: int) -> tuple[int, ...]:
@@ -188,9 +193,10 @@ def apply(t: Terms, outputs: list[Target], cuts: tuple[Cut, ...], dtype: str, pr
 
 def kept_dtype(t: Terms, c: Cut, dtype: str) -> str:
     """Operands of matrix products and products are kept in the program's dtype, as PyTorch keeps them; other reductions in
-    float32."""
+    float32, and scores too: a function that is written without a shift gives nothing where they are large, so that
+    nothing but float32 says how far off their exponentials may be (half a unit of a float16 near 800 is a factor of 1.28)."""
     product = t.kind(c.term) == "red" and is_product(t, c.term)
-    return dtype if c.operand or product else "fp32"
+    return dtype if c.operand or (product and not c.score) else "fp32"
 
 
 def axis_order(t: Terms, x: int, outputs: list[Target]) -> tuple[str, ...]:

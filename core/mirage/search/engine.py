@@ -230,14 +230,15 @@ class Search:
     def _prepare(self) -> tuple[Target, ...]:
         """The outputs with their shifts; the places to cut, and whether the program is too large to search whole."""
         p, t, bounds = self.problem, self.problem.t, self.bounds
-        outputs = []
+        outputs, shifted = [], set[int]()
         for o in p.outputs:
             self.cancel.check()
-            term, shifts = insert_shifts(t, o.term)
-            self.counts.shifts += shifts
+            term, arguments = insert_shifts(t, o.term)
+            self.counts.shifts += len(arguments)
+            shifted.update(arguments)
             outputs.append(Target(o.tensor, term, o.dims, o.dtype, o.kind))
         roots = [o.term for o in outputs]
-        self.cuts = cut_candidates(t, roots)
+        self.cuts = cut_candidates(t, roots, shifted)
         self._all_cuts = tuple(self.cuts)
         reductions = len(frozenset().union(*(t.closure(x) for x in roots)))
         self.partitioned = reductions > bounds.reductions and any(c.operand for c in self.cuts)

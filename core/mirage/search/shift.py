@@ -83,8 +83,8 @@ def shifts(t: Terms, x: int) -> Iterator[tuple[int, int, int]]:
                 break
 
 
-def insert_shifts(t: Terms, x: int) -> tuple[int, int]:
-    """`x` with maxima put in where it does not depend on them, and how many were."""
+def insert_shifts(t: Terms, x: int) -> tuple[int, tuple[int, ...]]:
+    """`x` with maxima put in where it does not depend on them, and the exponentials' arguments that were shifted."""
     x = guard(t, x)
     steps = list(shifts(t, x))
-    return steps[-1][2] if steps else x, len(steps)
+    return steps[-1][2] if steps else x, tuple(t.node(y)[1] for y, _, _ in steps)
