@@ -184,7 +184,17 @@ def expected_lines(program: Program, own: RowNames) -> list[str]:
 def guard_lines(kernels: Sequence[KernelText], table: bool) -> list[str]:
     """`_fits`: whether the kernels were made for these tensors; with a `table` of sizes, which row of it was."""
     no = "None" if table else "False"
-    compiled = f"isinstance({kernels[0].name}, triton.JITFunction)" if kernels else "True"
+    current = "t.is_cuda and device.index == torch.cuda.current_device()"
+    if kernels:
+        mode = [f"_COMPILED = isinstance({kernels[0].name}, triton.JITFunction)"]
+        where = [
+            f"{INDENT}if _COMPILED:",
+            f"{INDENT * 2}here = {current}",
+            f"{INDENT}else:  # in Triton's interpreter",
+            f"{INDENT * 2}here = t.is_cpu",
+        ]
+    else:  # PyTorch's own calls run anywhere
+        mode, where = [], [f"{INDENT}here = t.is_cpu or ({current})"]
     said = (
         "What runs for these tensors, its sizes and tiles; None: the original."
         if table
@@ -192,7 +202,7 @@ def guard_lines(kernels: Sequence[KernelText], table: bool) -> list[str]:
     )
     return [
         "_PLAIN = (torch.Tensor, torch.nn.Parameter)",
-        f"_COMPILED = {compiled}",
+        *mode,
         "",
         "",
         "def _fits(*tensors):",
@@ -206,10 +216,7 @@ def guard_lines(kernels: Sequence[KernelText], table: bool) -> list[str]:
         f"{INDENT * 2}if not t.is_contiguous() or (grad and t.requires_grad):",
         f"{INDENT * 3}return {no}",
         f"{INDENT * 2}given.append((t.shape, t.dtype))",
-        f"{INDENT}if _COMPILED:",
-        f"{INDENT * 2}here = t.is_cuda and device.index == torch.cuda.current_device()",
-        f"{INDENT}else:  # in Triton's interpreter",
-        f"{INDENT * 2}here = t.is_cpu",
+        *where,
         f"{INDENT}return "
         + ("_BY_SIZE.get(tuple(given)) if here else None" if table else "here and tuple(given) == _EXPECTED"),
     ]

@@ -274,7 +274,8 @@ class _Block:
             self.m.memory[s.tensor] = np.zeros((self.a.draws, *shape), value.dtype)
         value = np.broadcast_to(value, (self.a.draws, *inside.shape))
         where = tuple(x[inside] for x in at)
-        self.m.memory[s.tensor][EVERY + where] = value[:, inside]
+        memory = self.m.memory[s.tensor]
+        memory[EVERY + where] = value[:, inside].reshape(memory[EVERY + where].shape)  # a scalar's mask adds a dim
         np.add.at(self.m.outcome.writes[s.tensor], where, 1)
 
     def _get(self, name: str, env: Env) -> _Tile:
