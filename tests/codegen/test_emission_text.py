@@ -88,6 +88,17 @@ def test_dots_say_how_float32_is_multiplied():
     assert 'input_precision="ieee"' in full and "input_precision" not in plain
 
 
+def test_warps_are_not_spread_over_what_is_reduced():
+    """Outside loops the dim that is summed stands behind another one; in a loop, and where there is no other, tiles stay as
+    they lie in memory."""
+    text = emit(CASES["attention_tail"])
+    tail = text[text.index("# The last block") :]
+    assert "i_s[None, :, None] * (H * Q * E)" in tail and "i_q[:, None, None]" in tail
+    assert "tl.permute(" in tail  # the rest of the text has the dims in the graph's order
+    rows = emit(CASES["row_sums"])
+    assert "tl.permute(" not in rows and "tl.trans(" not in rows
+
+
 def test_offsets_of_large_tensors_have_64_bits():
     assert "int64" not in emit(hand.gated_mlp())
     assert "tl.int64" in emit(hand.gated_mlp(k=70000, n=70000))

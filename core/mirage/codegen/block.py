@@ -42,6 +42,8 @@ class BlockWriter:
         self.readers: dict[tuple[int | None, str], str] = {
             (where, s.arg): s.out for where, s in statements(self.graph) if isinstance(s, Accumulate)
         }
+        computes = (c for _, s in statements(self.graph) for c in parts(s) if isinstance(c, Compute))
+        self.reduced = {c.attr("dim") for c in computes if c.op in ("sum", "max", "dot")}
 
     def reader(self, name: str) -> str:
         """The accumulator that reads a tile in the loop in hand, if any."""
@@ -254,9 +256,14 @@ class BlockWriter:
         return d.parts if d.role == "split" else -(-size_of(self.symbols.mugraph, d) // d.tile)
 
     def memory_order(self, s: Load, dims: tuple[str, ...]) -> tuple[str, ...]:
-        """The dims of a tile as they lie in memory, the fastest last: only so does the compiler pipeline the load."""
+        """The dims of a tile as they lie in memory, the fastest last: only so does the compiler pipeline the load. Outside
+        loops a dim that is reduced stands behind the others, but for the fastest: the compiler spreads the warps over the
+        first dim, and a reduction across warps sends every element through shared memory."""
         place = {self.places.dim_of[a].name: i for i, a in enumerate(a for d in s.index for a in d.axes)}
-        return tuple(sorted(dims, key=lambda d: place.get(d, -1)))
+        order = sorted(dims, key=lambda d: place.get(d, -1))
+        if self.where is None:
+            order = sorted(order[:-1], key=lambda d: d in self.reduced) + order[-1:]
+        return tuple(order)
 
     def padding(self, pad: float, tensor: DTensor) -> str:
         if tensor.dtype in ("bool", "int64", "int32", "int8"):
