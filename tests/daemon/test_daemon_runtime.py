@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -9,6 +10,7 @@ import time
 import pytest
 import torch
 
+from mirage.link import paths
 from mirage.runtime import background, pickup, registry
 from mirage.runtime.observe import FIRST, RAREST, Observer
 
@@ -146,6 +148,27 @@ def test_the_switch(house, load, monkeypatch):
     with house(lambda payload, *_: {"result": result()}) as h:
         assert called(module) == 2.0
         assert h.client().shapes(module.__file__) == {}
+
+
+def test_a_program_that_ends_at_once_has_said_it(house, home, answer):
+    path = home / "once.py"
+    path.write_text(USER.format(options="") + "\n\nf(torch.ones(2, 3))\n")
+    with house(lambda payload, *_: answer(payload)) as h:
+        subprocess.run([sys.executable, str(path)], check=True, timeout=60)
+        assert h.client().shapes(str(path)) == {"f": [[["x", [2, 3], "torch.float32"]]]}
+
+
+def test_a_program_that_ends_waits_for_nobody(home, monkeypatch):
+    """A daemon that takes connections and never answers."""
+    silent = socket.socket(socket.AF_UNIX)
+    paths.ensure_private(paths.runtime_dir())
+    silent.bind(str(paths.socket_path()))
+    silent.listen()
+    path = home / "once.py"
+    path.write_text(USER.format(options="") + "\n\nf(torch.ones(2, 3))\nimport time; print(time.time(), flush=True)\n")
+    done = subprocess.run([sys.executable, str(path)], check=True, capture_output=True, text=True, timeout=60)
+    with silent:
+        assert time.time() - float(done.stdout) < 2 * background.EXIT_S + 3  # a machine that is busy
 
 
 def test_a_full_queue_drops_and_never_waits(load, monkeypatch):

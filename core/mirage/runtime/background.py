@@ -1,9 +1,11 @@
 """The runtime's thread: it tells the daemon what functions were called with, and takes a finished kernel from it.
 
-No call waits for it. The queue is bounded, and while no daemon answers what comes is dropped; none is started."""
+No call waits for it. The queue is bounded, and while no daemon answers what comes is dropped; none is started. A program that
+ends waits for what it just sent, for EXIT_S at most: one that makes a single call would say nothing otherwise."""
 
 from __future__ import annotations
 
+import atexit
 import linecache
 import logging
 import os
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("mirage.runtime")
 SWITCH = "MIRAGE_RUNTIME"  # "off": nothing is recorded or taken
 QUEUED = 64
+EXIT_S = 1.0
 AWAY_S, IDLE_S = 10.0, 5.0  # no daemon: so long nothing is tried; nothing to say: so long the connection is kept
 
 Item = tuple[Observer, Inputs, bool]
@@ -49,14 +52,16 @@ class Background:
             try:
                 if self._thread is None:
                     self._thread = threading.Thread(target=self._run, daemon=True, name="mirage-runtime")
+                    atexit.register(self.wait, EXIT_S)
                     self._thread.start()
             finally:
                 self._lock.release()
         return True
 
-    def wait(self) -> None:
-        """Until everything that was sent is dealt with."""
-        self._queue.join()
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Until everything that was sent is dealt with; not longer than so long."""
+        with self._queue.all_tasks_done:
+            self._queue.all_tasks_done.wait_for(lambda: not self._queue.unfinished_tasks, timeout_s)
 
     def _run(self) -> None:
         while True:
