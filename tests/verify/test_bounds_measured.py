@@ -12,10 +12,11 @@ import pytest
 from mirage.meaning.terms import Terms
 from mirage.verify import field as field_module
 from mirage.verify.algebra import field_opinion
-from mirage.verify.bound import exponents_meet, sparse
+from mirage.verify.bound import Bound, exponents_meet, sparse
 from mirage.verify.evaluate import evaluate_terms
 from mirage.verify.field import Field
 from mirage.verify.sampling import Conditions, draw
+from mirage.verify.verdict import Evidence, Link, Verdict
 
 Array = np.ndarray[Any, np.dtype[Any]]
 PAIRS = ((23, 11), (47, 23), (167, 83))
@@ -203,3 +204,17 @@ def test_programs_at_small_primes(build: Any, pair: tuple[int, int], monkeypatch
     monkeypatch.undo()
     assert field_opinion(t, a, b).word == "REJECTED"
     assert Field(1).q > 2**30
+
+
+@pytest.mark.parametrize(
+    "bounds,total", [((1e-9, 0.0, 1e-9), 2e-9), ((0.3, 0.1, 0.2), None), ((1e-9, None, 0.0), None)]
+)
+def test_a_verdict_states_no_bound_that_says_nothing(bounds, total):
+    links = tuple(Link("text", (Evidence("field", "TESTED", b, 0.0, ""),)) for b in bounds)
+    assert Verdict(links).bound == total
+    assert ("no bound" in Verdict(links).headline) == (total is None)
+
+
+def test_a_chance_near_one_is_no_bound():
+    assert Bound(0.99, "", 1.0, 1.0).after(16) is None
+    assert Bound(0.5, "", 1.0, 1.0).after(16) == 0.5**16

@@ -17,7 +17,7 @@ from mirage.verify.evaluate import Fault, TermEvaluator, evaluate_terms
 from mirage.verify.field import Array, Field, is_special
 from mirage.verify.sampling import Sample, draw
 from mirage.verify.scores import independent, widened
-from mirage.verify.verdict import Counterexample, Evidence
+from mirage.verify.verdict import SAYS_NOTHING, Counterexample, Evidence
 
 DRAWS = 64
 FEWEST_DRAWS, MOST_DRAWS = 16, 256
@@ -179,7 +179,7 @@ def counterexample(
 
 def summary_of(bound: Bound, draws: int) -> tuple[float | None, str]:
     total = bound.after(draws)
-    said = f"bound {total:.1e}" if total is not None else "no bound below 1 holds"
+    said = f"bound {total:.1e}" if total is not None else f"no bound below {SAYS_NOTHING:g} holds"
     return total, f"equal at {draws} random points; {said}"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from mirage.verify.counts import Counts
 from mirage.verify.field import Field
 from mirage.verify.sampling import Conditions
+from mirage.verify.verdict import SAYS_NOTHING
 
 Array = np.ndarray[Any, np.dtype[Any]]
 FLOOR = 2.0**-128  # the generator of the draws has no more entropy than this
@@ -27,10 +28,11 @@ class Bound:
     general: float | None = None
 
     def after(self, draws: int) -> float | None:
-        """The chance that it passes all of `draws` independent draws; None where that is no better than 1."""
-        if self.a_draw is None or self.a_draw >= 1:
+        """The chance that it passes all of `draws` independent draws; None where that says nothing, at `SAYS_NOTHING`."""
+        if self.a_draw is None or self.a_draw >= 1 or not draws:
             return None
-        return max(float(self.a_draw**draws), FLOOR) if draws else None
+        chance = max(float(self.a_draw**draws), FLOOR)
+        return chance if chance < SAYS_NOTHING else None
 
 
 def bound_of(

@@ -10,6 +10,7 @@ LINKS = ("algebra", "schedule", "text")
 OPINIONS = ("field", "proof", "float", "memory", "range")
 EQUALITY = ("field", "proof", "float")  # the opinions on what the values are
 TRUSTED = ("Triton and its compiler", "ptxas", "the GPU driver", "IEEE floating-point hardware", "PyTorch's tracer")
+SAYS_NOTHING = 0.5  # a chance from here on is not called a bound
 _STRENGTH = {"REJECTED": 0, "TESTED": 1, "PROVED": 2}
 
 
@@ -89,7 +90,8 @@ class Link:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The headline is the weakest link's word; the bound is the sum over links (union bound), None if one has none."""
+    """The headline is the weakest link's word; the bound is the sum over links (union bound), None where one has none
+    or their sum says nothing."""
 
     links: tuple[Link, ...]
     scope: Literal["all sizes", "these sizes"] = "these sizes"
@@ -104,7 +106,8 @@ class Verdict:
     @property
     def bound(self) -> float | None:
         bounds = [link.bound for link in self.links]
-        return None if any(b is None for b in bounds) else min(1.0, sum(b for b in bounds if b is not None))
+        total = sum(SAYS_NOTHING if b is None else b for b in bounds)
+        return total if total < SAYS_NOTHING else None
 
     @property
     def accepted(self) -> bool:
