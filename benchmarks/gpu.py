@@ -1,17 +1,20 @@
 """The points of `points.py` on a GPU: searched, tuned, checked and timed beside what a user would run instead.
 
-    python benchmarks/gpu.py [--json] [--points GLOB,GLOB] [--seconds S] [--variants N] [--quick] [--out FILE]
+    python benchmarks/gpu.py [--json] [--points GLOB,GLOB] [--seconds S] [--dtype D] [--quick] [--out FILE]
 
 A point is WORKLOAD/bsN. With --out the report is written after each point, and points that are in the file already are
 not run again. --quick leaves torch.compile out. Times are medians of CUDA graphs with inputs that are not in L2, in µs.
+Each workload has a worker of its own, closed in and without any cache, as `mirage optimize` has.
 
-Rows of a point: us/ (the best measured kernel), hot/, spread/, first/ (the one the model puts first, with its own launch),
-estimate/ and model/ (the model's time of first, over the measured one), PEER/ for eager, compile, compile_max and each
+Rows of a point: us/ (the best measured kernel), hot/, spread/, lead/ (the one the model puts first, with its own launch),
+estimate/ and model/ (the model's time of lead, over the measured one), PEER/ for eager, compile, compile_max and each
 backend of SDPA, read/ (a plain read of the inputs), speedup/ (over the best peer), sol/ (per cent: the larger of read and the
-bytes at the device's bandwidth, over us), public/ (the public function with its guards inside a CUDA graph, over us), host/ and
-bare/ (µs of host time a call of the public function, of the launches alone), wrong/ and error/ (against float64), tune/ (s
-from the text to the choice), seconds/ (that and the baselines' own compilation).
-Rows of all: geomean, slower (points more than 3 % slower than the best peer, where the answer is "keep yours": counted as 1.0).
+bytes at the device's bandwidth, over us), written/ (the written module measured by itself, over us), public/ (the public function
+with its guards inside a CUDA graph, over its launches), host/ and bare/ (µs of host time a call of the public function, of the
+launches alone), checked/, wrong/ and error/ (against float64), choice/ (s of compiling, checking and timing).
+Rows of a workload, where all its batches ran: tuning/ (s from the beginning, a new process, until the last choice, without the
+baselines), first/ (s until a kernel is right and timed). Rows of all fp16 points: geomean (a point whose answer is "keep yours"
+counts as 1.0), kept (those points).
 """
 
 from __future__ import annotations
@@ -21,9 +24,11 @@ import datetime
 import json
 import math
 import multiprocessing
+import os
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -31,13 +36,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(Path(__file__).resolve().parent)]
 
-from candidates import Prepared, prepare  # noqa: E402
+from candidates import TARGET, Found, searched  # noqa: E402
 from points import BATCHES, WORKLOADS  # noqa: E402
 
 from mirage.errors import MirageError  # noqa: E402
+from mirage.isolate.runner import Worker  # noqa: E402
+from mirage.pipeline import GPU_MEMORY  # noqa: E402
+from mirage.profile.choose import EQUAL, Measured, measured  # noqa: E402
 
-EQUAL = 0.97  # of the best peer's speed counts as equal
-PROCESSES = 15
+TUNE_S = 400.0  # of one call of the worker
 CALLS = 300  # of one measurement of host time
 Row = dict[str, Any]
 
@@ -69,7 +76,7 @@ def host_time(function: Any, inputs: list[Any]) -> float:
 
 
 def public_times(text: str, name: str) -> dict[str, float]:
-    """The public function inside a CUDA graph over the launches alone, and the host time of both."""
+    """The module's launches alone, the public function inside a CUDA graph over them, and the host time of both."""
     import torch
 
     from mirage.codegen.interpreter import load_module
@@ -85,81 +92,122 @@ def public_times(text: str, name: str) -> dict[str, float]:
     found = measure({"public": public, "bare": module._run}, inputs)
     given = inputs(0)
     return {
+        "us": found["bare"].cold,
         "public": found["public"].cold / found["bare"].cold,
         "host": host_time(public, given),
         "bare": host_time(module._run, given),
     }
 
 
-def timed(p: Prepared, quick: bool) -> tuple[list[Row], list[Row]]:
-    """The rows of a point, and the details of its variants."""
-    from mirage.profile.tune import task
-
-    start = time.monotonic()
-    texts = [v.text for v in p.variants]
-    payload = {
-        "texts": texts, "function": p.name, "processes": PROCESSES, "compiled": not quick,
-        "attention": WORKLOADS[p.name].attention, "bytes": p.bytes,
-    }  # fmt: skip
-    answer = task(payload, lambda event: None)
-    details = [{"point": p.point, **v.described(), **r} for v, r in zip(p.variants, answer["rows"], strict=True)]
-    errors = [r["error"] for r in answer["rows"] if "error" in r]
-    wrong = sum(not e <= 0.02 for e in errors)
+def point_rows(p: Found, found: Measured) -> list[Row]:
+    errors = [t.row["error"] for t in found.ran if "error" in t.row]
     rows = [
-        row(f"wrong/{p.point}", wrong, "variants", "== 0"),
+        row(f"wrong/{p.point}", sum(not e <= 0.02 for e in errors), "variants", "== 0"),
         row(f"checked/{p.point}", len(errors), "variants"),
         row(f"error/{p.point}", max(errors, default=math.nan), "relative", "<= 0.02"),
     ]
-    times = answer["times"]
-    mine = [k for k in times if k.isdigit()]
-    if not mine:
-        say(f"{p.point}: no variant ran: {[r.get('failed') for r in answer['rows']][:3]}")
-        return rows, details
-    best = min(mine, key=lambda k: times[k]["cold"])
-    us = times[best]["cold"]
-    details[int(best)]["text"] = texts[int(best)]
-    peers = {k: t["cold"] for k, t in times.items() if not k.isdigit() and k != "read"}
-    peer = min(peers, key=peers.__getitem__)
-    rows += [row(f"us/{p.point}", us, "us"), row(f"hot/{p.point}", times[best]["hot"], "us")]
-    rows.append(row(f"spread/{p.point}", times[best]["cold_spread"], "us"))
-    rows += [row(f"{k}/{p.point}", t, "us") for k, t in peers.items()]
-    rows.append(row(f"read/{p.point}", times["read"]["cold"], "us"))
-    rows.append(row(f"speedup/{p.point}", peers[peer] / us, "x"))
-    light = max(p.floor, min(times["read"]["cold"], us))
-    rows.append(row(f"sol/{p.point}", 100 * light / us, "%"))
-    own = next((i for i, r in enumerate(answer["rows"]) if "cold" in r), None)
-    if own is not None:
-        first = answer["rows"][own]["cold"]
-        rows += [row(f"first/{p.point}", first, "us"), row(f"estimate/{p.point}", p.variants[own].us, "us")]
-        rows.append(row(f"model/{p.point}", p.variants[own].us / first, "x"))
-    tuned = time.monotonic() - start
-    rows.append(row(f"tune/{p.point}", p.seconds + answer["seconds"], "s"))
-    found = public_times(texts[int(best)], p.name)
-    rows.append(row(f"public/{p.point}", found["public"], "x", "<= 1.02"))
-    rows += [row(f"host/{p.point}", found["host"], "us"), row(f"bare/{p.point}", found["bare"], "us")]
-    rows.append(row(f"dispatch/{p.point}", found["host"] - found["bare"], "us", "<= 10"))
-    rows.append(row(f"seconds/{p.point}", p.seconds + tuned, "s"))
-    v = p.variants[int(best)]
-    say(f"{p.point}: {us:.2f} us, {peer} {peers[peer]:.2f}, light {light:.1f}; rank {v.rank}, {v.name} ({tuned:.0f} s)")
-    return rows, details
+    if not found.times:
+        say(f"{p.point}: no variant ran: {found.dropped[:3]}")
+        return rows
+    best = min(found.times, key=lambda t: found.times[t]["cold"])
+    us = found.times[best]["cold"]
+    rows += [row(f"us/{p.point}", us, "us"), row(f"hot/{p.point}", found.times[best]["hot"], "us")]
+    rows.append(row(f"spread/{p.point}", found.times[best]["cold_spread"], "us"))
+    rows += [row(f"{k}/{p.point}", t, "us") for k, t in found.peers.items()]
+    rows.append(row(f"read/{p.point}", found.read, "us"))
+    rows.append(row(f"speedup/{p.point}", found.peers[found.peer] / us, "x"))
+    rows.append(row(f"sol/{p.point}", 100 * max(p.floor, min(found.read, us)) / us, "%"))
+    lead = next((t for t in found.ran if "cold" in t.row), None)
+    if lead is not None:
+        first = lead.row["cold"]
+        rows += [row(f"lead/{p.point}", first, "us"), row(f"estimate/{p.point}", lead.variant.us, "us")]
+        rows.append(row(f"model/{p.point}", lead.variant.us / first, "x"))
+    rows.append(row(f"choice/{p.point}", found.seconds, "s"))
+    alone = public_times(best, p.name)
+    rows.append(row(f"written/{p.point}", alone["us"] / us, "x", "<= 1.03"))
+    rows.append(row(f"public/{p.point}", alone["public"], "x", "<= 1.02"))
+    rows += [row(f"host/{p.point}", alone["host"], "us"), row(f"bare/{p.point}", alone["bare"], "us")]
+    rows.append(row(f"dispatch/{p.point}", alone["host"] - alone["bare"], "us", "<= 10"))
+    v = next(t.variant for t in found.ran if t.text == best)
+    say(
+        f"{p.point}: {us:.2f} us, {found.peer} {found.peers[found.peer]:.2f}, read {found.read:.1f}; rank {v.rank}, {v.name};"
+        f" {found.tried} variants, {found.seconds:.1f} s, dropped {found.dropped[:2]}"
+    )
+    return rows
+
+
+def details(p: Found, found: Measured) -> list[Row]:
+    """A row of each variant; the best one with its text."""
+    best = min(found.times, key=lambda t: found.times[t]["cold"], default="")
+    return [
+        {
+            "point": p.point, **{k: getattr(t.variant, k) for k in ("rank", "structure", "label", "warps", "stages", "us")},
+            **t.row, **({"text": t.text} if t.text == best else {}),
+        }
+        for t in found.ran
+    ]  # fmt: skip
+
+
+def workload(
+    name: str, batches: list[int], dtype: str, quick: bool, keep: Callable[[list[Row], list[Row]], None]
+) -> None:
+    """All batches of one workload, from nothing; `keep` gets each point's rows and variants as they come."""
+    start = time.monotonic()
+    idle = 0.0  # s of baselines, and of what only the benchmark does
+    first = 0.0
+    processes = max(1, (os.cpu_count() or 2) - 1)
+    with (
+        Worker(memory_bytes=GPU_MEMORY, unix=True) as worker,
+        ProcessPoolExecutor(len(batches), multiprocessing.get_context("spawn")) as searching,
+        ThreadPoolExecutor(1) as beside,
+    ):
+        warm: Future[Any] = beside.submit(worker.call, "warm_gpu", {"processes": processes}, timeout_s=TUNE_S)
+        waiting = [searching.submit(searched, name, b, dtype) for b in batches]
+
+        def call(payload: dict[str, Any]) -> dict[str, Any]:
+            nonlocal idle
+            began = time.monotonic()
+            answer = worker.call("tune", {**payload, "compiled": not quick}, timeout_s=TUNE_S, on_event=event)
+            idle += time.monotonic() - began - answer["seconds"]
+            if answer.get("broken"):
+                worker.close()
+            return answer
+
+        def event(counts: dict[str, Any]) -> None:
+            nonlocal first
+            if "ns" in counts:
+                first = first or time.monotonic() - start
+
+        for future in waiting:
+            p = future.result()
+            warm.result()
+            say(
+                f"{p.point}: {len(p.best)} candidates, {p.seconds:.1f} s; {time.monotonic() - start:.1f} s since the beginning"
+            )
+            found = measured(p.best, p.program, name, p.emit, call, TARGET)
+            began = time.monotonic()
+            if found is None:
+                say(f"{p.point}: nothing was measured")
+                continue
+            keep(point_rows(p, found), details(p, found))
+            idle += time.monotonic() - began
+    if batches == list(BATCHES) and dtype == "fp16":
+        took = time.monotonic() - start - idle
+        say(f"{name}: tuned in {took:.1f} s, first after {first:.1f} s")
+        keep([row(f"tuning/{name}", took, "s", "<= 90"), row(f"first/{name}", first, "s", "<= 15")], [])
 
 
 def totals(rows: list[Row]) -> list[Row]:
-    """Over all points: the geometric mean of the speed-ups, and the points where the answer is to keep the peer."""
-    found = {r["name"].partition("/")[2]: r["value"] for r in rows if r["name"].startswith("speedup/")}
+    """Over all fp16 points: the geometric mean of the speed-ups, and the points where the answer is to keep the peer."""
+    points = {r["name"].partition("/")[2]: r["value"] for r in rows if r["name"].startswith("speedup/")}
+    found = {n: x for n, x in points.items() if n.count("/") == 1}
     if not found:
         return []
-    counted = [max(1.0, x) for x in found.values()]
-    kept = [n for n, x in found.items() if x < EQUAL]
+    kept = {n: x for n, x in found.items() if x <= 1 / EQUAL}
+    counted = [1.0 if n in kept else x for n, x in found.items()]
     if kept:
         say(f"keep yours: {', '.join(kept)}")
-    times: dict[str, float] = {}
-    for r in rows:
-        kind, _, point = r["name"].partition("/")
-        if kind == "tune":
-            times[point.partition("/")[0]] = times.get(point.partition("/")[0], 0.0) + r["value"]
     return [
-        *(row(f"tuning/{w}", t, "s", "<= 90") for w, t in times.items()),
         row("geomean", math.exp(sum(map(math.log, counted)) / len(counted)), "x", ">= 1.3"),
         row("kept", len(kept), "points"),
         row("points", len(found), "points"),
@@ -170,8 +218,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--points", default="*", help="patterns of points, by comma")
-    parser.add_argument("--seconds", type=float, default=560.0, help="begin no further point after this long")
-    parser.add_argument("--variants", type=int, default=110, help="of each point, at most")
+    parser.add_argument("--seconds", type=float, default=560.0, help="begin no further workload after this long")
     parser.add_argument("--dtype", default="fp16")
     parser.add_argument("--quick", action="store_true", help="without torch.compile")
     parser.add_argument("--out", type=Path, help="the report, written after each point; its points are not run again")
@@ -191,35 +238,34 @@ def main() -> int:
     if args.out and args.out.exists():
         report = json.loads(args.out.read_text())
     done = {r["name"].partition("/")[2] for r in report["rows"] if r["name"].startswith("us/")}
-    wanted = [
-        (n, b) for n in WORKLOADS for b in BATCHES
-        if f"{n}/bs{b}" not in done and any(fnmatch(f"{n}/bs{b}", p) for p in args.points.split(","))
-    ]  # fmt: skip
+    end = "" if args.dtype == "fp16" else f"/{args.dtype}"
+
+    def wanted(name: str, batch: int) -> bool:
+        point = f"{name}/bs{batch}"
+        return point + end not in done and any(fnmatch(point, p) for p in args.points.split(","))
+
+    def keep(rows: list[Row], variants: list[Row]) -> None:
+        report["rows"] += rows
+        report["variants"] += variants
+        if args.out:
+            args.out.write_text(json.dumps(report, allow_nan=True))
+
     report |= {
         "bench": "gpu", "date": datetime.date.today().isoformat(), "device": torch.cuda.get_device_name(),
         "versions": {"torch": torch.__version__, "triton": triton.__version__},
     }  # fmt: skip
-    with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
-        waiting = [pool.submit(prepare, n, b, args.dtype, args.variants) for n, b in wanted]
-        points = []
-        for (n, b), future in zip(wanted, waiting, strict=True):
-            try:
-                points.append(future.result())
-            except MirageError as e:
-                say(f"{n}/bs{b}: {e}")
-    say(
-        f"{sum(len(p.variants) for p in points)} variants of {len(points)} points after {time.monotonic() - started:.0f} s"
-    )
-    for p in points:
-        if time.monotonic() - started > args.seconds:
-            say(f"{p.point}: no time left")
+    for name in WORKLOADS:
+        batches = [b for b in BATCHES if wanted(name, b)]
+        if not batches:
             continue
-        rows, details = timed(p, args.quick)
-        report["rows"] += rows
-        report["variants"] += details
-        if args.out:
-            args.out.write_text(json.dumps(report, allow_nan=True))
-    report["rows"] = [r for r in report["rows"] if "/bs" in r["name"]] + totals(report["rows"])
+        if time.monotonic() - started > args.seconds:
+            say(f"{name}: no time left")
+            continue
+        try:
+            workload(name, batches, args.dtype, args.quick, keep)
+        except MirageError as e:
+            say(f"{name}: {e}")
+    report["rows"] = [r for r in report["rows"] if "/" in r["name"]] + totals(report["rows"])
     if args.out:
         args.out.write_text(json.dumps(report, allow_nan=True))
     if args.json:

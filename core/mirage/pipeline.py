@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from typing import Any
@@ -30,7 +30,7 @@ from mirage.isolate.runner import Worker
 from mirage.mugraph import jsonform, maps
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
 from mirage.plan import plan
-from mirage.profile.choose import EQUAL, Measured, gpu_here, measured
+from mirage.profile.choose import EQUAL, KEPT, Measured, gpu_here, measured
 from mirage.profile.devices import Device, device
 from mirage.profile.roofline import baseline, estimate, speed_of_light
 from mirage.program.ir import DTYPES, Program
@@ -48,7 +48,7 @@ from mirage.verify.verdict import Verdict
 
 TRACE_S, VERIFY_S, COMPILE_S = 60.0, 120.0, 120.0  # limits of one worker call
 GPU_MEMORY = 64 << 30  # bytes that the GPU's worker and its compilers may take of the machine
-TUNE_S = 180.0  # limit of one tuning on the GPU
+TUNE_S, WARM_S = 180.0, 120.0  # limits of one tuning on the GPU, of what comes before all of them
 TOTAL_S = 240.0  # after this long no further candidate is verified
 TRIES = 6  # candidates that are verified before the answer is "keep yours"
 Report = Callable[[Progress], None]
@@ -214,16 +214,33 @@ class Tools:
         self.compiler = Worker()
         self.gpu = Worker(memory_bytes=GPU_MEMORY, unix=True) if gpu_here() else None
         self.beside = ThreadPoolExecutor(1)
+        self.warming: Future[Any] | None = None
+        self.stop = CancelToken()
 
     def __enter__(self) -> Tools:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop.cancel()
+        self.warmed()
         self.beside.shutdown(wait=False, cancel_futures=True)
         self.runner.close()
         self.compiler.close()
         if self.gpu is not None:
             self.gpu.close()
+
+    def warm(self) -> None:
+        """Lets the GPU's worker begin with what it does once, beside the tracing and the search."""
+        gpu = self.gpu
+        if gpu is not None and self.warming is None:
+            payload = {"processes": max(1, (os.cpu_count() or 2) - 1)}
+            self.warming = self.beside.submit(gpu.call, "warm_gpu", payload, timeout_s=WARM_S, cancel=self.stop)
+
+    def warmed(self) -> None:
+        """Waits for that; what failed there fails again, with its own words, where it is needed."""
+        if self.warming is not None:
+            with suppress(MirageError):
+                self.warming.result()
 
 
 def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Tools | None = None) -> Result:
@@ -237,6 +254,8 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
     dev = device(request.target)
     rows = []
     with nullcontext(tools) if tools is not None else Tools() as own:
+        if request.measure:
+            own.warm()
         for inputs in function.rows:
             progress(Progress("tracing"))
             program = trace(replace(function, inputs=inputs), request.path, own.runner, cancel)
@@ -269,6 +288,8 @@ class Attempt:
         bounds = self.request.bounds
         if not bounds.given:
             bounds = replace(bounds, given=self.function.decorated.options.given)
+        if self.tools.gpu is not None and self.request.measure:
+            bounds = replace(bounds, keep=max(bounds.keep, KEPT))
         search = Search(
             found, lambda g: estimate(g, self.dev), bounds=bounds, cancel=self.cancel, progress=self.progress,
             checkpoint=self.request.checkpoint,
@@ -314,11 +335,18 @@ class Attempt:
         self.progress(Progress("tuning", {"mugraphs": len(best)}))
 
         def event(counts: dict[str, Any]) -> None:
-            self.progress(Progress("tuning", {str(k): int(v) for k, v in counts.items()}))
+            first = f"{counts['ns'] / 1e3:.1f} µs" if "ns" in counts else ""
+            self.progress(Progress("tuning", {str(k): int(v) for k, v in counts.items() if k != "ns"}, first))
 
         def call(payload: dict[str, Any]) -> dict[str, Any]:
-            return worker.call("tune", payload, timeout_s=TUNE_S, cancel=self.cancel, on_event=event)
+            answer = worker.call("tune", payload, timeout_s=TUNE_S, cancel=self.cancel, on_event=event)
+            if not answer["device"]:
+                self.unmeasured = f"nothing was measured on this machine's GPU: {answer['why']}"
+            if answer.get("broken"):
+                worker.close()
+            return answer
 
+        self.tools.warmed()
         try:
             found = measured(
                 best, self.program, self.function.decorated.name, lambda g: self.emit(g, None, 0.0, base), call,

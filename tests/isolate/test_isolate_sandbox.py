@@ -16,7 +16,7 @@ from mirage.isolate import Worker, landlock, sandbox, seccomp
 from mirage.isolate.limits import sandbox_report
 
 TRIES = """
-import ctypes, json, os, signal, socket, subprocess, sys, tempfile
+import ctypes, json, os, signal, socket, subprocess, sys, tempfile, threading
 from mirage.isolate import limits, sandbox
 outside, port, unix, private, allow = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5] == "unix"
 os.chdir(private)
@@ -53,10 +53,12 @@ REFUSED = {
     "trace the parent": lambda: call(101, 16, parent, 0, 0), "read its memory": lambda: open(f"/proc/{parent}/mem", "rb"),
     "write its memory": lambda: open(f"/proc/{parent}/mem", "wb"), "its files": lambda: os.listdir(f"/proc/{parent}/cwd"),
     "io_uring": lambda: call(425, 1, ctypes.create_string_buffer(256)), "mount": lambda: call(165, b"x", b"/mnt", b"tmpfs", 0, 0),
+    "name a child": lambda: shell("echo x > /proc/self/task/$$/comm"), "write /proc": lambda: open("/proc/self/oom_score_adj", "w"),
     "bpf": lambda: call(321, 0, 0, 0), "the keyring": lambda: call(250, 0, 0, 0),
 }
 UNIX = {"a unix socket": lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, unix),
-        "an abstract socket": lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, "\\0" + os.path.basename(unix))}
+        "an abstract socket": lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, "\\0" + os.path.basename(unix)),
+        "name a thread": lambda: open(f"/proc/self/task/{threading.get_native_id()}/comm", "w").write("x")}
 ALLOWED = {
     "write its folder": lambda: open("mine", "w"), "a folder of its own": lambda: os.mkdir("sub"),
     "rename here": lambda: os.rename("sub", "b"),
@@ -115,6 +117,7 @@ def test_sockets_of_this_machine_only_where_asked_for(tmp_path):
     _, _, refused, _, found = attempts(tmp_path, unix=True)
     assert found["a unix socket"] == "did it"  # the twin: without the filter that connection is made
     assert found["an abstract socket"] != "did it"  # Landlock keeps it within
+    assert found["name a thread"] == "did it"  # of this process alone: CUDA does
     assert {n: found[n] for n in refused if found[n] not in SEEN} == {}
 
 

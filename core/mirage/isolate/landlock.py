@@ -18,6 +18,7 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _MAKE_REG, _TRUNCATE = 1 << 0, 1 <
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE  # the rest is about folders
 READ = _EXECUTE | _READ_FILE | _READ_DIR
 DEVICE = _READ_FILE | _WRITE_FILE | _READ_DIR
+THREADS = DEVICE | _TRUNCATE  # files in /proc are ordinary ones
 LOCKS = _READ_FILE | _WRITE_FILE | _READ_DIR | _MAKE_REG  # made and opened, never removed or renamed
 EVERYTHING = (1 << 15) - 1  # reading, writing, making, removing, renaming; not the control of devices, which CUDA is
 _TCP = 0b11  # bind, connect

@@ -31,6 +31,10 @@ _SYSTEM = (
 )
 # /dev/shm: semaphores between processes lie there
 _DEVICES = ("/dev",)
+# CUDA names its threads, and does not start where it may not: the threads of this process alone, since a rule is about a
+# folder that is there (landlock(7)). Held open: the kernel forgets the folder, and with it the rule, once nobody knows it
+_THREADS = "/proc/self/task"
+_held: list[int] = []
 
 
 def _read() -> Iterator[str]:
@@ -50,13 +54,16 @@ def _broad(path: str) -> bool:
 
 
 def enter(folder: str, *, unix: bool = False) -> dict[str, bool]:
-    """Restrict this process and its children, for good; `folder` is the private one, `unix` leaves sockets of this machine.
-    Gives what holds."""
+    """Restrict this process and its children, for good; `folder` is the private one, `unix` leaves what a GPU's worker needs:
+    sockets of this machine, and for this process alone the names of its threads. Gives what holds."""
     rules = [(path, landlock.READ) for path in dict.fromkeys(_read()) if not _broad(path)]
     rules += [(path, landlock.DEVICE) for path in _DEVICES]
     rules += [("/dev/shm", landlock.EVERYTHING), (folder, landlock.EVERYTHING)]
     if os.environ.get(LOCKS):
         rules.append((os.environ[LOCKS], landlock.LOCKS))
+    if unix and os.path.isdir(_THREADS):
+        _held.append(os.open(_THREADS, os.O_PATH | os.O_CLOEXEC))
+        rules.append((_THREADS, landlock.THREADS))
     files = landlock.restrict(rules)
     network = seccomp.restrict(unix=unix)
     return {"filesystem": files > 0, "signals": files >= 6, "network": network}

@@ -26,9 +26,11 @@ TASKS: dict[str, str] = {
     "compile": "mirage.profile.static:task",
     "measure": "mirage.profile.gpu:task",
     "tune": "mirage.profile.tune:task",
+    "warm_gpu": "mirage.profile.tune:warm",
     "optimize": "mirage.job:task",
     "warm": "mirage.isolate.tasks:warm",
     "recheck": "mirage.recheck:task",
+    "saved": "mirage.original.task:task",
     "selftest": "mirage.isolate.selftest:task",
 }
 

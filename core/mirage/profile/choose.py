@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,17 @@ from mirage.errors import EmissionRefused
 from mirage.mugraph.grammar import MuGraph
 from mirage.plan import plan
 from mirage.profile.roofline import ATTENTION
-from mirage.profile.variants import Variant, variants
+from mirage.profile.variants import Variant, launches, leads
 from mirage.program.ir import Program
 from mirage.search.engine import Candidate
 
+KEPT = 192  # candidates of a search that a GPU chooses from, so that several structures are among them
+COUNT, STRUCTURES = 20, 12  # candidates, and structures, that are timed as they came
+LEAD = 4  # of the fastest of them come with other warps and stages
+AGAIN = 8  # are timed again beside those
+SECONDS, MORE_SECONDS = 18.0, 12.0  # of compiling and checking, in the first and the second call
+RESTARTS = 3
+SKIPPED = "not run"  # in the words of the task
 EQUAL = 0.97  # a kernel with so much of the best baseline's time or less is faster; the rest is noise
 Call = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -26,9 +34,19 @@ def gpu_here() -> bool:
 
 
 @dataclass(frozen=True)
+class Tried:
+    """A variant, its module, and what the GPU said: `row` as the worker's task "tune" gives it."""
+
+    variant: Variant
+    text: str
+    row: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Measured:
-    """`candidates` fastest first, `us` what was measured; the median cold `peers` in µs, `read` a plain read of the inputs;
-    how many variants ran, and why others did not."""
+    """`candidates` fastest first, `us` what was measured; the median cold `peers` in µs, `read` a plain read of the inputs; how
+    many variants ran, and why others did not. All that `ran`, the `times` of the last ones by their text; the `seconds` until
+    the choice (without the baselines), and until the `first` was right and timed."""
 
     candidates: tuple[Candidate, ...]
     peers: dict[str, float]
@@ -36,6 +54,10 @@ class Measured:
     device: str
     tried: int
     dropped: tuple[str, ...]
+    ran: tuple[Tried, ...] = ()
+    times: dict[str, dict[str, float]] = field(default_factory=dict)
+    seconds: float = 0.0
+    first: float = 0.0
 
     @property
     def peer(self) -> str:
@@ -47,43 +69,93 @@ class Measured:
         return {"peers": dict(self.peers), "read": self.read, "variants": self.tried, "dropped": list(self.dropped[:8])}
 
 
+@dataclass
+class Tuner:
+    """Asks the GPU's worker for one function at one size; `call` asks its task "tune", of a fresh process after a broken one."""
+
+    function: str
+    target: str
+    attention: bool
+    call: Call
+    seconds: float = 0.0
+    first: float = 0.0
+
+    def ask(self, texts: Sequence[str], *, last: bool, until: float) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """The last answer, with its `times` by the texts' own index, and a row of each text. What breaks the worker is left
+        out of the next try."""
+        rows: list[dict[str, Any]] = [{} for _ in texts]
+        left = list(range(len(texts)))
+        for _ in range(RESTARTS):
+            answer = self.call(
+                {
+                    "texts": [texts[i] for i in left],
+                    "function": self.function,
+                    "target": self.target,
+                    "processes": max(1, (os.cpu_count() or 2) - 1),
+                    "seconds": until,
+                    "last": last,
+                    "compiled": True,
+                    "attention": self.attention,
+                }
+            )
+            for i, row in zip(left, answer["rows"], strict=True):
+                rows[i] = row
+            self.first = self.first or self.seconds + answer.get("first", 0.0)
+            self.seconds += answer.get("seconds", 0.0)
+            times = {str(left[int(k)]) if k.isdigit() else k: t for k, t in answer["times"].items()}
+            if not answer.get("broken"):
+                break
+            left = [i for i in left if rows[i].get("failed", SKIPPED) == SKIPPED]
+        return {**answer, "times": times}, rows
+
+
 def measured(
     best: Sequence[Candidate], program: Program, function: str, emit: Callable[[MuGraph], str], call: Call, target: str,
-    *, most: int = 64, as_they_are: bool = False,
+    *, as_they_are: bool = False,
 ) -> Measured | None:  # fmt: skip
-    """Tunes a search's candidates on this machine's GPU (`call` asks the worker's task "tune"), or times them
-    `as_they_are`. None where there is no GPU of that target. A variant that is wrong on the GPU never comes back; nor does
-    one without a time."""
-    wanted = variants(best, plan)
+    """Tunes a search's candidates on this machine's GPU, or times them `as_they_are`: first each as it came, then the fastest
+    with other warps and stages. None where there is no GPU of that target. A variant that is wrong on the GPU never comes
+    back; nor does one without a time."""
+    tuner = Tuner(function, target, any(n.op == ATTENTION for n in program.nodes), call)
+    known: dict[str, Tried] = {}
+
+    def emitted(some: Sequence[Variant]) -> dict[str, Variant]:
+        found: dict[str, Variant] = {}
+        for v in some:
+            with suppress(EmissionRefused):
+                found.setdefault(emit(v.mugraph), v)
+        return found
+
+    def ask(some: dict[str, Variant], *, last: bool, until: float) -> dict[str, Any]:
+        texts = list(some)
+        answer, rows = tuner.ask(texts, last=last, until=until)
+        known.update({t: Tried(some[t], t, row) for t, row in zip(texts, rows, strict=True)})
+        return answer
+
     if as_they_are:
-        wanted = [Variant(i, plan(c.mugraph), c.us, c.structure, c.label, 0, 0) for i, c in enumerate(best)]
-    found = []
-    for v in wanted[:most]:
-        try:
-            found.append((v, emit(v.mugraph)))
-        except EmissionRefused:
-            continue
-    answer = call(
-        {
-            "texts": [text for _, text in found],
-            "function": function,
-            "target": target,
-            "processes": max(1, (os.cpu_count() or 2) - 1),
-            "bytes": sum(i.type.bytes for i in program.inputs),
-            "compiled": True,
-            "attention": any(n.op == ATTENTION for n in program.nodes),
+        final = emitted([Variant(i, plan(c.mugraph), c.us, c.structure, c.label, 0, 0) for i, c in enumerate(best)])
+    else:
+        if not ask(emitted(leads(best, plan, COUNT, STRUCTURES)), last=False, until=SECONDS)["device"]:
+            return None
+        order = sorted((t for t in known.values() if "cold" in t.row), key=lambda t: float(t.row["cold"]))
+        again = [*[t for t in known.values() if "cold" in t.row][:1], *order[:AGAIN]]
+        ranks = list(dict.fromkeys(t.variant.rank for t in order[:LEAD]))
+        final = {t.text: t.variant for t in again} | {
+            text: v for text, v in emitted(launches(best, plan, ranks)).items() if text not in known
         }
-    )
+    answer = ask(final, last=True, until=MORE_SECONDS)
     if not answer["device"]:
         return None
-    rows, times = answer["rows"], answer["times"]
-    timed = [
-        (times[str(i)]["cold"] if str(i) in times else row["cold"], str(i) not in times, i)
-        for i, row in enumerate(rows) if "cold" in row
-    ]  # fmt: skip
+    texts, times = list(final), answer["times"]
+    places = {t: str(i) for i, t in enumerate(texts)}
+    timed = []
+    for n, (text, t) in enumerate(known.items()):
+        if "cold" in t.row:
+            full = places.get(text) in times  # the last round's times are the best known
+            us = times[places[text]]["cold"] if full else t.row["cold"]
+            timed.append((not full, us, n, t.variant))
     candidates = []
-    for us, _, i in sorted(timed, key=lambda t: (t[1], t[0], t[2])):  # the last round's times are the best known
-        v = found[i][0]
+    for _, us, _, v in sorted(timed, key=lambda x: x[:3]):
         candidates.append(replace(best[v.rank], mugraph=v.mugraph, us=us, label=v.label if as_they_are else v.name))
     return Measured(
         tuple(candidates),
@@ -91,7 +163,11 @@ def measured(
         times["read"]["cold"] if "read" in times else 0.0,
         str(answer["device"]),
         len(timed),
-        tuple(f"{found[i][0].name}: {why(row)}" for i, row in enumerate(rows) if "cold" not in row),
+        tuple(f"{t.variant.name}: {why(t.row)}" for t in known.values() if "cold" not in t.row),
+        tuple(known.values()),
+        {texts[int(k)]: t for k, t in times.items() if k.isdigit()},
+        tuner.seconds,
+        tuner.first,
     )
 
 

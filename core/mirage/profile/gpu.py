@@ -6,6 +6,7 @@ is the median over the repetitions, its spread half the distance between the qua
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -76,9 +77,10 @@ def measure(
     *,
     repetitions: int = 9,
     replays: int | None = None,
+    hot: bool = True,
 ) -> dict[str, Timing]:
     """Times every function on the same inputs, with the GPU to itself as far as this user goes. `make_inputs(seed)` gives one
-    set of device tensors."""
+    set of device tensors. Without `hot` those times are NaN."""
     require_gpu()
     import torch
 
@@ -91,7 +93,8 @@ def measure(
     graphs = {}
     for name, function in functions.items():
         graphs[name, "cold"] = graph_of(function, sets, calls)
-        graphs[name, "hot"] = graph_of(function, sets[:1], calls)
+        if hot:
+            graphs[name, "hot"] = graph_of(function, sets[:1], calls)
     with locked(str(properties.uuid)):
         for graph in graphs.values():
             graph.replay()
@@ -108,9 +111,9 @@ def measure(
     return {
         name: Timing(
             statistics.median(times[name, "cold"]),
-            statistics.median(times[name, "hot"]),
+            statistics.median(times[name, "hot"]) if hot else math.nan,
             spread(times[name, "cold"]),
-            spread(times[name, "hot"]),
+            spread(times[name, "hot"]) if hot else math.nan,
         )
         for name in functions
     }

@@ -1,33 +1,34 @@
 """Tuning on a GPU: emitted modules compiled side by side, checked against float64 at their own shapes, and timed.
 
-Everything here runs in a worker: `task` is asked by name. A candidate that does not compile, launch or agree is dropped
-with the reason; the others are halved by short timings (`halving.py`), and the last ones are timed beside the baselines
-in one run, interleaved.
+Everything here runs in a worker: `task` is asked by name. Compilers run beside it (`compiling.py`) and never touch the GPU;
+this process alone launches, checks and times. A candidate that does not compile, launch or agree is dropped with the reason;
+the others are halved by short timings (`halving.py`), and the last ones are timed beside the baselines in one run,
+interleaved.
 """
 
 from __future__ import annotations
 
 import math
-import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict
+from types import ModuleType
 from typing import Any
 
+from mirage.profile import compiling
 from mirage.profile.gpu import Function, measure, random_tensor, relative_difference
 from mirage.profile.halving import halve
 
-ROOM = 24  # times the inputs' bytes that a check takes on the device: float64 and what eager makes
 WRONG = 0.02  # of the largest value
-CONTEXT = 1 << 30  # bytes on the device that any process takes
-COMPILE_S = 60  # of one candidate
-BATCH = 4  # candidates that one process checks
+LAUNCH_S = 60  # of one check
+SEEDS = (1, 2)  # of the inputs that a module is checked on
 POISON = (1 << 18, 1 << 25)  # elements of float16: one size for each pool of the caching allocator
 SKIPPED = "not run"
+BROKEN = ("CUDA error", "Triton Error [CUDA]")  # after one of these the process launches nothing more
 Row = dict[str, Any]
+Emit = Callable[[dict[str, Any]], None]
+_known: dict[tuple[str, str], tuple[Row, ModuleType]] = {}  # (function, text) -> what was found right
 
 
 def poison() -> None:
@@ -54,66 +55,58 @@ def resources(module: Any) -> dict[str, int]:
     }
 
 
-def check(function: str, texts: Sequence[str]) -> list[Row]:
-    """Each module twice on fresh inputs and poisoned memory: its `error` and eager's against float64, or why it `failed`.
-    After a CUDA error the process is of no use: the rest of the batch says so."""
+def inputs_of(module: ModuleType, seed: int) -> list[Any]:
+    """Random inputs on the device, of the shapes that the module is for."""
     import torch
 
+    generator = torch.Generator("cuda").manual_seed(seed)
+    return [random_tensor(shape, dtype, generator) for shape, dtype in module._EXPECTED]
+
+
+class Reference:
+    """What a function gives in float64 on the inputs of each seed, and how far it is from that as written."""
+
+    def __init__(self, module: ModuleType, function: str) -> None:
+        import torch
+
+        original = getattr(module, f"_original_{function}")
+        self.want, errors = [], []
+        for seed in SEEDS:
+            given = inputs_of(module, seed)
+            self.want.append(original(*[x.double() if x.dtype.is_floating_point else x for x in given]))
+            errors.append(relative_difference(original(*given), self.want[-1]))
+        self.eager_error = max(errors)
+        torch.cuda.empty_cache()
+
+
+def check(text: str, function: str, reference: list[Reference]) -> tuple[Row, ModuleType | None]:
+    """A compiled module on fresh inputs of each seed and poisoned memory: its `error` and eager's against float64, or why it
+    `failed`. `reference` is made at the first call."""
     from mirage.codegen.interpreter import load_module
 
     def late(*_: object) -> None:
-        raise TimeoutError(f"not compiled after {COMPILE_S} s")
+        raise TimeoutError(f"not launched after {LAUNCH_S} s")
 
     signal.signal(signal.SIGALRM, late)
-    rows: list[Row] = []
-    for i, text in enumerate(texts):
-        if any("CUDA error" in r.get("failed", "") for r in rows):
-            rows.append({"failed": SKIPPED})
-            continue
-        module = load_module(text, interpret=False)
-        original = getattr(module, f"_original_{function}")
-        generator = torch.Generator("cuda").manual_seed(i + 1)
-        given = [random_tensor(shape, dtype, generator) for shape, dtype in module._EXPECTED]
-        want = original(*[x.double() if x.dtype.is_floating_point else x for x in given])
-        start = time.monotonic()
-        signal.alarm(COMPILE_S)
-        try:
-            errors = []
-            for _ in range(2):
-                poison()
-                errors.append(relative_difference(module._run(*given), want))
-        except Exception as e:  # what does not compile or launch is a row of the report
-            said = str(e).strip().splitlines()
-            rows.append({"failed": f"{type(e).__name__}: {said[-1][:200] if said else ''}"})
-            continue
-        finally:
-            signal.alarm(0)
-        error = max(errors, key=lambda e: (e != e, e))
-        row = {"error": error, "eager_error": relative_difference(original(*given), want), **resources(module)}
-        rows.append({**row, "seconds": time.monotonic() - start})
-    return rows
-
-
-def checked(function: str, texts: Sequence[str], processes: int) -> list[Row]:
-    """`check` in several processes at a time; what stood behind a CUDA error or died with its process runs again alone."""
-    rows: list[Row] = [{"failed": SKIPPED} for _ in texts]
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "triton", "triton.language"])
-    for size in (BATCH, 1):
-        todo = [i for i, r in enumerate(rows) if r.get("failed") == SKIPPED]
-        batches = [todo[i : i + size] for i in range(0, len(todo), size)]
-        if not batches:
-            break
-        with ProcessPoolExecutor(min(processes, len(batches)), context) as pool:
-            waiting = [(b, pool.submit(check, function, [texts[i] for i in b])) for b in batches]
-            for batch, future in waiting:
-                try:
-                    found = future.result()
-                except BrokenProcessPool:
-                    found = [{"failed": SKIPPED if size > 1 else "its process died"} for _ in batch]
-                for i, row in zip(batch, found, strict=True):
-                    rows[i] = row
-    return rows
+    start = time.monotonic()
+    module = load_module(text, interpret=False)
+    if not reference:
+        reference.append(Reference(module, function))
+    signal.alarm(LAUNCH_S)
+    try:
+        errors = []
+        for seed, want in zip(SEEDS, reference[0].want, strict=True):
+            given = inputs_of(module, seed)
+            poison()
+            errors.append(relative_difference(module._run(*given), want))
+    except Exception as e:  # what does not launch is a row of the report
+        said = str(e).strip().splitlines()
+        return {"failed": f"{type(e).__name__}: {said[-1][:200] if said else ''}"}, None
+    finally:
+        signal.alarm(0)
+    error = max(errors, key=lambda e: (e != e, e))
+    row = {"error": error, "eager_error": reference[0].eager_error, **resources(module)}
+    return {**row, "check_s": time.monotonic() - start}, module
 
 
 def attention_backends(function: Function, inputs: Sequence[Any]) -> dict[str, Function]:
@@ -164,51 +157,97 @@ def here() -> str:
     return f"sm_{major}{minor}"
 
 
-def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """For the isolated worker. Takes {"texts", "function", "target", "processes", "bytes" (of the inputs), "compiled",
-    "attention"}; gives {"device" ("" where there is no GPU of the target), "rows" (one a text: error, resources, `cold` µs
-    of its last timing; or why it failed), "times" (name -> Timing, of the last round: texts by their index, baselines by
-    name, "read": a plain read of the inputs), "seconds" (until the choice, without the baselines)}. Emits counts:
-    {"checked", "right"}, then {"timed"} a round."""
+def warm(payload: dict[str, Any]) -> dict[str, Any]:
+    """For the isolated worker, while the search still runs: {"processes"} -> {"device"}. Starts the compilers, and what CUDA
+    and Triton do once."""
+    waiting = compiling.start(int(payload.get("processes", 8)))
+    import torch
+    from triton.runtime import driver
+
+    found = here()
+    if found:
+        x = torch.ones(16, 16, dtype=torch.float64, device="cuda")
+        x @ x
+        driver.active.get_current_device()
+        torch.cuda.synchronize()
+    for future in waiting:
+        future.result()
+    return {"device": found}
+
+
+def task(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """For the isolated worker. Takes {"texts", "function", "target", "processes", "seconds" (after these no further module is
+    compiled), "last", "compiled", "attention"}; gives {"device" ("" where there is no GPU of the target, and "why"), "rows"
+    (one a text: error, resources, `cold` µs of its last timing; or why it failed), "times" (name -> Timing, of the last round:
+    texts by their index, baselines by name, "read": a plain read of the inputs), "seconds" (until the choice, without the
+    baselines), "first" (until the first was checked and timed), "broken": this process launches nothing more, the texts
+    that were not run are to be asked of another}.
+
+    Unless it is the "last" one, a call times all once; what it found is known to the next. Emits counts: {"checked", "right"},
+    and {"ns"} of the first that is right, then {"timed"} a round."""
     import torch
 
-    from mirage.codegen.interpreter import load_module
     from mirage.profile.stream import read_all
 
-    if payload.get("target", here()) != here() or not here():
-        return {"device": "", "rows": [], "times": {}}
-
-    start = time.monotonic()
-    texts, name = [str(t) for t in payload["texts"]], str(payload["function"])
-    room = int(torch.cuda.get_device_properties(0).total_memory * 0.8)
-    fitting = max(1, room // (ROOM * int(payload.get("bytes", 0)) + CONTEXT))
-    rows = checked(name, texts, min(int(payload.get("processes", 8)), fitting))
-    right = [i for i, r in enumerate(rows) if r.get("error", math.nan) <= WRONG]
-    emit({"checked": len(rows), "right": len(right)})
-    if not right:
-        return {"device": torch.cuda.get_device_name(), "rows": rows, "times": {}, "seconds": time.monotonic() - start}
-    modules = {i: load_module(texts[i], interpret=False) for i in right}
-
-    def make_inputs(seed: int) -> list[Any]:
-        generator = torch.Generator("cuda").manual_seed(seed)
-        return [random_tensor(shape, dtype, generator) for shape, dtype in modules[right[0]]._EXPECTED]
+    start, target = time.monotonic(), str(payload.get("target") or here())
+    if not here() or here() != target:
+        why = f"this machine's GPU is {here()}, not {target}" if here() else "torch sees no CUDA GPU"
+        return {"device": "", "why": why, "rows": [], "times": {}, "seconds": 0.0}
+    texts, name, last = [str(t) for t in payload["texts"]], str(payload["function"]), bool(payload.get("last", True))
+    rows: list[Row] = [{"failed": SKIPPED} for _ in texts]
+    answer: dict[str, Any] = {"device": torch.cuda.get_device_name(), "rows": rows, "times": {}}
+    modules: dict[int, ModuleType] = {}
+    reference: list[Reference] = []
+    for i, text in enumerate(texts):
+        if (name, text) in _known:
+            rows[i], modules[i] = _known[name, text]
+    todo = [i for i in range(len(texts)) if i not in modules]
+    until = start + float(payload.get("seconds", math.inf))
 
     def times(some: Sequence[int], effort: int) -> dict[int, float]:
-        found = measure({str(i): modules[i]._run for i in some}, make_inputs, repetitions=effort)
+        functions: dict[str, Function] = {str(i): modules[i]._run for i in some}
+        found = measure(functions, lambda s: inputs_of(modules[some[0]], s), repetitions=effort, hot=False)
         for i in some:
             rows[i]["cold"] = found[str(i)].cold
-        emit({"timed": len(some)})
         return {i: found[str(i)].cold for i in some}
 
-    last = halve(right, times, protected=right[:1])
-    seconds = time.monotonic() - start
-    functions: dict[str, Function] = {str(i): modules[i]._run for i in last}
-    original = getattr(modules[right[0]], f"_original_{name}")
+    ready = compiling.compiled([texts[i] for i in todo], target, int(payload.get("processes", 8)), until)
+    for n, (k, row) in enumerate(ready):
+        i = todo[k]
+        rows[i] = row
+        if "failed" not in row:
+            found, module = check(texts[i], name, reference)
+            rows[i] = {**row, **found}
+            if any(b in found.get("failed", "") for b in BROKEN):
+                return {**answer, "broken": True, "seconds": time.monotonic() - start}
+            if module is not None and found["error"] <= WRONG:
+                modules[i] = module
+                _known[name, texts[i]] = rows[i], module
+                if len(_known) == 1:
+                    emit({"ns": int(times([i], 1)[i] * 1e3)})
+                    answer["first"] = time.monotonic() - start
+        emit({"checked": n + 1, "right": len(modules)})
+    right = sorted(modules)
+    if not right or not last:
+        if right:
+            times(right, 1)
+        return {**answer, "seconds": time.monotonic() - start}
+
+    def counted(some: Sequence[int], effort: int) -> dict[int, float]:
+        emit({"timed": len(some)})
+        return times(some, effort)
+
+    chosen = halve(right, counted, protected=right[:1])
+    answer["seconds"] = time.monotonic() - start
+    functions: dict[str, Function] = {str(i): modules[i]._run for i in chosen}
+    some = modules[right[0]]
     functions |= baselines(
-        original, make_inputs(0), compiled=bool(payload.get("compiled")), attention=bool(payload.get("attention"))
-    )
+        getattr(some, f"_original_{name}"), inputs_of(some, 0), compiled=bool(payload.get("compiled")),
+        attention=bool(payload.get("attention")),
+    )  # fmt: skip
     functions["read"] = read_all
-    found = {k: asdict(v) for k, v in measure(functions, make_inputs).items()}
-    for i in last:
-        rows[i]["cold"] = found[str(i)]["cold"]
-    return {"device": torch.cuda.get_device_name(), "rows": rows, "times": found, "seconds": seconds}
+    answer["times"] = {k: asdict(v) for k, v in measure(functions, lambda s: inputs_of(some, s)).items()}
+    for i in chosen:
+        rows[i]["cold"] = answer["times"][str(i)]["cold"]
+    _known.clear()
+    return answer

@@ -1,4 +1,4 @@
-"""What a GPU chooses from: the model's best µGraphs, the best of each structure, each with several warps and stages."""
+"""What a GPU chooses from: the model's best µGraphs and the best of each structure; of the fastest, several warps and stages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mirage.mugraph.grammar import CustomKernel, MuGraph
 
 WARPS = (4, 8)
 STAGES = (3, 4, 5, 1)  # the first is every candidate's own
-LEAD = 3  # candidates that come with every number of stages
+Plan = Callable[[MuGraph], MuGraph]
 
 
 class Ranked(Protocol):
@@ -60,16 +60,19 @@ def with_launch(mugraph: MuGraph, warps: int, stages: int) -> MuGraph:
     return replace(mugraph, kernels=kernels)
 
 
-def variants(
-    best: Sequence[Ranked], plan: Callable[[MuGraph], MuGraph], *, count: int = 10, structures: int = 6
-) -> list[Variant]:
-    """The variants of a search's candidates, planned; those that the plan makes equal only once. A candidate's own launch
-    comes first, so that a prefix of the list is already a fair choice."""
-    wanted: list[tuple[int, int, int]] = []
-    ranks = chosen(best, count, structures)
-    wanted += [(rank, 0, STAGES[0]) for rank in ranks]
-    wanted += [(rank, warps, STAGES[0]) for rank in ranks for warps in WARPS]
-    wanted += [(rank, warps, s) for s in STAGES[1:] for rank in ranks[:LEAD] for warps in WARPS]
+def leads(best: Sequence[Ranked], plan: Plan, count: int, structures: int) -> list[Variant]:
+    """The `chosen` candidates, planned, each with its own warps; those that the plan makes equal only once."""
+    return _distinct(best, plan, [(rank, 0, STAGES[0]) for rank in chosen(best, count, structures)])
+
+
+def launches(best: Sequence[Ranked], plan: Plan, ranks: Sequence[int]) -> list[Variant]:
+    """The candidates of these ranks with other warps and stages, planned; none twice. Those of the first rank come first,
+    so that a prefix of the list is a fair choice."""
+    wanted = [(rank, warps, stages) for rank in ranks for stages in STAGES for warps in WARPS]
+    return _distinct(best, plan, wanted)
+
+
+def _distinct(best: Sequence[Ranked], plan: Plan, wanted: Sequence[tuple[int, int, int]]) -> list[Variant]:
     found: dict[MuGraph, Variant] = {}
     for rank, warps, stages in wanted:
         c = best[rank]

@@ -1,0 +1,123 @@
+"""Emitted modules compiled side by side, in processes that never touch the GPU.
+
+A process compiles what a launch of the module would, under the same key, so that the launch finds it in Triton's cache.
+The processes live as long as this one: the next µGraphs find them warm.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import TimeoutError as Late
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+COMPILE_S = 60  # of one module
+LATE = "not run: no time was left"
+DIED = "its compiler's process died"
+Row = dict[str, Any]
+Work = Callable[[str, str], Row]
+_pools: dict[int, ProcessPoolExecutor] = {}
+
+
+class Target:
+    """What Triton asks of a driver when it compiles; nothing can be launched."""
+
+    def __init__(self, capability: int) -> None:
+        self.capability = capability
+
+    def get_current_target(self) -> Any:
+        from triton.backends.compiler import GPUTarget
+
+        return GPUTarget("cuda", self.capability, 32)
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_current_stream(self, device: int | None = None) -> int:
+        return 0
+
+
+def compile_text(text: str, target: str) -> Row:
+    """{"shared": bytes of a block, "compile_s"}, or why it `failed`."""
+    from triton.runtime import driver
+
+    from mirage.codegen.interpreter import load_module
+    from mirage.profile.devices import device
+    from mirage.profile.static import first_line, record_launches
+
+    def late(*_: object) -> None:
+        raise TimeoutError(f"not compiled after {COMPILE_S} s")
+
+    limits, start = device(target), time.monotonic()
+    driver.set_active(Target(limits.capability))
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(COMPILE_S)
+    try:
+        module = load_module(text, interpret=False)
+        launches = record_launches(module)
+        kernels = [getattr(module, x.kernel).warmup(*x.args, grid=x.grid, **x.keywords) for x in launches]
+    except Exception as e:  # what does not compile is a row of the report
+        return {"failed": first_line(e)}
+    finally:
+        signal.alarm(0)
+    shared = max((int(k.metadata.shared) for k in kernels), default=0)
+    if shared > limits.shared_per_block:
+        return {"failed": f"{shared} bytes of shared memory, {limits.shared_per_block} are there"}
+    return {"shared": shared, "compile_s": time.monotonic() - start}
+
+
+def pool(processes: int) -> ProcessPoolExecutor:
+    """The processes, made at the first call."""
+    if processes not in _pools:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["torch", "triton", "triton.language", "mirage.profile.static"])
+        _pools[processes] = ProcessPoolExecutor(processes, context)
+    return _pools[processes]
+
+
+def close() -> None:
+    """Ends the processes."""
+    while _pools:
+        _pools.popitem()[1].shutdown(wait=False, cancel_futures=True)
+
+
+def start(processes: int) -> list[Future[None]]:
+    """Begins to start the processes; what comes back is done when they run."""
+    return [pool(processes).submit(time.sleep, 0.05) for _ in range(processes)]
+
+
+def alone(work: Work, text: str, target: str) -> Row:
+    """`work` in a process of its own."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("forkserver")) as one:
+        try:
+            return one.submit(work, text, target).result()
+        except BrokenProcessPool:
+            return {"failed": DIED}
+
+
+def compiled(
+    texts: Sequence[str], target: str, processes: int, until: float, work: Work = compile_text
+) -> Iterator[tuple[int, Row]]:
+    """Each text's index and row, as they are done; what is not begun `until` then (on the monotonic clock) is `LATE`. If a
+    process dies, each of those that were not done gets one of its own."""
+    waiting = {pool(processes).submit(work, text, target): i for i, text in enumerate(texts)}
+    left = set(waiting.values())
+    try:
+        for future in as_completed(waiting, timeout=max(0.0, until - time.monotonic())):
+            row = future.result()
+            left.discard(waiting[future])
+            yield waiting[future], row
+    except Late:
+        for future in waiting:
+            future.cancel()
+        for i in sorted(left):
+            yield i, {"failed": LATE}
+    except BrokenProcessPool:
+        close()
+        todo = sorted(left)
+        with ThreadPoolExecutor(processes) as threads:
+            yield from zip(todo, threads.map(lambda i: alone(work, texts[i], target), todo), strict=True)
