@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -50,7 +50,7 @@ TRACE_S, VERIFY_S, COMPILE_S = 60.0, 120.0, 120.0  # limits of one worker call
 GPU_MEMORY = 64 << 30  # bytes that the GPU's worker and its compilers may take of the machine
 TUNE_S, WARM_S = 180.0, 120.0  # limits of one tuning on the GPU, of what comes before all of them
 TOTAL_S = 240.0  # after this long no further candidate is verified
-TRIES = 6  # candidates that are verified before the answer is "keep yours"
+TRIES = 8  # candidates that are verified before the answer is "keep yours"
 Report = Callable[[Progress], None]
 
 
@@ -176,6 +176,34 @@ def inaccurate(verdict: Verdict) -> bool:
     return any(e.opinion == "float" and e.word == "REJECTED" and e.counterexample is not None for e in evidence)
 
 
+class Tries:
+    """The candidates to verify, at most TRIES: best first, but where one was refused, those that share nothing of what may
+    be wrong with it (its structure, its library calls) come before those that do. Of candidates with one label and
+    one time, which differ in the order of their operations at most, the first comes before the others."""
+
+    def __init__(self, best: Sequence[Candidate]) -> None:
+        self.left, self.tried = list(best), 0
+        self.met: set[object] = set()
+        self.alike: set[tuple[str, float]] = set()
+
+    def next(self) -> Candidate | None:
+        """The next one; asking for it says that the one before was refused."""
+        if not self.left or self.tried == TRIES:
+            return None
+        chosen = min(self.left, key=lambda c: ((c.label, c.us) in self.alike, not self.met.isdisjoint(suspects(c))))
+        self.left = [c for c in self.left if c is not chosen]
+        self.tried += 1
+        self.met |= suspects(chosen)
+        self.alike.add((chosen.label, chosen.us))
+        return chosen
+
+
+def suspects(candidate: Candidate) -> set[object]:
+    """What of a candidate others may have in common with it, and a fault with that."""
+    calls = {(k.op, k.args, k.out) for k in candidate.mugraph.kernels if not isinstance(k, CustomKernel)}
+    return {candidate.structure, *calls}
+
+
 def floor(program: Program, dev: Device) -> float:
     """The speed of light of the program: inputs read once, outputs written once."""
     moved = sum(i.type.bytes for i in program.inputs) + sum(program.type_of(o).bytes for o in program.outputs)
@@ -299,13 +327,13 @@ class Attempt:
         base = baseline(self.program, self.dev)
         rejected: list[str] = []
         chosen = None
-        queue = self.order(search.best)
+        tries = Tries(search.best)
         self.measured = self.tune(search.best, base)
         if self.measured is not None:
             base = self.measured.peers[self.measured.peer]
-            queue = list(self.measured.candidates[: TRIES + 2])
+            tries = Tries(self.measured.candidates)
             start = time.monotonic()  # what follows has its own time
-        for candidate in queue:
+        while (candidate := tries.next()) is not None:
             self.cancel.check()
             if time.monotonic() - start > TOTAL_S and rejected:
                 rejected.append(f"the other candidates: {TOTAL_S:.0f} s have passed")
@@ -356,23 +384,6 @@ class Attempt:
             self.unmeasured = f"nothing was measured on this machine's GPU: {e.message}"
             return None
         return found if found is not None and found.candidates else None
-
-    def order(self, best: list[Candidate]) -> list[Candidate]:
-        """The candidates to verify: best first, then the best of other structures, so that one fault is not met again. Those
-        with the tiles and the time of one before them differ in the order of their operations at most: they come last."""
-        first, seen = [], set()
-        for c in best:
-            if c.structure not in seen:
-                seen.add(c.structure)
-                first.append(c)
-        rest = [c for c in best if c not in first]
-        alike: set[tuple[str, float]] = set()
-        own: list[Candidate] = []
-        twins: list[Candidate] = []
-        for c in sorted([*first[: TRIES - 1], *rest[:TRIES]], key=lambda c: c.us):
-            (twins if (c.label, c.us) in alike else own).append(c)
-            alike.add((c.label, c.us))
-        return [*own, *twins][: TRIES + 2]
 
     def verify(
         self, candidate: Candidate, found: Problem, base: float, search: Search, rejected: list[str]
@@ -455,7 +466,9 @@ class Attempt:
         notes = tuple(self.program.notes) + tuple(f"not taken: {r}" for r in rejected)
         notes += (self.unmeasured,) if self.unmeasured else ()
         if chosen is None:
-            reason = "no candidate was verified: keep yours" if rejected else "nothing found that fits: keep yours"
+            reason = "nothing found that fits: keep yours"
+            if rejected:  # the best one's
+                reason = f"no candidate was verified: keep yours (of {len(rejected)} refused, the first: {rejected[0]})"
             return Result(
                 answer="keep", reason=reason, verdict={}, notes=notes, estimate=self.time(base, light, base), **common
             )
