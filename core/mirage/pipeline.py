@@ -409,7 +409,7 @@ class Attempt:
                 "rejected",
             )
             rejected.append(f"{candidate.label}: {why}")
-            wide = widened(candidate)
+            wide = self.widened(candidate)
             if wide is not None and inaccurate(verdict):
                 again = self.tune([wide], base, as_they_are=True) if self.measured is not None else None
                 if self.measured is None or again is not None:
@@ -423,6 +423,14 @@ class Attempt:
             rejected.append(f"{candidate.label}: more shared memory than {self.dev.name} has")
             return None
         return candidate, graph, verdict, self.emit(graph, verdict, candidate.us, base), rows
+
+    def widened(self, candidate: Candidate) -> Candidate | None:
+        """The candidate `widened`, with what its wider tensors cost in its time."""
+        wide = widened(candidate)
+        if wide is None:
+            return None
+        more = estimate(wide.mugraph, self.dev) - estimate(candidate.mugraph, self.dev)
+        return replace(wide, us=candidate.us + more)
 
     def emit(self, graph: MuGraph, verdict: Verdict | None, us: float, base: float) -> str:
         return emit_module(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mirage.mugraph.grammar import CustomKernel, MuGraph
-from mirage.pipeline import inaccurate, problem, widened
+from mirage.pipeline import Attempt, inaccurate, problem, widened
 from mirage.profile.devices import DEVICES
 from mirage.profile.roofline import estimate
 from mirage.program.builder import Builder
@@ -48,3 +48,12 @@ def test_the_wide_form_has_no_float16_between_its_kernels_and_is_the_widest() ->
     assert all(isinstance(k, CustomKernel) and k.operands == "wide" for k in wide.mugraph.kernels)
     assert replace(wide.mugraph, kernels=narrow.kernels, tensors=narrow.tensors) == narrow
     assert widened(wide) is None
+
+
+def test_what_is_wider_costs_its_bytes() -> None:
+    attempt = Attempt.__new__(Attempt)
+    attempt.dev = DEVICES["sm_90"]
+    candidate = Candidate(kept(), 1.0, "form", "structure")
+    wide = attempt.widened(candidate)
+    assert wide is not None and wide.us > candidate.us
+    assert attempt.widened(wide) is None

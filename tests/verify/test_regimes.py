@@ -98,6 +98,22 @@ def test_only_an_allowed_error_may_pass_the_largest_number() -> None:
     assert judge(np.array([np.inf, -1.0]), noisy, 3 * noisy, noisy, "fp16", 16, True)[1] == (0,)
 
 
+def test_an_infinity_may_stand_where_the_function_in_its_dtype_gives_one() -> None:
+    """An element that large terms leave by cancellation: the function's own roundings carry it past the largest number."""
+    want = np.array([30000.0, 30000.0])
+    for own, got, bad in [
+        (90000.0, np.inf, None),  # allowed: 120000 either way
+        (90000.0, -np.inf, None),
+        (90000.0, np.nan, (0,)),
+        (47000.0, -np.inf, (0,)),  # the function's own value is a number
+        (66000.0, np.inf, None),
+        (66000.0, -np.inf, (0,)),  # an error of 72000 reaches -42000 alone
+    ]:
+        eager = np.array([own, 30000.0])
+        assert judge(np.array([got, 30000.0]), want, eager, want, "fp16", 16, True)[1] == bad, (own, got)
+    assert judge(np.array([30000.0, np.inf]), want, eager, want, "fp16", 16, True)[1] == (1,)  # not beside it
+
+
 def test_rounding_without_range() -> None:
     torch = pytest.importorskip("torch")
     x = torch.tensor([1.0 + 2.0**-13, 70000.0, 3.0, float("inf")], dtype=torch.float64)
