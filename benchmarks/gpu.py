@@ -155,6 +155,7 @@ def workload(
     start = time.monotonic()
     idle = 0.0  # s of baselines, and of what only the benchmark does
     first = 0.0
+    done = 0
     processes = max(1, (os.cpu_count() or 2) - 1)
     with (
         Worker(memory_bytes=GPU_MEMORY, unix=True) as worker,
@@ -184,14 +185,20 @@ def workload(
             say(
                 f"{p.point}: {len(p.best)} candidates, {p.seconds:.1f} s; {time.monotonic() - start:.1f} s since the beginning"
             )
-            found = measured(p.best, p.program, name, p.emit, call, TARGET)
+            try:
+                found = measured(p.best, p.program, name, p.emit, call, TARGET)
+            except MirageError as e:
+                found, why = None, str(e)
+            else:
+                why = "there is no GPU of the target"
             began = time.monotonic()
             if found is None:
-                say(f"{p.point}: nothing was measured")
+                say(f"{p.point}: {why}")
                 continue
             keep(point_rows(p, found), details(p, found))
+            done += 1
             idle += time.monotonic() - began
-    if batches == list(BATCHES) and dtype == "fp16":
+    if done == len(BATCHES) and dtype == "fp16":
         took = time.monotonic() - start - idle
         say(f"{name}: tuned in {took:.1f} s, first after {first:.1f} s")
         keep([row(f"tuning/{name}", took, "s", "<= 90"), row(f"first/{name}", first, "s", "<= 15")], [])

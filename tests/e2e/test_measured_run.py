@@ -74,7 +74,7 @@ def test_the_fastest_on_the_device_is_the_answer(tools):
     assert "5.0 us measured on a device, 20.0 us by compile" in result.source
     first, last = gpu.asked  # each as it came, then the best with other launches
     assert result.measured["peers"] == PEERS and result.measured["variants"] == len({*first, *last})
-    assert first[0] in last and first[4] in last and len(last) < len(first) + 32
+    assert first[0] in last and first[4] in last and len(last) < len(first) + 40
 
     def body(text: str) -> str:
         return text.partition("# mirage:end header")[2]

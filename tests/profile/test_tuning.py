@@ -11,7 +11,7 @@ from workloads import hand
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.plan import plan
 from mirage.profile.halving import LAST, halve
-from mirage.profile.variants import STAGES, WARPS, chosen, launches, leads, with_launch
+from mirage.profile.variants import STAGES, WARPS, chosen, closer, leads, with_launch
 
 
 @dataclass(frozen=True)
@@ -34,19 +34,22 @@ def test_the_first_and_the_best_of_each_structure_are_chosen():
     assert chosen(best()[:1], 9, 9) == [0]
 
 
-def test_each_candidate_comes_as_it_is_first():
+def test_each_candidate_comes_as_it_is_first_then_with_other_warps_and_none_twice():
     found = leads(best(), plan, 3, 2)
-    assert [v.rank for v in found] == [0, 1, 2, 3]
-    assert all(v.warps == 0 and v.stages == STAGES[0] for v in found)
-
-
-def test_the_fastest_come_with_other_launches_and_none_twice():
-    found = launches(best(), plan, [4, 1])
-    assert {v.rank for v in found} == {1, 4} and found[0].rank == 4
+    assert [v.rank for v in found[:4]] == [0, 1, 2, 3]
+    assert all(v.warps == 0 for v in found[:4]) and all(v.stages == STAGES[0] for v in found)
     assert len({v.mugraph for v in found}) == len(found)
-    assert {v.warps for v in found} == set(WARPS)
-    kernels = [(k.warps, k.stages) for v in found for k in v.mugraph.kernels if isinstance(k, CustomKernel)]
-    assert {w for w, _ in kernels} == set(WARPS) and len({s for _, s in kernels}) > 1
+    kernels = [k for v in found for k in v.mugraph.kernels if isinstance(k, CustomKernel)]
+    assert {k.warps for k in kernels} == set(WARPS)  # a candidate's own number is one of them
+
+
+def test_near_the_fastest_are_its_stages_and_others_of_its_structure():
+    fastest = [v for v in leads(best(), plan, 3, 2) if v.rank == 3][:1]
+    found = closer(best(), plan, fastest, {0, 1, 2, 3}, 8)
+    assert {v.stages for v in found if v.rank == 3} <= set(STAGES) and found[0].rank == 3
+    assert len({v.mugraph for v in found}) == len(found) > 2
+    assert [v.rank for v in found if v.rank != 3] == [4]  # of structure b; 0 to 2 have the other one
+    assert [v.rank for v in closer(best(), plan, fastest, {3}, 0) if v.rank != 3] == []
 
 
 def test_the_launch_changes_and_nothing_else():

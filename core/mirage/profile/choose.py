@@ -13,15 +13,18 @@ from mirage.errors import EmissionRefused
 from mirage.mugraph.grammar import MuGraph
 from mirage.plan import plan
 from mirage.profile.roofline import ATTENTION
-from mirage.profile.variants import Variant, launches, leads
+from mirage.profile.variants import Variant, closer, leads
 from mirage.program.ir import Program
 from mirage.search.engine import Candidate
 
 KEPT = 192  # candidates of a search that a GPU chooses from, so that several structures are among them
 COUNT, STRUCTURES = 20, 12  # candidates, and structures, that are timed as they came
-LEAD = 4  # of the fastest of them come with other warps and stages
+LEAD, MORE = (
+    5,
+    16,
+)  # so many of the fastest come with every number of stages, and with so many others of their structures
 AGAIN = 8  # are timed again beside those
-SECONDS, MORE_SECONDS = 18.0, 12.0  # of compiling and checking, in the first and the second call
+SECONDS, MORE_SECONDS = 16.0, 10.0  # of compiling and checking, in the first and the second call
 RESTARTS = 3
 SKIPPED = "not run"  # in the words of the task
 EQUAL = 0.97  # a kernel with so much of the best baseline's time or less is faster; the rest is noise
@@ -113,8 +116,8 @@ def measured(
     best: Sequence[Candidate], program: Program, function: str, emit: Callable[[MuGraph], str], call: Call, target: str,
     *, as_they_are: bool = False,
 ) -> Measured | None:  # fmt: skip
-    """Tunes a search's candidates on this machine's GPU, or times them `as_they_are`: first each as it came, then the fastest
-    with other warps and stages. None where there is no GPU of that target. A variant that is wrong on the GPU never comes
+    """Tunes a search's candidates on this machine's GPU, or times them `as_they_are`: first the leading ones, then what is
+    near the fastest of them. None where there is no GPU of that target. A variant that is wrong on the GPU never comes
     back; nor does one without a time."""
     tuner = Tuner(function, target, any(n.op == ATTENTION for n in program.nodes), call)
     known: dict[str, Tried] = {}
@@ -139,10 +142,9 @@ def measured(
             return None
         order = sorted((t for t in known.values() if "cold" in t.row), key=lambda t: float(t.row["cold"]))
         again = [*[t for t in known.values() if "cold" in t.row][:1], *order[:AGAIN]]
-        ranks = list(dict.fromkeys(t.variant.rank for t in order[:LEAD]))
-        final = {t.text: t.variant for t in again} | {
-            text: v for text, v in emitted(launches(best, plan, ranks)).items() if text not in known
-        }
+        ranks = {t.variant.rank for t in known.values()}
+        near = emitted(closer(best, plan, [t.variant for t in order[:LEAD]], ranks, MORE))
+        final = {t.text: t.variant for t in again} | {text: v for text, v in near.items() if text not in known}
     answer = ask(final, last=True, until=MORE_SECONDS)
     if not answer["device"]:
         return None

@@ -138,6 +138,8 @@ def baselines(original: Function, inputs: Sequence[Any], *, compiled: bool, atte
 
     found: dict[str, Function] = {"eager": original}
     if compiled:
+        # its processes would ask CUDA which GPU is there, and CUDA does not start in a child of this sandbox
+        torch._inductor.config.compile_threads = 1
         found["compile"] = torch.compile(original, dynamic=False)
         found["compile_max"] = torch.compile(original, dynamic=False, mode="max-autotune-no-cudagraphs")
     if attention:

@@ -1,8 +1,8 @@
-"""What a GPU chooses from: the model's best µGraphs and the best of each structure; of the fastest, several warps and stages."""
+"""What a GPU chooses from: the model's best µGraphs and the best of each structure, with several warps; near the fastest, more."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -61,15 +61,20 @@ def with_launch(mugraph: MuGraph, warps: int, stages: int) -> MuGraph:
 
 
 def leads(best: Sequence[Ranked], plan: Plan, count: int, structures: int) -> list[Variant]:
-    """The `chosen` candidates, planned, each with its own warps; those that the plan makes equal only once."""
-    return _distinct(best, plan, [(rank, 0, STAGES[0]) for rank in chosen(best, count, structures)])
+    """The `chosen` candidates, planned: each with its own warps, then with those of `WARPS`; none twice."""
+    ranks = chosen(best, count, structures)
+    return _distinct(best, plan, [(rank, warps, STAGES[0]) for warps in (0, *WARPS) for rank in ranks])
 
 
-def launches(best: Sequence[Ranked], plan: Plan, ranks: Sequence[int]) -> list[Variant]:
-    """The candidates of these ranks with other warps and stages, planned; none twice. Those of the first rank come first,
-    so that a prefix of the list is a fair choice."""
-    wanted = [(rank, warps, stages) for rank in ranks for stages in STAGES for warps in WARPS]
-    return _distinct(best, plan, wanted)
+def closer(
+    best: Sequence[Ranked], plan: Plan, fastest: Sequence[Variant], known: Collection[int], more: int
+) -> list[Variant]:
+    """What is near the fastest of those: each with every number of stages, and `more` candidates whose rank is not yet
+    `known` that have the structure of one of them."""
+    wanted = [(v.rank, v.warps, stages) for v in fastest for stages in STAGES]
+    alike = {v.structure for v in fastest}
+    others = [i for i, c in enumerate(best) if c.structure in alike and i not in known]
+    return _distinct(best, plan, [*wanted, *((i, 0, STAGES[0]) for i in others[:more])])
 
 
 def _distinct(best: Sequence[Ranked], plan: Plan, wanted: Sequence[tuple[int, int, int]]) -> list[Variant]:
