@@ -32,9 +32,11 @@ class Found:
         """The Triton module."""
         return self.searched.emit(self)
 
-    def verify(self) -> dict[str, Any]:
-        """The verdict of all three links, in a worker, as data (`mirage verify --json` has the same)."""
-        return self.searched.judge(self)
+    def verify(self, *, text: bool = True) -> dict[str, Any]:
+        """The verdict of all three links, in a worker, as data (`mirage verify --json` has the same). Without `text` that of
+        the µGraph, on two links, with the size of inputs up to which nothing overflows ("range")."""
+        verdict = self.searched.judge(self, text=text)
+        return verdict if text else verdict | {"range": self.searched.in_range(self)}
 
     def json(self) -> dict[str, Any]:
         from mirage.mugraph import jsonform
@@ -62,8 +64,9 @@ def run(graph: KNGraph, inputs: Sequence[Any]) -> list[Any]:
     for i, (t, (shape, name)) in enumerate(zip(inputs, wanted, strict=True)):
         if tuple(t.shape) != shape or str(t.dtype) != f"torch.{name}":
             raise GraphMistake(f"input {i} has {tuple(t.shape)} and {t.dtype}, the graph {shape} and torch.{name}")
-    if graph.found is not None:
-        made = graph.found.module.program(*inputs)
+    found = graph.kernels()
+    if found is not None:
+        made = found.module.program(*inputs)
     else:
         import torch
 

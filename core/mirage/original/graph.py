@@ -1,4 +1,5 @@
-"""The kernel graph that a script builds operator by operator, and the function in PyTorch that it stands for.
+"""The kernel graph that a script builds operator by operator, and the function in PyTorch that it stands for. A kernel can
+be given as a block graph (`block.py`).
 
 `graph.superoptimize()` and `mirage.superoptimize(graph)` search it; a graph that came out of a search knows its µGraph, its
 verdict and its Triton text, and is called with tensors like any other.
@@ -17,6 +18,7 @@ from mirage.original.mistakes import Place, caller, mistake
 from mirage.original.tensors import DTensor, dtype, float16
 
 if TYPE_CHECKING:
+    from mirage.mugraph.grammar import MuGraph
     from mirage.original.found import Found
 
 # operator -> the text of its PyTorch call; {0}, {1}: operands, names: attributes
@@ -61,6 +63,7 @@ class KNGraph:
         self.tensors: list[DTensor] = []
         self.marked: list[int] = []
         self.found = found  # what a search found, for a graph that came out of one
+        self._written: Found | None = None  # what a graph with block graphs is, made when it is asked for
 
     # ---- building
     def new_input(self, dims: Sequence[int], strides: Sequence[int] | None = None, dtype: dtype = float16) -> DTensor:
@@ -80,6 +83,7 @@ class KNGraph:
         if strides is not None and tuple(strides) != row_major(A.shape):
             raise mistake(f"strides {tuple(strides)} of an output of {A.shape} are not row-major")
         self._own(A)
+        self._written = None
         if A.place not in self.marked:
             self.marked.append(A.place)
 
@@ -173,6 +177,7 @@ class KNGraph:
     def _add(self, node: Node, shape: tuple[int, ...], kind: dtype) -> DTensor:
         if self.found is not None:
             raise mistake("a graph that a search found is complete", next_step="build a new one")
+        self._written = None
         self.nodes.append(node)
         self.tensors.append(DTensor(self, len(self.nodes) - 1, shape, kind))
         return self.tensors[-1]
@@ -198,8 +203,12 @@ class KNGraph:
         names = {t.place: f"x{i}" for i, t in enumerate(self.inputs)}
         lines = []
         for i, n in enumerate(self.nodes):
-            if n.op != "input":
-                names[i] = f"t{i}"
+            if n.op == "input":
+                continue
+            names[i] = f"t{i}"
+            if n.op == "customized":
+                lines += self._block_lines(i, names) if n.attr("output") == 0 else []
+            else:
                 lines.append(f"    t{i} = " + TEXTS[n.op].format(*(names[a] for a in n.args), **dict(n.attrs)))
         shapes = ", ".join(f'({t.shape!r}, "{t.dtype.short}")' for t in self.inputs)
         returned = ", ".join(names[t.place] for t in self.outputs)
@@ -209,6 +218,14 @@ class KNGraph:
             + "\n".join(lines)
             + f"\n    return {returned}\n"
         )
+
+    def _block_lines(self, first: int, names: dict[int, str]) -> list[str]:
+        from mirage.original.meaning import lines
+
+        n = self.nodes[first]
+        writes = [f"t{first + i}" for i in range(len(n.attr("block").outputs))]
+        made = lines(n.attr("block"), [names[a] for a in n.args], writes, f"k{first}_", n.place)
+        return [f"    {line}" for line in made]
 
     def plain(self) -> str:
         """The function in PyTorch alone."""
@@ -228,7 +245,7 @@ class KNGraph:
         return (superoptimize(self, **parameters) or [self])[0]
 
     def generate_triton_program(self, path: str) -> None:
-        """Writes the graph's Triton module. Raises GraphMistake for a graph that no search has found."""
+        """Writes the graph's Triton module. Raises GraphMistake for a graph of plain operators that no search has found."""
         try:
             Path(path).write_text(self._found().text, encoding="utf-8")
         except OSError as e:
@@ -246,10 +263,36 @@ class KNGraph:
 
         Path(path if path.endswith(".svg") else f"{path}.svg").write_text(svg(self._found().mugraph), encoding="utf-8")
 
+    def check(self) -> MuGraph:
+        """The µGraph of a graph with block graphs (docs/mugraph.md). Raises GraphMistake or InvalidMugraph, with the line of
+        the script, where it breaks a validity rule."""
+        from mirage.original.lowered import mugraph_of
+
+        return mugraph_of(self)
+
+    def verify(self, program: KNGraph | None = None, *, text: bool = False) -> dict[str, Any]:
+        """Does this graph compute what `program`, one of plain operators, computes (None: what its own block graphs say)? The
+        verdict as data, as of `mirage verify --json`: on the µGraph, and with `text` on the emitted module too, which is
+        then also run in floats. Raises SignatureMismatch where they take or give other tensors."""
+        from mirage.original.written import written
+
+        return (self._found() if program is None else written(self, program)).verify(text=text)
+
+    def kernels(self) -> Found | None:
+        """The kernels of a graph that a search found, or that has block graphs; None for one of plain operators."""
+        if self.found is not None:
+            return self.found
+        if self._written is None and any(n.op == "customized" for n in self.nodes):
+            from mirage.original.written import written
+
+            self._written = written(self)
+        return self._written
+
     def _found(self) -> Found:
-        if self.found is None:
+        found = self.kernels()
+        if found is None:
             raise mistake("this graph was not found by a search", next_step="call superoptimize first")
-        return self.found
+        return found
 
     def __call__(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None, **_: Any) -> list[Any]:
         """Runs on tensors of the declared shapes: the kernels on a GPU, PyTorch elsewhere. `outputs` are filled if given;

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +30,7 @@ from mirage.result import CancelToken
 from mirage.search.engine import Bounds, Problem, Search
 from mirage.verify.judge import Case, algebra, judge
 from mirage.verify.memory import memory_opinion
+from mirage.verify.overflow import range_opinion
 from mirage.verify.proof import proof_opinion
 from mirage.verify.schedule import schedule_opinion
 
@@ -164,14 +166,20 @@ class Searched:
         }
         return emit_module(self.program, found.mugraph, self.function.slice.readable, function=NAME, header=header)
 
-    def judge(self, found: Found) -> dict[str, Any]:
-        with Tools() as tools:
+    def in_range(self, found: Found) -> str:
+        return range_opinion(self.problem.t, self.problem.outputs, found.mugraph).summary
+
+    def judge(self, found: Found, *, text: bool = True) -> dict[str, Any]:
+        """The verdict; without `text`, of the µGraph alone, nothing runs in a worker."""
+        case = self.case(found.mugraph, found.text if text else "")
+        with Tools() if text else nullcontext() as tools:
 
             def task(name: str, payload: dict[str, Any]) -> dict[str, Any]:
+                assert tools is not None
                 return tools.runner.call(name, payload, timeout_s=120.0)
 
             try:
-                return judge(self.case(found.mugraph, found.text), task).to_dict()
+                return judge(case, task).to_dict()
             except MirageError as e:
                 e.path = e.path or "<kernel graph>"
                 raise

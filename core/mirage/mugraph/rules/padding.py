@@ -64,9 +64,10 @@ class Follower:
         self.part = part
         self.env: dict[str, Tile] = {}
         self.report: list[tuple[Statement, str]] = []
-        # what stands in the padding of a dim that nothing reduces over is never read
+        # what stands in the padding of a dim that nothing reduces over is never read; tiles of one element have none
         operators = [c for s in sites(part) for c in computes(s.statement)]
-        self.reduced = {c.attr("dim") for c in operators if BLOCK_OPS[c.op].form in ("reduce", "dot")}
+        reduced = {c.attr("dim") for c in operators if BLOCK_OPS[c.op].form in ("reduce", "dot")}
+        self.reduced = {d for d in reduced if part.graph.dim(d).tile > 1}
 
     def places(self, dims: tuple[str, ...]) -> list[Outside]:
         """Every set of dims, of those that are reduced over somewhere, that an element may be outside of."""
@@ -146,7 +147,7 @@ class Follower:
                 inside, padding = args[0].at(w), args[0].at(w | over)
             op = "sum" if form == "dot" else c.op
             neutral: State = "lowest" if op == "max" else "zero"
-            if w == INSIDE and padding != neutral:
+            if w == INSIDE and padding != neutral and over & self.reduced:
                 self.report.append((site, f"in the padding of {c.attr('dim')} it reduces what may not be {neutral}"))
             states[w] = _settle(w, reduce(op, inside, padding))
         return Tile(states)

@@ -1,0 +1,57 @@
+"""The original's reference µGraphs, written by hand: valid, proved or tested against their programs, and run."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from references import REFERENCES
+
+from mirage.errors import MirageError
+from mirage.original.written import written
+from mirage.pipeline import Tools
+
+
+@pytest.fixture(scope="module")
+def tools():
+    with Tools() as own:
+        yield own
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_a_reference_is_valid_and_right_and_a_wrong_one_is_not(name, tools):
+    r = REFERENCES[name]
+    program = r.wanted(r.small)
+    verdict = written(r.build(**r.small), program, tools).verify(text=False)
+    assert verdict["word"] in ("PROVED", "TESTED"), verdict
+    assert verdict["opinions"]["memory"]["schedule"]["word"] == "PROVED" and verdict["range"]
+    wrong = written(r.build(**r.small, **r.wrong), program, tools).verify(text=False)
+    assert wrong["word"] == "REJECTED", wrong
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_a_reference_of_the_original_sizes_is_valid(name):
+    r = REFERENCES[name]
+    for sizes in r.sizes:
+        graph = r.build(**sizes)
+        assert graph.check().outputs[0].dtype == "fp16"
+        assert graph.outputs[0].shape == r.wanted(sizes).outputs[0].shape
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_a_reference_as_pytorch_is_its_program(name):
+    r = REFERENCES[name]
+    torch.manual_seed(0)
+    graph, program = r.build(**r.small), r.wanted(r.small)
+    given = [torch.randn(*t.shape).half() * 0.3 for t in graph.inputs]
+    names = {}
+    exec(graph.plain(), names)
+    exec(program.plain().replace("def program", "def wanted"), names)
+    want = names["wanted"](*(x.double() for x in given))
+    assert torch.allclose(names["program"](*(x.double() for x in given)), want, atol=1e-9)
+
+
+def test_what_is_compared_takes_the_same_tensors(tools):
+    r, other = REFERENCES["rmsnorm"], REFERENCES["lora"]
+    with pytest.raises(MirageError) as caught:
+        written(r.build(**r.small), other.wanted(other.small), tools)
+    assert caught.value.code == "MIR303"
