@@ -80,6 +80,7 @@ def test_shapes_are_written_as_annotations(editor: Editor, daemon: FakeDaemon) -
     learned(editor, daemon, HEAD + BARE)
     assert fixes(editor)["annotate"]["isPreferred"] and fixes(editor)["annotate"]["diagnostics"][0]["code"] == "MIR105"
     assert fixed(editor, "annotate") == HEAD + FUNCTION
+    assert hints(editor) == []  # the text says it
 
 
 def test_annotations_bring_their_imports(editor: Editor, daemon: FakeDaemon) -> None:

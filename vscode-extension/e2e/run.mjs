@@ -1,6 +1,6 @@
 // Runs the scenarios one after the other in one browser. argv: the set-up as JSON, then names of scenarios (none: all).
 import { execFile, execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -16,15 +16,14 @@ const HARMLESS = /404|github|builtin extensions|net::ERR|Failed to load resource
 // A panel's files have a name of their own, which the workbench's service worker answers.
 const OWN = /(^|\.)(localhost|vscode-resource\.vscode-cdn\.net)$/;
 
-/** A project folder of the scenario's own, with a file from examples/. */
-function project(scenario) {
-  return (example, name = "project") => {
-    const folder = path.join(setup.folder, "w", scenario, name);
-    mkdirSync(folder, { recursive: true });
-    const file = path.join(folder, example);
-    copyFileSync(path.join(root, "examples", example), file);
-    return { folder, file };
-  };
+/** A project folder with a file from examples/, or with a text. */
+function project(name, example, text) {
+  const folder = path.join(setup.folder, "w", name);
+  mkdirSync(folder, { recursive: true });
+  const file = path.join(folder, example);
+  if (text === undefined) copyFileSync(path.join(root, "examples", example), file);
+  else writeFileSync(file, text);
+  return { folder, file };
 }
 
 /** What the saved file's function gives beside the original's, in the CPU interpreter. */
@@ -64,32 +63,48 @@ context.on("request", (request) => {
   if (/^https?:/.test(protocol) && hostname !== "127.0.0.1" && !OWN.test(hostname)) foreign.add(hostname);
 });
 let failed = 0;
+let began, mistakes, laps; // of the scenario that runs
+let trusted = false; // the shared window's folder is
+let main; // the window that scenarios share, in which each opens a file of its own: a workbench takes seconds to start
 const later = []; // what a scenario wants looked at in the end, while others run
+async function window(pages) {
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  page.on("pageerror", (error) => mistakes.push(String(error)));
+  page.on("console", (m) => m.type() === "error" && /mirage/i.test(m.text()) && !HARMLESS.test(m.text()) && mistakes.push(m.text()));
+  pages.push(page);
+  return new Workbench(page, setup, (what) => laps.push(`${what} ${((Date.now() - began) / 1000).toFixed(1)}`));
+}
+
+/** The shared window with this file alone. */
+async function shared(example, { expect, text } = {}) {
+  const { folder, file } = project("main", example, text);
+  if (main) await main.only(example, expect);
+  else {
+    const bench = await window([]);
+    await bench.open(folder, example, { expect, asks: !trusted });
+    trusted = true;
+    main = bench;
+  }
+  return { bench: main, folder, file };
+}
 for (const scenario of chosen) {
-  const began = Date.now();
   const pages = [];
-  const mistakes = [];
-  const laps = [];
-  const window = async () => {
-    const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
-    page.on("pageerror", (error) => mistakes.push(String(error)));
-    page.on("console", (m) => m.type() === "error" && /mirage/i.test(m.text()) && !HARMLESS.test(m.text()) && mistakes.push(m.text()));
-    pages.push(page);
-    return new Workbench(page, setup, (what) => laps.push(`${what} ${((Date.now() - began) / 1000).toFixed(1)}`));
-  };
+  [began, mistakes, laps] = [Date.now(), [], []];
   try {
-    const rest = await scenario.run({ window, project: project(scenario.name), savedFile, daemon, settings, setup });
+    const rest = await scenario.run({ window: () => window(pages), shared, project: (name, ...of) => project(`${scenario.name}-${name}`, ...of), savedFile, daemon, settings, setup });
     if (rest) later.push([scenario.name, rest]);
     if (mistakes.length) throw new Error(`the window reported ${mistakes.join("; ").slice(0, 500)}`);
     console.log(`ok   ${scenario.name}: ${scenario.title} (${((Date.now() - began) / 1000).toFixed(1)} s)${setup.times ? `\n     ${laps.join(", ")}` : ""}`);
   } catch (error) {
     failed++;
     console.log(`FAIL ${scenario.name}: ${scenario.title} (${((Date.now() - began) / 1000).toFixed(1)} s)\n     ${String(error.stack ?? error).split("\n").slice(0, 6).join("\n     ")}`);
-    for (const [i, page] of pages.entries()) await page.screenshot({ path: path.join(setup.out, `failed-${scenario.name}-${i + 1}.png`) }).catch(() => undefined);
+    const seen = main ? [main.page, ...pages] : pages;
+    for (const [i, page] of seen.entries()) await page.screenshot({ path: path.join(setup.out, `failed-${scenario.name}-${i + 1}.png`) }).catch(() => undefined);
+    await main?.page.close(); // whatever state it is in, the next scenario gets another one
+    main = undefined;
   }
   for (const page of pages) await page.close();
-  rmSync(path.join(setup.folder, "w", scenario.name), { recursive: true, force: true });
 }
 await browser.close();
 for (const [name, look] of later) {

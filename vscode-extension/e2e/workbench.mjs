@@ -22,21 +22,25 @@ export class Workbench {
     this.lap = lap; // told of what is reached
   }
 
-  /** Open a folder with one of its files. `trust`: the answer to the question whether its authors are trusted. */
-  async open(folder, file, { trust = true, expect = "import" } = {}) {
+  /** Open a folder with one of its files. `trust`: the answer to the question whether its authors are trusted; `asks`: it
+   * was not answered before. */
+  async open(folder, file, { trust = true, asks = true, expect = "import" } = {}) {
     const at = `127.0.0.1:${this.setup.port}`;
     const payload = JSON.stringify([["openFile", `vscode-remote://${at}${path.join(folder, file)}`]]);
     await this.page.goto(`http://${at}/?folder=${encodeURIComponent(folder)}&payload=${encodeURIComponent(payload)}`, { waitUntil: "domcontentloaded" });
     const dialog = this.page.locator(".monaco-dialog-box");
-    await dialog.waitFor({ timeout: 60_000 });
-    await dialog.getByRole("button", { name: trust ? /^Yes/ : /^No/ }).click();
-    await dialog.waitFor({ state: "detached" });
+    if (asks) {
+      await dialog.waitFor({ timeout: 60_000 });
+      await dialog.getByRole("button", { name: trust ? /^Yes/ : /^No/ }).click();
+      await dialog.waitFor({ state: "detached" });
+    }
     await this.sees(expect);
     this.lap("open");
   }
 
   /** Close everything, and open one file of the folder. */
   async only(file, expect) {
+    await this.page.bringToFront();
     await this.command("View: Close All Editors");
     await until("no editor", async () => (await this.page.locator(".tabs-container .tab").count()) === 0);
     await this.page.keyboard.press("Control+P");

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from mirage_lsp import seen
+from mirage_lsp.learning import ANSWERS
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
@@ -20,7 +21,8 @@ async def handle(ls: MirageServer, params: types.InlayHintParams) -> list[types.
     for function in view.functions:
         entry = view.document.entry(function)
         at = view.line_range(function.decorator_line - 1).end
-        if entry.seen and params.range.start.line <= at.line <= params.range.end.line:
+        said = not isinstance(view.document.problem(function), ANSWERS)  # by the text
+        if entry.seen and not said and params.range.start.line <= at.line <= params.range.end.line:
             tooltip = "What this function was called with last, as its run told the daemon."
             if entry.learned:
                 tooltip += " It is optimized for these shapes; a code action writes them into the text."

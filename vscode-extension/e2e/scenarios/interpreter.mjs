@@ -6,12 +6,10 @@ import { assert, until } from "../workbench.mjs";
 export const order = 5;
 export const title = "the interpreter: three places, and none";
 
-export async function run({ window, project, settings, setup }) {
-  const { folder } = project("softmax.py");
+export async function run({ shared, settings, setup }) {
   const bin = path.join(setup.folder, "bin");
-  const bench = await window();
+  const { bench } = await shared("softmax.py", { expect: "import mirage" });
   try {
-    await bench.open(folder, "softmax.py", { expect: "import mirage" });
     await until("the Python extension's", async () => /from the Python extension/.test(await bench.status()));
     settings({ "standIn.python": "/usr/bin/python3", "mirage.interpreter": setup.python });
     await until("the setting's", async () => /from the setting/.test(await bench.status()));

@@ -4,10 +4,8 @@ import { assert, until } from "../workbench.mjs";
 export const order = 2;
 export const title = "stop, a syntax error while typing, the daemon killed and back";
 
-export async function run({ window, project, daemon }) {
-  const { folder } = project("lora.py");
-  const bench = await window();
-  await bench.open(folder, "lora.py", { expect: "mirage.optimize" });
+export async function run({ shared, daemon }) {
+  const { bench } = await shared("lora.py", { expect: "mirage.optimize" });
   await bench.clickLens("Stop");
   await bench.lens(/Mirage: stopped.*Optimize/);
   await bench.row(/^nothing runs/);
@@ -32,4 +30,5 @@ export async function run({ window, project, daemon }) {
   await bench.page.keyboard.press("Backspace");
   await bench.page.keyboard.press("Backspace");
   assert.equal(await bench.lens(/Mirage: \d[^|]*\| Replace/), found);
+  await bench.save();
 }

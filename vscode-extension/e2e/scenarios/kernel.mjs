@@ -6,11 +6,9 @@ import { assert, until } from "../workbench.mjs";
 export const order = 1;
 export const title = "from the lens to the kernel, its panels, and back";
 
-export async function run({ window, project, savedFile, settings, setup }) {
-  const { folder, file } = project("rmsnorm_linear.py");
+export async function run({ shared, savedFile, settings, setup }) {
+  const { bench, file } = await shared("rmsnorm_linear.py", { expect: "mirage.optimize" });
   const original = readFileSync(file);
-  const bench = await window();
-  await bench.open(folder, "rmsnorm_linear.py", { expect: "mirage.optimize" });
 
   await bench.lens(/Mirage: (queued|tracing|searching|verifying)/);
   await until("a running job in the status bar", async () => /Mirage 1/.test(await bench.status()));

@@ -4,14 +4,13 @@ import { assert } from "../workbench.mjs";
 export const order = 3;
 export const title = "two windows on one daemon";
 
-export async function run({ window, project, daemon }) {
-  const [one, two] = [project("qknorm_attention.py", "first"), project("qknorm_attention.py", "second")];
-  const [left, right] = [await window(), await window()];
-  const look = async (bench, { folder }) => {
-    await bench.open(folder, "qknorm_attention.py", { expect: "import mirage" });
-    await bench.lens(/Mirage: (queued|tracing|searching|verifying)/);
-  };
-  await Promise.all([look(left, one), look(right, two)]);
+export async function run({ shared, window, project, daemon }) {
+  const [name, working] = ["qknorm_attention.py", /Mirage: (queued|tracing|searching|verifying)/];
+  const right = await window();
+  await right.open(project("second", name).folder, name, { expect: "import mirage" });
+  await right.lens(working);
+  const { bench: left } = await shared(name, { expect: "import mirage" });
+  await left.lens(working);
   const { jobs } = JSON.parse(daemon("status", "--json"));
   assert.deepEqual(jobs.map((job) => [job.function, job.wanted]), [["qknorm_attention", 2]]);
   await left.clickLens("Stop");

@@ -7,12 +7,12 @@ export const order = 4;
 export const title = "an untrusted workspace, trusted later";
 
 export async function run({ window, project, settings, setup }) {
-  const { folder, file } = project("layernorm_linear.py");
+  const { folder, file } = project("strange", "layernorm_linear.py");
   const marker = path.join(folder, "marker");
   appendFileSync(file, `\nopen(${JSON.stringify(marker)}, "w").close()\n`);
   const trap = path.join(folder, "bin", "python");
   mkdirSync(path.join(folder, "bin"));
-  writeFileSync(trap, `#!/bin/sh\ntouch ${marker}\nexec ${setup.python} "$@"\n`, { mode: 0o755 });
+  writeFileSync(trap, `#!/bin/sh\ntouch ${marker}-of-its-python\nexec ${setup.python} "$@"\n`, { mode: 0o755 });
   mkdirSync(path.join(folder, ".vscode"));
   const chosen = path.join(folder, ".vscode", "settings.json");
   writeFileSync(chosen, JSON.stringify({ "mirage.interpreter": trap, "standIn.python": trap }));
@@ -25,7 +25,7 @@ export async function run({ window, project, settings, setup }) {
     assert.match(await bench.status(), /not trusted/);
     await bench.settle(2000); // whatever would start by itself
     await bench.picture("untrusted");
-    assert.ok(!existsSync(marker), "nothing of the workspace ran");
+    assert.ok(!existsSync(marker) && !existsSync(`${marker}-of-its-python`), "nothing of the workspace ran");
 
     rmSync(chosen);
     rmSync(path.join(folder, "mirage_lsp.py"));
