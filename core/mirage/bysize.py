@@ -55,7 +55,10 @@ class Book:
         """The verdict on one row of a module."""
         found, graph = row.problem, jsonform.from_json(row.result.mugraphs[0])
         text, name = self.slice.text, self.function.name
-        return judge(Case(found.t, found.outputs, graph, module, row.program, text, name, self.rules), self.run_task)
+        case = Case(
+            found.t, found.outputs, graph, module, row.program, text, name, self.rules, found.calls, found.returns
+        )
+        return judge(case, self.run_task)
 
 
 def together(rows: Sequence[Row], book: Book) -> Result:

@@ -130,7 +130,7 @@ class RankMismatch(MirageError):
 
 
 class UnknownOperator(MirageError):
-    code, title = "MIR201", "An operator is not in the operator table"
+    code, title = "MIR201", "An operator is not in the operator table and cannot stay PyTorch's own call"
     default_next_step = "see docs/operators.md for what is supported; docs/adding-an-operator.md adds one"
 
 

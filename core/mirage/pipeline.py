@@ -29,12 +29,14 @@ from mirage.errors import (
 from mirage.isolate.runner import Worker
 from mirage.mugraph import jsonform, maps
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
+from mirage.mugraph.opened import opened
 from mirage.plan import plan
 from mirage.profile.choose import EQUAL, KEPT, Measured, gpu_here, measured
 from mirage.profile.devices import Device, device
 from mirage.profile.roofline import baseline, estimate, speed_of_light
 from mirage.program.ir import DTYPES, Program
 from mirage.program.lower import Lowered, lower
+from mirage.program.names import output_names
 from mirage.result import CancelToken, Estimate, KernelFacts, Progress, Remark, Result
 from mirage.search.derivation.portable import derived
 from mirage.search.engine import Bounds, Candidate, Problem, Search
@@ -113,17 +115,20 @@ def trace(function: Function, path: str, worker: Worker, cancel: CancelToken) ->
 
 def problem(program: Program, lowered: Lowered) -> Problem:
     """The search's problem: the terms of the outputs, and the device tensors."""
-    taken = {x.name for x in lowered.tensors}
-    targets = []
-    for i, (term, dims) in enumerate(lowered.outputs):
-        name = "out" if len(lowered.outputs) == 1 else f"out{i}"
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        targets.append(Target(name, term, dims, program.type_of(program.outputs[i]).dtype))
+    names = output_names(program)
+    called = {x.name for x in lowered.given}
+    targets = [
+        Target(name, term, dims, program.type_of(x).dtype)
+        for name, x, (term, dims) in zip(names, program.outputs, lowered.outputs, strict=True)
+        if name not in called
+    ]
+    targets += [Target(x.name, x.term, x.dims, x.dtype, "temp") for x in lowered.made]
     floating = [i.type.dtype for i in program.inputs if DTYPES[i.type.dtype][1]]
     dtype = min(floating, key=lambda d: DTYPES[d][0]) if floating else "fp32"
-    return Problem(program.name, lowered.terms, tuple(lowered.tensors), tuple(targets), dtype)
+    return Problem(
+        program.name, lowered.terms, tuple(lowered.tensors), tuple(targets), dtype, lowered.given, lowered.calls,
+        tuple(names),
+    )  # fmt: skip
 
 
 def facts(mugraph: MuGraph, compiled: list[dict[str, Any]], target: str) -> tuple[KernelFacts, ...]:
@@ -351,7 +356,7 @@ class Attempt:
         """The result with the way to its µGraph, and why it is not fused further."""
         targets = {o.tensor: (o.term, o.dims) for o in found.outputs}
         try:
-            return replace(result, remarks=remarks, derivation=derived(found.t, targets, graph))
+            return replace(result, remarks=remarks, derivation=derived(found.t, targets, opened(graph)))
         except DerivationBroken as e:
             return replace(result, remarks=remarks, notes=(*result.notes, e.message))
 
@@ -399,7 +404,7 @@ class Attempt:
         compiled = self.compile(text)
         case = Case(
             found.t, found.outputs, graph, text, self.program, self.function.slice.text, self.function.decorated.name,
-            self.request.rules,
+            self.request.rules, found.calls, found.returns,
         )  # fmt: skip
         verdict = judge(case, self.task, floats_first=True)
         rows = compiled.result()

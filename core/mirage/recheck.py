@@ -14,6 +14,7 @@ from typing import Any
 
 from mirage.errors import MirageError, MugraphSyntax, NotVerified, UntrustedWorkspace
 from mirage.mugraph import jsonform
+from mirage.mugraph.opened import other_calls
 from mirage.pipeline import Attempt, Report, Request, Tools, problem, read, trace
 from mirage.profile.devices import device
 from mirage.profile.roofline import baseline, estimate
@@ -44,6 +45,8 @@ def recheck(
         search = Search(found, lambda g: estimate(g, dev), bounds=request.bounds, cancel=cancel)  # never run: no counts
         candidate = Candidate(graph, estimate(graph, dev), LABEL, LABEL)
         rejected: list[str] = []
+        if wrong := other_calls(found.calls, graph):
+            raise NotVerified(f"the µGraph has {wrong}")
         try:
             measured = attempt.tune([candidate], base, as_they_are=True)
             if measured is not None:

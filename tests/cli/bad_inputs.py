@@ -51,7 +51,7 @@ BAD = {
     "rank mismatch": Bad(
         "MIR200", one(f'{X}, w: Float16[Tensor, "32 8"]', "y = x + 1.0", "return y @ w"), "y @ w", "[16, 64]"
     ),
-    "unknown operator": Bad("MIR201", one(X, "y = x + 1.0", "return y.cumsum(1)"), "cumsum", "aten.cumsum"),
+    "unknown operator": Bad("MIR201", one(X, "y = x + 1.0", "return y.bernoulli()"), "bernoulli", "aten.bernoulli"),
     "data-dependent branch": Bad(
         "MIR202", one(X, "if x.sum() > 0:", "    return x", "return -x"), "if x.sum()", "value of a tensor"
     ),

@@ -48,7 +48,13 @@ MISTAKES = {
     "dim": ("return x.sum(3)", XW, RankMismatch, 4, ""),
     "dtypes": ("return x @ w", [XW[0], ("w", (7, 11), "fp16")], DtypeMix, 4, "fp32 and fp16"),
     "linear": ("return F.linear(x, w.T)", [XW[0], ("w", (7, 11), "bf16")], DtypeMix, 4, ""),
-    "unknown": ("y = x\n\nreturn y.cumsum(0)", XW, UnknownOperator, 6, "aten.cumsum"),
+    "random": ("y = x\n\nreturn torch.bernoulli(y)", XW, UnknownOperator, 6, "draws random numbers"),
+    "made of nothing": ("return x @ w @ torch.eye(11)", XW, UnknownOperator, 4, "takes no tensor"),
+    "strides": ("return x.as_strided((3, 3), (1, 1))", XW, UnknownOperator, 4, "shares memory"),
+    "training": ("return F.batch_norm(x, None, None, training=True)", XW, UnknownOperator, 4, "may change a tensor"),
+    "by values": ("return torch.nonzero(x)", XW, UnknownOperator, 4, ""),
+    "complex": ("return torch.fft.fft(x)", XW, UnsupportedOperands, 4, "complex64"),
+    "in integers": ("return x * torch.argsort(x)", XW, UnsupportedOperands, 4, "int64"),
     "indexed": ("return x[w[:, 0] > 0]", XW, MirageError, 4, ""),
     "input": ("x += 1\nreturn x", XW, InPlaceEdit, 4, "`x`"),
     "input view": ("y = x.T\ny.mul_(2)\nreturn y", XW, InPlaceEdit, 5, "`x`"),
@@ -67,7 +73,6 @@ MISTAKES = {
     "empty slice": ("return x[:, 3:3]", XW, MirageError, 4, ""),
     "missing": ("return x", XW[:1], TraceFailed, None, "`w`"),
     "index": ("return x * w", [XW[0], ("w", (5, 7), "int64")], UnsupportedOperands, 4, "integers"),
-    "argmax": ("v, i = x.max(-1)\nreturn v, i", XW, UnknownOperator, 4, "output 1"),
     "integers": ("return x.to(torch.int64)", XW, UnsupportedOperands, 4, "fraction"),
 }
 TWINS = {
@@ -77,7 +82,13 @@ TWINS = {
     "broadcast": ("return x + w[:, 0]", XW),
     "view": ("return x.view(7, 5) if x.shape[0] == 7 else x.view(35)", XW),
     "dtypes": ("return x @ w.to(x.dtype)", [XW[0], ("w", (7, 11), "fp16")]),
-    "unknown": ("y = x\n\nreturn y.sum(0)", XW),
+    "random": ("y = x\n\nreturn torch.cumsum(y, 0)", XW),
+    "made of nothing": ("return x @ w @ torch.linalg.inv(w.T @ w)", XW),
+    "strides": ("return x.unfold(1, 3, 1)", XW),
+    "training": ("return F.layer_norm(x, (7,))", XW),
+    "by values": ("return torch.topk(x, 3)", XW),
+    "complex": ("return torch.special.bessel_j0(x)", XW),
+    "in integers": ("return torch.gather(x, 1, torch.argsort(x))", XW),
     "input": ("x = x + 1\nreturn x", XW),
     "input view": ("y = x.T * 1\ny.mul_(2)\nreturn y", XW),
     "print": ("y = x\nreturn y", XW),
@@ -85,7 +96,7 @@ TWINS = {
     "dropout": ("return F.dropout(x, 0.5, training=False)", XW),
     "zero": ("return x", XW),
     "index": ("return x * w", [XW[0], ("w", (5, 7), "bool")]),
-    "argmax": ("v, i = x.max(-1)\nreturn v", XW),
+    "argmax": ("v, i = x.max(-1)\nreturn v, i", XW),
 }  # fmt: skip
 
 

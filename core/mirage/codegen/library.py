@@ -7,10 +7,16 @@ import re
 from mirage.errors import EmissionRefused
 from mirage.mugraph.grammar import LibraryKernel
 from mirage.operators.table import OPERATORS
+from mirage.program.calls import call_text, fault, is_call
 
 
 def library_call(kernel: LibraryKernel, names: dict[str, str]) -> str:
     """The call's text; `names` gives each device tensor its variable in the launcher."""
+    if is_call(kernel.op):
+        wrong = fault(kernel.op, kernel.attrs, len(kernel.args))
+        if wrong:
+            raise EmissionRefused(f"library kernel {kernel.name!r}: {wrong}")
+        return call_text(kernel.op, kernel.attrs, [names[a] for a in kernel.args])
     entry = OPERATORS.get(kernel.op)
     if entry is None or not entry.call:
         raise EmissionRefused(f"{kernel.op!r} is no operator that PyTorch has a call for")

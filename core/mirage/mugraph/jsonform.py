@@ -17,6 +17,7 @@ from mirage.mugraph import grammar as g
 
 VERSION = 1
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(@old)?\Z")
+OPERATOR = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\.[A-Za-z_][A-Za-z0-9_]{0,99}){0,2}\Z")
 WORD = re.compile(r"[A-Za-z0-9_]{0,100}\Z")
 MAX_ITEMS, MAX_TEXT, MAX_INT, MAX_NODES, MAX_DEPTH = 20_000, 10_000, 1 << 50, 200_000, 8
 NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -115,7 +116,7 @@ def freeze(value: Any, depth: int = 0) -> Any:
     raise MugraphSyntax("an attribute is a number, a text, a truth value, null, or an array of them")
 
 
-name, word, text = _text(NAME), _text(WORD), _text(None)
+name, word, text, operator = _text(NAME), _text(WORD), _text(None), _text(OPERATOR)
 names, texts = _many(name), _many(text)
 index = _many(_node("DimIndex"))
 OMITTED = {"Accumulate": {"start": ""}}  # fields that are not written where they have this value
@@ -179,7 +180,7 @@ SCHEMA: dict[str, tuple[type[Any], dict[str, Decoder]]] = {
         g.LibraryKernel,
         {
             "name": name,
-            "op": name,
+            "op": operator,
             "args": names,
             "out": name,
             "attrs": _many(_pair(name, lambda value, path: freeze(value))),

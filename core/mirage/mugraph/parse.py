@@ -31,6 +31,7 @@ NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 NAMES = rf"(?:{NAME}(?:, {NAME})*)?"
 ARGS = rf"(?:{NAME}(?:@old)?(?:, {NAME}(?:@old)?)*)?"
 AXES = rf"{NAME}(?:\*{NAME})*"
+OP = rf"{NAME}(?:\.{NAME})*"
 INT = r"-?[0-9]{1,18}"
 ENTRY = rf"(?:{AXES}(?:[+-][0-9]{{1,18}})?|{INT})"
 INDEX = rf"\[(?P<index>(?:{ENTRY}(?:, {ENTRY})*)?)\]"
@@ -48,7 +49,7 @@ PATTERNS = {
         rf"\[(?P<dims>(?:{DTENSOR_DIM}(?:, {DTENSOR_DIM})*)?)\]"
         r"(?: sizes \[(?P<rigid>(?:_|[0-9]{1,18})(?:, (?:_|[0-9]{1,18}))*)\])?",
         "note": r"note (?P<json>\".*\")",
-        "library": rf"library (?P<name>{NAME}): (?P<out>{NAME}) = (?P<op>{NAME})\((?P<args>{NAMES})\)"
+        "library": rf"library (?P<name>{NAME}): (?P<out>{NAME}) = (?P<op>{OP})\((?P<args>{NAMES})\)"
         r"(?: with (?P<json>\[.*\]))?",
         "kernel": rf"kernel (?P<name>{NAME}) warps (?P<warps>{INT}) stages (?P<stages>{INT})(?: operands (?P<operands>wide))?:",
         "block": rf"(?P<word>block|tail) cluster (?P<cluster>{INT}):",

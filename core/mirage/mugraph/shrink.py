@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from mirage.errors import InvalidMugraph
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, TileDim
 from mirage.mugraph.maps import split_of
+from mirage.mugraph.opened import dims_of_calls
 from mirage.mugraph.walk import Part, parts, sites
 
 Sizes = dict[str, int]
@@ -88,7 +89,8 @@ def rigid_axes(m: MuGraph) -> frozenset[str]:
 
 
 def same_size(m: MuGraph) -> dict[str, str]:
-    """Axes that index one dimension of one tensor (a tensor read at two indices) have one size: axis -> its class."""
+    """Axes that index one dimension of one tensor (a tensor read at two indices), or dims that a call of PyTorch's ties
+    together, have one size: axis -> its class."""
     parent = {a: a for a, _ in m.axes}
 
     def find(a: str) -> str:
@@ -105,6 +107,8 @@ def same_size(m: MuGraph) -> dict[str, str]:
                 if len(entry.axes) == len(have):
                     for a, b in zip(entry.axes, have, strict=True):
                         parent[find(a)] = find(b)
+    for a, b in dims_of_calls(m)[1]:
+        parent[find(a)] = find(b)
     return {a: find(a) for a in parent}
 
 

@@ -20,8 +20,14 @@ This page is generated from the operator table (`core/mirage/operators/`) by
 
 ## Operators of tensor programs
 
-What a traced function may call. A call that is missing here is answered with MIR201, a form of a call that is not
-covered with MIR209.
+What a traced function may call and a kernel may compute. A form of a call that is not covered is answered with MIR209.
+
+A call that is missing here stays PyTorch's own, as in `torch.cumsum(x * 2, 1)`, `torch.topk`, `F.conv1d` or `torch.linalg.inv`: what
+is before and after it is optimized, and the emitted module calls PyTorch for it ([the search](search.md#operators-outside-the-table)
+says how). It must be a function of its tensors: one that draws random numbers, writes into an argument, gives a view that depends on
+strides, takes no tensor, or whose shape the values decide is answered with MIR201. Views become the copies that PyTorch has
+for them. What such a call gives in integers may be returned or given to another such call, and integer inputs may be given to one;
+complex numbers are not covered.
 """
 _BLOCK_HEAD = """
 ## Operators of block graphs

@@ -8,12 +8,13 @@ program = b.program()
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from mirage.errors import DtypeMix, MirageError, RankMismatch, UnknownOperator, UnsupportedOperands, ZeroSizeAxis
 from mirage.operators.entry import DtypeError, OperandsError, ShapeError
 from mirage.operators.table import OPERATORS
+from mirage.program.calls import is_call
 from mirage.program.ir import DTYPES, Attr, Input, Node, Program, TensorType
 
 Made = TypeVar("Made")
@@ -72,10 +73,21 @@ class Builder:
             raise ZeroSizeAxis(f"`{op}` gives shape {list(inferred.shape)}", line=self.line)
         # Numbers that are equal are not the same attribute: 1, 1.0 and True differ in dtype.
         key = (op, args, tuple((k, repr(v)) for k, v in frozen))
+        return self._node(key, Node(op, tuple(args), frozen, inferred, self.line))
+
+    def _node(self, key: Any, node: Node) -> int:
         if key not in self._known:
-            self.nodes.append(Node(op, tuple(args), frozen, inferred, self.line))
+            self.nodes.append(node)
             self._known[key] = len(self.inputs) + len(self.nodes) - 1
         return self._known[key]
+
+    def call(self, op: str, *args: int, type: TensorType, attrs: Mapping[str, Any]) -> int:
+        """A call that stays PyTorch's own (`calls.py`), with the type that PyTorch gives its result. Raises ZeroSizeAxis."""
+        if any(n < 1 for n in type.shape):
+            raise ZeroSizeAxis(f"`{op}` gives shape {list(type.shape)}", line=self.line)
+        frozen = tuple(sorted((k, freeze(v)) for k, v in attrs.items()))
+        key = (op, args, tuple((k, repr(v)) for k, v in frozen))
+        return self._node(key, Node(op, tuple(args), frozen, type, self.line))
 
     def _checked(self, infer: Callable[[], Made]) -> Made:
         try:
@@ -134,7 +146,11 @@ def expand(program: Program) -> Program:
     place: list[int] = list(range(len(program.inputs)))
     for node in program.nodes:
         b.line = node.line
-        place.append(made(node.op, [place[a] for a in node.args], dict(node.attrs)))
+        args = [place[a] for a in node.args]
+        if is_call(node.op):
+            place.append(b.call(node.op, *args, type=node.type, attrs=dict(node.attrs)))
+        else:
+            place.append(made(node.op, args, dict(node.attrs)))
     for x in program.outputs:
         b.output(place[x])
     b.notes += program.notes

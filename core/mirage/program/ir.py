@@ -24,6 +24,10 @@ DTYPES = {
     "int8": (1, False),
     "bool": (1, False),
 }
+TORCH_NAMES = {
+    "fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp8e4m3": "float8_e4m3fn",
+    "fp8e5m2": "float8_e5m2", "int64": "int64", "int32": "int32", "int8": "int8", "bool": "bool",
+}  # fmt: skip
 Attr = int | float | bool | str | None | tuple[Any, ...]
 
 

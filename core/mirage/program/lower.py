@@ -10,30 +10,49 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as dc_replace
+from typing import Literal
 
 from mirage.errors import UnsupportedOperands
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex, DTensor
+from mirage.mugraph.grammar import DimIndex, DTensor, LibraryKernel
 from mirage.operators import rules
 from mirage.operators.entry import Operator
 from mirage.operators.table import OPERATORS
 from mirage.program.axes import AxisClasses, Leaves
 from mirage.program.builder import expand
+from mirage.program.calls import RESULT_TENSOR, is_call, sizes_of
 from mirage.program.ir import Node, Program, TensorType
-from mirage.program.names import Names, readable
+from mirage.program.names import Names, output_names, readable
 
 Index = tuple[DimIndex, ...]
 
 
 @dataclass(frozen=True)
+class Made:
+    """A tensor that the program must make for a call: its term, the axes of each of its dims, its dtype."""
+
+    name: str
+    term: int
+    dims: tuple[tuple[str, ...], ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
 class Lowered:
     """`outputs`: for each output its term and, for each of its dims, the axes (major first; none for size one).
-    `tensors` are the inputs. `named` maps a dim's name in the annotations to the axes that it became."""
+    `tensors` are the inputs. `named` maps a dim's name in the annotations to the axes that it became.
+
+    `calls` stay PyTorch's own (`calls.py`), in the program's order. What they give, `given`, are inputs of the terms; what
+    they take are inputs, outputs, what others give, or `made`. The outputs' tensors are named by `output_names`; one of them
+    may be what a call gives."""
 
     terms: Terms
     outputs: list[tuple[int, tuple[tuple[str, ...], ...]]]
     tensors: list[DTensor]
     named: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    given: tuple[DTensor, ...] = ()
+    made: tuple[Made, ...] = ()
+    calls: tuple[LibraryKernel, ...] = ()
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -52,13 +71,16 @@ class Lowering:
         self._place = {id(n): i for i, n in enumerate(self.program.nodes, len(self.program.inputs))}
         self._names: dict[int, list[str]] = {}
         self._memo: dict[tuple[int, Index], int] = {}
-        self._rigid: dict[str, list[bool]] = {i.name: [False] * len(i.type.shape) for i in self.program.inputs}
+        self._sources = self._source_names()
+        self._rigid: dict[str, list[bool]] = {
+            name: [False] * len(self.type(x).shape) for x, name in self._sources.items()
+        }
         self._first: dict[str, list[tuple[str, ...]]] = {}
         for i in self.program.inputs:
             self.dims.append([self.fresh(n) for n in i.type.shape])
         for node in self.program.nodes:
             self.dims.append(list(self._axes(node)))
-        self._supply = Names(i.name for i in self.program.inputs)
+        self._supply = Names(self._sources.values())
         self._name_all()
 
     # ---- what rules ask
@@ -116,12 +138,39 @@ class Lowering:
         """The term of a tensor at an index."""
         key = (x, index)
         if key not in self._memo:
-            n = len(self.program.inputs)
-            self._memo[key] = self._read(x, index) if x < n else self._term(self.program.nodes[x - n], index)
+            node = None if x in self._sources else self.program.nodes[x - len(self.program.inputs)]
+            self._memo[key] = self._read(x, index) if node is None else self._term(node, index)
         return self._memo[key]
 
     # ---- inside
+    def _source_names(self) -> dict[int, str]:
+        """What terms read: the inputs, and what calls give (an output's name where it is one)."""
+        p = self.program
+        names = {x: i.name for x, i in enumerate(p.inputs)}
+        outputs = output_names(p)
+        taken = {*names.values(), *outputs}
+        for x, node in enumerate(p.nodes, len(p.inputs)):
+            if is_call(node.op):
+                name = f"call{sum(y >= len(p.inputs) for y in names)}"
+                while name in taken:
+                    name += "_"
+                names[x] = outputs[p.outputs.index(x)] if x in p.outputs else name
+                taken.add(names[x])
+        return names
+
+    def _called(self, node: Node) -> list[Leaves]:
+        """The axes of what a call gives: dims that change together are one axis, all others are their own."""
+        dims = [self.fresh(n) for n in node.type.shape]
+        for group in sizes_of(node.attrs):
+            first, *rest = [dims if i == RESULT_TENSOR else self.dims[node.args[i]] for i, _ in group]
+            (_, d), *others = group
+            for tensor, (_, e) in zip(rest, others, strict=True):
+                tensor[e] = first[d] = self.unify(first[d], tensor[e], node)
+        return dims
+
     def _axes(self, node: Node) -> Sequence[Leaves]:
+        if is_call(node.op):
+            return self._called(node)
         rule = self.entry(node.op).axes
         return rules.broadcast_axes(self, node) if rule is None else rule(self, node)
 
@@ -130,15 +179,15 @@ class Lowering:
         return rules.pointwise_term(self, node, index) if rule is None else rule(self, node, index)
 
     def _read(self, x: int, index: Index) -> int:
-        given = self.program.inputs[x]
-        for i, (d, n) in enumerate(zip(index, given.type.shape, strict=True)):
+        name, given = self._sources[x], self.type(x)
+        for i, (d, n) in enumerate(zip(index, given.shape, strict=True)):
             length = 1
             for a in d.axes:
                 length *= self.t.sizes[a]
             if d.offset or length != n:
-                self._rigid[given.name][i] = True
-        self._first.setdefault(given.name, [d.axes for d in index])
-        return self.t.input(given.name, index, boolean=given.type.dtype == "bool")
+                self._rigid[name][i] = True
+        self._first.setdefault(name, [d.axes for d in index])
+        return self.t.input(name, index, boolean=given.dtype == "bool")
 
     def _use(self, name: str, size: int) -> str:
         self.t.sizes.setdefault(name, size)
@@ -171,33 +220,64 @@ class Lowering:
                 self._names[leaf] = [self._supply.give("", summed=leaf in summed)]
 
     def run(self) -> Lowered:
-        outputs = []
-        for x in self.program.outputs:
-            taken: set[str] = set()
-            dims: list[tuple[str, ...]] = []
-            for leaves in self.dims[x]:
-                dims.append(self.bind(leaves, taken))
-                taken |= set(dims[-1])
-            outputs.append((self.term(x, tuple(DimIndex(axes, 0) for axes in dims)), tuple(dims)))
-        tensors = [self._tensor(x) for x in range(len(self.program.inputs))]
+        outputs = [self._whole(x) for x in self.program.outputs]
+        made, calls = self._calls()
+        inputs = len(self.program.inputs)
+        tensors = [self._tensor(x) for x in range(inputs)]
+        given = tuple(self._tensor(x) for x in self._sources if x >= inputs)
         named: dict[str, tuple[str, ...]] = {}
         for x, i in enumerate(self.program.inputs):
             for d, wish in enumerate(i.names):
                 if wish and d < len(self.dims[x]):
                     here = tuple(self.name(leaf) for leaf in self.leaves(x, d))
                     named[wish] = tuple(dict.fromkeys([*named.get(wish, ()), *here]))
-        return Lowered(self.t, outputs, tensors, named)
+        return Lowered(self.t, outputs, tensors, named, given, made, calls)
+
+    def _whole(self, x: int) -> tuple[int, tuple[tuple[str, ...], ...]]:
+        """A tensor's term, with an index for each of its dims."""
+        taken: set[str] = set()
+        dims: list[tuple[str, ...]] = []
+        for leaves in self.dims[x]:
+            dims.append(self.bind(leaves, taken))
+            taken |= set(dims[-1])
+        return self.term(x, tuple(DimIndex(axes, 0) for axes in dims)), tuple(dims)
+
+    def _calls(self) -> tuple[tuple[Made, ...], tuple[LibraryKernel, ...]]:
+        """The calls, and what has to be made for them."""
+        p = self.program
+        names = dict(self._sources)
+        names |= {x: n for n, x in reversed(list(zip(output_names(p), p.outputs, strict=True))) if x not in names}
+        made: list[Made] = []
+        calls: list[LibraryKernel] = []
+        taken = set(names.values())
+        for x, node in enumerate(p.nodes, len(p.inputs)):
+            if not is_call(node.op):
+                continue
+            for a in node.args:
+                if a not in names:
+                    names[a] = f"given{len(made)}"
+                    while names[a] in taken:
+                        names[a] += "_"
+                    taken.add(names[a])
+                    made.append(Made(names[a], *self._whole(a), self.type(a).dtype))
+            args = tuple(names[a] for a in node.args)
+            calls.append(LibraryKernel(f"own{len(calls)}", node.op, args, names[x], node.attrs))
+        return tuple(made), tuple(calls)
 
     def _tensor(self, x: int) -> DTensor:
-        given = self.program.inputs[x]
-        rigid = self._rigid[given.name]
-        read = self._first.get(given.name)
+        name, given = self._sources[x], self.type(x)
+        rigid = self._rigid[name]
+        read = self._first.get(name)
         dims = tuple(
             read[d] if read and rigid[d] else tuple(self.name(leaf) for leaf in self.leaves(x, d))
-            for d in range(len(given.type.shape))
+            for d in range(len(given.shape))
         )
-        fixed = tuple(n if r else None for n, r in zip(given.type.shape, rigid, strict=True))
-        return DTensor(given.name, given.type.dtype, dims, fixed if any(rigid) else ())
+        fixed = tuple(n if r else None for n, r in zip(given.shape, rigid, strict=True))
+        n = len(self.program.inputs)
+        kind: Literal["input", "temp", "output"] = (
+            "input" if x < n else "output" if x in self.program.outputs else "temp"
+        )
+        return DTensor(name, given.dtype, dims, fixed if any(rigid) else (), kind)
 
 
 def unshared(program: Program) -> Program:

@@ -6,6 +6,8 @@ import keyword
 import re
 from collections.abc import Iterable, Iterator
 
+from mirage.program.ir import Program
+
 _KEPT = "mnpquvwxyzacdefgh"  # axes of a result
 _SUMMED = "kjlrstoi"  # axes that are reduced
 
@@ -16,6 +18,19 @@ def readable(name: str) -> str:
     """A dim's name of an annotation as an axis name, or "" if it cannot be one."""
     text = re.sub(r"\W+", "_", name.strip().lower()).strip("_")
     return text if _WORD.fullmatch(text) and not keyword.iskeyword(text) else ""
+
+
+def output_names(program: Program) -> list[str]:
+    """The names of the outputs' tensors: none of them an input's."""
+    taken = {i.name for i in program.inputs}
+    names = []
+    for i in range(len(program.outputs)):
+        name = "out" if len(program.outputs) == 1 else f"out{i}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        names.append(name)
+    return names
 
 
 class Names:

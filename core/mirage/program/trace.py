@@ -16,8 +16,9 @@ from mirage.errors import InPlaceEdit, MirageError, TraceFailed, UnknownOperator
 from mirage.operators.entry import DtypeError, Form, OperandsError, ShapeError
 from mirage.operators.shapes import is_float
 from mirage.operators.table import ATEN
-from mirage.program import sandbox
+from mirage.program import kept, sandbox
 from mirage.program.builder import Builder
+from mirage.program.calls import RESULT, is_call
 from mirage.program.dtypes import from_torch, to_torch
 from mirage.program.failures import explain
 from mirage.program.ir import DTYPES, Program, TensorType
@@ -97,7 +98,7 @@ def _meaning(program: Program, path: str | None) -> Any:
     except MirageError as error:
         error.path = error.path or path
         raise
-    return lowered.terms.nodes, lowered.outputs, lowered.tensors
+    return lowered.terms.nodes, lowered.outputs, lowered.tensors, lowered.made, lowered.calls
 
 
 def _resized(given: Given, name: str, scale: int = 2) -> Given:
@@ -180,13 +181,25 @@ def _arguments(user: Callable[..., Any], tensors: dict[str, Any], constants: dic
 def _refuse_integers(program: Program) -> None:
     """Integer inputs are data to index with, which named axes do not express. Unused ones are none of our business."""
     whole = {i for i, x in enumerate(program.inputs) if x.type.dtype != "bool" and not is_float(x.type.dtype)}
+    first = len(program.inputs)
     for node in program.nodes:
+        if is_call(node.op):
+            continue
         for a in node.args:
             if a in whole:
                 raise UnsupportedOperands(f"`{program.inputs[a].name}` is a tensor of integers", line=node.line)
+            if a >= first and is_call(program.nodes[a - first].op) and not _computed_with(program.type_of(a)):
+                made = program.nodes[a - first]
+                raise UnsupportedOperands(
+                    f"`{made.op}` gives {made.type.dtype}, which `{node.op}` takes", line=node.line
+                )
     for x in program.outputs:
         if x in whole:
             raise UnsupportedOperands(f"`{program.inputs[x].name}` is a tensor of integers")
+
+
+def _computed_with(made: TensorType) -> bool:
+    return made.dtype == "bool" or is_float(made.dtype)
 
 
 def _floats(inputs: Sequence[Given]) -> set[str]:
@@ -242,8 +255,9 @@ class _Reader:
         whole = self.values.get(source)
         if isinstance(whole, list) and index < len(whole):
             self.values[node] = whole[index]
-        elif node.users:
-            raise UnknownOperator(f"output {index} of {source.target} is not covered", line=self.b.line)
+        elif node.users:  # the table means the first results, such as a maximum; its place is PyTorch's to tell
+            bound = _bind(source.target._schema, source.args, source.kwargs)
+            self.values[node] = self._kept(str(source.target), bound, source)[index]
 
     def _value_of(self, node: Any) -> Any:
         return self.values.get(self.same.get(node, node))
@@ -319,7 +333,7 @@ class _Reader:
             return self._to(bound, want)
         found = ATEN.get(name)
         if found is None:
-            raise UnknownOperator(f"`{name}` is not in the operator table", line=self.b.line)
+            return self._kept(kept.functional(name), bound, node)
         entry, form = found
         try:
             made = self._formed(entry.name, form, bound)
@@ -331,6 +345,44 @@ class _Reader:
             mended.line = self.b.line
             raise mended from error
         return self._typed(made, want, name)
+
+    def _kept(self, name: str, bound: dict[str, Any], node: Any) -> Any:
+        """A call without a meaning here stays PyTorch's own. Raises UnknownOperator where it is no function of its tensors."""
+        refused = kept.refusal(name, self.b.line)
+        if refused is not None:
+            raise refused
+        if not node.all_input_nodes:
+            raise UnknownOperator(
+                f"`{name}` is not in the operator table, and it takes no tensor", line=self.b.line,
+                next_step="pass what it makes as an input",
+            )  # fmt: skip
+        args: list[int] = []
+
+        def tensor(value: Any) -> str | None:
+            if not _is_node(value):
+                return None
+            x = self._one(value)
+            args.extend([x] if x not in args else [])
+            return f"%{args.index(x)}"
+
+        given = {k: kept.plain(name, v, tensor, self.b.line) for k, v in bound.items()}
+        want = node.meta["val"]
+        attrs, types = kept.attributes(name, given), [self.b.type(x) for x in args]
+        several = isinstance(want, (tuple, list))
+        made = [
+            self._result(name, args, kept.with_sizes(name, attrs, types, i if several else None), i, value, several)
+            for i, value in enumerate(want if several else [want])
+        ]
+        return made if several else made[0]
+
+    def _result(self, name: str, args: list[int], attrs: dict[str, Any], i: int, value: Any, several: bool) -> int:
+        which = {RESULT: i} if several else {}
+        try:
+            own = TensorType(tuple(value.shape), from_torch(value.dtype))
+        except UnsupportedOperands as error:
+            error.line = self.b.line
+            raise
+        return self.b.call(name, *args, type=own, attrs={**attrs, **which})
 
     def _formed(self, op: str, form: Form, bound: dict[str, Any]) -> Any:
         values = {k: self._value(v) for k, v in bound.items()}

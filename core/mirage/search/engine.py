@@ -318,7 +318,9 @@ class Search:
     def _early(self, targets: list[Target], keys: list[Key]) -> Iterator[Candidate]:
         """For each target the first valid piece of the first structure that has one, before all of them are ranked: an answer
         at once. It comes again in its order, unless there are enough of better structures."""
-        us, pieces = 0.0, []
+        us, pieces = self.work.calls_us, []
+        if not targets:
+            return
         for target, key in zip(targets, keys, strict=True):
             found = next((x for x in self.work.first(key, self.guard) if self._valid(target, x[1])), None)
             if found is None:
@@ -353,10 +355,10 @@ class Search:
         self, targets: list[Target], lists: Sequence[Sequence[tuple[float, Piece]]]
     ) -> Iterator[Candidate]:
         """The cheapest combinations of one piece a target, in order of cost."""
-        if any(not pieces for pieces in lists):
-            return
+        if not lists or any(not pieces for pieces in lists):
+            return  # without targets nothing but calls is left
         keep = self.bounds.keep
-        least = sum(pieces[0][0] for pieces in lists)
+        least = sum(pieces[0][0] for pieces in lists) + self.work.calls_us
         if len(self.best) >= keep and least > HOPELESS * self._costs[0]:
             self.counts.stop(f"cuts whose best estimate is more than {HOPELESS:g} times the best")
             return
@@ -388,11 +390,12 @@ class Search:
             self.guard.check()
             pieces = [valid[i][j] for i, j in enumerate(choice)]
             if sum(len(piece.kernels) for piece in pieces) <= self.bounds.kernels:
-                yield pieces, cost
+                yield pieces, cost + self.work.calls_us
 
     def _candidate(self, targets: list[Target], pieces: list[Piece], cost: float) -> Candidate:
         label, structure = "; ".join(p.label for p in pieces), "|".join(p.structure for p in pieces)
-        return Candidate(assemble(self.problem, self.problem.t, targets, pieces), cost, label, structure)
+        graph = assemble(self.problem, self.problem.t, targets, pieces, whole=True)
+        return Candidate(graph, cost, label, structure)
 
     def _valid(self, target: Target, piece: Piece) -> bool:
         """Does the piece keep the validity rules? Asked only of pieces that come up: it costs more than an estimate."""

@@ -7,7 +7,7 @@ axis of the grid, the first block along it writes (`Store.first`). Tensors that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
@@ -16,21 +16,29 @@ from mirage.mugraph.grammar import DimIndex
 from mirage.search.kernels import Target
 
 TUPLE = "tuple"
+Takes = Mapping[str, Sequence[str]]
+NONE: Takes = {}
 RENAMINGS = 64  # ways to name one tensor's axes as another's that are looked at
 
 
-def independent(t: Terms, targets: Sequence[Target]) -> list[frozenset[str]]:
-    """For each target the tensors that must be there before it, directly or not."""
+def independent(t: Terms, targets: Sequence[Target], takes: Takes = NONE) -> list[frozenset[str]]:
+    """For each target the tensors that must be there before it, directly or not; `takes` says what those need that calls
+    give."""
+    reads = {x.tensor: t.inputs(x.term) for x in targets} | {x: frozenset(y) for x, y in takes.items()}
     needs: dict[str, frozenset[str]] = {}
-    for x in targets:  # in launch order
-        reads = t.inputs(x.term)
-        needs[x.tensor] = reads.union(*(needs[r] for r in reads if r in needs))
-    return [needs[x.tensor] for x in targets]
+
+    def of(tensor: str) -> frozenset[str]:
+        if tensor not in needs:
+            own = reads.get(tensor, frozenset())
+            needs[tensor] = own.union(*(of(r) for r in own))
+        return needs[tensor]
+
+    return [of(x.tensor) for x in targets]
 
 
-def groups(t: Terms, targets: Sequence[Target]) -> list[tuple[Target, ...]]:
+def groups(t: Terms, targets: Sequence[Target], takes: Takes = NONE) -> list[tuple[Target, ...]]:
     """Targets that one kernel can compute, none of which needs another, with a tensor that all of them read."""
-    needs = dict(zip((x.tensor for x in targets), independent(t, targets), strict=True))
+    needs = dict(zip((x.tensor for x in targets), independent(t, targets, takes), strict=True))
     found: list[list[Target]] = []
     for x in targets:
         for g in found:
@@ -44,22 +52,28 @@ def groups(t: Terms, targets: Sequence[Target]) -> list[tuple[Target, ...]]:
     return [tuple(g) for g in found if len(g) > 1]
 
 
-def groupings(t: Terms, targets: Sequence[Target]) -> list[list[Target]]:
+def groupings(t: Terms, targets: Sequence[Target], takes: Takes = NONE) -> list[list[Target]]:
     """The targets one by one; with each group in one kernel; with every group in one."""
-    every = groups(t, targets)
+    every = groups(t, targets, takes)
     choices = [[g] for g in every] + ([every] if len(every) > 1 else [])
-    return [list(targets), *(together(t, targets, c) for c in choices)]
+    found = (together(t, targets, c, takes) for c in choices)
+    return [list(targets), *(x for x in found if x)]
 
 
-def together(t: Terms, targets: Sequence[Target], chosen: Sequence[tuple[Target, ...]]) -> list[Target]:
-    """The targets in launch order, with each of the `chosen` groups as one."""
+def together(
+    t: Terms, targets: Sequence[Target], chosen: Sequence[tuple[Target, ...]], takes: Takes = NONE
+) -> list[Target]:
+    """The targets in launch order, with each of the `chosen` groups as one; none where two groups need each other."""
     inside = {x.tensor for g in chosen for x in g}
     todo = [x for x in targets if x.tensor not in inside]
     todo += [found for g in chosen if (found := joint(t, g)) is not None]
     made = {x.tensor for x in targets}
+    through = dict(zip((x.tensor for x in targets), independent(t, targets, takes), strict=True))
     out: list[Target] = []
     while todo:  # what a target reads comes first
-        ready = next(x for x in todo if not t.inputs(x.term) & made)
+        ready = next((x for x in todo if not any(through[y.tensor] & made for y in x.tensors)), None)
+        if ready is None:
+            return []
         todo.remove(ready)
         made -= {x.tensor for x in ready.tensors}
         out.append(ready)

@@ -16,7 +16,7 @@ from mirage.search.guard import Stopped
 from mirage.search.joint import groupings, joint
 from mirage.search.kernels import MAIN, KernelSpace, Piece, Structure, Target
 from mirage.search.library import calls
-from mirage.search.problem import Bounds, Cost, Problem, assemble, fork
+from mirage.search.problem import Bounds, Cost, Problem, assemble, calls_alone, fork
 
 BOOKKEEPING = {"const", "size", "index", "mask"}  # positions and numbers, which are no operators of a block graph
 ARITHMETIC = {"add", "sub", "mul", "div"}
@@ -76,7 +76,7 @@ class Work:
     def prefix(self) -> str:
         """Begins the names of the tensors that go from kernel to kernel."""
         prefix = "tmp"
-        while any(x.name.startswith(prefix) for x in self.problem.inputs):
+        while any(x.name.startswith(prefix) for x in (*self.problem.inputs, *self.problem.given)):
             prefix += "_"
         return prefix
 
@@ -92,7 +92,12 @@ class Work:
 
     def groupings(self, t: Terms, chosen: Iterable[Cut]) -> list[list[Target]]:
         """The same, one kernel a tensor first, then with several tensors from one kernel."""
-        return groupings(t, self.targets(t, chosen))
+        return groupings(t, self.targets(t, chosen), self.problem.takes)
+
+    @cached_property
+    def calls_us(self) -> float:
+        """What the calls take that stay PyTorch's own: the same in every answer."""
+        return self.cost(calls_alone(self.problem)) if self.problem.calls else 0.0
 
     def key(self, t: Terms, target: Target, chosen: Iterable[Cut]) -> Key:
         below = set(t.walk(target.term))
@@ -136,8 +141,9 @@ class Work:
         if self.bounds.given:
             return
         dtypes = {x.name: x.dtype for x in self.problem.inputs}
-        dtypes |= self.kept
-        rigid = {x.name for x in self.problem.inputs if any(n is not None for n in x.rigid)}
+        dtypes |= self.kept | {x.name: x.dtype for x in self.problem.given}
+        whole = (*self.problem.inputs, *self.problem.given)
+        rigid = {x.name for x in whole if any(n is not None for n in x.rigid)}
         yield from calls(t, target, self.name(target), {n: d for n, d in dtypes.items() if n not in rigid})
 
     def first(self, key: Key, guard: CancelToken) -> Iterator[tuple[float, Piece]]:

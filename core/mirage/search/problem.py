@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import CustomKernel, DTensor, LibraryKernel, MuGraph
@@ -37,13 +37,24 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Problem:
-    """What to compute: the terms of the outputs and the device tensors of the inputs."""
+    """What to compute: the terms of the outputs and the device tensors of the inputs.
+
+    `calls` stay PyTorch's own (`program/calls.py`): what they give, `given`, the terms read like inputs, and what they take is
+    among `outputs`, with the kind temp. `returns` names the program's outputs in their order where there are calls."""
 
     name: str
     t: Terms
     inputs: tuple[DTensor, ...]
     outputs: tuple[Target, ...]
     dtype: str
+    given: tuple[DTensor, ...] = ()
+    calls: tuple[LibraryKernel, ...] = ()
+    returns: tuple[str, ...] = ()
+
+    @property
+    def takes(self) -> dict[str, tuple[str, ...]]:
+        """For each tensor that a call gives, those that the call takes."""
+        return {c.out: c.args for c in self.calls}
 
 
 def fork(t: Terms) -> Terms:
@@ -56,12 +67,12 @@ def fork(t: Terms) -> Terms:
 
 def assemble(
     problem: Problem, t: Terms, targets: Sequence[Target], pieces: Sequence[Piece], *, alone: bool = False,
-    kept: Mapping[str, str] | None = None,
+    kept: Mapping[str, str] | None = None, whole: bool = False,
 ) -> MuGraph:  # fmt: skip
     """The µGraph of the pieces. `alone`: one target by itself, what other kernels write counts as given; `kept` says in which
-    dtype they write it."""
+    dtype they write it. `whole`: with the calls that stay PyTorch's own, each after what it takes."""
     tensors: list[DTensor] = list(problem.inputs)
-    kernels: list[CustomKernel | LibraryKernel] = []
+    steps: list[Step] = []
     axes: dict[str, int] = {}
     added: dict[str, int] = {}
     for target, piece in zip(targets, pieces, strict=True):
@@ -69,15 +80,20 @@ def assemble(
         for made in target.tensors:
             kind = "output" if alone else made.kind
             tensors.append(DTensor(made.tensor, made.dtype, made.dims, kind=kind))  # type: ignore[arg-type]
-        kernels += piece.kernels
+        steps.append(Step(t.inputs(target.term), {x.tensor for x in target.tensors}, piece.kernels))
         added |= dict(piece.axes)
+    if whole:
+        tensors += problem.given
+        steps += [Step(frozenset(c.args), {c.out}, (c,)) for c in problem.calls]
     have = {x.name for x in tensors}
+    calls = {x.name: replace(x, kind="input") for x in problem.given}
     for target in targets:
         for y in t.walk(target.term):
             if t.kind(y) == "in" and t.node(y)[1] not in have:
                 d = tuple(i.axes for i in t.node(y)[2])
                 name = t.node(y)[1]
-                tensors.append(DTensor(name, (kept or {}).get(name, problem.dtype), d, kind="input"))
+                dtype = (kept or {}).get(name, problem.dtype)
+                tensors.append(calls[name] if name in calls else DTensor(name, dtype, d, kind="input"))
                 have.add(name)
     for x in tensors:
         for d in x.dims:
@@ -85,6 +101,36 @@ def assemble(
     for target in targets:
         axes |= {a: t.sizes[a] for y in t.walk(target.term) for a in t.dims(y) if a not in added}
         axes |= {t.node(r)[2]: t.sizes[t.node(r)[2]] for r in t.closure(target.term) if t.node(r)[2] not in added}
-    place = {o.tensor: i for i, o in enumerate(problem.outputs)}  # outputs in the program's order
+    names = problem.returns or [o.tensor for o in problem.outputs]
+    place = {name: i for i, name in enumerate(names)}  # outputs in the program's order
     tensors.sort(key=lambda x: place.get(x.name, -1))
-    return MuGraph(problem.name, tuple(sorted((axes | added).items())), tuple(tensors), tuple(kernels))
+    kernels = tuple(k for step in in_order(steps) for k in step.kernels)
+    return MuGraph(problem.name, tuple(sorted((axes | added).items())), tuple(tensors), kernels)
+
+
+def calls_alone(problem: Problem) -> MuGraph:
+    """The calls that stay PyTorch's own, without what makes their arguments."""
+    made = tuple(DTensor(o.tensor, o.dtype, o.dims, kind="temp") for o in problem.outputs)
+    axes = tuple(sorted(problem.t.sizes.items()))
+    return MuGraph(problem.name, axes, (*problem.inputs, *problem.given, *made), problem.calls)
+
+
+@dataclass(frozen=True)
+class Step:
+    """Kernels that make some tensors from others."""
+
+    reads: Set[str]
+    makes: Set[str]
+    kernels: Sequence[CustomKernel | LibraryKernel] = ()
+
+
+def in_order(steps: Sequence[Step]) -> list[Step]:
+    """The steps, each after those that make what it reads; otherwise as they come."""
+    todo, out = list(steps), []
+    missing = {x for s in steps for x in s.makes}
+    while todo:
+        ready = next(s for s in todo if not s.reads & missing)
+        todo.remove(ready)
+        missing -= ready.makes
+        out.append(ready)
+    return out

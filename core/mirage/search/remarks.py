@@ -21,6 +21,7 @@ from mirage.mugraph.grammar import (
 )
 from mirage.profile.devices import Device
 from mirage.profile.roofline import Times, estimate, kernel_times
+from mirage.program.calls import is_call
 from mirage.result import Remark
 from mirage.search.block import Output
 from mirage.search.engine import Candidate, Search
@@ -125,7 +126,7 @@ def explain(search: Search, chosen: Candidate | None, base: float, device: Devic
     out: list[Remark] = []
     if chosen is None:
         return () if search.best else tuple(refused(search, 0, 0))
-    n = stages(chosen)
+    n, least = stages(chosen), len(search.targets(())) if search.problem.calls else 1
     fewer = {k: c for k, c in search.by_stages.items() if k < n}
     slower = [c for c in fewer.values() if c.us >= chosen.us]
     if slower:
@@ -138,7 +139,7 @@ def explain(search: Search, chosen: Candidate | None, base: float, device: Devic
         out.append(
             Remark("not-verified", text, {"values": n, "us": chosen.us, "other_values": stages(c), "other_us": c.us})
         )
-    if n > 1 and 1 not in fewer:
+    if n > least and least not in fewer:
         out += refused(search, n, len(chosen.mugraph.kernels))
     for k in chosen.mugraph.kernels:
         if isinstance(k, LibraryKernel):
@@ -154,8 +155,12 @@ def explain(search: Search, chosen: Candidate | None, base: float, device: Devic
 
 
 def library(search: Search, chosen: Candidate, k: LibraryKernel, device: Device) -> Remark:
-    """Why one of the kernels is PyTorch's own call: the best kernel for the same tensor beside it."""
+    """Why one of the kernels is PyTorch's own call: the best kernel for the same tensor beside it, or that there can be none."""
     us = estimate(replace(chosen.mugraph, kernels=(k,)), device)
+    if is_call(k.op):
+        text = f"{k.op} stays PyTorch's own call, for which the operator table has no meaning: "
+        text += f"{', '.join(k.args)} and {k.out} go through device memory, {us:.1f} µs estimated"
+        return Remark("own-call", text, {"operator": k.op, "kernel": k.name, "tensor": k.out, "us": us})
     own = search.best_kernels(k.out)
     figures: dict[str, float | str] = {"operator": k.op, "kernel": k.name, "tensor": k.out, "us": us}
     if own is None:

@@ -116,6 +116,8 @@ class Denoter:
         x = self.g.tensor(name)
         if x.kind != "input" or any(n is not None for n in x.rigid):
             raise NotDenoted(f"{name} is read before it is written, or in part")
+        if len({a for d in x.dims for a in d}) < sum(map(len, x.dims)):
+            raise NotDenoted(f"two dims of {name} are one axis")
         return self.t.input(name, tuple(DimIndex(d) for d in x.dims), boolean=x.dtype == "bool"), x.dims
 
     def library(self, k: LibraryKernel) -> tuple[int, tuple[tuple[str, ...], ...]]:

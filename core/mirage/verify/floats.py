@@ -17,6 +17,7 @@ import numpy as np
 from mirage.errors import MirageError
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
+from mirage.mugraph.opened import calls_of, dims_of_calls
 from mirage.mugraph.shrink import rigid_axes, same_size, shrink
 from mirage.mugraph.walk import parts
 from mirage.verify.evaluate import TermEvaluator
@@ -35,6 +36,7 @@ RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 TIMES_EAGER = 2.0
 UNITS = 8.0  # of the output's dtype, and of float32 for each sqrt(K)
 MOST_PAST = 0.5  # of an element: how far below the dtype's largest number an infinity may stand for it
+INTEGERS = 4  # integers are drawn below it: they index what calls take, whose sizes are no smaller
 BATCH = 2  # of a dim whose blocks take one element each
 
 
@@ -42,7 +44,7 @@ def launch_sizes(mugraph: MuGraph) -> dict[str, int]:
     """Sizes of a small launch with the µGraph's own tiles: two tiles and a tail of each tiled dim, or its real size
     where that is smaller; two of what blocks take singly; resident dims whole."""
     real = dict(mugraph.axes)
-    fixed = rigid_axes(mugraph)
+    fixed = rigid_axes(mugraph) | dims_of_calls(mugraph)[0]
     sizes = {a: n for a, n in real.items() if a in fixed}
     whole = {a for p in parts(mugraph) for d in p.graph.dims if d.role == "resident" for a in d.axes}
     for p in parts(mugraph):
@@ -61,6 +63,11 @@ def launch_sizes(mugraph: MuGraph) -> dict[str, int]:
                 part = want if a == d.axes[0] else min(want, 3)
                 sizes[a] = max(sizes.get(a, 1), min(real[a], part))
                 want = -(-want // sizes[a])
+    known = {t.name: t for t in mugraph.tensors}
+    for k in calls_of(mugraph):
+        if any(known[a].dtype.startswith("int") for a in k.args):
+            for a in sizes.keys() & {a for x in k.args for d in known[x].dims for a in d}:
+                sizes[a] = max(sizes[a], min(real[a], INTEGERS))
     kind = same_size(mugraph)
     largest: dict[str, int] = {}  # axes of one dimension of a tensor have one size
     for a, n in real.items():
@@ -130,6 +137,7 @@ def float_opinion(
     masks = added_masks(t, [x.term for x in targets]) | {i.name for i in graph.inputs if i.dtype == "bool"}
     regimes = [r for r in regimes if r.flags is None or masks]
     shifted: Shifted | None = None
+    calls, unlike = calls_of(mugraph), list[str]()
     for number, regime in enumerate(regimes):  # one call each: the first that fails spares the rest
         given = _inputs(graph, parameters, regime, rng, products, masks)
         payload = {
@@ -147,6 +155,14 @@ def float_opinion(
             (run,) = run_task("float", payload)["runs"]
         except MirageError as error:
             return evidence("REJECTED", f"{regime.name}: the kernels could not be run: {error}", info)
+        if (
+            calls and run["double"] is None
+        ):  # nothing else says what a call gives; where both raise there is nothing to compare
+            if run["error"]:
+                unlike.append(f"{regime.name}: {run['user_error']}")
+                continue
+            why = f"the function raised {run['user_error']}, the kernels did not"
+            return evidence("REJECTED", f"{regime.name}: {why}", info)
         if run["error"]:
             return evidence("REJECTED", f"{regime.name}: the launch raised {run['error']}", info)
         if not run["guards"]:
@@ -165,7 +181,7 @@ def float_opinion(
             if got.shape != want.shape:
                 return evidence("REJECTED", f"output {i} has shape {got.shape}, not {want.shape}", info)
             free, short = None, None
-            if not np.isfinite(want).all():
+            if not np.isfinite(want).all() and not calls:
                 shifted = shifted or Shifted(t, targets)
                 values = shifted.values(e.inputs, every)
                 if target.tensor in values:
@@ -179,9 +195,13 @@ def float_opinion(
             if at is not None:
                 shown = Counterexample("float", i, at, repr(float(want[at])), repr(float(got[at])), sizes, seed)
                 return evidence("REJECTED", f"{regime.name}: {row['why']}", info, shown)
+    if not rows:
+        return evidence("REJECTED", f"the function could be run on no inputs: {'; '.join(unlike)}", info)
     worst = max((r["error"] / max(r["allowed"], 1e-300) for r in rows), default=0.0)
     return evidence(
-        "TESTED", f"{len(regimes)} regimes of inputs; the largest error is {worst:.2g} of what is allowed", info
+        "TESTED",
+        f"{len(regimes) - len(unlike)} regimes of inputs; the largest error is {worst:.2g} of what is allowed",
+        info,
     )
 
 
@@ -208,7 +228,7 @@ def _inputs(
         elif tensor.dtype == "bool":
             value = rng.integers(0, 2, shape).astype(np.float64)
         else:
-            value = rng.integers(0, 4, shape).astype(np.float64)
+            value = rng.integers(0, INTEGERS, shape).astype(np.float64)
         out[name] = (tensor.dtype, np.ascontiguousarray(value))
     return out
 

@@ -15,7 +15,8 @@ from typing import Any
 from mirage.codegen.rows import focused, inputs_of
 from mirage.errors import ModuleUnreadable
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import MuGraph
+from mirage.mugraph.grammar import DimIndex, LibraryKernel, MuGraph
+from mirage.mugraph.opened import calls_of, opened, other_calls
 from mirage.program.ir import DTYPES, Program
 from mirage.verify.algebra import field_opinion
 from mirage.verify.denote import NotDenoted, denote, same_axes, split_axis
@@ -24,7 +25,7 @@ from mirage.verify.memory import memory_opinion
 from mirage.verify.overflow import range_opinion
 from mirage.verify.proof import proof_opinion, trusted
 from mirage.verify.rules import Rules
-from mirage.verify.schedule import Target, schedule_opinion
+from mirage.verify.schedule import Output, Target, schedule_opinion
 from mirage.verify.scope import all_sizes
 from mirage.verify.text import text_opinion
 from mirage.verify.textmemory import text_memory_opinion
@@ -38,7 +39,11 @@ WEAK = 1e-9
 @dataclass(frozen=True)
 class Case:
     """A candidate: what is wanted (terms), the µGraph, the module's text ("" where a µGraph alone is judged, on two links),
-    and the user's function for the float opinion ("" where there is none)."""
+    and the user's function for the float opinion ("" where there is none).
+
+    `calls` are those of the program that stay PyTorch's own: what they give is as free as an input (`opened`), what they take
+    is among the targets, and the µGraph must have the same ones. `returns` names the outputs in their order where there are
+    any, one of which may be what a call gives."""
 
     t: Terms
     targets: Sequence[Target]
@@ -48,20 +53,38 @@ class Case:
     slice: str
     function: str
     rules: Rules | None = None
+    calls: Sequence[LibraryKernel] = ()
+    returns: Sequence[str] = ()
+
+    @property
+    def inner(self) -> MuGraph:
+        """The µGraph without its calls, which the opinions on terms judge."""
+        return opened(self.mugraph)
+
+    @property
+    def returned(self) -> list[Target]:
+        """What the function returns, in its order."""
+        own = {x.tensor: x for x in self.targets}
+        return [own.get(name) or self._given(name) for name in self.returns] if self.calls else list(self.targets)
+
+    def _given(self, name: str) -> Output:
+        dims = self.mugraph.tensor(name).dims
+        return Output(name, self.t.input(name, tuple(DimIndex(d) for d in dims)), dims)
 
 
 def algebra(case: Case) -> list[Evidence]:
     """Proof where the normal form speaks; the field's opinion on the µGraph's meaning always."""
     out: list[Evidence] = []
     targets = {o.tensor: (o.term, o.dims) for o in case.targets}
-    proof = proof_opinion(case.t, targets, case.mugraph, rules=case.rules)
+    graph = case.inner
+    proof = proof_opinion(case.t, targets, graph, rules=case.rules)
     if proof is not None:
         out.append(proof)
     t = case.t
-    kinds = {i.name: "bool" for i in case.program.inputs if i.type.dtype == "bool"}
-    kinds |= {i.name: "int" for i in case.program.inputs if not DTYPES[i.type.dtype][1] and i.type.dtype != "bool"}
+    types = [(i.name, i.type.dtype) for i in case.program.inputs] + [(x.name, x.dtype) for x in graph.inputs]
+    kinds = {name: "bool" if dtype == "bool" else "int" for name, dtype in types if not DTYPES[dtype][1]}
     try:
-        meaning = denote(t, case.mugraph)
+        meaning = denote(t, graph)
         for name, (target, dims) in targets.items():
             term, have = meaning.outputs[name]
             for axis, (part, rest) in meaning.splits.items():
@@ -74,12 +97,16 @@ def algebra(case: Case) -> list[Evidence]:
 
 def opinions(case: Case, run_task: RunTask, floats_first: bool = False) -> Iterator[tuple[str, list[Evidence]]]:
     """Links in order, so that a rejection spares the rest."""
+    wrong = other_calls(case.calls, case.mugraph)
+    if wrong:
+        yield "algebra", [Evidence("field", "REJECTED", None, 0.0, f"the µGraph has {wrong}")]
+        return
     early = floats(case, run_task) if floats_first and case.module else []
     if any(e.word == "REJECTED" for e in early):
         yield "text", early
         return
     found = algebra(case)
-    schedule = schedule_opinion(case.t, case.targets, case.mugraph)
+    schedule = schedule_opinion(case.t, case.targets, case.inner)
     yield "algebra", found or [schedule]
     yield "schedule", [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
     if not case.module:
@@ -105,18 +132,22 @@ def opinions(case: Case, run_task: RunTask, floats_first: bool = False) -> Itera
 def in_text(case: Case, run_task: RunTask, draws: int) -> Evidence:
     """The field's opinion on the emitted module."""
     parameters = [i.name for i in case.program.inputs]
-    return text_opinion(case.t, case.targets, case.mugraph, case.module, parameters, run_task, draws=draws)
+    returned = [x.tensor for x in case.returned]
+    return text_opinion(
+        case.t, case.targets, case.inner, case.module, parameters, run_task, draws=draws, calls=calls_of(case.mugraph),
+        returned=returned,
+    )  # fmt: skip
 
 
 def in_range(case: Case) -> Evidence:
     """Up to which size of the inputs nothing overflows in the kernels."""
-    return range_opinion(case.t, case.targets, case.mugraph)
+    return range_opinion(case.t, case.targets, case.inner)
 
 
 def floats(case: Case, run_task: RunTask) -> list[Evidence]:
     parameters = [i.name for i in case.program.inputs]
     return [
-        float_opinion(case.t, case.targets, case.mugraph, case.module, case.slice, case.function, parameters, run_task)
+        float_opinion(case.t, case.returned, case.mugraph, case.module, case.slice, case.function, parameters, run_task)
     ]
 
 

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from mirage.errors import MirageError, SignatureMismatch
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DTensor, MuGraph
+from mirage.mugraph.opened import calls_of
 from mirage.mugraph.rename import Names, rename
 from mirage.program.ir import Input, Program, TensorType
-from mirage.program.lower import lower
+from mirage.program.lower import Lowered, lower
+from mirage.program.names import output_names
 from mirage.verify.denote import NotDenoted, denote
 from mirage.verify.judge import Case
 from mirage.verify.schedule import Output
@@ -23,13 +25,57 @@ def of_program(program: Program, graph: MuGraph, module: str, text: str, functio
     lowered = lower(program)
     wanted = [program.type_of(o) for o in program.outputs]
     graph, axes = alike(program.name, [i.type for i in program.inputs], lowered.tensors, wanted, graph)
-    targets = under(lowered.terms, axes, graph, lowered.outputs)
-    return Case(lowered.terms, targets, graph, module, program, text, function)
+    if not lowered.calls and not calls_of(graph):
+        targets = under(lowered.terms, axes, graph, lowered.outputs)
+        return Case(lowered.terms, targets, graph, module, program, text, function)
+    names, graph = with_calls(program, lowered, graph)
+    axes |= {
+        b: a
+        for x in lowered.given for theirs, mine in zip(graph.tensor(x.name).dims, x.dims, strict=False)
+        for a, b in zip(theirs, mine, strict=False) if b not in axes and a not in axes.values()
+    }  # fmt: skip
+    free = {x.name for x in lowered.given}
+    pairs = [(n, o) for n, o in zip(names, lowered.outputs, strict=True) if n not in free]
+    pairs += [(m.name, (m.term, m.dims)) for m in lowered.made]
+    made = under(lowered.terms, axes, graph, [o for _, o in pairs], [n for n, _ in pairs])
+    return Case(lowered.terms, made, graph, module, program, text, function, None, lowered.calls, names)
+
+
+def with_calls(program: Program, lowered: Lowered, graph: MuGraph) -> tuple[list[str], MuGraph]:
+    """(the names of the program's outputs, the µGraph with the program's names of them and of what its calls take and give,
+    call by call). SignatureMismatch where it makes other calls."""
+    names = output_names(program)
+    pairs = list(zip([x.name for x in graph.outputs], names, strict=True))
+    have = calls_of(graph)
+    if [k.op for k in have] != [k.op for k in lowered.calls]:
+        said = [", ".join(k.op for k in ks) or "nothing" for ks in (lowered.calls, have)]
+        raise SignatureMismatch(f"{program.name} calls {said[0]}, and {graph.name} {said[1]}")
+    for mine, theirs in zip(lowered.calls, have, strict=True):
+        pairs += zip((*theirs.args, theirs.out), (*mine.args, mine.out), strict=False)
+    renamed: dict[str, str] = {x.name: x.name for x in graph.inputs}
+    for old, new in pairs:
+        if renamed.setdefault(old, new) != new:
+            raise SignatureMismatch(f"{graph.name} calls PyTorch's operators with other tensors than {program.name}")
+    taken = set(renamed.values())
+    for x in graph.tensors:
+        fresh = x.name
+        while x.name not in renamed and fresh in taken:
+            fresh += "_"
+        taken.add(renamed.setdefault(x.name, fresh))
+
+    def same(x: str) -> str:
+        return x
+
+    return names, rename(graph, Names(same, lambda x: renamed[x], same, same, same))
 
 
 def of_mugraph(left: MuGraph, graph: MuGraph, module: str) -> Case:
     """Does the µGraph (and the `module`, if any) compute what another one means with its sizes erased?"""
     t = Terms(dict(left.axes))
+    if calls_of(left) or calls_of(graph):
+        raise SignatureMismatch(
+            f"{left.name} or {graph.name} calls PyTorch's own operators", next_step="compare with the function instead"
+        )
     try:
         meaning = denote(t, left)
     except NotDenoted as e:
@@ -49,8 +95,12 @@ def of_mugraph(left: MuGraph, graph: MuGraph, module: str) -> Case:
     return Case(t, targets, graph, module, program, "", "")
 
 
-def under(t: Terms, axes: Mapping[str, str], graph: MuGraph, wanted: Sequence[Wanted]) -> list[Output]:
-    """The outputs that are wanted, with the left side's axes under the µGraph's names."""
+def under(
+    t: Terms, axes: Mapping[str, str], graph: MuGraph, wanted: Sequence[Wanted], called: Sequence[str] | None = None
+) -> list[Output]:
+    """What is wanted, of the µGraph's outputs or of the tensors `called` so, with the left side's axes under the µGraph's
+    names."""
+    called = [o.name for o in graph.outputs] if called is None else called
     every = {a for x, _ in wanted for y in t.walk(x) for a in names_of(t, y)} | set(t.sizes)
     taken = {a for a, _ in graph.axes} | set(axes.values())
     names = dict(axes)
@@ -63,8 +113,8 @@ def under(t: Terms, axes: Mapping[str, str], graph: MuGraph, wanted: Sequence[Wa
     t.sizes.update({names[a]: n for a, n in list(t.sizes.items())})
     memo: dict[int, int] = {}
     return [
-        Output(o.name, t.rename(x, names, memo), tuple(tuple(names.get(a, a) for a in d) for d in dims))
-        for o, (x, dims) in zip(graph.outputs, wanted, strict=True)
+        Output(name, t.rename(x, names, memo), tuple(tuple(names.get(a, a) for a in d) for d in dims))
+        for name, (x, dims) in zip(called, wanted, strict=True)
     ]
 
 

@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Literal
 
 from mirage.meaning.terms import Terms
+from mirage.program.calls import RESULT, SIZES, is_call
 from mirage.program.ir import Program
 
 Scope = Literal["all sizes", "these sizes"]
@@ -80,6 +81,23 @@ def cut(t: Terms, roots: Iterable[int]) -> list[str]:
     return sorted(out)
 
 
+def in_calls(program: Program, sizes: Iterable[int]) -> list[str]:
+    """In words: the calls that stay PyTorch's own and are given a number that may be a size."""
+    known = disguises(sizes)
+
+    def inside(value: object) -> list[float]:
+        if isinstance(value, tuple):
+            return [x for v in value for x in inside(v)]
+        return [abs(float(value))] if isinstance(value, int | float) and not isinstance(value, bool) else []
+
+    return [
+        f"the number {v:.6g} that {n.op} is given may be the size {known[v]}"
+        for n in program.nodes if is_call(n.op)
+        for k, value in n.attrs if k not in (RESULT, SIZES)
+        for v in inside(value) if v in known
+    ]  # fmt: skip
+
+
 def all_sizes(programs: Sequence[Program], t: Terms, roots: Sequence[int]) -> tuple[Scope, tuple[str, ...]]:
     """The scope of a proof about programs (`roots`: their outputs' terms), and the reasons why it is not all sizes.
     Several programs were lowered together, at one size only: none of their dims may be cut."""
@@ -90,4 +108,5 @@ def all_sizes(programs: Sequence[Program], t: Terms, roots: Sequence[int]) -> tu
         reasons += cut(t, roots)
     lengths = [n for p in programs for i in p.inputs for n in i.type.shape]
     reasons += disguised(t, roots, [*lengths, *t.sizes.values()])
+    reasons += [why for p in programs for why in in_calls(p, [*lengths, *t.sizes.values()])]
     return ("these sizes", tuple(dict.fromkeys(reasons))) if reasons else ("all sizes", ())

@@ -6,8 +6,9 @@ none. Unwritten elements are NaN.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mirage.errors import UnknownOperator
+from mirage.program.calls import RESULT, call_arguments
 from mirage.verify.field import NAN, Array, Field
 from mirage.verify.library import LIBRARY
 
@@ -76,6 +78,22 @@ class Memory:
         self.regions.append(Region(tensor.data_ptr(), n * item, item, flat, np.zeros(n, np.int64), tensor))
         return tensor
 
+    def given(self, values: Array, dtype: Any) -> Any:
+        """A tensor that holds `values` (draws or 1, *shape); integers and flags are the same in all draws."""
+        import torch
+
+        if dtype.is_floating_point:
+            return self.add(values.shape[1:], dtype, values)
+        tensor = self.place(values.shape[1:], dtype)
+        return tensor.copy_(torch.from_numpy(values[0].astype(np.int64)))
+
+    def known(self, tensor: Any) -> Array:
+        """What a tensor holds, (draws or 1, *shape)."""
+        if tensor.is_floating_point():
+            return self.read(tensor)
+        values = tensor.cpu().numpy()
+        return np.asarray(values if values.dtype == bool else values.astype(np.int64))[None]
+
     def of(self, tensor: Any) -> Region | None:
         return next((r for r in self.regions if r.base == tensor.data_ptr()), None)
 
@@ -97,13 +115,52 @@ class Memory:
         raise TextFault(f"an element is {verb} outside every tensor")
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A call that stays PyTorch's own, and what it gives in this run."""
+
+    op: str
+    attrs: Sequence[tuple[str, Any]]
+    arguments: int
+    type: Any
+    value: Array
+
+
+class Ops:
+    """`torch.ops` as an emitted module sees it: the calls that are expected, in their order, and what each was given."""
+
+    def __init__(self, memory: Memory, calls: Sequence[Kept]) -> None:
+        self._memory, self._calls, self._name = memory, list(calls), ""
+        self.taken: list[list[Array]] = []
+
+    def __getattr__(self, part: str) -> Any:
+        if part.startswith("__"):
+            raise AttributeError(part)
+        deeper = copy(self)
+        deeper._name = f"{self._name}.{part}" if self._name else part
+        return deeper
+
+    def __call__(self, /, **given: Any) -> Any:
+        n = len(self.taken)
+        if n >= len(self._calls) or self._calls[n].op != self._name:
+            raise TextFault(f"it calls {self._name}, which its µGraph does not at that place")
+        call = self._calls[n]
+        arguments = call_arguments(call.attrs, given, call.arguments)
+        if arguments is None:
+            raise TextFault(f"it calls {self._name} with other arguments than its µGraph")
+        self.taken.append([self._memory.known(x) for x in arguments])
+        result = self._memory.given(call.value, call.type)
+        which = dict(call.attrs).get(RESULT)
+        return result if which is None else {which: result}
+
+
 class TorchProxy:
     """`torch` as an emitted module sees it: allocations and library calls have shadows."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, calls: Sequence[Kept] = ()) -> None:
         import torch
 
-        self._memory, self._torch = memory, torch
+        self._memory, self._torch, self.ops = memory, torch, Ops(memory, calls)
         names = ("linear", "scaled_dot_product_attention")
         functional = SimpleNamespace(**{n: self._library(n) for n in names})
         self.nn = SimpleNamespace(functional=functional, Parameter=torch.nn.Parameter)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,12 @@ import numpy as np
 from mirage.codegen.launcher import TORCH_DTYPES
 from mirage.errors import MirageError
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import CustomKernel, MuGraph
+from mirage.mugraph.grammar import CustomKernel, LibraryKernel, MuGraph
 from mirage.mugraph.shrink import tiny_sizes, whole_sizes
 from mirage.verify import algebra
 from mirage.verify.evaluate import Fault
 from mirage.verify.field import Array
-from mirage.verify.schedule import Small, Target, compare, small_case
+from mirage.verify.schedule import Small, Target, small_case
 from mirage.verify.verdict import Evidence
 
 DRAWS = 32
@@ -48,8 +48,10 @@ def decode(data: Mapping[str, Any]) -> Array:
     return np.asarray(np.frombuffer(data["data"], np.dtype(data["dtype"])).reshape(data["shape"]))
 
 
-def payload_of(module: str, parameters: Sequence[str], small: Small) -> dict[str, Any]:
-    """What the worker needs: the text, the field's seed, inputs in the order of `parameters`."""
+def payload_of(
+    module: str, parameters: Sequence[str], small: Small, calls: Sequence[LibraryKernel] = ()
+) -> dict[str, Any]:
+    """What the worker needs: the text, the field's seed, inputs in the order of `parameters`, what each call gives."""
     field = small.sample.field
     dtypes = {t.name: t.dtype for t in small.graph.inputs}
     inputs = []
@@ -57,7 +59,18 @@ def payload_of(module: str, parameters: Sequence[str], small: Small) -> dict[str
         known = name in dtypes  # an input that no kernel reads is passed all the same
         value = small.sample.inputs[name] if known else np.zeros((1, 1), np.uint64)
         inputs.append({"name": name, "type": dtypes.get(name, "fp32"), **encode(value)})
+    given = [
+        {
+            "op": k.op,
+            "attrs": k.attrs,
+            "arguments": len(k.args),
+            "type": dtypes[k.out],
+            **encode(small.sample.inputs[k.out]),
+        }
+        for k in calls
+    ]
     return {
+        "calls": given,
         "module": module,
         "seed": field.seed,
         "draws": field.draws,
@@ -79,7 +92,7 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
     from mirage.verify.field import Field
     from mirage.verify.fieldlang import field_interpreter
     from mirage.verify.launched import Public
-    from mirage.verify.shadow import TextFault, TorchProxy
+    from mirage.verify.shadow import Kept, TextFault, TorchProxy
 
     module = load_module(payload["module"])
     field = Field(payload["seed"], payload["draws"], payload["opaque"])
@@ -87,14 +100,10 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
         arguments = {}
         for item in payload["inputs"]:
             value, dtype = decode(item), getattr(torch, TORCH_DTYPES[item["type"]])
-            if dtype.is_floating_point:
-                arguments[item["name"]] = memory.add(value.shape[1:], dtype, value)
-            else:
-                tensor = memory.place(value.shape[1:], dtype)
-                tensor.copy_(torch.from_numpy(value[0].astype(np.int64)))
-                arguments[item["name"]] = tensor
+            arguments[item["name"]] = memory.given(value, dtype)
         inputs = len(memory.regions)
-        module.__dict__["torch"] = proxy = TorchProxy(memory)
+        calls = [Kept(**{**c, "type": getattr(torch, TORCH_DTYPES[c["type"]])}) for c in kept_calls(payload)]
+        module.__dict__["torch"] = proxy = TorchProxy(memory, calls)
         constants = {"SIZES": dict(module.SIZES), "TILES": {k: dict(v) for k, v in module.TILES.items()}}
         try:
             public = Public(module, payload["module"], payload["sizes"], payload["tiles"])
@@ -102,7 +111,9 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
                 result = public(arguments)
             public.check_guard(arguments)
             results = result if isinstance(result, tuple) else (result,)
-            outputs = [memory.read(r) for r in results]
+            outputs = [memory.known(r) for r in results]
+            if len(proxy.ops.taken) != len(calls):
+                return {"outputs": [], "faults": [f"{len(proxy.ops.taken)} of {len(calls)} calls are made"]}
         except TextFault as e:
             return {"outputs": [], "faults": [str(e)]}
         except Exception as e:
@@ -115,10 +126,16 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
             memory.fault(f"{n} elements of a tensor of shape {tuple(region.tensor.shape)} are written more than once")
     return {
         "outputs": [encode(o) for o in outputs],
+        "calls": [[encode(x) for x in taken] for taken in proxy.ops.taken],
         "faults": memory.faults,
         "constants": constants,
         "expected": public.expected,
     }
+
+
+def kept_calls(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The calls of a payload with what they give as an array."""
+    return [{**{k: c[k] for k in ("op", "attrs", "arguments", "type")}, "value": decode(c)} for c in payload["calls"]]
 
 
 def _differences(module: Mapping[str, Any], mugraph: Mapping[str, Any]) -> str:
@@ -154,15 +171,22 @@ def text_opinion(
     seed: int = 0,
     sizes: Mapping[str, int] | None = None,
     tiles: Mapping[str, Mapping[str, int]] | None = None,
+    calls: Sequence[LibraryKernel] = (),
+    returned: Sequence[str] = (),
 ) -> Evidence:
     """Does the emitted module, run in the fields, give the targets' values? TESTED with a bound, or REJECTED.
 
-    `parameters`: the function's tensor parameters in order. `run_task(name, payload)` runs a worker's task.
+    `parameters`: the function's tensor parameters in order. `run_task(name, payload)` runs a worker's task. `calls` stay
+    PyTorch's own: `mugraph` is without them (`opened`), the text must make them in this order, with what the targets say, and
+    gets random values from them. `returned` names what the function returns (the µGraph's outputs if empty).
     """
+    about = About(
+        t, targets, mugraph, module, parameters, run_task, calls, returned or [o.name for o in mugraph.outputs]
+    )
     start = time.perf_counter()
     evidence: Evidence | None = None
     for opaque in algebra.variants(t, [x.term for x in targets], algebra.OPAQUE_IN_TEXT):
-        evidence = _opinion(t, targets, mugraph, module, parameters, run_task, draws, seed, sizes, tiles, opaque, start)
+        evidence = _opinion(about, draws, seed, sizes, tiles, opaque, start)
         if evidence.word == "REJECTED":
             continue
         if sizes is not None:
@@ -175,9 +199,7 @@ def text_opinion(
         for name, (what, launch) in others.items():
             if launch is None:
                 continue
-            again = _opinion(
-                t, targets, mugraph, module, parameters, run_task, WHOLE_DRAWS, seed, *launch, opaque, start
-            )
+            again = _opinion(about, WHOLE_DRAWS, seed, *launch, opaque, start)
             if again.word == "REJECTED":
                 return replace(again, summary=f"{what}: {again.summary}")
             evidence = replace(
@@ -211,13 +233,22 @@ def reordered_launch(
     return best if changed(best[0]) else None
 
 
+@dataclass(frozen=True)
+class About:
+    """What is judged (see `text_opinion`)."""
+
+    t: Terms
+    targets: Sequence[Target]
+    mugraph: MuGraph
+    module: str
+    parameters: Sequence[str]
+    run_task: RunTask
+    calls: Sequence[LibraryKernel]
+    returned: Sequence[str]
+
+
 def _opinion(
-    t: Terms,
-    targets: Sequence[Target],
-    mugraph: MuGraph,
-    module: str,
-    parameters: Sequence[str],
-    run_task: RunTask,
+    about: About,
     draws: int,
     seed: int,
     sizes: Mapping[str, int] | None,
@@ -228,9 +259,12 @@ def _opinion(
     def rejected(text: str, info: dict[str, Any] | None = None, shown: Any = None) -> Evidence:
         return Evidence("field", "REJECTED", None, time.perf_counter() - start, text, info or {}, shown)
 
+    mugraph, parameters = about.mugraph, about.parameters
     try:
-        small = small_case(t, targets, mugraph, draws=draws, seed=seed, opaque=opaque, sizes=sizes, tiles=tiles)
-        result = run_task("field_text", payload_of(module, parameters, small))
+        small = small_case(
+            about.t, about.targets, mugraph, draws=draws, seed=seed, opaque=opaque, sizes=sizes, tiles=tiles
+        )
+        result = about.run_task("field_text", payload_of(about.module, parameters, small, about.calls))
     except Fault as e:
         return rejected(f"the program cannot be evaluated: {e}")
     except MirageError as e:
@@ -249,17 +283,24 @@ def _opinion(
             return rejected(f"the guard asks {name} to be {dtype} {shape}, the µGraph is for {made_for[name]}", info)
     if len(result["expected"]) != len(parameters):
         return rejected(f"the guard looks at {len(result['expected'])} of {len(parameters)} tensors", info)
-    names = [o.name for o in small.graph.outputs]
-    outputs = dict(zip(names, (decode(o) for o in result["outputs"])))
-    if len(result["outputs"]) != len(names):
-        return rejected(f"the launcher returns {len(result['outputs'])} tensors, the program {len(names)}", info)
-    for name, want in small.expected.items():
-        if outputs[name].shape[1:] != want.shape[1:]:
-            return rejected(f"output {name} has shape {outputs[name].shape[1:]}, not {want.shape[1:]}", info)
+    if len(result["outputs"]) != len(about.returned):
+        return rejected(
+            f"the launcher returns {len(result['outputs'])} tensors, the program {len(about.returned)}", info
+        )
     if good == 0:
         return rejected("no point was found at which every root has a square", info)
-    shown = compare(small, outputs)
-    if shown is not None:
-        return rejected("the emitted text differs from its program at a random point", info, shown)
+    took: list[tuple[str, str, Array]] = [
+        ("output", name, decode(o)) for name, o in zip(about.returned, result["outputs"], strict=True)
+    ]
+    for k, arguments in zip(about.calls, result["calls"], strict=True):
+        took += [(f"{k.op} of", a, decode(x)) for a, x in zip(k.args, arguments, strict=True)]
+    for i, (what, name, got) in enumerate(took):
+        want = small.expected[name] if name in small.expected else small.sample.inputs[name]
+        if got.shape[1:] != want.shape[1:]:
+            return rejected(f"{what} {name} has shape {got.shape[1:]}, not {want.shape[1:]}", info)
+        at = algebra.mismatch(small.sample.field, want, got, small.sample.valid, small.sample.ties)
+        if at is not None:
+            shown = algebra.counterexample(small.sample.field, i, at, want, got, small.sizes)
+            return rejected(f"the emitted text differs from its program at a random point ({what} {name})", info, shown)
     total, said = algebra.summary_of(small.bound, good)
     return Evidence("field", "TESTED", total, time.perf_counter() - start, said, info)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, Loop, MuGraph, TileDim
 from mirage.mugraph.rules.breach import Breach, Limits
 from mirage.mugraph.walk import Part, parts, size_of
+from mirage.program.calls import RESULT_TENSOR, fault, is_call, sizes_of
 from mirage.program.ir import DTYPES
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -113,6 +114,20 @@ def library(m: MuGraph, limits: Limits) -> None:
                     raise Breach(k.name, f"tensor {a} is not declared")
             if known[k.out].kind == "input":
                 raise Breach(k.name, f"it writes the input {k.out}")
+            if is_call(k.op):
+                _call(
+                    k, {i: len(known[a].dims) for i, a in enumerate(k.args)} | {RESULT_TENSOR: len(known[k.out].dims)}
+                )
+
+
+def _call(k: LibraryKernel, ranks: dict[int, int]) -> None:
+    """A call that stays PyTorch's own states each tensor that it takes, and dims that are there."""
+    wrong = fault(k.op, k.attrs, len(k.args))
+    if wrong:
+        raise Breach(k.name, wrong)
+    for i, d in (place for group in sizes_of(k.attrs) for place in group):
+        if not 0 <= d < ranks.get(i, 0):
+            raise Breach(k.name, f"{k.op} has no dim {d} of tensor {i}")
 
 
 def tails(m: MuGraph, limits: Limits) -> None:
