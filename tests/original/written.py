@@ -127,10 +127,20 @@ def attention(style="2024-05", h=2, q=32, d=16, t=64, grid=2, loop=4):
     return g.output(g.op("div", [values, total], (h, q, d))).rows
 
 
-def checkpoint(*graphs):
+def softmax_product(h=2, q=32, d=16, t=64):
+    """exp(QK) over its sum, times V, as library operators."""
+    g = Kernels("2024-05")
+    Q, K, V = g.input(h, q, d), g.input(h, d, t), g.input(h, t, d)
+    e = g.op("exp", [g.op("matmul", [Q, K], (h, q, t))], (h, q, t))
+    total = g.op("reduction_2", [e], (h, q, 1))
+    g.op("matmul", [g.op("div", [e, total], (h, q, t)), V], (h, q, d))
+    return g.rows
+
+
+def checkpoint(*graphs, program=()):
     """The object of May 2024."""
     return {
-        "best_graph": None, "best_profile_result": {"run_time": 1000.0}, "callstack": [], "computation_graph": [],
+        "best_graph": None, "best_profile_result": {"run_time": 1000.0}, "callstack": [], "computation_graph": list(program),
         "config": {"frange_to_explore": [1, 4]}, "generated_graphs": list(graphs), "num_total_kernel_graphs": 7,
         "num_total_random_tests": 1, "num_valid_kernel_graphs": 1,
     }  # fmt: skip

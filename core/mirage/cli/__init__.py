@@ -16,6 +16,7 @@ COMMANDS = {
     "optimize": ("mirage.cli.optimize", "optimize", "Find a verified kernel for a decorated function."),
     "show": ("mirage.cli.show", "show", "Show a µGraph as text, SVG or JSON."),
     "verify": ("mirage.cli.verify", "verify", "Say whether two functions compute the same."),
+    "import": ("mirage.cli.imports", "import_", "List the graphs that the original Mirage saved in a file."),
     "doctor": ("mirage.cli.doctor", "doctor", "Check this machine and say what is missing."),
 }
 GROUP = "mirage.commands"

@@ -22,20 +22,43 @@ TASK_S = 180.0
 
 @click.command()
 @click.argument("a", metavar="A[::FUNCTION]")
-@click.argument("b", metavar="B[::FUNCTION]")
+@click.argument("b", metavar="B[::FUNCTION]", required=False)
+@click.option("--mugraphs", metavar="FILE", help="In B's place: every graph of a file that the original Mirage saved.")
+@click.option("--text", is_flag=True, help="With --mugraphs: emit each graph and judge its text too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @click.option("--html", "page", metavar="FILE", help="Write a report as one HTML file.")
 @click.option("--counterexample", "script", metavar="FILE", help="Where they differ: write a script that shows it.")
 @click.option("--target", default="sm_90", show_default=True, help="The GPU architecture of an emitted module.")
 @click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
 def verify(
-    a: str, b: str, as_json: bool, page: str | None, script: str | None, target: str, rules_file: str | None
+    a: str,
+    b: str | None,
+    mugraphs: str | None,
+    text: bool,
+    as_json: bool,
+    page: str | None,
+    script: str | None,
+    target: str,
+    rules_file: str | None,
 ) -> None:
     """Say whether A and B compute the same; exit code 3 if that was not shown.
 
     Each is a file with a decorated function, a module that `mirage optimize` wrote, a µGraph (text or JSON), or what
     `mirage optimize --json` printed. A function says what is wanted, and the other one is judged.
+
+    With --mugraphs each graph of the file gets a verdict against A, a function or a module; exit code 3 if one is not accepted.
     """
+    if (b is None) == (mugraphs is None):
+        raise click.UsageError("give B, or --mugraphs FILE")
+    if mugraphs is not None:
+        from mirage.cli import saved
+
+        if page or script or rules_file:
+            raise click.UsageError("--mugraphs goes with --json and --text alone")
+        return saved.verify(a, mugraphs, as_json, text)
+    assert b is not None
+    if text:
+        raise click.UsageError("--text goes with --mugraphs")
     from mirage.cli import place, subjects
     from mirage.cli.optimize import write
     from mirage.isolate.runner import Worker

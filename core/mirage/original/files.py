@@ -45,6 +45,10 @@ def read(path: str) -> list[Entry]:
 def entries(data: Any, path: str) -> list[Entry]:
     """The graphs of JSON data."""
     if isinstance(data, dict):
+        if "mugraph" in data or "mugraphs" in data:
+            raise SavedFileUnreadable(
+                "it is a µGraph of this project", path=path, next_step="`mirage show` and `mirage verify` read it"
+            )
         if "generated_graphs" not in data:
             raise SavedFileUnreadable("it is an object without generated_graphs", path=path)
         data = data["generated_graphs"]
@@ -63,6 +67,21 @@ def entries(data: Any, path: str) -> list[Entry]:
     if len(data) > MOST_GRAPHS:
         raise SavedFileUnreadable(f"it has more than {MOST_GRAPHS} graphs", path=path)
     return [_entry(i, x, path) for i, x in enumerate(data)]
+
+
+def program(path: str) -> SavedGraph:
+    """The program of a file: its one graph, or what a checkpoint of May 2024 was searching for. Raises SavedFileUnreadable,
+    SavedGraphInvalid."""
+    data = parse(read_bytes(path), path)
+    if isinstance(data, dict) and data.get("computation_graph"):
+        data = [data["computation_graph"]]
+    found = entries(data, path)
+    if len(found) != 1:
+        raise SavedFileUnreadable(f"it has {len(found)} graphs: which is the program is not said", path=path)
+    if found[0].graph is None:
+        assert found[0].error is not None
+        raise found[0].error
+    return found[0].graph
 
 
 def _entry(index: int, data: Any, path: str) -> Entry:

@@ -1,0 +1,90 @@
+"""`mirage verify PROGRAM --mugraphs FILE`: a verdict for each graph of a file that the original saved."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from mirage.errors import SignatureMismatch
+
+if TYPE_CHECKING:
+    from mirage.cli.subjects import Subject
+    from mirage.isolate.runner import Worker
+    from mirage.original.judging import Judged
+
+WORDS = ("PROVED", "TESTED", "REJECTED", "INVALID")
+
+
+def verify(program: str, file: str, as_json: bool, text: bool) -> None:
+    """Prints each graph's verdict. Raises SystemExit(3) where one is not accepted."""
+    from mirage.cli import subjects
+    from mirage.isolate.runner import Worker
+    from mirage.original import files
+    from mirage.original.judging import Wanted, judged
+
+    entries = files.read(file)  # first: a file that cannot be read costs nothing
+    with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
+        left = kernel_graph(program, worker) if program.endswith(".json") else subjects.load(program, worker)
+    if left.program is None:
+        raise SignatureMismatch(
+            f"{left.label} is no program", path=program, next_step="give a file with a decorated function"
+        )
+    began, found = time.monotonic(), []
+    for j in judged(entries, file, Wanted(left.program, left.text, left.function), text=text):
+        found.append(j)
+        if not as_json:
+            click.echo(line(j))
+    seconds = time.monotonic() - began
+    links = ["algebra", "schedule", *(["text"] if text else [])]
+    counts = {w: sum(j.word == w for j in found) for w in WORDS}
+    if as_json:
+        data = {
+            "program": left.label, "file": file, "links": links, "counts": counts, "seconds": round(seconds, 3),
+            "graphs": [j.to_dict() for j in found],
+        }  # fmt: skip
+        click.echo(json.dumps(data, indent=1))
+    else:
+        said = ", ".join(f"{n} {w}" for w, n in counts.items() if n)
+        click.echo(
+            f"{len(found)} graphs{': ' if said else ''}{said}; links judged: {', '.join(links)}; {seconds:.1f} s"
+        )
+    if not all(j.accepted for j in found):
+        raise SystemExit(3)
+
+
+def kernel_graph(path: str, worker: Worker) -> Subject:
+    """The program that a file of the original's has: `graph.to_json(path)`, or a checkpoint of May 2024."""
+    from mirage.cli.subjects import Subject
+    from mirage.original import files, imported
+    from mirage.original.search import NAME
+    from mirage.pipeline import Request, read, trace
+    from mirage.result import CancelToken
+
+    graph = imported.build(files.program(path), "the program", path)
+    function = read(Request(graph.source(NAME), path, NAME))
+    return Subject("function", path, trace(function, path, worker, CancelToken()), function.slice.text, NAME)
+
+
+def line(j: Judged) -> str:
+    """`graph 3: TESTED (bound 1.0e-20), as graph 1`, or why not."""
+    if j.verdict is None:
+        return f"graph {j.row.index}: INVALID {j.row.code} {j.row.why}"
+    as_other = f", as graph {j.same_as}" if j.same_as is not None else ""
+    links = ", ".join(f"{name} {x['word']}" for name, x in j.verdict["links"].items())
+    judged = f" ({links})" if j.accepted else ""
+    return f"graph {j.row.index}: {j.verdict['headline']}{judged}{as_other}{reason(j)}"
+
+
+def reason(j: Judged) -> str:
+    """Why a graph was rejected, from its first opinion that says so."""
+    verdict = j.verdict or {}
+    if verdict.get("word") != "REJECTED":
+        return ""
+    for opinion in verdict["opinions"].values():
+        for link, e in opinion.items():
+            if e["word"] == "REJECTED":
+                return f": {link}: {e['summary']}"
+    return f": {verdict['notes'][0]}" if verdict["notes"] else ""

@@ -1,0 +1,199 @@
+"""Each graph of a file against a program: right ones are accepted, wrong ones are not, hostile ones end in time; and what
+the command line says of a file."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import space
+from written import Block, Kernels, attention, checkpoint, rms_linear, save, softmax_product
+
+from mirage.original import files, imported, judging, links, listing, task
+from mirage.original.judging import Wanted
+from mirage.program.ir import Program
+
+RMS, MLP, ATTENTION = space.rms(4, 64, 64), space.mlp(4, 64, 64), space.attention(2, 32, 16, 128)
+WORKLOADS = {"rms": RMS, "mlp": MLP, "attention": ATTENTION}
+
+
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory):
+    """A workload -> what its graphs are compared with, traced once."""
+    from mirage.cli import subjects
+    from mirage.isolate.runner import Worker
+
+    kept = {}
+
+    def of(w):
+        if w.source not in kept:
+            path = tmp_path_factory.mktemp("program") / "program.py"
+            path.write_text(w.source)
+            left = subjects.load(str(path), worker)
+            kept[w.source] = Wanted(left.program, left.text, left.function)
+        return kept[w.source]
+
+    with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
+        yield of
+
+
+def here(graph, wanted, text=False):
+    """A graph's verdict, in this process."""
+    (entry,) = files.entries([json.loads(json.dumps(graph))], "g.json")
+    program = Program.from_dict(json.loads(json.dumps(wanted.program.to_dict())))
+    data = {"text": wanted.text, "function": wanted.function}
+    return task.judged(imported.build(entry.graph), program, data, text)
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_right_graphs_are_accepted_and_wrong_ones_are_not(name, wanted):
+    w = WORKLOADS[name]
+    right = list(w.graphs())
+    for g in right[:: max(1, len(right) // 4)]:
+        verdict = here(g, wanted(w))
+        assert verdict.accepted and [x.name for x in verdict.links] == ["algebra", "schedule"], verdict
+        assert verdict.links[0].word == "PROVED" and verdict.links[1].word == "TESTED" and verdict.bound < 1e-12
+    for twist in w.twists:
+        assert here(next(w.graphs(twist)), wanted(w)).word == "REJECTED", twist
+
+
+def test_verdicts_of_random_changes_are_those_of_floats(wanted):
+    """A graph with one thing changed is accepted if, and only if, PyTorch finds it equal in float64."""
+    r, words = random.Random(3), []
+    pools = {name: list(w.graphs()) for name, w in WORKLOADS.items()}
+    for seed in range(16):
+        name = r.choice(list(WORKLOADS))
+        (entry,) = files.entries([space.changed(r.choice(pools[name]), r)], "changed")
+        _, graph, made = listing.row(entry, "changed")
+        if graph is None or made is None:
+            continue
+        w = wanted(WORKLOADS[name])
+        verdict = task.judged(graph, w.program, {"text": w.text, "function": w.function}, False)
+        assert verdict.accepted == space.computes(graph, WORKLOADS[name].source, seed), (name, seed, verdict)
+        words.append(verdict.word)
+    assert words.count("REJECTED") >= 2 and words.count("TESTED") >= 4
+
+
+def test_a_launch_that_is_the_same_is_looked_at_once(wanted, monkeypatch):
+    """And one that differs is not taken for it: the wrong graphs come after the right ones."""
+    asked = []
+    monkeypatch.setattr(links, "_launches", {})
+    real = links.schedule_opinion
+    monkeypatch.setattr(links, "schedule_opinion", lambda *a, **k: asked.append(1) or real(*a, **k))
+    w = space.rms(4, 256, 256)
+    right = [g for g in w.graphs()][:8:2]
+    verdicts = [here(g, wanted(w)) for g in right]
+    assert all(v.accepted for v in verdicts) and len(asked) < len(right)
+    assert any(e.details.get("same_launch") for v in verdicts for x in v.links for e in x.evidence)
+    assert not any(here(next(w.graphs(t)), wanted(w)).accepted for t in w.twists)
+
+
+def test_the_text_is_judged_where_it_is_asked_for(wanted):
+    g = next(RMS.graphs())
+    verdict = here(g, wanted(RMS), text=True)
+    assert [x.name for x in verdict.links] == ["algebra", "schedule", "text"] and verdict.accepted
+    assert here(next(RMS.graphs("no norm")), wanted(RMS), text=True).word == "REJECTED"
+
+
+def test_other_tensors_are_no_match(wanted):
+    verdict = here(next(ATTENTION.graphs()), wanted(RMS))
+    assert verdict.word == "REJECTED" and "MIR303" in verdict.notes[0]
+
+
+def doubling(n=60):
+    """A product of a tile with itself, again and again: what it computes has 2^n parts."""
+    g = Kernels()
+    x = g.input(16, 16)
+    b = Block(g, (1, 1, 1), 1)
+    t = b.input(x, (16, 16), (-1,), -1)
+    for _ in range(n):
+        t = b.op("matmul", [t, t], (16, 16))
+    b.output(b.accum(t), (16, 16), (-1,))
+    return g.output(g.custom(b)[0]).rows
+
+
+def test_a_hostile_graph_ends_in_time_and_the_others_are_judged(wanted, monkeypatch):
+    monkeypatch.setattr(judging, "GRAPH_S", 8.0)
+    right = next(RMS.graphs())
+    entries = files.entries(json.loads(json.dumps([right, doubling(), "no graph", right])), "g.json")
+    found = list(judging.judged(entries, "g.json", wanted(RMS), cores=2))
+    assert [j.word for j in found] == ["TESTED", "INVALID", "INVALID", "TESTED"]
+    assert found[1].row.code in ("MIR400", "MIR401", "MIR405", "MIR309", "MIR313") and "graph 1" in found[1].row.why
+    assert found[2].row.code == "MIR313" and found[3].same_as == 0
+
+
+# ---- the command line
+def mirage(*args):
+    code = "from mirage.cli import main; main()"
+    return subprocess.run([sys.executable, "-c", code, *map(str, args)], capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("saved")
+    (folder / "rms.py").write_text(RMS.source)
+    right, wrong = list(RMS.graphs()), next(RMS.graphs("no norm"))
+    save(folder / "right.json", right[:2])
+    save(folder / "mixed.json", [right[0], wrong, attention("2025"), [{"op_type": "kn_conv_op"}], right[0]])
+    save(folder / "old.json", checkpoint(attention()))
+    (folder / "broken.json").write_text(json.dumps(right)[:500])
+    return folder
+
+
+def test_import_lists_a_file(folder):
+    done = mirage("import", folder / "old.json")
+    assert done.returncode == 0, done.stderr
+    assert "blocks 2x2x1, loop 4: matmul exp reduction matmul accum accum" in done.stdout
+    assert "float16[2, 32, 16], float16[2, 16, 64], float16[2, 64, 16] -> float16[2, 32, 16]" in done.stdout
+    assert "1 graphs, 1 valid, 1 structures" in done.stdout
+    done = mirage("import", folder / "mixed.json", "--json")
+    data = json.loads(done.stdout)
+    assert done.returncode == 3 and [g["valid"] for g in data["graphs"]] == [True, True, True, False, True]
+    assert data["graphs"][3]["code"] == "MIR313" and "kn_conv_op" in data["graphs"][3]["why"]
+    assert data["graphs"][0]["structure"] == data["graphs"][4]["structure"] != data["graphs"][1]["structure"]
+
+
+def test_verify_gives_each_graph_a_verdict(folder):
+    done = mirage("verify", folder / "rms.py", "--mugraphs", folder / "mixed.json", "--json")
+    data = json.loads(done.stdout)
+    assert done.returncode == 3 and data["links"] == ["algebra", "schedule"]
+    assert [g["word"] for g in data["graphs"]] == ["TESTED", "REJECTED", "REJECTED", "INVALID", "TESTED"]
+    assert data["graphs"][4]["same_as"] == 0 and data["counts"]["REJECTED"] == 2
+    assert data["graphs"][0]["verdict"]["links"]["algebra"]["word"] == "PROVED"
+    shown = data["graphs"][1]["verdict"]["opinions"]["field"]["algebra"]["counterexample"]
+    assert shown["expected"] != shown["actual"]
+
+
+def test_a_checkpoint_has_its_program(folder):
+    """As computation_graph; a graph that a script writes with to_json is a program too."""
+    file = save(folder / "whole.json", checkpoint(attention(), program=softmax_product()))
+    done = mirage("verify", file, "--mugraphs", file)
+    assert done.returncode == 0 and "1 graphs: 1 TESTED" in done.stdout, (done.stdout, done.stderr)
+    program = save(folder / "program.json", softmax_product(t=32))
+    done = mirage("verify", program, "--mugraphs", file)
+    assert done.returncode == 3 and "MIR303" in done.stdout
+    done = mirage("verify", save(folder / "two.json", [rms_linear(), rms_linear()]), "--mugraphs", file)
+    assert done.returncode == 1 and done.stderr.startswith("MIR312 ")
+
+
+def test_verify_says_what_it_judged(folder):
+    done = mirage("verify", f"{folder / 'rms.py'}::rms_linear", "--mugraphs", folder / "right.json")
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert "graph 1: TESTED (bound" in done.stdout and "algebra PROVED, schedule TESTED" in done.stdout
+    assert "2 graphs: 2 TESTED; links judged: algebra, schedule" in done.stdout
+
+
+def test_mistakes(folder):
+    for args in (
+        ("import", folder / "broken.json"),
+        ("verify", folder / "rms.py", "--mugraphs", folder / "broken.json"),
+    ):
+        done = mirage(*args)
+        assert (done.returncode, done.stdout) == (1, "") and done.stderr.startswith("MIR312 "), done.stderr
+    assert mirage("verify", folder / "rms.py").returncode == 2
+    assert mirage("verify", folder / "rms.py", "x.py", "--mugraphs", folder / "right.json").returncode == 2
+    assert mirage("verify", folder / "rms.py", folder / "rms.py", "--text").returncode == 2
