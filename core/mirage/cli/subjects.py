@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mirage.cli import place
 from mirage.codegen.emit import split_parts
 from mirage.codegen.launcher import TORCH_DTYPES
+from mirage.codegen.rows import focused, rows_of
 from mirage.errors import FunctionNotFound, ModuleUnreadable, MugraphSyntax
 from mirage.mugraph import jsonform
 from mirage.mugraph import text as printed
@@ -28,8 +29,8 @@ DTYPES = {v: k for k, v in TORCH_DTYPES.items()}
 
 @dataclass(frozen=True)
 class Subject:
-    """One side of a comparison. A function has a `program` and its `text`; a module has a `module`, and the original in it
-    for `program` and `text`; a µGraph has a `mugraph`, and a `module` where it comes from a result."""
+    """One side of a comparison, for one row of sizes. A function has a `program` and its `text`; a module has a `module`, and
+    the original in it for `program` and `text`; a µGraph has a `mugraph`, and a `module` where it comes from a result."""
 
     kind: Literal["function", "module", "mugraph"]
     label: str
@@ -39,20 +40,35 @@ class Subject:
     mugraph: MuGraph | None = None
     module: str = ""
 
+    @property
+    def inputs(self) -> dict[str, tuple[tuple[int, ...], str]]:
+        """Shape and dtype of each input, in their order."""
+        if self.mugraph is not None:
+            return {x.name: (self.mugraph.shape(x), x.dtype) for x in self.mugraph.inputs}
+        assert self.program is not None
+        return {i.name: (i.type.shape, i.type.dtype) for i in self.program.inputs}
+
 
 def load(where: str, worker: Worker) -> Subject:
-    """Reads FILE[::FUNCTION]. Raises FileUnreadable, NoDecoratedFunction, MugraphSyntax, InvalidMugraph, ModuleUnreadable,
-    and what tracing raises."""
+    """The last of `rows`."""
+    return rows(where, worker)[-1]
+
+
+def rows(where: str, worker: Worker) -> list[Subject]:
+    """Reads FILE[::FUNCTION]: one subject for each row of sizes that a function's decorator, a module's table or a result
+    has, the one that is meant where no size is named last. Raises FileUnreadable, NoDecoratedFunction, MugraphSyntax,
+    InvalidMugraph, ModuleUnreadable, and what tracing raises."""
     path, _, wanted = where.partition("::")
     text = place.read(path)
     if not path.endswith(".py"):
-        return structure(path, text)
+        return structures(path, text)
     if KERNELS in text and not wanted:
-        return module(path, text, worker)
-    return function(where, worker)
+        return modules(path, text, worker)
+    return functions(where, worker)
 
 
-def function(where: str, worker: Worker) -> Subject:
+def functions(where: str, worker: Worker) -> list[Subject]:
+
     from mirage.pipeline import Request, read, trace
 
     path, text, names = place.functions(where)
@@ -64,13 +80,14 @@ def function(where: str, worker: Worker) -> Subject:
         )
     full = str(Path(path).resolve())
     found = read(Request(text, full, names[0]))
-    program = trace(found, full, worker, CancelToken())
-    return Subject("function", f"{path}::{names[0]}", program, found.slice.text, names[0])
+    programs = [trace(replace(found, inputs=x), full, worker, CancelToken()) for x in found.rows]
+    return [Subject("function", f"{path}::{names[0]}", p, found.slice.text, names[0]) for p in programs]
 
 
-def structure(path: str, text: str) -> Subject:
+def structures(path: str, text: str) -> list[Subject]:
     """A µGraph as text or JSON, or a result of `mirage optimize --json`, whose module is taken too."""
-    module = ""
+    module, graphs = "", []
+
     if text.lstrip().startswith("{"):
         try:
             data = json.loads(text)
@@ -85,21 +102,34 @@ def structure(path: str, text: str) -> Subject:
                     path=path,
                     next_step="optimize with --anyway to get the best verified kernel",
                 )
-            data = data["mugraphs"][0]
-        graph = jsonform.from_json(data)
+            every = data["mugraphs"] if data.get("by_size") else data["mugraphs"][:1]  # else one and its alternatives
+            graphs = [jsonform.from_json(x) for x in (*every[1:], every[0])]
+        else:
+            graphs = [jsonform.from_json(data)]
     else:
-        graph = printed.from_text(text)
-    check(graph)
-    return Subject("mugraph", path, mugraph=graph, module=module)
+        graphs = [printed.from_text(text)]
+    for graph in graphs:
+        check(graph)
+    return [Subject("mugraph", path, mugraph=graph, module=module) for graph in graphs]
 
 
-def module(path: str, text: str, worker: Worker) -> Subject:
-    """An emitted module. Its original, at the shapes that its guard expects, is the function that it stands for."""
-    from mirage.program.ir import Program
-
+def modules(path: str, text: str, worker: Worker) -> list[Subject]:
+    """An emitted module. Its original, at the shapes that a row's guard expects, is the function that the row stands for."""
     parts = split_parts(text)
     if {"imports", "kernels", "launcher", "original"} - set(parts):
         raise ModuleUnreadable(f"{path} lacks one of the marked parts imports, kernels, launcher, original", path=path)
+    try:
+        table = rows_of(text)
+        texts = [focused(text, row.inputs) for row in (*table[1:], table[0])]  # the plain names are the first one's
+    except ModuleUnreadable as e:
+        e.path = e.path or path
+        raise
+    return [module(path, x, worker) for x in texts]
+
+
+def module(path: str, text: str, worker: Worker) -> Subject:
+    """A module, read by its plain names."""
+    parts = split_parts(text)
     try:
         tree = ast.parse(parts["launcher"])
         expected: Any = next(n for n in tree.body if _assigns(n, "_EXPECTED"))

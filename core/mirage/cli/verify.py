@@ -59,18 +59,21 @@ def verify(
     assert b is not None
     if text:
         raise click.UsageError("--text goes with --mugraphs")
-    from mirage.cli import place, subjects
+    from mirage.cli import place, sizes, subjects
     from mirage.cli.optimize import write
     from mirage.isolate.runner import Worker
     from mirage.verify import report
 
     rules = place.rules(rules_file)
     with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
-        left, right = subjects.load(a, worker), subjects.load(b, worker)
-        if right.kind == "function" and left.kind != "function":
-            left, right = right, left
-        verdict = judged(left, right, worker, target, rules)
-    data = verdict.to_dict()
+        lefts, rights = subjects.rows(a, worker), subjects.rows(b, worker)
+        if rights[-1].kind == "function" and lefts[-1].kind != "function":
+            lefts, rights = rights, lefts
+        both, missing = sizes.pairs(lefts, rights)
+        rows = tuple((sizes.shapes(x), judged(x, y, worker, target, rules)) for x, y in both)
+    left, right = lefts[-1], rights[-1]
+    verdicts = sizes.Judged(left.label, right.label, rows, tuple(missing))
+    data = verdicts.to_dict()
     found = next((x for _, _, e in report.rows(data) if (x := (e["counterexample"] or {}).get("concrete"))), None)
     if script and found is not None and found["script"]:
         write(Path(script), found["script"])
@@ -79,10 +82,10 @@ def verify(
     if as_json:
         click.echo(json.dumps({"left": left.label, "right": right.label, **data}, indent=1))
     else:
-        click.echo("\n".join(report.lines(data, left.label, right.label)))
+        click.echo("\n".join(verdicts.lines()))
         if script and found is not None and found["script"]:
             click.echo(f"  written  {script}")
-    if not verdict.accepted:
+    if not verdicts.weakest.accepted:
         raise SystemExit(3)
 
 
