@@ -319,6 +319,7 @@ class Server:
                 "key": job.key,
                 "priority": job.priority,
                 "wanted": len(job.wanted),
+                "saves": sum(wish < 0 for wish in job.wanted),  # of watched projects; the others are clients
                 "function": job.payload["function"],
                 "path": job.payload["path"],
             }

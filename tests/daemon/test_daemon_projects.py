@@ -101,13 +101,13 @@ def test_what_a_user_stops_is_stopped_for_saves_too(house, answer, project):
         client, other, file = h.client(), h.client(), project / "m.py"
         client.watch(str(project))
         file.write_text(HEAD + SHAPED.format(3))
-        until(lambda: [job["wanted"] for job in client.status()["jobs"]] == [1])
+        until(lambda: [(job["wanted"], job["saves"]) for job in client.status()["jobs"]] == [(1, 1)])
         job = client.submit(file.read_text(), str(file), "f")["job"]
         assert not client.cancel(job)  # the save wants it
         client.submit(file.read_text(), str(file), "f")
         theirs = other.submit(file.read_text(), str(file), "f")["job"]
         assert theirs == job and not client.abandon(job)  # somebody else wants it
-        assert [job["wanted"] for job in client.status()["jobs"]] == [1]
+        assert [(job["wanted"], job["saves"]) for job in client.status()["jobs"]] == [(1, 0)]
         assert other.abandon(job) and other.subscribe(job)["state"] == "cancelled"
         assert client.status()["projects"][0]["submitted"] == 1
         file.write_text(HEAD + SHAPED.format(4))

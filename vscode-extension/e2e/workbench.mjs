@@ -43,9 +43,13 @@ export class Workbench {
     await this.page.bringToFront();
     await this.command("View: Close All Editors");
     await until("no editor", async () => (await this.page.locator(".tabs-container .tab").count()) === 0);
-    await this.page.keyboard.press("Control+P");
-    await this.page.locator(".quick-input-widget input").first().fill(file);
-    await this.page.locator(".quick-input-widget .monaco-list-row", { hasText: file }).first().click();
+    const row = this.page.locator(".quick-input-widget .monaco-list-row", { hasText: file }).first();
+    await until(`the file ${file}`, async () => {
+      await this.page.keyboard.press("Escape");
+      await this.page.keyboard.press("Control+P");
+      await this.page.locator(".quick-input-widget input").first().fill(file, { timeout: 2000 }).catch(() => undefined);
+      return row.click({ timeout: 4000 }).then(() => true, () => false);
+    });
     await this.sees(expect);
   }
 

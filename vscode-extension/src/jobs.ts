@@ -14,6 +14,7 @@ interface Job {
   function: string;
   path: string;
   wanted: number;
+  saves: number;
 }
 
 /** A job that is over. */
@@ -115,7 +116,7 @@ export class Jobs implements vscode.TreeDataProvider<Node>, vscode.Disposable {
       const counts = Object.entries(job.counts).map(([name, count]) => `${count} ${name}`);
       const item = new vscode.TreeItem(job.function);
       item.description = [job.state, ...counts, short(job.path)].join(" · ");
-      item.tooltip = `${job.path}\n${job.state}${job.best ? `, best ${job.best}` : ""}\nwanted by ${job.wanted} window${job.wanted === 1 ? "" : "s"}`;
+      item.tooltip = `${job.path}\n${job.state}${job.best ? `, best ${job.best}` : ""}\nwanted by ${wishes(job)}`;
       item.iconPath = new vscode.ThemeIcon(job.state === "queued" ? "clock" : "sync~spin");
       item.command = opens(job.path);
       return { item, children: [] };
@@ -191,6 +192,13 @@ function ended(daemon: Daemon): Node {
     return { item, children: [] };
   });
   return group("Ended", children, "nothing yet");
+}
+
+/** `2 windows`, `a save` */
+function wishes(job: Job): string {
+  const windows = job.wanted - (job.saves ?? 0);
+  const said = [windows === 1 ? "1 window" : windows ? `${windows} windows` : "", job.saves ? "a save" : ""];
+  return said.filter(Boolean).join(", ") || "nobody any more";
 }
 
 /** A file and its folder: which project it is. */
