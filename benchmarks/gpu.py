@@ -162,7 +162,9 @@ def workload(
         ProcessPoolExecutor(len(batches), multiprocessing.get_context("spawn")) as searching,
         ThreadPoolExecutor(1) as beside,
     ):
-        warm: Future[Any] = beside.submit(worker.call, "warm_gpu", {"processes": processes}, timeout_s=TUNE_S)
+        warm: Future[Any] = beside.submit(
+            worker.call, "warm_gpu", {"processes": processes, "target": TARGET}, timeout_s=TUNE_S
+        )
         waiting = [searching.submit(searched, name, b, dtype) for b in batches]
 
         def call(payload: dict[str, Any]) -> dict[str, Any]:

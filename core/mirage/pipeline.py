@@ -262,11 +262,11 @@ class Tools:
         if self.gpu is not None:
             self.gpu.close()
 
-    def warm(self) -> None:
+    def warm(self, target: str) -> None:
         """Lets the GPU's worker begin with what it does once, beside the tracing and the search."""
         gpu = self.gpu
         if gpu is not None and self.warming is None:
-            payload = {"processes": max(1, (os.cpu_count() or 2) - 1)}
+            payload = {"processes": max(1, (os.cpu_count() or 2) - 1), "target": target}
             self.warming = self.beside.submit(gpu.call, "warm_gpu", payload, timeout_s=WARM_S, cancel=self.stop)
 
     def warmed(self) -> None:
@@ -288,7 +288,7 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
     rows = []
     with nullcontext(tools) if tools is not None else Tools() as own:
         if request.measure:
-            own.warm()
+            own.warm(dev.target)
         for inputs in function.rows:
             progress(Progress("tracing"))
             program = trace(replace(function, inputs=inputs), request.path, own.runner, cancel)

@@ -28,8 +28,10 @@ def best() -> list[Ranked]:
     return [Ranked(g, 10.0 + i, "ab"[i > 2]) for i, g in enumerate(graphs)]
 
 
-def test_the_first_and_the_best_of_each_structure_are_chosen():
+def test_the_first_and_the_best_of_each_structure_and_arrangement_are_chosen():
     assert chosen(best(), 2, 2) == [0, 1, 3]
+    split = Ranked(hand.attention_split().mugraph, 90.0, "b")  # of a structure that came before, arranged otherwise
+    assert chosen([*best(), split, split, split], 2, 2) == [0, 1, 3, 5, 6]
     assert chosen(best(), 2, 1) == [0, 1]
     assert chosen(best()[:1], 9, 9) == [0]
 

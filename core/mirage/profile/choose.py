@@ -18,7 +18,7 @@ from mirage.program.ir import Program
 from mirage.search.engine import Candidate
 
 KEPT = 192  # candidates of a search that a GPU chooses from, so that several structures are among them
-COUNT, STRUCTURES = 20, 12  # candidates, and structures, that are timed as they came
+COUNT, STRUCTURES = 20, 6  # candidates, and structures, that are timed as they came
 LEAD, MORE = (
     5,
     16,

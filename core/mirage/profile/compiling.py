@@ -85,9 +85,22 @@ def close() -> None:
         _pools.popitem()[1].shutdown(wait=False, cancel_futures=True)
 
 
-def start(processes: int) -> list[Future[None]]:
-    """Begins to start the processes; what comes back is done when they run."""
-    return [pool(processes).submit(time.sleep, 0.05) for _ in range(processes)]
+def ready(target: str) -> None:
+    """Compiles something small: the first time takes seconds longer."""
+    import torch
+    from triton.runtime import driver
+
+    from mirage.profile.devices import device
+    from mirage.profile.stream import BLOCK, _read
+
+    driver.set_active(Target(device(target).capability))
+    x = torch.empty(BLOCK, dtype=torch.int32, device="meta")
+    _read.warmup(x, x, BLOCK, grid=(1,), BLOCK=BLOCK, num_warps=4)
+
+
+def start(processes: int, target: str) -> list[Future[None]]:
+    """Begins to start the processes; what comes back is done when they can compile."""
+    return [pool(processes).submit(ready, target) for _ in range(processes)]
 
 
 def alone(work: Work, text: str, target: str) -> Row:
@@ -102,9 +115,15 @@ def alone(work: Work, text: str, target: str) -> Row:
 def compiled(
     texts: Sequence[str], target: str, processes: int, until: float, work: Work = compile_text
 ) -> Iterator[tuple[int, Row]]:
-    """Each text's index and row, as they are done; what is not begun `until` then (on the monotonic clock) is `LATE`. If a
-    process dies, each of those that were not done gets one of its own."""
+    """Begins with all, and gives each text's index and row as they are done; what is not begun `until` then (on the
+    monotonic clock) is `LATE`. If a process dies, each of those that were not done gets one of its own."""
     waiting = {pool(processes).submit(work, text, target): i for i, text in enumerate(texts)}
+    return _done(waiting, texts, target, processes, until, work)
+
+
+def _done(
+    waiting: dict[Future[Row], int], texts: Sequence[str], target: str, processes: int, until: float, work: Work
+) -> Iterator[tuple[int, Row]]:
     left = set(waiting.values())
     try:
         for future in as_completed(waiting, timeout=max(0.0, until - time.monotonic())):

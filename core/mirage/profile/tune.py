@@ -79,9 +79,9 @@ class Reference:
         torch.cuda.empty_cache()
 
 
-def check(text: str, function: str, reference: list[Reference]) -> tuple[Row, ModuleType | None]:
+def check(text: str, reference: Reference) -> tuple[Row, ModuleType | None]:
     """A compiled module on fresh inputs of each seed and poisoned memory: its `error` and eager's against float64, or why it
-    `failed`. `reference` is made at the first call."""
+    `failed`."""
     from mirage.codegen.interpreter import load_module
 
     def late(*_: object) -> None:
@@ -90,12 +90,10 @@ def check(text: str, function: str, reference: list[Reference]) -> tuple[Row, Mo
     signal.signal(signal.SIGALRM, late)
     start = time.monotonic()
     module = load_module(text, interpret=False)
-    if not reference:
-        reference.append(Reference(module, function))
     signal.alarm(LAUNCH_S)
     try:
         errors = []
-        for seed, want in zip(SEEDS, reference[0].want, strict=True):
+        for seed, want in zip(SEEDS, reference.want, strict=True):
             given = inputs_of(module, seed)
             poison()
             errors.append(relative_difference(module._run(*given), want))
@@ -105,7 +103,7 @@ def check(text: str, function: str, reference: list[Reference]) -> tuple[Row, Mo
     finally:
         signal.alarm(0)
     error = max(errors, key=lambda e: (e != e, e))
-    row = {"error": error, "eager_error": reference[0].eager_error, **resources(module)}
+    row = {"error": error, "eager_error": reference.eager_error, **resources(module)}
     return {**row, "check_s": time.monotonic() - start}, module
 
 
@@ -160,9 +158,9 @@ def here() -> str:
 
 
 def warm(payload: dict[str, Any]) -> dict[str, Any]:
-    """For the isolated worker, while the search still runs: {"processes"} -> {"device"}. Starts the compilers, and what CUDA
+    """For the isolated worker, while the search still runs: {"processes", "target"} -> {"device"}. Starts the compilers, and what CUDA
     and Triton do once."""
-    waiting = compiling.start(int(payload.get("processes", 8)))
+    waiting = compiling.start(int(payload.get("processes", 8)), str(payload.get("target", "sm_90")))
     import torch
     from triton.runtime import driver
 
@@ -189,6 +187,7 @@ def task(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     and {"ns"} of the first that is right, then {"timed"} a round."""
     import torch
 
+    from mirage.codegen.interpreter import load_module
     from mirage.profile.stream import read_all
 
     start, target = time.monotonic(), str(payload.get("target") or here())
@@ -199,7 +198,6 @@ def task(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     rows: list[Row] = [{"failed": SKIPPED} for _ in texts]
     answer: dict[str, Any] = {"device": torch.cuda.get_device_name(), "rows": rows, "times": {}}
     modules: dict[int, ModuleType] = {}
-    reference: list[Reference] = []
     for i, text in enumerate(texts):
         if (name, text) in _known:
             rows[i], modules[i] = _known[name, text]
@@ -214,11 +212,12 @@ def task(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
         return {i: found[str(i)].cold for i in some}
 
     ready = compiling.compiled([texts[i] for i in todo], target, int(payload.get("processes", 8)), until)
+    reference = Reference(load_module(texts[todo[0]], interpret=False), name) if todo else None  # while they compile
     for n, (k, row) in enumerate(ready):
         i = todo[k]
         rows[i] = row
-        if "failed" not in row:
-            found, module = check(texts[i], name, reference)
+        if "failed" not in row and reference is not None:
+            found, module = check(texts[i], reference)
             rows[i] = {**row, **found}
             if any(b in found.get("failed", "") for b in BROKEN):
                 return {**answer, "broken": True, "seconds": time.monotonic() - start}

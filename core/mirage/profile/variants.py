@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from mirage.mugraph.grammar import CustomKernel, MuGraph
+from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
 
 WARPS = (4, 8)
 STAGES = (3, 4, 5, 1)  # the first is every candidate's own
+EACH = 2
 Plan = Callable[[MuGraph], MuGraph]
 
 
@@ -44,12 +45,24 @@ class Variant:
         return f"{self.label}, {self.warps or 'its own'} warps, {self.stages} stages"
 
 
+def arrangement(mugraph: MuGraph) -> tuple[tuple[int, bool], ...]:
+    """What µGraphs of different terms and tiles have in common: of each kernel its number of loops, and whether it is split."""
+    customs = [k for k in mugraph.kernels if isinstance(k, CustomKernel)]
+    return tuple(
+        (sum(isinstance(s, Loop) for s in k.block.body), any(d.role == "split" for d in k.block.dims)) for k in customs
+    )
+
+
 def chosen(best: Sequence[Ranked], count: int, structures: int) -> list[int]:
-    """The ranks to measure: the first `count`, and the best of each of the first `structures` structures."""
+    """The ranks to measure: the first `count`, the best of each of the first `structures` structures, and the first `EACH` of
+    each arrangement: there the model errs most."""
     first: dict[str, int] = {}
+    alike: dict[object, list[int]] = {}
     for rank, c in enumerate(best):
         first.setdefault(c.structure, rank)
-    return sorted({*range(min(count, len(best))), *list(first.values())[:structures]})
+        alike.setdefault(arrangement(c.mugraph), []).append(rank)
+    few = [rank for ranks in alike.values() for rank in ranks[:EACH]]
+    return sorted({*range(min(count, len(best))), *list(first.values())[:structures], *few})
 
 
 def with_launch(mugraph: MuGraph, warps: int, stages: int) -> MuGraph:
