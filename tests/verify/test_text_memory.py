@@ -16,6 +16,7 @@ from workloads.hand_targets import targets
 
 from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import MuGraph
+from mirage.mugraph.text import from_text
 from mirage.verify import algebra
 from mirage.verify.text import text_opinion
 from mirage.verify.textmemory import text_memory_opinion
@@ -159,3 +160,50 @@ def test_offsets_that_do_not_fit_into_32_bits_are_refused() -> None:
     assert "tl.int64" in module and opinion(graph, module).word == "PROVED"
     e = opinion(graph, module.replace(".to(tl.int64)", ""))
     assert e.word == "REJECTED" and "64-bit" in e.summary and e.details["at"]["element"] >= 2**31
+
+
+TWO_OUTPUTS = from_text("""mugraph sums
+axes k=50 p=3 m=21
+input X fp16 [m, k]
+temp S0 fp32 [p, m]
+temp S1 fp32 [p, m]
+output out0 fp32 [m]
+output out1 fp32 [m]
+kernel sums warps 4 stages 1:
+  block cluster 1:
+    dim p (p) split tile 1 splits k parts 3
+    dim m (m) grid tile 16
+    dim k (k) loop tile 8
+    for k:
+      x[m, k] = load X[m, k]
+      y[m, k] = mul(x, x)
+      a[m] = sum(x; dim=k)
+      b[m] = sum(y; dim=k)
+      sa[m] += a
+      sb[m] += b
+    store S0[p, m] = sa
+    store S1[p, m] = sb
+  tail cluster 1:
+    dim m (m) grid tile 16
+    dim p (p) resident tile 4
+    s0[m, p] = load S0[p, m]
+    t0[m] = sum(s0; dim=p)
+    store out0[m] = t0
+    s1[m, p] = load S1[p, m]
+    t1[m] = sum(s1; dim=p)
+    store out1[m] = t1
+""")
+
+
+def test_a_last_block_that_writes_two_outputs_is_proved() -> None:
+    assert opinion(TWO_OUTPUTS, module_of(TWO_OUTPUTS)).word == "PROVED"
+
+
+def test_a_last_block_that_reads_what_it_wrote_without_a_barrier_is_not() -> None:
+    good = module_of(TWO_OUTPUTS)
+    parts = good.split("    if arrived ==")
+    again = re.sub(r"(    s1 = tl\.load\()", r"    tl.store(S1_ptr + i_m, t0, mask=in_m)\n    \1", parts[1], count=1)
+    assert again != parts[1]
+    e = opinion(TWO_OUTPUTS, parts[0] + "    if arrived ==" + again)
+    assert e.word != "PROVED" and not e.details["proved"]
+    assert any("no barrier between a store of the last block" in u for u in e.details["unproved"]), e.details["unproved"]

@@ -100,6 +100,7 @@ class Reader:
         self.loops: list[Var] = []
         self.blocks: list[Var] = [Var(f"block{i}" if i else "block", 0, n - 1) for i, n in enumerate(grid)]
         self.fenced = False
+        self.combined: set[str] = set()  # tensors that the last block has stored since a barrier
         self.seen: set[ast.expr] = set()
 
     def run(self) -> Kernel:
@@ -347,6 +348,7 @@ class Reader:
             return self.memory(called.removeprefix("tl."), given, named, e)
         if called == "tl.debug_barrier":
             self.fenced = True
+            self.combined.clear()
             return DATA
         if called == "tl.program_id":
             axis = given[0] if given else named.get("axis")
@@ -411,6 +413,8 @@ class Reader:
         )
         if self.out.group is not None and not self.fenced:
             raise Unknown(f"line {e.lineno}: no barrier between the arrival and what the last block does")
+        if kind == "load" and place.tensor.name in self.combined:
+            raise Unknown(f"line {e.lineno}: no barrier between a store of the last block and this load")
         if atomic:
             if not self.fenced or (ast.unparse(e).find("sem=") >= 0 and "acq_rel" not in ast.unparse(e)):
                 raise Unknown(f"line {e.lineno}: nothing orders the stores before the arrival")
@@ -418,8 +422,10 @@ class Reader:
                 raise Unknown(f"line {e.lineno}: a counter that does not count from zero")
             self.out.counter = place.tensor
             return Arrived(Tile(value))
-        if kind == "store":
+        if kind == "store" and self.out.group is None:
             self.fenced = False
+        elif kind == "store":
+            self.combined.add(place.tensor.name)
         return DATA
 
 
