@@ -98,13 +98,13 @@ def same_size(m: MuGraph) -> dict[str, str]:
             a = parent[a]
         return a
 
-    dims = {t.name: t.dims for t in m.tensors}
+    dims = {t.name: tuple(zip(t.dims, t.rigid or (None,) * len(t.dims), strict=True)) for t in m.tensors}
     for part in parts(m):
         for s in sites(part):
             index = getattr(s.statement, "index", ())
             tensor = getattr(s.statement, "tensor", "")
-            for entry, have in zip(index, dims.get(tensor, ()), strict=False):
-                if len(entry.axes) == len(have):
+            for entry, (have, rigid) in zip(index, dims.get(tensor, ()), strict=False):
+                if rigid is None and len(entry.axes) == len(have):  # slices of a rigid dimension have any sizes
                     for a, b in zip(entry.axes, have, strict=True):
                         parent[find(a)] = find(b)
     for a, b in dims_of_calls(m)[1]:
@@ -169,7 +169,8 @@ def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
     tiles = {p.where: _small_tiles(p, fixed, rng) for p in parts(m) if p.role == "block"}
     for p in parts(m):
         if p.role == "tail":
-            tiles[p.where] = {d.name: tiles[p.kernel.name][d.name] for d in p.graph.grid if d.tile > 1}
+            own = tiles[p.kernel.name]  # without dims of rigid axes
+            tiles[p.where] = {d.name: own[d.name] for d in p.graph.grid if d.tile > 1 and d.name in own}
     kind = same_size(m)
     several = _split_twice(_cuts(m, tiles, fixed), kind)
     for p in parts(m):  # the smallest tiles where many of them are needed

@@ -107,12 +107,24 @@ def _encode(t: Any) -> dict[str, Any]:
     return {"shape": list(a.shape), "data": a.tobytes()}
 
 
+# numpy's dtype for the values of ours, where it is shorter than float64: a launch with a large weight has to fit a message.
+PACKED = {"fp16": "float16", "bf16": "float32", "fp32": "float32"}
+
+
+def packed(dtype: str, value: Array) -> dict[str, Any]:
+    """float64 values that are `dtype`'s own, as an input of a run."""
+    kind = PACKED.get(dtype, "float64")
+    return {"type": dtype, "shape": list(value.shape), "as": kind, "data": value.astype(kind).tobytes()}
+
+
 def decode(data: dict[str, Any]) -> Array:
-    return np.asarray(np.frombuffer(data["data"], np.float64).reshape(data["shape"]))
+    """The values in float64."""
+    values = np.frombuffer(data["data"], np.dtype(data.get("as", "float64")))
+    return np.asarray(values.reshape(data["shape"]), np.float64)
 
 
 def task(payload: dict[str, Any]) -> dict[str, Any]:
-    """{"module", "text", "function", "inputs": a list of runs, each a list of {"type", "shape", "data"}, "names": the
+    """{"module", "text", "function", "inputs": a list of runs, each a list of `packed` values, "names": the
     parameters that they are, "sizes", "tiles", "constants", "times": how often each is run (else the first twice)} ->
     {"runs": [{"outputs", "again", "guards", "eager", "single", "double", "error", "user_error"}]}.
 

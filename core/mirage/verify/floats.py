@@ -22,7 +22,7 @@ from mirage.mugraph.shrink import rigid_axes, same_size, shrink
 from mirage.mugraph.walk import parts
 from mirage.verify.evaluate import TermEvaluator
 from mirage.verify.floating import Floats
-from mirage.verify.floatrun import decode, task
+from mirage.verify.floatrun import decode, packed, task
 from mirage.verify.regimes import LARGEST, REGIMES, UNIT, Regime, added_masks, round_to
 from mirage.verify.schedule import Target, expected_outputs, term_only_sizes
 from mirage.verify.shifted import Shifted, instead
@@ -148,7 +148,7 @@ def float_opinion(
             "tiles": info["tiles"],
             "constants": dict(constants or {}),
             "names": list(parameters),
-            "inputs": [[{"type": dt, "shape": list(v.shape), "data": v.tobytes()} for dt, v in given.values()]],
+            "inputs": [[packed(dt, v) for dt, v in given.values()]],
             "times": 1 if number else 2,  # whether a kernel is deterministic shows in one regime
         }
         try:
