@@ -69,15 +69,15 @@ def mistakes():
         "an empty shape": lambda: g.new_input(dims=()),
         "a size of zero": lambda: g.new_input(dims=(0, 3)),
         "five dims": lambda: g.new_input(dims=(1, 2, 3, 4, 5)),
-        "column-major": lambda: g.new_input(dims=(4, 8), strides=(1, 4)),
-        "an output of other strides": lambda: g.mark_output(a, strides=(1, 2)),
+        "strides with gaps": lambda: g.new_input(dims=(4, 8), strides=(16, 1)),
+        "strides that overlap": lambda: g.new_input(dims=(4, 8), strides=(1, 1)),
+        "an output of other strides": lambda: g.mark_output(a, strides=(6, 2)),
         "a norm over other dims": lambda: g.rms_norm(a, (2,)),
         "a clamp upside down": lambda: g.clamp(a, 1.0, 0.0),
         "no operator": lambda: other.source(),
         "not found by a search": lambda: g.generate_triton_program("x.py"),
         "two inputs for three": lambda: attention()[0](inputs=[torch.zeros(1), torch.zeros(1)]),
         "an input of another shape": lambda: attention()[0](inputs=[torch.zeros(1)] * 3),
-        "a checkpoint": lambda: mi.superoptimize(attention()[0], previous_checkpoint="x.json"),
     }
 
 

@@ -34,8 +34,13 @@ def sides(t: Terms, inputs: Sequence[DTensor], outputs: Sequence[Target]) -> Sid
 
 def same_signature(graph: KNGraph, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> None:
     """Raises SignatureMismatch unless the graph takes and gives tensors of these shapes and dtypes."""
-    for what, have, want in (("inputs", graph.inputs, inputs), ("outputs", graph.outputs, outputs)):
-        own = [(x.shape, x.dtype.short) for x in have]
+    stored = [tuple(x.shape[d] for d in graph.layouts.get(x.place) or range(x.num_dims)) for x in graph.outputs]
+    own_inputs, own_outputs = [x.stored for x in graph.inputs], stored
+    for what, shapes, have, want in (
+        ("inputs", own_inputs, graph.inputs, inputs),
+        ("outputs", own_outputs, graph.outputs, outputs),
+    ):
+        own = [(shape, x.dtype.short) for shape, x in zip(shapes, have, strict=True)]
         theirs = [(x.shape, x.dtype) for x in want]
         if own != theirs:
             raise SignatureMismatch(f"the graph has the {what} {own}, the program {theirs}")

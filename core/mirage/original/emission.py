@@ -7,15 +7,15 @@ and gives them names. A value that is read at two indices is computed at both.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from mirage.mugraph.grammar import Accumulate, Compute, DimIndex, Load, Statement, Store
-from mirage.mugraph.rename import Names, statement
 from mirage.original.accumulators import ACCUMULATORS, Accumulator
 from mirage.original.axes import Joint
 from mirage.original.mistakes import Place, mistake
+from mirage.original.pointwise import POINTWISE
 from mirage.original.threadblock import Step, Threadblock
 from mirage.program.axes import Leaves
 
@@ -47,31 +47,6 @@ class Emitted:
     places: dict[str, Place | None] = field(default_factory=dict)
 
 
-def united(e: Emitted, joint: Joint) -> Emitted:
-    """With one unit for those that have become one axis."""
-    first: dict[Leaves, int] = {}
-    every = [*e.grid, *(() if e.loop is None else (e.loop,))]
-    every += [u for _, index in (*e.inputs, *e.outputs) for entry in index for u in entry]
-    same = {u: first.setdefault(joint.resolve((u,)), u) for u in every}
-
-    def name(x: str) -> str:
-        return unit(same[int(x[1:])])
-
-    def unchanged(x: str) -> str:
-        return x
-
-    names = Names(lambda x: " ".join(map(name, x.split())), unchanged, unchanged, name, unchanged)
-
-    def indices(found: list[tuple[int, Index]]) -> list[tuple[int, Index]]:
-        return [(i, tuple(tuple(same[u] for u in entry) for entry in index)) for i, index in found]
-
-    before, loop, after = ([statement(names, s) for s in part] for part in e.statements)
-    return replace(
-        e, statements=(before, loop, after), inputs=indices(e.inputs), outputs=indices(e.outputs),
-        dotted={same[u] for u in e.dotted},
-    )  # fmt: skip
-
-
 def unit(leaf: int) -> str:
     """The name of a unit until it is rendered: of its dim and of its axis."""
     return f"u{leaf}"
@@ -86,7 +61,9 @@ class Emission:
         self.loop = joint.of(tb.forloop_range, group, alone=True)
         self.out = Emitted([g for leaves in self.grid for g in leaves], self.loop[0] if self.loop else None)
         self.dims: list[tuple[Leaves, ...]] = []
-        self.parts: dict[int, tuple[Leaves, Leaves]] = {}  # an axis that is two tiles side by side
+        self.parts: dict[int, tuple[int, ...]] = {}  # an axis that is several side by side
+        self.sides: dict[tuple[int, int], int] = {}  # (a concat, a part) -> the operand that it is of
+        self.origin: dict[int, int] = {}  # a copy -> the axis
         self.folds: dict[int, tuple[Leaves, Leaves]] = {}  # step -> what its last dim is summed over, what stays
         self.memo: dict[tuple[int, Index], Value] = {}
         self.made: dict[object, Value] = {}
@@ -122,7 +99,7 @@ class Emission:
             d = s.attr("dim")
             both = [self.same(x, y) if j != d else () for j, (x, y) in enumerate(zip(*args, strict=True))]
             both[d] = self.joint.of(s.shape[d], self.group)
-            self.parts[both[d][0]] = (args[0][d], args[1][d])
+            self.parts[both[d][0]] = tuple(x for j, a in enumerate(args) for x in self.part(i, j, s, a[d], d))
             return both
         out = list(args[0])
         if s.op == "accumulate":
@@ -140,16 +117,28 @@ class Emission:
             return [self.same(x, y) for x, y in zip(*args, strict=True)]
         return out
 
+    def part(self, i: int, side: int, s: Step, leaves: Leaves, dim: int) -> tuple[int, ...]:
+        """The parts that an operand of a concat gives: its own, or an axis for all of it."""
+        own = self.parts.get(leaves[0]) if leaves else None
+        if own is None:
+            own = self.joint.of(self.tb.steps[s.args[side]].shape[dim], self.group)
+        if not own:
+            raise self.mistake("a concat of a tile of size 1", "concatenate tiles of two elements or more")
+        self.sides |= {(i, x): side for x in own}
+        return own
+
     def same(self, a: Leaves, b: Leaves) -> Leaves:
         if not a or not b:
             return a or b
         x, y = self.joint.resolve(a), self.joint.resolve(b)
-        pair = self.parts.get(x[0]), self.parts.get(y[0])
+        if x == y:
+            return x
+        first, second = (self.parts.pop(z[0], None) for z in (x, y))
         out = self.joint.unify(a, b)
-        if pair[0] and pair[1] and x != y:
-            self.parts[out[0]] = tuple(self.joint.unify(p, q) for p, q in zip(*pair, strict=True))  # type: ignore[assignment,arg-type]
-        elif (pair[0] or pair[1]) and x != y:
-            raise self.mistake("a concat meets a tile that is none", "concatenate both, part by part")
+        if first and second and self.sizes(first) == self.sizes(second):
+            self.parts[out[0]] = tuple(self.joint.unify((p,), (q,))[0] for p, q in zip(first, second, strict=True))
+        elif first or second:
+            raise self.mistake("a concat meets a tile that is none like it", "concatenate both, part by part")
         return out
 
     def fold(self, i: int, s: Step, leaves: Leaves, dim: int) -> Leaves:
@@ -169,10 +158,11 @@ class Emission:
         return stays
 
     def join_parts(self) -> None:
-        self.parts = {
-            self.joint.resolve((x,))[0]: (self.joint.resolve(a), self.joint.resolve(b))
-            for x, (a, b) in self.parts.items()
-        }
+        self.parts = {self.one(x): tuple(map(self.one, parts)) for x, parts in self.parts.items()}
+        self.sides = {(i, self.one(x)): side for (i, x), side in self.sides.items()}
+
+    def one(self, leaf: int) -> int:
+        return self.joint.resolve((leaf,))[0]
 
     def mistake(self, message: str, next_step: str | None = None) -> Exception:
         return mistake(message, next_step, self.tb.steps[self.now].place)
@@ -220,12 +210,16 @@ class Emission:
 
     def either(self, leaves: Leaves) -> list[Leaves]:
         """A dim as the list of its parts: itself, but for a concat."""
-        return [p for x in leaves for p in self.parts[x]] if any(x in self.parts for x in leaves) else [leaves]
+        return [(p,) for p in self.parts[leaves[0]]] if leaves and leaves[0] in self.parts else [leaves]
 
     def bind(self, leaves: Leaves, index: Index) -> Leaves:
         """A dim's own axes, or copies of those that are indexed already."""
         taken = {x for entry in index for x in entry}
-        return tuple(self.joint.copy(x, self.group) if x in taken else x for x in leaves)
+        out = []
+        for x in leaves:
+            out.append(self.joint.copy(x, self.group) if x in taken else x)
+            self.origin[out[-1]] = self.origin.get(x, x)
+        return tuple(out)
 
     # ---- values
     def value(self, i: int, index: Index) -> Value:
@@ -258,8 +252,6 @@ class Emission:
         return POINTWISE[s.op](self, s, [self.value(a, index) for a in s.args])
 
     def load(self, s: Step, index: Index) -> Value:
-        if any(x in self.parts for e in index for x in e):
-            raise self.mistake("a concat is read as if it were one tensor")
         full = self.full(s, index)
         units = tuple(x for e in full for x in e)
         where = LOOP if set(self.loop) & set(units) else BEFORE
@@ -298,11 +290,12 @@ class Emission:
         return self.total(self.op("mul", x, y, hint="v"), k)
 
     def concat(self, s: Step, index: Index) -> Value:
-        d = s.attr("dim")
-        for a, part in zip(s.args, self.parts[self.dims[self.now][d][0]], strict=True):
-            if index[d] == part or (len(index[d]) == len(part) and self.sizes(index[d]) == self.sizes(part)):
-                return self.value(a, index)
-        raise self.mistake("a concat is read as if it were one tensor", "concatenate what it is multiplied by, too")
+        d: int = s.attr("dim")
+        entry = tuple(self.origin.get(x, x) for x in index[d])
+        side = self.sides.get((self.now, entry[0])) if len(entry) == 1 else None
+        if side is None:
+            raise self.mistake("a concat is read as if it were one tensor", "concatenate what it is multiplied by, too")
+        return self.value(s.args[side], index)
 
     def sizes(self, leaves: Leaves) -> list[int]:
         return [self.joint.size(x) for x in leaves]
@@ -429,34 +422,3 @@ class Emission:
         entries = tuple(DimIndex(tuple(map(unit, e)), o) for e, o in zip(full, offsets, strict=True))
         self.out.statements[where].append(Store(self.writes[i], x.name, entries))
         self.out.outputs.append((i, full))
-
-
-# ---- pointwise operators: their form in a block graph
-def _plain(op: str) -> Callable[[Emission, Step, list[Value]], Value]:
-    return lambda e, s, xs: e.op(op, *xs)
-
-
-def _gelu(e: Emission, s: Step, xs: list[Value]) -> Value:
-    inner = e.op("erf", e.op("mul", xs[0], e.number(math.sqrt(0.5)), hint="v"))
-    return e.op("mul", e.number(0.5), xs[0], e.op("add", e.number(1.0), inner, hint="a"), hint="gelu")
-
-
-def _clamp(e: Emission, s: Step, xs: list[Value]) -> Value:
-    x = e.op("maximum", xs[0], e.number(s.attr("min_val")), hint="v")
-    return e.op("minimum", x, e.number(s.attr("max_val")), hint="clamp")
-
-
-def _pow(e: Emission, s: Step, xs: list[Value]) -> Value:
-    return e.op("exp", e.op("mul", xs[1], e.op("log", xs[0]), hint="v"), hint="pow")
-
-
-POINTWISE: dict[str, Callable[[Emission, Step, list[Value]], Value]] = {
-    **{op: _plain(op) for op in ("exp", "sqrt", "rsqrt", "add", "sub", "mul", "div")},
-    "square": lambda e, s, xs: e.op("mul", xs[0], xs[0], hint="square"),
-    "silu": lambda e, s, xs: e.op("mul", xs[0], e.op("sigmoid", xs[0]), hint="silu"),
-    "relu": lambda e, s, xs: e.op("maximum", xs[0], e.number(0.0), hint="relu"),
-    "mul_scalar": lambda e, s, xs: e.op("mul", xs[0], e.number(s.attr("scalar")), hint="v"),
-    "gelu": _gelu,
-    "clamp": _clamp,
-    "pow": _pow,
-}

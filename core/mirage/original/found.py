@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mirage.errors import GraphMistake
 from mirage.mugraph.grammar import MuGraph
+from mirage.original.tensors import inverse
 
 if TYPE_CHECKING:
     from mirage.original.graph import KNGraph
@@ -64,13 +65,16 @@ def run(graph: KNGraph, inputs: Sequence[Any]) -> list[Any]:
     for i, (t, (shape, name)) in enumerate(zip(inputs, wanted, strict=True)):
         if tuple(t.shape) != shape or str(t.dtype) != f"torch.{name}":
             raise GraphMistake(f"input {i} has {tuple(t.shape)} and {t.dtype}, the graph {shape} and torch.{name}")
+    stored = [t.permute(x.order).contiguous() if x.order else t for t, x in zip(inputs, graph.inputs, strict=True)]
     found = graph.kernels()
     if found is not None:
-        made = found.module.program(*inputs)
+        made = found.module.program(*stored)
     else:
         import torch
 
         names: dict[str, Any] = {"torch": torch, "F": torch.nn.functional}
         exec(graph.plain(), names)
-        made = names["program"](*inputs)
-    return list(made) if isinstance(made, tuple) else [made]
+        made = names["program"](*stored)
+    results = list(made) if isinstance(made, tuple) else [made]
+    orders = [graph.layouts.get(t.place, ()) for t in graph.outputs]
+    return [r.contiguous().permute(inverse(o)) if o else r for r, o in zip(results, orders, strict=True)]

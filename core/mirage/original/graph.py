@@ -8,14 +8,14 @@ verdict and its Triton text, and is called with tensors like any other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mirage.errors import CannotWrite
 from mirage.original.block import TBGraph, attached
 from mirage.original.mistakes import Place, caller, mistake
-from mirage.original.tensors import DTensor, dtype, float16
+from mirage.original.tensors import DTensor, dtype, float16, inverse, storage_order
 
 if TYPE_CHECKING:
     from mirage.mugraph.grammar import MuGraph
@@ -62,27 +62,24 @@ class KNGraph:
         self.nodes: list[Node] = []
         self.tensors: list[DTensor] = []
         self.marked: list[int] = []
+        self.layouts: dict[int, tuple[int, ...]] = {}  # of marked outputs: the order of their dims in memory
         self.found = found  # what a search found, for a graph that came out of one
         self._written: Found | None = None  # what a graph with block graphs is, made when it is asked for
 
     # ---- building
     def new_input(self, dims: Sequence[int], strides: Sequence[int] | None = None, dtype: dtype = float16) -> DTensor:
-        """A new input. Sizes are positive; strides must be row-major. The original takes others: transpose before."""
+        """A new input. Sizes are positive; `strides` put its dims in memory in any order, without gaps."""
         shape = tuple(dims)
         if not shape or len(shape) > MOST_DIMS or any(not isinstance(n, int) or n < 1 for n in shape):
             raise mistake(f"an input's dims are one to {MOST_DIMS} positive numbers, not {dims!r}")
-        if strides is not None and tuple(strides) != row_major(shape):
-            raise mistake(
-                f"strides {tuple(strides)} of an input of {shape} are not row-major",
-                next_step="give the input as it lies in memory and pass it contiguous",
-            )
-        return self._add(Node("input"), shape, dtype)
+        order = self._order(shape, strides)
+        return self._add(Node("input"), shape, dtype, order)
 
     def mark_output(self, A: DTensor, strides: Sequence[int] | None = None) -> None:
-        """Marks an output. Without any mark the tensors that no operator reads are the outputs."""
-        if strides is not None and tuple(strides) != row_major(A.shape):
-            raise mistake(f"strides {tuple(strides)} of an output of {A.shape} are not row-major")
+        """Marks an output. Without any mark the tensors that no operator reads are the outputs. `strides` say how it is to
+        lie in memory when the graph is called."""
         self._own(A)
+        self.layouts[A.place] = self._order(A.shape, strides)
         self._written = None
         if A.place not in self.marked:
             self.marked.append(A.place)
@@ -157,6 +154,15 @@ class KNGraph:
             raise mistake(f"{op} of {A.shape} and {B.shape}")
         return self._op(op, (A, B), tuple(max(a, b) for a, b in zip(A.shape, B.shape, strict=True)))
 
+    def _order(self, shape: tuple[int, ...], strides: Sequence[int] | None) -> tuple[int, ...]:
+        order = () if strides is None else storage_order(shape, tuple(strides))
+        if order is None:
+            raise mistake(
+                f"strides {tuple(strides or ())} of a tensor of {shape} leave gaps or overlap",
+                next_step="give strides of its dims in some order without gaps, and pass it contiguous in that order",
+            )
+        return order
+
     def _dim(self, A: DTensor, dim: int) -> int:
         if not isinstance(dim, int) or not -A.num_dims <= dim < A.num_dims:
             raise mistake(f"dim {dim!r} of a tensor of {A.shape}")
@@ -174,12 +180,12 @@ class KNGraph:
         node = Node(op, tuple(t.place for t in args), tuple(sorted(attrs.items())), caller())
         return self._add(node, shape, args[0].dtype)
 
-    def _add(self, node: Node, shape: tuple[int, ...], kind: dtype) -> DTensor:
+    def _add(self, node: Node, shape: tuple[int, ...], kind: dtype, order: tuple[int, ...] = ()) -> DTensor:
         if self.found is not None:
             raise mistake("a graph that a search found is complete", next_step="build a new one")
         self._written = None
         self.nodes.append(node)
-        self.tensors.append(DTensor(self, len(self.nodes) - 1, shape, kind))
+        self.tensors.append(DTensor(self, len(self.nodes) - 1, shape, kind, order))
         return self.tensors[-1]
 
     # ---- what it stands for
@@ -200,8 +206,11 @@ class KNGraph:
         """A module with the function in PyTorch, decorated with its inputs' shapes and `given` (more keywords)."""
         if not self.outputs:
             raise mistake("the graph has no operator", next_step="build what it computes before it is optimized")
-        names = {t.place: f"x{i}" for i, t in enumerate(self.inputs)}
-        lines = []
+        parameters = {t.place: f"x{i}" for i, t in enumerate(self.inputs)}
+        names = {p: f"v{x[1:]}" if self.tensors[p].order else x for p, x in parameters.items()}
+        lines = [
+            f"    {names[p]} = {x}.permute{inverse(self.tensors[p].order)}" for p, x in parameters.items() if names[p] != x
+        ]  # fmt: skip
         for i, n in enumerate(self.nodes):
             if n.op == "input":
                 continue
@@ -210,11 +219,12 @@ class KNGraph:
                 lines += self._block_lines(i, names) if n.attr("output") == 0 else []
             else:
                 lines.append(f"    t{i} = " + TEXTS[n.op].format(*(names[a] for a in n.args), **dict(n.attrs)))
-        shapes = ", ".join(f'({t.shape!r}, "{t.dtype.short}")' for t in self.inputs)
-        returned = ", ".join(names[t.place] for t in self.outputs)
+        shapes = ", ".join(f'({t.stored!r}, "{t.dtype.short}")' for t in self.inputs)
+        orders = {t.place: self.layouts.get(t.place, ()) for t in self.outputs}
+        returned = ", ".join(names[p] + (f".permute{order}" if order else "") for p, order in orders.items())
         return (
             "import torch\nimport torch.nn.functional as F\n\nimport mirage\n\n\n"
-            f"@mirage.optimize(inputs=[{shapes}]{given})\ndef {name}({', '.join(names[t.place] for t in self.inputs)}):\n"
+            f"@mirage.optimize(inputs=[{shapes}]{given})\ndef {name}({', '.join(parameters.values())}):\n"
             + "\n".join(lines)
             + f"\n    return {returned}\n"
         )
@@ -252,10 +262,22 @@ class KNGraph:
             raise CannotWrite(f"{path} cannot be written: {e.strerror}", path=str(path)) from None
 
     def to_json(self, path: str) -> None:
-        """Writes the µGraph in this project's form (docs/mugraph.md)."""
-        import json
+        """Writes the graph, as the original does (docs/from-mirage.md); what a search found as this project's µGraph
+        (docs/mugraph.md), which carries its program."""
+        from mirage.original import jsonfiles
 
-        Path(path).write_text(json.dumps(self._found().json(), indent=1), encoding="utf-8")
+        jsonfiles.write(self, path)
+
+    def from_json(self, path: str, index: int = 0) -> KNGraph:
+        """Becomes the graph of a file, the original's (`index` of its list) or one that `to_json` wrote, and gives itself. What
+        the file says is built and, for a found graph, verified again. Raises SavedFileUnreadable, SavedGraphInvalid,
+        NotVerified."""
+        from mirage.original import jsonfiles
+
+        other = jsonfiles.read(path, index)
+        self.nodes, self.marked, self.found, self._written = other.nodes, other.marked, other.found, None
+        self.tensors = [replace(t, graph=self) for t in other.tensors]
+        return self
 
     def visualize(self, path: str) -> None:
         """Draws the µGraph as SVG."""
@@ -311,12 +333,3 @@ def new_kernel_graph() -> KNGraph:
 
 
 new_graph = new_kernel_graph  # its first name
-
-
-def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of a contiguous tensor."""
-    out, step = [], 1
-    for n in reversed(shape):
-        out.append(step)
-        step *= n
-    return tuple(reversed(out))

@@ -18,10 +18,11 @@ from mirage.mugraph.rules.breach import Breach
 from mirage.narrow import WARP
 from mirage.original.axes import Joint
 from mirage.original.between import block_of
-from mirage.original.emission import Emission, Emitted, Index, united
+from mirage.original.emission import Emission, Emitted, Index
 from mirage.original.graph import KNGraph, Node
 from mirage.original.mistakes import Place, mistake
-from mirage.original.rendered import Dims, Naming, Renderer, joined, masked
+from mirage.original.rendered import Dims, Naming, Renderer, joined, masked, united
+from mirage.original.tensors import inverse
 from mirage.original.threadblock import Threadblock
 from mirage.program.axes import Leaves
 from mirage.program.names import Names
@@ -94,7 +95,9 @@ class Lowerer:
                 own = hint if hint == "out" and len(places) == 1 else f"{hint}{i}"
                 self.names[p] = given[i][0] if given else own
                 if given:
-                    self.dims[p] = [tuple(x for a in d for x in self.axes[a]) for d in given[i][1]]
+                    stored = [tuple(x for a in d for x in self.axes[a]) for d in given[i][1]]
+                    order = self.order(p)
+                    self.dims[p] = [stored[d] for d in inverse(order)] if order else stored
 
     def run(self) -> Lowered:
         if not self.outputs:
@@ -113,6 +116,10 @@ class Lowerer:
             failures.append((found, *failed))
         raise self.broken(*failures[0])
 
+    def order(self, place: int) -> tuple[int, ...]:
+        """The dims of an input or output as they lie in memory; () for row-major."""
+        return self.graph.tensors[place].order or self.graph.layouts.get(place, ()) if not self.is_temp(place) else ()
+
     # ---- kernels
     def calls(self) -> list[list[int]]:
         """The nodes of each kernel: the outputs of a block graph together."""
@@ -126,6 +133,12 @@ class Lowerer:
         node = self.graph.nodes[nodes[0]]
         k = Kernel(f"kernel{group}", node, node.args, tuple(nodes))
         if node.op == "matmul":
+            if any(self.order(p) for p in (*node.args, *nodes)):
+                raise mistake(
+                    "a matmul between kernels of a tensor that is not row-major",
+                    "put it into a block graph, or call superoptimize on the whole",
+                    node.place,
+                )
             *batch, m, kk = self.graph.tensors[node.args[0]].shape
             n = self.graph.tensors[node.args[1]].shape[-1]
             axes = [self.joint.of(x, group, alone=True) for x in (*batch, m, kk, n)]
@@ -168,6 +181,7 @@ class Lowerer:
         def naming(leaves: Leaves) -> tuple[str, ...]:
             return tuple(names[x] for x in self.joint.resolve(leaves) if x in names)
 
+        orders = {self.names[p]: self.order(p) for p in (*self.inputs, *self.outputs)}
         made: list[CustomKernel | LibraryKernel] = []
         places: dict[str, Place | None] = {}
         for k in kernels:
@@ -177,7 +191,7 @@ class Lowerer:
                 made.append(LibraryKernel(k.name, "matmul", args, self.names[k.writes[0]]))
                 continue
             places |= k.emitted.places
-            block = Renderer(k.emitted, self.joint, dims[k.name], naming).block()
+            block = Renderer(k.emitted, self.joint, dims[k.name], naming, orders).block()
             made.append(CustomKernel(k.name, block, warps=k.threads // WARP, stages=stages))
         order = [*self.inputs, *(t.place for t in self.graph.tensors if self.is_temp(t.place)), *self.outputs]
         tensors = tuple(self.tensor(p, naming) for p in order)
@@ -194,7 +208,7 @@ class Lowerer:
     def tensor(self, place: int, naming: Naming) -> DTensor:
         t = self.graph.tensors[place]
         kind = "input" if place in self.inputs else "output" if place in self.outputs else "temp"
-        dims = tuple(naming(d) for d in self.dims[place])
+        dims = tuple(naming(self.dims[place][d]) for d in self.order(place) or range(len(t.shape)))
         return DTensor(self.names[place], t.dtype.short, dims, kind=kind)  # type: ignore[arg-type]
 
     def sequences(self, kernels: Sequence[Kernel], dims: dict[str, Dims]) -> list[Leaves]:

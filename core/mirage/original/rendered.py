@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from mirage.mugraph.grammar import (
@@ -18,11 +18,12 @@ from mirage.mugraph.grammar import (
     Store,
     TileDim,
 )
+from mirage.mugraph.rename import Names, statement
 from mirage.mugraph.rules.padding import Follower
 from mirage.mugraph.shrink import next_power
 from mirage.mugraph.walk import Part
 from mirage.original.axes import Joint
-from mirage.original.emission import AFTER, DOT, Emitted, unit
+from mirage.original.emission import AFTER, DOT, Emitted, Index, unit
 from mirage.program.axes import Leaves
 
 Naming = Callable[[Leaves], tuple[str, ...]]  # classes -> the names of the axes that they make up
@@ -36,6 +37,31 @@ class Dims:
 
     def of(self, u: int) -> tuple[int, ...]:
         return next(g for g in self.groups if u in g)
+
+
+def united(e: Emitted, joint: Joint) -> Emitted:
+    """With one unit for those that have become one axis."""
+    first: dict[Leaves, int] = {}
+    every = [*e.grid, *(() if e.loop is None else (e.loop,))]
+    every += [u for _, index in (*e.inputs, *e.outputs) for entry in index for u in entry]
+    same = {u: first.setdefault(joint.resolve((u,)), u) for u in every}
+
+    def name(x: str) -> str:
+        return unit(same[int(x[1:])])
+
+    def unchanged(x: str) -> str:
+        return x
+
+    names = Names(lambda x: " ".join(map(name, x.split())), unchanged, unchanged, name, unchanged)
+
+    def indices(found: list[tuple[int, Index]]) -> list[tuple[int, Index]]:
+        return [(i, tuple(tuple(same[u] for u in entry) for entry in index)) for i, index in found]
+
+    before, loop, after = ([statement(names, s) for s in part] for part in e.statements)
+    return replace(
+        e, statements=(before, loop, after), inputs=indices(e.inputs), outputs=indices(e.outputs),
+        dotted={same[u] for u in e.dotted},
+    )  # fmt: skip
 
 
 def joined(e: Emitted, joint: Joint, *, loops: bool) -> Dims:
@@ -73,10 +99,13 @@ def keeps(e: Emitted, tile: int) -> bool:
 
 
 class Renderer:
-    """Renders one block with the given dims and names of axes."""
+    """Renders one block with the given dims and names of axes. `orders`: of tensors that are not row-major, the dims as they
+    lie in memory."""
 
-    def __init__(self, e: Emitted, joint: Joint, dims: Dims, naming: Naming) -> None:
-        self.e, self.joint, self.dims, self.naming = e, joint, dims, naming
+    def __init__(
+        self, e: Emitted, joint: Joint, dims: Dims, naming: Naming, orders: Mapping[str, tuple[int, ...]]
+    ) -> None:
+        self.e, self.joint, self.dims, self.naming, self.orders = e, joint, dims, naming, orders
         self.alias: dict[str, str] = {}
         self.known: dict[str, tuple[str, ...]] = {}  # the dims of each tile
         self.names = {unit(u): self.dim_name(g) for g in dims.groups for u in g}
@@ -108,9 +137,9 @@ class Renderer:
     def statement(self, s: Statement) -> list[Statement]:
         if isinstance(s, Load):
             self.known[s.out] = self.dims_of(s.dims)
-            return [Load(s.out, s.tensor, tuple(map(self.index, s.index)), self.known[s.out], s.pad)]
+            return [Load(s.out, s.tensor, self.stored(s), self.known[s.out], s.pad)]
         if isinstance(s, Store):
-            return [Store(s.tensor, self.ref(s.tile), tuple(map(self.index, s.index)))]
+            return [Store(s.tensor, self.ref(s.tile), self.stored(s))]
         if isinstance(s, Accumulate):
             self.known[s.out] = self.dims_of(s.dims)
             update = tuple((self.ref(c), a) for c, a in s.update)
@@ -149,6 +178,10 @@ class Renderer:
         names = [f"{s.out}_{a}" for a in axes]
         sizes = [Compute(n, "size", (), (), (("axis", a),)) for n, a in zip(names, axes, strict=True)]
         return [*sizes, Compute(s.out, "mul", tuple(names), (), ())]
+
+    def stored(self, s: Load | Store) -> tuple[DimIndex, ...]:
+        order = self.orders.get(s.tensor) or range(len(s.index))
+        return tuple(self.index(s.index[d]) for d in order)
 
     def index(self, entry: DimIndex) -> DimIndex:
         return DimIndex(self.axes(self.leaf[u] for u in entry.axes), entry.offset)

@@ -42,12 +42,19 @@ int64 = dtype("int64", "int64")
 
 @dataclass(frozen=True, eq=False)
 class DTensor:
-    """A tensor of a kernel graph: `dim(i)` is a size, `num_dims` their number. It belongs to one graph."""
+    """A tensor of a kernel graph: `dim(i)` is a size, `num_dims` their number. It belongs to one graph. `order`: its dims as
+    they lie in memory, major first, of an input that is not row-major."""
 
     graph: KNGraph
     place: int
     shape: tuple[int, ...]
     dtype: dtype
+    order: tuple[int, ...] = ()
+
+    @property
+    def stored(self) -> tuple[int, ...]:
+        """Its shape as it lies in memory."""
+        return tuple(self.shape[d] for d in self.order) if self.order else self.shape
 
     @property
     def num_dims(self) -> int:
@@ -59,3 +66,24 @@ class DTensor:
 
     def dim(self, i: int) -> int:
         return self.shape[i]
+
+
+def storage_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The dims as they lie in memory, major first: () for row-major, None where there are gaps or overlaps."""
+    if len(strides) != len(shape):
+        return None
+    order = sorted(range(len(shape)), key=lambda d: (-strides[d] if shape[d] > 1 else 0, d))
+    wide = [d for d in order if shape[d] > 1]
+    step = 1
+    for d in reversed(wide):
+        if strides[d] != step:
+            return None
+        step *= shape[d]
+    rest = iter(wide)
+    full = tuple(next(rest) if shape[d] > 1 else d for d in range(len(shape)))
+    return () if full == tuple(range(len(shape))) else full
+
+
+def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that takes a stored tensor back."""
+    return tuple(order.index(d) for d in range(len(order)))
