@@ -30,8 +30,10 @@ def best() -> list[Ranked]:
 
 def test_the_first_and_the_best_of_each_structure_and_arrangement_are_chosen():
     assert chosen(best(), 2, 2) == [0, 1, 3]
-    split = Ranked(hand.attention_split().mugraph, 90.0, "b")  # of a structure that came before, arranged otherwise
+    split = Ranked(hand.attention_split().mugraph, 19.0, "b")  # of a structure that came before, arranged otherwise
     assert chosen([*best(), split, split, split], 2, 2) == [0, 1, 3, 5, 6]
+    slow = replace(split, us=21.0)  # more than twice the best
+    assert chosen([*best(), slow, slow], 2, 2) == [0, 1, 3]
     assert chosen(best(), 2, 1) == [0, 1]
     assert chosen(best()[:1], 9, 9) == [0]
 

@@ -215,8 +215,8 @@ def task(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     reference = Reference(load_module(texts[todo[0]], interpret=False), name) if todo else None  # while they compile
     for n, (k, row) in enumerate(ready):
         i = todo[k]
-        rows[i] = row
-        if "failed" not in row and reference is not None:
+        rows[i] = row if time.monotonic() <= until else {"failed": compiling.LATE}
+        if "failed" not in rows[i] and reference is not None:
             found, module = check(texts[i], reference)
             rows[i] = {**row, **found}
             if any(b in found.get("failed", "") for b in BROKEN):

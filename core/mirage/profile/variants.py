@@ -10,7 +10,7 @@ from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
 
 WARPS = (4, 8)
 STAGES = (3, 4, 5, 1)  # the first is every candidate's own
-EACH = 2
+EACH, HOPELESS = 2, 2.0  # candidates of each arrangement, unless the model gives them so many times its best time
 Plan = Callable[[MuGraph], MuGraph]
 
 
@@ -61,7 +61,7 @@ def chosen(best: Sequence[Ranked], count: int, structures: int) -> list[int]:
     for rank, c in enumerate(best):
         first.setdefault(c.structure, rank)
         alike.setdefault(arrangement(c.mugraph), []).append(rank)
-    few = [rank for ranks in alike.values() for rank in ranks[:EACH]]
+    few = [rank for ranks in alike.values() for rank in ranks[:EACH] if best[rank].us <= HOPELESS * best[0].us]
     return sorted({*range(min(count, len(best))), *list(first.values())[:structures], *few})
 
 
@@ -74,17 +74,19 @@ def with_launch(mugraph: MuGraph, warps: int, stages: int) -> MuGraph:
 
 
 def leads(best: Sequence[Ranked], plan: Plan, count: int, structures: int) -> list[Variant]:
-    """The `chosen` candidates, planned: each with its own warps, then with those of `WARPS`; none twice."""
-    ranks = chosen(best, count, structures)
-    return _distinct(best, plan, [(rank, warps, STAGES[0]) for warps in (0, *WARPS) for rank in ranks])
+    """The `chosen` candidates, planned: each with its own warps, then the first `count` with those of `WARPS`; none twice."""
+    wanted = [(rank, 0, STAGES[0]) for rank in chosen(best, count, structures)]
+    wanted += [(rank, warps, STAGES[0]) for warps in WARPS for rank in range(min(count, len(best)))]
+    return _distinct(best, plan, wanted)
 
 
 def closer(
     best: Sequence[Ranked], plan: Plan, fastest: Sequence[Variant], known: Collection[int], more: int
 ) -> list[Variant]:
-    """What is near the fastest of those: each with every number of stages, and `more` candidates whose rank is not yet
+    """What is near the fastest of those: each with every number of stages, with other warps, and `more` candidates whose rank is not yet
     `known` that have the structure of one of them."""
     wanted = [(v.rank, v.warps, stages) for v in fastest for stages in STAGES]
+    wanted += [(v.rank, warps, STAGES[0]) for v in fastest for warps in WARPS]
     alike = {v.structure for v in fastest}
     others = [i for i, c in enumerate(best) if c.structure in alike and i not in known]
     return _distinct(best, plan, [*wanted, *((i, 0, STAGES[0]) for i in others[:more])])
