@@ -60,7 +60,7 @@ def find(text: str) -> list[Block]:
     number, offset = 0, 0
     while number < len(lines):
         mark = _BEGIN.fullmatch(split_end(lines[number])[0])
-        stop = _end_line(lines, number, mark[1]) if mark else None
+        stop = _end_line(lines, number, mark) if mark else None
         if mark is None or stop is None:
             offset += len(lines[number])
             number += 1
@@ -75,23 +75,43 @@ def find(text: str) -> list[Block]:
 
 def original(block: Block) -> str:
     """The text that the block replaced. Raises OriginalDamaged when its digest is not the one in the first line."""
-    kept = [m for m in (_KEPT.fullmatch(split_end(line)[0]) for line in block.lines) if m]
-    end = split_end(block.lines[0])[1] or "\n"
-    # A file whose line ends were converted as a whole still has its original, now with the new ends.
-    for assumed in dict.fromkeys((end, "\n", "\r\n", "\r")):
-        if hashlib.sha256(_bytes(_unkeep(kept, assumed))).hexdigest() == block.digest:
-            return _unkeep(kept, end)
-    raise OriginalDamaged(f"the lines kept for `{block.name}` do not have the digest that its first line names")
+    found = _original(block.lines, block.digest)
+    if found is None:
+        raise OriginalDamaged(f"the lines kept for `{block.name}` do not have the digest that its first line names")
+    return found
 
 
-def _end_line(lines: list[str], begin: int, name: str) -> int | None:
+def gives_back(text: str, original: str) -> bool:
+    """Whether a text is one block, and keeps that original."""
+    found = find(text)
+    return len(found) == 1 and found[0].end == len(text) and _original(found[0].lines, found[0].digest) == original
+
+
+def _original(lines: Sequence[str], digest: str) -> str | None:
+    """The original that a block's lines keep, if it has that digest. Lines that only look like kept ones (in a string of the
+    function's own) stand before the others."""
+    matches = [_KEPT.fullmatch(split_end(line)[0]) for line in lines]
+    end = split_end(lines[0])[1] or "\n"
+    first = next((n + 1 for n in range(len(matches) - 3, -1, -1) if matches[n] is None), 0)
+    for kept in ([m for m in matches if m], [m for m in matches[first:] if m]):
+        # A file whose line ends were converted as a whole still has its original, now with the new ends.
+        for assumed in dict.fromkeys((end, "\n", "\r\n", "\r")):
+            if hashlib.sha256(_bytes(_unkeep(kept, assumed))).hexdigest() == digest:
+                return _unkeep(kept, end)
+    return None
+
+
+def _end_line(lines: list[str], begin: int, mark: re.Match[str]) -> int | None:
+    """The line that ends a block: the first of those that say so with which the original is whole, else the first."""
+    ends = []
     for number in range(begin + 1, len(lines)):
         text = split_end(lines[number])[0].rstrip()
-        if text == f"# mirage:end {name}":
-            return number
-        if _BEGIN.fullmatch(text):
-            return None
-    return None
+        if text == f"# mirage:end {mark[1]}":
+            ends.append(number)
+        elif _BEGIN.fullmatch(text):
+            break
+    whole = (n for n in ends if _original(lines[begin : n + 1], mark[2]) is not None)
+    return next(whole, ends[0]) if ends else None
 
 
 def _bytes(text: str) -> bytes:

@@ -88,6 +88,8 @@ def _block(text: str, target: Target, body: list[str], place: tuple[int, int, li
     """The block with a body, which parses in its place."""
     start, end, old = place
     new = block.wrap(target.name, body, old, line_end_of(text))
+    if not block.gives_back(new, "".join(old)):
+        raise CannotMerge(f"the text of `{target.name}` has lines that a block's own lines could not be told from")
     check(text[:start] + new + text[end:])
     return new
 

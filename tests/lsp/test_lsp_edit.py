@@ -24,6 +24,17 @@ TEXTS = {
     "line separator in a string": TEXT.replace("Twice x.", "Twice\u2028x\x85."),
     "code behind it": TEXT + "\n\nprint(double.__name__)\n",
     "decorator over lines": TEXT.replace("@mirage.optimize\n", "@mirage.optimize(\n    dims={},\n)\n"),
+    "byte order mark": "\ufeff" + TEXT,
+    "another name of the decorator": TEXT.replace("import mirage\n", "from mirage import optimize as opt\n").replace(
+        "@mirage.optimize", "@opt"
+    ),
+    "a name in other letters": TEXT.replace("(x:", "(𝑥:").replace("x + x", "𝑥 + 𝑥"),
+    "one line": HEAD + '@mirage.optimize\ndef double(x: Float16[Tensor, "16 64"]) -> Tensor: return x + x\n',
+    "a block's end in a string": TEXT.replace("Twice x.", "Twice\n# mirage:end double\nx."),
+    "a kept line in a string": TEXT.replace("Twice x.", "Twice\n# mirage:original | y\nx."),
+    "all of a block's end in a string": TEXT.replace(
+        "Twice x.", "Twice\n# mirage:original | y\n# fmt: on\n# mirage:end double\nx."
+    ),
     "comment behind the decorator": TEXT.replace("@mirage.optimize\n", "@mirage.optimize  # 😀 yes\n"),
 }
 
@@ -56,6 +67,15 @@ def test_restore_gives_the_bytes_back(editor: Editor, daemon: FakeDaemon) -> Non
         assert "1.8x" in (editor.hover(lines[0], uri) or ""), name
         assert editor.command("mirage.restore", uri, "double") == {"applied": True, "reason": ""}, name
         assert editor.texts[uri].encode() == text.encode(), name
+
+
+def test_what_could_not_be_given_back_is_not_taken(editor: Editor, daemon: FakeDaemon) -> None:
+    """A block's first line in a string: where the block ends could no longer be told."""
+    begin = f"# mirage:begin other sha256={'0' * 64}"
+    text = TEXT.replace("Twice x.", f"Twice\n{begin}\nx.")
+    ready(editor, daemon, text)
+    assert editor.command("mirage.replace", URI, "double")["error"]["code"] == "MIR602"
+    assert editor.texts[URI] == text
 
 
 def test_the_edit_itself(editor: Editor, daemon: FakeDaemon, golden: Any) -> None:
