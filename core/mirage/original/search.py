@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mirage.errors import GraphMistake, MirageError
 from mirage.mugraph.check import broken_rule
@@ -27,12 +27,15 @@ from mirage.profile.roofline import estimate
 from mirage.program.ir import Program
 from mirage.program.lower import lower
 from mirage.result import CancelToken
-from mirage.search.engine import Bounds, Problem, Search
+from mirage.search.engine import Bounds, Candidate, Problem, Search
 from mirage.verify.judge import Case, algebra, judge
 from mirage.verify.memory import memory_opinion
 from mirage.verify.overflow import range_opinion
 from mirage.verify.proof import proof_opinion
 from mirage.verify.schedule import schedule_opinion
+
+if TYPE_CHECKING:
+    from mirage.original.resumed import Previous
 
 TARGET = "sm_90"
 NAME = "program"
@@ -67,31 +70,34 @@ def superoptimize(
     verbose: bool = False,
     max_num_new_graphs: int = 1024,
     search_time_limit_sec: float = -1.0,
+    previous_checkpoint: str | None = None,
     **others: Any,
 ) -> list[KNGraph]:
     """Distinct µGraphs that compute what `graph` does, best first by the estimate: each valid, its algebra proved or tested,
-    its schedule tested in the field, its memory accesses checked. Prints how many there are. `search_time_limit_sec` bounds search and
-    verification (negative: 300 s). Raises TypeError for a parameter that no version has, BadSearchParameter, GraphMistake."""
+    its schedule tested in the field, its memory accesses checked. Prints how many there are.
+
+    `search_time_limit_sec` bounds search and verification (negative: 300 s). `previous_checkpoint`: a file of graphs that the
+    original saved, which are verified and join what is found, or a checkpoint of this project's search, which is begun where
+    there is no file. Raises TypeError for a parameter that no version has, BadSearchParameter, GraphMistake,
+    SavedFileUnreadable."""
     for name, value in others.items():
-        if name == "previous_checkpoint":
-            if value is not None:
-                raise GraphMistake(
-                    "a search cannot go on from a file of the original", next_step="leave previous_checkpoint out"
-                )
-        elif name not in WITHOUT_MEANING:
+        if name not in WITHOUT_MEANING:
             raise TypeError(f"superoptimize() got an unexpected keyword argument {name!r}")
-        elif value not in (None, False, -1) and name not in _said:
+        if value not in (None, False, -1) and name not in _said:
             _said.add(name)
             print(f"mirage: {name}= has no meaning here: {WITHOUT_MEANING[name]}", file=sys.stderr)
     if graph.found is not None:
         raise GraphMistake(
             "this graph was found by a search", next_step="superoptimize the graph that it was found for"
         )
+    from mirage.original.resumed import opened
+
     given = Narrowing.of(imaps=imaps, omaps=omaps, griddims=griddims, blockdims=blockdims, fmaps=fmaps, franges=franges)
     seconds = search_time_limit_sec if search_time_limit_sec > 0 else 300.0
+    previous = opened(previous_checkpoint) if previous_checkpoint is not None else None
     with Tools() as tools:
         searched = Searched.of(graph, given, tools)
-        new = [KNGraph(found) for found in searched.verified(max_num_new_graphs, seconds)]
+        new = [KNGraph(found) for found in searched.verified(max_num_new_graphs, seconds, previous)]
     structures = len({g.found.structure for g in new if g.found is not None})
     print(f"mirage: {len(new)} µGraphs found and verified, {structures} structures with sizes erased")
     if verbose:
@@ -119,24 +125,33 @@ class Searched:
         program = trace(function, "<kernel graph>", tools.runner, CancelToken())
         return Searched(function, program, problem(program, lower(program)), given, device(TARGET))
 
-    def verified(self, most: int, seconds: float) -> Iterator[Found]:
-        """The distinct µGraphs (warps and stages left out) that are accepted, best first, until the time is over."""
+    def verified(self, most: int, seconds: float, previous: Previous | None = None) -> Iterator[Found]:
+        """The distinct µGraphs (warps and stages left out) that are accepted, best first, until the time is over. `previous`:
+        a checkpoint that the search goes on from, or a file whose graphs join what it finds."""
+        from mirage.original import resumed
+
+        given = resumed.found_in(previous, self) if previous is not None and previous.entries is not None else []
         end = time.monotonic() + seconds
         wide: dict[str, Any] = {"per_kernel": 200, "structures": 64, "tilings": 64} if self.given else {}
         bounds = Bounds(keep=max(2 * most, 8) if most < 128 else 256, given=self.given, seconds=seconds / 2, **wide)
         search = Search(self.problem, lambda g: estimate(g, self.device), bounds=bounds)
+        if previous is not None and previous.entries is None:
+            search.checkpoint = resumed.checkpoint(previous.path, search)
         for _ in search.run():
             pass
         seen: set[MuGraph] = set()
-        for c in search.best:
+        both: list[Candidate | Found] = [*given, *search.best]  # of equal estimates the given ones first
+        for c in sorted(both, key=lambda c: c.us):
             form = without_launch(c.mugraph)
             if form in seen:
                 continue
             if len(seen) >= most or time.monotonic() > end:
                 return
-            if self.sound(c.mugraph):
+            if isinstance(c, Found) or self.sound(c.mugraph):
                 seen.add(form)
-                yield Found(plan(c.mugraph), c.us, c.label, structure_key(c.mugraph), self)
+                yield (
+                    c if isinstance(c, Found) else Found(plan(c.mugraph), c.us, c.label, structure_key(c.mugraph), self)
+                )
 
     def sound(self, mugraph: MuGraph) -> bool:
         """Valid, its algebra proved or accepted in the field, its schedule accepted in the field, its memory accesses right.
