@@ -39,6 +39,17 @@ def test_a_graph_that_was_built_is_written_as_the_original_does(tmp_path):
     assert again.exp(again.outputs[0]).shape == (4, 64)
 
 
+def test_how_tensors_lie_is_kept(tmp_path):
+    g = mi.new_kernel_graph()
+    x, w = g.new_input(dims=(2, 4, 8)), g.new_input(dims=(2, 8, 6), strides=(48, 1, 8))
+    g.mark_output(g.matmul(x, w), strides=(24, 1, 4))
+    g.to_json(tmp_path / "g.json")
+    rows = json.loads((tmp_path / "g.json").read_text())
+    assert [r["input_strides"] for r in rows[:2]] == [[32, 8, 1], [48, 1, 8]]
+    assert rows[-1]["output_strides"] == [24, 1, 4]
+    assert mi.new_kernel_graph().from_json(tmp_path / "g.json").source() == g.source()
+
+
 def test_a_graph_with_block_graphs_reads_back(tmp_path):
     first = mi.new_kernel_graph().from_json(save(tmp_path / "a.json", [rms_linear(), attention("2025")]), index=1)
     first.to_json(tmp_path / "b.json")

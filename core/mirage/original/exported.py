@@ -24,7 +24,7 @@ def describe(graph: KNGraph) -> SavedGraph:
     """What a kernel graph is: the places of its tensors stay. GraphMistake for one that a search found."""
     if graph.found is not None:
         raise GraphMistake("the original's files cannot say what this project's searches find")
-    kinds = [SavedTensor(t.shape, t.dtype.name) for t in graph.tensors]
+    kinds = [SavedTensor(t.shape, t.dtype.name, lying(t.shape, t.order)) for t in graph.tensors]
     ops: list[SavedOp] = []
     for i, n in enumerate(graph.nodes):
         if n.op != "customized":
@@ -32,7 +32,9 @@ def describe(graph: KNGraph) -> SavedGraph:
         elif n.attr("output") == 0:
             outs = tuple(range(i, i + len(n.attr("block").outputs)))
             ops.append(SavedOp("customized", n.args, outs, block=_described(n.attr("block"), n.args, outs)))
-    ops += [SavedOp("output", (p,)) for p in graph.marked]
+    for p in graph.marked:
+        order = graph.layouts.get(p, ())
+        ops.append(SavedOp("output", (p,), attrs={"strides": lying(kinds[p].shape, order)} if order else {}))
     return SavedGraph(tuple(kinds), tuple(ops))
 
 
@@ -92,6 +94,14 @@ def strides(shape: Sequence[int]) -> list[int]:
     return [math.prod(shape[i + 1 :]) for i in range(len(shape))]
 
 
+def lying(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...] | None:
+    """The strides of a tensor whose dims lie in that order, major first; None for row-major."""
+    if not order:
+        return None
+    inner = {d: math.prod(shape[x] for x in order[i + 1 :]) for i, d in enumerate(order)}
+    return tuple(inner[d] for d in range(len(shape)))
+
+
 class _Writer:
     def __init__(self, graph: SavedGraph) -> None:
         self.g = graph
@@ -117,9 +127,11 @@ class _Writer:
             "output_tensors": [self.tensor(a) for a in o.outs],
         }
         if o.op == "input":
-            row |= {"input_map": NOWHERE, "input_strides": strides(self.g.tensors[o.outs[0]].shape)}
+            t = self.g.tensors[o.outs[0]]
+            row |= {"input_map": NOWHERE, "input_strides": list(t.strides or strides(t.shape))}
         if o.op == "output":
-            row |= {"output_map": NOWHERE, "output_strides": strides(self.g.tensors[o.args[0]].shape)}
+            shape = self.g.tensors[o.args[0]].shape
+            row |= {"output_map": NOWHERE, "output_strides": list(o.attrs.get("strides") or strides(shape))}
         if o.block is not None:
             row["bgraph"] = self.block(o.block, CODES[self.g.tensors[o.outs[0]].dtype])
         return row | {k: v for k, v in o.attrs.items() if k in KERNEL[row["op_type"]].fields}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from mirage.errors import SavedFileUnreadable, SavedGraphInvalid
@@ -122,9 +122,11 @@ class _Reader:
                 block = self.block(fields["bgraph"], args, outs, places, tensors)
             attrs = {} if named.op in ("input", "output", "customized") else self.attrs(named, fields)
             if named.op == "input":
-                self.strides(fields.get("input_strides"), tensors[outs[0]].shape, f"input {outs[0]}")
+                t = tensors[outs[0]]
+                tensors[outs[0]] = replace(t, strides=self.strides(fields.get("input_strides"), t.shape))
             if named.op == "output":
-                self.strides(fields.get("output_strides"), tensors[args[0]].shape, "an output")
+                strides = self.strides(fields.get("output_strides"), tensors[args[0]].shape)
+                attrs = {} if strides is None else {"strides": strides}
             ops.append(SavedOp(named.op, args, outs, attrs, block))
         self.place = self.top
         if not any(o.op not in ("input", "output") for o in ops):
@@ -252,7 +254,7 @@ class _Reader:
         if math.prod(shape) > MOST_ELEMENTS:
             self.fail(f"a tensor of {shape} has more than 2^40 elements")
         if have.get("layout") == "DmemColumnMajor":
-            self.notes.add("a column-major tensor is read as row-major: its values are the same")
+            self.notes.add("a tensor is column-major: its values are judged, wherever they lie")
         if not names:
             return guid, SavedTensor(shape)
         code = have.get("data_type")
@@ -260,12 +262,15 @@ class _Reader:
             self.fail(f"its data_type is {shown(code)}")
         return guid, SavedTensor(shape, names[code])
 
-    def strides(self, data: Any, shape: tuple[int, ...], what: str) -> None:
+    def strides(self, data: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+        """None for row-major."""
         if data is None:
-            return
+            return None
         have = tuple(self.whole(n, "a stride", 0, MOST_ELEMENTS) for n in self.items(data, "strides", MOST_DIMS))
-        if have != tuple(math.prod(shape[i + 1 :]) for i in range(len(shape))):
-            self.notes.add(f"{what} has the strides {have} in the file; here it is row-major")
+        if have == tuple(math.prod(shape[i + 1 :]) for i in range(len(shape))):
+            return None
+        self.notes.add(f"a tensor of {shape} has the strides {have}: its values are judged, wherever they lie")
+        return have
 
     # ---- dtypes
     def _codes(self, rows: list[Any]) -> set[int]:

@@ -247,12 +247,20 @@ class KNGraph:
         return [(t.shape, {"float8_e4m3": "float8_e4m3fn"}.get(t.dtype.name, t.dtype.name)) for t in self.inputs]
 
     # ---- optimizing and running
-    def superoptimize(self, **parameters: Any) -> KNGraph:
+    def superoptimize(self, *lists: Any, **parameters: Any) -> KNGraph:
         """The best graph found (this one, as written, where nothing better is verified). Parameters as in
-        `mirage.superoptimize`."""
+        `mirage.superoptimize`, the first ones also by place, as the original's method has them."""
         from mirage.original.search import superoptimize
 
-        return (superoptimize(self, **parameters) or [self])[0]
+        names = ("imaps", "omaps", "griddims", "blockdims", "fmaps", "franges", "verbose", "config", "backend")
+        if len(lists) > len(names) or set(parameters) & set(names[: len(lists)]):
+            raise TypeError("superoptimize() got a parameter twice, or too many by place")
+        return (superoptimize(self, **dict(zip(names, lists, strict=False)), **parameters) or [self])[0]
+
+    @property
+    def cygraph(self) -> KNGraph:
+        """Itself: the original's functions took what it wraps."""
+        return self
 
     def generate_triton_program(self, path: str) -> None:
         """Writes the graph's Triton module. Raises GraphMistake for a graph of plain operators that no search has found."""
@@ -276,7 +284,7 @@ class KNGraph:
 
         other = jsonfiles.read(path, index)
         self.nodes, self.marked, self.found, self._written = other.nodes, other.marked, other.found, None
-        self.tensors = [replace(t, graph=self) for t in other.tensors]
+        self.tensors, self.layouts = [replace(t, graph=self) for t in other.tensors], other.layouts
         return self
 
     def visualize(self, path: str) -> None:

@@ -28,15 +28,16 @@ NAMED = {
 }
 
 
-def build(saved: SavedGraph, place: str = "the graph", path: str | None = None) -> KNGraph:
-    """The kernel graph. Raises SavedGraphInvalid with the place of the operator that does not fit."""
+def build(saved: SavedGraph, place: str = "the graph", path: str | None = None, *, layouts: bool = False) -> KNGraph:
+    """The kernel graph, its inputs and outputs row-major, or (`layouts`) as they lie in the file. Raises SavedGraphInvalid with
+    the place of the operator that does not fit."""
     g = KNGraph()
     made: dict[int, DTensor] = {}
     for i, op in enumerate(saved.ops):
         where = f"{place}, operator {i}"
         args = [made[a] for a in op.args]
         if op.block is None:
-            places, found = list(op.outs), _try(where, path, _kernel, g, saved, op, args)
+            places, found = list(op.outs), _try(where, path, _kernel, g, saved, op, args, layouts)
         else:
             threadblock, places = _block(op.block, made, where, path)
             found = _try(where, path, g.customized, list({t.place: t for t in args}.values()), threadblock)
@@ -46,13 +47,13 @@ def build(saved: SavedGraph, place: str = "the graph", path: str | None = None) 
     return g
 
 
-def _kernel(g: KNGraph, saved: SavedGraph, op: SavedOp, args: list[DTensor]) -> list[DTensor]:
+def _kernel(g: KNGraph, saved: SavedGraph, op: SavedOp, args: list[DTensor], layouts: bool) -> list[DTensor]:
     """What an operator of the kernel graph gives."""
     if op.op == "input":
         t = saved.tensors[op.outs[0]]
-        return [g.new_input(t.shape, dtype=_dtype(t))]
+        return [g.new_input(t.shape, t.strides if layouts else None, dtype=_dtype(t))]
     if op.op == "output":
-        g.mark_output(args[0])
+        g.mark_output(args[0], op.attrs.get("strides") if layouts else None)
         return []
     if op.op == "rms_norm":
         return [g.rms_norm(args[0], args[0].shape[-1:])]  # no file says over which dims; the verdict does

@@ -41,7 +41,7 @@ def plain(graph: KNGraph) -> KNGraph:
     from mirage.original.graph import KNGraph
 
     out = KNGraph()
-    out.nodes, out.tensors, out.marked = graph.nodes, graph.tensors, graph.marked
+    out.nodes, out.tensors, out.marked, out.layouts = graph.nodes, graph.tensors, graph.marked, graph.layouts
     return out
 
 
@@ -59,7 +59,7 @@ def read(path: str, index: int = 0) -> KNGraph:
     if entry.graph is None:
         assert entry.error is not None
         raise entry.error
-    return build(entry.graph, f"graph {entry.index}", path)
+    return build(entry.graph, f"graph {entry.index}", path, layouts=True)
 
 
 def _found(data: Any, path: str) -> KNGraph:
@@ -84,7 +84,7 @@ def _found(data: Any, path: str) -> KNGraph:
     (entry,) = files.entries([parse("".join(notes).encode(), path)], path)
     if entry.graph is None:
         raise SavedGraphInvalid(f"its program: {entry.error.message if entry.error else ''}", path=path)
-    graph = build(entry.graph, "its program", path)
+    graph = build(entry.graph, "its program", path, layouts=True)
     with Tools() as tools:
         searched = Searched.of(graph, FREE, tools)
         wanted = {"program": searched.program.to_dict(), "text": searched.function.slice.text, "function": NAME}

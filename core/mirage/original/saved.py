@@ -9,10 +9,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class SavedTensor:
-    """A tensor as the file states it. `dtype` is a name of `mirage.original.tensors`; inside blocks it means nothing."""
+    """A tensor as the file states it. `dtype` is a name of `mirage.original.tensors`; inside blocks it means nothing.
+    `strides`: of an input that is not row-major."""
 
     shape: tuple[int, ...]
     dtype: str = "float16"
+    strides: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class SavedOp:
     """An operator: `args` and `outs` are places in the tensors of its graph (or block). `attrs` by operator:
     input(input_map, forloop_dim, source: place of the kernel graph's tensor)  output(output_map, source)  reduction(dim)
     reduction_to_dimx(dim)  reduction_max(dim)  concat(dim)  mul_scalar(scalar)  clamp(min_val, max_val)
-    forloop_accum(acc)  forloop_accum_rescale(acc). The first two are those of blocks."""
+    forloop_accum(acc)  forloop_accum_rescale(acc). The first two are those of blocks; a kernel graph's output has strides where
+    it is not row-major."""
 
     op: str
     args: tuple[int, ...] = ()

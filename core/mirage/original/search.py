@@ -105,7 +105,7 @@ def superoptimize(
             if g.found is not None:
                 print(f"mirage: {g.found.us:.1f} µs estimated: {g.found.label}")
     for g in new:
-        g.nodes, g.tensors, g.marked = graph.nodes, graph.tensors, graph.marked
+        g.nodes, g.tensors, g.marked, g.layouts = graph.nodes, graph.tensors, graph.marked, graph.layouts
     return new
 
 
