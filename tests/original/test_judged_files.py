@@ -120,7 +120,7 @@ def test_a_hostile_graph_ends_in_time_and_the_others_are_judged(wanted, monkeypa
     monkeypatch.setattr(judging, "GRAPH_S", 8.0)
     right = next(RMS.graphs())
     entries = files.entries(json.loads(json.dumps([right, doubling(), "no graph", right])), "g.json")
-    found = list(judging.judged(entries, "g.json", wanted(RMS), cores=2))
+    found = list(judging.judged(entries, "g.json", [wanted(RMS)], cores=2))
     assert [j.word for j in found] == ["TESTED", "INVALID", "INVALID", "TESTED"]
     assert found[1].row.code in ("MIR400", "MIR401", "MIR405", "MIR309", "MIR313") and "graph 1" in found[1].row.why
     assert found[2].row.code == "MIR313" and found[3].same_as == 0
@@ -178,6 +178,14 @@ def test_a_checkpoint_has_its_program(folder):
     assert done.returncode == 3 and "MIR303" in done.stdout
     done = mirage("verify", save(folder / "two.json", [rms_linear(), rms_linear()]), "--mugraphs", file)
     assert done.returncode == 1 and done.stderr.startswith("MIR312 ")
+
+
+def test_a_graph_is_judged_against_the_row_of_sizes_that_it_takes(folder):
+    rows = ", ".join(f'[(({m}, 64), "fp16"), ((64, 64), "fp16")]' for m in (8, 4, 2))
+    head, _, body = RMS.source.partition("@mirage")
+    (folder / "rows.py").write_text(f"{head}@mirage.optimize(inputs=[{rows}])\n" + body[body.index("def ") :])
+    done = mirage("verify", folder / "rows.py", "--mugraphs", folder / "right.json")
+    assert done.returncode == 0 and "2 TESTED" in done.stdout, (done.stdout, done.stderr)
 
 
 def test_verify_says_what_it_judged(folder):

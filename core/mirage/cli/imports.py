@@ -18,7 +18,7 @@ def import_(file: str, as_json: bool) -> None:
     """
     from mirage.original import files, judging
 
-    found = [j.row for j in judging.judged(files.read(file), file, None)]
+    found = [j.row for j in judging.judged(files.read(file), file, ())]
     structures = sorted({r.structure for r in found if r.valid})
     if as_json:
         data = {"file": file, "graphs": [r.to_dict() for r in found], "structures": structures}

@@ -27,13 +27,14 @@ def verify(program: str, file: str, as_json: bool, text: bool) -> None:
 
     entries = files.read(file)  # first: a file that cannot be read costs nothing
     with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
-        left = kernel_graph(program, worker) if program.endswith(".json") else subjects.load(program, worker)
-    if left.program is None:
+        rows = [kernel_graph(program, worker)] if program.endswith(".json") else subjects.rows(program, worker)
+    wanted = [Wanted(x.program, x.text, x.function) for x in rows if x.program is not None]
+    if not wanted:
         raise SignatureMismatch(
-            f"{left.label} is no program", path=program, next_step="give a file with a decorated function"
+            f"{program} is no program", path=program, next_step="give a file with a decorated function"
         )
     began, found = time.monotonic(), []
-    for j in judged(entries, file, Wanted(left.program, left.text, left.function), text=text):
+    for j in judged(entries, file, wanted, text=text):
         found.append(j)
         if not as_json:
             click.echo(line(j))
@@ -42,7 +43,7 @@ def verify(program: str, file: str, as_json: bool, text: bool) -> None:
     counts = {w: sum(j.word == w for j in found) for w in WORDS}
     if as_json:
         data = {
-            "program": left.label, "file": file, "links": links, "counts": counts, "seconds": round(seconds, 3),
+            "program": rows[-1].label, "file": file, "links": links, "counts": counts, "seconds": round(seconds, 3),
             "graphs": [j.to_dict() for j in found],
         }  # fmt: skip
         click.echo(json.dumps(data, indent=1))

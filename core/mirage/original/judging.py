@@ -20,6 +20,7 @@ from mirage.errors import MirageError
 from mirage.isolate.runner import Worker
 from mirage.original import exported
 from mirage.original.files import Entry
+from mirage.original.imported import NAMED
 from mirage.original.listing import Row
 from mirage.program.ir import Program
 
@@ -99,12 +100,11 @@ class Pool:
 
 
 def judged(
-    entries: Sequence[Entry], path: str, wanted: Wanted | None, *, text: bool = False, cores: int = CORES
+    entries: Sequence[Entry], path: str, wanted: Sequence[Wanted], *, text: bool = False, cores: int = CORES
 ) -> Iterator[Judged]:
-    """A row for each entry, in order, with its verdict against what is `wanted` (None: the rows alone)."""
-    data = None
-    if wanted is not None:
-        data = {"program": wanted.program.to_dict(), "text": wanted.text, "function": wanted.function}
+    """A row for each entry, in order, with its verdict against the one of `wanted` (a program's rows of sizes) whose inputs it
+    takes, or the last; the rows alone where nothing is wanted."""
+    data = [{"program": w.program.to_dict(), "text": w.text, "function": w.function} for w in wanted]
     forms = {e.index: exported.form([e.graph])[0] for e in entries if e.graph is not None}
     first: dict[str, int] = {}
     for i, form in forms.items():
@@ -114,7 +114,7 @@ def judged(
     try:
         with ThreadPoolExecutor(max(1, cores)) as threads:
             asked = {
-                e.index: threads.submit(pool.ask, e, forms[e.index], path, data)
+                e.index: threads.submit(pool.ask, e, forms[e.index], path, data[place(e, wanted)] if data else None)
                 for e in entries
                 if e.index in forms and same[e.index] == e.index
             }
@@ -126,6 +126,17 @@ def judged(
                 yield found if same[e.index] == e.index else _copy(found, e.index)
     finally:
         pool.close()
+
+
+def place(entry: Entry, wanted: Sequence[Wanted]) -> int:
+    """Which of the programs takes what the graph takes; the last one if none does."""
+    if entry.graph is not None:
+        have = [entry.graph.tensors[p] for p in entry.graph.inputs]
+        own = [(t.shape, NAMED[t.dtype].short if t.dtype in NAMED else "") for t in have]
+        for i, w in enumerate(wanted):
+            if [(x.type.shape, x.type.dtype) for x in w.program.inputs] == own:
+                return i
+    return len(wanted) - 1
 
 
 def _copy(found: Judged, index: int) -> Judged:
