@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from mirage.original.block import TBGraph, new_threadblock_graph
     from mirage.original.graph import KNGraph, new_graph, new_kernel_graph
     from mirage.original.search import superoptimize
+    from mirage.original.settings import (
+        bypass_compile_errors,
+        convert_dtype_to_torch_type,
+        convert_torch_type_to_dtype,
+        generate_cuda_program,
+        generate_nki_program,
+        generate_triton_program,
+        set_gpu_device_id,
+    )
     from mirage.original.tensors import (
         bfloat16,
         float8,
@@ -41,6 +50,18 @@ _LAZY = {
     **dict.fromkeys(("KNGraph", "new_graph", "new_kernel_graph"), "mirage.original.graph"),
     **dict.fromkeys(("TBGraph", "new_threadblock_graph"), "mirage.original.block"),
     **dict.fromkeys(
+        (
+            "bypass_compile_errors",
+            "convert_dtype_to_torch_type",
+            "convert_torch_type_to_dtype",
+            "generate_cuda_program",
+            "generate_nki_program",
+            "generate_triton_program",
+            "set_gpu_device_id",
+        ),
+        "mirage.original.settings",
+    ),
+    **dict.fromkeys(
         ("float16", "bfloat16", "float32", "float64", "float8", "float8_e4m3", "int8", "int32", "int64"),
         "mirage.original.tensors",
     ),
@@ -48,10 +69,35 @@ _LAZY = {
 
 
 __all__ = [
-    "CancelToken", "KNGraph", "MirageError", "Progress", "Result", "TBGraph", "__version__", "bfloat16", "float8", "float8_e4m3",
-    "float16", "float32", "float64", "int8", "int32", "int64", "new_graph", "new_kernel_graph", "new_threadblock_graph",
-    "optimize", "superoptimize",
-]  # fmt: skip
+    "CancelToken",
+    "KNGraph",
+    "MirageError",
+    "Progress",
+    "Result",
+    "TBGraph",
+    "__version__",
+    "bfloat16",
+    "bypass_compile_errors",
+    "convert_dtype_to_torch_type",
+    "convert_torch_type_to_dtype",
+    "float8",
+    "float8_e4m3",
+    "float16",
+    "float32",
+    "float64",
+    "generate_cuda_program",
+    "generate_nki_program",
+    "generate_triton_program",
+    "int8",
+    "int32",
+    "int64",
+    "new_graph",
+    "new_kernel_graph",
+    "new_threadblock_graph",
+    "optimize",
+    "set_gpu_device_id",
+    "superoptimize",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,9 +5,14 @@ Each builder is a function of sizes; its defaults are the original's. `SMALL` ha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+import torch
 
 import mirage as mi
 
@@ -321,3 +326,38 @@ WORKLOADS: dict[str, tuple[Callable[..., Graph], dict[str, Any]]] = {
     "mqa": (mqa, {}),
     "moe": (moe, {}),
 }
+
+
+# ---- running
+RUN = """
+import importlib.util, sys, torch
+from mirage.codegen.interpreter import float_interpreter
+for path in sys.argv[1:]:
+    given, want = torch.load(path + ".pt")
+    spec = importlib.util.spec_from_file_location("generated", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with float_interpreter():
+        got = module._run(*given).double()
+    assert (got - want).abs().max() < 6e-3 * want.abs().max(), path
+    print("equal", path)
+"""
+
+
+def interpreted(folder: Path, cases: Sequence[tuple[Any, Graph]]) -> tuple[int, str]:
+    """Runs the kernels of each found graph in Triton's interpreter against its program in float64: how many are equal, and
+    what was said."""
+    paths = []
+    for i, (found, program) in enumerate(cases):
+        paths.append(str(folder / f"kernels{i}.py"))
+        with open(paths[-1], "w") as file:
+            file.write(found.text)
+        names, given = {}, [torch.randn(*t.shape).half() * 0.3 for t in program.inputs]
+        exec(program.plain(), names)
+        want = names["program"](*(x.double() for x in given))
+        own = {p.name: x for p, x in zip(found.searched.program.inputs, given, strict=True)}
+        torch.save(([own[t.name] for t in found.mugraph.inputs], want), paths[-1] + ".pt")
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, *paths], capture_output=True, text=True, env={"TRITON_INTERPRET": "1", "PATH": ""}
+    )
+    return done.stdout.count("equal"), done.stderr

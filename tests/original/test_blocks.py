@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 import torch
-from references import REFERENCES, block, inputs
+from references import REFERENCES, block, inputs, interpreted
 
 import mirage as mi
 from mirage.errors import GraphMistake, InvalidMugraph
@@ -15,43 +12,11 @@ from mirage.mugraph.grammar import Accumulate, CustomKernel, Loop
 from mirage.original.written import written
 from mirage.pipeline import Tools
 
-RUN = """
-import importlib.util, sys, torch
-from mirage.codegen.interpreter import float_interpreter
-for path in sys.argv[1:]:
-    given, want = torch.load(path + ".pt")
-    spec = importlib.util.spec_from_file_location("generated", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    with float_interpreter():
-        got = module._run(*given).double()
-    assert (got - want).abs().max() < 6e-3 * want.abs().max(), path
-    print("equal", path)
-"""
-
 
 @pytest.fixture(scope="module")
 def tools():
     with Tools() as own:
         yield own
-
-
-def interpreted(folder, cases):
-    """Runs each module with its inputs in Triton's interpreter against float64."""
-    paths = []
-    for i, (found, program) in enumerate(cases):
-        paths.append(str(folder / f"kernels{i}.py"))
-        with open(paths[-1], "w") as file:
-            file.write(found.text)
-        names, given = {}, [torch.randn(*t.shape).half() * 0.3 for t in program.inputs]
-        exec(program.plain(), names)
-        want = names["program"](*(x.double() for x in given))
-        own = {p.name: x for p, x in zip(found.searched.program.inputs, given, strict=True)}
-        torch.save(([own[t.name] for t in found.mugraph.inputs], want), paths[-1] + ".pt")
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, *paths], capture_output=True, text=True, env={"TRITON_INTERPRET": "1", "PATH": ""}
-    )
-    return done.stdout.count("equal"), done.stderr
 
 
 def test_every_reference_runs_in_the_interpreter_as_its_program(tools, tmp_path):

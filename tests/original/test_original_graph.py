@@ -96,3 +96,21 @@ def test_row_major_strides_are_taken():
 def test_a_parameter_that_no_version_has():
     with pytest.raises(TypeError, match="grid_dims"):
         mi.superoptimize(attention()[0], grid_dims=[(2, 1, 1)])
+
+
+def test_the_calls_beside_graphs(capsys):
+    for _ in range(2):
+        mi.set_gpu_device_id(0)
+        mi.bypass_compile_errors()
+    assert capsys.readouterr().err.count("no meaning here") == 2
+    for kind in (mi.float16, mi.bfloat16, mi.float32, mi.float8_e4m3, mi.int32):
+        assert mi.convert_torch_type_to_dtype(mi.convert_dtype_to_torch_type(kind)) is kind
+    g, _ = attention()
+    for refused in (mi.generate_cuda_program, mi.generate_nki_program, mi.generate_triton_program):
+        with pytest.raises(GraphMistake) as caught:
+            refused(g.cygraph, target_cc=80)
+        assert caught.value.path == __file__
+    with pytest.raises(GraphMistake):
+        mi.convert_torch_type_to_dtype(torch.complex64)
+    with pytest.raises(TypeError):
+        g.superoptimize(None, imaps=[(0, -1, -1)])

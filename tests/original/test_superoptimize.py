@@ -12,7 +12,7 @@ import mirage as mi
 from mirage.errors import BadSearchParameter
 from mirage.mugraph import maps
 from mirage.mugraph.erase import canonical
-from mirage.mugraph.grammar import CustomKernel
+from mirage.mugraph.grammar import CustomKernel, Loop
 
 GRIDS = [(2, 4, 1), (2, 4, 2)]
 
@@ -95,3 +95,29 @@ def test_what_has_no_meaning_says_so_once(graph, capsys):
 def test_nonsense_is_refused(graph):
     with pytest.raises(BadSearchParameter):
         mi.superoptimize(graph, griddims=[(0, 1, 1)])
+
+
+DEFAULTS = {  # those that the original documents, for attention with 16 heads
+    "griddims": [(16, 1, 1), (16, 2, 1), (16, 4, 1)],
+    "blockdims": [(128, 1, 1)],
+    "imaps": [(0, -1, -1), (0, 1, -1), (0, 2, -1), (0, -1, 1)],
+    "omaps": [(0, -1, -1), (0, 1, -1), (0, 2, -1), (0, 2, 1)],
+    "fmaps": [-1, 1, 2],
+    "franges": [1, 4, 8, 16],
+}
+
+
+def test_the_defaults_that_the_original_documents_hold_where_they_are_given():
+    g = mi.new_graph()
+    Q, K, V = (g.new_input(dims=s) for s in ((16, 64, 16), (16, 16, 256), (16, 256, 16)))
+    E = g.exp(g.matmul(Q, K))
+    g.matmul(g.div(E, g.reduction(E, 2)), V)
+    new = mi.superoptimize(g, **DEFAULTS, max_num_new_graphs=4)
+    assert new
+    for found in (x.found.mugraph for x in new):
+        for k in found.kernels:
+            assert isinstance(k, CustomKernel) and k.warps == 4
+            grid = (*(n for n in maps.grid(found, k) if n > 1), 1, 1)[:3]
+            assert grid in DEFAULTS["griddims"]
+            ranges = {maps.loop_range(found, k, s) for s in k.block.body if isinstance(s, Loop)}
+            assert ranges <= set(DEFAULTS["franges"])
