@@ -126,6 +126,13 @@ def test_a_hostile_graph_ends_in_time_and_the_others_are_judged(wanted, monkeypa
     assert found[2].row.code == "MIR313" and found[3].same_as == 0
 
 
+def test_a_file_has_an_end(wanted, monkeypatch):
+    monkeypatch.setattr(judging, "FILE_S", 0.0)
+    entries = files.entries(json.loads(json.dumps(list(RMS.graphs())[:2])), "g.json")
+    found = list(judging.judged(entries, "g.json", [wanted(RMS)]))
+    assert [(j.word, j.row.code) for j in found] == [("INVALID", "MIR401")] * 2 and "not judged" in found[0].row.why
+
+
 # ---- the command line
 def mirage(*args):
     code = "from mirage.cli import main; main()"

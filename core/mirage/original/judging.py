@@ -8,6 +8,7 @@ in the field, with the memory's opinion); the text where it is asked for, of a m
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any
 
-from mirage.errors import MirageError
+from mirage.errors import MirageError, WorkerTimeout
 from mirage.isolate.runner import Worker
 from mirage.original import exported
 from mirage.original.files import Entry
@@ -27,6 +28,7 @@ from mirage.program.ir import Program
 GRAPH_S = 60.0  # limit of one graph on two links
 TEXT_S = 180.0  # with its text
 MEMORY = 4 << 30  # bytes that a worker may take
+FILE_S = 3600.0  # limit of a file: graphs that are not judged by then say so
 CORES = 2
 
 
@@ -74,6 +76,7 @@ class Pool:
 
     cores: int = CORES
     text: bool = False
+    until: float = math.inf
     workers: SimpleQueue[Worker] = field(default_factory=SimpleQueue)
 
     def __post_init__(self) -> None:
@@ -82,9 +85,12 @@ class Pool:
 
     def ask(self, entry: Entry, form: Any, path: str, wanted: dict[str, Any] | None) -> Judged:
         worker, began = self.workers.get(), time.monotonic()
+        left = self.until - began
         payload = {"graph": form, "index": entry.index, "path": path, "wanted": wanted, "text": self.text}
         try:
-            value = worker.call("saved", payload, timeout_s=TEXT_S if self.text else GRAPH_S)
+            if left <= 0:
+                raise WorkerTimeout(f"it was not judged: the {FILE_S:g} s for a file were over")
+            value = worker.call("saved", payload, timeout_s=min(TEXT_S if self.text else GRAPH_S, left))
             row = Row.from_dict(value["row"])
             out = Judged(replace(row, notes=entry.graph.notes if entry.graph else ()), value["verdict"])
         except MirageError as e:  # the worker's end, or its time's: nothing was shown of this graph
@@ -110,21 +116,21 @@ def judged(
     for i, form in forms.items():
         first.setdefault(json.dumps(form, sort_keys=True), i)
     same = {i: first[json.dumps(form, sort_keys=True)] for i, form in forms.items()}
-    pool = Pool(cores, text)
+    pool, threads = Pool(cores, text, time.monotonic() + FILE_S), ThreadPoolExecutor(max(1, cores))
     try:
-        with ThreadPoolExecutor(max(1, cores)) as threads:
-            asked = {
-                e.index: threads.submit(pool.ask, e, forms[e.index], path, data[place(e, wanted)] if data else None)
-                for e in entries
-                if e.index in forms and same[e.index] == e.index
-            }
-            for e in entries:
-                if e.error is not None:
-                    yield Judged(Row(e.index, code=e.error.code, why=e.error.message))
-                    continue
-                found = asked[same[e.index]].result()
-                yield found if same[e.index] == e.index else _copy(found, e.index)
+        asked = {
+            e.index: threads.submit(pool.ask, e, forms[e.index], path, data[place(e, wanted)] if data else None)
+            for e in entries
+            if e.index in forms and same[e.index] == e.index
+        }
+        for e in entries:
+            if e.error is not None:
+                yield Judged(Row(e.index, code=e.error.code, why=e.error.message))
+                continue
+            found = asked[same[e.index]].result()
+            yield found if same[e.index] == e.index else _copy(found, e.index)
     finally:
+        threads.shutdown(cancel_futures=True)
         pool.close()
 
 
