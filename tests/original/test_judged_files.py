@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import space
-from written import Block, Kernels, attention, checkpoint, rms_linear, save, softmax_product
+from written import Block, Kernels, attention, checkpoint, lora, rms_linear, save, softmax_product
 
 from mirage.original import files, imported, judging, links, listing, task
 from mirage.original.judging import Wanted
@@ -90,6 +90,27 @@ def test_a_launch_that_is_the_same_is_looked_at_once(wanted, monkeypatch):
     assert all(v.accepted for v in verdicts) and len(asked) < len(right)
     assert any(e.details.get("same_launch") for v in verdicts for x in v.links for e in x.evidence)
     assert not any(here(next(w.graphs(t)), wanted(w)).accepted for t in w.twists)
+
+
+LORA = """import torch
+
+import mirage
+
+
+@mirage.optimize(inputs=[((4, 64), "fp16"), ((64, 64), "fp16"), ((64, 16), "fp16"), ((16, 64), "fp16")])
+def lora(x, w, a, b):
+    return x @ w + (x @ a) @ b
+"""
+
+
+def test_concats_of_may_2024(wanted):
+    w = wanted(space.Workload(LORA, None, {}, ()))
+    assert here(lora(), w).accepted and here(lora(grid=4), w).accepted
+    assert here(lora(loop=2), w).word == "REJECTED"  # its saver sums twice
+    (entry,) = files.entries([lora(swapped=True)], "g.json")
+    row, graph, _ = listing.row(entry, "g.json")
+    verdict = task.judged(graph, w.program, {"text": w.text, "function": w.function}, False) if row.valid else None
+    assert verdict is None or verdict.word == "REJECTED"
 
 
 def test_the_text_is_judged_where_it_is_asked_for(wanted):

@@ -127,6 +127,20 @@ def attention(style="2024-05", h=2, q=32, d=16, t=64, grid=2, loop=4):
     return g.output(g.op("div", [values, total], (h, q, d))).rows
 
 
+def lora(m=4, k=64, r=16, n=64, grid=2, loop=1, swapped=False):
+    """[X, XA] by [W; B] in one kernel, by two concats, as in the files of May 2024."""
+    g = Kernels("2024-05")
+    X, W, A, B = g.input(m, k), g.input(k, n), g.input(k, r), g.input(r, n)
+    b = Block(g, (grid, 1, 1), loop)
+    x, w = b.input(X, (m, k), (-1,), -1), b.input(W, (k, n // grid), (1,), -1)
+    a, c = b.input(A, (k, r), (-1,), -1), b.input(B, (r, n // grid), (1,), -1)
+    left = b.op("concat_1", [x, b.op("matmul", [x, a], (m, r))], (m, k + r), concat_dim=1)
+    right = b.op("concat_0", [c, w] if swapped else [w, c], (k + r, n // grid), concat_dim=0)
+    b.output(b.op("matmul", [left, right], (m, n // grid)), (m, n), (1,))
+    g.custom(b)
+    return g.rows
+
+
 def softmax_product(h=2, q=32, d=16, t=64):
     """exp(QK) over its sum, times V, as library operators."""
     g = Kernels("2024-05")
