@@ -55,3 +55,15 @@ def test_what_is_compared_takes_the_same_tensors(tools):
     with pytest.raises(MirageError) as caught:
         written(r.build(**r.small), other.wanted(other.small), tools)
     assert caught.value.code == "MIR303"
+
+
+def test_a_rescale_is_judged_against_its_own_meaning_too(tools):
+    r = REFERENCES["attention, rescaled"]
+    assert written(r.build(**r.small), None, tools).verify(text=False)["word"] in ("PROVED", "TESTED")
+    for wrong in (r.wrong, {"scale": "none"}):
+        graph = r.build(**r.small, **wrong)
+        try:
+            word = written(graph, None, tools).verify(text=False)["word"]
+        except MirageError as e:
+            word = e.code
+        assert word in ("REJECTED", "MIR300"), word
