@@ -45,7 +45,7 @@ from mirage.pipeline import GPU_MEMORY  # noqa: E402
 from mirage.profile.choose import EQUAL, Measured, measured  # noqa: E402
 
 TUNE_S = 400.0  # of one call of the worker
-CALLS = 300  # of one measurement of host time
+BURSTS, CALLS = 60, 15  # of one measurement of host time
 Row = dict[str, Any]
 
 
@@ -61,17 +61,18 @@ def row(name: str, value: float, unit: str, bound: str | None = None) -> Row:
     return {"name": name, "value": round(value, 5), "unit": unit, "bound": bound, "ok": ok}
 
 
-def host_time(function: Any, inputs: list[Any]) -> float:
-    """Host µs a call, while the device keeps up: short bursts, the best of several."""
+def host_times(functions: list[Any], inputs: list[Any]) -> list[float]:
+    """Host µs a call of each, while the device keeps up: short bursts in turn, the best of several."""
     import torch
 
-    best = math.inf
-    for _ in range(20):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(CALLS // 20):
-            function(*inputs)
-        best = min(best, (time.perf_counter() - start) * 1e6 / (CALLS // 20))
+    best = [math.inf for _ in functions]
+    for _ in range(BURSTS):
+        for i, function in enumerate(functions):
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            for _ in range(CALLS):
+                function(*inputs)
+            best[i] = min(best[i], (time.perf_counter() - start) * 1e6 / CALLS)
     return best
 
 
@@ -90,12 +91,12 @@ def public_times(text: str, name: str) -> dict[str, float]:
 
     public = getattr(module, name)
     found = measure({"public": public, "bare": module._run}, inputs)
-    given = inputs(0)
+    host, bare = host_times([public, module._run], inputs(0))
     return {
         "us": found["bare"].cold,
         "public": found["public"].cold / found["bare"].cold,
-        "host": host_time(public, given),
-        "bare": host_time(module._run, given),
+        "host": host,
+        "bare": bare,
     }
 
 

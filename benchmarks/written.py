@@ -27,7 +27,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(Path(__file__).resolve().parent)]
 
-from gpu import host_time, row, say  # noqa: E402
+from gpu import host_times, row, say  # noqa: E402
 from points import BATCHES, WORKLOADS  # noqa: E402
 
 from mirage.codegen.launcher import TORCH_DTYPES  # noqa: E402
@@ -75,7 +75,10 @@ def sizes(result: Any) -> list[tuple[str, list[tuple[tuple[int, ...], str]], flo
     """Of each size that has a kernel: a name, its inputs' shapes and dtypes, and the promised µs."""
     if not result.by_size:
         return [("", [(tuple(i["shape"]), TORCH_DTYPES[i["dtype"]]) for i in result.inputs], result.estimate.us)]
-    return [(f"/{n}", list(s.inputs), s.estimate.us) for n, s in enumerate(result.by_size) if s.mugraph >= 0]
+    return [
+        (f"/{n}", [(shape, TORCH_DTYPES[dtype]) for shape, dtype in s.inputs], s.estimate.us)
+        for n, s in enumerate(result.by_size) if s.mugraph >= 0
+    ]  # fmt: skip
 
 
 def compared(path: Path, name: str, result: Any) -> list[Row]:
@@ -96,7 +99,7 @@ def compared(path: Path, name: str, result: Any) -> list[Row]:
         same = public(*given).equal(launches(*given))
         found = measure({"decorated": public, "launches": launches}, inputs)
         bare = found["launches"].cold
-        host, hand = host_time(public, given), host_time(launches, given)
+        host, hand = host_times([public, launches], given)
         at = f"{name}{end}"
         rows += [
             row(f"same/{at}", float(same), "", "== 1"),

@@ -58,8 +58,8 @@ def tools():
         yield t
 
 
-def run(tools: Tools, us: Callable[[int, str], float | None]) -> tuple[Result, Gpu]:
-    gpu = Gpu(us)
+def run(tools: Tools, us: Callable[[int, str], float | None], kind: type[Gpu] = Gpu) -> tuple[Result, Gpu]:
+    gpu = kind(us)
     tools.gpu = gpu  # type: ignore[assignment]
     text = EXAMPLE.read_text()
     request = Request(text, str(EXAMPLE), "softmax")
@@ -109,6 +109,16 @@ def test_a_worker_that_broke_is_asked_again_without_what_broke_it(tools):
     assert result.estimate is not None and result.estimate.us == 10.0 and gpu.closed == 1
     assert gpu.asked[0][3] not in gpu.asked[1] and set(gpu.asked[0]) - set(gpu.asked[1]) == {gpu.asked[0][3]}
     assert any("an illegal memory access" in d for d in result.measured["dropped"])
+
+
+def test_a_gpu_of_another_kind_leaves_the_estimate_and_a_note(tools):
+    class Other(Gpu):
+        def call(self, task: str, payload: dict[str, Any], **_: Any) -> dict[str, Any]:
+            return {"device": "", "why": "it is sm_80, not sm_90", "rows": [], "times": {}}
+
+    result, _ = run(tools, lambda i, text: 1.0, Other)
+    assert result.estimate is not None and not result.estimate.measured
+    assert "nothing was measured on this machine's GPU: it is sm_80, not sm_90" in result.notes
 
 
 def test_a_gpu_that_fails_leaves_the_estimate_and_a_note(tools):

@@ -101,6 +101,8 @@ class Tuner:
                     "attention": self.attention,
                 }
             )
+            if not answer["device"]:
+                return answer, rows
             for i, row in zip(left, answer["rows"], strict=True):
                 rows[i] = row
             self.first = self.first or self.seconds + answer.get("first", 0.0)
