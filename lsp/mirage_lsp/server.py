@@ -119,6 +119,8 @@ class MirageServer(LanguageServer):
         """Nothing is shown under a URI any more."""
         self._published.pop(uri, None)
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
+        if self.session.settings.states:
+            self.protocol.notify("mirage/states", {"uri": uri, "version": 0, "functions": []})
 
     def forget_all_under(self, uri: str) -> None:
         """As `forget`, for what is open under a file's or a folder's URI."""

@@ -41,6 +41,15 @@ def test_states_follow_the_job(editor: Editor, daemon: FakeDaemon) -> None:
     wait_until(lambda: marks(editor)[-1] == [("double", "rejected")], "the mark of a failure")
 
 
+def test_a_closed_document_has_no_states(editor: Editor, daemon: FakeDaemon) -> None:
+    editor.initialize(trusted=True, states=True)
+    editor.open(TEXT)
+    daemon.wait("subscribe")
+    editor.change(TEXT.replace("return", "return +"))  # not settled when it is closed
+    editor.notify("textDocument/didClose", {"textDocument": {"uri": URI}})
+    wait_until(lambda: editor.sent("mirage/states")[-1] == {"uri": URI, "version": 0, "functions": []}, "no states")
+
+
 def test_a_kept_function_and_a_client_that_did_not_ask(editor: Editor, daemon: FakeDaemon) -> None:
     opened(daemon, editor, kept("no better"), "kept")
     assert not editor.sent("mirage/states")

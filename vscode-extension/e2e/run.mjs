@@ -78,7 +78,7 @@ async function window(pages) {
 
 /** The shared window with this file alone. */
 async function shared(example, { expect, text } = {}) {
-  const { folder, file } = project("main", example, text);
+  const { folder, file } = project(`main${failed || ""}`, example, text); // after a failure without what it left behind
   if (main) await main.only(example, expect);
   else {
     const bench = await window([]);
@@ -102,7 +102,7 @@ for (const scenario of chosen) {
     const seen = main ? [main.page, ...pages] : pages;
     for (const [i, page] of seen.entries()) await page.screenshot({ path: path.join(setup.out, `failed-${scenario.name}-${i + 1}.png`) }).catch(() => undefined);
     await main?.page.close(); // whatever state it is in, the next scenario gets another one
-    main = undefined;
+    [main, trusted] = [undefined, false];
   }
   for (const page of pages) await page.close();
 }

@@ -14,6 +14,7 @@ export async function run({ shared, daemon }) {
 
   await bench.clickLens("Optimize");
   await bench.row(/^lora ?(queued|tracing|searching|verifying|tuning).*lora\.py/);
+  await bench.lens(/Mirage: (tracing|searching|verifying|tuning)/);
   await bench.picture("jobs");
   const before = JSON.parse(daemon("status", "--json"));
   assert.equal(before.jobs.length, 1);

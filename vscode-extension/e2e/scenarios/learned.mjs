@@ -32,9 +32,12 @@ export async function run({ shared, setup }) {
 
   await bench.command("Mirage: Write the Kernel to a Module and Import It");
   await bench.sees("from scaled_mirage import scaled");
-  await bench.command("File: Save All Files");
   const module = path.join(folder, "scaled_mirage.py");
-  await until("the module", () => readFileSync(module, "utf8").includes("def scaled("));
+  await until("the module", async () => {
+    await bench.command("File: Save All Files");
+    await bench.settle();
+    return readFileSync(module, "utf8").includes("def scaled(");
+  });
   await until("its import", () => readFileSync(file, "utf8").includes("# mirage:end scaled"));
   execFileSync(setup.python, ["-c", "import sys, runpy; sys.argv[0] = sys.argv[1]; runpy.run_path(sys.argv[1], run_name='__main__'); assert 'scaled_mirage' in sys.modules", file], {
     cwd: folder,
