@@ -1,5 +1,5 @@
 """The original's workloads and its hand-written µGraphs, with its own builder: each workload optimizes, each reference is
-valid, right, and equal to its program in Triton's interpreter, and a wrong one of each is rejected.
+valid, right, compiled, and equal to its program in Triton's interpreter, and a wrong one of each is rejected.
 
     python benchmarks/workloads.py [--json] [--only workloads,references] [--name NAME]
 
@@ -31,6 +31,7 @@ from mirage.original.written import written  # noqa: E402
 from mirage.pipeline import Tools, versions  # noqa: E402
 from mirage.profile.roofline import baseline  # noqa: E402
 
+TARGET = "sm_90"
 SECONDS = 120.0  # of one search with its verification
 ACCEPTED = ("PROVED", "TESTED")
 
@@ -71,12 +72,19 @@ def verdict(r: Reference, sizes: dict[str, Any], tools: Tools, **wrong: Any) -> 
         return e.code
 
 
+def compiles(text: str, tools: Tools) -> bool:
+    kernels = tools.compiler.call("compile", {"text": text, "target": TARGET}, timeout_s=240.0)["kernels"]
+    return all(k["shared"] <= k["limit"] for k in kernels)
+
+
 def reference(name: str, tools: Tools) -> Iterator[Row]:
     r = REFERENCES[name]
     valid = sum(bool(r.build(**s).check()) for s in r.sizes)
     yield exactly(f"{name}: valid at the original's sizes", valid, len(r.sizes))
     words = [verdict(r, s, tools) for s in r.sizes]
     yield exactly(f"{name}: proved or tested", sum(w in ACCEPTED for w in words), len(words))
+    fits = sum(compiles(written(r.build(**s), r.wanted(s), tools).text, tools) for s in r.sizes)
+    yield exactly(f"{name}: compiled for {TARGET}, within its shared memory", fits, len(r.sizes))
     yield exactly(f"{name}: a wrong one rejected", verdict(r, r.small, tools, **r.wrong) not in ACCEPTED, 1)
     with tempfile.TemporaryDirectory() as folder:
         program = r.wanted(r.small)
