@@ -86,7 +86,7 @@ def test_files_that_are_no_graph(best, tmp_path):
 def test_what_is_verified_of_a_file_joins_the_search(tmp_path, capsys):
     right, wrong = list(RMS.graphs()), next(RMS.graphs("no norm"))
     file = save(tmp_path / "graphs.json", checkpoint(wrong, right[0], attention(), right[2], right[0]))
-    found = mi.superoptimize(program(), previous_checkpoint=file, max_num_new_graphs=64)
+    found = mi.superoptimize(program(), previous_checkpoint=file, max_num_new_graphs=24)
     assert "2 of the 5 graphs" in capsys.readouterr().err
     given = [g for g in found if g.found.label.startswith("graphs.json")]
     assert sorted(g.found.label for g in given) == ["graphs.json, graph 1", "graphs.json, graph 3"]
