@@ -29,7 +29,7 @@ from mirage.errors import (
 from mirage.isolate.runner import Worker
 from mirage.mugraph import jsonform, maps
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
-from mirage.mugraph.opened import opened
+from mirage.mugraph.opened import opened, other_calls
 from mirage.plan import plan
 from mirage.profile.choose import EQUAL, KEPT, Measured, gpu_here, measured
 from mirage.profile.devices import Device, device
@@ -37,6 +37,7 @@ from mirage.profile.roofline import baseline, estimate, speed_of_light
 from mirage.program.ir import DTYPES, Program
 from mirage.program.lower import Lowered, lower
 from mirage.program.names import output_names
+from mirage.program.ways import ways
 from mirage.result import CancelToken, Estimate, KernelFacts, Progress, Remark, Result
 from mirage.search.derivation.portable import derived
 from mirage.search.engine import Bounds, Candidate, Problem, Search
@@ -129,6 +130,16 @@ def problem(program: Program, lowered: Lowered) -> Problem:
         program.name, lowered.terms, tuple(lowered.tensors), tuple(targets), dtype, lowered.given, lowered.calls,
         tuple(names),
     )  # fmt: skip
+
+
+def problems(program: Program) -> list[Problem]:
+    """The search's problems: the program as the table means it, and with what stays PyTorch's own (`program/ways.py`)."""
+    return [problem(p, lower(p)) for p in ways(program)]
+
+
+def which(posed: Sequence[Problem], graph: MuGraph) -> int:
+    """The number of the problem whose calls a µGraph makes; the first where there is none."""
+    return next((i for i, found in enumerate(posed) if not other_calls(found.calls, graph)), 0)
 
 
 def facts(mugraph: MuGraph, compiled: list[dict[str, Any]], target: str) -> tuple[KernelFacts, ...]:
@@ -293,7 +304,9 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
             progress(Progress("tracing"))
             program = trace(replace(function, inputs=inputs), request.path, own.runner, cancel)
             attempt = Attempt(request, function, program, dev, progress, cancel, own)
-            rows.append(bysize.Row(program, problem(program, lower(program)), attempt.run()))
+            result, posed = attempt.run(), problems(program)
+            found = posed[which(posed, jsonform.from_json(result.mugraphs[0])) if result.mugraphs else 0]
+            rows.append(bysize.Row(program, found, result))
         if len(rows) == 1:
             return rows[0].result
         progress(Progress("verifying", {"sizes": len(rows)}))
@@ -316,24 +329,19 @@ class Attempt:
 
     def run(self) -> Result:
         start = time.monotonic()
-        lowered = lower(self.program)
-        found = problem(self.program, lowered)
         bounds = self.request.bounds
         if not bounds.given:
             bounds = replace(bounds, given=self.function.decorated.options.given)
         if self.tools.gpu is not None and self.request.measure:
             bounds = replace(bounds, keep=max(bounds.keep, KEPT))
-        search = Search(
-            found, lambda g: estimate(g, self.dev), bounds=bounds, cancel=self.cancel, progress=self.progress,
-            checkpoint=self.request.checkpoint,
-        )  # fmt: skip
-        for _ in search.run():
-            pass
+        posed = problems(self.program)[: 1 if bounds.given else None]  # who says what kernels must be like gets no calls
+        searches = [self.searched(found, bounds, i == 0) for i, found in enumerate(posed)]
+        best = sorted((c for s in searches for c in s.best), key=lambda c: c.us)
         base = baseline(self.program, self.dev)
         rejected: list[str] = []
         chosen = None
-        tries = Tries(search.best)
-        self.measured = self.tune(search.best, base)
+        tries = Tries(best)
+        self.measured = self.tune(best, base)
         if self.measured is not None:
             base = self.measured.peers[self.measured.peer]
             tries = Tries(self.measured.candidates)
@@ -343,14 +351,28 @@ class Attempt:
             if time.monotonic() - start > TOTAL_S and rejected:
                 rejected.append(f"the other candidates: {TOTAL_S:.0f} s have passed")
                 break
-            outcome = self.verify(candidate, found, base, search, rejected)
+            search = searches[which([s.problem for s in searches], candidate.mugraph)]
+            outcome = self.verify(candidate, search.problem, base, search, rejected)
             if outcome is not None:
                 chosen = outcome
                 break
         seconds = time.monotonic() - start
+        search = searches[0 if chosen is None else which([s.problem for s in searches], chosen[1])]
         result = self.result(search, base, chosen, rejected, seconds)
         remarks = explain(search, None if chosen is None else chosen[0], base, self.dev)
-        return replace(result, remarks=remarks) if chosen is None else self.explained(result, found, chosen[1], remarks)
+        if chosen is None:
+            return replace(result, remarks=remarks)
+        return self.explained(result, search.problem, chosen[1], remarks)
+
+    def searched(self, found: Problem, bounds: Bounds, kept: bool) -> Search:
+        """The search for a problem, done; `kept`: with the request's checkpoint."""
+        search = Search(
+            found, lambda g: estimate(g, self.dev), bounds=bounds, cancel=self.cancel, progress=self.progress,
+            checkpoint=self.request.checkpoint if kept else None,
+        )  # fmt: skip
+        for _ in search.run():
+            pass
+        return search
 
     def explained(self, result: Result, found: Problem, graph: MuGraph, remarks: tuple[Remark, ...]) -> Result:
         """The result with the way to its µGraph, and why it is not fused further."""

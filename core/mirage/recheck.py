@@ -15,10 +15,9 @@ from typing import Any
 from mirage.errors import MirageError, MugraphSyntax, NotVerified, UntrustedWorkspace
 from mirage.mugraph import jsonform
 from mirage.mugraph.opened import other_calls
-from mirage.pipeline import Attempt, Report, Request, Tools, problem, read, trace
+from mirage.pipeline import Attempt, Report, Request, Tools, problems, read, trace, which
 from mirage.profile.devices import device
 from mirage.profile.roofline import baseline, estimate
-from mirage.program.lower import lower
 from mirage.request import from_payload
 from mirage.result import CancelToken, Progress, Result
 from mirage.search.engine import Candidate, Search
@@ -41,7 +40,8 @@ def recheck(
     with nullcontext(tools) if tools is not None else Tools() as own:
         program = trace(function, request.path, own.runner, cancel)
         attempt = Attempt(request, function, program, dev, progress, cancel, own)
-        found, base = problem(program, lower(program)), baseline(program, dev)
+        posed, base = problems(program), baseline(program, dev)
+        found = posed[which(posed, graph)]
         search = Search(found, lambda g: estimate(g, dev), bounds=request.bounds, cancel=cancel)  # never run: no counts
         candidate = Candidate(graph, estimate(graph, dev), LABEL, LABEL)
         rejected: list[str] = []

@@ -27,6 +27,7 @@ from mirage.mugraph.grammar import (
 from mirage.operators.table import BLOCK, OPERATORS
 from mirage.profile.devices import Device
 from mirage.program.ir import DTYPES, Program, TensorType
+from mirage.program.ways import OPERATORS as OPERATORS_OF_CALLS
 
 LATENCY = 0.36e-6  # seconds of a device-memory load under load: what must be in flight is bandwidth times this
 SECTOR, BURST = 32, 64  # bytes: the least that travels between L2 and a multiprocessor, between memory and L2
@@ -85,13 +86,17 @@ def estimate(mugraph: MuGraph, device: Device) -> float:
         else:
             moved = sum(_bytes(mugraph, tensors[a]) for a in (*k.args, k.out))
             flops = library_flops(mugraph, k.op, [tensors[a] for a in k.args], tensors[k.out])
-            depth = flops / (2.0 * math.prod(mugraph.shape(tensors[k.out])))
-            total += _library(moved, flops, depth, device)
+            known = OPERATORS_OF_CALLS.get(k.op, k.op)
+            depth = flops / (2.0 * math.prod(mugraph.shape(tensors[k.out]))) if known != ATTENTION else 0.0
+            total += _library(moved, flops, depth, device) + EAGER.get(known, Eager()).us
     return total
 
 
 def library_flops(mugraph: MuGraph, op: str, args: list[DTensor], out: DTensor) -> float:
     """Flops of a contraction: two for each element of the result and each contracted element of the first operand."""
+    if OPERATORS_OF_CALLS.get(op) == ATTENTION:
+        types = [TensorType(mugraph.shape(x), x.dtype) for x in (*args, out)]
+        return operator_flops(ATTENTION, types[:-1], types[-1])
     entry = OPERATORS.get(op)
     if entry is None or entry.family != "contraction":
         return 0.0

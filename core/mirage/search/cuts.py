@@ -201,7 +201,7 @@ def kept_dtype(t: Terms, c: Cut, dtype: str) -> str:
 
 def axis_order(t: Terms, x: int, outputs: list[Target]) -> tuple[str, ...]:
     """The axes of a temporary: those of the output first, in its order, so that later reads run along memory."""
-    known = {a: i for i, a in enumerate(a for o in outputs for a in o.axes)}
+    known = {a: i for i, a in enumerate(dict.fromkeys(a for o in outputs for a in o.axes))}
     return tuple(sorted(t.dims(x), key=lambda a: (known.get(a, len(known)), a)))
 
 

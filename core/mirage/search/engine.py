@@ -241,9 +241,13 @@ class Search:
         self.cuts = cut_candidates(t, roots, shifted)
         self._all_cuts = tuple(self.cuts)
         reductions = len(frozenset().union(*(t.closure(x) for x in roots)))
-        self.partitioned = reductions > bounds.reductions and any(c.operand for c in self.cuts)
+        operands, places = any(c.operand for c in self.cuts), len(self.cuts)
+        self.partitioned = reductions > bounds.reductions and operands
         if self.partitioned:
             self.counts.stop(f"{reductions} reductions, more than {bounds.reductions}: in parts, joined greedily")
+        elif p.calls and operands and places > bounds.cuts > 0:
+            self.partitioned = True
+            self.counts.stop(f"{places} values to keep between calls, more than {bounds.cuts}: in parts, joined greedily")
         elif len(self.cuts) > bounds.cut_candidates:
             self.cuts = self.cuts[: bounds.cut_candidates]
             self.counts.stop(f"more than {bounds.cut_candidates} places to cut")

@@ -22,6 +22,7 @@ from mirage.mugraph.grammar import (
 from mirage.profile.devices import Device
 from mirage.profile.roofline import Times, estimate, kernel_times
 from mirage.program.calls import is_call
+from mirage.program.ways import OPERATORS
 from mirage.result import Remark
 from mirage.search.block import Output
 from mirage.search.engine import Candidate, Search
@@ -157,6 +158,10 @@ def explain(search: Search, chosen: Candidate | None, base: float, device: Devic
 def library(search: Search, chosen: Candidate, k: LibraryKernel, device: Device) -> Remark:
     """Why one of the kernels is PyTorch's own call: the best kernel for the same tensor beside it, or that there can be none."""
     us = estimate(replace(chosen.mugraph, kernels=(k,)), device)
+    if k.op in OPERATORS:
+        text = f"{OPERATORS[k.op]} stays PyTorch's own call: {us:.1f} µs estimated; {', '.join(k.args)} and {k.out} go through "
+        text += "device memory, and all kernels in its place are slower together"
+        return Remark("library-kernel", text, {"operator": k.op, "kernel": k.name, "tensor": k.out, "us": us})
     if is_call(k.op):
         text = f"{k.op} stays PyTorch's own call, for which the operator table has no meaning: "
         text += f"{', '.join(k.args)} and {k.out} go through device memory, {us:.1f} µs estimated"

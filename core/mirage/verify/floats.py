@@ -162,7 +162,7 @@ def float_opinion(
                 unlike.append(f"{regime.name}: {run['user_error']}")
                 continue
             why = f"the function raised {run['user_error']}, the kernels did not"
-            return evidence("REJECTED", f"{regime.name}: {why}", info)
+            return evidence("REJECTED", f"{regime.name}: {why}", info | {"unlike": True})
         if run["error"]:
             return evidence("REJECTED", f"{regime.name}: the launch raised {run['error']}", info)
         if not run["guards"]:
@@ -196,7 +196,8 @@ def float_opinion(
                 shown = Counterexample("float", i, at, repr(float(want[at])), repr(float(got[at])), sizes, seed)
                 return evidence("REJECTED", f"{regime.name}: {row['why']}", info, shown)
     if not rows:
-        return evidence("REJECTED", f"the function could be run on no inputs: {'; '.join(unlike)}", info)
+        why = f"the function could be run on no inputs: {'; '.join(unlike)}"
+        return evidence("REJECTED", why, info | {"unlike": True})
     worst = max((r["error"] / max(r["allowed"], 1e-300) for r in rows), default=0.0)
     return evidence(
         "TESTED",

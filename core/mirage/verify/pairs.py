@@ -9,9 +9,11 @@ from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DTensor, MuGraph
 from mirage.mugraph.opened import calls_of
 from mirage.mugraph.rename import Names, rename
+from mirage.program.calls import is_call
 from mirage.program.ir import Input, Program, TensorType
 from mirage.program.lower import Lowered, lower
 from mirage.program.names import output_names
+from mirage.program.ways import ways
 from mirage.verify.denote import NotDenoted, denote
 from mirage.verify.judge import Case
 from mirage.verify.schedule import Output
@@ -22,7 +24,9 @@ Wanted = tuple[int, tuple[tuple[str, ...], ...]]  # an output's term and the axe
 
 def of_program(program: Program, graph: MuGraph, module: str, text: str, function: str) -> Case:
     """Does the µGraph (and the `module`, if any) compute the program?"""
-    lowered = lower(program)
+    own = [[n.op for n in p.nodes if is_call(n.op)] for p in ways(program)]
+    theirs = [k.op for k in calls_of(graph)]
+    lowered = lower(ways(program)[own.index(theirs) if theirs in own else 0])
     wanted = [program.type_of(o) for o in program.outputs]
     graph, axes = alike(program.name, [i.type for i in program.inputs], lowered.tensors, wanted, graph)
     if not lowered.calls and not calls_of(graph):
@@ -31,8 +35,8 @@ def of_program(program: Program, graph: MuGraph, module: str, text: str, functio
     names, graph = with_calls(program, lowered, graph)
     axes |= {
         b: a
-        for x in lowered.given for theirs, mine in zip(graph.tensor(x.name).dims, x.dims, strict=False)
-        for a, b in zip(theirs, mine, strict=False) if b not in axes and a not in axes.values()
+        for x in lowered.given for have, mine in zip(graph.tensor(x.name).dims, x.dims, strict=False)
+        for a, b in zip(have, mine, strict=False) if b not in axes and a not in axes.values()
     }  # fmt: skip
     free = {x.name for x in lowered.given}
     pairs = [(n, o) for n, o in zip(names, lowered.outputs, strict=True) if n not in free]
@@ -184,21 +188,21 @@ def found_again(
     program: Program, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]], target: str
 ) -> MuGraph | None:
     """The µGraph that a module with these tables was emitted from: the program is searched again."""
-    from mirage.pipeline import problem
+    from mirage.pipeline import problems
     from mirage.plan import plan
     from mirage.profile.devices import device
     from mirage.profile.roofline import estimate
     from mirage.search.engine import Search
 
-    found = problem(program, lower(program))
-    search = Search(found, lambda g: estimate(g, device(target)))
-    for _ in search.run():
-        pass
-    for candidate in search.best:
-        try:
-            graph = plan(candidate.mugraph)
-        except MirageError:
-            continue
-        if matches(graph, sizes, tiles):
-            return graph
+    for found in problems(program):
+        search = Search(found, lambda g: estimate(g, device(target)))
+        for _ in search.run():
+            pass
+        for candidate in search.best:
+            try:
+                graph = plan(candidate.mugraph)
+            except MirageError:
+                continue
+            if matches(graph, sizes, tiles):
+                return graph
     return None

@@ -1,0 +1,115 @@
+"""A fused attention of the program is searched both ways: taken apart, and as PyTorch's own call with the rest around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from mirage.codegen.emit import emit_module
+from mirage.isolate.runner import Worker
+from mirage.mugraph.check import broken_rule
+from mirage.mugraph.opened import calls_of
+from mirage.pipeline import problems, which
+from mirage.profile.devices import DEVICES
+from mirage.profile.roofline import baseline, estimate
+from mirage.program.calls import fault, sizes_of
+from mirage.program.ir import Program
+from mirage.program.trace import trace
+from mirage.program.ways import OPERATORS, ways
+from mirage.search.engine import Bounds, Search
+from mirage.search.remarks import explain
+from mirage.verify.judge import Case, judge
+from mirage.verify.pairs import of_program
+
+DEVICE = DEVICES["sm_90"]
+HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
+TEXT = (
+    f"{HEAD}def f(q, k, v, w):\n    y = F.scaled_dot_product_attention(q * 0.5, k, torch.relu(v), is_causal=True)\n"
+    "    return (y.transpose(1, 2).reshape(2, 24, 48) @ w).sigmoid()\n"
+)
+INPUTS = [*((n, (2, 3, 24, 16), "fp16") for n in "qkv"), ("w", (48, 40), "fp16")]
+
+
+def traced(body: str, inputs: list) -> Program:
+    return trace(f"{HEAD}def f({', '.join(i[0] for i in inputs)}):\n    return {body}\n", "f", inputs)
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return trace(TEXT, "f", INPUTS)
+
+
+@pytest.fixture(scope="module")
+def searches(program: Program) -> list[Search]:
+    out = []
+    for found in problems(program):
+        out.append(Search(found, lambda g: estimate(g, DEVICE), bounds=Bounds(keep=6, tilings=2, structures=3, cuts=1)))
+        list(out[-1].run())
+    return out
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator:
+    with Worker() as worker:
+        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
+
+
+def test_both_ways_are_searched(program: Program, searches: list[Search]) -> None:
+    whole, kept = searches
+    assert not any(calls_of(c.mugraph) for c in whole.best)
+    for c in kept.best:
+        assert broken_rule(c.mugraph) is None
+        assert [k.op for k in calls_of(c.mugraph)] == list(OPERATORS)
+    posed = [s.problem for s in searches]
+    assert [which(posed, s.best[0].mugraph) for s in searches] == [0, 1]
+
+
+def test_the_kept_one_is_verified(program: Program, searches: list[Search], run) -> None:
+    graph = searches[1].best[0].mugraph
+    p = searches[1].problem
+    module = emit_module(program, graph, TEXT, function="f", header={})
+    assert "torch.ops.aten.scaled_dot_product_attention.default(" in module
+    case = Case(p.t, p.outputs, graph, module, program, TEXT, "f", None, p.calls, p.returns)
+    assert judge(case, run).accepted
+    other = of_program(program, graph, "", "", "f")  # a µGraph from elsewhere finds the reading that it was made for
+    assert judge(other, run).accepted
+    wrong = searches[0].problem
+    refused = judge(Case(wrong.t, wrong.outputs, graph, "", program, "", "f", None, wrong.calls, wrong.returns), run)
+    assert not refused.accepted
+
+
+def test_the_remark_names_the_operator(searches: list[Search]) -> None:
+    found = {r.code: r for r in explain(searches[1], searches[1].best[0], 1e9, DEVICE)}
+    assert "scaled_dot_product_attention stays PyTorch's own call" in found["library-kernel"].text
+
+
+def test_the_call_costs_what_the_operator_does() -> None:
+    inputs = [(n, (1, 8, 1024, 64), "fp16") for n in "qkv"]
+    p = traced("F.scaled_dot_product_attention(q, k, v)", inputs)
+    (_, kept) = problems(p)
+    s = Search(kept, lambda g: estimate(g, DEVICE))
+    assert s.work.calls_us == pytest.approx(baseline(p, DEVICE), rel=1e-6)
+
+
+@pytest.mark.parametrize("body,attrs", [
+    ("F.scaled_dot_product_attention(q, k, v)", {}),
+    ("F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3)", {"is_causal": True, "scale": 0.3}),
+    ("F.scaled_dot_product_attention(q, k[:, :1], v[:, :1], enable_gqa=True)", {"enable_gqa": True}),
+    ("F.scaled_dot_product_attention(q, q, v)", {}),
+])  # fmt: skip
+def test_how_it_is_called(body: str, attrs: dict) -> None:
+    p = traced(body, INPUTS[:3])
+    (call,) = (n for n in ways(p)[1].nodes if n.op in OPERATORS)
+    assert not fault(call.op, call.attrs, len(call.args))
+    given = {k: v for k, v in call.attrs if not k.startswith("_") and k not in ("query", "key", "value")}
+    assert given == attrs
+    for group in sizes_of(call.attrs):
+        shapes = [p.type_of(call.args[i]).shape if i >= 0 else call.type.shape for i, _ in group]
+        assert len({s[d] for s, (_, d) in zip(shapes, group, strict=True)}) == 1
+
+
+def test_what_is_not_kept() -> None:
+    three = [(n, (3, 24, 16), "fp16") for n in "qkv"]
+    assert len(ways(traced("F.scaled_dot_product_attention(q, k, v)", three))) == 1  # PyTorch has no fused one for it
+    assert len(ways(traced("torch.softmax(q @ k.transpose(-1, -2), -1) @ v", INPUTS[:3]))) == 1
