@@ -105,8 +105,14 @@ class Jobs:
         return list(self._active.values())
 
     def ended(self, most: int) -> list[Job]:
-        """The jobs that ended last, the latest first; none whose answer was known before."""
-        return list(itertools.islice((job for job in reversed(self._final.values()) if job.payload), most))
+        """The jobs that ended last, the latest first; none whose answer was known before, or that was cancelled and
+        asked for again."""
+        found, later = [], set(self._active)
+        for job in reversed(self._final.values()):
+            if job.payload and len(found) < most and (job.state != "cancelled" or job.key not in later):
+                found.append(job)
+            later.add(job.key)
+        return found
 
     def submit(self, key: str, payload: dict[str, Any], priority: int, client: int) -> Job:
         """The job for `key`: the one that is under way, or a new one. More urgent wishes move it forward."""

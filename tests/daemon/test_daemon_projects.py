@@ -117,7 +117,9 @@ def test_what_a_user_stops_is_stopped_for_saves_too(house, answer, project):
         assert client.status()["jobs"] == [] and len(h.runs) == 2
         again = client.submit(file.read_text(), str(file), "f")["job"]
         until(lambda: len(h.runs) == 3)
+        assert [row["state"] for row in client.status()["ended"]] == ["done"]  # the other is asked for again
         assert client.cancel(again)
+        until(lambda: [row["state"] for row in client.status()["ended"]] == ["cancelled", "done"])
 
 
 def test_shapes_seen_at_run_time_are_kept_and_used(house, answer, home):
