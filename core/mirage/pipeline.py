@@ -334,7 +334,7 @@ class Attempt:
             bounds = replace(bounds, given=self.function.decorated.options.given)
         if self.tools.gpu is not None and self.request.measure:
             bounds = replace(bounds, keep=max(bounds.keep, KEPT))
-        posed = problems(self.program)[: 1 if bounds.given else None]  # who says what kernels must be like gets no calls
+        posed = problems(self.program)[: 1 if bounds.given else None]  # narrowed: no calls
         searches = [self.searched(found, bounds, i == 0) for i, found in enumerate(posed)]
         best = sorted((c for s in searches for c in s.best), key=lambda c: c.us)
         base = baseline(self.program, self.dev)
