@@ -7,7 +7,8 @@ from workloads import terms as workloads
 
 from mirage.mugraph.grammar import CustomKernel
 from mirage.profile.devices import DEVICES
-from mirage.profile.roofline import estimate, kernel_times, work
+from mirage.profile.roofline import estimate, kernel_times
+from mirage.profile.work import work
 from mirage.search.engine import Bounds, Search
 from mirage.search.kernels import MAX_TILE
 from mirage.search.remarks import explain, limit, stages

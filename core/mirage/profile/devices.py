@@ -15,6 +15,41 @@ from mirage.errors import UnknownTarget
 
 
 @dataclass(frozen=True)
+class Costs:
+    """What the steps of a kernel take, in µs, but for the elements: those in ns of one thread. Fitted together on 1,236
+    searched kernels of six programs at up to three batches, measured on an H200, for the order first and the time second
+    (docs/performance.md, "Without a GPU"); kernels of other devices are assumed to be alike."""
+
+    iteration: float = 0.093  # of a loop: its barriers, with four warps
+    iteration_warps: float = 1.5  # the power by which that grows with the warps
+    wait: float = 0.98  # for device memory, where nothing was loaded ahead
+    dot: float = 0.0018
+    depth: float = 0.00067  # of a product: 16 elements along the contracted dim, on a warp group's instruction
+    fragments: float = 0.014  # the same on a warp's own
+    reduction: float = 0.0048  # within a warp
+    crossing: float = 0.18  # a reduction across four warps
+    crossing_warps: float = 1.3
+    operand: float = 0.3  # ns an element: a computed operand on its way through shared memory
+    reduced: float = 0.3  # ns
+    math: float = 1.3  # ns
+    arrival: float = 0.83  # that the blocks of a group take to know which is the last
+    wave: float = 1.4  # that each further wave of blocks takes to get its first loads
+    latency: float = 0.2  # of device memory under load: what must be in flight is bandwidth times this
+    overlap: float = 1.5  # the norm that joins the busiest resource and the path: 1 is their sum
+    beside: float = (
+        0.5  # of the elements' time, for each further block on the same multiprocessor: they share its issue slots
+    )
+    tail_draw: float = 0.14  # of a multiprocessor's share of the L2 bandwidth, that one block alone can draw
+    l2: float = 1.0  # of the L2 bandwidth
+    write: float = 1.2  # times the bytes written
+    tensor: float = 0.45  # of the tensor-core peak (by a hand-written product; the searched ones wait for other things)
+    narrow: float = 0.35  # of that, on a warp's own instruction
+
+
+H200 = Costs()
+
+
+@dataclass(frozen=True)
 class Device:
     """Rates per second; `shared_per_block` and `l2` in bytes; `launch_us` from one kernel's end to the next one's start
     inside a CUDA graph; `ramp_us` until a grid's loads are under way."""
@@ -32,6 +67,7 @@ class Device:
     sms: int
     launch_us: float = 1.0
     ramp_us: float = 1.0
+    costs: Costs = H200
 
     @property
     def capability(self) -> int:
