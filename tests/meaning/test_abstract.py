@@ -6,7 +6,8 @@ import re
 
 import pytest
 import z3
-from workloads.brute import Brute, Small, Step
+from workloads.brute import Brute, Small, Step, random_small
+from workloads.pruned import TYPED, UNTYPED, Relations
 
 from mirage.meaning.abstract import EQUAL, PART, form, of_term, part_of
 from mirage.meaning.terms import Terms
@@ -228,22 +229,24 @@ def test_the_typed_relation_is_the_smaller():
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_both_relations_give_the_same_solutions(program):
-    known: dict[Small, tuple[bool, bool]] = {}
-
-    def keep(which: int):
-        def ask(prefix: Small) -> bool:
-            if prefix not in known:
-                known[prefix] = both(prefix, program)
-            return known[prefix][which]
-
-        return ask
-
-    typed, untyped = (Brute(program, 3, keep=keep(which)) for which in (0, 1))
-    assert set(typed.run()) == set(untyped.run())
-    assert typed.classes
+    relations = Relations(program)
+    typed, untyped = (relations.solutions(4, which) for which in (TYPED, UNTYPED))
+    assert set(typed.classes) == set(untyped.classes) and typed.classes
     everything = Brute(program, 3)
     everything.run()
-    assert typed.visited <= untyped.visited <= everything.visited
+    assert set(everything.classes) <= set(typed.classes)
+    assert relations.solutions(3, TYPED).visited <= relations.solutions(3, UNTYPED).visited <= everything.visited
+
+
+def test_both_relations_give_the_same_solutions_of_random_programs():
+    """Up to four operators; the whole run is `./dev bench search --only complete`."""
+    some = 0
+    for seed in range(12):
+        relations = Relations(random_small(seed))
+        typed, untyped = (relations.solutions(4, which) for which in (TYPED, UNTYPED))
+        assert set(typed.classes) == set(untyped.classes), seed
+        some += bool(typed.classes)
+    assert some >= 10
 
 
 def test_a_relation_that_drops_what_is_needed_is_seen():

@@ -90,9 +90,10 @@ def test_memory_ends_a_search_that_keeps_what_it_has():
 
 
 def test_what_no_bound_reached_is_exhaustive():
-    s = search("rmsnorm_linear", Bounds(cuts=9, cut_candidates=99, structures=99))
+    s = search("rmsnorm_linear", Bounds(cuts=9, cut_candidates=99, structures=99, spellings=99))
     list(s.run())
-    assert s.counts.limits in ([], ["no further cuts: the last one did not help"])
+    own = {"no further cuts: the last one did not help", "cuts whose best estimate is more than 2.5 times the best"}
+    assert set(s.counts.limits) <= own
     assert s.counts.exhaustive is (s.counts.limits == [])
 
 

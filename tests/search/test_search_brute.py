@@ -4,21 +4,10 @@ A class is the set of a kernel's reductions (workloads/brute.py says what is enu
 streamed, and with each reduction as a value that a kernel of its own may write. Longer runs: `./dev bench search`."""
 
 import pytest
-from workloads.brute import Brute, Small, Step, random_small
+from workloads.brute import Brute, random_small, small
 from workloads.classes import found_by_search
 
 from mirage.search.moves import Moves
-
-
-def small(inputs: str, *steps: str) -> Small:
-    """`X:mk W:kn`, then operators as `dot k 0 1`: a value's number counts inputs first."""
-    made = []
-    for text in steps:
-        words = text.split()
-        numbers = [int(w) for w in words if w.isdigit()]
-        made.append(Step(" ".join(w for w in words if not w.isdigit()), tuple(numbers)))
-    return Small(tuple((x.split(":")[0], x.split(":")[1]) for x in inputs.split()), tuple(made))
-
 
 # name: the program, the most operators that are tried, how many classes there are
 PROGRAMS = {
@@ -28,6 +17,9 @@ PROGRAMS = {
     "two contractions in either order": (small("X:mk A:kr B:rn", "dot k 0 1", "dot r 3 2"), 3, 2),
     "a row divided by its sum": (small("X:mk", "sigmoid 0", "sum k 1", "div 1 2"), 4, 1),
     "maximum of a sum": (small("X:mk Y:mk", "add 0 1", "max k 2"), 3, 1),
+    "a sum times a contraction": (small("X:mk W:kn", "sum k 0", "dot k 0 1", "mul 2 3"), 3, 2),
+    "a sum added to a factor": (small("X:mk Y:mk", "sum k 0", "add 0 2", "dot k 3 1"), 3, 2),
+    "a difference of contractions": (small("X:mk Y:mk W:kn", "dot k 0 2", "dot k 1 2", "sub 3 4"), 3, 2),
     "a sum used twice": (small("X:mk W:kn", "sum k 0", "mul 0 2", "dot k 3 1"), 3, 2),
 }
 
@@ -53,7 +45,12 @@ def test_no_class_of_a_random_program_is_missed(seed):
 
 
 @pytest.mark.parametrize(
-    ("move", "name"), [("apart", "one accumulator or two"), ("swaps", "two contractions in either order")]
+    ("move", "name"),
+    [
+        ("apart", "one accumulator fed by two"),
+        ("swaps", "two contractions in either order"),
+        ("pushes", "a sum times a contraction"),
+    ],
 )
 def test_a_search_without_a_move_is_seen(monkeypatch, move, name):
     monkeypatch.setattr(Moves, move, lambda *_: iter(()))

@@ -11,6 +11,7 @@ from mirage.meaning.terms import Terms
 from mirage.result import CancelToken
 from mirage.search.engine import Problem
 from mirage.search.kernels import KernelSpace
+from mirage.search.moves import Moves
 from mirage.search.shift import insert_shifts
 
 
@@ -36,6 +37,63 @@ def structures(problems: list[Problem]) -> list[set[object]]:
         return op, axis, prints.of(body), frozenset((prints.of(x), action) for x, action in atoms)
 
     return [{(frozenset(shape(copies[r]) for r in rs), streamed) for rs, streamed in each} for copies, each in found]
+
+
+def tables(problems: list[Problem]) -> list[tuple[object, ...]]:
+    """The whole table of each problem: for each value that a reduction gives, every way found to compute it (operator, axis,
+    body, which running values it reads and how it is updated), and every system as its reductions and its output."""
+    common, found = Terms(dict(problems[0].t.sizes)), []
+    for p in problems:
+        t, target, memo = p.t, p.outputs[0], {}
+        term, _ = insert_shifts(t, target.term)
+        space = KernelSpace(t, replace(target, term=term), CancelToken(), lean=False)
+        reductions = sorted({r for s in space.systems for r in s.reductions})
+        rows = {}
+        for r in reductions:
+            _, op, axis, body, deltas, update = t.node(r)
+            atoms = [(copied(t, common, t.node(y)[1], memo), t.node(y)[2]) for y in deltas]
+            rows[r] = op, axis, copied(t, common, body, memo), copied(t, common, r, memo), atoms, update
+        systems = [(s.reductions, copied(t, common, s.output, memo)) for s in space.systems]
+        found.append((rows, systems, space.counts.values))
+    prints = Fingerprints(common)
+    out = []
+    for rows, systems, values in found:
+        ways: dict[object, set[object]] = {}
+        name = {}
+        for r, (op, axis, body, value, atoms, update) in rows.items():
+            read = frozenset((prints.of(x), action) for x, action in atoms)
+            name[r] = (
+                op,
+                axis,
+                prints.of(body),
+                read,
+                frozenset(prints.of(rows[x][3]) for _, x in update if x is not None),
+            )
+            name[r] += (len(update),)
+            ways.setdefault(prints.of(value), set()).add(name[r])
+        whole = {(frozenset(name[r] for r in rs), prints.of(x)) for rs, x in systems}
+        out.append((ways, whole, values, len(systems)))
+    return out
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_shuffled_operators_give_an_identical_table(name):
+    expected, *others = tables([problem(name), *(shuffled(problem(name), seed) for seed in range(3))])
+    assert expected[0] and expected[1]
+    for other in others:
+        assert other == expected
+
+
+def test_tables_of_other_programs_differ():
+    first, second = tables([problem("rmsnorm_linear"), problem("layernorm_linear")])
+    assert first != second and not first[1] & second[1]
+
+
+def test_a_table_without_a_way_is_seen(monkeypatch):
+    expected, _ = tables([problem("attention"), problem("attention")])
+    monkeypatch.setattr(Moves, "carried", lambda *_: None)
+    without, _ = tables([problem("attention"), problem("attention")])
+    assert without[0] != expected[0]
 
 
 @pytest.mark.parametrize("name", WORKLOADS)

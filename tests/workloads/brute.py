@@ -7,7 +7,7 @@ evaluator of its own. It knows nothing of the search: no moves, no normal form, 
 
 A solution's class is the set of its reductions (operator, axis, value of the body). Left out, because the search says that it
 answers them in another form: a sum of a product with a factor that does not vary along the axis and is made of inputs alone,
-or has an axis that nothing else in the sum has (it stands outside: less is computed), constant factors of a sum (likewise),
+or has axes that no other single factor has (it stands outside: less is computed), constant factors of a sum (likewise),
 and exponentials that the program does not have (they may overflow).
 """
 
@@ -67,9 +67,9 @@ class Value:
         return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
-def leaf(name: str, axes: str) -> Value:
+def leaf(name: str, axes: str, sizes: dict[str, int] = TINY) -> Value:
     rng = np.random.default_rng(int.from_bytes(hashlib.blake2b(name.encode(), digest_size=4).digest(), "big"))
-    shape = [TINY[a] if a in axes else 1 for a in AXES]
+    shape = [sizes[a] if a in axes else 1 for a in AXES]
     return Value(rng.integers(2, P, shape), rng.integers(2, Q, shape))
 
 
@@ -89,10 +89,12 @@ def _apply(op: str, *xs: Value) -> Value:
     """One operator; `sum k`, `max k`, `dot k` name their axis, an unknown name is an opaque function."""
     name, _, axis = op.partition(" ")
     spent = any(x.spent for x in xs)
-    if name in ("add", "mul", "dot"):
+    if name in ("add", "sub", "mul", "dot"):
         a, b = xs
         if name == "add":
             return Value((a.p + b.p) % P, (a.q + b.q) % Q, spent)
+        if name == "sub":
+            return Value((a.p - b.p) % P, (a.q - b.q) % Q, spent)
         product = Value(a.p * b.p % P, a.q * b.q % Q, spent)
         return product if name == "mul" else _apply(f"sum {axis}", product)
     if name == "div":
@@ -113,12 +115,15 @@ def _apply(op: str, *xs: Value) -> Value:
     return Value(made, scramble(name + "'", made) % Q, spent)
 
 
+def scaled(x: Value) -> Value:
+    """`x` up to constant factors."""
+    p, q = int(x.p.ravel()[0]), int(x.q.ravel()[0])
+    return Value(x.p * pow(p, P - 2, P) % P, x.q * pow(q, Q - 2, Q) % Q, x.spent)
+
+
 def reduction(op: str, axis: str, body: Value) -> Reduction:
     """What identifies a reduction. Constant factors of a sum are outside it."""
-    if op == "sum":
-        p, q = int(body.p.ravel()[0]), int(body.q.ravel()[0])
-        body = Value(body.p * pow(p, P - 2, P) % P, body.q * pow(q, Q - 2, Q) % Q, body.spent)
-    return op, axis, body.key
+    return op, axis, (scaled(body) if op == "sum" else body).key
 
 
 @dataclass(frozen=True)
@@ -143,7 +148,9 @@ class Small:
     def term(self, t: Terms) -> int:
         """The program for the search."""
         made = [t.input(name, tuple(DimIndex((a,)) for a in axes)) for name, axes in self.inputs]
-        build: dict[str, Callable[..., int]] = {"add": t.add, "mul": t.mul, "div": lambda a, b: t.mul(a, t.inv(b))}
+        build: dict[str, Callable[..., int]] = {
+            "add": t.add, "sub": t.sub, "mul": t.mul, "div": lambda a, b: t.mul(a, t.inv(b)),
+        }  # fmt: skip
         for s in self.steps:
             name, _, axis = s.op.partition(" ")
             xs = [made[i] for i in s.args]
@@ -156,6 +163,16 @@ class Small:
             else:
                 made.append(build[name](*xs) if name in build else t.fn(name, *xs))
         return made[-1]
+
+
+def small(inputs: str, *steps: str) -> Small:
+    """`X:mk W:kn`, then operators as `dot k 0 1`: a value's number counts inputs first."""
+    made = []
+    for text in steps:
+        words = text.split()
+        numbers = [int(w) for w in words if w.isdigit()]
+        made.append(Step(" ".join(w for w in words if not w.isdigit()), tuple(numbers)))
+    return Small(tuple((x.split(":")[0], x.split(":")[1]) for x in inputs.split()), tuple(made))
 
 
 def of_term(t: Terms, x: int, axes: dict[str, str], memo: dict[int, Value]) -> Value:
@@ -171,7 +188,9 @@ def of_term(t: Terms, x: int, axes: dict[str, str], memo: dict[int, Value]) -> V
             memo[x] = Value(pq[0], pq[1])
         else:
             kids = [of_term(t, k, axes, memo) for k in t.kids(x)]
-            if n[0] in ("add", "mul"):
+            if n[0] == "fn" and n[1] == "finite":  # the guard of a maximum is the identity
+                memo[x] = kids[0]
+            elif n[0] in ("add", "mul"):
                 out = kids[0]
                 for k in kids[1:]:
                     out = apply(n[0], out, k)
@@ -194,6 +213,7 @@ class Brute:
     keep: Callable[[Small], bool] | None = None
     visited: int = 0
     classes: dict[Class, tuple[Step, ...]] = field(default_factory=dict)
+    solutions: list[tuple[Step, ...]] = field(default_factory=list)
 
     def run(self) -> dict[Class, tuple[Step, ...]]:
         """The classes of all solutions, each with one of them."""
@@ -202,8 +222,8 @@ class Brute:
         self.exponentials = {v.key for v, s in zip(program[len(self.program.inputs) :], self.program.steps, strict=True)
                              if s.op == "exp"}  # fmt: skip
         names = {s.op.partition(" ")[0] for s in self.program.steps}
-        self.unary = sorted(names - {"add", "mul", "div", "dot", "sum", "max"})
-        self.binary = ["add", "mul"] + (["div"] if "div" in names else [])
+        self.unary = sorted(names - {"add", "sub", "mul", "div", "dot", "sum", "max"})
+        self.binary = ["add", "mul", *sorted(names & {"sub", "div"})]
         self.reduces = ["sum"] + (["max"] if "max" in names else [])
         self.axes = sorted({a for _, axes in self.program.inputs for a in axes} - set(program[-1].dims))
         self.axes += [a for a in "k" if a in program[-1].dims and names & {"sum", "dot", "max"}]
@@ -221,7 +241,7 @@ class Brute:
                 yield from (Step(f"{op} {axis}", (i,)) for op in self.reduces)
         for i, j in itertools.product(range(n), repeat=2):
             for op in self.binary:
-                if op == "div" or i <= j:
+                if op in ("sub", "div") or i <= j:
                     yield Step(op, (i, j))
             if i <= j:
                 for axis in sorted(values[i].dims & values[j].dims & set(self.axes)):
@@ -255,15 +275,17 @@ class Brute:
                 need |= {reduction("max" if name == "max" else "sum", axis, body)}
             if key == self.target and waiting == 0:
                 self.classes.setdefault(need, (*steps, step))
+                self.solutions.append((*steps, step))
             if left > 1:
                 self._go([*values, made], [*keys, key], [*needs, need], [*steps, step], waiting)
 
     def _outside(self, step: Step, steps: list[Step], values: list[Value], needs: list[Class], axis: str) -> bool:
-        """Has the summed product a factor that does not vary along the axis, of inputs alone or wider than all others?"""
+        """Has the summed product a factor that does not vary along the axis, of inputs alone or with axes that no other
+        single factor has?"""
         if step.op.startswith("max"):
             return False
         inputs, todo = len(self.program.inputs), list(step.args)
-        along: frozenset[str] = frozenset()
+        along: list[frozenset[str]] = []
         still: list[frozenset[str]] = []
         while todo:
             i = todo.pop()
@@ -274,8 +296,8 @@ class Brute:
             elif i >= inputs and steps[i - inputs].op in ("mul", "div"):
                 todo += steps[i - inputs].args
             else:
-                along |= values[i].dims
-        return any(not dims <= along for dims in still)
+                along.append(values[i].dims)
+        return any(not any(dims <= other for other in along) for dims in still)
 
     def _apply(self, step: Step, values: list[Value], keys: list[bytes]) -> Value:
         key = step.op, tuple(keys[i] for i in step.args)

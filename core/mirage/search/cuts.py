@@ -18,13 +18,16 @@ class Cut:
     """A value to materialise: its term, whether it feeds a tensor-core operand (kept in the program's dtype), and a
     number that names its tensor the same in every cut set, so that its kernels are found once. `again` are terms of the
     same value along other axes, with those axes as (in `term`, there): they read the same tensor. `score`: an exponential
-    that the search shifted depends on it."""
+    that the search shifted depends on it. `instead`: the terms of outputs that are read in another spelling, where the value
+    occurs (`spellings.py`), with the numbers of the cuts `beside` it there."""
 
     term: int
     operand: bool
     number: int
     again: tuple[tuple[int, tuple[tuple[str, str], ...]], ...] = ()
     score: bool = False
+    instead: tuple[tuple[int, int], ...] = ()
+    beside: frozenset[int] = frozenset()
 
 
 def cut_candidates(t: Terms, roots: list[int], shifted: Collection[int] = ()) -> list[Cut]:
@@ -36,6 +39,8 @@ def cut_candidates(t: Terms, roots: list[int], shifted: Collection[int] = ()) ->
             _, op, axis, body, *_ = t.node(r)
             if r not in roots and t.dims(r):
                 found.setdefault(r, False)
+            if len(t.front(body)) > 1 and all(t.dims(f) == t.dims(body) for f in t.front(body)):
+                found[body] = True  # made of several reductions element by element: one tensor for all of them
             if op != "sum":
                 continue
             for product in t.kids(body) if t.kind(body) == "add" else (body,):
@@ -135,8 +140,9 @@ def widest(sets: Iterable[frozenset[str]]) -> list[frozenset[str]]:
 
 def starts(t: Terms, cuts: Sequence[Cut]) -> Iterator[tuple[Cut, ...]]:
     """Every operand of a contraction; and every matrix product too."""
-    yield tuple(c for c in cuts if c.operand)
-    yield tuple(c for c in cuts if c.operand or (t.kind(c.term) == "red" and is_product(t, c.term)))
+    own = [c for c in cuts if not c.instead]
+    yield tuple(c for c in own if c.operand)
+    yield tuple(c for c in own if c.operand or (t.kind(c.term) == "red" and is_product(t, c.term)))
 
 
 def descend(t: Terms, cuts: list[Cut], cost: Callable[[tuple[Cut, ...]], float]) -> Iterator[tuple[Cut, ...]]:
@@ -161,9 +167,16 @@ def descend(t: Terms, cuts: list[Cut], cost: Callable[[tuple[Cut, ...]], float])
 
 
 def cut_sets(cuts: list[Cut], most: int) -> Iterator[tuple[Cut, ...]]:
-    """No cut first, then one, two, ... up to `most`."""
+    """No cut first, then one, two, ... up to `most`, of those that one spelling has."""
     for n in range(min(most, len(cuts)) + 1):
-        yield from combinations(cuts, n)
+        yield from filter(together_in_one, combinations(cuts, n))
+
+
+def together_in_one(cuts: tuple[Cut, ...]) -> bool:
+    """Does one spelling of the outputs have all of the cuts?"""
+    other = [c for c in cuts if c.instead]
+    numbers = {c.number for c in cuts}
+    return all(c.instead == other[0].instead and numbers - {c.number} <= c.beside for c in other)
 
 
 def loads(t: Terms, c: Cut, outputs: list[Target], prefix: str) -> dict[int, int]:
@@ -178,6 +191,7 @@ def loads(t: Terms, c: Cut, outputs: list[Target], prefix: str) -> dict[int, int
 
 def apply(t: Terms, outputs: list[Target], cuts: tuple[Cut, ...], dtype: str, prefix: str) -> list[Target]:
     """The targets of the kernels, in launch order: each cut's value, then the outputs, reading what was cut before."""
+    instead = dict(pair for c in cuts for pair in c.instead)
     done: dict[int, int] = {}
     targets: list[Target] = []
     for c in sorted(cuts, key=lambda c: depth(t, c.term)):
@@ -187,7 +201,8 @@ def apply(t: Terms, outputs: list[Target], cuts: tuple[Cut, ...], dtype: str, pr
         targets.append(Target(name, substitute(t, c.term, done), dims, kept, "temp"))
         done |= loads(t, c, outputs, prefix)
     for o in outputs:
-        targets.append(Target(o.tensor, substitute(t, o.term, done), o.dims, o.dtype, o.kind))
+        term = instead.get(o.term, o.term)
+        targets.append(Target(o.tensor, substitute(t, term, done), o.dims, o.dtype, o.kind))
     return targets
 
 

@@ -26,6 +26,7 @@ from mirage.search.kernels import Piece, Target
 from mirage.search.parts import Key, Part, Work
 from mirage.search.problem import Bounds, Cost, Problem, assemble, fork
 from mirage.search.shift import insert_shifts
+from mirage.search.spellings import respelled
 from mirage.search.state import Checkpoint
 
 __all__ = ["Bounds", "Candidate", "Cost", "Problem", "Search", "SearchCounts", "cheapest"]
@@ -247,10 +248,20 @@ class Search:
             self.counts.stop(f"{reductions} reductions, more than {bounds.reductions}: in parts, joined greedily")
         elif p.calls and operands and places > bounds.cuts > 0:
             self.partitioned = True
-            self.counts.stop(f"{places} values to keep between calls, more than {bounds.cuts}: in parts, joined greedily")
+            self.counts.stop(
+                f"{places} values to keep between calls, more than {bounds.cuts}: in parts, joined greedily"
+            )
         elif len(self.cuts) > bounds.cut_candidates:
             self.cuts = self.cuts[: bounds.cut_candidates]
             self.counts.stop(f"more than {bounds.cut_candidates} places to cut")
+        if not self.partitioned:
+            every, whole = respelled(
+                t, roots, self._all_cuts, shifted, self.cancel, limit=min(bounds.systems, 1000), most=bounds.spellings
+            )
+            self._all_cuts = tuple(every)
+            self.cuts = [c for c in every if c.instead or c.number < len(self.cuts)]
+            if not whole:
+                self.counts.stop(f"{bounds.spellings} values to keep of other spellings")
         return tuple(outputs)
 
     def _cut_sets(self) -> Iterator[tuple[Cut, ...]]:

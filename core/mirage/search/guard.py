@@ -5,6 +5,7 @@ The steps are short (one reduction, one block graph, one combination), so that a
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 from mirage.result import CancelToken
 
 LOOK_S = 0.05  # how often the memory is looked at
+FREEZE = 64 << 20  # bytes of growth after which what there is is put out of the collector's sight: collections stay short
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 STATM = Path("/proc/self/statm")
 
@@ -48,7 +50,7 @@ class Guard(CancelToken):
         super().__init__()
         self.cancel_token, self.seconds, self.memory, self.armed = cancel, seconds, memory, armed
         self.start = time.monotonic()
-        self.before = resident()
+        self.before = self.frozen = resident()
         self.stopped = ""
         self._next = 0.0
 
@@ -70,7 +72,11 @@ class Guard(CancelToken):
             self.stop(f"{self.seconds:g} s")
         if now >= self._next:
             self._next = now + LOOK_S
-            if resident() - self.before > self.memory:
+            held = resident()
+            if held - self.frozen > FREEZE:
+                self.frozen = held
+                gc.freeze()  # whoever runs the search thaws it
+            if held - self.before > self.memory:
                 self.stop(f"{self.memory >> 20} MiB of memory")
 
     def stop(self, bound: str) -> None:

@@ -19,6 +19,7 @@ from mirage.meaning.collect import Collected, Collector
 from mirage.meaning.fingerprint import Fingerprints
 from mirage.meaning.terms import EMPTY, Terms
 from mirage.result import CancelToken
+from mirage.search.begin import finite_at_first
 
 T = TypeVar("T")
 
@@ -80,18 +81,24 @@ class Moves:
             moved = {u: (t.add if t.node(y)[2] == "+" else t.mul)(u, y) for u, y in deltas.items()}
             terms = self.collector.collect(self.collector.replace(body, moved), frozenset(deltas.values()))
             me = [a for a, b in (terms or {}).items() if self.prints.of(b) == self.prints.of(body)]
-            if terms and me and (best is None or len(terms) < len(best[0])):
+            if not terms or not me or (best is not None and len(terms) >= len(best[0])):
+                continue
+            if all(finite_at_first(t, a, axis) for a in terms):
                 best = terms, me[0]
         if best is None or depth > 3:
             return None
         update: list[tuple[int, int | None]] = []
         for a, b in best[0].items():
-            sibling = None if a == best[1] else self.carried(axis, b, groups, depth + 1)
-            if sibling is None and a != best[1]:
+            if a == best[1]:
+                update.append((a, None))
+                continue
+            sibling = self.carried(axis, b, groups, depth + 1)
+            if sibling is None:
                 return None
-            if sibling is not None and t.kind(sibling) != "red":
-                return None  # a scaled sibling: its scale would have to be part of the update
-            update.append((a, sibling))
+            scale, sibling = t.strip(sibling)  # a scaled sibling: the scale is part of the coefficient
+            if t.kind(sibling) != "red" or t.node(sibling)[2] != axis:
+                return None
+            update.append((t.mul(a, *scale), sibling))
         return t.mul(*outside, self.reduction("sum", axis, body, tuple(update)))
 
     def _pulls_out_safely(self, body: int, group: frozenset[int]) -> bool:
@@ -175,6 +182,18 @@ class Moves:
             yield t.add(new, rest)
             yield t.add(self.reduction("sum", axis, t.mul(c[inner], inner)), rest)
 
+    def factored(self, products: Sequence[int]) -> int:
+        """The sum of products, what all of them have as a factor being outside if the rest is only read: one contraction with
+        a sum, not several. (With a reduction in the rest it would be formed for every element.)"""
+        t = self.t
+        factors = [list(t.kids(p)) if t.kind(p) == "mul" else [p] for p in products]
+        common = [f for f in dict.fromkeys(factors[0]) if not t.is_plain(f) and all(f in fs for fs in factors)]
+        for fs in factors:
+            for f in common:
+                fs.remove(f)
+        rest = t.add(*(t.mul(*fs) for fs in factors))
+        return t.mul(*common, rest) if not t.front(rest) else t.add(*products)
+
     def merges(self, x: int) -> list[int]:
         """`x`, and `x` with sums of plain reductions over one loop merged."""
         t = self.t
@@ -193,13 +212,43 @@ class Moves:
                     if len(ks) < 2 or not covering or any((t.closure(r) - {r}) & set(reds) for r in reds):
                         continue
                     gone = {k for k, *_ in ks}
-                    merged = self.reduction("sum", axis, t.add(*[t.mul(*o, t.node(r)[3]) for _, o, r in ks]))
+                    merged = self.reduction("sum", axis, self.factored([t.mul(*o, t.node(r)[3]) for _, o, r in ks]))
                     b = t.add(*[k for k in t.kids(a) if k not in gone], merged)
                     z = self.collector.replace(y, {a: b})
                     if z not in out:
                         out.append(z)
                         todo.append(z)
         return out
+
+    def spelled(self, x: int, memo: dict[int, int] | None = None) -> int:
+        """`x` as it is written, of canonical reductions."""
+        memo = {} if memo is None else memo
+        if x not in memo:
+            n, kids = self.t.node(x), tuple(self.spelled(k, memo) for k in self.t.kids(x))
+            memo[x] = self.reduction(n[1], n[2], kids[0]) if n[0] == "red" else self.t.rebuild(x, kids) if kids else x
+        return memo[x]
+
+    def pushes(self, x: int) -> Iterator[int]:
+        """`x` with the other factors of a product of several sums pushed into one of them, for each of them."""
+        t = self.t
+        for y in t.walk(x, into_reductions=False):
+            if t.kind(y) != "mul":
+                continue
+            sums = [k for k in dict.fromkeys(t.kids(y)) if t.kind(k) == "red" and t.node(k)[1] == "sum"]
+            for s in sums if len(t.front(y)) > 1 and len(sums) > 1 else ():
+                yield self.merges(self.collector.replace(x, {y: self.pushed(t.kids(y), s)}))[-1]
+
+    def pushed(self, factors: Sequence[int], s: int) -> int:
+        """The product, what reads a reduction and does not vary along the axis of the sum `s` being a factor of its body. Not
+        what has axes that no other factor there has: the products would no longer be those of two operands."""
+        t = self.t
+        axis, body = t.node(s)[2], t.node(s)[3]
+        others = list(factors)
+        others.remove(s)
+        wide = [t.dims(f) for f in t.flat("mul", (body,))[1]]
+        inside = [k for k in others if t.front(k) and axis not in t.dims(k) and any(t.dims(k) <= d for d in wide)]
+        rest = [k for k in others if k not in inside]
+        return t.mul(*rest, self.reduction("sum", axis, t.mul(body, *inside)))
 
     def inward(self, x: int, memo: dict[int, int] | None = None) -> int:
         """Push dependent loop-free factors into the one sum that they multiply, and merge sums: every spelling of a

@@ -102,7 +102,7 @@ class Work:
     def key(self, t: Terms, target: Target, chosen: Iterable[Cut]) -> Key:
         below = set(t.walk(target.term))
         outputs, prefix = list(self.outputs), self.prefix
-        reads = (c.number for c in chosen if below & set(loads(t, c, outputs, prefix).values()))
+        reads = (c.number for c in chosen if c.instead or below & set(loads(t, c, outputs, prefix).values()))
         return Key(tuple(x.tensor for x in target.tensors), tuple(reads))
 
     def target(self, t: Terms, key: Key) -> Target:

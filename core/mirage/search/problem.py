@@ -22,6 +22,7 @@ class Bounds:
     reductions: int = 8  # a program with more is searched in parts
     cuts: int = 2
     cut_candidates: int = 8
+    spellings: int = 2  # further places to cut, which only another spelling of the program has
     keep: int = 64
     kernels: int = 16  # at most, in one µGraph
     loops: int = 8  # at most, in one kernel

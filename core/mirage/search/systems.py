@@ -6,6 +6,7 @@ tiles) decides its passes. The number of systems is a product over reductions: `
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mirage.meaning.terms import Terms
@@ -30,10 +31,41 @@ class Counts:
 
 
 def enumerate_systems(moves: Moves, target: int, cancel: CancelToken, limit: int = 2000) -> tuple[list[System], Counts]:
-    """All systems that compute `target`, the given one among them; `Counts.exhaustive` is False when `limit` cut."""
+    """All systems that compute `target`, the given one among them; `Counts.exhaustive` is False when `limit` cut.
+
+    The moves begin from the target with its factors pushed inward; where a product has several sums that could take a factor,
+    also from the other choices."""
     t = moves.t
     counts = Counts()
-    target = moves.inward(target)
+    found: dict[frozenset[int], System] = {}
+    starts = [moves.inward(target)]
+    met = {t.closure(starts[0])}
+    for start in starts:
+        for e in systems_from(moves, start, cancel, limit, counts):
+            reductions = t.closure(e)
+            cancelling = any(y in moves.cancelling for y in t.walk(e))
+            if reductions in found:
+                continue
+            found[reductions] = System(e, reductions, cancelling)
+            if any(t.node(r)[4] for r in reductions):
+                continue
+            for other in moves.pushes(e):
+                if t.closure(other) in met:
+                    continue
+                if len(starts) == limit:
+                    counts.exhaustive = False
+                    break
+                met.add(t.closure(other))
+                starts.append(other)
+    own = moves.spelled(target)
+    found[t.closure(own)] = System(own, t.closure(own))  # as it is written, whatever it subtracts
+    counts.values = len(frozenset[int]().union(*found))
+    return list(found.values()), counts
+
+
+def systems_from(moves: Moves, target: int, cancel: CancelToken, limit: int, counts: Counts) -> Iterator[int]:
+    """The outputs of all systems that the moves make from one spelling."""
+    t = moves.t
     order = sorted(t.closure(target))
     states: dict[tuple[tuple[int, int], ...], None] = {(): None}
     for i, r in enumerate(order):
@@ -50,16 +82,8 @@ def enumerate_systems(moves: Moves, target: int, cancel: CancelToken, limit: int
                 counts.exhaustive = False
                 break
         states = new
-    found: dict[frozenset[int], System] = {}
-    values: set[int] = set()
     for state in states:
-        for e in moves.merges(moves.collector.replace(target, dict(state))):
-            reductions = t.closure(e)
-            values |= reductions
-            cancelling = any(y in moves.cancelling for y in t.walk(e))
-            found.setdefault(reductions, System(e, reductions, cancelling))
-    counts.values = len(values)
-    return list(found.values()), counts
+        yield from moves.merges(moves.collector.replace(target, dict(state)))
 
 
 def passes(t: Terms, reductions: frozenset[int], axis: str) -> dict[int, int] | None:
