@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+import references
 import torch
 from references import REFERENCES
 
 from mirage.errors import MirageError
 from mirage.original.written import written
 from mirage.pipeline import Tools
+from mirage.verify.judge import algebra
+from mirage.verify.schedule import schedule_opinion
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +27,9 @@ def test_a_reference_is_valid_and_right_and_a_wrong_one_is_not(name, tools):
     verdict = written(r.build(**r.small), program, tools).verify(text=False)
     assert verdict["word"] in ("PROVED", "TESTED"), verdict
     assert verdict["opinions"]["memory"]["schedule"]["word"] == "PROVED" and verdict["range"]
-    wrong = written(r.build(**r.small, **r.wrong), program, tools).verify(text=False)
-    assert wrong["word"] == "REJECTED", wrong
+    wrong = written(r.build(**r.small, **r.wrong), program, tools)
+    if all(e.word != "REJECTED" for e in algebra(wrong.searched.case(wrong.mugraph, ""))):  # the first link is enough
+        assert wrong.verify(text=False)["word"] == "REJECTED"
 
 
 @pytest.mark.parametrize("name", REFERENCES)
@@ -59,11 +63,12 @@ def test_what_is_compared_takes_the_same_tensors(tools):
 
 def test_a_rescale_is_judged_against_its_own_meaning_too(tools):
     r = REFERENCES["attention, rescaled"]
-    assert written(r.build(**r.small), None, tools).verify(text=False)["word"] in ("PROVED", "TESTED")
-    for wrong in (r.wrong, {"scale": "none"}):
-        graph = r.build(**r.small, **wrong)
-        try:
-            word = written(graph, None, tools).verify(text=False)["word"]
-        except MirageError as e:
-            word = e.code
-        assert word in ("REJECTED", "MIR300"), word
+    words = {}
+    for name, how in {"right": {}, "no exponential": r.wrong}.items():
+        found = written(r.build(**r.small, **how), None, tools)
+        p = found.searched.problem
+        words[name] = schedule_opinion(p.t, p.outputs, found.mugraph, 2).word
+    assert words == {"right": "TESTED", "no exponential": "REJECTED"}
+    with pytest.raises(MirageError, match="not carried") as caught:
+        r.build(**r.small, scale="none").check()
+    assert caught.value.code == "MIR300" and caught.value.path == references.__file__
