@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from workloads.hand import Case, rmsnorm_linear
 
 from mirage.cli import main
@@ -18,7 +16,6 @@ from mirage.mugraph import jsonform, text
 from mirage.program.ir import Input, Program, TensorType
 
 CASES = [rmsnorm_linear(m=19), rmsnorm_linear(m=24), rmsnorm_linear(m=40, tn=32)]
-Verify = Callable[..., Result]
 
 
 def program_of(case: Case) -> Program:
