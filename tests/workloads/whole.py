@@ -332,13 +332,13 @@ def product(above: list[Value], below: list[Value]) -> Value:
 def kept_sets(g: Graph) -> Iterator[frozenset[int]]:
     """Every set of intermediate values that may be kept."""
     last = len(g.values) - 1
-    whole = brute.scaled(g.values[last]).key
+    there = {brute.scaled(g.values[i]).key for i in (*range(len(g.inputs)), last)}  # a constant times what there is
     able = [i for i in range(len(g.inputs), last) if g.dims(i)]
     for n in range(len(able) + 1):
         for some in itertools.combinations(able, n):
             kept = frozenset(some)
             kernels = [KernelOf(g, i, kept) for i in some]
-            names = {k.written for k in kernels} - {whole}
+            names = {k.written for k in kernels} - there
             if len(names) < len(some):
                 continue
             if all(k.alone or g.operand(k.root) for k in kernels):
