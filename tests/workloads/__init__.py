@@ -1,0 +1,1 @@
+"""Programs and µGraphs that tests and benchmarks share."""
