@@ -14,7 +14,8 @@ from pathlib import Path
 from mirage.result import CancelToken
 
 LOOK_S = 0.05  # how often the memory is looked at
-FREEZE = 64 << 20  # bytes of growth after which what there is is put out of the collector's sight: collections stay short
+# Bytes of growth after which what there is is put out of the collector's sight: collections stay short.
+FREEZE = 64 << 20
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 STATM = Path("/proc/self/statm")
 
