@@ -107,7 +107,8 @@ class Jobs:
     def ended(self, most: int) -> list[Job]:
         """The jobs that ended last, the latest first; none whose answer was known before, or that was cancelled and
         asked for again."""
-        found, later = [], set(self._active)
+        found: list[Job] = []
+        later = set(self._active)
         for job in reversed(self._final.values()):
             if job.payload and len(found) < most and (job.state != "cancelled" or job.key not in later):
                 found.append(job)
@@ -139,6 +140,8 @@ class Jobs:
         if self._journal is not None:
             job.promised = self._journal.begin(job.row)
         log.info("job %s queued (key %s)", job.id, job.key[:12])
+        if self._closing:  # it is the next daemon's
+            self._end(job, "cancelled", error=Cancelled("the daemon stopped").to_dict())
         return job
 
     def add_final(self, key: str, state: str, result: dict[str, Any]) -> Job:
@@ -187,7 +190,7 @@ class Jobs:
         return job.outcome()
 
     async def close(self, timeout_s: float = 10.0) -> None:
-        """Stop everything; for those who listen running jobs end as cancelled."""
+        """Stop everything; for those who listen jobs end as cancelled, and so does what is asked for from now on."""
         self._closing = True
         for job in self.active:
             job.wanted.clear()

@@ -399,6 +399,56 @@ def test_a_stop_ends_running_jobs_as_cancelled(house, text, answer):
     assert outcome[0]["state"] == "cancelled"
 
 
+def test_who_hears_that_a_stop_cancelled_a_job_finds_only_the_next_daemon(house, text, answer):
+    gate, reached = threading.Event(), []
+    with house(until_released(answer, gate)) as h:
+        client, connection = h.client(), h.client()
+        job = client.submit(text, "a.py", "f")["job"]
+
+        def follow():
+            assert client.subscribe(job)["state"] == "cancelled"
+            try:
+                link_client.dial().close()
+                reached.append(True)
+            except DaemonUnavailable:
+                reached.append(False)
+
+        waiting = threading.Thread(target=follow)
+        waiting.start()
+        time.sleep(0.2)
+        connection.shutdown()
+        waiting.join(10)
+    assert reached == [False]
+
+
+def test_what_is_asked_while_it_stops_is_left_to_the_next_daemon(house, text, answer):
+    begun, gate = threading.Event(), threading.Event()
+
+    def deaf(payload, progress, cancel):
+        begun.set()
+        assert gate.wait(10)
+        cancel.check()
+
+    with house(deaf) as h:
+        client = h.client()
+        client.submit(text, "a.py", "f")
+        assert begun.wait(10)
+        client.shutdown()
+        deadline = time.monotonic() + 10
+        while not h.server.jobs._closing and time.monotonic() < deadline:
+            time.sleep(0.01)
+        job = client.submit(text, "a.py", "g")
+        assert job["state"] == "cancelled" and client.subscribe(job["job"])["error"]["code"] == "MIR402"
+        gate.set()
+        h.thread.join(10)
+        assert [payload["function"] for payload in h.runs] == ["f"]
+    with house(lambda payload, progress, cancel: answer(payload)) as h:  # nobody asks
+        deadline = time.monotonic() + 10
+        while len(h.runs) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert {payload["function"] for payload in h.runs} == {"f", "g"}
+
+
 def test_it_ends_after_an_idle_time_but_not_while_it_works(house, text, answer):
     gate = threading.Event()
     with house(until_released(answer, gate), idle_s=0.5) as h:
