@@ -162,7 +162,8 @@ class Jobs:
 
     async def _comes_back(self) -> bool:
         """Whether a daemon is there again, soon. One that gives way to a newer one is followed by it; one that was
-        stopped is not started again by work that was asked for before."""
+        stopped is not started again by work that was asked for before. Whoever listens is the next one: a daemon that
+        ends has stopped to listen before it says that a job is cancelled."""
         if self._looking is None or self._looking.done():
             self._looking = asyncio.ensure_future(_look())
         return await asyncio.shield(self._looking)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mirage.errors import Cancelled
 from mirage.link import protocol
 
 
@@ -40,6 +41,11 @@ class FakeDaemon:
     def start(self) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._call(self._start())
+
+    def retire(self, job: str) -> None:
+        """As a daemon that ends: it listens no more, and then says that its job is cancelled. Its connections stay."""
+        self._call(self._retire())
+        self.finish(job, "cancelled", error=Cancelled("the daemon stopped").to_dict())
 
     def kill(self) -> None:
         """As if the process had died: no answer, all connections gone. Its jobs are forgotten."""
@@ -72,13 +78,16 @@ class FakeDaemon:
     async def _start(self) -> None:
         self._server = await asyncio.start_unix_server(self._serve, self.folder / "daemon.sock")
 
-    async def _stop(self) -> None:
+    async def _retire(self) -> None:
         if self._server is not None:
             self._server.close()
+        (self.folder / "daemon.sock").unlink(missing_ok=True)
+
+    async def _stop(self) -> None:
+        await self._retire()
         for writer in list(self._writers):
             writer.transport.abort()
         self._subscribers.clear()
-        (self.folder / "daemon.sock").unlink(missing_ok=True)
 
     async def _event(self, job: str, body: dict[str, Any]) -> None:
         for writer, ident in self._subscribers.get(job, []):

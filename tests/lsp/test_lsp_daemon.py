@@ -3,6 +3,7 @@ cross, and the workspace's folders are registered with it."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,7 @@ from lsp_client import FULL, URI, Editor
 from lsp_daemon import FakeDaemon, wait_until
 from lsp_samples import HEAD, TEXT, result
 
-from mirage.errors import Cancelled
-
 OTHER = "file:///project/other.py"
-CANCELLED = Cancelled("the job was cancelled").to_dict()
 FOLDERS = {**FULL, "workspace": {**FULL["workspace"], "workspaceFolders": True}}
 
 
@@ -24,9 +22,11 @@ def test_a_daemon_that_gives_way_to_a_newer_one_is_followed(editor: Editor, daem
     daemon.wait("subscribe")
     daemon.event("job-1", "searching", values=3)
     editor.wait_title("searching")
-    daemon.finish("job-1", "cancelled", error=CANCELLED)
-    daemon.kill()
+    daemon.retire("job-1")
     assert editor.wait_title("away") == ["Mirage: the daemon is away", "Stop"]
+    time.sleep(0.3)  # it ends its other jobs meanwhile
+    assert len(daemon.asked("submit")) == 1 and editor.titles() == ["Mirage: the daemon is away", "Stop"]
+    daemon.kill()
     daemon.start()
     daemon.wait("subscribe", 2)
     daemon.finish("job-2", "done", result())
@@ -39,12 +39,13 @@ def test_a_daemon_that_stays_away_is_asked_on_command(editor: Editor, daemon: Fa
     editor.initialize(trusted=True)
     editor.open(TEXT)
     daemon.wait("subscribe")
-    daemon.finish("job-1", "cancelled", error=CANCELLED)
+    daemon.retire("job-1")
     daemon.kill()
     editor.wait_title("away")
     assert editor.command("mirage.stop", URI, "double") == {"stopped": ["double"]}
     editor.wait_title("Mirage: stopped")
     daemon.start()
+    assert daemon.asked("subscribe") == [{"job": "job-1"}]
     assert editor.command("mirage.optimize", URI, "double") == {"started": ["double"]}
     daemon.wait("subscribe", 2)
 
