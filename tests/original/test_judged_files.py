@@ -41,12 +41,12 @@ def wanted(tmp_path_factory):
         yield of
 
 
-def here(graph, wanted, text=False):
-    """A graph's verdict, in this process."""
+def here(graph, wanted):
+    """A graph's verdict on two links, in this process."""
     (entry,) = files.entries([json.loads(json.dumps(graph))], "g.json")
     program = Program.from_dict(json.loads(json.dumps(wanted.program.to_dict())))
     data = {"text": wanted.text, "function": wanted.function}
-    return task.judged(imported.build(entry.graph), program, data, text)
+    return task.judged(imported.build(entry.graph), program, data, False)
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
@@ -114,10 +114,12 @@ def test_concats_of_may_2024(wanted):
 
 
 def test_the_text_is_judged_where_it_is_asked_for(wanted):
-    g = next(RMS.graphs())
-    verdict = here(g, wanted(RMS), text=True)
-    assert [x.name for x in verdict.links] == ["algebra", "schedule", "text"] and verdict.accepted
-    assert here(next(RMS.graphs("no norm")), wanted(RMS), text=True).word == "REJECTED"
+    """In workers, whatever this process has imported triton for."""
+    graphs = [next(RMS.graphs()), next(RMS.graphs("no norm"))]
+    entries = files.entries(json.loads(json.dumps(graphs)), "g.json")
+    right, wrong = judging.judged(entries, "g.json", [wanted(RMS)], text=True, cores=1)
+    assert list(right.verdict["links"]) == ["algebra", "schedule", "text"] and right.accepted
+    assert wrong.word == "REJECTED"
 
 
 def test_other_tensors_are_no_match(wanted):

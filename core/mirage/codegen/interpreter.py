@@ -314,7 +314,8 @@ def load_module(text: str, *, interpret: bool = True) -> ModuleType:
     """The emitted module `text`, imported from a file of its own (which lives as long as the module does).
 
     With `interpret` its kernels run in the interpreter: the variable is set here if triton is not imported yet; if it
-    was imported for a GPU, MissingPackage says to use another process. Without, the kernels are compiled ones.
+    was imported for a GPU, MissingPackage says to use another process. Without, the kernels are compiled ones. What the
+    variable says by now is not asked: the kernels must be of the kind that triton's own functions are.
     """
     if interpret and "triton" not in sys.modules:
         os.environ["TRITON_INTERPRET"] = "1"
@@ -331,6 +332,14 @@ def load_module(text: str, *, interpret: bool = True) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    from triton import knobs
+
+    with knobs.runtime.scope():  # it restores the variable
+        knobs.runtime.interpret = interpret
+        if interpret:
+            importlib.import_module(
+                "triton.experimental.gluon"
+            )  # else the first launch does, and it reads the variable
+        spec.loader.exec_module(module)
     module.__dict__["_folder"] = folder
     return module
