@@ -103,5 +103,5 @@ def test_the_file_of_the_command_line(tmp_path) -> None:  # type: ignore[no-unty
     source.write_text("import mirage\nfrom jaxtyping import Float32\nfrom torch import Tensor\n\n\n@mirage.optimize\n"
                       'def f(x: Float32[Tensor, "4 6"]):\n    return x\n')  # fmt: skip
     path.write_text("mine: sin(a) == a")
-    result = CliRunner().invoke(optimize, [str(source), "--rules", str(path)])
+    result = CliRunner().invoke(optimize, [str(source), "--rules", str(path), "--no-daemon"])
     assert isinstance(result.exception, RuleFalse) and result.exception.line == 1
