@@ -19,7 +19,7 @@ from mirage.verify.evaluate import TermEvaluator
 from mirage.verify.floating import Floats
 from mirage.verify.floats import float_opinion, judge
 from mirage.verify.schedule import Output
-from mirage.verify.shifted import Shifted, Values, instead
+from mirage.verify.shifted import Shifted, Single, Values, instead
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
 SOURCE = """import torch
@@ -130,3 +130,12 @@ def test_what_is_allowed_there_is_not_the_functions_own_error_elsewhere() -> Non
     eager = np.array([1.3, np.nan])
     for got, at in (((1.2, 1.0), None), ((1.0, 1.2), (1,))):
         assert judge(np.array(got), want, eager, want, "fp16", 16, True, free, want)[1] == at
+
+
+def test_a_sum_in_float32_is_rounded_at_each_step() -> None:
+    x = np.array([[2.0**24, 1.0, 1.0, 1.0]])
+    assert Single().sum(x, 1) == [2.0**24] and Floats().sum(x, 1) == [2.0**24 + 3]
+    large = np.full((1, 3), 3e38)
+    assert np.isinf(Single().sum(large, 1)).all()
+    assert Single().sum(np.zeros((1, 0)), 1) == [0.0]
+    assert Single().sum(np.array([[1, 2]]), 1).dtype == np.int64

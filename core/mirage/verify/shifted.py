@@ -37,7 +37,12 @@ class Single(Floats):
         return self._short(super().mul(*xs))
 
     def sum(self, x: Array, axis: int) -> Array:
-        return self._short(super().sum(x, axis))
+        """One element after another, as a loop adds them up: rounded each time, not once."""
+        if x.dtype != np.float64:
+            return super().sum(x, axis)
+        with np.errstate(all="ignore"):
+            added = np.add.accumulate(x, axis=axis, dtype=np.float32)
+        return np.asarray(np.take(added, -1, axis=axis), np.float64) if x.shape[axis] else super().sum(x, axis)
 
     def _short(self, x: Array) -> Array:
         return round_to(x, "fp32") if x.dtype == np.float64 else x
