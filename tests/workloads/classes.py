@@ -12,8 +12,6 @@ import hashlib
 from fractions import Fraction
 from typing import Any
 
-from workloads import brute
-
 from mirage.meaning.fingerprint import Fingerprints
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import (
@@ -31,6 +29,7 @@ from mirage.mugraph.grammar import (
 )
 from mirage.result import CancelToken
 from mirage.search.kernels import KernelSpace, Target
+from workloads import brute
 
 Class = tuple[Any, ...]
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from workloads.brute import Brute, Small
-
 from mirage.meaning.abstract import of_term, part_of
 from mirage.meaning.terms import Terms
 from mirage.meaning.typed import Typed
+from workloads.brute import Brute, Small
 
 TYPED, UNTYPED = 0, 1
 

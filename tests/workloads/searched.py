@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from workloads import brute
-from workloads.whole import OUTPUT, Class, Entry, Red, Schedule, Written, written
-
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import CustomKernel, DTensor
 from mirage.search.engine import Bounds, Problem, Search
 from mirage.search.kernels import KernelSpace, Target
+from workloads import brute
+from workloads.whole import OUTPUT, Class, Entry, Red, Schedule, Written, written
 
 SIZES = {"m": 64, "k": 256, "n": 128, "r": 128}
 WIDE = Bounds(

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+
 from workloads import brute
 from workloads.brute import AXES, TINY, P, Q, Small, Step, Value, apply, leaf
 
