@@ -230,7 +230,7 @@ def _patch_memory(patches: Patches, interpreter: ModuleType, table: _Bounds | No
 
     def rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *more: Any) -> Any:
         if _is_bf16(value.dtype):
-            raise NotImplementedError("bfloat16 atomics are not emulated")
+            raise TypeError("an atomic update of bfloat16: emitted kernels update int32 counters alone")
         check(pointers, mask.data, "updated")
         return inner_rmw(self, op, pointers, value, mask, *more)
 

@@ -180,7 +180,8 @@ def module_of(case: Case, text: str, function: str, graph: MuGraph) -> str:
     """A module for a µGraph that has none."""
     if not function:
         function = "wanted"
-        text = f"def wanted({', '.join(i.name for i in case.program.inputs)}):\n    raise NotImplementedError\n"
+        given = ", ".join(i.name for i in case.program.inputs)
+        text = f"def wanted({given}):\n    raise TypeError('the program is a graph: there is no function as written')\n"
     return emit_module(case.program, graph, text, function=function, header={})
 
 
