@@ -21,6 +21,7 @@ from mirage.errors import Cancelled, DaemonBusy, MirageError, ProtocolError, Unk
 from mirage.link.protocol import FINAL, STATES
 from mirage.result import CancelToken
 from mirage_daemon.journal import Journal, Row
+from mirage_daemon.suspects import MAX_STARTS, Suspects
 from mirage_daemon.turns import Turns
 
 log = logging.getLogger("mirage.daemon.jobs")
@@ -28,7 +29,6 @@ MAX_ACTIVE = 1000  # jobs that are queued or running
 MAX_FINAL = 256  # jobs that are over and whose result can still be asked for
 EVENT_EVERY_S = 0.05  # counts change faster than anyone reads them; a new state is always told
 MAX_COUNTS, MAX_BEST = 64, 500
-MAX_STARTS = 20  # a job that was under way so often when the daemon died, and got no further, is given up
 ANSWERS = {"kernel": "done", "keep": "kept"}  # Result.answer -> the job's state
 
 Progress = Callable[[dict[str, Any]], None]
@@ -55,6 +55,8 @@ class Job:
     told: float = float("-inf")
     starts: int = 0  # see journal.Row
     parts: int = 0
+    begun: bool = False  # by this daemon
+    taken_back: bool = False  # nobody wants it any more
     promised: Future[None] | None = None  # done when a kill of the daemon no longer loses the job
 
     @property
@@ -96,6 +98,7 @@ class Jobs:
         self._journal, self._closing = journal, False
         self._threads = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="mirage-job")
         self._queue: Turns[Job] = Turns()
+        self._suspects: Suspects[Job] = Suspects(self._let_in)
         self._active: dict[str, Job] = {}  # by key
         self._final: OrderedDict[str, Job] = OrderedDict()  # by id, the oldest first
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -115,13 +118,15 @@ class Jobs:
             later.add(job.key)
         return found
 
-    def submit(self, key: str, payload: dict[str, Any], priority: int, client: int) -> Job:
-        """The job for `key`: the one that is under way, or a new one. More urgent wishes move it forward."""
+    def submit(self, key: str, payload: dict[str, Any], priority: int, client: int, earlier: Row | None = None) -> Job:
+        """The job for `key`: the one that is under way, or a new one. More urgent wishes move it forward. `earlier`: what
+        the journal says of it."""
         job = self.under_way(key)
         if job is None:
             if len(self._active) >= MAX_ACTIVE:
                 raise DaemonBusy(f"{len(self._active)} jobs are queued or running")
-            job = self._add(Row(key, payload, priority))
+            starts, parts = (earlier.starts, earlier.parts) if earlier else (0, 0)  # asking again is no new beginning
+            job = self._add(Row(key, payload, priority, starts, parts))
         job.priority = min(job.priority, priority)
         job.wanted.add(client)
         self._pump()
@@ -136,10 +141,11 @@ class Jobs:
     def _add(self, row: Row) -> Job:
         job = Job(secrets.token_hex(8), row.key, row.payload, row.priority, starts=row.starts, parts=row.parts)
         self._active[job.key] = job
-        self._queue.push(job)
         if self._journal is not None:
             job.promised = self._journal.begin(job.row)
         log.info("job %s queued (key %s)", job.id, job.key[:12])
+        if not self._suspects.hold(job):
+            self._queue.push(job)
         if self._closing:  # it is the next daemon's
             self._end(job, "cancelled", error=Cancelled("the daemon stopped").to_dict())
         return job
@@ -169,6 +175,7 @@ class Jobs:
         job.wanted.discard(client)
         if job.final or job.wanted:
             return False
+        job.taken_back = True
         job.cancel.cancel()
         if job.state == "queued":
             self._end(job, "cancelled", error=Cancelled("the job was cancelled before it began").to_dict())
@@ -200,6 +207,10 @@ class Jobs:
         if self._running:
             await asyncio.wait(list(self._running.values()), timeout=timeout_s)
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _let_in(self, job: Job) -> None:
+        self._queue.push(job)
+        self._pump()
 
     def _pump(self) -> None:
         """Start what is most urgent, while there are free workers."""
@@ -245,9 +256,11 @@ class Jobs:
             return job.payload
         known = self._journal.parts(job.key)
         parts = sum(map(len, known.values()))
-        job.starts, job.parts = (1, parts) if parts > job.parts else (job.starts + 1, job.parts)
-        if job.starts > MAX_STARTS:
-            raise WorkerDied(f"the daemon ended {MAX_STARTS} times while this job ran")
+        if job.starts >= MAX_STARTS:
+            raise WorkerDied(
+                f"the daemon died {MAX_STARTS} times while this job ran, and it got no further between them"
+            )
+        job.starts, job.begun = job.starts + 1, True
         self._journal.begin(job.row)
         if known:
             log.info("job %s goes on from %d finished parts", job.id, parts)
@@ -284,13 +297,20 @@ class Jobs:
         job.state, job.error = state, error
         if self._active.get(job.key) is job:  # after a cancellation another may have taken its place
             del self._active[job.key]
-            if self._journal is not None and not (self._closing and state == "cancelled"):
-                self._journal.end(job.key)
+            if self._journal is not None:
+                self._settle(self._journal, job)
         self._queue.discard(job)
         self._remember(job)
         log.info("job %s %s%s", job.id, state, f" ({error.get('code')})" if error else "")
         self._tell(job)
         job.over.set()
+
+    def _settle(self, journal: Journal, job: Job) -> None:
+        """What the journal still says of a job that ended: nothing, unless it is the next daemon's."""
+        if not self._closing or job.state != "cancelled" or job.taken_back:
+            journal.end(job.key)
+        elif job.begun:
+            journal.unbegin(job.row)
 
     def _tell(self, job: Job) -> None:
         job.told = self._clock()

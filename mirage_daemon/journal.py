@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgpack
@@ -31,7 +32,8 @@ Parts = dict[str, dict[str, str]]  # search -> name of the part -> its line, see
 
 @dataclass(frozen=True)
 class Row:
-    """A promised job. `starts` counts how often it began since its search last got further than `parts` parts."""
+    """A promised job. `starts` counts the daemons that died while it ran, since its search last got further than `parts`
+    parts."""
 
     key: str
     payload: dict[str, Any]
@@ -50,6 +52,10 @@ class Journal:
     def begin(self, row: Row) -> Future[None]:
         """Promise the job; done when the promise is durable. A store that cannot be written costs the promise alone."""
         return self._do(self._begin, row)
+
+    def unbegin(self, row: Row) -> Future[None]:
+        """The daemon stops, and does not die: this start of the job does not count. It keeps its place in the order."""
+        return self._do(self._unbegin, row)
 
     def end(self, key: str) -> Future[None]:
         """The job is over: forget it and its parts."""
@@ -76,13 +82,20 @@ class Journal:
     def rows(self) -> list[Row]:
         """The jobs that were promised and are not over, the oldest first. Parts without a job are deleted. In the store's
         thread."""
+        parts = list(self._store.entries(PART))
+        kept = Counter(entry.key[:KEY_BYTES].hex() for entry in parts)
         rows = []
         for entry in sorted(self._store.entries(JOB), key=lambda e: e.created):
             value = self._store.get(JOB, entry.key, touch=False)
-            if value is not None:  # its MAC says that we wrote it
-                rows.append(Row(entry.key.hex(), *msgpack.unpackb(value, strict_map_key=False)))
+            row = None if value is None else _opened(entry.key.hex(), value)
+            if row is None:
+                self._store.delete(JOB, entry.key)
+            elif kept[row.key] > row.parts:  # it got further before the daemon died
+                rows.append(replace(row, starts=0, parts=kept[row.key]))
+            else:
+                rows.append(row)
         promised = {row.key for row in rows}
-        for entry in self._store.entries(PART):
+        for entry in parts:
             if entry.key[:KEY_BYTES].hex() not in promised:
                 self._store.delete(PART, entry.key)
         return rows
@@ -95,9 +108,15 @@ class Journal:
             done.set_result(None)
             return done
 
-    def _begin(self, row: Row) -> None:
+    def _begin(self, row: Row, created: float | None = None) -> None:
         value = msgpack.packb([row.payload, row.priority, row.starts, row.parts])
-        self._store.put(JOB, bytes.fromhex(row.key), value)
+        self._store.put(JOB, bytes.fromhex(row.key), value, created=created)
+
+    def _unbegin(self, row: Row) -> None:
+        key = bytes.fromhex(row.key)
+        for entry in self._store.entries(JOB):
+            if entry.key == key:
+                self._begin(replace(row, starts=row.starts - 1), entry.created)
 
     def _end(self, key: str) -> None:
         raw = bytes.fromhex(key)
@@ -124,6 +143,16 @@ class Journal:
                 found.setdefault(search, {})[name] = line
                 size += len(line)
         self._sizes[key] = size
+
+
+def _opened(key: str, value: bytes) -> Row | None:
+    """The row; its MAC says that we wrote it, but another version may have had another form for it."""
+    found = msgpack.unpackb(value, strict_map_key=False)
+    kinds = (dict, int, int, int)
+    if isinstance(found, list) and len(found) == len(kinds) and all(map(isinstance, found, kinds)):
+        return Row(key, *found)
+    log.warning("a job of another version of the daemon is given up")
+    return None
 
 
 def _quietly(call: Callable[..., None], *arguments: Any) -> None:

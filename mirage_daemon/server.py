@@ -69,6 +69,8 @@ class Server:
         self._ids = itertools.count(1)
         self._connections: dict[int, asyncio.Task[None]] = {}
         self._stopping = asyncio.Event()
+        self._earlier: dict[str, Row] = {}  # what earlier daemons promised, until it is under way here
+        self._earlier_read = asyncio.Event()
         self.projects = projects.Projects(self)
 
     # ---- life
@@ -97,28 +99,42 @@ class Server:
 
     async def _take_up(self) -> None:
         """Go on with what an earlier daemon promised and did not end."""
-        for row in await self._in_store(self.journal.rows):
-            if "question" in row.payload:  # an import: whoever asked for it asks again
-                self.journal.end(row.key)
-                continue
+        try:
+            rows = await self._in_store(self.journal.rows)
+            self._earlier = {row.key: row for row in rows}
+        finally:
+            self._earlier_read.set()
+        for row in rows:
             try:
-                wanted = {
-                    name: row.payload[name]
-                    for name in protocol.REQUESTS["submit"].__annotations__
-                    if name in row.payload
-                }
-                key, _ = await self._ask(protocol.structure(wanted, protocol.Submit))
-            except MirageError as e:
-                log.warning("a job of an earlier daemon is given up: %s", e)
-                self.journal.end(row.key)
-                continue
-            if key != row.key:  # packages, the code or the machine are others now: it begins anew
-                self.journal.end(row.key)
-                row = Row(key, row.payload, row.priority)
-            if await self._known(bytes.fromhex(key)) is not None:
-                self.journal.end(key)
-            else:
-                self.jobs.take_up(row)
+                await self._take_up_one(row)
+            except Exception:  # a mistake of ours with one job is none of the others'
+                log.exception("a job of an earlier daemon is left to the next one")
+
+    async def _take_up_one(self, row: Row) -> None:
+        if "question" in row.payload:  # an import: whoever asked for it asks again
+            self._forget(row.key)
+            return
+        try:
+            wanted = {
+                name: row.payload[name] for name in protocol.REQUESTS["submit"].__annotations__ if name in row.payload
+            }
+            key, _ = await self._ask(protocol.structure(wanted, protocol.Submit))
+        except MirageError as e:
+            log.warning("a job of an earlier daemon is given up: %s", e)
+            self._forget(row.key)
+            return
+        known = await self._known(bytes.fromhex(key)) is not None
+        if row.key not in self._earlier:
+            return  # somebody asked for it meanwhile
+        if known or key != row.key:
+            self._forget(row.key)
+        if not known:  # where the key is another (packages, the code or the machine are others now) it begins anew
+            self.jobs.take_up(self._earlier.get(key) or Row(key, row.payload, row.priority))
+            self._earlier.pop(key, None)
+
+    def _forget(self, key: str) -> None:
+        if self._earlier.pop(key, None) is not None:
+            self.journal.end(key)
 
     async def _watch_idle(self) -> None:
         while True:
@@ -290,7 +306,9 @@ class Server:
                 "options": protocol.unstructure(body.options),
                 "project": await asyncio.to_thread(project_of, body.path),
             }
-            job = self.jobs.submit(key, payload, body.priority, client)
+            await self._earlier_read.wait()
+            job = self.jobs.submit(key, payload, body.priority, client, self._earlier.get(key))
+            self._earlier.pop(key, None)
             if job.promised is not None:
                 await asyncio.wrap_future(job.promised)  # what the client hears outlives a kill of this process
         return job

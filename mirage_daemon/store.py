@@ -58,8 +58,8 @@ class Store(ABC):
         """The value, exactly as it was put, or None. `touch`: it counts as a use."""
 
     @abstractmethod
-    def put(self, kind: str, key: bytes, value: bytes) -> None:
-        """Durable when it returns; CannotWrite (disk full, read-only) leaves what was there."""
+    def put(self, kind: str, key: bytes, value: bytes, *, created: float | None = None) -> None:
+        """Durable when it returns; CannotWrite (disk full, read-only) leaves what was there. `created`: not now, but then."""
 
     @abstractmethod
     def delete(self, kind: str, key: bytes) -> bool:
@@ -182,9 +182,10 @@ class SqliteStore(Store):
             self._write("UPDATE entry SET used = ? WHERE kind = ? AND key = ?", (now, kind, key))
         return bytes(value)
 
-    def put(self, kind: str, key: bytes, value: bytes) -> None:
+    def put(self, kind: str, key: bytes, value: bytes, *, created: float | None = None) -> None:
         digest, now = hashlib.sha256(value).digest(), self._clock()
-        row = (kind, key, digest, self._mac(kind, key, digest), now, now, len(value), value)
+        made = now if created is None else created
+        row = (kind, key, digest, self._mac(kind, key, digest), made, now, len(value), value)
         problem = self._write("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
         if problem is not None:
             raise CannotWrite(f"the cache cannot be written: {problem}", path=str(self._path))

@@ -12,9 +12,9 @@ import pytest
 
 from mirage.link import Client, paths
 from mirage_daemon import alias
-from mirage_daemon.jobs import MAX_STARTS
 from mirage_daemon.journal import MAX_PARTS, Journal, Row
 from mirage_daemon.store import SqliteStore
+from mirage_daemon.suspects import MAX_STARTS
 
 KEY, OTHER = "aa" * 32, "bb" * 32
 
