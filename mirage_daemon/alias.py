@@ -14,7 +14,7 @@ import os
 import platform
 import sys
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -130,14 +130,15 @@ def _read(text: str, path: str, function: str) -> Part:
     from mirage.source import detect, shapes
     from mirage.source.slice import cut
 
-    found = detect.find(text, path).functions
+    scan = detect.find(text, path)
+    found, text = scan.functions, scan.chunks.text  # without a byte order mark, its lines as Python counts them
     decorated = next((f for f in found if f.name == function), None)
     if decorated is None:
         have = ", ".join(f.name for f in found) or "it has none"
         raise FunctionNotFound(f"there is no decorated function `{function}` ({have})", path=path)
     rows = [[(i.name, i.shape, i.dtype, i.dim_names) for i in row] for row in shapes.rows(decorated)]
     piece = cut(text, decorated, path)
-    own = "\n".join(text.splitlines()[decorated.decorator_line - 1 : decorated.end_line])
+    own = "\n".join(text.split("\n")[decorated.decorator_line - 1 : decorated.end_line])
     least = least_text(text, piece.text, decorated.decorator_line, decorated.end_line)
     part = Part(piece.digest, own, json.dumps(rows), least)
     if len(own) + len(least) <= MAX_PART:
@@ -164,11 +165,22 @@ def least_text(text: str, piece: str, first: int, last: int) -> str:
     lines, kept = text.split("\n"), piece.split("\n")
     kept += [""] * (len(lines) - len(kept))
     own = range(first - 1, last)
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            for i in range(node.lineno - 1, node.end_lineno or node.lineno):
+    body = ast.parse(text).body
+    shared = Counter(i for node in body for i in _lines(node))
+    for node in body:
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        if all(shared[i] == 1 for i in _lines(node)):
+            for i in _lines(node):
                 kept[i] = lines[i]
+        elif not kept[node.lineno - 1].strip():  # the rest of its line is none of a colleague's
+            kept[node.lineno - 1] = ast.unparse(node)
     return "\n".join(lines[i] if i in own else kept[i] for i in range(len(lines))).strip("\n") + "\n"
+
+
+def _lines(node: ast.stmt) -> range:
+    """The lines, counted from 0, on which a statement stands."""
+    return range(node.lineno - 1, node.end_lineno or node.lineno)
 
 
 def as_text(options: Options) -> str:

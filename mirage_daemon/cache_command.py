@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import secrets
 import sys
 import time
 from collections.abc import Iterator
@@ -142,12 +144,13 @@ def export(file: str, keys: tuple[str, ...]) -> None:
 
 def write(path: Path, text: str) -> None:
     """Whole or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.parent / f".mirage-{os.getpid()}-{secrets.token_hex(4)}"
     try:
         draft.write_text(text, encoding="utf-8")
         os.replace(draft, path)
     except OSError as e:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink()
         raise CannotWrite(f"{path} cannot be written: {e.strerror}", path=str(path)) from None
 
 
@@ -183,15 +186,20 @@ def import_(file: str) -> None:
     """Take over results of a colleague's FILE, each verified again here. Runs the functions in it, as `mirage optimize`
     would run them; takes over nothing but µGraphs. Exit status 3 if one was refused."""
     rows, taken, refused = read(Path(file)), 0, 0
-    with Client.connect() as client:
-        for row in rows:
+    for row in rows:
+        with Client.connect() as client:  # what the daemon hangs up on costs no other result its connection
             state, why = adopt(client, row)
-            taken += state in ("done", "kept")
-            refused += state not in ("done", "kept")
-            click.echo(f"{row['function']}: {why}")
+        taken += state in ("done", "kept")
+        refused += state not in ("done", "kept")
+        click.echo(printable(f"{row['function']}: {why}"))
     click.echo(f"{taken} of {len(rows)} results verified here, {refused} refused")
     if refused:
         sys.exit(3)
+
+
+def printable(text: str) -> str:
+    """A stranger's words on this terminal: without what would move its cursor or change its colours."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def adopt(client: Client, row: dict[str, Any]) -> tuple[str, str]:
@@ -209,8 +217,8 @@ def adopt(client: Client, row: dict[str, Any]) -> tuple[str, str]:
             inputs=inputs,
         )
         outcome = client.subscribe(job["job"])
-    except (TypeError, ValueError):
-        return "failed", "refused: its inputs cannot be read"
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return "failed", "refused: it says what no function can have"
     except MirageError as e:
         return "failed", f"refused: {e.message}"
     if outcome["result"] is not None:

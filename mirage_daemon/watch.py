@@ -119,7 +119,12 @@ class Watcher:
                 project = self._projects.get(root)
                 if project is None:
                     continue
-                changes = await self._in_thread(project.again if root in lost else lambda p=project, q=paths: p.look(q))
+                look = project.again if root in lost else lambda p=project, q=paths: p.look(q)
+                try:
+                    changes = await self._in_thread(look)
+                except Exception:  # a mistake of ours: the next save is read again
+                    log.exception("%s cannot be read", root)
+                    continue
                 for change in changes:
                     await self._send(project, change)
 
@@ -134,3 +139,5 @@ class Watcher:
             project.submitted += 1
         except MirageError as e:  # half-written, or it waits for its shapes: the editor says it to whoever writes it
             log.info("%s: `%s` is not submitted: %s", change.path, change.function, e.message)
+        except Exception:  # a mistake of ours with one function is none of the others'
+            log.exception("%s: `%s` is not submitted", change.path, change.function)

@@ -181,6 +181,14 @@ def test_a_constant_that_the_function_uses_changes_its_question_and_another_does
     assert alias.ask(with_constants(1, 5), **ASK) != alias.ask(with_constants(2, 5), **ASK)
 
 
+@pytest.mark.parametrize("before", ["\ufeff", "\x0c\n", "# \u2028 \x85\n", "S = '\x1c\x1d\x0b'\n", "\r\n", "\r"])
+def test_the_functions_own_lines_are_counted_as_python_counts_them(text, before):
+    commented = text.replace("torch.softmax(x, dim=-1)", "torch.softmax(x, dim=-1)  # mine")
+    assert alias.ask(before + text, **ASK) == alias.ask(text, **ASK)
+    assert alias.ask(before + commented, **ASK).text == alias.ask(commented, **ASK).text
+    assert alias.key(alias.ask(before + commented, **ASK)) != alias.key(alias.ask(before + text, **ASK))
+
+
 def test_what_cannot_be_asked_is_an_error_of_the_source(text):
     with pytest.raises(FunctionNotFound):
         alias.ask(text, **{**ASK, "function": "nothing"})

@@ -169,7 +169,13 @@ def test_a_file_that_is_not_of_results_is_named_and_nothing_is_asked(home, tmp_p
 
 
 @pytest.mark.parametrize(
-    "more", [{"inputs": 5}, {"inputs": [1]}, {"options": {"a": 1}}, {"options": {"rules": "x"}}, {"text": "def"}]
+    "more",
+    [
+        *({"inputs": 5}, {"inputs": [1]}, {"options": {"a": 1}}, {"options": {"rules": "x"}}, {"text": "def"}),
+        *({"inputs": [["x", [10**30], "fp16"]]}, {"options": {"kernels": 10**30}}, {"function": "\ud800"}),
+        {"inputs": [["x", [1], "fp16"]] * 60_000},  # more values than a frame may have
+        {"function": "\x1b]0;title\x07"},
+    ],
 )
 def test_a_result_that_cannot_be_asked_for_is_refused_and_the_others_go_on(house, text, answer, tmp_path, more):
     path = tmp_path / "results.json"
@@ -179,6 +185,29 @@ def test_a_result_that_cannot_be_asked_for_is_refused_and_the_others_go_on(house
         result = run("import", str(path))
         assert result.exit_code == 3 and "1 of 2 results verified here, 1 refused" in result.output
         assert [p["function"] for p in h.runs] == ["g"]
+        assert result.output.replace("\n", "").isprintable()
+
+
+def test_a_file_with_a_byte_order_mark_and_other_lines_is_given_away_as_what_it_is(house, text, answer, tmp_path):
+    target = tmp_path / "results.json"
+    text = text.replace("import torch\n", "import torch; SECRET = 'a password'\n\x0c\n# \u2028 \x1c\n")
+    with house(at_once(answer)) as h:
+        optimized(h.client(), "\ufeff" + text.replace("\n", "\r"), "f")
+        assert "1 results written" in run("export", str(target)).output
+        (row,) = json.loads(target.read_text())["results"]
+        assert "password" not in row["text"] and "import torch" in row["text"]
+        assert h.client().lookup(row["text"], "b.py", "f") == h.client().lookup(text, "a.py", "f") is not None
+
+
+@pytest.mark.parametrize("place", ["", ".", "/", "FILE/x", "n" * 300, "missing/x"])
+def test_a_place_that_cannot_be_written_is_named(house, answer, tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "FILE").touch()
+    with house(at_once(answer)):
+        result = run("export", place)
+        assert result.exit_code == 1 and "MIR404" in result.output
+        assert run("export", "there").exit_code == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["FILE", "there"]
 
 
 def with_tools(tools):
