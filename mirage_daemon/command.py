@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -28,9 +30,12 @@ def _runs(pid: int | None) -> bool:
         return paths.socket_path().exists()
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):  # it is over, and another user's process may have its number
         return False
-    return True
+    try:  # one that is over has a number until its parent asks for it, which in a container may be never
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (OSError, IndexError):
+        return True
 
 
 @click.group()
@@ -64,7 +69,8 @@ def stop() -> None:
     except MirageError:
         if pid is None:
             raise
-        os.kill(pid, signal.SIGTERM)  # another version, or it hangs
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)  # another version, or it hangs
     finally:
         connection.close()
     deadline = time.monotonic() + STOP_TIMEOUT_S
@@ -137,10 +143,14 @@ def watch(folder: str, off: bool, target: str) -> None:
 def logs(lines: int) -> None:
     """Print the end of the log."""
     path = paths.log_path()
-    if not path.exists():
+    try:
+        text = path.read_text("utf-8", "replace")
+    except (FileNotFoundError, NotADirectoryError):
         click.echo(f"no log yet ({path})")
-        return
-    click.echo("\n".join(path.read_text("utf-8", "replace").splitlines()[-lines:]))
+    except OSError as e:
+        _fail(DaemonUnavailable(f"the log {path} cannot be read: {e.strerror}", next_step=paths.ELSEWHERE))
+    else:
+        click.echo("\n".join(text.splitlines()[-lines:]))
 
 
 @daemon.command()

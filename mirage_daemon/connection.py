@@ -60,14 +60,18 @@ class Connection:
         self._writer.transport.abort()
 
     async def read(self, first_s: float) -> dict[str, Any] | None:
-        """The next message, None at the end of the stream. TimeoutError: no frame began within `first_s`, or one that
-        began was not whole in time."""
+        """The next message, None at the end of the stream. TimeoutError: no frame began within `first_s`. ProtocolError
+        where one that began was not whole in time: what comes after it would be read as another."""
         try:
             header = await asyncio.wait_for(self._reader.readexactly(4), first_s)
             (size,) = struct.unpack(">I", header)
             if size > protocol.MAX_FRAME:
                 raise ProtocolError(f"a frame of {size} bytes is over the limit of {protocol.MAX_FRAME}")
-            return protocol.decode(await asyncio.wait_for(self._reader.readexactly(size), self._limits.body_s))
+            try:
+                payload = await asyncio.wait_for(self._reader.readexactly(size), self._limits.body_s)
+            except asyncio.TimeoutError:
+                raise ProtocolError(f"a frame was not whole within {self._limits.body_s:g} s") from None
+            return protocol.decode(payload)
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
 

@@ -114,7 +114,7 @@ def main(*, foreground: bool = False, job: RunJob | None = None, workers: int | 
         if data_lock is None:
             print(f"another daemon uses the cache in {data}", file=sys.stderr)
             return CACHE_TAKEN
-    except MirageError as e:
+    except (MirageError, OSError) as e:
         print(e, file=sys.stderr)
         return 1
     with lock, data_lock:

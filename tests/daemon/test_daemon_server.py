@@ -1,6 +1,7 @@
 """Requests over a real socket: every one gets exactly one answer, and no client can hurt another."""
 
 import asyncio
+import contextlib
 import os
 import random
 import socket
@@ -321,6 +322,34 @@ def test_slow_and_silent_clients_are_closed_and_others_served(house, answer, lim
                 pass
             connection.close()
         assert time.monotonic() - began < 3
+
+
+def test_a_frame_that_is_not_whole_in_time_ends_the_connection_with_work_under_way_too(house, text, limits):
+    def run_job(payload, progress, cancel):
+        while not cancel.cancelled:
+            time.sleep(0.005)
+        cancel.check()
+
+    with house(run_job, limits=limits(body_s=0.3)) as h, raw() as connection:
+        client = h.client()
+        job = client.submit(text, "/p/a.py", "f")["job"]
+        greet(connection)
+        connection.sendall(link_client.request(2, "subscribe", protocol.Subscribe(job), None))
+        abandon = link_client.request(3, "cancel", protocol.Cancel(job), 5.0)
+        connection.sendall(len(abandon).to_bytes(4, "big"))
+        time.sleep(0.6)
+        with contextlib.suppress(OSError):
+            connection.sendall(abandon)  # the content of the frame, not one of its own
+        assert b"MIR501" in drained(connection)
+        assert [j["state"] for j in client.status()["jobs"]] == ["tracing"]
+
+
+def drained(connection):
+    found = b""
+    with contextlib.suppress(OSError):
+        while part := connection.recv(4096):
+            found += part
+    return found
 
 
 def test_a_client_that_does_not_read_is_dropped(house, text, answer, limits):

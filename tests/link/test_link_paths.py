@@ -118,3 +118,70 @@ def test_the_peer_is_known_by_the_kernel(monkeypatch):
 def test_the_clients_import_nothing_heavy():
     script = "import sys, mirage.link\nassert not {'torch', 'triton', 'numpy', 'mirage_daemon'} & set(sys.modules)\n"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def looped(folder):
+    (folder / "a").symlink_to(folder / "b")
+    (folder / "b").symlink_to(folder / "a")
+    return folder / "a"
+
+
+def a_file(folder):
+    (folder / "file").touch()
+    return folder / "file"
+
+
+IMPOSSIBLE = {
+    "a file": a_file,
+    "a loop": looped,
+    "below a file": lambda f: a_file(f) / "x",
+    "no such": lambda f: "/proc/self/x",
+}
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+@pytest.mark.parametrize("variable", ["MIRAGE_HOME", "XDG_RUNTIME_DIR", "HOME"])
+def test_where_no_folder_can_be_made_there_is_no_daemon_and_nothing_worse(monkeypatch, tmp_path, variable, name):
+    for other in ("MIRAGE_HOME", "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(other, raising=False)
+    monkeypatch.setenv(variable, str(IMPOSSIBLE[name](tmp_path)))
+    for start_daemon in (False, True):
+        with pytest.raises(DaemonUnavailable):
+            Client.connect(start_daemon=start_daemon)
+    monkeypatch.setenv(variable, str(tmp_path / "fine"))
+    assert paths.ensure_private(paths.runtime_dir()).is_dir()
+
+
+def test_a_folder_that_cannot_be_looked_into_is_no_daemon_either(monkeypatch, home):
+    def refused(self):
+        raise PermissionError(13, "Permission denied")
+
+    assert not paths.is_there(home / "run") and paths.is_there(home)
+    monkeypatch.setattr(type(home), "lstat", refused)
+    with pytest.raises(DaemonUnavailable, match="Permission denied"):
+        Client.connect(start_daemon=False)
+
+
+def test_a_home_that_is_no_full_path_names_no_folder_of_the_workspace(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for name in ("MIRAGE_HOME", "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    for wrong in (".", "here", ""):
+        monkeypatch.setenv("HOME", wrong)
+        assert paths.runtime_dir().is_absolute() and not paths.runtime_dir().is_relative_to(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert paths.runtime_dir().is_relative_to(tmp_path)
+
+
+def test_the_daemon_lives_where_its_client_looks_for_it(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MIRAGE_HOME", "here")
+    assert start.environment()["MIRAGE_HOME"] == str(tmp_path / "here") == str(paths.data_dir().parent)
+
+
+def test_a_process_that_cannot_be_seen_from_here_has_no_number(monkeypatch):
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert paths.peer(ours)[0] == os.getpid()
+        monkeypatch.setattr(paths.struct, "unpack", lambda *_: (0, os.geteuid(), 0))
+        assert paths.peer(ours) == (None, os.geteuid())  # 0 would be everybody, to a signal

@@ -47,7 +47,7 @@ def opened(answer: dict[str, Any]) -> dict[str, Any]:
 def dial(timeout_s: float = 5.0) -> socket.socket:
     """A connected socket whose folder and other end are this user's."""
     path = paths.socket_path()
-    if not path.parent.is_symlink() and not path.parent.exists():
+    if not paths.is_there(path.parent):
         raise DaemonUnavailable("no daemon is running")
     paths.check_private(path.parent)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import platformdirs
 
-from mirage.errors import UntrustedSocket
+from mirage.errors import DaemonUnavailable, UntrustedSocket
 
+ELSEWHERE = "set MIRAGE_HOME to a folder of yours"
 MAX_SOCKET_PATH = 103  # bytes; the kernel's structure holds 104 to 108 with the closing zero
 _LOCAL_PEERCRED = 1  # macOS: struct xucred, the uid is its second word
 
@@ -30,7 +31,19 @@ def runtime_dir() -> Path:
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     if runtime and os.path.isabs(runtime):
         return Path(runtime) / "mirage"
-    return Path.home() / ".cache" / "mirage" / "run"
+    return _user_home() / ".cache" / "mirage" / "run"
+
+
+def _user_home() -> Path:
+    """The user's folder, by the system's word where HOME is none: a relative one would be a workspace's."""
+    import pwd
+
+    with contextlib.suppress(RuntimeError):
+        if (home := Path.home()).is_absolute():
+            return home
+    with contextlib.suppress(KeyError):
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    raise DaemonUnavailable("this user has no home folder", next_step=ELSEWHERE)
 
 
 def data_dir() -> Path:
@@ -57,13 +70,28 @@ def log_path() -> Path:
 def ensure_private(folder: Path) -> Path:
     """`folder` itself, made if it is missing, once it is known to be a real folder of this user's with mode 0700.
 
-    Nothing is mended: a folder that another could have written to may hold another's socket.
+    Nothing is mended: a folder that another could have written to may hold another's socket. DaemonUnavailable where the
+    system does not let it be made.
     """
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with contextlib.suppress(FileExistsError):  # made before: it is checked like any other
-        folder.mkdir(mode=0o700)
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):  # made before: it is checked like any other
+            folder.mkdir(mode=0o700)
+    except OSError as e:
+        raise DaemonUnavailable(f"{folder} cannot be made: {e.strerror}", next_step=ELSEWHERE) from None
     check_private(folder)
     return folder
+
+
+def is_there(path: Path) -> bool:
+    """Whether something, if only a link, has that name. DaemonUnavailable where the system does not let it be known."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as e:
+        raise DaemonUnavailable(f"{path} cannot be reached: {e.strerror}", next_step=ELSEWHERE) from None
+    return True
 
 
 def check_private(folder: Path) -> None:
@@ -85,13 +113,14 @@ def check_private(folder: Path) -> None:
 
 
 def peer(connection: socket.socket) -> tuple[int | None, int]:
-    """(process id or None, user id) of the other end of a connected unix socket, as the kernel knows them."""
+    """(process id or None, user id) of the other end of a connected unix socket, as the kernel knows them. A process that
+    this one's container does not see has no id."""
     if sys.platform == "darwin":
         words = struct.unpack_from("=II", connection.getsockopt(0, _LOCAL_PEERCRED, 76))
         return None, int(words[1])
     size = struct.calcsize("3i")
     pid, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
-    return pid, uid
+    return pid or None, uid
 
 
 def check_peer(connection: socket.socket) -> int | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -32,13 +33,23 @@ def environment() -> dict[str, str]:
     kept = list(_KEPT)
     if package_version() == SOURCE:  # a checkout that is not installed can only be found through this
         kept.append("PYTHONPATH")
-    return {name: os.environ[name] for name in kept if name in os.environ} | {"PYTHONSAFEPATH": "1"}
+    found = {name: os.environ[name] for name in kept if name in os.environ} | {"PYTHONSAFEPATH": "1"}
+    if found.get("MIRAGE_HOME"):
+        found["MIRAGE_HOME"] = os.path.abspath(found["MIRAGE_HOME"])  # the daemon's folder is another than ours
+    return found
 
 
 def spawn() -> tuple[subprocess.Popen[bytes], Path]:
     """A detached daemon process, and the file that what it says before its log opens goes to."""
-    said = paths.ensure_private(paths.runtime_dir()) / f"start-{os.getpid()}.txt"
-    with open(said, "wb") as out:
+    folder = paths.ensure_private(paths.runtime_dir())
+    try:
+        descriptor, name = tempfile.mkstemp(".txt", "start-", folder)  # several threads may start one
+    except OSError as e:
+        raise DaemonUnavailable(
+            f"nothing can be written in {folder}: {e.strerror}", next_step=paths.ELSEWHERE
+        ) from None
+    said = Path(name)
+    with open(descriptor, "wb") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "mirage_daemon"],
             stdin=subprocess.DEVNULL,
@@ -68,6 +79,7 @@ def start_until(connect: Callable[[], T], timeout_s: float = START_TIMEOUT_S) ->
                 if status == 0:  # another daemon has the lock, and will listen soon; unless it was just ending
                     ended = ended or time.monotonic()
                     if time.monotonic() - ended > AGAIN_S:
+                        said.unlink(missing_ok=True)
                         (process, said), ended = spawn(), 0.0
                 elif status is not None:
                     words = said.read_text("utf-8", "replace").strip().rpartition("\n")[2]
