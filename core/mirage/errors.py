@@ -245,6 +245,11 @@ class SavedGraphInvalid(MirageError):
     default_next_step = "the other graphs of the file are read; `mirage import` lists them"
 
 
+class DtypeOfDevice(MirageError):
+    code, title = "MIR314", "The target has not a dtype of the function"
+    default_next_step = "name a newer one, such as --target sm_89, or store in torch.float8_e5m2 or torch.float16"
+
+
 # ---- running (4xx)
 class WorkerDied(MirageError):
     code, title = "MIR400", "The worker process ended without an answer"

@@ -19,6 +19,7 @@ from mirage import bysize
 from mirage.codegen.emit import emit_module
 from mirage.errors import (
     DerivationBroken,
+    DtypeOfDevice,
     FunctionNotFound,
     MirageError,
     UntrustedWorkspace,
@@ -34,7 +35,7 @@ from mirage.plan import plan
 from mirage.profile.choose import EQUAL, KEPT, Measured, gpu_here, measured
 from mirage.profile.devices import Device, device
 from mirage.profile.roofline import baseline, estimate, speed_of_light
-from mirage.program.ir import DTYPES, Program
+from mirage.program.ir import DTYPES, EIGHT_BIT, TORCH_NAMES, Program, computing
 from mirage.program.lower import Lowered, lower
 from mirage.program.names import output_names
 from mirage.program.ways import ways
@@ -114,6 +115,14 @@ def trace(function: Function, path: str, worker: Worker, cancel: CancelToken) ->
         raise
 
 
+def runnable(program: Program, dev: Device, path: str) -> None:
+    """Raises DtypeOfDevice where the device has not a dtype of the program."""
+    lacking = dev.lacks([i.type.dtype for i in program.inputs] + [n.type.dtype for n in program.nodes])
+    if lacking:
+        names = ", ".join(TORCH_NAMES[d] for d in lacking)
+        raise DtypeOfDevice(f"kernels for {dev.target} ({dev.name}) have no {names}", path=path)
+
+
 def problem(program: Program, lowered: Lowered) -> Problem:
     """The search's problem: the terms of the outputs, and the device tensors."""
     names = output_names(program)
@@ -124,8 +133,8 @@ def problem(program: Program, lowered: Lowered) -> Problem:
         if name not in called
     ]
     targets += [Target(x.name, x.term, x.dims, x.dtype, "temp") for x in lowered.made]
-    floating = [i.type.dtype for i in program.inputs if DTYPES[i.type.dtype][1]]
-    dtype = min(floating, key=lambda d: DTYPES[d][0]) if floating else "fp32"
+    outputs = [program.type_of(x).dtype for x in program.outputs]
+    dtype = min(computing((i.type.dtype for i in program.inputs), outputs), key=lambda d: DTYPES[d][0])
     return Problem(
         program.name, lowered.terms, tuple(lowered.tensors), tuple(targets), dtype, lowered.given, lowered.calls,
         tuple(names),
@@ -260,6 +269,7 @@ class Tools:
         self.beside = ThreadPoolExecutor(1)
         self.warming: Future[Any] | None = None
         self.stop = CancelToken()
+        self.converts: bool | None = None
 
     def __enter__(self) -> Tools:
         return self
@@ -272,6 +282,15 @@ class Tools:
         self.compiler.close()
         if self.gpu is not None:
             self.gpu.close()
+
+    def compiler_for(self, dev: Device) -> Worker:
+        """The worker that compiles: a fresh one where the device before had the instructions that convert 8-bit floats and this
+        one has not, or the other way round. Triton keeps what it chose for the first target of a process."""
+        converts = not dev.lacks(EIGHT_BIT)
+        if self.converts not in (None, converts):
+            self.compiler.close()
+        self.converts = converts
+        return self.compiler
 
     def warm(self, target: str) -> None:
         """Lets the GPU's worker begin with what it does once, beside the tracing and the search."""
@@ -303,6 +322,7 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
         for inputs in function.rows:
             progress(Progress("tracing"))
             program = trace(replace(function, inputs=inputs), request.path, own.runner, cancel)
+            runnable(program, dev, request.path)
             attempt = Attempt(request, function, program, dev, progress, cancel, own)
             result, posed = attempt.run(), problems(program)
             found = posed[which(posed, jsonform.from_json(result.mugraphs[0])) if result.mugraphs else 0]
@@ -471,7 +491,9 @@ class Attempt:
         def work() -> Any:
             try:
                 payload = {"text": text, "target": self.dev.target}
-                return self.tools.compiler.call("compile", payload, timeout_s=COMPILE_S, cancel=self.cancel)["kernels"]
+                return self.tools.compiler_for(self.dev).call(
+                    "compile", payload, timeout_s=COMPILE_S, cancel=self.cancel
+                )["kernels"]
             except MirageError as e:
                 return e
 

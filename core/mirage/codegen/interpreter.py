@@ -1,9 +1,9 @@
 """Emitted modules in Triton's CPU interpreter, made exact enough to judge them by.
 
-The interpreter of Triton 3.6 to 3.9 computes bfloat16 wrongly, ignores that a float32 tl.dot is TF32 unless it says
-otherwise, and reads and writes wherever a pointer points. `float_interpreter()` mends the three while it is entered:
-bfloat16 values live in float32 arrays and are rounded to nearest even after each operator, and an access outside the
-tensors of the launch raises. `TRITON_INTERPRET=1` must be set before anything imports triton: use a process of its own.
+The interpreter of Triton 3.6 to 3.9 computes bfloat16 and 8-bit floats wrongly, ignores that a float32 tl.dot is TF32
+unless it says otherwise, and reads and writes wherever a pointer points. `float_interpreter()` mends the three while it
+is entered: values of the short formats live in float32 arrays and are rounded to nearest even after each operator, and an
+access outside the tensors of the launch raises. `TRITON_INTERPRET=1` must be set before anything imports triton: use a process of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from mirage.codegen.eightbit import FORMATS
 from mirage.codegen.interpreter_cache import lighten
 from mirage.errors import MissingPackage
 
@@ -76,6 +78,37 @@ def from_bits(bits: Array) -> Array:
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
+@dataclass(frozen=True)
+class Short:
+    """A float type that numpy has not: its values are float32 arrays here. `code` gives the bits that they become in
+    memory, `value` what bits are worth, `rounded` the nearest values of the type."""
+
+    memory: Any  # numpy's dtype of the bits
+    code: Callable[[Array], Array]
+    value: Callable[[Array], Array]
+    rounded: Callable[[Array], Array]
+
+
+def _eight(name: str) -> Short:
+    """Casts saturate; what lies in memory or in a tile keeps its infinities."""
+    kind = FORMATS[name]
+
+    def code(x: Array) -> Array:
+        return kind.code(x, saturate=False)
+
+    def value(bits: Array) -> Array:
+        return np.asarray(kind.values[bits.view(np.uint8)])
+
+    return Short(np.dtype(np.uint8), code, value, kind.rounded)
+
+
+SHORT = {  # by Triton's names
+    "bf16": Short(np.dtype(np.uint16), bf16_bits, lambda bits: from_bits(bits.view(np.uint16)), round_bf16),
+    "fp8e4nv": _eight("fp8e4m3"),
+    "fp8e5": _eight("fp8e5m2"),
+}
+
+
 def check_version() -> None:
     """Raises MissingPackage for a Triton whose interpreter these patches do not know."""
     import triton
@@ -98,7 +131,7 @@ def interpreting() -> bool:
 
 @contextmanager
 def float_interpreter(*, bounds: bool = True, tf32: bool = True) -> Iterator[None]:
-    """Within it, interpreted kernels compute bfloat16 as a GPU does, and (with `bounds`) an access outside the tensors
+    """Within it, interpreted kernels compute bfloat16 and 8-bit floats as a GPU does, and (with `bounds`) an access outside the tensors
     of their launch raises OutOfBounds (inside Triton's InterpreterError)."""
     check_version()
     import triton.runtime.interpreter as interpreter
@@ -152,10 +185,8 @@ class _Bounds:
             raise OutOfBounds(f"{int((~inside).sum())} elements {verb} outside every tensor of the launch")
 
 
-def _is_bf16(dtype: Any) -> bool:
-    import triton.language as tl
-
-    return bool((dtype.scalar if hasattr(dtype, "scalar") else dtype) == tl.bfloat16)
+def _short(dtype: Any) -> Short | None:
+    return SHORT.get(getattr(dtype, "scalar", dtype).name)
 
 
 def _patch_scalars(patches: Patches, interpreter: ModuleType) -> None:
@@ -170,7 +201,7 @@ def _patch_scalars(patches: Patches, interpreter: ModuleType) -> None:
 
 
 def _patch_types(patches: Patches, interpreter: ModuleType) -> None:
-    """bfloat16 data are float32 arrays."""
+    """Data of the short formats are float32 arrays."""
     import triton.language as tl
 
     inner = interpreter._get_np_dtype
@@ -181,11 +212,11 @@ def _patch_types(patches: Patches, interpreter: ModuleType) -> None:
         element = dtype.element_ty if isinstance(dtype, tl.block_type) else dtype
         found = known.get(element.name)
         if found is None:
-            found = known[element.name] = np.dtype(np.float32) if element == tl.bfloat16 else inner(dtype)
+            found = known[element.name] = np.dtype(np.float32) if element.name in SHORT else inner(dtype)
         return found
 
     def fits(array: Array, dtype: Any) -> bool:
-        if not isinstance(dtype, tl.pointer_type) and dtype == tl.bfloat16 and array.dtype == np.float32:
+        if not isinstance(dtype, tl.pointer_type) and dtype.name in SHORT and array.dtype == np.float32:
             return True
         return bool(sizes(array, dtype))
 
@@ -200,7 +231,6 @@ def _patch_types(patches: Patches, interpreter: ModuleType) -> None:
 
 
 def _patch_memory(patches: Patches, interpreter: ModuleType, table: _Bounds | None) -> None:
-    import triton.language as tl
 
     builder, handle, raw = interpreter.InterpreterBuilder, interpreter.TensorHandle, interpreter._interpreter
     inner_load, inner_store = builder.create_masked_load, builder.create_masked_store
@@ -214,23 +244,25 @@ def _patch_memory(patches: Patches, interpreter: ModuleType, table: _Bounds | No
     def load(self: Any, pointers: Any, mask: Any, other: Any, *more: Any) -> Any:
         check(pointers, mask.data, "read")
         dtype = pointers.get_element_ty()
-        if dtype != tl.bfloat16:
+        short = _short(dtype)
+        if short is None:
             return inner_load(self, pointers, mask, other, *more)
-        empty = np.zeros(pointers.data.shape, np.uint16)
-        data = from_bits(raw.load(pointers.data, mask.data, empty, np.dtype(np.uint16)))
+        empty = np.zeros(pointers.data.shape, short.memory)
+        data = short.value(raw.load(pointers.data, mask.data, empty, short.memory))
         if other is not None:
             data = np.where(mask.data, data, other.data.astype(np.float32))
         return handle(data, dtype)
 
     def store(self: Any, pointers: Any, value: Any, mask: Any, *more: Any) -> Any:
         check(pointers, mask.data, "written")
-        if pointers.get_element_ty() == tl.bfloat16:
-            return raw.store(pointers.data, bf16_bits(value.data), mask.data)
+        short = _short(pointers.get_element_ty())
+        if short is not None:
+            return raw.store(pointers.data, short.code(value.data), mask.data)
         return inner_store(self, pointers, value, mask, *more)
 
     def rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *more: Any) -> Any:
-        if _is_bf16(value.dtype):
-            raise TypeError("an atomic update of bfloat16: emitted kernels update int32 counters alone")
+        if _short(value.dtype) is not None:
+            raise TypeError(f"an atomic update of {value.dtype}: emitted kernels update int32 counters alone")
         check(pointers, mask.data, "updated")
         return inner_rmw(self, op, pointers, value, mask, *more)
 
@@ -250,25 +282,25 @@ def _patch_casts(patches: Patches, interpreter: ModuleType) -> None:
     inner_cast, inner_float, inner_bits = builder.cast_impl, builder.create_fp_to_fp, builder.create_bitcast
 
     def cast(self: Any, source: Any, target: Any) -> Any:
-        if not (_is_bf16(source.dtype) or _is_bf16(target)):
+        short = _short(target)
+        if short is None and _short(source.dtype) is None:
             return inner_cast(self, source, target)
         data = source.data.astype(np.float32)
-        return handle(round_bf16(data) if _is_bf16(target) else data.astype(numpy_dtype(target)), target.scalar)
+        return handle(data.astype(numpy_dtype(target)) if short is None else short.rounded(data), target.scalar)
 
     def float_cast(self: Any, source: Any, target: Any, mode: Any) -> Any:
-        if _is_bf16(source.dtype) or _is_bf16(target):
+        if _short(source.dtype) is not None or _short(target) is not None:
             return cast(self, source, target)
         if min(source.dtype.scalar.primitive_bitwidth, target.scalar.primitive_bitwidth) >= 16:
             return handle(source.data.astype(numpy_dtype(target)), target.scalar)
         return inner_float(self, source, target, mode)
 
     def bits(self: Any, source: Any, target: Any) -> Any:
-        if not (_is_bf16(source.dtype) or _is_bf16(target)):
+        before, after = _short(source.dtype), _short(target)
+        if before is None and after is None:
             return inner_bits(self, source, target)
-        data = bf16_bits(source.data) if _is_bf16(source.dtype) else source.data
-        return handle(
-            from_bits(data.view(np.uint16)) if _is_bf16(target) else data.view(numpy_dtype(target)), target.scalar
-        )
+        data = source.data if before is None else before.code(source.data)
+        return handle(data.view(numpy_dtype(target)) if after is None else after.value(data), target.scalar)
 
     patches.set(builder, "cast_impl", cast)
     patches.set(builder, "create_fp_to_fp", float_cast)
@@ -286,7 +318,8 @@ def _patch_arithmetic(patches: Patches, interpreter: ModuleType, tf32: bool) -> 
 
         def operator(self: Any, *args: Any) -> Any:
             result = inner(self, *args)
-            return handle(round_bf16(result.data), result.dtype) if _is_bf16(result.dtype) else result
+            short = _short(result.dtype)
+            return result if short is None else handle(short.rounded(result.data), result.dtype)
 
         patches.set(builder, name, operator)
 
@@ -294,10 +327,12 @@ def _patch_arithmetic(patches: Patches, interpreter: ModuleType, tf32: bool) -> 
         rounded(name)
 
     def absolute(self: Any, x: Any) -> Any:
-        return handle(np.abs(x.data), x.dtype.scalar) if _is_bf16(x.dtype) else inner_abs(self, x)
+        return handle(np.abs(x.data), x.dtype.scalar) if _short(x.dtype) else inner_abs(self, x)
 
     def dot(self: Any, a: Any, b: Any, acc: Any, precision: Any, *more: Any) -> Any:
         element = a.dtype.scalar
+        if element.name.startswith("fp8") or b.dtype.scalar.name.startswith("fp8"):
+            raise TypeError("a product of 8-bit floats: a GPU adds it up with fewer bits than float32 has")
         if element in (tl.float16, tl.bfloat16, tl.float32) and acc.data.dtype == np.float32:
             x, y = a.data.astype(np.float32), b.data.astype(np.float32)
             name = str(precision).lower()

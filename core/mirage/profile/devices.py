@@ -3,12 +3,14 @@
 Sources: NVIDIA's architecture whitepapers and data sheets (A100, GA10x, Ada, H100/H200, Blackwell B200, RTX 5090) for
 bandwidth, dense tensor-core rates without sparsity, caches and multiprocessors; the CUDA programming guide's table of
 compute capabilities for shared memory a block (227 KB on 9.0 and 10.0, 163 KB on 8.0, 99 KB on 8.6, 8.9 and 12.0) and
-its arithmetic-throughput table for special functions (16 a clock and multiprocessor). `bandwidth` is what a large copy
+its arithmetic-throughput table for special functions (16 a clock and multiprocessor); the PTX manual for the conversion
+of float8_e4m3fn (8.9), without which Triton does not compile it. `bandwidth` is what a large copy
 reaches, about nine tenths of the data sheet's figure; on the H200 a plain read of 1 GB reached 4.6 of 4.8 TB/s.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mirage.errors import UnknownTarget
@@ -74,12 +76,19 @@ class Device:
         """The number behind `sm_`."""
         return int(self.target.removeprefix("sm_"))
 
+    def lacks(self, dtypes: Iterable[str]) -> list[str]:
+        """Those of the dtypes (short names) that its kernels cannot read or write."""
+        return sorted({d for d in dtypes if self.capability < SINCE.get(d, 0)})
+
 
 KB, MB = 1024, 1024 * 1024
 
 
 def _special(sms: int, ghz: float) -> float:
     return 16 * sms * ghz * 1e9
+
+
+SINCE = {"fp8e4m3": 89}  # compute capability from which a dtype can be read and written
 
 
 DEVICES: dict[str, Device] = {

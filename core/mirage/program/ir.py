@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +29,18 @@ TORCH_NAMES = {
     "fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp8e4m3": "float8_e4m3fn",
     "fp8e5m2": "float8_e5m2", "int64": "int64", "int32": "int32", "int8": "int8", "bool": "bool",
 }  # fmt: skip
+EIGHT_BIT = ("fp8e4m3", "fp8e5m2")
 Attr = int | float | bool | str | None | tuple[Any, ...]
+
+
+def computing(inputs: Iterable[str], outputs: Iterable[str]) -> list[str]:
+    """The floating dtypes in which a program may compute: its inputs'; where these are 8-bit floats alone, which are only
+    stored, its outputs'; else float32."""
+    known = [d for d in inputs if DTYPES[d][1]]
+    found = [d for d in known if d not in EIGHT_BIT]
+    if known and not found:
+        found = [d for d in outputs if DTYPES[d][1] and d not in EIGHT_BIT]
+    return found or ["fp32"]
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from typing import Any
 from mirage.errors import InPlaceEdit, MirageError, TraceFailed, UnknownOperator, UnsupportedOperands, UnsupportedOutput
 from mirage.operators.entry import DtypeError, Form, OperandsError, ShapeError
 from mirage.operators.shapes import is_float
-from mirage.operators.table import ATEN
+from mirage.operators.table import ATEN, OPERATORS
 from mirage.program import kept, sandbox
 from mirage.program.builder import Builder
 from mirage.program.calls import RESULT, is_call
 from mirage.program.dtypes import from_torch, to_torch
 from mirage.program.failures import explain
-from mirage.program.ir import DTYPES, Program, TensorType
+from mirage.program.ir import DTYPES, EIGHT_BIT, TORCH_NAMES, Program, TensorType
 from mirage.program.lower import lower
 
 Given = tuple[Any, ...]  # (name, shape, dtype) and perhaps the names of its dims
@@ -155,6 +155,7 @@ class _Tracer:
             b.output(x)
         program = b.program(returns_tuple=returned[-1])
         _refuse_integers(program)
+        _refuse_eight_bit(program)
         return program
 
 
@@ -198,13 +199,44 @@ def _refuse_integers(program: Program) -> None:
             raise UnsupportedOperands(f"`{program.inputs[x].name}` is a tensor of integers")
 
 
+def _refuse_eight_bit(program: Program) -> None:
+    """8-bit floats are stored, moved and cast; PyTorch computes nothing in them. Kernels do not round to float8_e5m2: what
+    is too large for it is infinite in PyTorch, and the instruction for it saturates."""
+    for node in program.nodes:
+        types = {program.type_of(a).dtype for a in node.args}
+        stored = sorted(types.intersection(EIGHT_BIT))
+        if stored and node.op != "cast" and not is_call(node.op) and not _moves(node.op, types):
+            raise UnsupportedOperands(
+                f"`{node.op}` computes in {TORCH_NAMES[stored[0]]}, which PyTorch does not", line=node.line,
+                next_step="cast it first, with .to(torch.float16)",
+            )  # fmt: skip
+        if node.op == "cast" and node.type.dtype == "fp8e5m2" and types != {"fp8e5m2"}:
+            raise _infinite("rounds to", node.line)
+    for x in program.outputs:
+        if program.type_of(x).dtype == "fp8e5m2":
+            raise _infinite("returns", None)
+
+
+def _moves(op: str, types: set[str]) -> bool:
+    return OPERATORS[op].family == "shape" and len(types) == 1
+
+
+def _infinite(does: str, line: int | None) -> UnsupportedOperands:
+    return UnsupportedOperands(
+        f"the function {does} float8_e5m2: kernels saturate where PyTorch gives infinity", line=line,
+        next_step="cast to it outside of the function, or use torch.float8_e4m3fn",
+    )  # fmt: skip
+
+
 def _computed_with(made: TensorType) -> bool:
     return made.dtype == "bool" or is_float(made.dtype)
 
 
 def _floats(inputs: Sequence[Given]) -> set[str]:
-    """The floating dtypes that the inputs have: a cast to one of them is not a precision event."""
-    return {str(given[2]) for given in inputs if DTYPES.get(str(given[2]), (0, False))[1]}
+    """The floating dtypes that the inputs have and the function computes in: a cast to one of them is not a precision
+    event."""
+    known = {str(given[2]) for given in inputs}
+    return {d for d in known if DTYPES.get(d, (0, False))[1] and d not in EIGHT_BIT}
 
 
 class _Reader:

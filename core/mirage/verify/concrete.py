@@ -20,7 +20,7 @@ from mirage.errors import MirageError
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.shrink import shrink, tiny_sizes
-from mirage.program.ir import Program
+from mirage.program.ir import DTYPES, EIGHT_BIT, Program
 from mirage.program.lower import lower
 from mirage.verify.evaluate import Fault, TermEvaluator
 from mirage.verify.floating import Floats
@@ -33,7 +33,8 @@ from mirage.verify.verdict import Concrete, Counterexample, Verdict
 RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 SEEDS = 2
 SECONDS = 60.0
-FLOATS = ("fp64", "fp32", "fp16", "bf16")
+FLOATS = tuple(d for d, (_, floating) in DTYPES.items() if floating)
+ROUNDED = {"bf16": "bfloat16", **dict.fromkeys(EIGHT_BIT, "8-bit floats")}
 MOST = 1 << 25  # elements of all inputs of a launch
 NOTHING = "no float inputs that were tried show it: the difference shows in the field alone"
 
@@ -78,8 +79,9 @@ def search(
     """The first difference on the launches in order; `note` says why there is none. `left` says what is wanted; where a
     launch is smaller than the program, it must agree there with the program's terms (it may name sizes of its own)."""
     fit = [x for x in launches if x.elements <= MOST and all(d in TORCH_DTYPES for _, _, d in x.inputs)]
-    if any(d == "bf16" for x in fit for _, _, d in x.inputs) and not right.function:
-        return Concrete(note="no script: Triton's interpreter rounds bfloat16 otherwise than a GPU does")
+    short = [ROUNDED[d] for x in fit for _, _, d in x.inputs if d in ROUNDED]
+    if short and not right.function:
+        return Concrete(note=f"no script: Triton's interpreter rounds {short[0]} otherwise than a GPU does")
     tried, errors = 0, []
     until = time.monotonic() + SECONDS
     for launch in fit:

@@ -16,6 +16,7 @@ from mirage.verify.launched import Public
 Array = np.ndarray[Any, np.dtype[Any]]
 GUARD = 64  # elements on each side of an output
 MARK = -12345.0
+MARKS = {"torch.float8_e4m3fn": -352.0}  # where that is too large
 
 
 class Allocations:
@@ -36,7 +37,8 @@ class Allocations:
     def place(self, tensor: Any) -> Any:
         """A copy of `tensor` between guards."""
         n = tensor.numel()
-        block = self._torch.full((n + 2 * GUARD,), MARK, dtype=tensor.dtype)
+        mark = MARKS.get(str(tensor.dtype), MARK)
+        block = self._torch.full((n + 2 * GUARD,), mark, dtype=tensor.dtype)
         block[GUARD : GUARD + n] = tensor.reshape(-1)
         self._blocks.append((block, block.clone()))
         return block[GUARD : GUARD + n].view(tensor.shape)
@@ -44,7 +46,7 @@ class Allocations:
     def touched(self) -> bool:
         """Was anything written into a guard?"""
         return any(
-            bool((a[part] != b[part]).any()) for a, b in self._blocks for part in (slice(GUARD), slice(-GUARD, None))
+            not torch_equal(a[part], b[part]) for a, b in self._blocks for part in (slice(GUARD), slice(-GUARD, None))
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -108,7 +110,7 @@ def _encode(t: Any) -> dict[str, Any]:
 
 
 # numpy's dtype for the values of ours, where it is shorter than float64: a launch with a large weight has to fit a message.
-PACKED = {"fp16": "float16", "bf16": "float32", "fp32": "float32"}
+PACKED = {"fp8e4m3": "float16", "fp8e5m2": "float16", "fp16": "float16", "bf16": "float32", "fp32": "float32"}
 
 
 def packed(dtype: str, value: Array) -> dict[str, Any]:
@@ -219,9 +221,10 @@ def _run(module: Any, payload: dict[str, Any], tensors: list[Any], interpreter: 
 
 
 def torch_equal(a: Any, b: Any) -> bool:
+    """Whether two contiguous tensors have the same bits: PyTorch compares no 8-bit floats, and no NaN is its own equal."""
     import torch
 
-    return bool(torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)))
+    return bool(torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8)))
 
 
 def _user(user: Any, tensors: list[Any], constants: dict[str, Any]) -> dict[str, Any]:
@@ -243,12 +246,17 @@ def _user(user: Any, tensors: list[Any], constants: dict[str, Any]) -> dict[str,
             double = _tuple(exactly(call, torch.float64)(*up(torch.float64)))
     except Exception as e:  # a size in the text, or an operator that the CPU has not in this dtype
         return {"eager": None, "single": None, "double": None, "user_error": f"{type(e).__name__}: {e}"[:300]}
-    lost = any(bool((b.isfinite() & ~a.isfinite()).any()) for a, b in zip(eager, double) if b.is_floating_point())
-    unit = max((torch.finfo(t.dtype).eps / 2 for t in tensors if t.is_floating_point()), default=0.0)
+    lost = any(
+        bool((b.isfinite() & ~a.double().isfinite()).any()) for a, b in zip(eager, double) if b.is_floating_point()
+    )
+    computed = [t.dtype for t in (*tensors, *eager) if t.is_floating_point() and t.element_size() > 1]
+    unit = max((torch.finfo(dtype).eps / 2 for dtype in computed), default=0.0)  # 8-bit floats are only stored
     if lost and unit > 2.0**-50:
         with torch.no_grad():
             rounded = _tuple(rounding(call, unit)(*up(torch.float64)))
-        eager = tuple(torch.where(a.isfinite(), a.double(), b.double()) for a, b in zip(eager, rounded, strict=True))
+        eager = tuple(
+            torch.where(a.double().isfinite(), a.double(), b.double()) for a, b in zip(eager, rounded, strict=True)
+        )
     return {
         "eager": [_encode(x) for x in eager],
         "single": [_encode(x) for x in single],

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mirage.codegen.eightbit import FORMATS
 from mirage.errors import MirageError
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
@@ -135,7 +136,8 @@ def float_opinion(
     rng = np.random.default_rng((seed, 0xF10A7))
     info["tiles"] = launch_tiles(graph)
     masks = added_masks(t, [x.term for x in targets]) | {i.name for i in graph.inputs if i.dtype == "bool"}
-    regimes = [r for r in regimes if r.flags is None or masks]
+    eight = any(i.dtype in FORMATS for i in graph.inputs)
+    regimes = [r for r in regimes if (r.flags is None or masks) and (eight or not r.eight_bit)]
     shifted: Shifted | None = None
     calls, unlike = calls_of(mugraph), list[str]()
     for number, regime in enumerate(regimes):  # one call each: the first that fails spares the rest
@@ -306,7 +308,8 @@ def judge(
 
 def _absolute(dtype: str) -> float:
     """A few of the smallest numbers of a dtype."""
-    return {"fp16": 2.0**-24, "bf16": 2.0**-133, "fp32": 2.0**-149}.get(dtype, 0.0) * 8
+    smallest = {"fp8e4m3": 2.0**-9, "fp8e5m2": 2.0**-16, "fp16": 2.0**-24, "bf16": 2.0**-133, "fp32": 2.0**-149}
+    return smallest.get(dtype, 0.0) * 8
 
 
 def _first(mask: Array) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from typing import Any
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import Compute, CustomKernel, Load, MuGraph, Store
 from mirage.mugraph.walk import computes, parts, sites
+from mirage.program.ir import computing
 from mirage.verify.denote import Denoter, NotDenoted
 from mirage.verify.ranges import ACCUMULATOR, LIMITS, Ranges, largest_bound, safe_bound
 from mirage.verify.regimes import UNIT
@@ -45,8 +46,8 @@ def events_of(t: Terms, mugraph: MuGraph) -> list[Event]:
         denoter.run()
     except (KeyError, IndexError, TypeError, ValueError) as e:
         raise NotDenoted(f"the µGraph is malformed: {type(e).__name__}: {e}") from e
-    floats = [x.dtype for x in mugraph.inputs if x.dtype in LIMITS]
-    storage = min(floats, key=LIMITS.__getitem__, default=ACCUMULATOR)
+    floats = computing((x.dtype for x in mugraph.inputs), (x.dtype for x in mugraph.outputs))
+    storage = min(floats, key=LIMITS.__getitem__)
     out: list[Event] = []
     for part, run in zip(parts(mugraph), denoter.runs, strict=True):
         loaded = {s.statement.out for s in sites(part) if isinstance(s.statement, Load)}

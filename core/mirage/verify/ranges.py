@@ -20,7 +20,7 @@ PRECISION = 1e-4  # of a bound
 ROUNDED = 1 - 2.0**-20  # intervals are computed in float64, without directed rounding
 ACCUMULATOR = "fp32"
 SLACK = 1 - 2.0**-12  # for the roundings on the way: float32 sums err by less; a float16 has it above 65504
-LIMITS = {d: x if d == "fp16" else x * SLACK for d, x in LARGEST.items()} | {"fp8e4m3": 448.0, "fp8e5m2": 57344.0}
+LIMITS = {d: x * (SLACK if d in ("bf16", "fp32", "fp64") else 1) for d, x in LARGEST.items()}
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,22 @@ from typing import Any
 
 import numpy as np
 
+from mirage.codegen.eightbit import FORMATS
 from mirage.meaning.terms import Terms
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Rng = np.random.Generator
-UNIT = {"fp16": 2.0**-11, "bf16": 2.0**-8, "fp32": 2.0**-24, "fp64": 2.0**-53}  # half a unit in the last place
-LARGEST = {"fp16": 65504.0, "bf16": 3.3895e38, "fp32": 3.4028234e38, "fp64": 1.7976931348623157e308}
-SMALLEST = {"fp16": 2.0**-14, "bf16": 2.0**-126, "fp32": 2.0**-126, "fp64": 2.0**-1022}  # normal numbers
+UNIT = {  # half a unit in the last place
+    "fp8e4m3": 2.0**-4, "fp8e5m2": 2.0**-3, "fp16": 2.0**-11, "bf16": 2.0**-8, "fp32": 2.0**-24, "fp64": 2.0**-53,
+}  # fmt: skip
+LARGEST = {
+    "fp8e4m3": FORMATS["fp8e4m3"].largest, "fp8e5m2": FORMATS["fp8e5m2"].largest,
+    "fp16": 65504.0, "bf16": 3.3895e38, "fp32": 3.4028234e38, "fp64": 1.7976931348623157e308,
+}  # fmt: skip
+SMALLEST = {  # normal numbers
+    "fp8e4m3": 2.0**-6, "fp8e5m2": 2.0**-14,
+    "fp16": 2.0**-14, "bf16": 2.0**-126, "fp32": 2.0**-126, "fp64": 2.0**-1022,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,7 @@ class Regime:
     wild: bool = False
     first: Callable[[Rng, tuple[int, ...], str, int], Array] | None = None
     flags: Callable[[Rng, tuple[int, ...]], Array] | None = None
+    eight_bit: bool = False  # for programs with 8-bit floats alone
 
 
 def _heavy(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
@@ -40,6 +50,19 @@ def _heavy(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
 def _large(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
     """Products of two such inputs over k elements reach 60000."""
     return np.asarray(rng.standard_normal(shape) * math.sqrt(60000 / (3 * math.sqrt(k))))
+
+
+def _near_eight(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
+    """Around 8 with the deviation of 0.008, or the least that an 8-bit float shows there."""
+    return np.asarray(8 + (8 * UNIT[dtype] if dtype in FORMATS else 0.008) * rng.standard_normal(shape))
+
+
+def _codes(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
+    """Every finite number of an 8-bit float up to 448, as often as any other; a normal draw of other dtypes."""
+    if dtype not in FORMATS:
+        return np.asarray(rng.standard_normal(shape))
+    values = FORMATS[dtype].values
+    return np.asarray(rng.choice(values[np.abs(values) <= FORMATS["fp8e4m3"].largest], shape))
 
 
 def _whole_lines(rng: Rng, shape: tuple[int, ...]) -> Array:
@@ -57,7 +80,7 @@ def _whole_lines(rng: Rng, shape: tuple[int, ...]) -> Array:
 REGIMES: tuple[Regime, ...] = (
     Regime("normal", lambda r, s, d, k: r.standard_normal(s)),
     Regime("times 10", lambda r, s, d, k: 10 * r.standard_normal(s)),
-    Regime("mean 1000 x deviation", lambda r, s, d, k: 8 + 0.008 * r.standard_normal(s)),
+    Regime("mean 1000 x deviation", _near_eight),
     Regime(
         "far below zero",
         lambda r, s, d, k: 300 / k * (1 + 0.03 * r.standard_normal(s)),
@@ -68,6 +91,7 @@ REGIMES: tuple[Regime, ...] = (
     Regime("subnormal", lambda r, s, d, k: r.standard_normal(s) * SMALLEST[d] / 4, wild=True),
     Regime("scores of 60000", _large, wild=True),
     Regime("whole rows masked", lambda r, s, d, k: r.standard_normal(s), flags=_whole_lines),
+    Regime("every 8-bit number", _codes, wild=True, eight_bit=True),
 )
 
 
@@ -88,7 +112,7 @@ def added_masks(t: Terms, roots: Iterable[int]) -> set[str]:
 
 
 def round_to(x: Array, dtype: str) -> Array:
-    """float64 values rounded to a dtype (to nearest even), still as float64."""
+    """float64 values rounded to a dtype (to nearest even; 8-bit floats saturate), still as float64."""
     with np.errstate(all="ignore"):
         if dtype == "fp16":
             return x.astype(np.float16).astype(np.float64)
@@ -96,4 +120,6 @@ def round_to(x: Array, dtype: str) -> Array:
             bits = np.ascontiguousarray(x.astype(np.float32)).view(np.uint32)
             rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
             return np.where(np.isnan(x), np.nan, rounded.view(np.float32)).astype(np.float64)
+        if dtype in FORMATS:
+            return FORMATS[dtype].rounded(x).astype(np.float64)
         return x.astype(np.float32).astype(np.float64) if dtype == "fp32" else x
