@@ -18,6 +18,7 @@ log = logging.getLogger("mirage.daemon.watch")
 QUIET_S, LATEST_S = 0.2, 2.0  # a batch is read once nothing came for so long, at the latest after so long
 MAX_TOUCHED = 20_000  # paths in a batch; beyond that the tree is read anew
 MAX_PROJECTS = 32
+ROOTS_EVERY_S = 2.0  # no event tells that another folder has a root's name now
 
 
 class Watcher:
@@ -34,12 +35,14 @@ class Watcher:
         self._armed = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._one_batch = asyncio.Lock()
+        self._begin(self._watch_roots())
 
     async def add(self, root: str, interpreter: str, target: str) -> dict[str, Any]:
         """Watch a root; its row. A root that is watched already gets the new interpreter and target."""
         project = self._projects.get(root)
         if project is not None:
             project.interpreter, project.target = interpreter, target
+            await self._look_at_root(project)
             return project.row()
         if len(self._projects) >= MAX_PROJECTS:
             raise DaemonBusy(f"{MAX_PROJECTS} projects are watched")
@@ -79,6 +82,16 @@ class Watcher:
 
     async def _in_thread(self, call: Callable[..., Any], *arguments: Any) -> Any:
         return await self._loop.run_in_executor(self._thread, call, *arguments)
+
+    async def _watch_roots(self) -> None:
+        while True:
+            await asyncio.sleep(ROOTS_EVERY_S)
+            for project in list(self._projects.values()):
+                await self._look_at_root(project)
+
+    async def _look_at_root(self, project: Project) -> None:
+        if await self._in_thread(project.replaced):
+            self._touch(project.root, None)
 
     def _begin(self, work: Any) -> None:
         task = self._loop.create_task(work)

@@ -11,6 +11,7 @@ import hashlib
 import json
 import logging
 import os
+import stat
 from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass
 from typing import Any
@@ -53,6 +54,7 @@ class Project:
         self._notifier = Notifier(root, self._event, lost)
         self._known: dict[str, dict[str, str]] = {}  # path -> function -> identity, the last that could be read
         self._files: set[str] = set()
+        self._folder: tuple[int, int] | None = None  # the root's device and number, when it was last walked
 
     def row(self) -> dict[str, Any]:
         """What `status` says of it."""
@@ -78,6 +80,10 @@ class Project:
         """Learn the functions as they are; none of them has changed."""
         self._read(self._walk(self.root))
 
+    def replaced(self) -> bool:
+        """Whether the root is another folder than the one that was walked: it was made anew, or moved."""
+        return _number(self.root) != self._folder
+
     def again(self) -> list[Change]:
         """Events were lost: everything is looked at."""
         return self.look([self.root])
@@ -98,7 +104,7 @@ class Project:
         for path in gone:
             self._notifier.drop(path)
         if not os.path.isdir(self.root):
-            self.problem = GONE
+            self.problem, self._folder = GONE, None
         for folder in sorted(folders):
             if not any(folder.startswith(other + os.sep) for other in folders):  # the outer one holds it
                 self._notifier.drop(folder)  # it may be another folder than the one that had this name
@@ -111,6 +117,7 @@ class Project:
         files, stack = set(), [top]
         if top == self.root and os.path.isdir(top):
             self.problem = ""
+            self._folder = _number(top)
         while stack:
             folder = stack.pop()
             if self._notifier.count >= MAX_FOLDERS:
@@ -146,11 +153,12 @@ class Project:
                 self._files.discard(path)
                 continue
             self._files.add(path)
+            said = os.fsencode(path).decode("utf-8", "replace")  # to messages and people every name is text
             new = identities(text, path)
             for function, identity in new.items():
                 if identity not in had:
                     had.add(identity)
-                    changes.append(Change(text, path, function, self.interpreter, self.target))
+                    changes.append(Change(text, said, function, self.interpreter, self.target))
             if new:
                 self._known[path] = {**self._known.pop(path, {}), **new}
         while len(self._known) > MAX_KNOWN:
@@ -165,6 +173,15 @@ class Project:
             if decorated.name == function and _inputs(decorated) == "":
                 return Change(text or "", path, function, self.interpreter, self.target)
         return None
+
+
+def _number(folder: str) -> tuple[int, int] | None:
+    """Which folder has this name."""
+    try:
+        facts = os.stat(folder)
+    except OSError:
+        return None
+    return (facts.st_dev, facts.st_ino) if stat.S_ISDIR(facts.st_mode) else None
 
 
 def read_text(path: str) -> str | None:

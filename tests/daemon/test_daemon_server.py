@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from mirage.cli import asking
 from mirage.errors import (
     DaemonUnavailable,
     FileUnreadable,
@@ -322,6 +323,14 @@ def test_slow_and_silent_clients_are_closed_and_others_served(house, answer, lim
                 pass
             connection.close()
         assert time.monotonic() - began < 3
+
+
+def test_a_file_whose_name_is_no_text_can_be_optimized(house, text, answer):
+    with house(at_once(answer)) as h, asking.Daemon() as daemon:
+        found = daemon.optimize(text, "/p/\udcff.py", "f", "sm_90", protocol.Options(), lambda p: None)
+        assert found["source"] == "# f" and h.runs[0]["path"] == "/p/\N{REPLACEMENT CHARACTER}.py"
+        with pytest.raises(ProtocolError):
+            h.client().submit(text + "# \ud800", "/p/a.py", "f")
 
 
 def test_a_frame_that_is_not_whole_in_time_ends_the_connection_with_work_under_way_too(house, text, limits):

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import shutil
 import time
 
 import pytest
@@ -282,3 +283,56 @@ def test_a_root_that_goes_is_said(tmp_path):
         assert await watcher.remove(str(root)) and not await watcher.remove(str(root))
 
     watching(root, play)
+
+
+def emptied(root):
+    """As `rm -r` and a fresh checkout do it."""
+    shutil.rmtree(root)
+
+
+def moved(root):
+    os.rename(root, root.with_name("old"))
+
+
+@pytest.mark.parametrize("go", [emptied, moved])
+@pytest.mark.parametrize("asked_again", [False, True])
+def test_a_root_that_comes_back_is_watched(tmp_path, monkeypatch, go, asked_again):
+    monkeypatch.setattr(watch, "ROOTS_EVERY_S", 60.0 if asked_again else 0.1)
+    root = tmp_path / "root"
+    root.mkdir()
+    write(root / "a.py", source(function("f")))
+
+    async def play(changes, watcher):
+        go(root)
+        await quiet()
+        root.mkdir()
+        write(root / "a.py", source(function("f"), function("new")))
+        if asked_again:
+            await watcher.add(str(root), "python", "sm_90")
+        await until(lambda: changes == [("a.py", "new")])  # `f` is what it was
+        assert watcher.rows()[0]["problem"] == ""
+        write(root / "a.py", source(function("f", 3), function("new")))
+        await until(lambda: changes == [("a.py", "new"), ("a.py", "f")])
+
+    watching(root, play)
+
+
+def test_a_root_that_stays_is_not_read_again(project, monkeypatch):
+    monkeypatch.setattr(watch, "ROOTS_EVERY_S", 0.02)
+
+    async def play(changes, watcher):
+        (one,) = watcher._projects.values()
+        monkeypatch.setattr(one, "look", lambda paths: pytest.fail("read again"))
+        await watcher.add(str(project), "python", "sm_90")
+        await quiet()
+
+    watching(project, play)
+
+
+def test_a_file_whose_name_is_no_text_is_submitted_under_one_that_is(project):
+    async def play(changes, watcher):
+        with open(os.path.join(os.fsencode(project), b"\xff.py"), "w") as file:
+            file.write(source(function("new")))
+        await until(lambda: changes == [("\N{REPLACEMENT CHARACTER}.py", "new")])
+
+    watching(project, play)

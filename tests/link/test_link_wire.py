@@ -54,6 +54,12 @@ def test_the_count_is_exact(size):
             check_payload(data, max_items=7 * size + 1, max_depth=1)
 
 
+@pytest.mark.parametrize("body", ["\ud800", {"\udcff": 1}, 2**64, -(2**63) - 1, [[10**30]]])
+def test_what_has_no_form_on_the_wire_is_not_sent(body):
+    with pytest.raises(ProtocolError, match="cannot be written"):
+        protocol.encode({"type": "reply", "id": 1, "body": body})
+
+
 def nested(levels):
     data = b"\x00"
     for _ in range(levels):

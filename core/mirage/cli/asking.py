@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable
 from types import TracebackType
@@ -60,8 +61,9 @@ class Daemon:
         self, client: Client, text: str, path: str, function: str, target: str, options: Options,
         report: Callable[[Progress], None],
     ) -> dict[str, Any]:  # fmt: skip
+        said = os.fsencode(path).decode("utf-8", "replace")  # a file's name need not be text
         job = client.submit(
-            text, path, function, target=target, priority=0, interpreter=sys.executable, options=options
+            text, said, function, target=target, priority=0, interpreter=sys.executable, options=options
         )["job"]
         try:
             return client.subscribe(job, lambda e: report(Progress(e.state, dict(e.counts), e.best)))

@@ -21,7 +21,10 @@ def encode(message: dict[str, Any]) -> bytes:
 
     A request without "deadline_s" has the server's own, `subscribe` none; an event's "id" is that of its `subscribe`.
     """
-    data: bytes = msgpack.packb(message, use_bin_type=True)
+    try:
+        data: bytes = msgpack.packb(message, use_bin_type=True)
+    except (ValueError, OverflowError) as e:  # half of a character, a number of more than 64 bits
+        raise ProtocolError(f"a message cannot be written: {e}") from None
     if len(data) > MAX_FRAME:
         raise ProtocolError(f"a message of {len(data)} bytes is over the limit of {MAX_FRAME}")
     return struct.pack(">I", len(data)) + data
