@@ -28,7 +28,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,10 @@ from mirage.pipeline import GPU_MEMORY  # noqa: E402
 from mirage.profile.choose import EQUAL, Measured, measured  # noqa: E402
 
 TUNE_S = 400.0  # of one call of the worker
-BURSTS, CALLS = 60, 15  # of one measurement of host time
+BURSTS, CALLS = (
+    600,
+    15,
+)  # of one measurement of host time: about a second, so that a quiet moment of the host is among it
 Row = dict[str, Any]
 
 
@@ -98,6 +101,24 @@ def public_times(text: str, name: str) -> dict[str, float]:
         "host": host,
         "bare": bare,
     }
+
+
+def searches(name: str, batches: list[int], dtype: str, results: Any) -> None:
+    """Searches for every batch, side by side, from one process that has imported what all need."""
+    from torch._inductor import config  # noqa: F401  tracing wants it
+
+    def one(batch: int) -> None:
+        try:
+            results.put(searched(name, batch, dtype))
+        except MirageError as e:
+            results.put(str(e))
+
+    context = multiprocessing.get_context("fork")
+    children = [context.Process(target=one, args=(b,)) for b in batches]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
 
 
 def point_rows(p: Found, found: Measured) -> list[Row]:
@@ -160,13 +181,14 @@ def workload(
     processes = max(1, (os.cpu_count() or 2) - 1)
     with (
         Worker(memory_bytes=GPU_MEMORY, unix=True) as worker,
-        ProcessPoolExecutor(len(batches), multiprocessing.get_context("spawn")) as searching,
         ThreadPoolExecutor(1) as beside,
     ):
         warm: Future[Any] = beside.submit(
             worker.call, "warm_gpu", {"processes": processes, "target": TARGET}, timeout_s=TUNE_S
         )
-        waiting = [searching.submit(searched, name, b, dtype) for b in batches]
+        results: Any = multiprocessing.get_context("spawn").Queue()
+        searching = multiprocessing.get_context("spawn").Process(target=searches, args=(name, batches, dtype, results))
+        searching.start()
 
         def call(payload: dict[str, Any]) -> dict[str, Any]:
             nonlocal idle
@@ -182,8 +204,10 @@ def workload(
             if "ns" in counts:
                 first = first or time.monotonic() - start
 
-        for future in waiting:
-            p = future.result()
+        for _ in batches:
+            p = results.get(timeout=TUNE_S)
+            if isinstance(p, str):
+                raise MirageError(p)
             warm.result()
             say(
                 f"{p.point}: {len(p.best)} candidates, {p.seconds:.1f} s; {time.monotonic() - start:.1f} s since the beginning"

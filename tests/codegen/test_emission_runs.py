@@ -12,6 +12,7 @@ from workloads.hand import Case
 from workloads.layouts import shuffled
 
 from mirage.codegen.emit import emit_module
+from mirage.mugraph.parse import parse
 
 CASES: dict[str, Case] = {**hand.small(), **{n: f() for n, f in EXTRA.items()}}
 BOUND = {"float16": 4e-3, "bfloat16": 4e-2, "float32": 1e-5}
@@ -154,3 +155,48 @@ def test_the_last_block_sets_its_counter_back(interpret):
     assert stale != run_twice
     left = interpret(stale, case.inputs())
     assert not error(left, case.reference(*case.inputs())) < BOUND["float16"]
+
+
+SHARED = """\
+mugraph shared
+axes k=75 m=19 n=37
+input X fp16 [m, k]
+input W fp16 [k, n]
+output O fp16 [m, n]
+kernel main warps 4 stages 3:
+  block cluster 1:
+    dim m (m) grid tile 16
+    dim n (n) grid tile 16
+    dim k (k) loop tile 32
+    for k:
+      x[m, k] = load X[m, k]
+      w[k, n] = load W[k, n]
+      y[m, n] = dot(x, w; dim=k)
+      acc[m, n] += y
+      s[m] = sum(x; dim=k)
+      total[m] += s
+    out[m, n] = mul(acc, total)
+    store O[m, n] = out
+"""
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_product_whose_operand_is_read_otherwise_is_waited_for(shared, interpret):
+    """Triton 3.6 begins to load the tile after the next over an operand that a warp group's product still reads."""
+    text = (
+        SHARED
+        if shared
+        else SHARED.replace("sum(x; dim=k)", "sum(x_2; dim=k)").replace(
+            "      y[m", "      x_2[m, k] = load X[m, k]\n      y[m"
+        )
+    )
+    case = Case(
+        "shared",
+        parse(text),
+        lambda x, w: (x @ w) * x.sum(1, keepdims=True),
+        "def shared(X, W):\n    return (X @ W) * X.sum(1)[:, None]\n",
+    )
+    module = module_of(case)
+    assert ("+ 0.0" in module) == shared
+    arrays = [a / 8 for a in rounded(case.inputs(), "float16")]
+    assert error(interpret(module, arrays), case.reference(*arrays)) < BOUND["float16"]

@@ -10,8 +10,9 @@ from workloads import hand
 
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.plan import plan
+from mirage.profile.gpu import relative_difference, steady
 from mirage.profile.halving import LAST, halve
-from mirage.profile.variants import STAGES, WARPS, chosen, closer, leads, with_launch
+from mirage.profile.variants import STAGES, WARPS, apart, chosen, closer, leads, neighbors, with_launch
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,17 @@ def test_near_the_fastest_are_its_stages_and_others_of_its_structure():
     assert [v.rank for v in closer(best(), plan, fastest, {3}, 0) if v.rank != 3] == []
 
 
+def test_neighbors_differ_in_one_dim_and_have_no_tiles_that_were_timed():
+    fastest = [v for v in leads(best(), plan, 1, 1) if v.rank == 0][:1]  # n 16, k 64
+    found = neighbors(best(), plan, fastest, {0}, 8)
+    assert [v.rank for v in found] == [1, 2, 4]  # k 128; n 32; n 64; not 3, where both are others
+    assert [apart(best()[i].mugraph, best()[0].mugraph) for i in (0, 1, 2, 3)] == [0, 1, 1, 2]
+    assert [v.rank for v in neighbors(best(), plan, fastest, {0, 1}, 8)] == [2, 4]
+    twice = [*best(), best()[1]]  # another structure with the same tiles
+    assert [v.rank for v in neighbors(twice, plan, fastest, {0}, 8)] == [1, 2, 4]
+    assert [v.rank for v in neighbors(best(), plan, fastest, {0}, 1)] == [1]
+
+
 def test_the_launch_changes_and_nothing_else():
     graph = best()[0].mugraph
     other = with_launch(graph, 8, 5)
@@ -94,3 +106,31 @@ def test_few_need_no_halving(names):
 def test_what_is_protected_stays():
     assert halve([5, 4, 3, 2, 1], lambda n, e: {x: float(x) for x in n}, protected=[5]) == [1, 2, 3, 5]
     assert halve([5, 4, 3, 2, 1], lambda n, e: {x: float(x) for x in n}, protected=[1, 9]) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_a_call_whose_results_change_is_unsteady(outputs):
+    import torch
+
+    calls = 0
+
+    def run(x, race=False):
+        nonlocal calls
+        calls += 1
+        y = x / 0.0  # inf and NaN: the same bits each time
+        late = x + (1e-6 if race and calls == 5 else 0.0)
+        return late if outputs == 1 else (y, late)
+
+    x = torch.tensor([0.0, 1.0, -2.0])
+    assert steady(run, [x], 8)
+    calls = 0
+    assert not steady(lambda t: run(t, race=True), [x], 8)
+
+
+def test_nan_is_the_worst_of_several_outputs():
+    import torch
+
+    good, bad = torch.ones(3), torch.tensor([1.0, float("nan"), 1.0])
+    assert relative_difference((good, good), (good, good)) == 0
+    for pair in ((good, bad), (bad, good)):
+        assert not relative_difference(pair, (good, good)) <= 1.0

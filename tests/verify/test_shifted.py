@@ -29,7 +29,7 @@ def attention_split(Q, K, V):
     return torch.matmul(E / E.sum(-1, keepdim=True), V)
 """
 # Wrong only where a score is too large for the function as written, and finite there.
-CUT = ("score = qk * 0.25", "score = tl.minimum(qk * 0.25, 700.0)")
+CUT = ("score = qk * (0.25 * 1.4426950408889634)", "score = tl.minimum(qk * 0.25, 700.0) * 1.4426950408889634")
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from mirage.codegen.base2 import LN2, LOG2E, Base2
 from mirage.codegen.layout_text import INDENT, call
-from mirage.codegen.optext import pointwise
+from mirage.codegen.optext import pointwise, template
 from mirage.codegen.places import Places
 from mirage.codegen.symbols import Symbols
 from mirage.codegen.uses import Uses, parts, reads, statements
@@ -14,6 +15,7 @@ from mirage.codegen.value import ATOM, PRODUCT, SUM, Value, as_float, constant, 
 from mirage.errors import EmissionRefused
 from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph, TileDim
 from mirage.mugraph.walk import size_of
+from mirage.program.ir import computing
 
 DEFERRED = 64  # registers a thread of a tile that is added up as a whole and reduced after its loop
 INLINE = ("neg", "inv", "sqrt")  # read better as part of what uses them: a - b, a / b, tl.rsqrt(a)
@@ -34,9 +36,13 @@ class BlockWriter:
         self.graph = symbols.graph(part)
         self.places = Places(symbols, part, outer)
         self.uses = Uses(self.graph)
+        self.base2 = Base2(symbols.mugraph, self.graph, self.uses)
+        self.times_log2e: dict[tuple[int | None, str], Value] = {}  # factors that were given that number
         self.values: dict[tuple[int | None, str], Value | Pending] = {}
         self.old: dict[str, str] = {}
         self.lines: list[str] = []
+        self.loaded: set[str] = set()
+        self.before: list[str] = []  # the lines before the loop in hand
         self.where: int | None = None
         self.wide: dict[str, tuple[str, ...]] = {}  # of the loop in hand: accumulators that are reduced after it
         self.readers: dict[tuple[int | None, str], str] = {
@@ -67,10 +73,17 @@ class BlockWriter:
                 return self.values[key]
         raise EmissionRefused(f"tile {name!r} is read before it is computed")
 
-    def value(self, name: str) -> Value:
+    def kept(self, name: str) -> Value:
+        """A tile as it is bound: of some that is times log2(e) (`base2`)."""
         value = self.found(name)
         if isinstance(value, Pending):
             raise EmissionRefused(f"tile {name!r} is read before its accumulator")
+        return value
+
+    def value(self, name: str) -> Value:
+        value = self.kept(name)
+        if self.uses.key(self.where, name) in self.base2.kept:
+            return replace(value, text=f"{value.at(PRODUCT)} * {LN2}", level=PRODUCT)
         return value
 
     def accumulator(self, name: str) -> Value:
@@ -108,7 +121,8 @@ class BlockWriter:
                 self.start(s)
         first, stop = self.run(loop.dim)
         counter = self.symbols.names.fresh(f"tile_{dim.name}")
-        outside, self.lines, self.where = self.lines, [], position
+        self.before, self.lines, self.where = self.lines, [], position
+        outside = self.before
         head = self.places.enter_loop(dim.name, counter)
         for n, s in enumerate(loop.body):
             if isinstance(s, Accumulate) and self.old_wanted(loop.body[n:], s.out):
@@ -242,6 +256,7 @@ class BlockWriter:
             self.lines.append(f"{text} = {name}.to({cast})")
         storage = tensor.dtype if tensor.kind == "input" or tensor.dtype != "fp32" else ""
         self.values[(self.where, s.out)] = Value(text, dims, kind, raw=name, storage=storage)
+        self.loaded.add(s.out)
 
     def read_once(self, s: Load) -> bool:
         """Whether each element is read by one block alone, in a loop: it need not stay in the cache for another."""
@@ -322,9 +337,9 @@ class BlockWriter:
             if self.fusable(c):
                 self.values[key] = Pending(c)
             else:
-                self.bind(c.out, self.contraction(c, dims, ""), Value("", dims))
+                self.bind(c.out, self.waited(c, self.contraction(c, dims, "")), Value("", dims))
         else:
-            value = pointwise(c.op, [self.value(a) for a in c.args], dims)
+            value = self.pointwise(c, dims)
             use = self.uses.of(self.where, c.out)
             inline = c.op in INLINE and use.total == 1 and use.containers == {self.where}
             if inline or value.kind == "c":
@@ -332,13 +347,39 @@ class BlockWriter:
             else:
                 self.bind(c.out, value.text, value)
 
+    def pointwise(self, c: Compute, dims: tuple[str, ...]) -> Value:
+        key, kept = self.uses.key(self.where, c.out), self.base2.kept
+        if c.op == "exp" and self.uses.key(self.where, c.args[0]) in kept:
+            return template("tl.exp2({0})", [spread(as_float(self.kept(c.args[0])), dims)], dims, "f")
+        if key not in kept and not self.base2.compares(self.where, c, kept):
+            return pointwise(c.op, [self.value(a) for a in c.args], dims)
+        args = [self.kept(a) for a in c.args]
+        if key in self.base2.factor:
+            place = self.base2.factor[key]
+            self.lines.append("# in units of log2(e), for tl.exp2")
+            args[place] = self.scaled(c.args[place])
+        return pointwise(c.op, args, dims)
+
+    def scaled(self, name: str) -> Value:
+        """A factor times log2(e), computed where the factor was."""
+        key = self.uses.key(self.where, name)
+        if self.kept(name).number is not None:
+            return Value(f"({self.kept(name).text} * {LOG2E})", (), "c")
+        if key not in self.times_log2e:
+            value, fresh = as_float(self.kept(name)), self.symbols.names.fresh(f"{name}_log2e")
+            lines = self.lines if key[0] == self.where else self.before
+            lines.append(f"{fresh} = {value.at(PRODUCT)} * {LOG2E}")
+            self.times_log2e[key] = replace(value, text=fresh, level=ATOM, form="", inner=(), raw="", number=None)
+        return self.times_log2e[key]
+
     def constant(self, text: str) -> Value:
         if text == "-inf":
             return Value('float("-inf")', (), "c")
         return number(constant(text))
 
     def reduce(self, c: Compute, dims: tuple[str, ...]) -> None:
-        value = as_float(self.value(c.args[0]))
+        same = self.uses.key(self.where, c.out) in self.base2.kept
+        value = as_float(self.kept(c.args[0]) if same else self.value(c.args[0]))
         if c.attr("dim") not in value.dims:
             if c.op == "sum" and self.graph.dim(c.attr("dim")).tile > 1:
                 raise EmissionRefused(f"{c.out!r} sums over a dim that its argument lacks")
@@ -371,6 +412,14 @@ class BlockWriter:
             a in ("", readers[0].out) for _, a in readers[0].update
         )
 
+    def waited(self, c: Compute, text: str) -> str:
+        """The text of a product, or one that waits for it (see `WAITS`)."""
+        shared = any(a in self.loaded and self.uses.of(self.where, a).others for a in c.args)
+        if self.where is None or not shared or self.uses.dot_dims(self.where, c) is None:
+            return text
+        self.lines += WAITS
+        return f"{text} + 0.0"
+
     def contraction(self, c: Compute, dims: tuple[str, ...], add: str) -> str:
         """A dot's text: on tensor cores where the tiles are large enough, else a sum of products."""
         form = self.uses.dot_dims(self.where, c)
@@ -397,19 +446,20 @@ class BlockWriter:
         return permute(f"tl.dot({', '.join(arguments)})", (*batch, m, n), dims)
 
     def storage(self, a: Value, b: Value) -> str:
-        """The dtype in which a dot reads: that of the loaded operands, else of the function's first float input."""
-        loaded = {v.storage for v in (a, b) if v.storage}
+        """The dtype in which a dot reads: that of the loaded operands, else of the function's first float input. 8-bit
+        floats are read in a wider one: what adds up their own products has fewer bits than float32."""
+        loaded = {v.storage for v in (a, b) if v.storage in ("fp32", *DOT_TYPES)}
         if self.symbols.kernel.operands == "wide" and not (a.storage and b.storage):
             return "fp32"
-        if "fp32" in loaded:
+        if len(loaded) > 1 or "fp32" in loaded:
             return "fp32"
-        if len(loaded) == 1:
-            only = next(iter(loaded))
-            return only if only in ("fp16", "bf16") or (a.storage and b.storage and "fp8" in only) else "fp16"
-        if len(loaded) > 1:
-            return "fp32" if loaded == {"fp16", "bf16"} else "fp16"
-        floats = [t.dtype for t in self.symbols.mugraph.inputs if t.dtype in ("fp32", "fp16", "bf16")]
-        return floats[0] if floats else "fp32"
+        if loaded:
+            return next(iter(loaded))
+        if a.storage and b.storage:
+            return "fp16"  # it holds every 8-bit float
+        tensors = self.symbols.mugraph
+        floats = computing((t.dtype for t in tensors.inputs), (t.dtype for t in tensors.outputs))
+        return floats[0] if floats[0] in DOT_TYPES else "fp32"
 
     def operand(self, value: Value, other: Value, storage: str) -> str:
         if value.storage == storage and value.raw:
@@ -419,6 +469,8 @@ class BlockWriter:
             return f"{value.raw}.to(tl.float32)" if narrow else as_float(value).text
         like = f"{other.raw}.dtype" if other.storage == storage else f"tl.{DOT_TYPES[storage]}"
         base = value.raw if value.storage and value.raw else as_float(value).at(ATOM)
+        if value.storage == "fp8e5m2" and storage == "bf16":  # the direct way makes numbers of infinity and NaN
+            base += ".to(tl.float32)"
         return f"{base}.to({like})"
 
     def accumulate(self, s: Accumulate) -> None:
@@ -427,7 +479,8 @@ class BlockWriter:
         terms = [self.carried(s, coefficient, name) for coefficient, name in s.update]
         if isinstance(arg, Pending):
             before = " + ".join(t.at(SUM) for t in terms) or acc.text
-            self.lines.append(f"{acc.text} = {self.contraction(replace(arg.compute, dims=s.dims), acc.dims, before)}")
+            text = self.contraction(replace(arg.compute, dims=s.dims), acc.dims, before)
+            self.lines.append(f"{acc.text} = {self.waited(arg.compute, text)}")
             return
         value = spread(as_float(arg), acc.dims)
         if s.op == "max":
@@ -450,4 +503,10 @@ class BlockWriter:
         return replace(pointwise("mul", [source, factor], acc.dims), level=PRODUCT if factor.kind != "b" else ATOM)
 
 
-DOT_TYPES = {"fp16": "float16", "bf16": "bfloat16", "fp8e4m3": "float8e4nv", "fp8e5m2": "float8e5"}
+# Triton 3.6 gives a loaded tile that a product and something else read one buffer too few, and so begins to overwrite it while a
+# warp group's product, which nothing waits for, still reads it. What reads the sum waits for the product.
+WAITS = (
+    "# + 0.0 waits for the product: its operand is also read otherwise, and Triton would",
+    "# load the tile after the next over it",
+)
+DOT_TYPES = {"fp16": "float16", "bf16": "bfloat16"}

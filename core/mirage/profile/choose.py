@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,18 +14,20 @@ from mirage.errors import EmissionRefused
 from mirage.mugraph.grammar import MuGraph
 from mirage.plan import plan
 from mirage.profile.roofline import ATTENTION
-from mirage.profile.variants import Variant, closer, leads
+from mirage.profile.variants import Variant, closer, leads, neighbors
 from mirage.program.ir import Program
 from mirage.search.engine import Candidate
 
-KEPT = 192  # candidates of a search that a GPU chooses from, so that several structures are among them
+KEPT = 2048  # candidates of a search that a GPU chooses from, so that most tiles of the best structures are among them
 COUNT, STRUCTURES = 20, 6  # candidates, and structures, that are timed as they came
 LEAD, MORE = (
     5,
     16,
 )  # so many of the fastest come with every number of stages, and with so many others of their structures
 AGAIN = 8  # are timed again beside those
-SECONDS, MORE_SECONDS = 16.0, 10.0  # of compiling and checking, in the first and the second call
+STEPS, NEAREST, STEP = 3, 3, 12  # from the fastest few to so many neighbors, so often while they are faster
+BETTER = 0.99
+SECONDS, STEP_SECONDS, MORE_SECONDS = 16.0, 4.0, 10.0  # of compiling and checking, in the first call, a step, the last
 RESTARTS = 3
 SKIPPED = "not run"  # in the words of the task
 EQUAL = 0.97  # a kernel with so much of the best baseline's time or less is faster; the rest is noise
@@ -140,9 +143,24 @@ def measured(
     if as_they_are:
         final = emitted([Variant(i, plan(c.mugraph), c.us, c.structure, c.label, 0, 0) for i, c in enumerate(best)])
     else:
-        if not ask(emitted(leads(best, plan, COUNT, STRUCTURES)), last=False, until=SECONDS)["device"]:
+        with ThreadPoolExecutor(1) as beside:  # the model's first is compiled and checked while the others are planned
+            ahead = beside.submit(ask, emitted(leads(best[:1], plan, 0, 1)), last=False, until=SECONDS)
+            rest = emitted(leads(best, plan, COUNT, STRUCTURES))
+        if not ahead.result()["device"]:
             return None
-        order = sorted((t for t in known.values() if "cold" in t.row), key=lambda t: float(t.row["cold"]))
+        rest = {text: v for text, v in rest.items() if text not in known}
+        if rest and not ask(rest, last=False, until=SECONDS)["device"]:
+            return None
+        order = by_time(known)
+        for _ in range(STEPS):
+            ranks = {t.variant.rank for t in known.values()}
+            step = emitted(neighbors(best, plan, [t.variant for t in order[:NEAREST]], ranks, STEP))
+            step = {text: v for text, v in step.items() if text not in known}
+            if not step or not ask(step, last=False, until=STEP_SECONDS)["device"]:
+                break
+            before, order = order, by_time(known)
+            if not order or not before or order[0].row["cold"] > BETTER * before[0].row["cold"]:
+                break
         again = [*[t for t in known.values() if "cold" in t.row][:1], *order[:AGAIN]]
         ranks = {t.variant.rank for t in known.values()}
         near = emitted(closer(best, plan, [t.variant for t in order[:LEAD]], ranks, MORE))
@@ -173,6 +191,11 @@ def measured(
         tuner.seconds,
         tuner.first,
     )
+
+
+def by_time(known: dict[str, Tried]) -> list[Tried]:
+    """Those that have a time, the fastest first."""
+    return sorted((t for t in known.values() if "cold" in t.row), key=lambda t: float(t.row["cold"]))
 
 
 def why(row: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 COMPILE_S = 60  # of one module
+EARLY = 4  # processes that start before there is anything to compile
 LATE = "not run: no time was left"
 DIED = "its compiler's process died"
 Row = dict[str, Any]
@@ -99,8 +100,9 @@ def ready(target: str) -> None:
 
 
 def start(processes: int, target: str) -> list[Future[None]]:
-    """Begins to start the processes; what comes back is done when they can compile."""
-    return [pool(processes).submit(ready, target) for _ in range(processes)]
+    """Begins to start the first of the processes; what comes back is done when they can compile. The others start when there is
+    work for them: beside a search that all of them start at once they take its processor and its memory's bandwidth."""
+    return [pool(processes).submit(ready, target) for _ in range(min(processes, EARLY))]
 
 
 def alone(work: Work, text: str, target: str) -> Row:

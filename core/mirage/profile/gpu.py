@@ -167,8 +167,24 @@ def random_tensor(shape: Sequence[int], dtype: Any, generator: Any) -> Any:
 
 
 def relative_difference(a: Any, b: Any) -> float:
-    """The largest difference over the largest value, of a tensor or of the worst of a tuple."""
+    """The largest difference over the largest value, of a tensor or of the worst of a tuple; NaN is the worst."""
     if isinstance(a, (tuple, list)):
-        return max(relative_difference(x, y) for x, y in zip(a, b, strict=True))
+        every = [relative_difference(x, y) for x, y in zip(a, b, strict=True)]
+        return max(every, key=lambda e: (e != e, e))
     scale = float(b.double().abs().max()) or 1.0
     return float((a.double() - b.double()).abs().max()) / scale
+
+
+def steady(run: Function, inputs: Sequence[Any], times: int) -> bool:
+    """Whether so many further calls give the bits of the first: an emitted kernel adds in one order, so that a difference is a race."""
+    import torch
+
+    def tensors(found: Any) -> tuple[Any, ...]:
+        return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+    first = tensors(run(*inputs))
+    differs = torch.zeros((), dtype=torch.bool, device=first[0].device)
+    for _ in range(times):
+        for x, y in zip(tensors(run(*inputs)), first, strict=True):
+            differs |= ((x != y) & ~((x != x) & (y != y))).any()
+    return not bool(differs)

@@ -65,6 +65,43 @@ def chosen(best: Sequence[Ranked], count: int, structures: int) -> list[int]:
     return sorted({*range(min(count, len(best))), *list(first.values())[:structures], *few})
 
 
+def tiling(mugraph: MuGraph) -> dict[tuple[int, tuple[str, ...]], object]:
+    """What tells µGraphs of one arrangement apart: of each kernel that loops (of all, if none does) each dim's role and tile, and
+    the split with its way of combining. The kernel that combines follows from the one that it combines for."""
+    customs = [k for k in mugraph.kernels if isinstance(k, CustomKernel)]
+    looping = [k for k in customs if any(isinstance(s, Loop) for s in k.block.body)]
+    found: dict[tuple[int, tuple[str, ...]], object] = {}
+    for i, k in enumerate(looping or customs):
+        for d in k.block.dims:
+            found[i, d.axes] = (d.parts, k.tail is not None) if d.role == "split" else (d.role, d.tile)
+    return found
+
+
+def apart(a: MuGraph, b: MuGraph) -> int:
+    """In how many dims two µGraphs differ."""
+    x, y = tiling(a), tiling(b)
+    return sum(x.get(k) != y.get(k) for k in {*x, *y})
+
+
+def neighbors(
+    best: Sequence[Ranked], plan: Plan, fastest: Sequence[Variant], known: Collection[int], most: int
+) -> list[Variant]:
+    """Of each tiling that no `known` rank has and that differs from one of the fastest in one dim, the first: the model errs about
+    whole regions, and measured times lead from one tile to the next."""
+    seen = {_key(best[i].mugraph) for i in known}
+    graphs = [best[v.rank].mugraph for v in fastest]
+    found: list[int] = []
+    for i, c in enumerate(best):
+        if _key(c.mugraph) not in seen and any(apart(c.mugraph, g) == 1 for g in graphs):
+            seen.add(_key(c.mugraph))
+            found.append(i)
+    return _distinct(best, plan, [(i, 0, STAGES[0]) for i in found[:most]])
+
+
+def _key(mugraph: MuGraph) -> frozenset[object]:
+    return frozenset(tiling(mugraph).items())
+
+
 def with_launch(mugraph: MuGraph, warps: int, stages: int) -> MuGraph:
     """The µGraph with other warps (0: its own) and stages in all its kernels."""
     kernels = tuple(

@@ -107,10 +107,10 @@ class Field:
         self.omega = np.where(roots == 1, _U(4), roots)  # a square that is not 1 has order q, because q is prime
         self._tables = self._windows()
         self.key = self.rng.integers(0, 1 << 63, dtype=_U)
-        # exp2(y) = exp(y / L), with L the constant log2(e): nothing else is known of it
-        self.log2e = self.encode_pair(*(int(self.rng.integers(2, m)) for m in (self.p, self.q)))
-        # of pi is known that it is positive, and so is its root
-        self.root_pi = self.encode_pair(*(pow(int(self.rng.integers(2, m)), 4, m) for m in (self.p, self.q)))
+        # exp2(y) = exp(y / L), with L the constant log2(e); of it and of pi is known that they are positive, and so are their roots
+        self.log2e, self.root_pi = (
+            self.encode_pair(*(pow(int(self.rng.integers(2, m)), 4, m) for m in (self.p, self.q))) for _ in range(2)
+        )
         self.lacks_root = False  # a literal was met whose square has no root here
         self.negative_roots = np.zeros(draws, bool)  # draws in which a square root met a non-square
 
