@@ -218,3 +218,46 @@ def test_a_forked_process_has_a_queue_of_its_own(home):
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
     )
     assert subprocess.run([sys.executable, "-c", code, "."], timeout=60).returncode == 0
+
+
+FORKS = """\
+import os, sys, threading, time
+from mirage.runtime import background
+b, gate, begun = background._background, threading.Event(), threading.Event()
+b._deal = lambda *_: (begun.set(), gate.wait())
+assert b.send(None, (), True) and begun.wait(10)
+b._queue.mutex.acquire()  # as another thread may hold it just now
+pid = os.fork()
+if not pid:
+    sys.exit(7)
+b._queue.mutex.release()
+deadline = time.monotonic() + 5
+while not (ended := os.waitpid(pid, os.WNOHANG))[0] and time.monotonic() < deadline:
+    time.sleep(0.01)
+os.kill(pid, 9) if not ended[0] else None
+threading.Timer(0.2, gate.set).start()  # within what an end waits for
+began = time.monotonic()
+b.wait(5.0)
+print(os.waitstatus_to_exitcode(ended[1]) if ended[0] else "hangs", time.monotonic() - began > 0.1)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_the_end_of_a_forked_process_waits_for_nothing_and_its_parents_does(home):
+    done = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=30)
+    assert done.stdout.split() == ["7", "True"], done.stderr
+
+
+def test_a_call_that_cannot_be_told_of_does_not_keep_the_next_from_it(home, monkeypatch, capfd):
+    b, told = background.Background(), []
+
+    def deal(observer, inputs, new):
+        if not inputs:
+            raise RuntimeError("a loader")
+        told.append(inputs)
+
+    monkeypatch.setattr(b, "_deal", deal)
+    for inputs in ((), INPUTS):
+        assert b.send(None, inputs, True)
+        b.wait(5.0)
+    assert told == [INPUTS] and "Traceback" not in capfd.readouterr().err

@@ -77,6 +77,9 @@ class Background:
                 self._close()
                 if isinstance(e, DaemonUnavailable | OSError):
                     self._away_until = time.monotonic() + AWAY_S
+            except Exception:  # a loader that gives no source, a mistake of ours: the next call may do better
+                log.debug("the daemon was not told of a call", exc_info=True)
+                self._close()
             finally:
                 self._queue.task_done()
 
@@ -124,6 +127,7 @@ def wait() -> None:
 
 def _afresh() -> None:
     global _background
+    atexit.unregister(_background.wait)  # what the parent sent is the parent's to wait for
     _background = Background()
 
 
