@@ -24,7 +24,7 @@ from mirage.mugraph.walk import parts
 from mirage.verify.evaluate import TermEvaluator
 from mirage.verify.floating import Floats
 from mirage.verify.floatrun import decode, packed, task
-from mirage.verify.regimes import LARGEST, REGIMES, UNIT, Regime, added_masks, round_to
+from mirage.verify.regimes import LARGEST, REGIMES, SATURATES, UNIT, Regime, added_masks, round_to
 from mirage.verify.schedule import Target, expected_outputs, term_only_sizes
 from mirage.verify.shifted import Shifted, instead
 from mirage.verify.text import launch_tiles
@@ -36,6 +36,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 TIMES_EAGER = 2.0
 UNITS = 8.0  # of the output's dtype, and of float32 for each sqrt(K)
+UNITS_EIGHT = 1.25  # of an 8-bit output: half its digits are no budget
 MOST_PAST = 0.5  # of an element: how far below the dtype's largest number an infinity may stand for it
 INTEGERS = 4  # integers are drawn below it: they index what calls take, whose sizes are no smaller
 BATCH = 2  # of a dim whose blocks take one element each
@@ -263,6 +264,8 @@ def judge(
     """
     unit = UNIT.get(dtype, 0.0)
     top = LARGEST.get(dtype, math.inf)
+    if dtype in SATURATES:
+        want, single, top = np.clip(want, -top, top), np.clip(single, -top, top), math.inf
     free = np.zeros(want.shape, bool) if free is None else free
     with np.errstate(all="ignore"):
         rounded = np.where(np.abs(want) > top, np.sign(want) * np.inf, want)
@@ -279,7 +282,7 @@ def judge(
             rounding = float(
                 np.where(finite & free & np.isfinite(short), np.abs(short - want) / scale, 0.0).max(initial=0.0)
             )
-    budget = UNITS * (unit + UNIT["fp32"] * math.sqrt(k))
+    budget = (UNITS_EIGHT if dtype in FORMATS else UNITS) * unit + UNITS * UNIT["fp32"] * math.sqrt(k)
     if size:  # below the smallest normal number, rounding is absolute
         budget += _absolute(dtype) / size
     limits = np.where(free, max(UNITS * rounding, budget), max(TIMES_EAGER * own, budget))
@@ -307,8 +310,8 @@ def judge(
 
 
 def _absolute(dtype: str) -> float:
-    """A few of the smallest numbers of a dtype."""
-    smallest = {"fp8e4m3": 2.0**-9, "fp8e5m2": 2.0**-16, "fp16": 2.0**-24, "bf16": 2.0**-133, "fp32": 2.0**-149}
+    """A few of the smallest numbers of a dtype; of an 8-bit one, one."""
+    smallest = {"fp8e4m3": 2.0**-12, "fp8e5m2": 2.0**-19, "fp16": 2.0**-24, "bf16": 2.0**-133, "fp32": 2.0**-149}
     return smallest.get(dtype, 0.0) * 8
 
 

@@ -21,6 +21,7 @@ LARGEST = {
     "fp8e4m3": FORMATS["fp8e4m3"].largest, "fp8e5m2": FORMATS["fp8e5m2"].largest,
     "fp16": 65504.0, "bf16": 3.3895e38, "fp32": 3.4028234e38, "fp64": 1.7976931348623157e308,
 }  # fmt: skip
+SATURATES = {"fp8e4m3"}  # it has no infinity: what is too large becomes the largest number
 SMALLEST = {  # normal numbers
     "fp8e4m3": 2.0**-6, "fp8e5m2": 2.0**-14,
     "fp16": 2.0**-14, "bf16": 2.0**-126, "fp32": 2.0**-126, "fp64": 2.0**-1022,
@@ -52,9 +53,10 @@ def _large(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
     return np.asarray(rng.standard_normal(shape) * math.sqrt(60000 / (3 * math.sqrt(k))))
 
 
-def _near_eight(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
-    """Around 8 with the deviation of 0.008, or the least that an 8-bit float shows there."""
-    return np.asarray(8 + (8 * UNIT[dtype] if dtype in FORMATS else 0.008) * rng.standard_normal(shape))
+def _around(rng: Rng, shape: tuple[int, ...], dtype: str, mean: float, deviation: float) -> Array:
+    """A normal draw, with the least deviation that an 8-bit float shows there where that is larger."""
+    least = abs(mean) * UNIT[dtype] if dtype in FORMATS else 0.0
+    return np.asarray(mean + max(deviation, least) * rng.standard_normal(shape))
 
 
 def _codes(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
@@ -80,11 +82,11 @@ def _whole_lines(rng: Rng, shape: tuple[int, ...]) -> Array:
 REGIMES: tuple[Regime, ...] = (
     Regime("normal", lambda r, s, d, k: r.standard_normal(s)),
     Regime("times 10", lambda r, s, d, k: 10 * r.standard_normal(s)),
-    Regime("mean 1000 x deviation", _near_eight),
+    Regime("mean 1000 x deviation", lambda r, s, d, k: _around(r, s, d, 8, 0.008)),
     Regime(
         "far below zero",
-        lambda r, s, d, k: 300 / k * (1 + 0.03 * r.standard_normal(s)),
-        first=lambda r, s, d, k: -150 + r.standard_normal(s),
+        lambda r, s, d, k: 300 / k * _around(r, s, d, 1, 0.03),
+        first=lambda r, s, d, k: _around(r, s, d, -150, 1),
     ),
     Regime("heavy tail", _heavy, wild=True),
     Regime("zeros", lambda r, s, d, k: np.zeros(s)),
