@@ -325,6 +325,16 @@ def test_slow_and_silent_clients_are_closed_and_others_served(house, answer, lim
         assert time.monotonic() - began < 3
 
 
+def test_a_daemon_that_hangs_is_none_to_who_can_do_without(home, monkeypatch):
+    paths.ensure_private(paths.runtime_dir())
+    monkeypatch.setattr(link_client, "GRACE_S", -9.8)  # of the 10 s that a greeting may take
+    with socket.socket(socket.AF_UNIX) as mute:
+        mute.bind(os.fspath(paths.socket_path()))
+        mute.listen()
+        with pytest.raises(DaemonUnavailable, match="does not answer"):
+            asking.Daemon()
+
+
 def test_a_file_whose_name_is_no_text_can_be_optimized(house, text, answer):
     with house(at_once(answer)) as h, asking.Daemon() as daemon:
         found = daemon.optimize(text, "/p/\udcff.py", "f", "sm_90", protocol.Options(), lambda p: None)

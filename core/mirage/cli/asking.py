@@ -12,6 +12,7 @@ from typing import Any
 from mirage.errors import (
     DaemonReplaced,
     DaemonUnavailable,
+    DeadlinePassed,
     MirageError,
     UnknownJob,
 )
@@ -26,7 +27,10 @@ class Daemon:
     """The daemon, started if none runs; a context manager. DaemonUnavailable when there is none and none can start."""
 
     def __init__(self) -> None:
-        self._client: Client | None = Client.connect()
+        try:
+            self._client: Client | None = Client.connect()
+        except DeadlinePassed:
+            raise DaemonUnavailable("the daemon does not answer", next_step="run `mirage daemon stop`") from None
 
     def __enter__(self) -> Daemon:
         return self
