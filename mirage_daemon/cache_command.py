@@ -157,9 +157,11 @@ def write(path: Path, text: str) -> None:
 def read(path: Path) -> list[dict[str, Any]]:
     """The results of a file, each with the fields of ASKED and "options" and "inputs"; ResultsUnreadable otherwise."""
     try:
-        if path.stat().st_size > MAX_FILE:
+        with open(path, "rb") as file:
+            content = file.read(MAX_FILE + 1)
+        if len(content) > MAX_FILE:
             raise ResultsUnreadable(f"{path} has more than {MAX_FILE >> 20} MiB", path=str(path))
-        data = json.loads(path.read_text("utf-8"))
+        data = json.loads(content.decode("utf-8"))
     except OSError as e:
         raise ResultsUnreadable(f"{path} cannot be read: {e.strerror}", path=str(path)) from None
     except (ValueError, RecursionError) as e:

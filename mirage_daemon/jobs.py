@@ -26,6 +26,8 @@ from mirage_daemon.turns import Turns
 
 log = logging.getLogger("mirage.daemon.jobs")
 MAX_ACTIVE = 1000  # jobs that are queued or running
+MAX_TEXTS = 256 << 20  # characters of the texts that they hold
+LONG = ("text", "mugraph")  # of a payload: not needed once the job is over
 MAX_FINAL = 256  # jobs that are over and whose result can still be asked for
 EVENT_EVERY_S = 0.05  # counts change faster than anyone reads them; a new state is always told
 MAX_COUNTS, MAX_BEST = 64, 500
@@ -125,6 +127,8 @@ class Jobs:
         if job is None:
             if len(self._active) >= MAX_ACTIVE:
                 raise DaemonBusy(f"{len(self._active)} jobs are queued or running")
+            if sum(len(j.payload.get("text", "")) for j in self._active.values()) > MAX_TEXTS:
+                raise DaemonBusy(f"the jobs that are queued or running hold more than {MAX_TEXTS >> 20} MiB of text")
             starts, parts = (earlier.starts, earlier.parts) if earlier else (0, 0)  # asking again is no new beginning
             job = self._add(Row(key, payload, priority, starts, parts))
         job.priority = min(job.priority, priority)
@@ -299,6 +303,7 @@ class Jobs:
             del self._active[job.key]
             if self._journal is not None:
                 self._settle(self._journal, job)
+        job.payload = {name: value for name, value in job.payload.items() if name not in LONG}
         self._queue.discard(job)
         self._remember(job)
         log.info("job %s %s%s", job.id, state, f" ({error.get('code')})" if error else "")

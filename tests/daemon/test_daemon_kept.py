@@ -210,6 +210,12 @@ def test_a_place_that_cannot_be_written_is_named(house, answer, tmp_path, monkey
     assert sorted(p.name for p in tmp_path.iterdir()) == ["FILE", "there"]
 
 
+def test_a_file_without_an_end_is_not_read_to_its_end(home, monkeypatch):
+    monkeypatch.setattr(cache_command, "MAX_FILE", 1 << 20)
+    result = run("import", "/dev/zero")
+    assert result.exit_code == 1 and "MIR508" in result.output and "more than 1 MiB" in result.output
+
+
 def with_tools(tools):
     """What a worker does with a job, in this process: user code still runs in workers, warm ones."""
 

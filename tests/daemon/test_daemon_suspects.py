@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import msgpack
 import pytest
 
+from mirage.errors import DaemonBusy
 from mirage.link import paths
 from mirage_daemon import suspects
 from mirage_daemon.journal import JOB, PART, Journal, Row
@@ -185,3 +186,25 @@ def test_a_job_in_another_versions_form_does_not_keep_the_others_from_being_take
     with house(lambda payload, *_: answer(payload)) as h:
         until(lambda: [r["function"] for r in h.runs] == [second.payload["function"]])
     assert rows() == []
+
+
+def test_the_texts_of_the_jobs_are_bounded_and_forgotten_with_them(house, text, answer, monkeypatch):
+    monkeypatch.setattr("mirage_daemon.jobs.MAX_TEXTS", 2 * len(text))
+    gate = threading.Event()
+
+    def waits(payload, progress, cancel):
+        until(gate.is_set)
+        return answer(payload)
+
+    with house(waits, workers=1) as h:
+        client = h.client()
+        jobs = [client.submit(text + "# " * n, "/p/a.py", "f", target=f"sm_{n}") for n in (80, 90)]
+        with pytest.raises(DaemonBusy, match="text"):
+            client.submit(text, "/p/a.py", "g")
+        assert client.submit(text + "# " * 90, "/p/a.py", "f", target="sm_90")["job"] == jobs[1]["job"]  # it is there
+        gate.set()
+        for job in jobs:
+            assert client.subscribe(job["job"])["state"] == "done"
+        assert client.status()["ended"][0]["function"] == "f"
+        assert [j.payload.get("text") for j in h.server.jobs.ended(9)] == [None, None]
+        client.submit(text, "/p/a.py", "g")
