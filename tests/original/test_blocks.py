@@ -199,6 +199,19 @@ def mistakes():
         "other inputs": lambda: g.customized([x, z], b),
         "a grid of zero": lambda: mi.new_threadblock_graph((0, 1, 1), (128, 1, 1), 1, 1),
         "a hundred threads": lambda: mi.new_threadblock_graph((1, 1, 1), (100, 1, 1), 1, 1),
+        "a grid that is a number": lambda: mi.new_threadblock_graph(4, (128, 1, 1), 1, 1),
+        "a grid of fractions": lambda: mi.new_threadblock_graph((4.0, 1, 1), (128, 1, 1), 1, 1),
+        "threads that are nothing": lambda: mi.new_threadblock_graph((4, 1, 1), None, 1, 1),
+        "an input of nothing": lambda: b.new_input(None, (-1, -1, -1), 1),
+        "an input of PyTorch": lambda: b.new_input(X, (-1, -1, -1), 1),
+        "a map that is a number": lambda: b.new_input(x, -1, 1),
+        "a map that is nothing": lambda: b.new_output(done, None),
+        "a tensor for a tile": lambda: b.exp(x),
+        "a number for a tile": lambda: b.add(a, 1.0),
+        "a scalar that is a tile": lambda: b.mul_scalar(a, a),
+        "a scalar that is a text": lambda: b.mul_scalar(a, "2"),
+        "a scalar without an end": lambda: b.mul_scalar(a, float("inf")),
+        "a clamp of no number": lambda: b.clamp(a, float("nan"), 1.0),
     }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import mirage as mi
-from mirage.errors import GraphMistake
+from mirage.errors import CannotWrite, GraphMistake
 
 
 def attention(q: int = 6, d: int = 5, t: int = 7):
@@ -55,6 +55,16 @@ def test_outputs_are_what_is_marked_else_what_nothing_reads():
     assert x.dim(1) == 3 and x.num_dims == 2 and x.dtype.is_fp16()
 
 
+def small():
+    g = mi.new_graph()
+    g.exp(g.new_input(dims=(2, 3)))
+    return g
+
+
+def run(inputs, outputs=None):
+    return small()(inputs=inputs, outputs=outputs)
+
+
 def mistakes():
     g, other = mi.new_graph(), mi.new_graph()
     a, b = g.new_input(dims=(2, 3)), g.new_input(dims=(4, 5))
@@ -78,6 +88,37 @@ def mistakes():
         "not found by a search": lambda: g.generate_triton_program("x.py"),
         "two inputs for three": lambda: attention()[0](inputs=[torch.zeros(1), torch.zeros(1)]),
         "an input of another shape": lambda: attention()[0](inputs=[torch.zeros(1)] * 3),
+        "dims that are a number": lambda: g.new_input(dims=16),
+        "dims that are texts": lambda: g.new_input(dims="16"),
+        "dims with a truth value": lambda: g.new_input(dims=(True, 4)),
+        "a size beyond any memory": lambda: g.new_input(dims=(1 << 41, 4)),
+        "a dtype of PyTorch": lambda: g.new_input(dims=(4, 4), dtype=torch.float16),
+        "strides that are a number": lambda: g.new_input(dims=(4, 4), strides=4),
+        "strides without a value": lambda: g.new_input(dims=(4, 4), strides=(None, 1)),
+        "a number for a tensor": lambda: g.mul(a, 0.5),
+        "a tensor of PyTorch": lambda: g.matmul(a, torch.zeros(3, 4)),
+        "nothing for a tensor": lambda: g.exp(None),
+        "nothing to mark": lambda: g.mark_output(None),
+        "a norm over a number": lambda: g.rms_norm(a, 3),
+        "a clamp without a bound": lambda: g.clamp(a, None, 1.0),
+        "a clamp without an end": lambda: g.clamp(a, 0.0, float("inf")),
+        "a clamp at a text": lambda: g.clamp(a, "0", 1.0),
+        "customized without a list": lambda: g.customized(None, None),
+        "inputs that are a tensor": lambda: run(torch.zeros(2, 3)),
+        "inputs without a tensor": lambda: run([None]),
+        "no inputs": lambda: run(None),
+        "inputs of numpy": lambda: run([torch.zeros(2, 3).half().numpy()]),
+        "inputs of another dtype": lambda: run([torch.zeros(2, 3)]),
+        "too many outputs": lambda: run([torch.zeros(2, 3).half()], [torch.zeros(2, 3).half()] * 2),
+        "outputs of another shape": lambda: run([torch.zeros(2, 3).half()], [torch.zeros(1, 3).half()]),
+        "outputs without a tensor": lambda: run([torch.zeros(2, 3).half()], [None]),
+        "an output without a list": lambda: run([torch.zeros(2, 3).half()], torch.zeros(2, 3).half()),
+        "a picture without a name": lambda: small().visualize(None),
+        "a file without a name": lambda: small().to_json(None),
+        "a graph's place that is a text": lambda: small().from_json("x.json", "0"),
+        "verified against a number": lambda: small().verify(3),
+        "the code of nothing": lambda: mi.generate_triton_program(None),
+        "the dtype of nothing": lambda: mi.convert_dtype_to_torch_type(None),
     }
 
 
@@ -86,6 +127,36 @@ def test_mistakes_have_a_code(what):
     with pytest.raises(GraphMistake) as caught:
         mistakes()[what]()
     assert caught.value.code == "MIR309" and caught.value.next_step
+
+
+def test_outputs_are_left_alone_by_a_call_that_is_refused():
+    given = [torch.full((2, 3), 7.0).half()]
+    with pytest.raises(GraphMistake):
+        small()(inputs=[torch.zeros(3, 2).half()], outputs=given)
+    assert bool((given[0] == 7).all())
+    assert torch.equal(run([torch.zeros(2, 3).half()], [])[0], torch.ones(2, 3).half())
+
+
+def test_sizes_of_any_kind_are_taken():
+    import numpy
+
+    g = mi.new_graph()
+    assert g.new_input(dims=torch.Size((4, 8))).shape == g.new_input(dims=[numpy.int64(4), 8]).shape == (4, 8)
+
+
+def test_what_cannot_be_written_has_a_code(tmp_path):
+    g = mi.new_graph()
+    x = g.new_input(dims=(4, 8))
+    b = mi.new_threadblock_graph((2, 1, 1), (128, 1, 1), 1, 8)
+    b.new_output(b.exp(b.new_input(x, (0, -1, -1), -1)), (0, -1, -1))
+    g.customized([x], b)
+    g.visualize(tmp_path / "picture")
+    g.generate_triton_program(tmp_path / "module.py")
+    assert (tmp_path / "picture.svg").exists() and "triton" in (tmp_path / "module.py").read_text()
+    for call in (g.visualize, g.generate_triton_program, g.to_json):
+        for path in (str(tmp_path / "none" / "x.svg"), "a\0b"):
+            with pytest.raises(CannotWrite):
+                call(path)
 
 
 def test_row_major_strides_are_taken():

@@ -9,10 +9,12 @@ import pytest
 import torch
 
 import mirage as mi
-from mirage.errors import BadSearchParameter
+from mirage.errors import BadSearchParameter, GraphMistake
 from mirage.mugraph import maps
 from mirage.mugraph.erase import canonical
 from mirage.mugraph.grammar import CustomKernel, Loop
+from mirage.narrow import Narrowing
+from mirage.search.instantiate import keeps
 
 GRIDS = [(2, 4, 1), (2, 4, 2)]
 
@@ -107,13 +109,17 @@ DEFAULTS = {  # those that the original documents, for attention with 16 heads
 }
 
 
-def test_the_defaults_that_the_original_documents_hold_where_they_are_given():
+def heads(n):
     g = mi.new_graph()
-    Q, K, V = (g.new_input(dims=s) for s in ((16, 64, 16), (16, 16, 256), (16, 256, 16)))
+    Q, K, V = (g.new_input(dims=s) for s in ((n, 64, 16), (n, 16, 256), (n, 256, 16)))
     E = g.exp(g.matmul(Q, K))
     g.matmul(g.div(E, g.reduction(E, 2)), V)
-    new = mi.superoptimize(g, **DEFAULTS, max_num_new_graphs=4)
-    assert new
+    return g
+
+
+def test_the_defaults_that_the_original_documents_hold_where_nothing_is_given(capsys):
+    new = mi.superoptimize(heads(16), max_num_new_graphs=8)
+    assert new and "nothing is within" not in capsys.readouterr().err
     for found in (x.found.mugraph for x in new):
         for k in found.kernels:
             assert isinstance(k, CustomKernel) and k.warps == 4
@@ -121,3 +127,52 @@ def test_the_defaults_that_the_original_documents_hold_where_they_are_given():
             assert grid in DEFAULTS["griddims"]
             ranges = {maps.loop_range(found, k, s) for s in k.block.body if isinstance(s, Loop)}
             assert ranges <= set(DEFAULTS["franges"])
+            assert keeps(Narrowing.of(**DEFAULTS), k, dict(found.axes))
+    given = mi.superoptimize(heads(16), **DEFAULTS, max_num_new_graphs=8)
+    assert [x.found.mugraph for x in given] == [x.found.mugraph for x in new]
+
+
+def test_what_is_given_takes_a_defaults_place_and_none_leaves_it_free():
+    other = mi.superoptimize(heads(16), griddims=[(16, 2, 1)], max_num_new_graphs=4)
+    free = mi.superoptimize(heads(16), **dict.fromkeys(DEFAULTS), max_num_new_graphs=4)
+    within = Narrowing.of(**DEFAULTS | {"griddims": [(16, 2, 1)]})
+    assert other and all(keeps(within, k, dict(m.axes)) for m in (x.found.mugraph for x in other) for k in m.kernels)
+    assert not all(keeps(within, k, dict(m.axes)) for m in (x.found.mugraph for x in free) for k in m.kernels)
+    best = heads(16).superoptimize(max_num_new_graphs=4)  # in the method's versions what is left out was free
+    assert best.found.mugraph == free[0].found.mugraph
+
+
+def test_where_the_defaults_have_nothing_the_search_is_done_without_them(capsys):
+    assert mi.superoptimize(heads(3), max_num_new_graphs=1)  # no grid of 16 fits three heads
+    said = capsys.readouterr().err
+    assert said.count("searched with griddims free") == 1 and "imaps" not in said
+    g = mi.new_graph()
+    X, W = g.new_input(dims=(8, 96)), g.new_input(dims=(96, 48))
+    g.matmul(X, W)
+    assert mi.superoptimize(g, griddims=[(3, 1, 1)], max_num_new_graphs=1)
+    assert "blockdims" in capsys.readouterr().err
+    assert not mi.superoptimize(g, **DEFAULTS, max_num_new_graphs=1)  # given, they hold
+
+
+def test_a_checkpoint_is_of_the_search_that_found_something(tmp_path):
+    file = tmp_path / "search.ckpt"
+    first = mi.superoptimize(heads(3), previous_checkpoint=str(file), max_num_new_graphs=2)
+    kept = file.read_bytes()
+    again = mi.superoptimize(heads(3), previous_checkpoint=file, max_num_new_graphs=2)
+    assert first and [x.found.mugraph for x in again] == [x.found.mugraph for x in first]
+    assert file.read_bytes() == kept
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_num_new_graphs": 0}, {"max_num_new_graphs": "5"}, {"search_time_limit_sec": "5"},
+        {"search_time_limit_sec": float("nan")}, {"previous_checkpoint": 5},
+    ],
+)  # fmt: skip
+def test_numbers_that_are_none_have_a_code(graph, wrong):
+    with pytest.raises(GraphMistake) as caught:
+        mi.superoptimize(graph, **wrong)
+    assert caught.value.path == __file__
+    with pytest.raises(GraphMistake):
+        mi.superoptimize(None)

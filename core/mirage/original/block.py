@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from mirage.narrow import MAX_BLOCK, MAX_GRID, MAX_THREADS, WARP
 from mirage.original.accumulators import ACCUMULATORS, PLAIN, RESCALED
+from mirage.original.arguments import finite, limits, shown, whole_numbers
 from mirage.original.mistakes import caller, mistake
+from mirage.original.tensors import DTensor
 from mirage.original.threadblock import Step, Threadblock, Three
 
 if TYPE_CHECKING:
-    from mirage.original.tensors import DTensor, dtype
+    from mirage.original.tensors import dtype
 
 MOST_RANGE = 1 << 20
 FOUR_WARPS = (1, 2, 4, 8, 16, 32)
@@ -63,6 +65,8 @@ class TBGraph:
     ) -> STensor:
         """An input iterator. `input_map`: the dim of `dtensor` that grid x, y and z cut, -1 where every block reads the same;
         `forloop_dim`: the dim that the for-loop cuts, or -1. `store_in_dmem` is accepted: tiles are where Triton puts them."""
+        if not isinstance(dtensor, DTensor):
+            raise mistake(f"an input of {shown(dtensor)}", "give a tensor of the kernel graph")
         own, loop = self._map("input_map", input_map, dtensor.shape), self._loop(forloop_dim, dtensor.shape)
         tile = self._cut(dtensor.shape, own, loop)
         if dtensor not in self.dtensors:
@@ -132,12 +136,10 @@ class TBGraph:
         return self._unary("square", A)
 
     def clamp(self, A: STensor, min_val: float, max_val: float) -> STensor:
-        if not min_val <= max_val:
-            raise mistake(f"clamp between {min_val} and {max_val}")
-        return self._unary("clamp", A, min_val=float(min_val), max_val=float(max_val))
+        return self._unary("clamp", A, **limits(min_val, max_val))
 
     def mul_scalar(self, A: STensor, scalar: float) -> STensor:
-        return self._unary("mul_scalar", A, scalar=float(scalar))
+        return self._unary("mul_scalar", A, scalar=finite("scalar", scalar))
 
     def add(self, A: STensor, B: STensor) -> STensor:
         return self._binary("add", A, B)
@@ -252,18 +254,20 @@ class TBGraph:
 
     def _own(self, *tensors: STensor) -> list[Step]:
         for t in tensors:
-            if not isinstance(t, STensor) or t.graph is not self:
+            if not isinstance(t, STensor):
+                raise mistake(f"{shown(t)} is no tile", "operators of a block take what new_input and operators give")
+            if t.graph is not self:
                 raise mistake("a tile of another block graph", "make tiles with this graph's new_input and operators")
         return [t.step for t in tensors]
 
     def _map(self, what: str, given: Sequence[int], shape: tuple[int, ...]) -> Three:
-        own = tuple(given)
-        if len(own) != 3 or any(not isinstance(d, int) or not -1 <= d < len(shape) for d in own):
-            raise mistake(f"{what} {given!r} for {shape}", f"three dims below {len(shape)}, -1 for none")
+        own = whole_numbers(what, given)
+        if len(own) != 3 or any(not -1 <= d < len(shape) for d in own):
+            raise mistake(f"{what} {own} for {shape}", f"three dims below {len(shape)}, -1 for none")
         x, y, z = (d if n > 1 else -1 for d, n in zip(own, self.data.grid, strict=True))
         cut = [d for d in (x, y, z) if d >= 0]
         if len(set(cut)) != len(cut):
-            raise mistake(f"{what} {given!r}: two grid dims cut one dim", "cut it by one grid dim of their product")
+            raise mistake(f"{what} {own}: two grid dims cut one dim", "cut it by one grid dim of their product")
         return x, y, z
 
     def _loop(self, dim: int, shape: tuple[int, ...]) -> int:
@@ -313,9 +317,9 @@ def new_threadblock_graph(
 
 
 def _three(name: str, given: Sequence[int], most: Three) -> Three:
-    values = tuple(given)
-    if len(values) != 3 or any(not isinstance(n, int) or not 1 <= n <= m for n, m in zip(values, most, strict=False)):
-        raise mistake(f"{name} {given!r}", f"three numbers from 1 to {most}")
+    values = whole_numbers(name, given)
+    if len(values) != 3 or any(not 1 <= n <= m for n, m in zip(values, most, strict=False)):
+        raise mistake(f"{name} {values}", f"three numbers from 1 to {most}")
     x, y, z = values
     return x, y, z
 

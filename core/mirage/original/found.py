@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mirage.errors import GraphMistake
 from mirage.mugraph.grammar import MuGraph
+from mirage.original.arguments import shown
+from mirage.original.mistakes import mistake
 from mirage.original.tensors import inverse
 
 if TYPE_CHECKING:
@@ -57,14 +58,40 @@ def imported(text: str) -> types.ModuleType:
     return load_module(text, interpret=interpreting())
 
 
-def run(graph: KNGraph, inputs: Sequence[Any]) -> list[Any]:
-    """The graph's outputs for tensors of its inputs' shapes and dtypes."""
+def run(graph: KNGraph, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> list[Any]:
+    """The graph's outputs for tensors of its inputs' shapes and dtypes; in `outputs` if they are given. Raises GraphMistake."""
     wanted = graph.searched_inputs()
-    if len(inputs) != len(wanted):
-        raise GraphMistake(f"{len(inputs)} inputs for a graph with {len(wanted)}")
-    for i, (t, (shape, name)) in enumerate(zip(inputs, wanted, strict=True)):
-        if tuple(t.shape) != shape or str(t.dtype) != f"torch.{name}":
-            raise GraphMistake(f"input {i} has {tuple(t.shape)} and {t.dtype}, the graph {shape} and torch.{name}")
+    tensors("inputs", inputs, [shape for shape, _ in wanted])
+    for i, (t, (_, name)) in enumerate(zip(inputs, wanted, strict=True)):
+        if str(t.dtype) != f"torch.{name}":
+            raise mistake(f"inputs[{i}] has {t.dtype}, the graph torch.{name}")
+    given = None if outputs is None or (isinstance(outputs, (list, tuple)) and not outputs) else outputs
+    if given is not None:
+        tensors("outputs", given, [t.shape for t in graph.outputs])
+    results = computed(graph, inputs)
+    if given is None:
+        return results
+    for own, made in zip(given, results, strict=True):
+        own.copy_(made)
+    return list(given)
+
+
+def tensors(what: str, given: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+    """GraphMistake unless these are tensors of those shapes."""
+    import torch
+
+    if not isinstance(given, (list, tuple)) or len(given) != len(shapes):
+        count = f"{len(given)} tensors" if isinstance(given, (list, tuple)) else shown(given)
+        raise mistake(f"{what} is a list of {len(shapes)} tensors, not {count}")
+    for i, (t, shape) in enumerate(zip(given, shapes, strict=True)):
+        if not isinstance(t, torch.Tensor):
+            raise mistake(f"{what}[{i}] is {shown(t)}, no tensor of PyTorch")
+        if tuple(t.shape) != shape:
+            raise mistake(f"{what}[{i}] has {tuple(t.shape)}, the graph {shape}")
+
+
+def computed(graph: KNGraph, inputs: Sequence[Any]) -> list[Any]:
+    """What the graph gives for tensors that fit."""
     stored = [t.permute(x.order).contiguous() if x.order else t for t, x in zip(inputs, graph.inputs, strict=True)]
     found = graph.kernels()
     if found is not None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mirage.errors import CannotWrite
+from mirage.original.arguments import MOST_ELEMENTS, limits, path_of, shown, whole_numbers
 from mirage.original.block import TBGraph, attached
 from mirage.original.mistakes import Place, caller, mistake
 from mirage.original.tensors import DTensor, dtype, float16, inverse, storage_order
@@ -39,6 +41,7 @@ TEXTS = {
     "pow": "torch.pow({0}, {1})",
 }
 MOST_DIMS = 4
+kind_of_element = dtype  # where a parameter has that name
 
 
 @dataclass(frozen=True)
@@ -69,9 +72,13 @@ class KNGraph:
     # ---- building
     def new_input(self, dims: Sequence[int], strides: Sequence[int] | None = None, dtype: dtype = float16) -> DTensor:
         """A new input. Sizes are positive; `strides` put its dims in memory in any order, without gaps."""
-        shape = tuple(dims)
-        if not shape or len(shape) > MOST_DIMS or any(not isinstance(n, int) or n < 1 for n in shape):
-            raise mistake(f"an input's dims are one to {MOST_DIMS} positive numbers, not {dims!r}")
+        shape = whole_numbers("dims", dims)
+        if not shape or len(shape) > MOST_DIMS or min(shape) < 1 or prod(shape) > MOST_ELEMENTS:
+            raise mistake(f"an input's dims are one to {MOST_DIMS} positive numbers, not {shown(shape)}")
+        if not isinstance(dtype, kind_of_element):
+            raise mistake(
+                f"the dtype {shown(dtype)}", next_step="give mirage.float16, mirage.bfloat16 or another of its own"
+            )
         order = self._order(shape, strides)
         return self._add(Node("input"), shape, dtype, order)
 
@@ -86,6 +93,7 @@ class KNGraph:
 
     def matmul(self, A: DTensor, B: DTensor) -> DTensor:
         """A (..., m, k) by B (..., k, n), batch dims equal."""
+        self._own(A, B)
         if A.num_dims != B.num_dims or A.num_dims < 2 or A.shape[:-2] != B.shape[:-2] or A.shape[-1] != B.shape[-2]:
             raise mistake(f"matmul of {A.shape} by {B.shape}")
         return self._op("matmul", (A, B), (*A.shape[:-1], B.shape[-1]))
@@ -97,33 +105,32 @@ class KNGraph:
 
     def rms_norm(self, A: DTensor, normalized_shape: Sequence[int]) -> DTensor:
         """A over the root of its mean square along the trailing dims; no weight, no epsilon."""
-        trailing = tuple(normalized_shape)
+        self._own(A)
+        trailing = whole_numbers("normalized_shape", normalized_shape)
         if not trailing or A.shape[-len(trailing) :] != trailing:
             raise mistake(f"rms_norm over {trailing} of a tensor of {A.shape}")
         return self._op("rms_norm", (A,), A.shape, normalized_shape=trailing)
 
     def exp(self, A: DTensor) -> DTensor:
-        return self._op("exp", (A,), A.shape)
+        return self._unary("exp", A)
 
     def silu(self, A: DTensor) -> DTensor:
-        return self._op("silu", (A,), A.shape)
+        return self._unary("silu", A)
 
     def gelu(self, A: DTensor) -> DTensor:
-        return self._op("gelu", (A,), A.shape)
+        return self._unary("gelu", A)
 
     def relu(self, A: DTensor) -> DTensor:
-        return self._op("relu", (A,), A.shape)
+        return self._unary("relu", A)
 
     def sqrt(self, A: DTensor) -> DTensor:
-        return self._op("sqrt", (A,), A.shape)
+        return self._unary("sqrt", A)
 
     def square(self, A: DTensor) -> DTensor:
-        return self._op("square", (A,), A.shape)
+        return self._unary("square", A)
 
     def clamp(self, A: DTensor, min_val: float, max_val: float) -> DTensor:
-        if not min_val <= max_val:
-            raise mistake(f"clamp between {min_val} and {max_val}")
-        return self._op("clamp", (A,), A.shape, min_val=float(min_val), max_val=float(max_val))
+        return self._unary("clamp", A, **limits(min_val, max_val))
 
     def add(self, A: DTensor, B: DTensor) -> DTensor:
         return self._binary("add", A, B)
@@ -139,6 +146,8 @@ class KNGraph:
 
     def customized(self, inputs: Sequence[DTensor], bgraph: TBGraph) -> list[DTensor]:
         """A kernel whose blocks do what `bgraph` says; what its outputs write, in their order."""
+        if not isinstance(inputs, (list, tuple)):
+            raise mistake(f"customized takes a list of tensors, not {shown(inputs)}")
         self._own(*inputs)
         made = attached(inputs, bgraph)
         call, args = len(self.nodes), tuple(t.place for t in bgraph.dtensors)
@@ -149,28 +158,39 @@ class KNGraph:
             for i, (shape, kind) in enumerate(made)
         ]
 
+    def _unary(self, op: str, A: DTensor, **attrs: Any) -> DTensor:
+        self._own(A)
+        return self._op(op, (A,), A.shape, **attrs)
+
     def _binary(self, op: str, A: DTensor, B: DTensor) -> DTensor:
+        self._own(A, B)
         if A.num_dims != B.num_dims or any(a != b and 1 not in (a, b) for a, b in zip(A.shape, B.shape, strict=True)):
             raise mistake(f"{op} of {A.shape} and {B.shape}")
         return self._op(op, (A, B), tuple(max(a, b) for a, b in zip(A.shape, B.shape, strict=True)))
 
     def _order(self, shape: tuple[int, ...], strides: Sequence[int] | None) -> tuple[int, ...]:
-        order = () if strides is None else storage_order(shape, tuple(strides))
+        given = None if strides is None else whole_numbers("strides", strides)
+        order = () if given is None else storage_order(shape, given)
         if order is None:
             raise mistake(
-                f"strides {tuple(strides or ())} of a tensor of {shape} leave gaps or overlap",
+                f"strides {given} of a tensor of {shape} leave gaps or overlap",
                 next_step="give strides of its dims in some order without gaps, and pass it contiguous in that order",
             )
         return order
 
     def _dim(self, A: DTensor, dim: int) -> int:
+        self._own(A)
         if not isinstance(dim, int) or not -A.num_dims <= dim < A.num_dims:
             raise mistake(f"dim {dim!r} of a tensor of {A.shape}")
         return dim % A.num_dims
 
     def _own(self, *tensors: DTensor) -> None:
         for t in tensors:
-            if not isinstance(t, DTensor) or t.graph is not self:
+            if not isinstance(t, DTensor):
+                raise mistake(
+                    f"{shown(t)} is no tensor of a graph", next_step="operators take what new_input and operators give"
+                )
+            if t.graph is not self:
                 raise mistake("a tensor of another graph", next_step="build each graph from its own inputs")
 
     def _op(self, op: str, args: tuple[DTensor, ...], shape: tuple[int, ...], **attrs: Any) -> DTensor:
@@ -249,13 +269,14 @@ class KNGraph:
     # ---- optimizing and running
     def superoptimize(self, *lists: Any, **parameters: Any) -> KNGraph:
         """The best graph found (this one, as written, where nothing better is verified). Parameters as in
-        `mirage.superoptimize`, the first ones also by place, as the original's method has them."""
-        from mirage.original.search import superoptimize
+        `mirage.superoptimize`, the first ones also by place, as the original's method has them; a list that is left out is free."""
+        from mirage.original.search import DEFAULTS, superoptimize
 
         names = ("imaps", "omaps", "griddims", "blockdims", "fmaps", "franges", "verbose", "config", "backend")
         if len(lists) > len(names) or set(parameters) & set(names[: len(lists)]):
             raise TypeError("superoptimize() got a parameter twice, or too many by place")
-        return (superoptimize(self, **dict(zip(names, lists, strict=False)), **parameters) or [self])[0]
+        free: dict[str, Any] = dict.fromkeys(DEFAULTS)
+        return (superoptimize(self, **free | dict(zip(names, lists, strict=False)) | parameters) or [self])[0]
 
     @property
     def cygraph(self) -> KNGraph:
@@ -264,17 +285,14 @@ class KNGraph:
 
     def generate_triton_program(self, path: str) -> None:
         """Writes the graph's Triton module. Raises GraphMistake for a graph of plain operators that no search has found."""
-        try:
-            Path(path).write_text(self._found().text, encoding="utf-8")
-        except OSError as e:
-            raise CannotWrite(f"{path} cannot be written: {e.strerror}", path=str(path)) from None
+        text(path_of(path), self._found().text)
 
     def to_json(self, path: str) -> None:
         """Writes the graph, as the original does (docs/from-mirage.md); what a search found as this project's µGraph
         (docs/mugraph.md), which carries its program."""
         from mirage.original import jsonfiles
 
-        jsonfiles.write(self, path)
+        jsonfiles.write(self, path_of(path))
 
     def from_json(self, path: str, index: int = 0) -> KNGraph:
         """Becomes the graph of a file, the original's (`index` of its list) or one that `to_json` wrote, and gives itself. What
@@ -282,7 +300,9 @@ class KNGraph:
         NotVerified."""
         from mirage.original import jsonfiles
 
-        other = jsonfiles.read(path, index)
+        if not isinstance(index, int):
+            raise mistake(f"the graph {shown(index)} of a file", next_step="give its place in the list, from 0")
+        other = jsonfiles.read(path_of(path), index)
         self.nodes, self.marked, self.found, self._written = other.nodes, other.marked, other.found, None
         self.tensors, self.layouts = [replace(t, graph=self) for t in other.tensors], other.layouts
         return self
@@ -291,7 +311,8 @@ class KNGraph:
         """Draws the µGraph as SVG."""
         from mirage.mugraph.draw import svg
 
-        Path(path if path.endswith(".svg") else f"{path}.svg").write_text(svg(self._found().mugraph), encoding="utf-8")
+        name = path_of(path)
+        text(name if name.endswith(".svg") else f"{name}.svg", svg(self._found().mugraph))
 
     def check(self) -> MuGraph:
         """The µGraph of a graph with block graphs (docs/mugraph.md). Raises GraphMistake or InvalidMugraph, with the line of
@@ -306,6 +327,8 @@ class KNGraph:
         then also run in floats. Raises SignatureMismatch where they take or give other tensors."""
         from mirage.original.written import written
 
+        if program is not None and not isinstance(program, KNGraph):
+            raise mistake(f"verify against {shown(program)}", next_step="give a kernel graph of plain operators")
         return (self._found() if program is None else written(self, program)).verify(text=text)
 
     def kernels(self) -> Found | None:
@@ -329,10 +352,15 @@ class KNGraph:
         what steered the original's compiler is accepted."""
         from mirage.original.found import run
 
-        results = run(self, list(inputs))
-        for given, made in zip(outputs or (), results):
-            given.copy_(made)
-        return list(outputs) if outputs else results
+        return run(self, inputs, outputs)
+
+
+def text(path: str, content: str) -> None:
+    """Writes a file. Raises CannotWrite."""
+    try:
+        Path(path).write_text(content, encoding="utf-8")
+    except (OSError, ValueError) as e:
+        raise CannotWrite(f"{path} cannot be written: {getattr(e, 'strerror', None) or e}", path=path) from None
 
 
 def new_kernel_graph() -> KNGraph:

@@ -5,17 +5,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mirage.errors import CannotWrite, MirageError, NotVerified, SavedFileUnreadable, SavedGraphInvalid
+from mirage.errors import MirageError, NotVerified, SavedFileUnreadable, SavedGraphInvalid
 from mirage.mugraph import jsonform
 from mirage.mugraph.erase import structure_key
 from mirage.original import exported, files
+from mirage.original.graph import KNGraph, text
 from mirage.original.imported import build
 from mirage.original.loading import parse, read_bytes
-
-if TYPE_CHECKING:
-    from mirage.original.graph import KNGraph
 
 NOTE, PART = "program: ", 8000  # how the notes begin, and how much of the program each has
 
@@ -29,17 +27,11 @@ def write(graph: KNGraph, path: str) -> None:
         parts = [NOTE + program[i : i + PART] for i in range(0, len(program), PART)]
         m = graph.found.mugraph
         data = jsonform.to_json(replace(m, notes=(*(n for n in m.notes if not n.startswith(NOTE)), *parts)))
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(data, file, indent=1)
-    except OSError as e:
-        raise CannotWrite(f"{path} cannot be written: {e.strerror}", path=str(path)) from None
+    text(path, json.dumps(data, indent=1))
 
 
 def plain(graph: KNGraph) -> KNGraph:
     """The program that a found graph was found for."""
-    from mirage.original.graph import KNGraph
-
     out = KNGraph()
     out.nodes, out.tensors, out.marked, out.layouts = graph.nodes, graph.tensors, graph.marked, graph.layouts
     return out

@@ -28,21 +28,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Previous:
-    """A file to go on from; `entries`: the graphs in it, None for a checkpoint of this project's search."""
+    """A file to go on from; `entries`: the graphs in it, None for a checkpoint of this project's search. `begun`: there was
+    no such file."""
 
     path: str
     entries: tuple[Entry, ...] | None
+    begun: bool = False
 
 
 def opened(path: str) -> Previous:
     """The file, read. One that is not there is a checkpoint to be begun, unless it ends in .json as the original's do. Raises
     SavedFileUnreadable."""
-    path = str(path)
     try:
         with open(path, "rb") as file:
             head = json.loads(file.readline(4096))
     except FileNotFoundError:
-        head = None if path.endswith(".json") else {"version": VERSION, "problem": ""}
+        if not path.endswith(".json"):
+            return Previous(path, None, begun=True)
+        head = None
     except (OSError, ValueError, RecursionError):
         head = None
     if isinstance(head, dict) and set(head) == {"version", "problem"}:

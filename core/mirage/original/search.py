@@ -1,7 +1,8 @@
 """`superoptimize` with the original's parameters: a list of distinct µGraphs, each verified, best first.
 
-Those that narrow the search narrow ours (griddims, blockdims, imaps, omaps, fmaps, franges; None leaves one free); those that
-steered the original's compiler, profiler or caches mean nothing here, and say so once.
+Those that narrow the search narrow ours (griddims, blockdims, imaps, omaps, fmaps, franges). One that is left out has the
+default that the original documents, which is for attention; None leaves it free. Those that steered the original's compiler,
+profiler or caches mean nothing here, and say so once.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mirage.errors import GraphMistake, MirageError
+from mirage.errors import MirageError, SavedFileUnreadable
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.erase import canonical, structure_key
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.narrow import Narrowing
+from mirage.original.arguments import finite, path_of, shown
 from mirage.original.found import Found
 from mirage.original.graph import KNGraph
+from mirage.original.mistakes import mistake
 from mirage.pipeline import Function, Request, Tools, problem, read, trace
 from mirage.plan import plan
 from mirage.profile.devices import Device, device
@@ -38,6 +42,16 @@ if TYPE_CHECKING:
     from mirage.original.resumed import Previous
 
 TARGET = "sm_90"
+MOST, SECONDS = 1024, 300.0
+# What the original's first version documents for a parameter that is left out: lists for attention with 16 heads.
+GRIDDIMS = ((16, 1, 1), (16, 2, 1), (16, 4, 1))
+BLOCKDIMS = ((128, 1, 1),)
+IMAPS = ((0, -1, -1), (0, 1, -1), (0, 2, -1), (0, -1, 1))
+OMAPS = ((0, -1, -1), (0, 1, -1), (0, 2, -1), (0, 2, 1))
+FMAPS, FRANGES = (-1, 1, 2), (1, 4, 8, 16)
+DEFAULTS: dict[str, Any] = {
+    "griddims": GRIDDIMS, "blockdims": BLOCKDIMS, "imaps": IMAPS, "omaps": OMAPS, "fmaps": FMAPS, "franges": FRANGES,
+}  # fmt: skip
 NAME = "program"
 WITHOUT_MEANING = {
     "config": "there are no modes: attention, low-rank adapters and the rest go through one search",
@@ -61,20 +75,23 @@ _said: set[str] = set()
 def superoptimize(
     graph: KNGraph,
     *,
-    imaps: Any = None,
-    omaps: Any = None,
-    griddims: Any = None,
-    blockdims: Any = None,
-    fmaps: Any = None,
-    franges: Any = None,
+    imaps: Any = IMAPS,
+    omaps: Any = OMAPS,
+    griddims: Any = GRIDDIMS,
+    blockdims: Any = BLOCKDIMS,
+    fmaps: Any = FMAPS,
+    franges: Any = FRANGES,
     verbose: bool = False,
-    max_num_new_graphs: int = 1024,
+    max_num_new_graphs: int = MOST,
     search_time_limit_sec: float = -1.0,
     previous_checkpoint: str | None = None,
     **others: Any,
 ) -> list[KNGraph]:
     """Distinct µGraphs that compute what `graph` does, best first by the estimate: each valid, its algebra proved or tested,
     its schedule tested in the field, its memory accesses checked. Prints how many there are.
+
+    Each of the six lists narrows every kernel, and None leaves it free. Where nothing is within the defaults of those that are
+    left out, the search is done again without the one for griddims, which depends on the sizes, and then without any, and says so.
 
     `search_time_limit_sec` bounds search and verification (negative: 300 s). `previous_checkpoint`: a file of graphs that the
     original saved, which are verified and join what is found, or a checkpoint of this project's search, which is begun where
@@ -86,18 +103,23 @@ def superoptimize(
         if value not in (None, False, -1) and name not in _said:
             _said.add(name)
             print(f"mirage: {name}= has no meaning here: {WITHOUT_MEANING[name]}", file=sys.stderr)
+    if not isinstance(graph, KNGraph):
+        raise mistake(f"superoptimize of {shown(graph)}", "give a kernel graph: mirage.new_kernel_graph()")
     if graph.found is not None:
-        raise GraphMistake(
-            "this graph was found by a search", next_step="superoptimize the graph that it was found for"
-        )
+        raise mistake("this graph was found by a search", "superoptimize the graph that it was found for")
     from mirage.original.resumed import opened
 
-    given = Narrowing.of(imaps=imaps, omaps=omaps, griddims=griddims, blockdims=blockdims, fmaps=fmaps, franges=franges)
-    seconds = search_time_limit_sec if search_time_limit_sec > 0 else 300.0
-    previous = opened(previous_checkpoint) if previous_checkpoint is not None else None
+    lists = {
+        "imaps": imaps, "omaps": omaps, "griddims": griddims, "blockdims": blockdims, "fmaps": fmaps, "franges": franges
+    }  # fmt: skip
+    ways = [Narrowing.of(**way) for way in within(lists)]
+    most = MOST if max_num_new_graphs is None else max_num_new_graphs
+    if not isinstance(most, int) or most < 1:
+        raise mistake(f"max_num_new_graphs={shown(most)}", "give a number from 1")
+    limit = -1.0 if search_time_limit_sec is None else finite("search_time_limit_sec", search_time_limit_sec)
+    previous = opened(path_of(previous_checkpoint)) if previous_checkpoint not in (None, "") else None
     with Tools() as tools:
-        searched = Searched.of(graph, given, tools)
-        new = [KNGraph(found) for found in searched.verified(max_num_new_graphs, seconds, previous)]
+        new = _searched(graph, ways, most, limit if limit > 0 else SECONDS, previous, tools)
     structures = len({g.found.structure for g in new if g.found is not None})
     print(f"mirage: {len(new)} µGraphs found and verified, {structures} structures with sizes erased")
     if verbose:
@@ -107,6 +129,44 @@ def superoptimize(
     for g in new:
         g.nodes, g.tensors, g.marked, g.layouts = graph.nodes, graph.tensors, graph.marked, graph.layouts
     return new
+
+
+def within(lists: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The lists as given; then, as long as some are defaults, with that of griddims free, and with all of them free."""
+    left_out = {name for name, value in lists.items() if value is DEFAULTS[name]}
+    yield lists
+    if "griddims" in left_out and len(left_out) > 1:
+        yield {**lists, "griddims": None}
+    if left_out:
+        yield {name: None if name in left_out else value for name, value in lists.items()}
+
+
+def _searched(
+    graph: KNGraph, ways: list[Narrowing], most: int, seconds: float, previous: Previous | None, tools: Tools
+) -> list[KNGraph]:
+    """What the first way gives by which anything is found. A checkpoint of this project's search is that of one of them."""
+    from mirage.original import resumed
+
+    given: list[Found] = []
+    first = Searched.of(graph, ways[0], tools)
+    for i, way in enumerate(ways):
+        searched, last = replace(first, given=way), way is ways[-1]
+        if i:
+            free = ", ".join(n for n in ways[0].names if n not in way.names)
+            print(f"mirage: nothing is within the defaults: searched with {free} free", file=sys.stderr)
+        elif previous is not None and previous.entries is not None:
+            given = resumed.found_in(previous, searched)
+        try:
+            found = list(searched.verified(most, seconds, given, previous))
+        except SavedFileUnreadable:
+            if last:
+                raise
+            continue
+        if last or any(all(f is not g for g in given) for f in found):
+            return [KNGraph(f) for f in found]
+        if previous is not None and previous.begun:
+            Path(previous.path).unlink(missing_ok=True)  # it is of a search that found nothing
+    return []
 
 
 @dataclass(frozen=True)
@@ -125,12 +185,13 @@ class Searched:
         program = trace(function, "<kernel graph>", tools.runner, CancelToken())
         return Searched(function, program, problem(program, lower(program)), given, device(TARGET))
 
-    def verified(self, most: int, seconds: float, previous: Previous | None = None) -> Iterator[Found]:
-        """The distinct µGraphs (warps and stages left out) that are accepted, best first, until the time is over. `previous`:
-        a checkpoint that the search goes on from, or a file whose graphs join what it finds."""
+    def verified(
+        self, most: int, seconds: float, given: list[Found], previous: Previous | None = None
+    ) -> Iterator[Found]:
+        """The distinct µGraphs (warps and stages left out) that are accepted, best first, until the time is over. `given` join
+        what is found; `previous`: a checkpoint that the search goes on from."""
         from mirage.original import resumed
 
-        given = resumed.found_in(previous, self) if previous is not None and previous.entries is not None else []
         end = time.monotonic() + seconds
         wide: dict[str, Any] = {"per_kernel": 200, "structures": 64, "tilings": 64} if self.given else {}
         bounds = Bounds(keep=max(2 * most, 8) if most < 128 else 256, given=self.given, seconds=seconds / 2, **wide)

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from mirage.original import tensors
+from mirage.original.arguments import shown
 from mirage.original.graph import KNGraph
 from mirage.original.mistakes import mistake
 from mirage.original.tensors import dtype
@@ -34,7 +35,7 @@ def bypass_compile_errors(value: bool = True) -> None:
 def generate_triton_program(graph: KNGraph, *, target_cc: int | None = None) -> dict[str, Any]:
     """The Triton module of a graph that a search found or that has block graphs ("code"), and its outputs' shapes. Triton
     compiles for the GPU that is there, whatever `target_cc` is."""
-    found = graph.kernels()
+    found = graph.kernels() if isinstance(graph, KNGraph) else None
     if found is None:
         raise mistake("this graph was not found by a search", "call superoptimize first")
     return {"code": found.text, "output_shapes": [list(t.shape) for t in graph.outputs]}
@@ -51,8 +52,11 @@ def generate_nki_program(graph: KNGraph, **_: Any) -> dict[str, Any]:
 
 
 def convert_dtype_to_torch_type(kind: dtype) -> Any:
-    """torch's dtype."""
+    """torch's dtype. Raises GraphMistake for what is no dtype of a graph."""
     import torch
+
+    if not isinstance(kind, dtype):
+        raise mistake(f"{shown(kind)} is no dtype of a graph", "give mirage.float16 or another of its own")
 
     return getattr(torch, _TORCH.get(kind.name, kind.name))
 
