@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import importlib
 import json
 import math
 import multiprocessing
@@ -179,16 +180,17 @@ def workload(
     first = 0.0
     done = 0
     processes = max(1, (os.cpu_count() or 2) - 1)
+    spawn = multiprocessing.get_context("spawn")
+    results: Any = spawn.Queue()
+    spawn.Process(target=searches, args=(name, batches, dtype, results)).start()
     with (
         Worker(memory_bytes=GPU_MEMORY, unix=True) as worker,
-        ThreadPoolExecutor(1) as beside,
+        ThreadPoolExecutor(2) as beside,
     ):
         warm: Future[Any] = beside.submit(
             worker.call, "warm_gpu", {"processes": processes, "target": TARGET}, timeout_s=TUNE_S
         )
-        results: Any = multiprocessing.get_context("spawn").Queue()
-        searching = multiprocessing.get_context("spawn").Process(target=searches, args=(name, batches, dtype, results))
-        searching.start()
+        beside.submit(importlib.import_module, "scipy.optimize")
 
         def call(payload: dict[str, Any]) -> dict[str, Any]:
             nonlocal idle

@@ -6,6 +6,7 @@ and imports neither torch nor triton.
 
 from __future__ import annotations
 
+import importlib
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -266,7 +267,7 @@ class Tools:
         self.runner = Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": threads})
         self.compiler = Worker()
         self.gpu = Worker(memory_bytes=GPU_MEMORY, unix=True) if gpu_here() else None
-        self.beside = ThreadPoolExecutor(1)
+        self.beside = ThreadPoolExecutor(2)
         self.warming: Future[Any] | None = None
         self.stop = CancelToken()
         self.converts: bool | None = None
@@ -298,6 +299,7 @@ class Tools:
         if gpu is not None and self.warming is None:
             payload = {"processes": max(1, (os.cpu_count() or 2) - 1), "target": target}
             self.warming = self.beside.submit(gpu.call, "warm_gpu", payload, timeout_s=WARM_S, cancel=self.stop)
+            self.beside.submit(importlib.import_module, "scipy.optimize")  # of the layout pass
 
     def warmed(self) -> None:
         """Waits for that; what failed there fails again, with its own words, where it is needed."""
