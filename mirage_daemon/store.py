@@ -111,8 +111,9 @@ class SqliteStore(Store):
             db.text_factory = bytes  # a damaged text must not raise while it is decoded
             for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=FULL", "trusted_schema=OFF"):
                 db.execute(f"PRAGMA {pragma}")
+            _check_form(db, made=False)
             db.execute(_MAKE)
-            db.execute("SELECT kind, key, sha256, mac, created, used, size, value FROM entry LIMIT 1").fetchone()
+            _check_form(db, made=True)
             if db.execute("PRAGMA quick_check(1)").fetchone() != (b"ok",):
                 raise sqlite3.DatabaseError("quick_check found damage")
         except BaseException:
@@ -257,18 +258,33 @@ class SqliteStore(Store):
         return None
 
 
+def _check_form(db: sqlite3.Connection, *, made: bool) -> None:
+    """DatabaseError unless the file holds our table as we make it, and nothing else: no other columns, views, triggers."""
+    held = db.execute("SELECT type, name FROM sqlite_master").fetchall()
+    if held != [(b"table", b"entry")] and (made or held):
+        raise sqlite3.DatabaseError("it holds something else")
+    columns = [row[1] for row in db.execute("PRAGMA table_info(entry)")]
+    if held and columns != [b"kind", b"key", b"sha256", b"mac", b"created", b"used", b"size", b"value"]:
+        raise sqlite3.DatabaseError("its table has other columns")
+
+
 def load_secret(path: Path) -> bytes:
     """The MAC's key, made if it is missing. One that others could have read is replaced: all old entries are then
     foreign, and nothing is lost but time. Where it cannot be written it holds as long as the process."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return _new_secret(path)
-    with os.fdopen(descriptor, "rb") as file:
-        facts = os.fstat(file.fileno())
-        secret = file.read(MAC_BYTES + 1)
-    private = facts.st_uid == os.geteuid() and not stat.S_IMODE(facts.st_mode) & 0o077
-    if private and stat.S_ISREG(facts.st_mode) and len(secret) == MAC_BYTES:
+    try:
+        facts = os.fstat(descriptor)
+        private = facts.st_uid == os.geteuid() and not stat.S_IMODE(facts.st_mode) & 0o077
+        secret = os.read(descriptor, MAC_BYTES + 1) if stat.S_ISREG(facts.st_mode) else b""
+    except OSError as e:
+        log.warning("the cache's key cannot be read: %s", e)
+        private, secret = False, b""
+    finally:
+        os.close(descriptor)
+    if private and len(secret) == MAC_BYTES:
         return secret
     log.warning("the cache's key was not private or not whole; a new one replaces it")
     return _new_secret(path)

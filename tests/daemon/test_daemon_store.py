@@ -233,3 +233,40 @@ def test_a_key_that_others_may_know_is_replaced(tmp_path, harm):
         path.symlink_to(tmp_path / "elsewhere")
     assert load_secret(path) != first
     assert path.stat().st_mode & 0o777 == 0o600 and not path.is_symlink()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE entry ADD COLUMN more",
+        "ALTER TABLE entry RENAME COLUMN mac TO cam",
+        "ALTER TABLE entry RENAME TO another",
+        "CREATE TRIGGER t AFTER INSERT ON entry BEGIN DELETE FROM entry; END",
+        "CREATE VIEW v AS SELECT * FROM entry",
+        "CREATE TABLE more (a)",
+    ],
+)
+def test_a_database_of_another_form_is_set_aside_and_nothing_more_is_lost(tmp_path, statement):
+    for changed in (None, statement):  # the twin: one of our form is gone on with
+        store = SqliteStore(tmp_path)
+        store.put("result", KEY, b"value")
+        store.close()
+        if changed:
+            edit(tmp_path, changed)
+        store = SqliteStore(tmp_path)
+        assert (store.get("result", KEY) is None) is bool(changed)
+        store.put("result", KEY, b"new")
+        store.close()
+        store = SqliteStore(tmp_path)
+        assert store.get("result", KEY) == b"new"
+        store.close()
+        assert bool(list(tmp_path.glob("*.corrupt-*"))) is bool(changed)
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_no_file_in_the_keys_place_neither_stops_nor_holds_the_start(tmp_path, make):
+    make(tmp_path / "cache.key", 0o600)
+    store = SqliteStore(tmp_path)
+    store.put("result", KEY, b"value")
+    assert store.get("result", KEY) == b"value"
+    store.close()
