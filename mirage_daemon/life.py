@@ -29,6 +29,8 @@ from mirage_daemon.workers import Pool
 log = logging.getLogger("mirage.daemon")
 IDLE_S = 1800.0
 YIELD_S = 25.0  # how long a starter waits for an owner of the lock to listen, or to leave
+TAKEN_S = 6.0  # how long it waits for a daemon at another socket to leave the cache: one that lost its socket does
+SOCKET_EVERY_S = 1.0
 LOG_BYTES, LOG_FILES = 1 << 20, 3
 CACHE_TAKEN = 3  # exit status: the cache belongs to a daemon at another socket
 
@@ -65,6 +67,16 @@ def own_or_yield(path: Path, *, clock: Callable[[], float] = time.monotonic) -> 
         time.sleep(0.02)
 
 
+def take_lock_within(path: Path, seconds: float) -> IO[bytes] | None:
+    """As `take_lock`, once the owner left it; None when it did not."""
+    deadline = time.monotonic() + seconds
+    while True:
+        lock = take_lock(path)
+        if lock is not None or time.monotonic() > deadline:
+            return lock
+        time.sleep(0.05)
+
+
 def listen(path: Path) -> socket.socket:
     """The listening socket. Only the lock's owner calls this, so what lies there is left over."""
     with contextlib.suppress(FileNotFoundError):
@@ -97,7 +109,29 @@ async def _serve(listener: socket.socket, data: Path, job: RunJob, workers: int)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
-    await server.serve(listener)
+    watch = asyncio.create_task(_watch_socket(Path(listener.getsockname()), server))
+    try:
+        await server.serve(listener)
+    finally:
+        watch.cancel()
+
+
+async def _watch_socket(path: Path, server: Server) -> None:
+    """End the daemon that nobody can reach any more: the system removes a runtime folder at logout."""
+    mine = _number(path)
+    while _number(path) == mine:
+        await asyncio.sleep(SOCKET_EVERY_S)
+    log.warning("the socket is gone; what is under way is left to the next daemon")
+    server.stop()
+
+
+def _number(path: Path) -> tuple[int, int] | None:
+    """Which file has this name."""
+    try:
+        facts = path.lstat()
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
 
 
 def main(*, foreground: bool = False, job: RunJob | None = None, workers: int | None = None) -> int:
@@ -110,7 +144,7 @@ def main(*, foreground: bool = False, job: RunJob | None = None, workers: int | 
         if lock is None:
             return 0
         data = paths.ensure_private(paths.data_dir())
-        data_lock = take_lock(data / "cache.lock")
+        data_lock = take_lock_within(data / "cache.lock", TAKEN_S)
         if data_lock is None:
             print(f"another daemon uses the cache in {data}", file=sys.stderr)
             return CACHE_TAKEN

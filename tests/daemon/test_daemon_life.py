@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -131,6 +132,22 @@ def test_a_second_socket_cannot_share_the_cache(home, monkeypatch):
         client.shutdown()
         wait_for(lambda: not alive(client.welcome.pid))
     assert invoke("start").output.startswith("running")
+    assert invoke("stop").output.strip() == "stopped"
+
+
+def test_a_daemon_whose_socket_went_makes_room_for_one_that_can_be_reached(home, monkeypatch):
+    monkeypatch.delenv("MIRAGE_HOME")
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / "share"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(home / "run"))
+    (home / "run").mkdir(mode=0o700)
+    with Client.connect() as client:
+        time.sleep(2 * life.SOCKET_EVERY_S)
+        assert client.status()["pid"] == client.welcome.pid  # the twin: as long as its socket is there it stays
+        shutil.rmtree(home / "run")  # logged out
+        (home / "run").mkdir(mode=0o700)  # and in again
+        with Client.connect() as again:
+            assert again.welcome.pid != client.welcome.pid
+            wait_for(lambda: not alive(client.welcome.pid))
     assert invoke("stop").output.strip() == "stopped"
 
 
