@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MAX_MUGRAPH = 1 << 20  # characters of a µGraph's JSON
 AT_ONCE = 32  # entries that are read before others have their turn in the store's thread
-PAGE_ROWS, PAGE_BYTES = 200, 4 << 20
+PAGE_ROWS, PAGE_BYTES, PAGE_VALUES = 200, 4 << 20, 50_000  # a frame has twice as many values at most
 MAX_LINES, LOG_TAIL = 1000, 1 << 18
 LONG = ("source", "mugraphs")  # of a result, what an explanation leaves out
 Body = dict[str, Any]
@@ -117,7 +117,7 @@ async def _show(server: Server, body: protocol.Cache) -> Body:
 
 async def _export(server: Server, body: protocol.Cache) -> Body:
     """What a colleague's daemon needs; verdict and reason go along for people, no daemon reads them."""
-    rows, size, passed = [], 0, 0
+    rows, size, passed, values = [], 0, 0, 0
     async for entry, (state, result, begin) in _results(server, body):
         mugraphs = result.get("mugraphs") or ()
         if state != "done" or len(mugraphs) != 1 or not begin.get("text") or (begin.get("options") or {}).get("rules"):
@@ -125,8 +125,8 @@ async def _export(server: Server, body: protocol.Cache) -> Body:
             continue
         says = {"reason": result.get("reason", ""), "versions": result.get("versions", {})}
         rows.append({**begin, "mugraph": mugraphs[0], "says": says})
-        size += entry.size
-        if size > PAGE_BYTES:
+        size, values = size + entry.size, values + _values(rows[-1])
+        if size > PAGE_BYTES or values > PAGE_VALUES:
             return {"results": rows, "passed": passed, "after": entry.key.hex()}
     return {"results": rows, "passed": passed, "after": ""}
 
@@ -185,6 +185,13 @@ def _read(server: Server, entries: list[Entry]) -> list[tuple[Entry, bytes]]:
 def _count_sound(server: Server, entries: list[Entry]) -> int:
     """In the store's thread."""
     return len(_read(server, entries))
+
+
+def _values(data: Any) -> int:
+    """As a frame counts them."""
+    if isinstance(data, dict):
+        return 1 + len(data) + sum(map(_values, data.values()))
+    return 1 + sum(map(_values, data)) if isinstance(data, list) else 1
 
 
 def _facts(entry: Entry) -> Body:

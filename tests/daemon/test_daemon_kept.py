@@ -94,6 +94,18 @@ def test_a_long_list_comes_in_pages(house, answer, monkeypatch):
         assert sorted(names) == [f"f{i}" for i in range(8)]
 
 
+def test_more_values_than_a_frame_may_have_are_exported_all_the_same(house, answer):
+    names = [f"f{i}" for i in range(5)]
+    many = "import mirage\nimport torch\n" + "".join(
+        f"\n@mirage.optimize(inputs=[((4, 8), 'fp16')])\ndef {name}(x):\n    return torch.relu(x)\n" for name in names
+    )
+    with house(lambda payload, *_: answer(payload, mugraphs=[{"a": list(range(30_000))}])) as h:
+        client = h.client()
+        optimized(client, many, *names)
+        found = list(cache_command.pages(client, "export"))
+        assert sorted(r["function"] for page in found for r in page["results"]) == names and len(found) > 1
+
+
 def test_an_export_holds_the_function_and_nothing_else_of_the_file(house, text, answer, tmp_path):
     with house(at_once(answer)) as h:
         optimized(h.client(), SECRET + text + "\n\ndef other():\n    return 'private'\n", "f")
