@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from mirage.program.ir import DTYPES
+from mirage.program.ir import DTYPES, TORCH_NAMES
 from mirage.source.detect import find
 from mirage.source.shapes import read
 from mirage.source.slice import cut
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
 EXAMPLES = sorted(p for p in FOLDER.glob("*.py") if not p.stem.endswith("_mirage"))  # `./dev demo` writes beside them
-TORCH = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32}
 
 
 def test_there_are_the_ten() -> None:
@@ -32,6 +31,8 @@ def test_example(path: Path) -> None:
     exec(compile(cut(text, function).text, str(path), "exec"), space)
     inputs = read(function)
     assert all(s.dtype in DTYPES for s in inputs)
-    out = space[function.name](*(torch.empty(s.shape, dtype=TORCH[s.dtype], device="meta") for s in inputs))
+    out = space[function.name](
+        *(torch.empty(s.shape, dtype=getattr(torch, TORCH_NAMES[s.dtype]), device="meta") for s in inputs)
+    )
     assert isinstance(out, torch.Tensor) and out.dtype == torch.float16
     assert f"`{path.name}`" in (path.parent / "README.md").read_text("utf-8")
