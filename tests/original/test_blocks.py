@@ -136,6 +136,18 @@ def test_a_concat_of_three_is_multiplied_part_by_part():
     assert torch.allclose(total, (left / left.square().mean(1, keepdim=True).sqrt()).sum(1, keepdim=True))
 
 
+def test_a_concat_of_too_many_parts_has_a_code():
+    g, (x,) = inputs((2, 12), dtype=mi.float32)
+    b = block((1, 1, 1), 3)
+    tile = b.new_input(x, (-1, -1, -1), 1)
+    for _ in range(7):
+        tile = b.concat(tile, tile, 1)
+    b.new_output(b.forloop_accum(tile, "sum"), (-1, -1, -1))
+    g.customized([x], b)
+    with pytest.raises(GraphMistake, match="128 parts"):
+        g.check()
+
+
 def test_a_concat_that_meets_a_whole_tile_has_a_code():
     g, (x, w) = inputs((2, 12), (24, 4))
     b = block((1, 1, 1), 1)
@@ -211,6 +223,7 @@ def mistakes():
         "a scalar that is a tile": lambda: b.mul_scalar(a, a),
         "a scalar that is a text": lambda: b.mul_scalar(a, "2"),
         "a scalar without an end": lambda: b.mul_scalar(a, float("inf")),
+        "the size of a dim beyond the last": lambda: a.dim(2),
         "a clamp of no number": lambda: b.clamp(a, float("nan"), 1.0),
     }  # fmt: skip
 

@@ -13,7 +13,9 @@ import pytest
 import space
 from written import Block, Kernels, attention, checkpoint, lora, rms_linear, save, softmax_product
 
+import mirage as mi
 from mirage.original import files, imported, judging, links, listing, task
+from mirage.original.exported import describe, form
 from mirage.original.judging import Wanted
 from mirage.program.ir import Program
 
@@ -90,6 +92,26 @@ def test_a_launch_that_is_the_same_is_looked_at_once(wanted, monkeypatch):
     assert all(v.accepted for v in verdicts) and len(asked) < len(right)
     assert any(e.details.get("same_launch") for v in verdicts for x in v.links for e in x.evidence)
     assert not any(here(next(w.graphs(t)), wanted(w)).accepted for t in w.twists)
+
+
+def test_what_needs_too_much_is_shown_nothing_of(wanted):
+    w = wanted(space.rms(4, 64, 64))
+
+    def chain(most):
+        g = mi.new_graph()
+        x, m = g.new_input(dims=(4, 64)), g.new_input(dims=(64, 64))
+        for _ in range(most):
+            x = g.exp(x)
+        g.matmul(x, m)
+        return form([describe(g)])[0]
+
+    payload = {"index": 7, "path": "f.json", "text": False}
+    payload["wanted"] = {"program": w.program.to_dict(), "text": w.text, "function": w.function}
+    made = task.task(payload | {"graph": chain(240)})
+    assert made["verdict"] is None and made["row"]["code"] == "MIR313" and not made["row"]["valid"]
+    assert "graph 7" in made["row"]["why"] and "levels of operators" in made["row"]["why"]
+    made = task.task(payload | {"graph": chain(3)})
+    assert made["verdict"]["word"] == "REJECTED" and made["row"]["valid"]
 
 
 LORA = """import torch

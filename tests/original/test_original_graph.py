@@ -88,6 +88,7 @@ def mistakes():
         "not found by a search": lambda: g.generate_triton_program("x.py"),
         "two inputs for three": lambda: attention()[0](inputs=[torch.zeros(1), torch.zeros(1)]),
         "an input of another shape": lambda: attention()[0](inputs=[torch.zeros(1)] * 3),
+        "the size of a dim beyond the last": lambda: a.dim(2),
         "dims that are a number": lambda: g.new_input(dims=16),
         "dims that are texts": lambda: g.new_input(dims="16"),
         "dims with a truth value": lambda: g.new_input(dims=(True, 4)),

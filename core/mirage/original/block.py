@@ -15,7 +15,7 @@ from mirage.narrow import MAX_BLOCK, MAX_GRID, MAX_THREADS, WARP
 from mirage.original.accumulators import ACCUMULATORS, PLAIN, RESCALED
 from mirage.original.arguments import finite, limits, shown, whole_numbers
 from mirage.original.mistakes import caller, mistake
-from mirage.original.tensors import DTensor
+from mirage.original.tensors import DTensor, size
 from mirage.original.threadblock import Step, Threadblock, Three
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class STensor:
         return self.place
 
     def dim(self, i: int) -> int:
-        return self.shape[i]
+        return size(self.shape, i)
 
 
 class TBGraph:

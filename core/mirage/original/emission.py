@@ -22,6 +22,7 @@ from mirage.program.axes import Leaves
 BEFORE, LOOP, AFTER = 0, 1, 2
 Index = tuple[Leaves, ...]  # of a tile: one entry a dim, without grid and loop
 DOT = 16  # the least tile of a matrix product
+MOST_PARTS = 64  # of a concat
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,10 @@ class Emission:
             d = s.attr("dim")
             both = [self.same(x, y) if j != d else () for j, (x, y) in enumerate(zip(*args, strict=True))]
             both[d] = self.joint.of(s.shape[d], self.group)
-            self.parts[both[d][0]] = tuple(x for j, a in enumerate(args) for x in self.part(i, j, s, a[d], d))
+            parts = tuple(x for j, a in enumerate(args) for x in self.part(i, j, s, a[d], d))
+            if len(parts) > MOST_PARTS:
+                raise self.mistake(f"a concat of {len(parts)} parts", f"concatenate {MOST_PARTS} at most")
+            self.parts[both[d][0]] = parts
             return both
         out = list(args[0])
         if s.op == "accumulate":

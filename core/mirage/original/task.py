@@ -38,7 +38,12 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
         return {"row": listing.Row(entry.index, code=SavedGraphInvalid.code, why=why).to_dict(), "verdict": None}
     wanted, verdict = payload["wanted"], None
     if wanted is not None and graph is not None and made is not None:
-        verdict = _verdict(graph, made, wanted, payload["text"])
+        try:
+            verdict = _verdict(graph, made, wanted, payload["text"])
+        except (RecursionError, MemoryError) as e:
+            what = "levels of operators" if isinstance(e, RecursionError) else "memory"
+            why = f"graph {entry.index}: its verdict needs more {what} than one graph is given, so nothing was shown of it"
+            row = replace(row, code=SavedGraphInvalid.code, why=why, valid=False)
     return {"row": row.to_dict(), "verdict": verdict}
 
 

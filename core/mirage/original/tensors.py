@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mirage.original.mistakes import mistake
+
 if TYPE_CHECKING:
     from mirage.original.graph import KNGraph
 
@@ -40,6 +42,13 @@ int32 = dtype("int32", "int32")
 int64 = dtype("int64", "int64")
 
 
+def size(shape: tuple[int, ...], i: int) -> int:
+    """The size of a dim. Raises GraphMistake where there is none."""
+    if not isinstance(i, int) or not -len(shape) <= i < len(shape):
+        raise mistake(f"dim {i!r} of {shape}")
+    return shape[i]
+
+
 @dataclass(frozen=True, eq=False)
 class DTensor:
     """A tensor of a kernel graph: `dim(i)` is a size, `num_dims` their number. It belongs to one graph. `order`: its dims as
@@ -65,7 +74,7 @@ class DTensor:
         return self.place
 
     def dim(self, i: int) -> int:
-        return self.shape[i]
+        return size(self.shape, i)
 
 
 def storage_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...] | None:
