@@ -25,7 +25,8 @@ from mirage_daemon.store import Store
 log = logging.getLogger("mirage.daemon.journal")
 JOB, PART = "job", "part"
 KEY_BYTES = 32
-MAX_PART, MAX_PARTS = 16 << 20, 64 << 20  # bytes of one part, of all parts of a job: more are searched again
+# bytes of one part, of all parts of a job: more are searched again. All of them fit into one message to a worker.
+MAX_PART, MAX_PARTS = 16 << 20, 40 << 20
 MAX_NAME = 1000
 Parts = dict[str, dict[str, str]]  # search -> name of the part -> its line, see mirage.search.state
 
@@ -127,7 +128,7 @@ class Journal:
                 self._store.delete(PART, entry.key)
 
     def _put_part(self, key: str, search: str, name: str, line: str) -> None:
-        size = self._sizes.get(key, 0) + len(line)
+        size = self._sizes.get(key, 0) + size_of(search, name, line)
         if size > MAX_PARTS:
             return
         self._sizes[key] = size
@@ -141,8 +142,13 @@ class Journal:
             if value is not None:
                 search, name, line = msgpack.unpackb(value)
                 found.setdefault(search, {})[name] = line
-                size += len(line)
+                size += size_of(search, name, line)
         self._sizes[key] = size
+
+
+def size_of(search: str, name: str, line: str) -> int:
+    """Bytes that a part takes of a message, about."""
+    return len(search) + len(name) + (len(line) if line.isascii() else len(line.encode("utf-8", "replace")))
 
 
 def _opened(key: str, value: bytes) -> Row | None:

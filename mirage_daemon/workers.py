@@ -17,6 +17,7 @@ from mirage.errors import FileUnreadable, WorkerDied
 from mirage.isolate import Worker
 from mirage.result import CancelToken
 from mirage_daemon.jobs import Progress
+from mirage_daemon.journal import MAX_PARTS, size_of
 
 log = logging.getLogger("mirage.daemon.workers")
 JOB_TIMEOUT_S = 3600.0
@@ -89,11 +90,16 @@ class Pool:
         under "project". A worker that dies is replaced once, and the search goes on from its finished parts."""
         body = {name: value for name, value in payload.items() if name not in ("interpreter", "project")}
         checkpoint = {search: dict(parts) for search, parts in (body.get("checkpoint") or {}).items()}
+        size = sum(size_of(s, name, line) for s, parts in checkpoint.items() for name, line in parts.items())
 
         def seen(event: dict[str, Any]) -> None:
+            nonlocal size
             part = event.get("part")
             if isinstance(part, dict) and all(isinstance(part.get(k), str) for k in ("search", "name", "line")):
-                checkpoint.setdefault(part["search"], {})[part["name"]] = part["line"]
+                more = size_of(part["search"], part["name"], part["line"])
+                if size + more <= MAX_PARTS:
+                    checkpoint.setdefault(part["search"], {})[part["name"]] = part["line"]
+                    size += more
             progress(event)
 
         for tried in range(1, TRIES + 1):

@@ -71,7 +71,9 @@ def test_what_is_not_a_part_is_not_kept(journal, wrong):
 
 
 def test_the_parts_of_a_job_are_bounded(journal, monkeypatch):
-    monkeypatch.setattr("mirage_daemon.journal.MAX_PARTS", 100)
+    monkeypatch.setattr(
+        "mirage_daemon.journal.MAX_PARTS", 170
+    )  # the name of a search and of a part, and a line: 1 + 6 + 10
     book, _, _ = journal
     for n in range(20):
         book.put_part(KEY, part(n, line="x" * 10))

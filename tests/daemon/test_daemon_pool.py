@@ -10,7 +10,10 @@ import pytest
 
 from mirage.errors import Cancelled, WorkerDied, WorkerRaised
 from mirage.isolate import Worker
+from mirage.isolate.messages import MAX_MESSAGE
 from mirage.result import CancelToken
+from mirage_daemon.journal import MAX_PARTS
+from mirage_daemon.server import MAX_TEXT
 from mirage_daemon.workers import MOST_CALLS, Pool
 
 
@@ -104,6 +107,15 @@ def test_a_death_is_tried_again_once_in_a_fresh_process_from_the_finished_parts(
     assert len(Fake.made) == 2
     assert Fake.made[1].calls[0][1]["checkpoint"] == {"s": {"b()": "x", "out()": "abc"}}
     assert events == [{"part": PART}, {"counts": {"retries": 1}}]
+
+
+def test_what_a_second_try_is_given_fits_into_one_message(play, monkeypatch):
+    monkeypatch.setattr("mirage_daemon.workers.MAX_PARTS", 50)
+    parts = [{"part": {**PART, "name": f"out({n})", "line": "x" * 10}} for n in range(5)]  # 17 bytes each
+    with play({**DIES, "events": parts}, OK) as pool:
+        assert run(pool) == {"result": {}}
+    assert list(Fake.made[1].calls[0][1]["checkpoint"]["s"]) == ["out(0)", "out(1)"]
+    assert MAX_PARTS + MAX_TEXT * 4 <= MAX_MESSAGE  # beside the longest text, each of its characters four bytes
 
 
 def test_the_second_death_is_the_answer(play):
