@@ -94,6 +94,15 @@ def test_what_has_no_meaning_says_so_once(graph, capsys):
     assert said.out.count("1 µGraphs found and verified") == 2
 
 
+def test_the_first_demos_name_for_it(graph):
+    (found,) = mi.optimize(graph, griddims=GRIDS, max_num_new_graphs=1)
+    assert found.found is not None
+    with pytest.raises(TypeError, match="no_such"):
+        mi.optimize(no_such=1)
+    with pytest.raises(TypeError, match="no_such"):
+        mi.optimize(graph, no_such=1)
+
+
 def test_nonsense_is_refused(graph):
     with pytest.raises(BadSearchParameter):
         mi.superoptimize(graph, griddims=[(0, 1, 1)])

@@ -105,7 +105,7 @@ def case_of(graph: KNGraph, program: Program, text: str, function: str) -> tuple
     lowered = lower(program)
     if lowered.calls:
         called = ", ".join(k.op for k in lowered.calls)
-        raise SignatureMismatch(f"{program.name} calls {called}, which no graph of the original does")
+        raise SignatureMismatch(f"{program.name} calls {called} as it is, for which no graph is judged")
     names = [f"out{i}" if len(lowered.outputs) > 1 else "out" for i in range(len(lowered.outputs))]
     targets = [Output(n, term, dims) for n, (term, dims) in zip(names, lowered.outputs, strict=True)]
     found, outputs = against(graph, lowered.terms, lowered.tensors, targets, program.name)
