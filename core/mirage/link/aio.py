@@ -14,6 +14,7 @@ from mirage.link import protocol, start
 from mirage.link.client import CACHE_DEADLINE_S, DEADLINE_S, GRACE_S, OnEvent, dial, opened, request
 from mirage.link.version import package_version
 
+CLOSE_S = 1.0  # for what was written to leave
 AGAIN_S = 0.05  # between two tries to reach a daemon that was just started
 
 
@@ -79,7 +80,10 @@ class AsyncClient:
         if writer is not None:
             writer.close()
             with contextlib.suppress(OSError):
-                await writer.wait_closed()
+                try:
+                    await asyncio.wait_for(writer.wait_closed(), CLOSE_S)
+                except asyncio.TimeoutError:  # a daemon that hangs does not read what is left
+                    writer.transport.abort()
 
     async def submit(
         self,
@@ -182,15 +186,20 @@ class AsyncClient:
         return await self._send(kind, body, deadline_s, on_event)
 
     async def _send(self, kind: str, body: Any, deadline_s: float | None, on_event: OnEvent | None) -> dict[str, Any]:
-        if self._writer is None:
+        writer = self._writer
+        if writer is None:
             raise DaemonUnavailable("the connection to the daemon broke")
         ident, future = next(self._ids), asyncio.get_running_loop().create_future()
         self._waiting[ident] = (future, on_event)
+
+        async def exchange() -> dict[str, Any]:
+            writer.write(request(ident, kind, body, deadline_s))
+            await writer.drain()  # a daemon that hangs does not read either
+            return await future
+
         try:
-            self._writer.write(request(ident, kind, body, deadline_s))
-            await self._writer.drain()
             limit = None if deadline_s is None else deadline_s + GRACE_S
-            return opened(await asyncio.wait_for(future, limit))
+            return opened(await asyncio.wait_for(exchange(), limit))
         except asyncio.TimeoutError:
             raise DeadlinePassed(f"no answer to {kind!r} within {deadline_s:g} s") from None
         except OSError as e:
