@@ -31,8 +31,11 @@ def test_inputs_are_numbers_of_their_format(dtype: str) -> None:
     small = np.abs(made["subnormal"])
     assert small.max() > 0 and np.median(small) < SMALLEST[dtype]
     values = FORMATS[dtype].values
-    every = values[np.abs(values) <= 448]
-    assert set(made["every 8-bit number"].ravel()) == set(every) and len(set(every)) > 180
+    codes = made["every 8-bit number"]
+    every = values[np.abs(values) <= codes.max()]
+    assert set(codes.ravel()) == set(every) and len(set(every)) > 170
+    again = round_to(REGIMES[-1].draw(rng, (256, k), dtype, k), dtype)
+    assert 20000 < np.abs(codes @ again.T).max() < 150000
     assert round_to(np.array([1e9]), dtype) == FORMATS[dtype].largest == LIMITS[dtype]
 
 

@@ -50,7 +50,11 @@ def _heavy(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
 
 def _large(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
     """Products of two such inputs over k elements reach 60000."""
-    return np.asarray(rng.standard_normal(shape) * math.sqrt(60000 / (3 * math.sqrt(k))))
+    return np.asarray(rng.standard_normal(shape) * _deviation(k))
+
+
+def _deviation(k: int) -> float:
+    return math.sqrt(60000 / (3 * math.sqrt(k)))
 
 
 def _around(rng: Rng, shape: tuple[int, ...], dtype: str, mean: float, deviation: float) -> Array:
@@ -60,11 +64,12 @@ def _around(rng: Rng, shape: tuple[int, ...], dtype: str, mean: float, deviation
 
 
 def _codes(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
-    """Every finite number of an 8-bit float up to 448, as often as any other; a normal draw of other dtypes."""
+    """Every number of an 8-bit float up to twice the deviation of `_large`, as often as any other; a normal draw of other
+    dtypes."""
     if dtype not in FORMATS:
         return np.asarray(rng.standard_normal(shape))
     values = FORMATS[dtype].values
-    return np.asarray(rng.choice(values[np.abs(values) <= FORMATS["fp8e4m3"].largest], shape))
+    return np.asarray(rng.choice(values[np.abs(values) <= 2 * _deviation(k)], shape))
 
 
 def _whole_lines(rng: Rng, shape: tuple[int, ...]) -> Array:
