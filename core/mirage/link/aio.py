@@ -189,7 +189,8 @@ class AsyncClient:
         writer = self._writer
         if writer is None:
             raise DaemonUnavailable("the connection to the daemon broke")
-        ident, future = next(self._ids), asyncio.get_running_loop().create_future()
+        ident = next(self._ids)
+        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[ident] = (future, on_event)
 
         async def exchange() -> dict[str, Any]:
