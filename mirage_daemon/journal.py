@@ -88,7 +88,9 @@ class Journal:
         rows = []
         for entry in sorted(self._store.entries(JOB), key=lambda e: e.created):
             value = self._store.get(JOB, entry.key, touch=False)
-            row = None if value is None else _opened(entry.key.hex(), value)
+            if value is None:  # unsound, and dropped by the store; or the disk did not read it just now
+                continue
+            row = _opened(entry.key.hex(), value)
             if row is None:
                 self._store.delete(JOB, entry.key)
             elif kept[row.key] > row.parts:  # it got further before the daemon died
