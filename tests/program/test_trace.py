@@ -179,6 +179,23 @@ def test_a_narrowing_is_an_event_unless_the_inputs_have_that_dtype() -> None:
     assert casts(trace(text("return (x * 2).to(torch.bfloat16)"), "f", XW)) == [True]
 
 
+def test_rounding_to_8_bits_is_refused_where_pytorch_does_not_saturate(monkeypatch: pytest.MonkeyPatch) -> None:
+    half = [("x", (5, 7), "fp16"), ("w", (7, 11), "fp16")]
+    cast = text("return (x * 2).to(torch.float8_e4m3fn)")
+    assert trace(cast, "f", half).nodes
+    with pytest.raises(
+        UnsupportedOperands, match="rounds to float8_e5m2: kernels saturate where this PyTorch gives inf"
+    ):
+        trace(cast.replace("e4m3fn", "e5m2"), "f", half)
+    monkeypatch.setattr("mirage.program.trace._too_large", lambda dtype: float("nan"))
+    with pytest.raises(UnsupportedOperands, match=r"rounds to float8_e4m3fn: .* gives nan"):
+        trace(cast, "f", half)
+    stored = [("x", (5, 7), "fp8e4m3"), half[1]]
+    assert trace(text("return x.t().contiguous()"), "f", stored).nodes  # it is moved, not rounded
+    with pytest.raises(UnsupportedOperands, match="`relu` computes in float8_e4m3fn"):
+        trace(text("return torch.relu(x)"), "f", stored)
+
+
 def test_defaults_and_constants() -> None:
     source = f"{HEAD}def f(x, eps=1e-5, n=2):\n    return x / (x.square().mean(-1, keepdim=True) + eps).sqrt() * n\n"
     numbers = [n.attr("value") for n in trace(source, "f", XW[:1]).nodes if n.op == "const"]

@@ -7,6 +7,7 @@ table says what each becomes. Nothing is computed: a function that needs a tenso
 from __future__ import annotations
 
 import inspect
+import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace as dc_replace
@@ -200,8 +201,8 @@ def _refuse_integers(program: Program) -> None:
 
 
 def _refuse_eight_bit(program: Program) -> None:
-    """8-bit floats are stored, moved and cast; PyTorch computes nothing in them. Kernels do not round to float8_e5m2: what
-    is too large for it is infinite in PyTorch, and the instruction for it saturates."""
+    """8-bit floats are stored, moved and cast; PyTorch computes nothing in them. The instructions that round to them saturate:
+    what is too large for float8_e5m2 is infinite in PyTorch, and for float8_e4m3fn it is NaN in older ones."""
     for node in program.nodes:
         types = {program.type_of(a).dtype for a in node.args}
         stored = sorted(types.intersection(EIGHT_BIT))
@@ -210,22 +211,32 @@ def _refuse_eight_bit(program: Program) -> None:
                 f"`{node.op}` computes in {TORCH_NAMES[stored[0]]}, which PyTorch does not", line=node.line,
                 next_step="cast it first, with .to(torch.float16)",
             )  # fmt: skip
-        if node.op == "cast" and node.type.dtype == "fp8e5m2" and types != {"fp8e5m2"}:
-            raise _infinite("rounds to", node.line)
+        if node.op == "cast" and node.type.dtype in EIGHT_BIT and types != {node.type.dtype}:
+            _refuse_overflow(f"rounds to {TORCH_NAMES[node.type.dtype]}", node.type.dtype, node.line)
     for x in program.outputs:
         if program.type_of(x).dtype == "fp8e5m2":
-            raise _infinite("returns", None)
+            _refuse_overflow("returns float8_e5m2", "fp8e5m2", None)
 
 
 def _moves(op: str, types: set[str]) -> bool:
     return OPERATORS[op].family == "shape" and len(types) == 1
 
 
-def _infinite(does: str, line: int | None) -> UnsupportedOperands:
-    return UnsupportedOperands(
-        f"the function {does} float8_e5m2: kernels saturate where PyTorch gives infinity", line=line,
-        next_step="cast to it outside of the function, or use torch.float8_e4m3fn",
-    )  # fmt: skip
+def _refuse_overflow(does: str, dtype: str, line: int | None) -> None:
+    """Raises where this PyTorch's conversion does not saturate."""
+    far = _too_large(dtype)
+    if not math.isfinite(far):
+        raise UnsupportedOperands(
+            f"the function {does}: kernels saturate where this PyTorch gives {far}", line=line,
+            next_step="cast to it outside of the function",
+        )  # fmt: skip
+
+
+def _too_large(dtype: str) -> float:
+    """What PyTorch makes of a number that is too large for an 8-bit float."""
+    import torch
+
+    return float(torch.tensor(1e9).to(to_torch(dtype)).float())
 
 
 def _computed_with(made: TensorType) -> bool:
