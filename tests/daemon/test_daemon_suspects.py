@@ -14,6 +14,7 @@ from mirage.errors import DaemonBusy
 from mirage.link import paths
 from mirage_daemon import suspects
 from mirage_daemon.journal import JOB, PART, Journal, Row
+from mirage_daemon.server import Server
 from mirage_daemon.store import SqliteStore
 from mirage_daemon.suspects import FREE_STARTS, MAX_STARTS, Suspects, pause_s
 
@@ -132,13 +133,23 @@ def test_a_suspect_can_be_cancelled_while_it_waits(house, text, promised):
     assert [row.starts for row in rows()] == [0]
 
 
-def test_asking_again_does_not_clear_a_job_of_the_deaths_it_was_there_at(house, text, promised):
-    promised(MAX_STARTS)
+@pytest.mark.parametrize("asked_first", [False, True])
+def test_asking_again_does_not_clear_a_job_of_the_deaths_it_was_there_at(
+    house, text, promised, monkeypatch, asked_first
+):
+    async def much_later(self, row):
+        await asyncio.sleep(60)
+
+    if asked_first:
+        monkeypatch.setattr(Server, "_take_up_one", much_later)
+    promised(MAX_STARTS - 1)
     with house(forever) as h:
         client = h.client()
-        job = client.submit(text, "/p/a.py", "f")["job"]  # before or after the daemon took it up: it is one job
-        assert client.subscribe(job, deadline_s=10)["error"]["code"] == "MIR400"
-        assert h.runs == []
+        until(lambda: asked_first or client.status()["jobs"])
+        assert client.submit(text, "/p/a.py", "f")["state"] == "queued"
+        assert client.submit(text, "/p/a.py", "g")["state"] != "queued"  # the twin: it was at none
+        until(lambda: [r["function"] for r in h.runs] == ["g"])
+    assert sorted(row.starts for row in rows()) == [0, MAX_STARTS - 1]
 
 
 def test_a_stop_is_no_death_and_keeps_the_order_but_a_kill_is_one(house, text, promised):
