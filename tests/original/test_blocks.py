@@ -136,6 +136,28 @@ def test_a_concat_of_three_is_multiplied_part_by_part():
     assert torch.allclose(total, (left / left.square().mean(1, keepdim=True).sqrt()).sum(1, keepdim=True))
 
 
+def norms(acc, dims=(4, 32)):
+    """The root of a mean, by an accumulator or an operator, with what else its block gives."""
+    g, (x,) = inputs(dims, dtype=mi.float32)
+    b = block((2, 1, 1), 2)
+    tile = b.new_input(x, (0, -1, -1), 1)
+    if acc == "rms_norm":
+        b.new_output(b.rms_norm(b.forloop_accum(tile)), (0, -1, -1))
+    else:
+        b.new_output(b.forloop_accum(tile, acc), (0, -1, -1))
+        b.new_output(b.exp(tile), (0, -1, -1), 1)
+    g.customized([x], b)
+    return g
+
+
+@pytest.mark.parametrize("acc", ["mean", "rms", "sum", "rms_norm"])
+def test_what_a_mean_computes_by_itself_is_accepted_and_nothing_else(acc):
+    assert norms(acc).verify()["word"] in ("PROVED", "TESTED")
+    other = {"mean": "sum", "rms": "mean", "sum": "mean"}.get(acc)
+    if other is not None:
+        assert norms(other).verify(norms(acc))["word"] == "REJECTED"
+
+
 def test_a_concat_of_too_many_parts_has_a_code():
     g, (x,) = inputs((2, 12), dtype=mi.float32)
     b = block((1, 1, 1), 3)

@@ -38,6 +38,8 @@ class Text:
         self.parts: dict[str, list[tuple[int, int, str]]] = {}  # stores of a tensor that is written in parts
         self.dims: dict[str, tuple[str, ...]] = {}
         self.numbers: dict[str, str] = {}
+        self.counts: dict[str, tuple[str, ...]] = {}  # sizes: the units that they are the number of elements of
+        self.sums: dict[str, tuple[str, tuple[str, ...]]] = {}  # what was summed, along which units
         self.unknown: set[str] = set()  # what depends on a maximum of an earlier iteration
         self.made: list[str] = []
 
@@ -72,6 +74,8 @@ class Text:
         if s.arg in self.unknown:
             raise self.none()
         self.add(s.out, self.dims[s.arg], f"{self.prefix}{s.arg}")
+        if s.arg in self.sums:
+            self.sums[s.out] = self.sums[s.arg]
 
     def none(self) -> Exception:
         return mistake(
@@ -91,6 +95,7 @@ class Text:
             for u in s.attr("axis").split():
                 n *= self.size(u)
             self.numbers[s.out] = str(n)
+            self.counts[s.out] = tuple(s.attr("axis").split())
         elif s.op == "mask":
             self.numbers[s.out] = ""
             self.dims[s.out] = s.dims
@@ -99,6 +104,9 @@ class Text:
             own = self.dims[x]
             at = own.index(s.attr("dim"))
             call = {"sum": "torch.sum", "max": "torch.amax"}[s.op]
+            if s.op == "sum":
+                base, along = self.sums.get(x, (x, ()))
+                self.sums[s.out] = base, (*along, s.attr("dim"))
             self.add(s.out, tuple(d for d in own if d != s.attr("dim")), f"{call}({self.prefix}{x}, {at})")
         elif s.op == "dot":
             self.dot(s)
@@ -118,7 +126,11 @@ class Text:
         tensors = [a for a in s.args if a not in self.numbers]
         widened = [d for a in s.args if self.numbers.get(a) == "" for d in self.dims[a]]
         dims = tuple(dict.fromkeys(d for a in tensors for d in self.dims[a]))
-        if not tensors:
+        if s.op == "div" and self.is_mean(*s.args):
+            base, along = self.sums[s.args[0]]
+            at = tuple(self.dims[base].index(u) for u in along)
+            self.add(s.out, dims, f"torch.mean({self.prefix}{base}, {at})")
+        elif not tensors:
             self.numbers[s.out] = f"({f' {INFIX[s.op]} '.join(self.numbers[a] for a in s.args)})"
         elif widened:
             sizes = ", ".join(str(self.size(d)) for d in (*dims, *widened))
@@ -133,6 +145,10 @@ class Text:
                 self.add(s.out, dims, f" {INFIX[s.op]} ".join(texts))
             else:
                 self.add(s.out, dims, f"{CALLS.get(s.op, f'torch.{s.op}')}({', '.join(texts)})")
+
+    def is_mean(self, total: str, count: str) -> bool:
+        """Is it a sum over the number of what was summed? Then it is said as a mean, which holds for every size."""
+        return total in self.sums and count in self.counts and sorted(self.sums[total][1]) == sorted(self.counts[count])
 
     def aligned(self, name: str, dims: tuple[str, ...]) -> str:
         """A tensor with its dims in the order of `dims`, those that it lacks with size one."""
