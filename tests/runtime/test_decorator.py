@@ -239,3 +239,14 @@ def test_importing_mirage_is_light() -> None:
     assert mirage.Result.__module__ == "mirage.result"
     with pytest.raises(AttributeError):
         mirage.nothing  # noqa: B018
+
+
+def test_a_tensor_that_a_transform_left_behind_takes_the_function_that_once(load: Load) -> None:
+    registry.install(cut(USER, "f").digest, KERNEL.replace("return", "x.data_ptr(); return"))
+    f = load(USER).f
+    left: list[torch.Tensor] = []
+    torch.func.grad(lambda x: left.append(x) or x.sum())(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert as_written(f(left[0]))
+        assert from_kernel(f(X))

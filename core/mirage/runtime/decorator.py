@@ -168,7 +168,7 @@ def load(path: Path, name: str) -> Callable[..., Any]:
 
 
 def with_kernel(function: FunctionType, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    from mirage.runtime.fit import make_fits
+    from mirage.runtime.fit import left_over, make_fits
 
     fits = make_fits(function)
     broken = False
@@ -181,6 +181,8 @@ def with_kernel(function: FunctionType, kernel: Callable[..., Any]) -> Callable[
             return kernel(*args, **kwargs)
         except Exception as error:
             result = function(*args, **kwargs)  # what is wrong with the call itself is raised here, as ever
+            if left_over(args, kwargs):
+                return result
             broken = True
             _warn(function, f"it raised {type(error).__name__}: {error}")
             return result

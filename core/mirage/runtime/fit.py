@@ -17,35 +17,51 @@ def make_fits(function: FunctionType) -> Fits:
     from torch.utils import _python_dispatch
 
     plain = (torch.Tensor, torch.nn.Parameter)
-    functorch = getattr(torch._C, "_functorch", None)
-    is_wrapped = getattr(functorch, "is_functorch_wrapped_tensor", lambda tensor: False)
-    mode = getattr(_python_dispatch, "_get_current_dispatch_mode", lambda: None)
-
-    as_default = _make_as_default(function)
+    transform = (
+        torch._C._functorch.peek_interpreter_stack
+    )  # of torch.func; asked once, which costs less than each tensor
+    modes = getattr(torch._C, "_len_torch_dispatch_stack", None) or (
+        lambda: _python_dispatch._get_current_dispatch_mode() is not None
+    )
+    grad_enabled, autocast, tensor = torch.is_grad_enabled, torch.is_autocast_enabled, torch.Tensor
+    as_default, positional = _make_as_default(function)
 
     def fits(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        if mode() is not None or getattr(forward_ad, "_current_level", -1) >= 0:
+        if modes() or transform() is not None or getattr(forward_ad, "_current_level", -1) >= 0:
             return False
-        grad = torch.is_grad_enabled()
+        grad = grad_enabled()
         asked = ""  # the kind of device of which it is known that nothing casts there
         for value in (*args, *kwargs.values()) if kwargs else args:
             if type(value) not in plain:
-                if isinstance(value, torch.Tensor):
+                if isinstance(value, tensor):
                     return False
                 continue
-            if is_wrapped(value) or value.is_neg() or (grad and value.requires_grad):
+            if value.is_neg() or (grad and value.requires_grad):
                 return False
-            kind = "cuda" if value.is_cuda else value.device.type  # the second takes five times as long
-            if kind != asked and torch.is_autocast_enabled(kind):
-                return False
-            asked = kind
-        return as_default(args, kwargs)
+            if value.is_cuda:
+                if asked != "cuda" and autocast("cuda"):
+                    return False
+                asked = "cuda"
+            else:
+                kind = value.device.type  # takes five times as long
+                if kind != asked and autocast(kind):
+                    return False
+                asked = kind
+        return (not kwargs and len(args) <= positional) or as_default(args, kwargs)
 
     return fits
 
 
-def _make_as_default(function: FunctionType) -> Fits:
-    """Whether every parameter with a default has that value: it is a constant of the kernel."""
+def left_over(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a tensor of a transform that has ended is among the arguments: no kernel can read it, and the function can."""
+    import torch
+
+    is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+    return any(isinstance(x, torch.Tensor) and is_wrapped(x) for x in (*args, *kwargs.values()))
+
+
+def _make_as_default(function: FunctionType) -> tuple[Fits, int]:
+    """Whether every parameter with a default has that value: it is a constant of the kernel. So many arguments have none."""
     count = function.__code__.co_argcount
     names = function.__code__.co_varnames[:count]
     values = function.__defaults__ or ()
@@ -53,13 +69,11 @@ def _make_as_default(function: FunctionType) -> Fits:
     defaults = {**dict(zip(names[first:], values)), **(function.__kwdefaults__ or {})}
 
     def as_default(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        if not kwargs and len(args) <= first:
-            return True
         given = list(zip(names[first:], args[first:]))
         given += [(name, value) for name, value in kwargs.items() if name in defaults]
         return all(_equal(value, defaults[name]) for name, value in given)
 
-    return as_default
+    return as_default, first
 
 
 def _equal(value: Any, default: Any) -> bool:
