@@ -155,7 +155,7 @@ def slow() -> Iterator[Row]:
             yield row(f"{SLOW} slow clients: median of the others", ratio, "x", "<= 2.0")
             yield row(f"{SLOW} slow clients: p99 of the others", tail, "x", "<= 2.0")
             until = time.monotonic() + 20
-            while connection.status()["clients"] > 1 + SLOW * 3 // 4 and time.monotonic() < until:
+            while connection.status()["clients"] > 1 + SLOW // 2 and time.monotonic() < until:
                 time.sleep(0.2)
             left = connection.status()["clients"] - 1
             yield row("slow clients that never greeted, or dawdle in a frame, after 20 s", float(max(0, left - SLOW // 2)),
