@@ -34,16 +34,17 @@ class Base2:
     def __init__(self, mugraph: MuGraph, graph: BlockGraph, uses: Uses) -> None:
         self.mugraph, self.graph, self.uses = mugraph, graph, uses
         self.made: dict[Key, Compute | Accumulate] = {}
+        self.where: dict[Key, int | None] = {}  # the loop of what is made
         self.readers: dict[Key, list[tuple[int | None, Read]]] = defaultdict(list)
         for where, s in statements(graph):
             for c in parts(s):
                 if isinstance(c, Load):
                     continue
                 if not isinstance(c, Store):
-                    self.made[(None if isinstance(c, Accumulate) else where, c.out)] = c
+                    key = (None if isinstance(c, Accumulate) else where, c.out)
+                    self.made[key], self.where[key] = c, where
                 for name in reads(c):
                     self.readers[uses.key(where, name)].append((where, c))
-        self.inside = {id(c): where for where, s in statements(graph) for c in parts(s)}
         self.factor: dict[Key, int] = {}
         self.kept = self._kept()
         self.factor = {k: i for k, i in self.factor.items() if k in self.kept}
@@ -71,7 +72,7 @@ class Base2:
     def follows(self, key: Key, kept: set[Key]) -> bool:
         """Whether the tile comes out times log2(e) where its arguments in `kept` are."""
         c = self.made[key]
-        where = self.inside[id(c)]
+        where = self.where[key]
         args = [self.uses.key(where, a) for a in reads(c)]
         if isinstance(c, Compute) and c.op == "mul":
             place = self.place(c, where)
@@ -143,7 +144,7 @@ class Base2:
             if key in good and key not in found:
                 found.add(key)
                 c = self.made[key]
-                todo += [self.uses.key(self.inside[id(c)], a) for a in reads(c)]
+                todo += [self.uses.key(self.where[key], a) for a in reads(c)]
         return found
 
 
