@@ -289,13 +289,13 @@ class Server:
     async def take(self, body: protocol.Submit, client: int) -> Job:
         """The job of a submission: one that is over, if the result is known."""
         body, key, interpreter = await projects.asked(self, body)
-        asks = not body.fresh and self.jobs.under_way(key) is None
-        known = await self._known(bytes.fromhex(key)) if asks else None
-        if known is not None:
-            job = self.jobs.add_final(key, *known)
-        elif not body.trusted:
-            raise UntrustedWorkspace(f"`{body.function}` is not in the cache, and nothing of this workspace may run")
-        else:
+        known = await self._answer_of(key, body.fresh)
+        payload: dict[str, Any] = {}
+        if known is None:
+            if not body.trusted:
+                raise UntrustedWorkspace(
+                    f"`{body.function}` is not in the cache, and nothing of this workspace may run"
+                )
             payload = {
                 "text": body.text,
                 "path": body.path,
@@ -307,11 +307,20 @@ class Server:
                 "project": await asyncio.to_thread(project_of, body.path),
             }
             await self._earlier_read.wait()
-            job = self.jobs.submit(key, payload, body.priority, client, self._earlier.get(key))
-            self._earlier.pop(key, None)
-            if job.promised is not None:
-                await asyncio.wrap_future(job.promised)  # what the client hears outlives a kill of this process
+            known = await self._answer_of(key, body.fresh)  # a job that was under way may have ended meanwhile
+        if known is not None:
+            return self.jobs.add_final(key, *known)
+        job = self.jobs.submit(key, payload, body.priority, client, self._earlier.get(key))
+        self._earlier.pop(key, None)
+        if job.promised is not None:
+            await asyncio.wrap_future(job.promised)  # what the client hears outlives a kill of this process
         return job
+
+    async def _answer_of(self, key: str, fresh: bool) -> tuple[str, dict[str, Any]] | None:
+        """A known answer, unless a `fresh` one is asked for or a search for it is under way."""
+        if fresh or self.jobs.under_way(key) is not None:
+            return None
+        return await self._known(bytes.fromhex(key))
 
     async def _subscribe(self, connection: Connection, ident: int, body: protocol.Subscribe) -> dict[str, Any]:
         return await self.jobs.follow(self.jobs.find(body.job), lambda event: connection.send("event", ident, event))

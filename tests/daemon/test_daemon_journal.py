@@ -230,3 +230,39 @@ def test_kill_9_then_the_next_daemon_goes_on_by_itself(home, text):
         finally:
             process.kill()
             process.wait()
+
+
+def test_a_submission_that_is_overtaken_by_the_end_of_the_search_starts_no_other(house, text, answer, monkeypatch):
+    from mirage_daemon import server
+
+    gate, second, ran = threading.Event(), threading.Event(), []
+
+    def search(payload, progress, cancel):
+        ran.append(payload["function"])
+        assert gate.wait(10)
+        return answer(payload)
+
+    original = server.project_of
+
+    def slow(path):
+        if ran:  # of the second submission: the search that was under way when it came ends first
+            second.set()
+            assert ended.wait(10)
+        return original(path)
+
+    ended = threading.Event()
+    monkeypatch.setattr(server, "project_of", slow)
+    with house(search, workers=1) as h:
+        first = h.client()
+        job = first.submit(text, "/p/a.py", "f")["job"]
+        states = []
+        late = threading.Thread(target=lambda: states.append(h.client().submit(text, "/p/a.py", "f")["state"]))
+        while not ran:
+            time.sleep(0.005)
+        late.start()
+        assert second.wait(10)
+        gate.set()
+        assert first.subscribe(job)["state"] == "done"
+        ended.set()
+        late.join(10)
+    assert states == ["done"] and ran == ["f"]

@@ -72,14 +72,19 @@ def test_the_fastest_on_the_device_is_the_answer(tools):
     assert result.estimate is not None and result.estimate.measured
     assert (result.estimate.us, result.estimate.baseline_us) == (5.0, 20.0)
     assert "5.0 us measured on a device, 20.0 us by compile" in result.source
-    first, last = gpu.asked  # each as it came, then the best with other launches
-    assert result.measured["peers"] == PEERS and result.measured["variants"] == len({*first, *last})
-    assert first[0] in last and first[4] in last and len(last) < len(first) + 40
+    lead, first, *steps, last = (
+        gpu.asked
+    )  # the model's first, the others as they came, neighbors, the best with other launches
+    every = {*lead, *first, *(text for step in steps for text in step), *last}
+    fastest = next(text for text, i in gpu.order.items() if i == 4)
+    assert result.measured["peers"] == PEERS and result.measured["variants"] == len(every)
+    assert len(lead) == 1 and lead[0] not in first and {lead[0], fastest} <= set(last) and len(last) < len(first) + 40
+    assert len(steps) <= 3 and all(not set(step) & {*lead, *first} for step in steps)
 
     def body(text: str) -> str:
         return text.partition("# mirage:end header")[2]
 
-    assert body(result.source) == body(gpu.asked[0][4])  # what was verified and is given is what was timed
+    assert body(result.source) == body(fastest)  # what was verified and is given is what was timed
 
 
 def test_what_is_wrong_on_the_device_is_never_the_answer(tools):
@@ -107,7 +112,9 @@ def test_a_worker_that_broke_is_asked_again_without_what_broke_it(tools):
 
     result, gpu = run(tools, breaks)
     assert result.estimate is not None and result.estimate.us == 10.0 and gpu.closed == 1
-    assert gpu.asked[0][3] not in gpu.asked[1] and set(gpu.asked[0]) - set(gpu.asked[1]) == {gpu.asked[0][3]}
+    broken = next(text for text, i in gpu.order.items() if i == 3)
+    _lead, first, again, *_ = gpu.asked
+    assert set(first) - set(again) == {broken}
     assert any("an illegal memory access" in d for d in result.measured["dropped"])
 
 
