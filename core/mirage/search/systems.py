@@ -23,6 +23,9 @@ class System:
     cancelling: bool = False
 
 
+EFFORT = 10  # steps of one enumeration, in units of its limit; the largest workload takes 2.3
+
+
 @dataclass
 class Counts:
     values: int = 0  # distinct reductions met (tensors up to equality)
@@ -31,7 +34,8 @@ class Counts:
 
 
 def enumerate_systems(moves: Moves, target: int, cancel: CancelToken, limit: int = 2000) -> tuple[list[System], Counts]:
-    """All systems that compute `target`, the given one among them; `Counts.exhaustive` is False when `limit` cut.
+    """All systems that compute `target`, the given one among them; `Counts.exhaustive` is False when `limit` cut: so many ways of
+    one beginning, so many beginnings, or `EFFORT` times as many steps in all, where most lead to systems that are known.
 
     The moves begin from the target with its factors pushed inward; where a product has several sums that could take a factor,
     also from the other choices."""
@@ -40,8 +44,13 @@ def enumerate_systems(moves: Moves, target: int, cancel: CancelToken, limit: int
     found: dict[frozenset[int], System] = {}
     starts = [moves.inward(target)]
     met = {t.closure(starts[0])}
+    steps = 0
     for start in starts:
+        if counts.tried + steps > EFFORT * limit:
+            counts.exhaustive = False
+            break
         for e in systems_from(moves, start, cancel, limit, counts):
+            steps += 1
             reductions = t.closure(e)
             cancelling = any(y in moves.cancelling for y in t.walk(e))
             if reductions in found:
