@@ -110,13 +110,13 @@ class Base2:
     def read_so(self, key: Key, kept: set[Key]) -> bool:
         """Whether every reader takes the tile so, or stores it behind the loops where only exponents are made of it."""
         for where, c in self.readers[key]:
-            if self.takes(where, c, key, kept):
+            if self.takes(where, c, kept):
                 continue
             if where is not None or not isinstance(c, Store) or not only_exponents(self.mugraph, c.tensor):
                 return False
         return True
 
-    def takes(self, where: int | None, c: Read, key: Key, kept: set[Key]) -> bool:
+    def takes(self, where: int | None, c: Read, kept: set[Key]) -> bool:
         if isinstance(c, Store):
             return False
         if isinstance(c, Compute) and (c.op == "exp" or self.compares(where, c, kept)):

@@ -261,9 +261,9 @@ def task(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
         return times(some, effort)
 
     chosen = halve(right, counted, protected=right[:1])
-    races = all(r.steady for r in _references.values())
+    deterministic = all(r.steady for r in _references.values())
     while unsteady := [
-        i for i in chosen if races and not steady(modules[i]._run, inputs_of(modules[i], 0), MORE_AGAIN)
+        i for i in chosen if deterministic and not steady(modules[i]._run, inputs_of(modules[i], 0), MORE_AGAIN)
     ]:
         for i in unsteady:
             rows[i] = {"failed": UNSTEADY}
