@@ -1,5 +1,6 @@
 // A window of VS Code's workbench in a browser, as its user has it: what is on the screen, the mouse, the keys.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 
 const QUICK = 400; // ms between looks at the screen, while nothing says that it changed
@@ -57,6 +58,18 @@ export class Workbench {
   sees(text, ms = 60_000) {
     return this.page.waitForFunction(
       (wanted) => [...document.querySelectorAll(".monaco-editor .view-line")].some((l) => l.textContent.replaceAll("\u00a0", " ").includes(wanted)),
+      text,
+      { timeout: ms },
+    );
+  }
+
+  /** No line of the editor holds a text. */
+  gone(text, ms = 60_000) {
+    return this.page.waitForFunction(
+      (unwanted) => {
+        const lines = [...document.querySelectorAll(".monaco-editor .view-line")];
+        return lines.length > 0 && !lines.some((l) => l.textContent.replaceAll("\u00a0", " ").includes(unwanted));
+      },
       text,
       { timeout: ms },
     );
@@ -161,6 +174,15 @@ export class Workbench {
 
   async save() {
     await this.page.keyboard.press("Control+S");
+  }
+
+  /** Save, and see these bytes in the file. */
+  async saves(file, bytes) {
+    await this.save();
+    await until(`the bytes of ${path.basename(file)}`, () => readFileSync(file).equals(bytes)).catch(async (error) => {
+      const unsaved = await this.page.locator(".tabs-container .tab.dirty").allInnerTexts();
+      throw new Error(`${error.message}; unsaved: ${JSON.stringify(unsaved)}; the file holds\n${readFileSync(file, "utf8")}`);
+    });
   }
 
   /** How many marks of a kind are beside the line numbers. */
