@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,12 +55,20 @@ def traced(name: str, batch: int, dtype: str) -> tuple[Any, Program]:
     return function, Program.from_dict(trace(payload)["program"])
 
 
-def searched(name: str, batch: int, dtype: str = "fp16") -> Found:
-    """Traces and searches. Raises MirageError where the function cannot be read or traced."""
+def searched(name: str, batch: int, dtype: str = "fp16", ahead: Callable[[Found], None] = lambda _: None) -> Found:
+    """Traces and searches. Raises MirageError where the function cannot be read or traced. `ahead` gets, once, what the search
+    has while it goes on."""
     start = time.monotonic()
     function, program = traced(name, batch, dtype)
     dev = device(TARGET)
     search = Search(problem(program, lower(program)), lambda g: estimate(g, dev), bounds=Bounds(keep=KEPT))
-    for _ in search.run():
-        pass
-    return Found(name, batch, dtype, function, program, search.best, floor(program, dev), time.monotonic() - start)
+
+    def found(best: list[Candidate]) -> Found:
+        return Found(name, batch, dtype, function, program, best, floor(program, dev), time.monotonic() - start)
+
+    told = False
+    for candidate in search.run():
+        if search.best and not told:  # what comes before has no rank yet
+            told = True
+            ahead(found([candidate]))
+    return found(search.best)

@@ -42,8 +42,8 @@ from points import BATCHES, WORKLOADS  # noqa: E402
 
 from mirage.errors import MirageError  # noqa: E402
 from mirage.isolate.runner import Worker  # noqa: E402
-from mirage.pipeline import GPU_MEMORY  # noqa: E402
-from mirage.profile.choose import EQUAL, Measured, measured  # noqa: E402
+from mirage.profile.choose import EQUAL, Measured, lead, measured  # noqa: E402
+from mirage.tools import GPU_MEMORY  # noqa: E402
 
 TUNE_S = 400.0  # of one call of the worker
 BURSTS, CALLS = (
@@ -105,14 +105,15 @@ def public_times(text: str, name: str) -> dict[str, float]:
 
 
 def searches(name: str, batches: list[int], dtype: str, results: Any) -> None:
-    """Searches for every batch, side by side, from one process that has imported what all need."""
+    """Searches for every batch, side by side, from one process that has imported what all need. Gives for each, as the path
+    does, what there is while the search goes on (False, found), then (True, all or the error)."""
     from torch._inductor import config  # noqa: F401  tracing wants it
 
     def one(batch: int) -> None:
         try:
-            results.put(searched(name, batch, dtype))
+            results.put((True, searched(name, batch, dtype, lambda found: results.put((False, found)))))
         except MirageError as e:
-            results.put(str(e))
+            results.put((True, str(e)))
 
     context = multiprocessing.get_context("fork")
     children = [context.Process(target=one, args=(b,)) for b in batches]
@@ -140,11 +141,11 @@ def point_rows(p: Found, found: Measured) -> list[Row]:
     rows.append(row(f"read/{p.point}", found.read, "us"))
     rows.append(row(f"speedup/{p.point}", found.peers[found.peer] / us, "x"))
     rows.append(row(f"sol/{p.point}", 100 * max(p.floor, min(found.read, us)) / us, "%"))
-    lead = next((t for t in found.ran if "cold" in t.row), None)
-    if lead is not None:
-        first = lead.row["cold"]
-        rows += [row(f"lead/{p.point}", first, "us"), row(f"estimate/{p.point}", lead.variant.us, "us")]
-        rows.append(row(f"model/{p.point}", lead.variant.us / first, "x"))
+    top = next((t for t in found.ran if "cold" in t.row), None)
+    if top is not None:
+        first = top.row["cold"]
+        rows += [row(f"lead/{p.point}", first, "us"), row(f"estimate/{p.point}", top.variant.us, "us")]
+        rows.append(row(f"model/{p.point}", top.variant.us / first, "x"))
     rows.append(row(f"choice/{p.point}", found.seconds, "s"))
     alone = public_times(best, p.name)
     rows.append(row(f"written/{p.point}", alone["us"] / us, "x", "<= 1.03"))
@@ -206,11 +207,17 @@ def workload(
             if "ns" in counts:
                 first = first or time.monotonic() - start
 
-        for _ in batches:
-            p = results.get(timeout=TUNE_S)
+        left = len(batches)
+        while left:
+            ended, p = results.get(timeout=TUNE_S)
             if isinstance(p, str):
                 raise MirageError(p)
+            left -= ended
             warm.result()
+            if not ended:
+                if not first:
+                    lead(p.best[0], p.program, name, p.emit, call, TARGET)
+                continue
             say(
                 f"{p.point}: {len(p.best)} candidates, {p.seconds:.1f} s; {time.monotonic() - start:.1f} s since the beginning"
             )

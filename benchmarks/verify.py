@@ -161,9 +161,10 @@ def facts() -> list[dict[str, Any]]:
 
 def seconds() -> list[dict[str, Any]]:
     """Full verdicts over all examples, as the pipeline gives them, in warm workers."""
-    from mirage.pipeline import Request, Tools, optimize
+    from mirage.pipeline import Request, optimize
     from mirage.result import CancelToken
     from mirage.source import detect
+    from mirage.tools import Tools
 
     times: dict[str, float] = {}
     with Tools() as tools:

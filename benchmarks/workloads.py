@@ -29,8 +29,9 @@ import mirage  # noqa: E402
 from mirage.errors import MirageError  # noqa: E402
 from mirage.original.search import DEFAULTS  # noqa: E402
 from mirage.original.written import written  # noqa: E402
-from mirage.pipeline import Tools, versions  # noqa: E402
+from mirage.pipeline import versions  # noqa: E402
 from mirage.profile.roofline import baseline  # noqa: E402
+from mirage.tools import Tools  # noqa: E402
 
 TARGET = "sm_90"
 SECONDS = 120.0  # of one search with its verification

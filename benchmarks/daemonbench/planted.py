@@ -19,10 +19,11 @@ from mutants.certify import wrong_mugraph
 from daemonbench.process import TEXT, Row, row
 from mirage.errors import MirageError
 from mirage.mugraph import jsonform
-from mirage.pipeline import Request, Tools, optimize, problem, read, trace
+from mirage.pipeline import Request, optimize, problem, read, trace
 from mirage.program.lower import lower
 from mirage.recheck import recheck
 from mirage.result import CancelToken
+from mirage.tools import Tools
 from mirage_daemon import alias
 from mirage_daemon.store import SqliteStore, load_secret
 

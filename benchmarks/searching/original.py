@@ -19,7 +19,7 @@ from mirage.mugraph import maps
 from mirage.mugraph.erase import structure_key
 from mirage.mugraph.grammar import Accumulate, Compute, CustomKernel, Loop, MuGraph
 from mirage.original.search import TARGET, Searched, without_launch
-from mirage.pipeline import Function, Request, Tools, problem, read, trace
+from mirage.pipeline import Function, Request, problem, read, trace
 from mirage.plan import plan
 from mirage.profile.devices import Device, device
 from mirage.profile.roofline import estimate
@@ -27,6 +27,7 @@ from mirage.program.ir import Program
 from mirage.program.lower import lower
 from mirage.result import CancelToken
 from mirage.search.engine import Bounds, Candidate, Search
+from mirage.tools import Tools
 from mirage.verify.judge import Case, judge
 from searching.rows import Clock, Row, at_least, at_most, row
 

@@ -12,11 +12,12 @@ from dataclasses import asdict
 from typing import Any
 
 from mirage.errors import MirageError
-from mirage.pipeline import Tools, optimize
+from mirage.pipeline import optimize
 from mirage.request import from_payload
 from mirage.result import CancelToken
 from mirage.search.parts import Key, Part
 from mirage.search.state import Checkpoint, encode
+from mirage.tools import Tools
 
 Emit = Callable[[dict[str, Any]], None]
 WARM_S = 120.0

@@ -6,13 +6,12 @@ and imports neither torch nor triton.
 
 from __future__ import annotations
 
-import importlib
-import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from importlib import metadata
 from typing import Any
 
@@ -33,10 +32,10 @@ from mirage.mugraph import jsonform, maps
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
 from mirage.mugraph.opened import opened, other_calls
 from mirage.plan import plan
-from mirage.profile.choose import EQUAL, KEPT, Measured, gpu_here, measured
+from mirage.profile.choose import EQUAL, KEPT, Measured, lead, measured
 from mirage.profile.devices import Device, device
 from mirage.profile.roofline import baseline, estimate, speed_of_light
-from mirage.program.ir import DTYPES, EIGHT_BIT, TORCH_NAMES, Program, computing
+from mirage.program.ir import DTYPES, TORCH_NAMES, Program, computing
 from mirage.program.lower import Lowered, lower
 from mirage.program.names import output_names
 from mirage.program.ways import ways
@@ -47,13 +46,13 @@ from mirage.search.kernels import Target
 from mirage.search.remarks import explain
 from mirage.search.state import Checkpoint
 from mirage.source import detect, shapes, slice
+from mirage.tools import Tools
 from mirage.verify.judge import Case, judge
 from mirage.verify.rules import Rules
 from mirage.verify.verdict import Verdict
 
 TRACE_S, VERIFY_S, COMPILE_S = 60.0, 120.0, 120.0  # limits of one worker call
-GPU_MEMORY = 64 << 30  # bytes that the GPU's worker and its compilers may take of the machine
-TUNE_S, WARM_S = 180.0, 120.0  # limits of one tuning on the GPU, of what comes before all of them
+TUNE_S = 180.0  # limit of one tuning on the GPU
 TOTAL_S = 240.0  # after this long no further candidate is verified
 TRIES = 8  # candidates that are verified before the answer is "keep yours"
 Report = Callable[[Progress], None]
@@ -259,55 +258,6 @@ def versions() -> dict[str, str]:
     return out
 
 
-class Tools:
-    """The workers of one or more runs: one traces and runs kernels in the interpreter, one compiles beside it."""
-
-    def __init__(self) -> None:
-        threads = str(max(1, (os.cpu_count() or 2) // 2))
-        self.runner = Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": threads})
-        self.compiler = Worker()
-        self.gpu = Worker(memory_bytes=GPU_MEMORY, unix=True) if gpu_here() else None
-        self.beside = ThreadPoolExecutor(2)
-        self.warming: Future[Any] | None = None
-        self.stop = CancelToken()
-        self.converts: bool | None = None
-
-    def __enter__(self) -> Tools:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop.cancel()
-        self.warmed()
-        self.beside.shutdown(wait=False, cancel_futures=True)
-        self.runner.close()
-        self.compiler.close()
-        if self.gpu is not None:
-            self.gpu.close()
-
-    def compiler_for(self, dev: Device) -> Worker:
-        """The worker that compiles: a fresh one where the device before had the instructions that convert 8-bit floats and this
-        one has not, or the other way round. Triton keeps what it chose for the first target of a process."""
-        converts = not dev.lacks(EIGHT_BIT)
-        if self.converts not in (None, converts):
-            self.compiler.close()
-        self.converts = converts
-        return self.compiler
-
-    def warm(self, target: str) -> None:
-        """Lets the GPU's worker begin with what it does once, beside the tracing and the search."""
-        gpu = self.gpu
-        if gpu is not None and self.warming is None:
-            payload = {"processes": max(1, (os.cpu_count() or 2) - 1), "target": target}
-            self.warming = self.beside.submit(gpu.call, "warm_gpu", payload, timeout_s=WARM_S, cancel=self.stop)
-            self.beside.submit(importlib.import_module, "scipy.optimize")  # of the layout pass
-
-    def warmed(self) -> None:
-        """Waits for that; what failed there fails again, with its own words, where it is needed."""
-        if self.warming is not None:
-            with suppress(MirageError):
-                self.warming.result()
-
-
 def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Tools | None = None) -> Result:
     """The best verified kernel for a function, or "keep" with the reason; where several sizes are asked for, that of each
     in one module. Raises MirageError for the user's mistakes.
@@ -348,6 +298,8 @@ class Attempt:
     tools: Tools
     measured: Measured | None = None
     unmeasured: str = ""  # why a GPU that is here gave no times
+    leading: bool = False  # a first kernel went to the GPU
+    first: float = 0.0  # the µs that it took there
 
     def run(self) -> Result:
         start = time.monotonic()
@@ -359,11 +311,11 @@ class Attempt:
         posed = problems(self.program)[: 1 if bounds.given else None]  # narrowed: no calls
         searches = [self.searched(found, bounds, i == 0) for i, found in enumerate(posed)]
         best = sorted((c for s in searches for c in s.best), key=lambda c: c.us)
-        base = baseline(self.program, self.dev)
+        base = self.written
         rejected: list[str] = []
         chosen = None
         tries = Tries(best)
-        self.measured = self.tune(best, base)
+        self.measured = self.tune(best)
         if self.measured is not None:
             base = self.measured.peers[self.measured.peer]
             tries = Tries(self.measured.candidates)
@@ -389,12 +341,52 @@ class Attempt:
     def searched(self, found: Problem, bounds: Bounds, kept: bool) -> Search:
         """The search for a problem, done; `kept`: with the request's checkpoint."""
         search = Search(
-            found, lambda g: estimate(g, self.dev), bounds=bounds, cancel=self.cancel, progress=self.progress,
+            found, lambda g: estimate(g, self.dev), bounds=bounds, cancel=self.cancel, progress=self.searching,
             checkpoint=self.request.checkpoint if kept else None,
         )  # fmt: skip
-        for _ in search.run():
-            pass
+        for candidate in search.run():
+            if search.best:  # what comes before has no rank yet
+                self.lead(candidate)
         return search
+
+    @cached_property
+    def written(self) -> float:
+        """The estimate (µs) of the function as written."""
+        return baseline(self.program, self.dev)
+
+    def lead(self, candidate: Candidate) -> None:
+        """Once: the search's answer so far goes to the GPU, while the search goes on, which then says what it took there."""
+        if self.leading or self.tools.gpu is None or not self.request.measure:
+            return
+        self.leading = True
+        ended = CancelToken(lambda: self.cancel.cancelled or self.tools.stop.cancelled)
+
+        def event(counts: dict[str, Any]) -> None:
+            self.first = counts.get("ns", 0) / 1e3 or self.first
+
+        def work() -> None:
+            name, target = self.function.decorated.name, self.dev.target
+            lead(candidate, self.program, name, self.unverified, lambda p: self.timed(p, ended, event), target)
+
+        self.tools.on_gpu(work)
+
+    def searching(self, p: Progress) -> None:
+        self.progress(replace(p, best=f"{self.first:.1f} µs measured") if self.first else p)
+
+    def unverified(self, graph: MuGraph) -> str:
+        """The text that the GPU times."""
+        return self.emit(graph, None, 0.0, self.written)
+
+    def timed(
+        self, payload: dict[str, Any], cancel: CancelToken, event: Callable[[dict[str, Any]], None]
+    ) -> dict[str, Any]:
+        """The GPU worker's answer to the task "tune"; after a broken one the next comes from a fresh process."""
+        worker = self.tools.gpu
+        assert worker is not None
+        answer = worker.call("tune", payload, timeout_s=TUNE_S, cancel=cancel, on_event=event)
+        if answer.get("broken"):
+            worker.close()
+        return answer
 
     def explained(self, result: Result, found: Problem, graph: MuGraph, remarks: tuple[Remark, ...]) -> Result:
         """The result with the way to its µGraph, and why it is not fused further."""
@@ -404,30 +396,27 @@ class Attempt:
         except DerivationBroken as e:
             return replace(result, remarks=remarks, notes=(*result.notes, e.message))
 
-    def tune(self, best: list[Candidate], base: float, *, as_they_are: bool = False) -> Measured | None:
+    def tune(self, best: list[Candidate], *, as_they_are: bool = False) -> Measured | None:
         """The candidates timed on this machine's GPU; None without one, or where none of them ran there."""
-        worker = self.tools.gpu
-        if worker is None or not self.request.measure or not best:
+        if self.tools.gpu is None or not self.request.measure or not best:
             return None
         self.progress(Progress("tuning", {"mugraphs": len(best)}))
 
         def event(counts: dict[str, Any]) -> None:
-            first = f"{counts['ns'] / 1e3:.1f} µs" if "ns" in counts else ""
+            first = f"{counts['ns'] / 1e3:.1f} µs measured" if "ns" in counts else ""
             self.progress(Progress("tuning", {str(k): int(v) for k, v in counts.items() if k != "ns"}, first))
 
         def call(payload: dict[str, Any]) -> dict[str, Any]:
-            answer = worker.call("tune", payload, timeout_s=TUNE_S, cancel=self.cancel, on_event=event)
+            answer = self.timed(payload, self.cancel, event)
             if not answer["device"]:
                 self.unmeasured = f"nothing was measured on this machine's GPU: {answer['why']}"
-            if answer.get("broken"):
-                worker.close()
             return answer
 
-        self.tools.warmed()
+        self.tools.gpu_idle()
         try:
             found = measured(
-                best, self.program, self.function.decorated.name, lambda g: self.emit(g, None, 0.0, base), call,
-                self.dev.target, as_they_are=as_they_are,
+                best, self.program, self.function.decorated.name, self.unverified, call, self.dev.target,
+                as_they_are=as_they_are,
             )  # fmt: skip
         except (WorkerDied, WorkerRaised, WorkerTimeout) as e:  # the answer is then by the estimate, and says so
             self.unmeasured = f"nothing was measured on this machine's GPU: {e.message}"
@@ -460,7 +449,7 @@ class Attempt:
             rejected.append(f"{candidate.label}: {why}")
             wide = self.widened(candidate)
             if wide is not None and inaccurate(verdict):
-                again = self.tune([wide], base, as_they_are=True) if self.measured is not None else None
+                again = self.tune([wide], as_they_are=True) if self.measured is not None else None
                 if self.measured is None or again is not None:
                     wide = wide if again is None else again.candidates[0]
                     return self.verify(wide, found, base, search, rejected)

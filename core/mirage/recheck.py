@@ -15,12 +15,13 @@ from typing import Any
 from mirage.errors import MirageError, MugraphSyntax, NotVerified, UntrustedWorkspace
 from mirage.mugraph import jsonform
 from mirage.mugraph.opened import other_calls
-from mirage.pipeline import Attempt, Report, Request, Tools, problems, read, trace, which
+from mirage.pipeline import Attempt, Report, Request, problems, read, trace, which
 from mirage.profile.devices import device
 from mirage.profile.roofline import baseline, estimate
 from mirage.request import from_payload
 from mirage.result import CancelToken, Progress, Result
 from mirage.search.engine import Candidate, Search
+from mirage.tools import Tools
 
 LABEL = "given"  # a candidate's label: nobody here searched for it
 
@@ -48,7 +49,7 @@ def recheck(
         if wrong := other_calls(found.calls, graph):
             raise NotVerified(f"the µGraph has {wrong}")
         try:
-            measured = attempt.tune([candidate], base, as_they_are=True)
+            measured = attempt.tune([candidate], as_they_are=True)
             if measured is not None:
                 attempt.measured, candidate, base = measured, measured.candidates[0], measured.peers[measured.peer]
             chosen = attempt.verify(candidate, found, base, search, rejected)

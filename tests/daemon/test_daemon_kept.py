@@ -7,10 +7,11 @@ from click.testing import CliRunner
 
 from mirage.errors import MirageError, NotVerified, ProtocolError, UnknownEntry, UnknownJob
 from mirage.link import paths, protocol
-from mirage.pipeline import Tools, optimize
+from mirage.pipeline import optimize
 from mirage.recheck import recheck
 from mirage.request import from_payload
 from mirage.result import CancelToken
+from mirage.tools import Tools
 from mirage_daemon import alias, cache_command, kept
 from mirage_daemon.workers import Pool
 

@@ -10,8 +10,9 @@ import pytest
 
 from mirage.errors import DtypeOfDevice, UnsupportedOperands
 from mirage.mugraph import jsonform
-from mirage.pipeline import Request, Tools, optimize, problems, read, trace
+from mirage.pipeline import Request, optimize, problems, read, trace
 from mirage.result import CancelToken, Result
+from mirage.tools import Tools
 from mirage.verify.judge import Case, judge
 
 E4, E5 = '"fp8e4m3"', '"fp8e5m2"'

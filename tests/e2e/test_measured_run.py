@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mirage.errors import WorkerDied
-from mirage.pipeline import Request, Tools, optimize
-from mirage.result import CancelToken, Result
+from mirage.errors import Cancelled, WorkerDied, WorkerTimeout
+from mirage.pipeline import Request, optimize
+from mirage.result import CancelToken, Progress, Result
+from mirage.tools import Tools
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "softmax.py"
 PEERS = {"eager": 30.0, "compile": 20.0, "compile_max": 21.0}
@@ -28,7 +30,7 @@ class Gpu:
         self.order: dict[str, int] = {}
         self.closed = 0
 
-    def call(self, task: str, payload: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def call(self, task: str, payload: dict[str, Any], **given: Any) -> dict[str, Any]:
         if task == "warm_gpu":
             return {"device": "sm_90"}
         assert task == "tune" and payload["target"] == "sm_90"
@@ -42,6 +44,8 @@ class Gpu:
                 rows += [{"failed": "not run"} for _ in range(len(payload["texts"]) - len(rows))]
                 return {"device": "a device", "rows": rows, "times": {}, "broken": True}
             rows.append({"error": 1.0} if us is None else {"error": 1e-4, "cold": us})
+            if us is not None and len(self.order) == 1:
+                given["on_event"]({"ns": int(us * 1e3)})
         timing = {"hot": 1.0, "cold_spread": 0.0, "hot_spread": 0.0}
         best = sorted((i for i, r in enumerate(rows) if "cold" in r), key=lambda i: rows[i]["cold"])[:3]
         times = {str(i): {"cold": rows[i]["cold"], **timing} for i in best}
@@ -72,9 +76,8 @@ def test_the_fastest_on_the_device_is_the_answer(tools):
     assert result.estimate is not None and result.estimate.measured
     assert (result.estimate.us, result.estimate.baseline_us) == (5.0, 20.0)
     assert "5.0 us measured on a device, 20.0 us by compile" in result.source
-    lead, first, *steps, last = (
-        gpu.asked
-    )  # the model's first, the others as they came, neighbors, the best with other launches
+    # the search's answer so far, the model's first, the others as they came, neighbors, the best with other launches
+    _, lead, first, *steps, last = gpu.asked
     every = {*lead, *first, *(text for step in steps for text in step), *last}
     fastest = next(text for text, i in gpu.order.items() if i == 4)
     assert result.measured["peers"] == PEERS and result.measured["variants"] == len(every)
@@ -85,6 +88,51 @@ def test_the_fastest_on_the_device_is_the_answer(tools):
         return text.partition("# mirage:end header")[2]
 
     assert body(result.source) == body(fastest)  # what was verified and is given is what was timed
+
+
+def test_a_first_kernel_is_timed_while_the_search_goes_on(tools):
+    tools.gpu = gpu = Gpu(lambda i, text: 7.0 if i == 0 else 10.0)  # type: ignore[assignment]
+    seen: list[tuple[str, str, int]] = []
+
+    def progress(p: Progress) -> None:
+        seen.append((p.state, p.best, len(gpu.asked)))
+
+    waits = CancelToken(lambda: bool(tools.gpu_idle()))  # asked by the search, which so waits for the GPU
+    result = optimize(Request(EXAMPLE.read_text(), str(EXAMPLE), "softmax"), progress, waits, tools)
+    assert result.estimate is not None and result.estimate.measured and len(gpu.asked[0]) == 1
+    assert [s for s in seen if s[0] == "searching"][-1] == ("searching", "7.0 µs measured", 1)
+    assert not any(word.endswith("measured") for _, word, asked in seen if not asked)
+
+
+@pytest.mark.parametrize("fault", [WorkerDied("killed"), WorkerTimeout("late")])
+def test_a_first_kernel_that_ends_the_worker_ends_no_search(tools, fault):
+    def fails_once(i: int, text: str) -> float:
+        if len(tools.gpu.asked) == 1:
+            raise fault
+        return 5.0
+
+    result, gpu = run(tools, fails_once)
+    assert result.answer == "kernel" and result.estimate is not None and result.estimate.measured
+    assert len(gpu.asked) > 1
+
+
+def test_a_cancelled_search_ends_what_it_began_on_the_device(tools):
+    class Waits(Gpu):
+        def call(self, task: str, payload: dict[str, Any], **given: Any) -> dict[str, Any]:
+            if task == "tune":
+                token.cancel()
+                while not given["cancel"].cancelled:
+                    time.sleep(0.01)
+                self.closed += 1
+                raise Cancelled("the work was cancelled")
+            return super().call(task, payload)
+
+    token = CancelToken()
+    tools.gpu = gpu = Waits(lambda i, text: 1.0)  # type: ignore[assignment]
+    with pytest.raises(Cancelled):
+        optimize(Request(EXAMPLE.read_text(), str(EXAMPLE), "softmax"), lambda p: None, token, tools)
+    tools.gpu_idle()
+    assert gpu.closed == 1
 
 
 def test_what_is_wrong_on_the_device_is_never_the_answer(tools):
@@ -113,7 +161,7 @@ def test_a_worker_that_broke_is_asked_again_without_what_broke_it(tools):
     result, gpu = run(tools, breaks)
     assert result.estimate is not None and result.estimate.us == 10.0 and gpu.closed == 1
     broken = next(text for text, i in gpu.order.items() if i == 3)
-    _lead, first, again, *_ = gpu.asked
+    _, _lead, first, again, *_ = gpu.asked
     assert set(first) - set(again) == {broken}
     assert any("an illegal memory access" in d for d in result.measured["dropped"])
 

@@ -6,9 +6,10 @@ import json
 import pytest
 
 from mirage.errors import MirageError, MugraphSyntax, NotVerified, UntrustedWorkspace
-from mirage.pipeline import Request, Tools, optimize
+from mirage.pipeline import Request, optimize
 from mirage.recheck import recheck
 from mirage.result import CancelToken
+from mirage.tools import Tools
 
 TEXT = """\
 import mirage

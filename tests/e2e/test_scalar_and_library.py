@@ -8,9 +8,10 @@ from mirage.codegen.emit import emit_module
 from mirage.mugraph import jsonform
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.text import from_text, to_text
-from mirage.pipeline import Request, Tools, optimize, problem, read, trace
+from mirage.pipeline import Request, optimize, problem, read, trace
 from mirage.program.lower import lower
 from mirage.result import CancelToken
+from mirage.tools import Tools
 from mirage.verify.judge import Case, judge
 from mirage.verify.verdict import Verdict
 

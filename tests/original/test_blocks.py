@@ -10,7 +10,7 @@ import mirage as mi
 from mirage.errors import GraphMistake, InvalidMugraph
 from mirage.mugraph.grammar import Accumulate, CustomKernel, Loop
 from mirage.original.written import written
-from mirage.pipeline import Tools
+from mirage.tools import Tools
 
 
 @pytest.fixture(scope="module")

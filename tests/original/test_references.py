@@ -9,7 +9,7 @@ from references import REFERENCES
 
 from mirage.errors import MirageError
 from mirage.original.written import written
-from mirage.pipeline import Tools
+from mirage.tools import Tools
 from mirage.verify.judge import algebra
 from mirage.verify.schedule import schedule_opinion
 

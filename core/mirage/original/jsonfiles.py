@@ -59,8 +59,8 @@ def _found(data: Any, path: str) -> KNGraph:
     from mirage.original.found import Found
     from mirage.original.judging import GRAPH_S
     from mirage.original.search import NAME, Searched
-    from mirage.pipeline import Tools
     from mirage.profile.roofline import estimate
+    from mirage.tools import Tools
 
     try:
         mugraph = jsonform.from_json(data)

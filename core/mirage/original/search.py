@@ -24,7 +24,7 @@ from mirage.original.arguments import finite, path_of, shown
 from mirage.original.found import Found
 from mirage.original.graph import KNGraph
 from mirage.original.mistakes import mistake
-from mirage.pipeline import Function, Request, Tools, problem, read, trace
+from mirage.pipeline import Function, Request, problem, read, trace
 from mirage.plan import plan
 from mirage.profile.devices import Device, device
 from mirage.profile.roofline import estimate
@@ -32,6 +32,7 @@ from mirage.program.ir import Program
 from mirage.program.lower import lower
 from mirage.result import CancelToken
 from mirage.search.engine import Bounds, Candidate, Problem, Search
+from mirage.tools import Tools
 from mirage.verify.judge import Case, algebra, judge
 from mirage.verify.memory import memory_opinion
 from mirage.verify.overflow import range_opinion

@@ -13,10 +13,10 @@ from mirage.narrow import FREE
 from mirage.original.against import against, same_signature
 from mirage.original.found import Found
 from mirage.original.search import NAME, Searched
-from mirage.pipeline import Tools
 from mirage.plan import plan
 from mirage.profile.roofline import estimate
 from mirage.search.problem import fork
+from mirage.tools import Tools
 from mirage.verify.overflow import range_opinion
 
 if TYPE_CHECKING:

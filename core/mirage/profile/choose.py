@@ -32,6 +32,7 @@ RESTARTS = 3
 SKIPPED = "not run"  # in the words of the task
 EQUAL = 0.97  # a kernel with so much of the best baseline's time or less is faster; the rest is noise
 Call = Callable[[dict[str, Any]], dict[str, Any]]
+Emit = Callable[[MuGraph], str]
 
 
 def gpu_here() -> bool:
@@ -117,14 +118,28 @@ class Tuner:
         return {**answer, "times": times}, rows
 
 
+def lead(candidate: Candidate, program: Program, function: str, emit: Emit, call: Call, target: str) -> None:
+    """Lets the worker compile, check and time what a search has found so far, while the search goes on: it then knows that."""
+    texts = []
+    with suppress(EmissionRefused):
+        texts = [emit(v.mugraph) for v in leads([candidate], plan, 0, 1)]
+    if texts:
+        Tuner(function, target, attention(program), call).ask(texts, last=False, until=SECONDS)
+
+
+def attention(program: Program) -> bool:
+    """Whether the function calls PyTorch's fused attention: its backends are peers then."""
+    return any(n.op == ATTENTION for n in program.nodes)
+
+
 def measured(
-    best: Sequence[Candidate], program: Program, function: str, emit: Callable[[MuGraph], str], call: Call, target: str,
+    best: Sequence[Candidate], program: Program, function: str, emit: Emit, call: Call, target: str,
     *, as_they_are: bool = False,
 ) -> Measured | None:  # fmt: skip
     """Tunes a search's candidates on this machine's GPU, or times them `as_they_are`: first the leading ones, then what is
     near the fastest of them. None where there is no GPU of that target. A variant that is wrong on the GPU never comes
     back; nor does one without a time."""
-    tuner = Tuner(function, target, any(n.op == ATTENTION for n in program.nodes), call)
+    tuner = Tuner(function, target, attention(program), call)
     known: dict[str, Tried] = {}
 
     def emitted(some: Sequence[Variant]) -> dict[str, Variant]:
