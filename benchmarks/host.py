@@ -2,12 +2,13 @@
 
     python benchmarks/host.py [--json]
 
-On the CPU, with a launcher that does nothing in the place of the kernels': what is timed is the code that stands around a launch
-on any device, less what asking a GPU for its current device takes. The shapes are those of grouped attention with a mask: five
-tensors. Each figure is the least of many short runs, in µs a call, less that of calling the empty launcher.
+With a launcher that does nothing in the place of the kernels', on the GPU where there is one: on the CPU it is the same code, less
+asking for the current device. The shapes are those of grouped attention with a mask: five tensors. Each figure is the least of
+many short runs, in µs a call, less that of calling the empty launcher.
 
-Rows: one/ (a module of one size), several/ (a table of sixteen), decorated/ (the same through the decorator), miss/ (a size
-that is not in the table, until the function as written is called). The bound, 10 µs, is that of the whole call outside a CUDA graph.
+Rows: one/ (a module of one size) and several/ (a table of sixteen), of each guard/, fits/ (the decorator's own check), decorated/
+(both) and miss/ (a size that is not in the table, until the function as written is called). The bound, 10 µs, is that of the
+whole call outside a CUDA graph.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ sys.path[:0] = [str(ROOT / "core")]
 from mirage.codegen.emit import assemble, imports, spaced  # noqa: E402
 from mirage.codegen.launcher import RowNames, by_size_lines, expected_lines, guard_lines, public_lines  # noqa: E402
 from mirage.codegen.original import read_original  # noqa: E402
+from mirage.profile.choose import gpu_here  # noqa: E402
 from mirage.program.ir import Input, Program, TensorType  # noqa: E402
 
+DEVICE = "cuda" if gpu_here() else "cpu"
 MOST = 10.0
 ROWS = 16
 CALLS, TIMES = 200, 300
@@ -74,7 +77,7 @@ def module(rows: int) -> dict[str, Any]:
     text = assemble({**parts, "original": kept.text.split("\n")})
     space: dict[str, Any] = {"__name__": f"host_{rows}"}
     exec(compile(text, f"<{rows} sizes>", "exec"), space)
-    space["_COMPILED"] = False  # as in Triton's interpreter: tensors of the CPU fit
+    space["_COMPILED"] = DEVICE == "cuda"  # else as in Triton's interpreter: tensors of the CPU fit
     return space
 
 
@@ -88,7 +91,7 @@ def tensors(batch: int) -> list[Any]:
     from mirage.codegen.launcher import TORCH_DTYPES
 
     given = program(batch).inputs
-    return [torch.zeros((), dtype=getattr(torch, TORCH_DTYPES[i.type.dtype])).new_zeros(i.type.shape) for i in given]
+    return [torch.zeros(i.type.shape, dtype=getattr(torch, TORCH_DTYPES[i.type.dtype]), device=DEVICE) for i in given]
 
 
 def row(name: str, value: float) -> dict[str, Any]:
@@ -97,7 +100,9 @@ def row(name: str, value: float) -> dict[str, Any]:
 
 def rows() -> list[dict[str, Any]]:
     from mirage.runtime.decorator import with_kernel
+    from mirage.runtime.fit import make_fits
 
+    fits = make_fits(read)
     given, other = tensors(2), tensors(2)
     other[0] = other[0].new_zeros((2, 8, 17, 128))
     found = []
@@ -111,6 +116,7 @@ def rows() -> list[dict[str, Any]]:
             raise SystemExit(f"host: the module of {count} sizes does not take what it was made for")
         bare = least(run, *inputs)
         found.append(row(f"{name}/guard", least(public, *inputs) - bare))
+        found.append(row(f"{name}/fits", least(fits, tuple(inputs), {})))
         decorated = with_kernel(read, public)
         if decorated(*inputs) is not inputs[0]:
             raise SystemExit("host: the decorator does not take what the module was made for")
@@ -134,7 +140,7 @@ def main() -> int:
 
     found = rows()
     if args.json:
-        report = {"bench": "host", "date": datetime.date.today().isoformat(), "device": platform.processor() or "cpu"}
+        report = {"bench": "host", "date": datetime.date.today().isoformat(), "device": f"{DEVICE} beside {platform.processor()}"}
         print(json.dumps({**report, "versions": {"torch": torch.__version__}, "rows": found}))
     else:
         for r in found:

@@ -23,14 +23,16 @@ def make_fits(function: FunctionType) -> Fits:
     modes = getattr(torch._C, "_len_torch_dispatch_stack", None) or (
         lambda: _python_dispatch._get_current_dispatch_mode() is not None
     )
-    grad_enabled, autocast, tensor = torch.is_grad_enabled, torch.is_autocast_enabled, torch.Tensor
+    grad_enabled, tensor = torch.is_grad_enabled, torch.Tensor
+    casts = getattr(torch._C, "_is_any_autocast_enabled", None) or (
+        lambda: any(map(torch.is_autocast_enabled, ("cpu", "cuda")))
+    )  # of any kind of device: asking a tensor for its own takes longer
     as_default, positional = _make_as_default(function)
 
     def fits(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        if modes() or transform() is not None or getattr(forward_ad, "_current_level", -1) >= 0:
+        if modes() or casts() or transform() is not None or getattr(forward_ad, "_current_level", -1) >= 0:
             return False
         grad = grad_enabled()
-        asked = ""  # the kind of device of which it is known that nothing casts there
         for value in (*args, *kwargs.values()) if kwargs else args:
             if type(value) not in plain:
                 if isinstance(value, tensor):
@@ -38,15 +40,6 @@ def make_fits(function: FunctionType) -> Fits:
                 continue
             if value.is_neg() or (grad and value.requires_grad):
                 return False
-            if value.is_cuda:
-                if asked != "cuda" and autocast("cuda"):
-                    return False
-                asked = "cuda"
-            else:
-                kind = value.device.type  # takes five times as long
-                if kind != asked and autocast(kind):
-                    return False
-                asked = kind
         return (not kwargs and len(args) <= positional) or as_default(args, kwargs)
 
     return fits
