@@ -11,12 +11,11 @@ from points import WORKLOADS
 
 from mirage.codegen.emit import emit_module
 from mirage.mugraph.grammar import MuGraph
-from mirage.pipeline import Request, floor, problem, read
+from mirage.pipeline import Request, floor, problems, read
 from mirage.profile.choose import KEPT
 from mirage.profile.devices import device
 from mirage.profile.roofline import estimate
 from mirage.program.ir import Program
-from mirage.program.lower import lower
 from mirage.search.engine import Bounds, Candidate, Search
 
 TARGET = "sm_90"
@@ -61,14 +60,17 @@ def searched(name: str, batch: int, dtype: str = "fp16", ahead: Callable[[Found]
     start = time.monotonic()
     function, program = traced(name, batch, dtype)
     dev = device(TARGET)
-    search = Search(problem(program, lower(program)), lambda g: estimate(g, dev), bounds=Bounds(keep=KEPT))
 
     def found(best: list[Candidate]) -> Found:
         return Found(name, batch, dtype, function, program, best, floor(program, dev), time.monotonic() - start)
 
+    best: list[Candidate] = []
     told = False
-    for candidate in search.run():
-        if search.best and not told:  # what comes before has no rank yet
-            told = True
-            ahead(found([candidate]))
-    return found(search.best)
+    for posed in problems(program):
+        search = Search(posed, lambda g: estimate(g, dev), bounds=Bounds(keep=KEPT))
+        for candidate in search.run():
+            if search.best and not told:  # what comes before has no rank yet
+                told = True
+                ahead(found([candidate]))
+        best += search.best
+    return found(sorted(best, key=lambda c: c.us))

@@ -140,7 +140,11 @@ def main() -> int:
 
     found = rows()
     if args.json:
-        report = {"bench": "host", "date": datetime.date.today().isoformat(), "device": f"{DEVICE} beside {platform.processor()}"}
+        report = {
+            "bench": "host",
+            "date": datetime.date.today().isoformat(),
+            "device": f"{DEVICE} beside {platform.processor()}",
+        }
         print(json.dumps({**report, "versions": {"torch": torch.__version__}, "rows": found}))
     else:
         for r in found:

@@ -7,7 +7,7 @@ and imports neither torch nor triton.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
@@ -29,7 +29,7 @@ from mirage.errors import (
 )
 from mirage.isolate.runner import Worker
 from mirage.mugraph import jsonform, maps
-from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
+from mirage.mugraph.grammar import CustomKernel, DTensor, Loop, MuGraph
 from mirage.mugraph.opened import opened, other_calls
 from mirage.plan import plan
 from mirage.profile.choose import EQUAL, KEPT, Measured, lead, measured
@@ -43,6 +43,7 @@ from mirage.result import CancelToken, Estimate, KernelFacts, Progress, Remark, 
 from mirage.search.derivation.portable import derived
 from mirage.search.engine import Bounds, Candidate, Problem, Search
 from mirage.search.kernels import Target
+from mirage.search.onerow import one_row
 from mirage.search.remarks import explain
 from mirage.search.state import Checkpoint
 from mirage.source import detect, shapes, slice
@@ -142,13 +143,28 @@ def problem(program: Program, lowered: Lowered) -> Problem:
 
 
 def problems(program: Program) -> list[Problem]:
-    """The search's problems: the program as the table means it, and with what stays PyTorch's own (`program/ways.py`)."""
-    return [problem(p, lower(p)) for p in ways(program)]
+    """The search's problems: the program as the table means it; with what stays PyTorch's own (`program/ways.py`); and with the one
+    row of its products as an axis (`search/onerow.py`)."""
+    found = [problem(p, lower(p)) for p in ways(program)]
+    row = one_row(found[0])
+    return found if row is None else [*found, row]
 
 
 def which(posed: Sequence[Problem], graph: MuGraph) -> int:
-    """The number of the problem whose calls a µGraph makes; the first where there is none."""
-    return next((i for i, found in enumerate(posed) if not other_calls(found.calls, graph)), 0)
+    """The number of the problem whose calls a µGraph makes, and whose axes its inputs have; the first where there is none."""
+
+    def axes(inputs: Iterable[DTensor]) -> dict[str, tuple[int, ...]]:
+        return {x.name: tuple(map(len, x.dims)) for x in inputs}
+
+    have = axes(graph.inputs).items()
+    return next(
+        (
+            i
+            for i, p in enumerate(posed)
+            if not other_calls(p.calls, graph) and have <= axes((*p.inputs, *p.given)).items()
+        ),
+        0,
+    )
 
 
 def facts(mugraph: MuGraph, compiled: list[dict[str, Any]], target: str) -> tuple[KernelFacts, ...]:
@@ -226,7 +242,8 @@ class Tries:
 def suspects(candidate: Candidate) -> set[object]:
     """What of a candidate others may have in common with it, and a fault with that."""
     calls = {(k.op, k.args, k.out) for k in candidate.mugraph.kernels if not isinstance(k, CustomKernel)}
-    return {candidate.structure, *calls}
+    padded = {axis for axis, size in candidate.mugraph.axes if size == 1}  # one row on the matrix instruction
+    return {candidate.structure, *calls, *padded}
 
 
 def floor(program: Program, dev: Device) -> float:

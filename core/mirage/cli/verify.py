@@ -131,7 +131,7 @@ def structure_of(left: Subject, right: Subject, target: str) -> Any:
         return left.mugraph
     if left.program is None:
         raise SignatureMismatch(f"{left.label} says nothing that {right.label} could be compared with")
-    found = pairs.found_again(left.program, sizes, tiles, target)
+    found = pairs.found_again(left.program, left.text, left.function, right.module, sizes, tiles, target)
     if found is None:
         raise MugraphUnknown(f"no µGraph of {left.label} has the SIZES and TILES of {right.label}", path=right.label)
     return found

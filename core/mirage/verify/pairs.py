@@ -14,6 +14,7 @@ from mirage.program.ir import Input, Program, TensorType
 from mirage.program.lower import Lowered, lower
 from mirage.program.names import output_names
 from mirage.program.ways import ways
+from mirage.search.onerow import along, with_item
 from mirage.verify.denote import NotDenoted, denote
 from mirage.verify.judge import Case
 from mirage.verify.schedule import Output
@@ -30,7 +31,8 @@ def of_program(program: Program, graph: MuGraph, module: str, text: str, functio
     wanted = [program.type_of(o) for o in program.outputs]
     graph, axes = alike(program.name, [i.type for i in program.inputs], lowered.tensors, wanted, graph)
     if not lowered.calls and not calls_of(graph):
-        targets = under(lowered.terms, axes, graph, lowered.outputs)
+        outputs, row = along_row(lowered, graph)
+        targets = under(lowered.terms, axes | row, graph, outputs)
         return Case(lowered.terms, targets, graph, module, program, text, function)
     names, graph = with_calls(program, lowered, graph)
     axes |= {
@@ -43,6 +45,31 @@ def of_program(program: Program, graph: MuGraph, module: str, text: str, functio
     pairs += [(m.name, (m.term, m.dims)) for m in lowered.made]
     made = under(lowered.terms, axes, graph, [o for _, o in pairs], [n for n, _ in pairs])
     return Case(lowered.terms, made, graph, module, program, text, function, None, lowered.calls, names)
+
+
+def along_row(lowered: Lowered, graph: MuGraph) -> tuple[list[Wanted], dict[str, str]]:
+    """The outputs, with the axis that the µGraph gives to dimensions of size one of its inputs, if it does (`search/onerow.py`);
+    and its name there."""
+    t, own = lowered.terms, {x.name: x.dims for x in lowered.tensors}
+    given = [
+        (x.name, i, a)
+        for x in graph.inputs for i, axes in enumerate(x.dims) for a in axes
+        if len(axes) == 1 and graph.size(a) == 1 and own[x.name][i] == ()
+    ]  # fmt: skip
+    rows = {a for _, _, a in given}
+    if not rows:
+        return list(lowered.outputs), {}
+    if len(rows) > 1 or len({name for name, _, _ in given}) < len(given):
+        raise SignatureMismatch(f"{graph.name} has more than one axis of size one: {', '.join(sorted(rows))}")
+    (row,) = rows
+    place = {name: i for name, i, _ in given}
+    mine = row if row not in t.sizes else f"{row}_of_{graph.name}"
+    t.sizes[mine] = 1
+    out: list[Wanted] = []
+    for (x, dims), o in zip(lowered.outputs, graph.outputs, strict=True):
+        at = next((i for i, axes in enumerate(o.dims) if axes == (row,)), None)
+        out.append((along(t, x, place, mine), dims if at is None else with_item(dims, at, (mine,))))
+    return out, {mine: row}
 
 
 def with_calls(program: Program, lowered: Lowered, graph: MuGraph) -> tuple[list[str], MuGraph]:
@@ -185,24 +212,34 @@ def matches(graph: MuGraph, sizes: Mapping[str, int], tiles: Mapping[str, Mappin
 
 
 def found_again(
-    program: Program, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]], target: str
-) -> MuGraph | None:
-    """The µGraph that a module with these tables was emitted from: the program is searched again."""
+    program: Program, text: str, function: str, module: str, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]],
+    target: str,
+) -> MuGraph | None:  # fmt: skip
+    """The µGraph that a module with these tables was emitted from: the program is searched again, as far as a GPU's tuner looks.
+    Of several with those tables the one with the module's kernels, if there is one."""
+    from mirage.codegen.emit import emit_module, split_parts
     from mirage.pipeline import problems
     from mirage.plan import plan
+    from mirage.profile.choose import KEPT
     from mirage.profile.devices import device
     from mirage.profile.roofline import estimate
-    from mirage.search.engine import Search
+    from mirage.search.engine import Bounds, Search
 
+    first: MuGraph | None = None
+    wanted = split_parts(module).get("kernels")
     for found in problems(program):
-        search = Search(found, lambda g: estimate(g, device(target)))
+        search = Search(found, lambda g: estimate(g, device(target)), bounds=Bounds(keep=KEPT))
         for _ in search.run():
             pass
         for candidate in search.best:
+            if not matches(candidate.mugraph, sizes, tiles):
+                continue
             try:
                 graph = plan(candidate.mugraph)
+                emitted = emit_module(program, graph, text, function=function, header={})
             except MirageError:
                 continue
-            if matches(graph, sizes, tiles):
+            if split_parts(emitted).get("kernels") == wanted:
                 return graph
-    return None
+            first = first or graph
+    return first

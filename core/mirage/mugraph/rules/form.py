@@ -28,13 +28,13 @@ def _unique(kind: str, names: Iterable[str], where: str = "") -> None:
 
 
 def names(m: MuGraph, limits: Limits) -> None:
-    """Axes, tensors and kernels have unique names that are identifiers; axes have a size of at least two."""
+    """Axes, tensors and kernels have unique names that are identifiers; an axis has at least one element."""
     _unique("axis", (a for a, _ in m.axes))
     _unique("tensor", (t.name for t in m.tensors))
     _unique("kernel", (k.name for k in m.kernels))
     for a, n in m.axes:
-        if not 2 <= n <= MAX_SIZE:
-            raise Breach("", f"axis {a} has size {n}; a dimension of size one is an index, not an axis")
+        if not 1 <= n <= MAX_SIZE:
+            raise Breach("", f"axis {a} has size {n}, which is not from 1 to {MAX_SIZE}")
     if not m.kernels or not m.outputs:
         raise Breach("", "a µGraph has at least one kernel and one output")
 

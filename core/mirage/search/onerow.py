@@ -1,0 +1,89 @@
+"""A program whose matrix products have one row, with that row as an axis of size one.
+
+A dim of size one has no axis: a product with one row is then one of a vector, which is added up without a matrix instruction. With an
+axis for the row its tiles are padded to what the instruction takes, and the search makes of it what it makes of eight rows. Which
+of the two is faster depends on how much is added up beside each byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import DimIndex
+from mirage.search.layout import contractions, layout
+from mirage.search.problem import Problem, fork
+from mirage.search.shift import substitute
+
+ROW = "row"
+Dims = tuple[tuple[str, ...], ...]
+_Item = TypeVar("_Item")
+
+
+def one_row(p: Problem) -> Problem | None:
+    """The problem with an axis for the one row of its products; None where no product has one row, or where the row has no place
+    in what is computed."""
+    vectors = set() if p.calls else _vectors(p)
+    place = {x.name: last_single(x.dims) for x in p.inputs if x.name in vectors and () in x.dims}
+    if not place:
+        return None
+    t, row = fork(p.t), _fresh(p.t)
+    t.sizes = {**p.t.sizes, row: 1}
+    outputs = []
+    for o in p.outputs:
+        term, dims = along(t, o.term, place, row), o.dims
+        if row in t.dims(term):
+            if () not in dims:
+                return None
+            dims = with_item(dims, last_single(dims), (row,))
+        outputs.append(replace(o, term=term, dims=dims))
+    if not any(layout(t, o.term, o.axes).dotted for o in outputs):
+        return None
+    inputs = (replace(x, dims=with_item(x.dims, place[x.name], (row,))) if x.name in place else x for x in p.inputs)
+    return replace(p, t=t, inputs=tuple(inputs), outputs=tuple(outputs))
+
+
+def along(t: Terms, x: int, place: Mapping[str, int], row: str) -> int:
+    """The term with each input in `place` read along the axis `row` at that dim, where it was read at index 0."""
+    leaves: dict[int, int] = {}
+    for y in list(t.walk(x)):
+        kind, *rest = t.node(y)
+        if kind == "in" and rest[0] in place:
+            name, index = rest
+            read = with_item(index, place[name], DimIndex((row,)))
+            leaves[y] = t.input(name, read, boolean=name in t.bool_inputs)
+    return substitute(t, x, leaves)
+
+
+def last_single(dims: Dims) -> int:
+    """The last dim without an axis."""
+    return max(i for i, axes in enumerate(dims) if not axes)
+
+
+def with_item(items: tuple[_Item, ...], place: int, item: _Item) -> tuple[_Item, ...]:
+    return (*items[:place], item, *items[place + 1 :])
+
+
+def _vectors(p: Problem) -> set[str]:
+    """The inputs that products read as vectors alone: all of their axes are the other factor's too, which has more."""
+    t = p.t
+    vectors: set[str] = set()
+    matrices: set[str] = set()
+    for o in p.outputs:
+        for _, factors in contractions(t, o.term):
+            dims = [t.dims(f) for f in factors]
+            for f, own in zip(factors, dims, strict=True):
+                if any(own < other for other in dims):
+                    vectors |= t.inputs(f)
+                elif any(other < own for other in dims):
+                    matrices |= t.inputs(f)
+    return vectors - matrices
+
+
+def _fresh(t: Terms) -> str:
+    name = ROW
+    while name in t.sizes:
+        name += "_"
+    return name

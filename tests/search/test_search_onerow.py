@@ -1,0 +1,118 @@
+"""Products with one row: searched as products of vectors, and with the row padded to what a matrix instruction takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mirage.codegen.emit import emit_module
+from mirage.isolate.runner import Worker
+from mirage.mugraph import jsonform
+from mirage.mugraph.check import broken_rule
+from mirage.mugraph.walk import parts
+from mirage.pipeline import Tries, problems, which
+from mirage.profile.devices import DEVICES
+from mirage.profile.roofline import estimate
+from mirage.program.ir import Program
+from mirage.program.trace import trace
+from mirage.search.engine import Bounds, Search
+from mirage.verify.judge import Case, judge
+from mirage.verify.pairs import of_program
+
+DEVICE = DEVICES["sm_90"]
+HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
+X, W = ("x", (1, 96), "fp16"), ("w", (96, 80), "fp16")
+KV = [(n, (1, 3, 40, 16), "fp16") for n in "kv"]
+
+
+def traced(body: str, *inputs: tuple[str, tuple[int, ...], str]) -> Program:
+    return trace(text_of(body, *inputs), "f", list(inputs))
+
+
+def text_of(body: str, *inputs: tuple[str, tuple[int, ...], str]) -> str:
+    return f"{HEAD}def f({', '.join(i[0] for i in inputs)}):\n    return {body}\n"
+
+
+def searched(found: Any) -> Search:
+    search = Search(found, lambda g: estimate(g, DEVICE), bounds=Bounds(keep=6, tilings=2, structures=3, cuts=1))
+    list(search.run())
+    return search
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Any]:
+    with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
+        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
+
+
+@pytest.mark.parametrize("body,inputs,dims", [
+    ("x @ w", [X, W], {"x": 0}),
+    ("F.rms_norm(x, (96,), g) @ w", [X, W, ("g", (96,), "fp16")], {"x": 0}),
+    ("F.silu(x @ w) * (x @ u)", [X, W, ("u", (96, 80), "fp16")], {"x": 0}),
+    ("x @ w + (x @ a) @ b", [X, W, ("a", (96, 16), "fp16"), ("b", (16, 80), "fp16")], {"x": 0}),
+    ("x @ w + r", [X, W, ("r", (1, 80), "fp16")], {"x": 0}),
+    ("F.scaled_dot_product_attention(q, k, v)", [("q", (1, 3, 1, 16), "fp16"), *KV], {"q": 2}),
+])  # fmt: skip
+def test_the_row_of_a_vector_gets_an_axis(body: str, inputs: list, dims: dict[str, int]) -> None:
+    program = traced(body, *inputs)
+    *_, found = problems(program)
+    assert found.t.sizes["row"] == 1
+    assert {x.name: x.dims.index(("row",)) for x in found.inputs if ("row",) in x.dims} == dims
+    assert all(("row",) in o.dims for o in found.outputs)
+    posed = problems(program)
+    best = searched(found).best
+    assert best and all(which(posed, c.mugraph) == len(posed) - 1 for c in best)
+    padded = [d.tile for c in best for part in parts(c.mugraph) for d in part.graph.dims if d.axes == ("row",)]
+    assert 16 in padded
+    assert all(broken_rule(c.mugraph) is None for c in best)
+    assert all(which(posed, c.mugraph) == 0 for c in searched(posed[0]).best)
+
+
+@pytest.mark.parametrize("body,inputs", [
+    ("x @ w", [("x", (2, 96), "fp16"), W]),  # two rows have an axis as it is
+    ("torch.softmax(x, dim=-1)", [X]),  # no product
+    ("x @ w", [("x", (96,), "fp16"), W]),  # no dim for the row
+    ("(x @ w).reshape(80)", [X, W]),  # none in what comes out
+    ("x @ w.T + w @ x.T", [X, ("w", (1, 96), "fp16")]),  # one number
+    ("F.scaled_dot_product_attention(k, k, v)", KV),  # many rows
+])  # fmt: skip
+def test_what_has_no_row_to_pad_is_searched_as_it_is(body: str, inputs: list) -> None:
+    assert not any("row" in p.t.sizes for p in problems(traced(body, *inputs)))
+
+
+def test_an_axis_of_that_name_is_told_from_it() -> None:
+    program = trace(text_of("x @ w", X, W), "f", [(*X, ("", "row")), (*W, ("row", ""))])
+    plain, found = problems(program)
+    assert [n for n in found.t.sizes if n not in plain.t.sizes] == ["row_"]
+    assert searched(found).best
+
+
+def test_the_padded_row_is_verified_and_a_wrong_one_is_not(run: Any) -> None:
+    body = "F.silu(F.rms_norm(x, (96,), g, 1e-6) @ w)"
+    inputs = (X, W, ("g", (96,), "fp16"))
+    program, text = traced(body, *inputs), text_of(body, *inputs)
+    *_, found = problems(program)
+    graph = searched(found).best[0].mugraph
+    module = emit_module(program, graph, text, function="f", header={})
+    assert "tl.dot(" in module
+    case = Case(found.t, found.outputs, graph, module, program, text, "f")
+    assert judge(case, run).accepted
+    again = jsonform.from_json(jsonform.to_json(graph))  # as a file, which says nothing of the problem
+    assert judge(of_program(program, again, module, text, "f"), run).accepted
+    plain = searched(problems(program)[0]).best[0].mugraph
+    assert judge(of_program(program, plain, "", text, "f"), run).accepted
+    other = problems(traced(body.replace("silu", "relu"), *inputs))[-1]
+    assert not judge(replace(case, t=other.t, targets=other.outputs), run).accepted
+    unmasked = module.replace("in_row = (i_row < ROW) | (ROW % BLOCK_ROW == 0)", "in_row = i_row < BLOCK_ROW")
+    assert unmasked != module and not judge(replace(case, module=unmasked), run).accepted
+
+
+def test_after_a_refused_padded_row_a_vector_is_tried() -> None:
+    posed = problems(traced("x @ w", X, W))
+    vectors, padded = (searched(p).best for p in posed)
+    tries = Tries([*padded, *vectors])
+    assert tries.next() is padded[0]
+    assert tries.next() in vectors
