@@ -17,6 +17,7 @@ from mirage.profile.devices import device
 from mirage.profile.roofline import estimate
 from mirage.program.ir import Program
 from mirage.search.engine import Bounds, Candidate, Search
+from mirage.search.onerow import bounds_for
 
 TARGET = "sm_90"
 
@@ -67,7 +68,7 @@ def searched(name: str, batch: int, dtype: str = "fp16", ahead: Callable[[Found]
     best: list[Candidate] = []
     told = False
     for posed in problems(program):
-        search = Search(posed, lambda g: estimate(g, dev), bounds=Bounds(keep=KEPT))
+        search = Search(posed, lambda g: estimate(g, dev), bounds=bounds_for(posed, Bounds(keep=KEPT), best))
         for candidate in search.run():
             if search.best and not told:  # what comes before has no rank yet
                 told = True

@@ -161,12 +161,11 @@ def point_rows(p: Found, found: Measured) -> list[Row]:
 
 
 def details(p: Found, found: Measured) -> list[Row]:
-    """A row of each variant; the best one with its text."""
-    best = min(found.times, key=lambda t: found.times[t]["cold"], default="")
+    """A row of each variant; those that were timed in full with their text."""
     return [
         {
             "point": p.point, **{k: getattr(t.variant, k) for k in ("rank", "structure", "label", "warps", "stages", "us")},
-            **t.row, **({"text": t.text} if t.text == best else {}),
+            **t.row, **({"text": t.text} if t.text in found.times else {}),
         }
         for t in found.ran
     ]  # fmt: skip

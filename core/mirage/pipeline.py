@@ -43,7 +43,7 @@ from mirage.result import CancelToken, Estimate, KernelFacts, Progress, Remark, 
 from mirage.search.derivation.portable import derived
 from mirage.search.engine import Bounds, Candidate, Problem, Search
 from mirage.search.kernels import Target
-from mirage.search.onerow import one_row
+from mirage.search.onerow import bounds_for, one_row
 from mirage.search.remarks import explain
 from mirage.search.state import Checkpoint
 from mirage.source import detect, shapes, slice
@@ -326,8 +326,11 @@ class Attempt:
         if self.tools.gpu is not None and self.request.measure:
             bounds = replace(bounds, keep=max(bounds.keep, KEPT))
         posed = problems(self.program)[: 1 if bounds.given else None]  # narrowed: no calls
-        searches = [self.searched(found, bounds, i == 0) for i, found in enumerate(posed)]
-        best = sorted((c for s in searches for c in s.best), key=lambda c: c.us)
+        searches: list[Search] = []
+        best: list[Candidate] = []
+        for found in posed:
+            searches.append(self.searched(found, bounds_for(found, bounds, best), not searches))
+            best = sorted([*best, *searches[-1].best], key=lambda c: c.us)
         base = self.written
         rejected: list[str] = []
         chosen = None

@@ -19,6 +19,7 @@ from mirage.profile.roofline import estimate
 from mirage.program.ir import Program
 from mirage.program.trace import trace
 from mirage.search.engine import Bounds, Search
+from mirage.search.onerow import bounds_for
 from mirage.verify.judge import Case, judge
 from mirage.verify.pairs import of_program
 
@@ -108,6 +109,15 @@ def test_the_padded_row_is_verified_and_a_wrong_one_is_not(run: Any) -> None:
     assert not judge(replace(case, t=other.t, targets=other.outputs), run).accepted
     unmasked = module.replace("in_row = (i_row < ROW) | (ROW % BLOCK_ROW == 0)", "in_row = i_row < BLOCK_ROW")
     assert unmasked != module and not judge(replace(case, module=unmasked), run).accepted
+
+
+def test_the_padded_row_is_cut_no_more_than_the_best_vector() -> None:
+    plain, padded = problems(traced("x @ w", X, W))
+    best = searched(plain).best
+    cut = [replace(best[0], structure="a|b", us=best[0].us / 2), *best]
+    bounds = Bounds(cuts=2)
+    assert [bounds_for(padded, bounds, c).cuts for c in (best, cut, [])] == [0, 1, 2]
+    assert bounds_for(plain, bounds, best).cuts == 2
 
 
 def test_after_a_refused_padded_row_a_vector_is_tried() -> None:

@@ -7,14 +7,15 @@ of the two is faster depends on how much is added up beside each byte.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DimIndex
+from mirage.search.engine import Candidate
 from mirage.search.layout import contractions, layout
-from mirage.search.problem import Problem, fork
+from mirage.search.problem import Bounds, Problem, fork
 from mirage.search.shift import substitute
 
 ROW = "row"
@@ -43,6 +44,14 @@ def one_row(p: Problem) -> Problem | None:
         return None
     inputs = (replace(x, dims=with_item(x.dims, place[x.name], (row,))) if x.name in place else x for x in p.inputs)
     return replace(p, t=t, inputs=tuple(inputs), outputs=tuple(outputs))
+
+
+def bounds_for(p: Problem, bounds: Bounds, best: Sequence[Candidate]) -> Bounds:
+    """The bounds of a search after others, whose candidates these are. The row's axis changes products, and not where a program is cut
+    into kernels: with it there are no more cuts than the best answer without it has."""
+    if not best or 1 not in p.t.sizes.values():
+        return bounds
+    return replace(bounds, cuts=min(bounds.cuts, min(best, key=lambda c: c.us).structure.count("|")))
 
 
 def along(t: Terms, x: int, place: Mapping[str, int], row: str) -> int:

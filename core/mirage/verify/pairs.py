@@ -14,7 +14,7 @@ from mirage.program.ir import Input, Program, TensorType
 from mirage.program.lower import Lowered, lower
 from mirage.program.names import output_names
 from mirage.program.ways import ways
-from mirage.search.onerow import along, with_item
+from mirage.search.onerow import along, bounds_for, with_item
 from mirage.verify.denote import NotDenoted, denote
 from mirage.verify.judge import Case
 from mirage.verify.schedule import Output
@@ -223,14 +223,16 @@ def found_again(
     from mirage.profile.choose import KEPT
     from mirage.profile.devices import device
     from mirage.profile.roofline import estimate
-    from mirage.search.engine import Bounds, Search
+    from mirage.search.engine import Bounds, Candidate, Search
 
     first: MuGraph | None = None
     wanted = split_parts(module).get("kernels")
+    best: list[Candidate] = []
     for found in problems(program):
-        search = Search(found, lambda g: estimate(g, device(target)), bounds=Bounds(keep=KEPT))
+        search = Search(found, lambda g: estimate(g, device(target)), bounds=bounds_for(found, Bounds(keep=KEPT), best))
         for _ in search.run():
             pass
+        best += search.best
         for candidate in search.best:
             if not matches(candidate.mugraph, sizes, tiles):
                 continue
