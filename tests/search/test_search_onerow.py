@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from mirage.codegen.emit import emit_module
+from mirage.errors import SignatureMismatch
 from mirage.isolate.runner import Worker
 from mirage.mugraph import jsonform
 from mirage.mugraph.check import broken_rule
+from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.walk import parts
 from mirage.pipeline import Tries, problems, which
 from mirage.profile.devices import DEVICES
@@ -109,6 +111,22 @@ def test_the_padded_row_is_verified_and_a_wrong_one_is_not(run: Any) -> None:
     assert not judge(replace(case, t=other.t, targets=other.outputs), run).accepted
     unmasked = module.replace("in_row = (i_row < ROW) | (ROW % BLOCK_ROW == 0)", "in_row = i_row < BLOCK_ROW")
     assert unmasked != module and not judge(replace(case, module=unmasked), run).accepted
+
+
+def test_an_axis_of_size_one_has_a_place_of_its_own() -> None:
+    program = traced("x @ w", X, W)
+    graph = next(c.mugraph for c in searched(problems(program)[-1]).best if broken_rule(c.mugraph) is None)
+    assert broken_rule(graph) is None
+
+    def with_dims(name: str, dims: tuple[tuple[str, ...], ...]) -> MuGraph:
+        return replace(graph, tensors=tuple(replace(t, dims=dims) if t.name == name else t for t in graph.tensors))
+
+    out = graph.outputs[0]
+    joined = with_dims("w", tuple((*axes, "row") if i else axes for i, axes in enumerate(graph.tensor("w").dims)))
+    broken = broken_rule(joined)
+    assert broken is not None and "several axes, one of which has size 1" in str(broken)
+    with pytest.raises(SignatureMismatch, match="of size one in its inputs and not in out"):
+        of_program(program, with_dims(out.name, ((), *out.dims[1:])), "", text_of("x @ w", X, W), "f")
 
 
 def test_the_padded_row_is_cut_no_more_than_the_best_vector() -> None:

@@ -68,7 +68,10 @@ def along_row(lowered: Lowered, graph: MuGraph) -> tuple[list[Wanted], dict[str,
     out: list[Wanted] = []
     for (x, dims), o in zip(lowered.outputs, graph.outputs, strict=True):
         at = next((i for i, axes in enumerate(o.dims) if axes == (row,)), None)
-        out.append((along(t, x, place, mine), dims if at is None else with_item(dims, at, (mine,))))
+        term = along(t, x, place, mine)
+        if at is None and mine in t.dims(term):
+            raise SignatureMismatch(f"{graph.name} has an axis {row} of size one in its inputs and not in {o.name}")
+        out.append((term, dims if at is None else with_item(dims, at, (mine,))))
     return out, {mine: row}
 
 

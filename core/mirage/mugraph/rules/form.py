@@ -40,14 +40,18 @@ def names(m: MuGraph, limits: Limits) -> None:
 
 
 def tensors(m: MuGraph, limits: Limits) -> None:
-    """Tensors have a known dtype, known axes, each once, and rigid sizes that fit their rank."""
+    """Tensors have a known dtype, known axes, each once, and rigid sizes that fit their rank; an axis of size one is a dimension of
+    its own, since it adds nothing to another."""
     known = {a for a, _ in m.axes}
+    single = {a for a, n in m.axes if n == 1}
     for t in m.tensors:
         if t.dtype not in DTYPES:
             raise Breach("", f"tensor {t.name} has the unknown dtype {t.dtype}")
         for a in (a for axes in t.dims for a in axes):
             if a not in known:
                 raise Breach("", f"tensor {t.name} uses the unknown axis {a}")
+        if any(len(axes) > 1 and not single.isdisjoint(axes) for axes in t.dims):
+            raise Breach("", f"tensor {t.name} has a dimension of several axes, one of which has size 1")
         if t.rigid and len(t.rigid) != len(t.dims):
             raise Breach("", f"tensor {t.name} has {len(t.dims)} dimensions but {len(t.rigid)} rigid sizes")
         if any(n is not None and n < 1 for n in t.rigid):
