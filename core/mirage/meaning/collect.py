@@ -93,7 +93,9 @@ class Collector:
             if not self.t.front(y) or self.t.kind(y) == "red":
                 return y
             if y not in memo:
-                memo[y] = self.t.rebuild(y, tuple(go(k) for k in self.t.kids(y)))
+                kids = self.t.kids(y)
+                new = tuple(go(k) for k in kids)
+                memo[y] = y if new == kids else self.t.rebuild(y, new)
             return memo[y]
 
         return go(x)

@@ -42,6 +42,7 @@ class Terms:
         self._dims: list[frozenset[str]] = []
         self._front: list[frozenset[int]] = []
         self._ids: dict[Any, int] = {}
+        self._made: dict[tuple[str, tuple[int, ...]], int] = {}  # what sums and products of these came to
         self.bool_inputs: set[str] = set()
         self.dropped: set[int] = set()  # terms that cancelled or stood beside a 0: whether they have a value is lost
 
@@ -182,6 +183,12 @@ class Terms:
         return c, sorted(rest)
 
     def add(self, *xs: int) -> int:
+        found = self._made.get(("add", xs))
+        if found is None:
+            found = self._made["add", xs] = self._add(xs)
+        return found
+
+    def _add(self, xs: tuple[int, ...]) -> int:
         c, rest = self.flat("add", xs)
         for i, y in enumerate(rest):
             hit = self.masked(y)
@@ -218,6 +225,12 @@ class Terms:
         return x
 
     def mul(self, *xs: int) -> int:
+        found = self._made.get(("mul", xs))
+        if found is None:
+            found = self._made["mul", xs] = self._mul(xs)
+        return found
+
+    def _mul(self, xs: tuple[int, ...]) -> int:
         c, rest = self.flat("mul", xs)
         if c == 0 and not any(self.is_infinite(y) for y in rest):
             self.dropped.update(rest)

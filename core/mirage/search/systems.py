@@ -23,7 +23,7 @@ class System:
     cancelling: bool = False
 
 
-EFFORT = 10  # steps of one enumeration, in units of its limit; the largest workload takes 2.3
+EFFORT = 3  # steps of one enumeration, in units of its limit; the largest workload takes 2.3
 
 
 @dataclass
