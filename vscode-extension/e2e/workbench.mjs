@@ -172,8 +172,17 @@ export class Workbench {
     await this.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
   }
 
+  /** Save, as often as it takes until no tab is marked as unsaved: a window that is closed sooner asks what to do. */
   async save() {
-    await this.page.keyboard.press("Control+S");
+    let pressed = 0;
+    await until("everything saved", async () => {
+      if (pressed && !(await this.page.locator(".tabs-container .tab.dirty").count())) return true;
+      if (Date.now() - pressed > 3000) {
+        await this.page.keyboard.press("Control+S");
+        pressed = Date.now();
+      }
+      return false;
+    });
   }
 
   /** Save, and see these bytes in the file. */
