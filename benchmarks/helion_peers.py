@@ -22,6 +22,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(Path(__file__).resolve().parent)]
 
+from points import fastest  # noqa: E402
+
 RESULTS = ROOT / "benchmarks" / "results" / "h200-points.json"
 POINTS = ("rmsnorm_linear/bs16", "gated_mlp/bs8", "gqa_rows/bs8")
 
@@ -75,7 +77,7 @@ def main() -> int:
     import torch
     import triton
 
-    texts = {v["point"]: v["text"] for v in json.loads(args.results.read_text())["variants"] if "text" in v}
+    texts = fastest(json.loads(args.results.read_text()))
     rows: list[dict[str, Any]] = []
     for point in POINTS:
         rows += compared(point, texts[point], written[point.partition("/")[0]])

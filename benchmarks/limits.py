@@ -21,6 +21,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(Path(__file__).resolve().parent)]
+
+from points import fastest  # noqa: E402
+
 RESULTS = ROOT / "benchmarks" / "results" / "h200-points.json"
 POINTS = "lora/bs1,gqa_rows/bs8,gqa_rows/bs16"
 COUNTERS = {
@@ -85,7 +89,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     report = json.loads(args.results.read_text())
-    texts = {v["point"]: v["text"] for v in report["variants"] if "text" in v}
+    texts = fastest(report)
     rows: list[dict[str, Any]] = []
     for point in args.points.split(","):
         for key, value in counters(texts[point], point.partition("/")[0]).items():

@@ -8,6 +8,7 @@ each, d 128, 8192 keys); 256 query rows (d 64, 4096 keys); QK-norm attention (32
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 BATCHES = (1, 8, 16)
 HEAD = "import torch\nimport torch.nn.functional as F\n\nimport mirage\n\n\n"
@@ -65,3 +66,9 @@ WORKLOADS = {
          "return unit(x + a * (unit(h) - x))"),
     ),
 }  # fmt: skip
+
+
+def fastest(report: dict[str, Any]) -> dict[str, str]:
+    """Of each point of what `gpu.py --out` wrote: the text of the variant with the least time with cold caches."""
+    timed = sorted((v for v in report["variants"] if "text" in v), key=lambda v: -float(v["cold"]))
+    return {v["point"]: v["text"] for v in timed}
