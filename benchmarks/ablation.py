@@ -3,7 +3,7 @@
     python benchmarks/ablation.py [--json] [--points NAME/bsN,...] [--candidates N] [--out FILE]
 
 Switches: algebra (reductions only as they are written), splits (no reduction shared by several blocks), and every pass of the plan
-(thread fusion, operator order, layout, memory plan). For each, the model's first N candidates are emitted, checked and timed,
+(operand scaling, thread fusion, operator order, layout, memory plan). For each, the model's first N candidates are emitted, checked and timed,
 each with its own launch; us/SWITCH/POINT is the best. texts/SWITCH/POINT says how many emitted texts differ from those with
 everything on: 0 means that the switch cannot matter under Triton. shared/POINT: predicted over compiled bytes of shared memory, the median.
 """
@@ -25,14 +25,14 @@ from candidates import KEPT, TARGET, traced  # noqa: E402
 
 from mirage.codegen.emit import emit_module  # noqa: E402
 from mirage.mugraph.grammar import CustomKernel, MuGraph  # noqa: E402
-from mirage.pipeline import problem  # noqa: E402
+from mirage.pipeline import problems  # noqa: E402
 from mirage.plan import PASSES, memory, plan  # noqa: E402
 from mirage.profile.devices import device  # noqa: E402
 from mirage.profile.roofline import estimate  # noqa: E402
-from mirage.program.lower import lower  # noqa: E402
 from mirage.search.engine import Bounds, Candidate, Search  # noqa: E402
+from mirage.search.onerow import bounds_for  # noqa: E402
 
-POINTS = ("rmsnorm_linear/bs16", "gated_mlp/bs8", "gqa_decode/bs8")
+POINTS = ("rmsnorm_linear/bs16", "gated_mlp/bs8", "gqa_decode/bs8", "qknorm_attention/bs8")
 Row = dict[str, Any]
 
 
@@ -41,13 +41,16 @@ def is_split(m: MuGraph) -> bool:
 
 
 def candidates(name: str, batch: int, bounds: Bounds) -> tuple[Any, Any, list[Candidate]]:
-    """The function as read, its program, and the search's answers."""
+    """The function as read, its program, and the searches' answers."""
     function, program = traced(name, batch, "fp16")
     dev = device(TARGET)
-    search = Search(problem(program, lower(program)), lambda g: estimate(g, dev), bounds=bounds)
-    for _ in search.run():
-        pass
-    return function, program, search.best
+    best: list[Candidate] = []
+    for posed in problems(program):
+        search = Search(posed, lambda g: estimate(g, dev), bounds=bounds_for(posed, bounds, best))
+        for _ in search.run():
+            pass
+        best += search.best
+    return function, program, sorted(best, key=lambda c: c.us)
 
 
 def texts(point: str, count: int) -> tuple[str, dict[str, list[tuple[MuGraph, str]]], int]:

@@ -1,6 +1,6 @@
 """Helion beside the best measured kernels: three points, each kernel written by hand in Helion and tuned by it for --budget seconds.
 
-    python benchmarks/helion_peers.py [--json] [--results FILE] [--budget S] [--out FILE]
+    python benchmarks/helion_peers.py [--json] [--points P,P] [--results FILE] [--budget S] [--out FILE]
 
 The kernels of this project are the texts of --results (what `gpu.py --out` wrote). Rows: us/POINT and helion/POINT (cold, in the
 same run), over_helion/POINT (x), error/POINT (Helion's, against float64), tuned/POINT (s that Helion took). Needs the package
@@ -31,6 +31,9 @@ POINTS = ("rmsnorm_linear/bs16", "gated_mlp/bs8", "gqa_rows/bs8")
 def kernels(budget: int) -> dict[str, Callable[..., Any]]:
     """Those of `helion_kernels`; Helion reads its settings from the environment."""
     os.environ["HELION_AUTOTUNE_BUDGET_SECONDS"] = str(budget)
+    os.environ["HELION_AUTOTUNE_COMPILE_TIMEOUT"] = (
+        "15"  # by itself 60 s: two slow tiles of the first round took the budget
+    )
     os.environ["HELION_AUTOTUNE_PROGRESS_BAR"] = "0"
     from helion_kernels import KERNELS
 
@@ -63,6 +66,7 @@ def compared(point: str, text: str, kernel: Callable[..., Any]) -> list[dict[str
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--points", default=",".join(POINTS))
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--budget", type=int, default=90, help="seconds that Helion may tune each kernel")
     parser.add_argument("--out", type=Path)
@@ -79,7 +83,7 @@ def main() -> int:
 
     texts = fastest(json.loads(args.results.read_text()))
     rows: list[dict[str, Any]] = []
-    for point in POINTS:
+    for point in args.points.split(","):
         rows += compared(point, texts[point], written[point.partition("/")[0]])
         print("; ".join(f"{r['name']} {r['value']}" for r in rows[-5:]), file=sys.stderr, flush=True)
         report = {

@@ -17,6 +17,7 @@ import argparse
 import datetime
 import importlib.util
 import json
+import math
 import os
 import sys
 import tempfile
@@ -41,11 +42,11 @@ def optimized(path: Path, name: str) -> tuple[Any, list[Row]]:
     from mirage.result import CancelToken
     from mirage.runtime import registry
 
-    start, first = time.monotonic(), 0.0
+    start, first = time.monotonic(), math.nan
 
     def progress(p: Any) -> None:
         nonlocal first
-        if p.best.endswith(" measured") and not first:
+        if p.best.endswith(" measured") and math.isnan(first):
             first = time.monotonic() - start
 
     result = optimize(Request(path.read_text(), str(path), name), progress, CancelToken())

@@ -41,7 +41,7 @@ from mirage.program.names import output_names
 from mirage.program.ways import ways
 from mirage.result import CancelToken, Estimate, KernelFacts, Progress, Remark, Result
 from mirage.search.derivation.portable import derived
-from mirage.search.engine import Bounds, Candidate, Problem, Search
+from mirage.search.engine import Bounds, Candidate, Problem, Search, SearchCounts
 from mirage.search.kernels import Target
 from mirage.search.onerow import bounds_for, one_row
 from mirage.search.remarks import explain
@@ -73,7 +73,7 @@ class Request:
     measure: bool = True  # time the candidates where this machine has a GPU of the target
     bounds: Bounds = field(default_factory=Bounds)
     rules: Rules | None = None  # the user's, read and tested
-    checkpoint: Checkpoint | None = None  # where the search keeps its finished parts
+    checkpoint: Checkpoint | None = None  # where the searches, one after the other, keep their finished parts
 
 
 @dataclass(frozen=True)
@@ -317,6 +317,7 @@ class Attempt:
     unmeasured: str = ""  # why a GPU that is here gave no times
     leading: bool = False  # a first kernel went to the GPU
     first: float = 0.0  # the µs that it took there
+    counts: SearchCounts = field(default_factory=SearchCounts)  # of the searches that have ended
 
     def run(self) -> Result:
         start = time.monotonic()
@@ -329,7 +330,7 @@ class Attempt:
         searches: list[Search] = []
         best: list[Candidate] = []
         for found in posed:
-            searches.append(self.searched(found, bounds_for(found, bounds, best), not searches))
+            searches.append(self.searched(found, bounds_for(found, bounds, best)))
             best = sorted([*best, *searches[-1].best], key=lambda c: c.us)
         base = self.written
         rejected: list[str] = []
@@ -346,27 +347,28 @@ class Attempt:
                 rejected.append(f"the other candidates: {TOTAL_S:.0f} s have passed")
                 break
             search = searches[which([s.problem for s in searches], candidate.mugraph)]
-            outcome = self.verify(candidate, search.problem, base, search, rejected)
+            outcome = self.verify(candidate, search.problem, base, rejected)
             if outcome is not None:
                 chosen = outcome
                 break
         seconds = time.monotonic() - start
         search = searches[0 if chosen is None else which([s.problem for s in searches], chosen[1])]
-        result = self.result(search, base, chosen, rejected, seconds)
+        result = self.result(base, chosen, rejected, seconds)
         remarks = explain(search, None if chosen is None else chosen[0], base, self.dev)
         if chosen is None:
             return replace(result, remarks=remarks)
         return self.explained(result, search.problem, chosen[1], remarks)
 
-    def searched(self, found: Problem, bounds: Bounds, kept: bool) -> Search:
-        """The search for a problem, done; `kept`: with the request's checkpoint."""
+    def searched(self, found: Problem, bounds: Bounds) -> Search:
+        """The search for a problem, done."""
         search = Search(
             found, lambda g: estimate(g, self.dev), bounds=bounds, cancel=self.cancel, progress=self.searching,
-            checkpoint=self.request.checkpoint if kept else None,
+            checkpoint=self.request.checkpoint,
         )  # fmt: skip
         for candidate in search.run():
             if search.best:  # what comes before has no rank yet
                 self.lead(candidate)
+        self.counts += search.counts
         return search
 
     @cached_property
@@ -391,7 +393,8 @@ class Attempt:
         self.tools.on_gpu(work)
 
     def searching(self, p: Progress) -> None:
-        self.progress(replace(p, best=f"{self.first:.1f} µs measured") if self.first else p)
+        counts = {k: n + getattr(self.counts, k) for k, n in p.counts.items()}
+        self.progress(Progress(p.state, counts, f"{self.first:.1f} µs measured" if self.first else p.best))
 
     def unverified(self, graph: MuGraph) -> str:
         """The text that the GPU times."""
@@ -433,6 +436,8 @@ class Attempt:
             return answer
 
         self.tools.gpu_idle()
+        if self.first:  # the worker tells of a first kernel once, and the search may have ended before it was timed
+            self.progress(Progress("tuning", {"mugraphs": len(best)}, f"{self.first:.1f} µs measured"))
         try:
             found = measured(
                 best, self.program, self.function.decorated.name, self.unverified, call, self.dev.target,
@@ -444,9 +449,9 @@ class Attempt:
         return found if found is not None and found.candidates else None
 
     def verify(
-        self, candidate: Candidate, found: Problem, base: float, search: Search, rejected: list[str]
+        self, candidate: Candidate, found: Problem, base: float, rejected: list[str]
     ) -> tuple[Candidate, MuGraph, Verdict, str, list[dict[str, Any]]] | None:
-        counts = {"values": search.counts.values, "mugraphs": search.counts.mugraphs, "tried": len(rejected) + 1}
+        counts = {"values": self.counts.values, "mugraphs": self.counts.mugraphs, "tried": len(rejected) + 1}
         self.progress(Progress("verifying", counts, f"{candidate.us:.1f} µs"))
         graph = plan(candidate.mugraph)
         try:
@@ -472,7 +477,7 @@ class Attempt:
                 again = self.tune([wide], as_they_are=True) if self.measured is not None else None
                 if self.measured is None or again is not None:
                     wide = wide if again is None else again.candidates[0]
-                    return self.verify(wide, found, base, search, rejected)
+                    return self.verify(wide, found, base, rejected)
             return None
         if isinstance(rows, MirageError):
             rejected.append(f"{candidate.label}: {rows.message}")
@@ -514,11 +519,11 @@ class Attempt:
         return self.tools.runner.call(name, payload, timeout_s=VERIFY_S, cancel=self.cancel)
 
     def result(
-        self, search: Search, base: float, chosen: tuple[Candidate, MuGraph, Verdict, str, list[dict[str, Any]]] | None,
+        self, base: float, chosen: tuple[Candidate, MuGraph, Verdict, str, list[dict[str, Any]]] | None,
         rejected: list[str], seconds: float,
     ) -> Result:  # fmt: skip
         light = floor(self.program, self.dev)
-        counts = asdict(search.counts)
+        counts = asdict(self.counts)
         counts["total_seconds"] = round(seconds, 3)
         common: dict[str, Any] = {
             "measured": {} if self.measured is None else self.measured.to_dict(),

@@ -20,7 +20,7 @@ from mirage.profile.devices import device
 from mirage.profile.roofline import baseline, estimate
 from mirage.request import from_payload
 from mirage.result import CancelToken, Progress, Result
-from mirage.search.engine import Candidate, Search
+from mirage.search.engine import Candidate
 from mirage.tools import Tools
 
 LABEL = "given"  # a candidate's label: nobody here searched for it
@@ -43,7 +43,6 @@ def recheck(
         attempt = Attempt(request, function, program, dev, progress, cancel, own)
         posed, base = problems(program), baseline(program, dev)
         found = posed[which(posed, graph)]
-        search = Search(found, lambda g: estimate(g, dev), bounds=request.bounds, cancel=cancel)  # never run: no counts
         candidate = Candidate(graph, estimate(graph, dev), LABEL, LABEL)
         rejected: list[str] = []
         if wrong := other_calls(found.calls, graph):
@@ -52,7 +51,7 @@ def recheck(
             measured = attempt.tune([candidate], as_they_are=True)
             if measured is not None:
                 attempt.measured, candidate, base = measured, measured.candidates[0], measured.peers[measured.peer]
-            chosen = attempt.verify(candidate, found, base, search, rejected)
+            chosen = attempt.verify(candidate, found, base, rejected)
         except MirageError:
             raise
         except (ArithmeticError, LookupError, TypeError, ValueError, AssertionError) as e:
@@ -60,7 +59,7 @@ def recheck(
             raise NotVerified(f"the µGraph does not fit the function ({type(e).__name__}: {e})") from e
         if chosen is None:
             raise NotVerified("; ".join(rejected) or "the µGraph was not verified")
-        return attempt.explained(attempt.result(search, base, chosen, rejected, 0.0), found, chosen[1], ())
+        return attempt.explained(attempt.result(base, chosen, rejected, 0.0), found, chosen[1], ())
 
 
 def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dict[str, Any]:

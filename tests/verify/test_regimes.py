@@ -14,8 +14,8 @@ from workloads.hand import small
 from workloads.hand_targets import targets
 
 from mirage.isolate.runner import Worker
-from mirage.verify.floatrun import rounding
-from mirage.verify.floats import contraction, first_contraction, float_opinion, judge
+from mirage.verify.floatrun import decode, packed, rounding
+from mirage.verify.floats import contraction, first_contraction, float_opinion, judge, together
 from mirage.verify.regimes import LARGEST, REGIMES, SMALLEST, round_to
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -120,3 +120,38 @@ def test_rounding_without_range() -> None:
     got = rounding(lambda v: v * v, 2.0**-11)(x)
     assert got[0] == 1.0 and got[1] > 65504 and got[2] == 9.0 and got[3].isinf()
     assert abs(float(got[1]) / 70000.0**2 - 1) < 2.0**-11
+
+
+def draws(*errors: tuple[float, float]) -> list[dict[str, Any]]:
+    """Runs whose kernel and whose function are so far off in one of eight elements."""
+
+    def run(kernel: float, own: float) -> dict[str, Any]:
+        want = np.ones(8)
+        off = {"outputs": kernel, "eager": own, "double": 0.0, "single": 0.0}
+        found = {kind: [packed("fp64", np.where(np.arange(8) == 3, want + d, want))] for kind, d in off.items()}
+        return {"error": "", "guards": True, **found}
+
+    return [run(*e) for e in errors]
+
+
+def judged(first: tuple[float, float], *more: tuple[float, float], **changes: Any) -> tuple[int, ...] | None:
+    (run,), others = draws(first), draws(*more)
+    parts = (decode(run[kind][0]) for kind in ("outputs", "double", "eager", "single"))
+    row, at = judge(*parts, "fp16", 16, False)
+    assert at is not None and row["why"].startswith("error")
+    others[-1] |= changes
+    row, at = together(row, at, others, 0, "fp16", 16, False)
+    assert (row["why"] == "") == (at is None)
+    return at
+
+
+def test_an_error_that_one_draw_shows_is_judged_beside_those_of_more() -> None:
+    """The function's own error is as large on other rows: chance. What is always larger is not, nor what is ever far off."""
+    chance, even = (0.03, 0.01), [(0.001, 0.001), (0.004, 0.016), (0.02, 0.02)]
+    assert judged(chance, *even) is None
+    assert judged(chance, *[(3 * own, own) for own in (0.001, 0.004, 0.01, 0.014)]) == (3,)  # three times as large
+    assert judged(chance, *even, (0.05, 0.001)) == (3,)
+    assert judged(chance, *even, (np.nan, 0.001)) == (3,)
+    assert judged(chance, *even, (np.inf, 0.001)) == (3,)
+    assert judged(chance, *even, error="it raised") == (3,)
+    assert judged(chance, *even, guards=False) == (3,)

@@ -9,11 +9,13 @@ from mirage.plan.fusion import thread_fusion
 from mirage.plan.layout import layout
 from mirage.plan.memory import memory_plan
 from mirage.plan.order import operator_order
+from mirage.plan.scaling import operand_scaling
 
 Pass = Callable[[MuGraph], MuGraph]
 
-# In this order: fusion shortens the list that is then ordered; stages are chosen last.
+# In this order: scaling moves single factors; fusion shortens the list that is then ordered; stages are chosen last.
 PASSES: dict[str, Pass] = {
+    "operand_scaling": operand_scaling,
     "thread_fusion": thread_fusion,
     "operator_order": operator_order,
     "layout": layout,

@@ -6,6 +6,7 @@ The processes live as long as this one: the next µGraphs find them warm.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import signal
 import time
@@ -127,8 +128,9 @@ def _done(
     waiting: dict[Future[Row], int], texts: Sequence[str], target: str, processes: int, until: float, work: Work
 ) -> Iterator[tuple[int, Row]]:
     left = set(waiting.values())
+    seconds = None if until == math.inf else max(0.0, until - time.monotonic())  # a wait takes no infinity
     try:
-        for future in as_completed(waiting, timeout=max(0.0, until - time.monotonic())):
+        for future in as_completed(waiting, timeout=seconds):
             row = future.result()
             left.discard(waiting[future])
             yield waiting[future], row

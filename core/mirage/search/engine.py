@@ -13,7 +13,7 @@ import heapq
 import time
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 
 from mirage.mugraph.check import broken_rule
@@ -65,6 +65,12 @@ class SearchCounts:
         self.exhaustive = False
         if limit not in self.limits:
             self.limits.append(limit)
+
+    def __add__(self, other: SearchCounts) -> SearchCounts:
+        """Of two searches for one program."""
+        sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)[:-2]}
+        limits = list(dict.fromkeys([*self.limits, *other.limits]))
+        return SearchCounts(**sums, exhaustive=self.exhaustive and other.exhaustive, limits=limits)
 
 
 def cheapest(lists: Sequence[Iterable[float]]) -> Iterator[tuple[float, tuple[int, ...]]]:
@@ -286,6 +292,7 @@ class Search:
         bounds = replace(self.bounds, seconds=0.0, memory=0)
         parts = [repr(bounds), *(t.show(o.term, 200) for o in self.problem.outputs)]
         parts += [repr(sorted(t.sizes.items())), repr(self.problem.inputs), self.problem.dtype]
+        parts += map(repr, self.problem.calls)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def _report(self) -> None:
