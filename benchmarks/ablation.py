@@ -2,10 +2,11 @@
 
     python benchmarks/ablation.py [--json] [--points NAME/bsN,...] [--candidates N] [--out FILE]
 
-Switches: algebra (reductions only as they are written), splits (no reduction shared by several blocks), and every pass of the plan
-(operand scaling, thread fusion, operator order, layout, memory plan). For each, the model's first N candidates are emitted, checked and timed,
-each with its own launch; us/SWITCH/POINT is the best. texts/SWITCH/POINT says how many emitted texts differ from those with
-everything on: 0 means that the switch cannot matter under Triton. shared/POINT: predicted over compiled bytes of shared memory, the median.
+Switches: algebra (reductions only as they are written), splits (no reduction shared by several blocks), and every pass of the
+plan (operand scaling, thread fusion, operator order, layout, memory plan). For each, the model's first N candidates are emitted,
+checked and timed, each with its own launch; us/SWITCH/POINT is the best. texts/SWITCH/POINT says how many emitted texts differ
+from those with everything on: 0 means that the switch cannot matter under Triton. shared/POINT: predicted over compiled bytes
+of shared memory, the median.
 """
 
 from __future__ import annotations
