@@ -1,11 +1,16 @@
 """A checkpoint that lies with the parent of the process that searches: what was sent is not searched again."""
 
+from types import SimpleNamespace
+
 import pytest
 from workloads.terms import problem
 
 from mirage.job import Sent
+from mirage.pipeline import Attempt, Request, problems
 from mirage.profile.devices import DEVICES
 from mirage.profile.roofline import estimate
+from mirage.program.trace import trace
+from mirage.result import CancelToken
 from mirage.search.engine import Bounds, Search
 
 
@@ -47,3 +52,30 @@ def test_parts_of_another_search_or_broken_ones_are_not_taken(whole):
     assert search(as_known(parts), sent, Bounds(systems=7)).counts.resumed == 0 and sent
     broken = [{**p, "line": p["line"][:-8]} for p in parts[:2]]
     assert search(as_known([*broken, *parts[2:]]), []).counts.resumed == len(parts) - 2
+
+
+def test_every_search_of_a_program_is_kept_and_counted():
+    """One row: the program is searched twice (`search/onerow.py`), and goes on from both."""
+    inputs = [("x", (1, 96), "fp16"), ("w", (96, 80), "fp16")]
+    program = trace("def f(x, w):\n    return x @ w\n", "f", inputs)
+    posed, bounds = problems(program), Bounds(keep=6, tilings=2, structures=3)
+    assert len(posed) == 2
+
+    def searched(known, sent, shown):
+        request = Request("", "f.py", "f", checkpoint=Sent(known, sent.append))
+        tools = SimpleNamespace(gpu=None)
+        attempt = Attempt(request, None, program, DEVICES["sm_90"], shown.append, CancelToken(), tools)
+        return attempt, [attempt.searched(p, bounds).best for p in posed]
+
+    sent, shown = [], []
+    first, best = searched({}, sent, shown)
+    parts = [e["part"] for e in sent]
+    assert len({p["search"] for p in parts}) == 2
+    assert first.counts.parts == len(parts) and first.counts.resumed == 0
+    counts = [p.counts["parts"] for p in shown]
+    assert counts == sorted(counts) and counts[-1] == len(parts)  # what is shown never goes back
+    sent.clear()
+    again, same = searched(as_known(parts), sent, [])
+    assert not sent and again.counts.resumed == len(parts) and same == best
+    half, same = searched(as_known(parts[:-1]), sent, [])
+    assert len(sent) == 1 and half.counts.resumed == len(parts) - 1 and same == best
