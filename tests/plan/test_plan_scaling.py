@@ -117,6 +117,9 @@ STAYS = {
     "an operand as it is loaded": (("dot(gained, k", "dot(q, k"),),
     "a factor along the other operand's dim": (("mul(r, norm, long, t)", "mul(long, t)"),),
     "one over what may be zero": (("more[m] = add(total, c)", "more[m] = add(total, total)"),),
+    "one over what a number takes below zero": (("value=1/100", "value=-1/100"),),
+    "one over what may be below zero": (("total[m] = sum(square; dim=j)", "total[m] = sum(q; dim=j)"),),
+    "one over a cube": (("mul(q, q)", "mul(q, q, q)"),),
     "what is no norm": (("norm[m] = rsqrt(more)", "norm[m] = sqrt(more)"),),
     "a product that is also read otherwise": (
         ("kept[m, l] = mul(inside, scaled)", "both[m, l] = add(scaled, t)\n      kept[m, l] = mul(inside, both)"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, CustomKernel, Loop, MuGraph, Statement
 from mirage.plan.bodies import Item, read_by
@@ -88,12 +89,27 @@ def _scales(body: list[Statement], dot: Compute) -> tuple[list[Compute], list[st
 
 
 def _is_norm(made: Made, name: str) -> bool:
-    """Whether it is one over (the root of) a size, or of a sum with a number: of what is not zero."""
+    """Whether it is one over (the root of) what is above zero: finite, so that a zero beside it in the operand stays one."""
     f = made[name]
-    of = made.get(f.args[0]) if f.op in ("inv", "rsqrt") else None
-    if of is None:
-        return False
-    return of.op == "size" or (of.op == "add" and any(x in made and made[x].op == "const" for x in of.args))
+    return f.op in ("inv", "rsqrt") and _sign(made, f.args[0]) > 0
+
+
+def _sign(made: Made, name: str) -> int:
+    """1 for what is above zero, 0 for what is not below it, -1 where that is not known."""
+    f = made.get(name)
+    if f is None:
+        return -1
+    if f.op == "const":
+        value = float(Fraction(v)) if "/" in (v := f.attr("value").removeprefix("~")) else float(v)
+        return (value > 0) - (value < 0)
+    if f.op == "size":
+        return 1
+    if f.op in ("exp", "abs") or (f.op == "mul" and len(f.args) == 2 and f.args[0] == f.args[1]):
+        return 0
+    signs = [_sign(made, x) for x in f.args]
+    if f.op == "add" and min(signs) >= 0:
+        return max(signs)
+    return min(0, *signs) if f.op in ("sum", "mul", "div", "sqrt") else -1
 
 
 def _users(body: list[Statement], name: str) -> list[Statement]:
