@@ -73,7 +73,7 @@ class Request:
     measure: bool = True  # time the candidates where this machine has a GPU of the target
     bounds: Bounds = field(default_factory=Bounds)
     rules: Rules | None = None  # the user's, read and tested
-    checkpoint: Checkpoint | None = None  # where the searches, one after the other, keep their finished parts
+    checkpoint: Checkpoint | None = None  # where searches keep their finished parts (a file: those of one)
 
 
 @dataclass(frozen=True)

@@ -116,11 +116,25 @@ def test_without_a_loop() -> None:
 STAYS = {
     "an operand as it is loaded": (("dot(gained, k", "dot(q, k"),),
     "a factor along the other operand's dim": (("mul(r, norm, long, t)", "mul(long, t)"),),
+    "a norm of something else": (
+        ("square[m, j] = mul(q, q)", "other[m, j] = mul(g, q)\n    square[m, j] = mul(other, other)"),
+        ("    g[j] = load G[j]\n", ""),
+        ("    q[m, j] = load", "    g[j] = load G[j]\n    q[m, j] = load"),
+    ),
+    "a factor of one element, however small it is": (
+        ("more[m] = add(total, c)", "square_r[] = mul(r, r)\n    more[] = add(square_r, c)"),
+        ("norm[m] = rsqrt(more)", "norm[] = rsqrt(more)"),
+    ),
+    "a norm with more in it": (("more[m] = add(total, c)", "more[m] = add(total, c, total)"),),
     "one over what may be zero": (("more[m] = add(total, c)", "more[m] = add(total, total)"),),
     "one over what a number takes below zero": (("value=1/100", "value=-1/100"),),
     "one over what may be below zero": (("total[m] = sum(square; dim=j)", "total[m] = sum(q; dim=j)"),),
     "one over a cube": (("mul(q, q)", "mul(q, q, q)"),),
+    "one over a square": (("norm[m] = rsqrt(more)", "norm[m] = inv(more)"),),
     "what is no norm": (("norm[m] = rsqrt(more)", "norm[m] = sqrt(more)"),),
+    "the root of another size": (
+        ("mul(r, norm, long, t)", "mul(r, long, t)"), ("size_j[] = size(axis=j)", "size_j[] = size(axis=l)"),
+    ),
     "a product that is also read otherwise": (
         ("kept[m, l] = mul(inside, scaled)", "both[m, l] = add(scaled, t)\n      kept[m, l] = mul(inside, both)"),
     ),
@@ -142,3 +156,33 @@ def test_everything_else_stays(what: str) -> None:
 def test_what_reads_a_running_sum_stays_where_it_is(old: str) -> None:
     m = parse(NORMED.replace(old, old.replace(")", ", acc@old)")))
     assert m != parse(NORMED) and operand_scaling(m) == m
+
+
+def test_a_mean_is_a_norm_too_and_so_is_one_over_a_root() -> None:
+    m = changed(
+        NORMED,
+        ("more[m] = add(total, c)", "mean[m] = div(total, size_j)\n    more[m] = add(c, mean)"),
+        ("norm[m] = rsqrt(more)", "root[m] = sqrt(more)\n    norm[m] = inv(root)"),
+    )
+    assert operators(same(m))["gained"].args == ("g", "q", "r", "norm")
+
+
+def test_both_operands() -> None:
+    m = changed(
+        NORMED,
+        ("long[l] = sum(k; dim=j)", "high[j, l] = mul(k, k)\n      sum_k[l] = sum(high; dim=j)\n"
+         "      off[l] = add(sum_k, c)\n      long[l] = rsqrt(off)\n      weighed[j, l] = mul(g, k)"),
+        ("dot(gained, k; dim=j)", "dot(gained, weighed; dim=j)"),
+    )  # fmt: skip
+    found = operators(same(m))
+    assert found["gained"].args == ("g", "q", "r", "norm") and found["weighed"].args == ("g", "k", "long")
+    assert found["kept"].args == ("inside", "t")
+
+
+def test_a_scale_along_the_contracted_dim_or_one_more_stays() -> None:
+    """The product is then spread over a dim that it has not."""
+    wide = NORMED.replace("kept[m, l] = mul(inside, scaled)", "kept[m, j, l] = mul(inside, spread)")
+    wide = wide.replace("part[m] = sum(kept; dim=l)", "sums[m, j] = sum(kept; dim=l)\n      part[m] = sum(sums; dim=j)")
+    for factors in ("g, t", "norm, g, t", "norm, square, t"):
+        m = changed(wide, ("scaled[m, l] = mul(r, norm, long, t)", f"spread[m, j, l] = mul({factors})"))
+        assert operand_scaling(m) == m

@@ -93,6 +93,13 @@ def test_a_checkpoint_of_another_search_is_not_taken(tmp_path, whole):
         assert checkpoint.taken == 0
 
 
+def test_what_is_opened_has_nothing_of_the_search_before(tmp_path):
+    for checkpoint in (Checkpoint(), Checkpoint(tmp_path / "checkpoint")):
+        for name in ("gated_mlp", "norm_mlp"):
+            list(search(name, checkpoint=checkpoint).run())
+            assert checkpoint.taken == 0
+
+
 def test_other_bounds_are_another_search_but_time_and_memory_are_not():
     keys = {search("gated_mlp", bounds=b).key for b in (FEW, Bounds(keep=12, tilings=3, structures=2, seconds=600.0))}
     assert len(keys) == 2

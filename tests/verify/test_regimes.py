@@ -15,7 +15,7 @@ from workloads.hand_targets import targets
 
 from mirage.isolate.runner import Worker
 from mirage.verify.floatrun import decode, packed, rounding
-from mirage.verify.floats import contraction, first_contraction, float_opinion, judge, together
+from mirage.verify.floats import contraction, first_contraction, float_opinion, judge
 from mirage.verify.regimes import LARGEST, REGIMES, SMALLEST, round_to
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -122,36 +122,44 @@ def test_rounding_without_range() -> None:
     assert abs(float(got[1]) / 70000.0**2 - 1) < 2.0**-11
 
 
-def draws(*errors: tuple[float, float]) -> list[dict[str, Any]]:
-    """Runs whose kernel and whose function are so far off in one of eight elements."""
-
-    def run(kernel: float, own: float) -> dict[str, Any]:
-        want = np.ones(8)
-        off = {"outputs": kernel, "eager": own, "double": 0.0, "single": 0.0}
-        found = {kind: [packed("fp64", np.where(np.arange(8) == 3, want + d, want))] for kind, d in off.items()}
-        return {"error": "", "guards": True, **found}
-
-    return [run(*e) for e in errors]
+ONE_ROW = """import torch
 
 
-def judged(first: tuple[float, float], *more: tuple[float, float], **changes: Any) -> tuple[int, ...] | None:
-    (run,), others = draws(first), draws(*more)
-    parts = (decode(run[kind][0]) for kind in ("outputs", "double", "eager", "single"))
-    row, at = judge(*parts, "fp16", 16, False)
-    assert at is not None and row["why"].startswith("error")
-    others[-1] |= changes
-    row, at = together(row, at, others, 0, "fp16", 16, False)
-    assert (row["why"] == "") == (at is None)
-    return at
+def attention(q, k, v, g):
+    q = torch.nn.functional.rms_norm(q, (16,), g, 1e-6)
+    return torch.softmax(q @ k.T, -1) @ v
+"""
 
 
-def test_an_error_that_one_draw_shows_is_judged_beside_those_of_more() -> None:
-    """The function's own error is as large on other rows: chance. What is always larger is not, nor what is ever far off."""
-    chance, even = (0.03, 0.01), [(0.001, 0.001), (0.004, 0.016), (0.02, 0.02)]
-    assert judged(chance, *even) is None
-    assert judged(chance, *[(3 * own, own) for own in (0.001, 0.004, 0.01, 0.014)]) == (3,)  # three times as large
-    assert judged(chance, *even, (0.05, 0.001)) == (3,)
-    assert judged(chance, *even, (np.nan, 0.001)) == (3,)
-    assert judged(chance, *even, (np.inf, 0.001)) == (3,)
-    assert judged(chance, *even, error="it raised") == (3,)
-    assert judged(chance, *even, guards=False) == (3,)
+def test_the_functions_error_with_other_roundings(run: Run) -> None:
+    """Off by as much as the dtype's roundings make it, and each time otherwise; in float64 not at all."""
+    rng = np.random.default_rng(3)
+    shapes = {"q": (1, 16), "k": (64, 16), "v": (64, 8), "g": (16,)}
+    values = [round_to(rng.standard_normal(s), "bf16") for s in shapes.values()]
+    off = {}
+    for dtype in ("fp16", "bf16", "fp32"):
+        payload = {"module": "", "text": ONE_ROW, "function": "attention", "sizes": {}, "tiles": {}, "roundings": 8}
+        (found,) = run("float", payload | {"inputs": [[packed(dtype, v) for v in values]]})["runs"]
+        runs = [decode(one[0]) for one in found["rounded"]]
+        off[dtype] = np.std(runs, axis=0).max()
+        assert len({x.tobytes() for x in runs}) == 8
+    assert 4 < off["bf16"] / off["fp16"] < 16 and 2**11 < off["fp16"] / off["fp32"] < 2**15
+
+
+def test_an_error_is_judged_beside_the_functions_own_with_other_roundings() -> None:
+    """One rounding may show little of what the others do. The kernel is allowed twice their average, no more."""
+    want = np.array([1.0, -1.0, 1.0, 1.0])
+
+    def off(error: float) -> np.ndarray[Any, Any]:
+        return np.asarray(want + np.array([0.0, 0.0, error, 0.0]))
+
+    def judged(kernel: float, *others: float) -> tuple[int, ...] | None:
+        return judge(off(kernel), want, off(0.01), want, "fp16", 16, False, others=[off(x) for x in others])[1]
+
+    assert judged(0.03) == (2,)
+    assert judged(0.03, 0.02, 0.01, 0.03) is None
+    assert judged(0.05, 0.02, 0.01, 0.03) == (2,)
+    assert judged(0.03, 0.001, 0.001, 0.04) == (2,)  # one that is far off is not the average
+    assert judged(0.03, 0.001, 0.001, np.nan) == (2,)
+    assert judged(0.015, 0.001) is None  # never less than before
+    assert judged(np.nan, 0.5) == (2,) and judged(np.inf, 0.5) == (2,)

@@ -68,9 +68,9 @@ class SearchCounts:
 
     def __add__(self, other: SearchCounts) -> SearchCounts:
         """Of two searches for one program."""
-        sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)[:-2]}
-        limits = list(dict.fromkeys([*self.limits, *other.limits]))
-        return SearchCounts(**sums, exhaustive=self.exhaustive and other.exhaustive, limits=limits)
+        sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
+        limits = list(dict.fromkeys(sums["limits"]))
+        return SearchCounts(**sums | {"exhaustive": self.exhaustive and other.exhaustive, "limits": limits})
 
 
 def cheapest(lists: Sequence[Iterable[float]]) -> Iterator[tuple[float, tuple[int, ...]]]:

@@ -66,7 +66,8 @@ class Checkpoint:
         self._lines: dict[str, str] = {}
 
     def open(self, problem: str) -> None:
-        """Take up what the file has of this problem (the search's key)."""
+        """Take up what the file has of this problem (the search's key), and nothing of one that was opened before."""
+        self._lines = {}
         header = json.dumps({"version": VERSION, "problem": problem})
         lines = self.path.read_text("ascii", "replace").split("\n") if self.path and self.path.exists() else []
         if lines[:1] == [header]:

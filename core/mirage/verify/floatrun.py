@@ -4,7 +4,7 @@ them in its own dtype, in float32 and in float64."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -77,17 +77,24 @@ def exactly(function: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
     return call
 
 
-def rounding(function: Callable[..., Any], unit: float) -> Callable[..., Any]:
+def rounding(function: Callable[..., Any], unit: float, seed: int | None = None) -> Callable[..., Any]:
     """The function in float64 with every result rounded to a dtype's precision, without the dtype's range: what its own
-    rounding costs where it overflows itself."""
+    rounding costs where it overflows itself. With a `seed` each result is off by up to half a unit, at random, instead."""
     import torch
     from torch.overrides import TorchFunctionMode
+
+    chance = None if seed is None else torch.Generator().manual_seed(seed)
+
+    def noise(like: Any) -> Any:
+        return torch.rand(like.shape, generator=chance, dtype=like.dtype) - 0.5
 
     def short(v: Any) -> Any:
         if not isinstance(v, torch.Tensor) or v.dtype != torch.float64:
             return type(v)(short(x) for x in v) if type(v) in (tuple, list) else v
         mantissa, exponent = torch.frexp(v)
-        return torch.where(v.isfinite(), torch.ldexp(torch.round(mantissa / unit) * unit, exponent), v)
+        digits = mantissa / unit
+        rounded = torch.round(digits) if chance is None else digits + noise(digits)
+        return torch.where(v.isfinite(), torch.ldexp(rounded * unit, exponent), v)
 
     class Mode(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -128,7 +135,8 @@ def decode(data: dict[str, Any]) -> Array:
 def task(payload: dict[str, Any]) -> dict[str, Any]:
     """{"module", "text", "function", "inputs": a list of runs, each a list of `packed` values, "names": the
     parameters that they are, "sizes", "tiles", "constants", "times": how often each is run (else the first twice)} ->
-    {"runs": [{"outputs", "again", "guards", "eager", "single", "double", "error", "user_error"}]}.
+    {"runs": [{"outputs", "again", "guards", "eager", "single", "double", "error", "user_error"}]}, or with "roundings",
+    a number, {"runs": [{"rounded"}]}, the outputs of so many runs of the function in float64, each with other roundings.
 
     The module's public function is called, and its guard tried with what its kernels were not made for (where kernels run
     twice); without `names`, its launcher alone is.
@@ -150,6 +158,9 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
         for item in given:
             dtype = getattr(torch, TORCH_DTYPES[item["type"]])
             tensors.append(torch.from_numpy(decode(item).copy()).to(dtype))
+        if payload.get("roundings"):
+            runs.append({"rounded": _rounded(user, tensors, constants, int(payload["roundings"]))})
+            continue
         times = int(payload.get("times") or (1 if runs else 2))
         runs.append(_run(module, payload, tensors, float_interpreter, times) | _user(user, tensors, constants))
     return {"runs": runs}
@@ -249,8 +260,7 @@ def _user(user: Any, tensors: list[Any], constants: dict[str, Any]) -> dict[str,
     lost = any(
         bool((b.isfinite() & ~a.double().isfinite()).any()) for a, b in zip(eager, double) if b.is_floating_point()
     )
-    computed = [t.dtype for t in (*tensors, *eager) if t.is_floating_point() and t.element_size() > 1]
-    unit = max((torch.finfo(dtype).eps / 2 for dtype in computed), default=0.0)  # 8-bit floats are only stored
+    unit = _unit((*tensors, *eager))
     if lost and unit > 2.0**-50:
         with torch.no_grad():
             rounded = _tuple(rounding(call, unit)(*up(torch.float64)))
@@ -263,3 +273,24 @@ def _user(user: Any, tensors: list[Any], constants: dict[str, Any]) -> dict[str,
         "double": [_encode(x) for x in double],
         "user_error": None,
     }
+
+
+def _unit(tensors: Sequence[Any]) -> float:
+    """Half a unit in the last place of the coarsest dtype among them that is computed with: 8-bit floats are only stored."""
+    import torch
+
+    computed = [t.dtype for t in tensors if t.is_floating_point() and t.element_size() > 1]
+    return max((torch.finfo(dtype).eps / 2 for dtype in computed), default=0.0)
+
+
+def _rounded(user: Any, tensors: list[Any], constants: dict[str, Any], runs: int) -> list[list[dict[str, Any]]]:
+    """The outputs of so many runs of the function, whose results are rounded to its dtype's precision at random."""
+    import torch
+
+    def call(*args: Any) -> Any:
+        return user(*args, **constants)
+
+    wide = [t.double() if t.is_floating_point() else t for t in tensors]
+    with torch.no_grad():
+        unit = _unit((*tensors, *_tuple(call(*[t.clone() for t in tensors]))))
+        return [[_encode(x) for x in _tuple(rounding(call, unit, seed)(*wide))] for seed in range(runs)]
