@@ -16,6 +16,7 @@ from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.walk import parts
 from mirage.pipeline import Tries, problems, which
+from mirage.plan import plan
 from mirage.profile.devices import DEVICES
 from mirage.profile.roofline import estimate
 from mirage.program.ir import Program
@@ -24,6 +25,7 @@ from mirage.search.engine import Bounds, Search
 from mirage.search.onerow import bounds_for
 from mirage.verify.judge import Case, judge
 from mirage.verify.pairs import of_program
+from mirage.verify.textmemory import text_memory_opinion
 
 DEVICE = DEVICES["sm_90"]
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
@@ -144,3 +146,20 @@ def test_after_a_refused_padded_row_a_vector_is_tried() -> None:
     tries = Tries([*padded, *vectors])
     assert tries.next() is padded[0]
     assert tries.next() in vectors
+
+
+def test_the_partial_results_of_one_row_are_written_once() -> None:
+    """Sixteen lanes with one row among them: the mask says which element a lane writes."""
+    inputs = [("q", (2, 3, 1, 64), "fp16"), ("k", (2, 3, 512, 64), "fp16"), ("v", (2, 3, 512, 64), "fp16")]
+    program = traced("F.scaled_dot_product_attention(q, k, v)", *inputs)
+    search = Search(
+        problems(program)[-1], lambda g: estimate(g, DEVICE), bounds=Bounds(keep=60, tilings=4, structures=6)
+    )
+    list(search.run())
+    text = text_of("F.scaled_dot_product_attention(q, k, v)", *inputs)
+    for how in ("/tail", "/kernel"):
+        graph = plan(next(c for c in search.best if c.structure.endswith(how)).mugraph)
+        module = emit_module(program, graph, text, function="f", header={})
+        assert text_memory_opinion(graph, module, ["q", "k", "v"]).word == "PROVED"
+        wide = module.replace("(i_row < ROW)", "(i_row <= ROW)", 1)
+        assert wide != module and text_memory_opinion(graph, wide, ["q", "k", "v"]).word == "REJECTED"

@@ -8,7 +8,7 @@ A timeout gives no verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -237,10 +237,11 @@ def _writer(z3: Any, a: Access, e: Any, elements: int) -> tuple[Scope, list[Any]
     held: list[Any] = []
     rest: list[tuple[Form, Any]] = [(a.offset, e)]
     done: set[Atom] = set()
+    zero = _zero(a.when)
     quotients: dict[tuple[Form, int], dict[bool, Any]] = {}
     while rest:
         x, value = rest.pop()
-        groups = _dense(x)
+        groups = _dense(x, zero)
         if groups is None:
             return None
         value = value - x.constant
@@ -271,10 +272,22 @@ def _writer(z3: Any, a: Access, e: Any, elements: int) -> tuple[Scope, list[Any]
     return scope, held
 
 
-def _dense(x: Form) -> list[list[tuple[Atom, int]]] | None:
-    """The terms by rising coefficient, in groups that are dense; None if a coefficient is not positive."""
+def _zero(when: Cond) -> set[Atom]:
+    """The variables that are 0 whenever a condition holds: the lanes of a tile that is cut to one element."""
+    if when.kind == "and":
+        return set[Atom]().union(*map(_zero, when.parts))
+    if when.kind == "<=" and when.form.constant == 0 and len(when.form.terms) == 1:
+        ((atom, c),) = when.form.terms
+        if c > 0 and forms.atom_span(atom)[0] == 0:
+            return {atom}
+    return set()
+
+
+def _dense(x: Form, zero: Set[Atom]) -> list[list[tuple[Atom, int]]] | None:
+    """The terms by rising coefficient, in groups that are dense, without those that are `zero`; None if a coefficient is not
+    positive."""
     terms = sorted(x.terms, key=lambda t: t[1])
-    terms = [t for t in terms if forms.atom_span(t[0]) != (0, 0)]
+    terms = [t for t in terms if t[0] not in zero and forms.atom_span(t[0]) != (0, 0)]
     groups: list[list[tuple[Atom, int]]] = []
     reach = 0
     for atom, c in terms:
