@@ -131,19 +131,23 @@ def attention(q, k, v, g):
 """
 
 
-def test_the_functions_error_with_other_roundings(run: Run) -> None:
-    """Off by as much as the dtype's roundings make it, and each time otherwise; in float64 not at all."""
+def rounded(run: Run, text: str, dtype: str, scale: float) -> float:
+    """How far the outputs are from one another with other roundings, at most."""
     rng = np.random.default_rng(3)
-    shapes = {"q": (1, 16), "k": (64, 16), "v": (64, 8), "g": (16,)}
-    values = [round_to(rng.standard_normal(s), "bf16") for s in shapes.values()]
-    off = {}
-    for dtype in ("fp16", "bf16", "fp32"):
-        payload = {"module": "", "text": ONE_ROW, "function": "attention", "sizes": {}, "tiles": {}, "roundings": 8}
-        (found,) = run("float", payload | {"inputs": [[packed(dtype, v) for v in values]]})["runs"]
-        runs = [decode(one[0]) for one in found["rounded"]]
-        off[dtype] = np.std(runs, axis=0).max()
-        assert len({x.tobytes() for x in runs}) == 8
+    values = [round_to(scale * rng.standard_normal(s), "bf16") for s in ((1, 16), (64, 16), (64, 8), (16,))]
+    payload = {"module": "", "text": text, "function": "attention", "sizes": {}, "tiles": {}, "roundings": 8}
+    (found,) = run("float", payload | {"inputs": [[packed(dtype, v) for v in values]]})["runs"]
+    runs = [decode(one[0]) for one in found["rounded"]]
+    assert len({x.tobytes() for x in runs}) == 8
+    return float(np.std(runs, axis=0).max())
+
+
+def test_the_functions_error_with_other_roundings(run: Run) -> None:
+    """Off by as much as the dtypes' roundings make it: where the function itself goes on in float32, by those of float32."""
+    off = {dtype: rounded(run, ONE_ROW, dtype, 1.0) for dtype in ("fp16", "bf16", "fp32")}
     assert 4 < off["bf16"] / off["fp16"] < 16 and 2**11 < off["fp16"] / off["fp32"] < 2**15
+    wide = ONE_ROW.replace("    q = ", "    q, k, v, g = q.float(), k.float(), v.float(), g.float()\n    q = ")
+    assert wide != ONE_ROW and rounded(run, wide, "fp16", 1.0) < 2**-10 * off["fp16"]
 
 
 def test_an_error_is_judged_beside_the_functions_own_with_other_roundings() -> None:

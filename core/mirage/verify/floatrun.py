@@ -77,9 +77,12 @@ def exactly(function: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
     return call
 
 
-def rounding(function: Callable[..., Any], unit: float, seed: int | None = None) -> Callable[..., Any]:
+def rounding(
+    function: Callable[..., Any], units: float | Sequence[float], seed: int | None = None
+) -> Callable[..., Any]:
     """The function in float64 with every result rounded to a dtype's precision, without the dtype's range: what its own
-    rounding costs where it overflows itself. With a `seed` each result is off by up to half a unit, at random, instead."""
+    rounding costs where it overflows itself. `units`: one for all results, or of each call in turn (`units_of`). With a `seed` a
+    result is off by up to half a unit, at random, instead of being rounded."""
     import torch
     from torch.overrides import TorchFunctionMode
 
@@ -88,9 +91,9 @@ def rounding(function: Callable[..., Any], unit: float, seed: int | None = None)
     def noise(like: Any) -> Any:
         return torch.rand(like.shape, generator=chance, dtype=like.dtype) - 0.5
 
-    def short(v: Any) -> Any:
-        if not isinstance(v, torch.Tensor) or v.dtype != torch.float64:
-            return type(v)(short(x) for x in v) if type(v) in (tuple, list) else v
+    def short(v: Any, unit: float) -> Any:
+        if not isinstance(v, torch.Tensor) or v.dtype != torch.float64 or not unit:
+            return type(v)(short(x, unit) for x in v) if type(v) in (tuple, list) else v
         mantissa, exponent = torch.frexp(v)
         digits = mantissa / unit
         rounded = torch.round(digits) if chance is None else digits + noise(digits)
@@ -98,13 +101,33 @@ def rounding(function: Callable[..., Any], unit: float, seed: int | None = None)
 
     class Mode(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            return short(func(*args, **(kwargs or {})))
+            unit = units if isinstance(units, float) else next(each)
+            return short(func(*args, **(kwargs or {})), unit)
 
     def call(*args: Any) -> Any:
         with Mode():
             return exactly(function, torch.float64)(*args)
 
+    each = iter(()) if isinstance(units, float) else iter(units)
     return call
+
+
+def units_of(function: Callable[..., Any], *args: Any) -> list[float]:
+    """The unit in the last place of what each call gives that the function makes; 0 for what is no float."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    found: list[float] = []
+
+    class Mode(TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            result = func(*args, **(kwargs or {}))
+            found.append(_unit([x for x in _tuple(result) if isinstance(x, torch.Tensor)]))
+            return result
+
+    with Mode():
+        function(*args)
+    return found
 
 
 def _tuple(x: Any) -> tuple[Any, ...]:
@@ -284,7 +307,7 @@ def _unit(tensors: Sequence[Any]) -> float:
 
 
 def _rounded(user: Any, tensors: list[Any], constants: dict[str, Any], runs: int) -> list[list[dict[str, Any]]]:
-    """The outputs of so many runs of the function, whose results are rounded to its dtype's precision at random."""
+    """The outputs of so many runs of the function, with each result as far off as its dtype may make it, at random."""
     import torch
 
     def call(*args: Any) -> Any:
@@ -292,5 +315,5 @@ def _rounded(user: Any, tensors: list[Any], constants: dict[str, Any], runs: int
 
     wide = [t.double() if t.is_floating_point() else t for t in tensors]
     with torch.no_grad():
-        unit = _unit((*tensors, *_tuple(call(*[t.clone() for t in tensors]))))
-        return [[_encode(x) for x in _tuple(rounding(call, unit, seed)(*wide))] for seed in range(runs)]
+        units = units_of(call, *[t.clone() for t in tensors])
+        return [[_encode(x) for x in _tuple(rounding(call, units, seed)(*wide))] for seed in range(runs)]
