@@ -4,9 +4,10 @@ them in its own dtype, in float32 and in float64."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -77,15 +78,14 @@ def exactly(function: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
     return call
 
 
-def rounding(
-    function: Callable[..., Any], units: float | Sequence[float], seed: int | None = None
-) -> Callable[..., Any]:
-    """The function in float64 with every result rounded to a dtype's precision, without the dtype's range: what its own
-    rounding costs where it overflows itself. `units`: one for all results, or of each call in turn (`units_of`). With a `seed` a
-    result is off by up to half a unit, at random, instead of being rounded."""
+def rounding(function: Callable[..., Any], units: Iterable[float], seed: int | None = None) -> Callable[..., Any]:
+    """The function in float64, for one call, with every result rounded to a dtype's precision, without the dtype's range: what its
+    own rounding costs where it overflows itself. `units` are those of the calls that it makes, in turn (`units_of`). With a `seed`
+    a result is off by up to half a unit, at random, instead of being rounded."""
     import torch
     from torch.overrides import TorchFunctionMode
 
+    each = iter(units)
     chance = None if seed is None else torch.Generator().manual_seed(seed)
 
     def noise(like: Any) -> Any:
@@ -101,14 +101,12 @@ def rounding(
 
     class Mode(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            unit = units if isinstance(units, float) else next(each)
-            return short(func(*args, **(kwargs or {})), unit)
+            return short(func(*args, **(kwargs or {})), next(each))
 
     def call(*args: Any) -> Any:
         with Mode():
             return exactly(function, torch.float64)(*args)
 
-    each = iter(()) if isinstance(units, float) else iter(units)
     return call
 
 
@@ -270,9 +268,7 @@ def _user(user: Any, tensors: list[Any], constants: dict[str, Any]) -> dict[str,
     def up(dtype: Any) -> list[Any]:
         return [t.to(dtype) if t.is_floating_point() else t for t in tensors]
 
-    def call(*args: Any) -> Any:
-        return user(*args, **constants)
-
+    call = partial(user, **constants)
     try:
         with torch.no_grad():
             eager = _tuple(call(*[t.clone() for t in tensors]))
@@ -286,7 +282,7 @@ def _user(user: Any, tensors: list[Any], constants: dict[str, Any]) -> dict[str,
     unit = _unit((*tensors, *eager))
     if lost and unit > 2.0**-50:
         with torch.no_grad():
-            rounded = _tuple(rounding(call, unit)(*up(torch.float64)))
+            rounded = _tuple(rounding(call, repeat(unit))(*up(torch.float64)))
         eager = tuple(
             torch.where(a.double().isfinite(), a.double(), b.double()) for a, b in zip(eager, rounded, strict=True)
         )
@@ -310,9 +306,7 @@ def _rounded(user: Any, tensors: list[Any], constants: dict[str, Any], runs: int
     """The outputs of so many runs of the function, with each result as far off as its dtype may make it, at random."""
     import torch
 
-    def call(*args: Any) -> Any:
-        return user(*args, **constants)
-
+    call = partial(user, **constants)
     wide = [t.double() if t.is_floating_point() else t for t in tensors]
     with torch.no_grad():
         units = units_of(call, *[t.clone() for t in tensors])

@@ -42,7 +42,6 @@ RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 TIMES_EAGER = 2.0
 UNITS = 8.0  # of the output's dtype, and of float32 for each sqrt(K)
 ROUNDINGS, NEARLY = 8, 8.0  # runs, where an error is not more than so many times what is allowed
-TOO_FAR = "error"  # the first word of why
 UNITS_EIGHT = 1.25  # of an 8-bit output: half its digits are no budget
 MOST_PAST = 0.5  # of an element: how far below the dtype's largest number an infinity may stand for it
 INTEGERS = 4  # integers are drawn below it: they index what calls take, whose sizes are no smaller
@@ -204,8 +203,7 @@ def float_opinion(
                     free = instead(want, values[target.tensor])
                     want, single = np.where(free, exact, want), np.where(free, exact, single)
             row, at = judge(got, want, eager, single, dtype, k, regime.wild, free, short)
-            near = row["why"].startswith(TOO_FAR) and row["error"] <= NEARLY * row["allowed"]
-            if at is not None and near and known:
+            if row["far"] and known and row["error"] <= NEARLY * row["allowed"]:
                 with suppress(MirageError):  # then the first judgement stands
                     (other,) = run_task("float", payload | {"roundings": ROUNDINGS})["runs"]
                     others = [decode(one[i]) for one in other["rounded"]]
@@ -309,7 +307,14 @@ def judge(
         budget += _absolute(dtype) / size
     limits = np.where(free, max(UNITS * rounding, budget), max(TIMES_EAGER * own, budget))
     allowed = float(limits.max(initial=budget))
-    figures = {"error": float(error.max(initial=0.0)), "eager": own, "budget": budget, "allowed": allowed, "why": ""}
+    figures = {
+        "error": float(error.max(initial=0.0)),
+        "eager": own,
+        "budget": budget,
+        "allowed": allowed,
+        "far": False,
+        "why": "",
+    }
     with np.errstate(all="ignore"):  # an error that is allowed may carry an element past the dtype's largest number
         slack = np.minimum(limits, MOST_PAST)
         excused = (np.abs(want) * (1 + slack) >= top) & np.isinf(got) & (np.sign(got) == np.sign(want))
@@ -326,8 +331,8 @@ def judge(
     bad = error > limits
     if bad.any():
         at = tuple(int(i) for i in np.unravel_index(int((error / limits).argmax()), error.shape))
-        why = f"{TOO_FAR} {float(error[at]):.3g} against {float(limits[at]):.3g} allowed (the function's own is {own:.3g})"
-        return figures | {"why": why}, at
+        why = f"error {float(error[at]):.3g} against {float(limits[at]):.3g} allowed (the function's own is {own:.3g})"
+        return figures | {"far": True, "why": why}, at
     return figures, None
 
 
