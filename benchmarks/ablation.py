@@ -25,13 +25,13 @@ sys.path[:0] = [str(ROOT / "core"), str(Path(__file__).resolve().parent)]
 from candidates import KEPT, TARGET, traced  # noqa: E402
 
 from mirage.codegen.emit import emit_module  # noqa: E402
+from mirage.devices.table import device  # noqa: E402
 from mirage.mugraph.grammar import CustomKernel, MuGraph  # noqa: E402
-from mirage.pipeline import problems  # noqa: E402
+from mirage.pipeline.attempt import problems  # noqa: E402
 from mirage.plan import PASSES, memory, plan  # noqa: E402
-from mirage.profile.devices import device  # noqa: E402
 from mirage.profile.roofline import estimate  # noqa: E402
 from mirage.search.engine import Bounds, Candidate, Search  # noqa: E402
-from mirage.search.onerow import bounds_for  # noqa: E402
+from mirage.search.one_row import bounds_for  # noqa: E402
 
 POINTS = ("rmsnorm_linear/bs16", "gated_mlp/bs8", "gqa_decode/bs8", "qknorm_attention/bs8")
 Row = dict[str, Any]

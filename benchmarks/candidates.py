@@ -10,14 +10,14 @@ from typing import Any
 from points import WORKLOADS
 
 from mirage.codegen.emit import emit_module
+from mirage.devices.table import device
+from mirage.ir.program import Program
 from mirage.mugraph.grammar import MuGraph
-from mirage.pipeline import Request, floor, problems, read
-from mirage.profile.choose import KEPT
-from mirage.profile.devices import device
+from mirage.pipeline.attempt import Request, floor, problems, read
+from mirage.profile.candidate_choice import KEPT
 from mirage.profile.roofline import estimate
-from mirage.program.ir import Program
 from mirage.search.engine import Bounds, Candidate, Search
-from mirage.search.onerow import bounds_for
+from mirage.search.one_row import bounds_for
 
 TARGET = "sm_90"
 
@@ -45,7 +45,7 @@ class Found:
 
 def traced(name: str, batch: int, dtype: str) -> tuple[Any, Program]:
     """A point's decorated function as it was read, and its tensor program."""
-    from mirage.program.task import trace
+    from mirage.program.trace_task import trace
 
     function = read(Request(WORKLOADS[name].text(name, (batch,), dtype), f"{name}.py", name))
     inputs = [

@@ -18,9 +18,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core")]
 
-from mirage.profile.devices import device  # noqa: E402
+from mirage.devices.table import device  # noqa: E402
+from mirage.ir.program import Input, Node, Program, TensorType  # noqa: E402
 from mirage.profile.roofline import baseline  # noqa: E402
-from mirage.program.ir import Input, Node, Program, TensorType  # noqa: E402
 
 Shape = tuple[int, ...]
 # operator, shapes of its tensors, shape of its result; float16 throughout
@@ -77,7 +77,7 @@ def modelled(op: str, shapes: tuple[Shape, ...], out: Shape) -> float:
 def rows_of(op: str, shapes: tuple[Shape, ...], out: Shape) -> list[dict[str, Any]]:
     import torch
 
-    from mirage.profile.gpu import measure, random_tensor
+    from mirage.profile.gpu_timing import measure, random_tensor
 
     def inputs(seed: int) -> list[Any]:
         generator = torch.Generator("cuda").manual_seed(seed)
@@ -95,7 +95,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     from mirage.errors import MirageError
-    from mirage.profile.gpu import require_gpu
+    from mirage.profile.gpu_timing import require_gpu
 
     try:
         require_gpu()

@@ -42,8 +42,8 @@ from points import BATCHES, WORKLOADS  # noqa: E402
 
 from mirage.errors import MirageError  # noqa: E402
 from mirage.isolate.runner import Worker  # noqa: E402
-from mirage.profile.choose import EQUAL, Measured, lead, measured  # noqa: E402
-from mirage.tools import GPU_MEMORY  # noqa: E402
+from mirage.pipeline.processes import GPU_MEMORY  # noqa: E402
+from mirage.profile.candidate_choice import EQUAL, Measured, lead, measured  # noqa: E402
 
 TUNE_S = 400.0  # of one call of the worker
 STRUCTURES = 6  # of a point, whose fastest text is kept
@@ -86,7 +86,7 @@ def public_times(text: str, name: str) -> dict[str, float]:
     import torch
 
     from mirage.codegen.interpreter import load_module
-    from mirage.profile.gpu import measure, random_tensor
+    from mirage.profile.gpu_timing import measure, random_tensor
 
     module = load_module(text, interpret=False)
 
@@ -272,7 +272,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="without torch.compile")
     parser.add_argument("--out", type=Path, help="the report, written after each point; its points are not run again")
     args = parser.parse_args()
-    from mirage.profile.gpu import require_gpu
+    from mirage.profile.gpu_timing import require_gpu
 
     try:
         require_gpu()

@@ -22,10 +22,10 @@ sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests")]
 from workloads import hand  # noqa: E402
 
 from mirage.codegen.emit import emit_module  # noqa: E402
+from mirage.devices.table import device  # noqa: E402
+from mirage.ir.program import DTYPES, Input, Program, TensorType  # noqa: E402
 from mirage.mugraph.grammar import MuGraph  # noqa: E402
-from mirage.profile.devices import device  # noqa: E402
 from mirage.profile.roofline import estimate, speed_of_light  # noqa: E402
-from mirage.program.ir import DTYPES, Input, Program, TensorType  # noqa: E402
 
 TARGET = "sm_90"
 
@@ -85,7 +85,7 @@ def rows_of(name: str, gpu: bool) -> list[dict[str, Any]]:
     ]
     case = hand.real(name)
     text = emitted(case)
-    from mirage.profile.static import compile_module
+    from mirage.profile.compiler_facts import compile_module
 
     for facts in compile_module(text, TARGET):
         rows.append(row(f"{name}/{facts.name}/shared", facts.shared, "bytes", f"<= {facts.limit}"))
@@ -96,7 +96,7 @@ def rows_of(name: str, gpu: bool) -> list[dict[str, Any]]:
     rows.append(row(f"{name}/estimate", estimate(graph, card), "us"))
     rows.append(row(f"{name}/bytes_floor", speed_of_light(moved, 0, 0, 0, card), "us"))
     if gpu:
-        from mirage.profile.gpu import task
+        from mirage.profile.gpu_timing import task
 
         found = task({"text": text, "function": name, "compile": True})
         rows.append(row(f"{name}/gpu_difference", found["error"], "relative", "<= 0.02"))

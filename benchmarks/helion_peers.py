@@ -46,7 +46,7 @@ def row(name: str, value: float, unit: str, bound: str | None = None) -> dict[st
 
 def compared(point: str, text: str, kernel: Callable[..., Any]) -> list[dict[str, Any]]:
     from mirage.codegen.interpreter import load_module
-    from mirage.profile.gpu import measure, relative_difference
+    from mirage.profile.gpu_timing import measure, relative_difference
     from mirage.profile.tune import inputs_of
 
     module = load_module(text, interpret=False)

@@ -26,10 +26,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core")]
 
 from mirage.codegen.emit import assemble, imports, spaced  # noqa: E402
-from mirage.codegen.launcher import RowNames, by_size_lines, expected_lines, guard_lines, public_lines  # noqa: E402
-from mirage.codegen.original import read_original  # noqa: E402
-from mirage.profile.choose import gpu_here  # noqa: E402
-from mirage.program.ir import Input, Program, TensorType  # noqa: E402
+from mirage.codegen.launcher_text import RowNames, by_size_lines, expected_lines, guard_lines, public_lines  # noqa: E402
+from mirage.codegen.original_function import read_original  # noqa: E402
+from mirage.ir.program import Input, Program, TensorType  # noqa: E402
+from mirage.profile.candidate_choice import gpu_here  # noqa: E402
 
 DEVICE = "cuda" if gpu_here() else "cpu"
 MOST = 10.0
@@ -88,7 +88,7 @@ def least(function: Any, *args: Any) -> float:
 def tensors(batch: int) -> list[Any]:
     import torch
 
-    from mirage.codegen.launcher import TORCH_DTYPES
+    from mirage.codegen.launcher_text import TORCH_DTYPES
 
     given = program(batch).inputs
     return [torch.zeros(i.type.shape, dtype=getattr(torch, TORCH_DTYPES[i.type.dtype]), device=DEVICE) for i in given]
@@ -99,8 +99,8 @@ def row(name: str, value: float) -> dict[str, Any]:
 
 
 def rows() -> list[dict[str, Any]]:
+    from mirage.runtime.call_guards import make_fits
     from mirage.runtime.decorator import with_kernel
-    from mirage.runtime.fit import make_fits
 
     fits = make_fits(read)
     given, other = tensors(2), tensors(2)

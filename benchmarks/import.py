@@ -121,9 +121,9 @@ def variants(folder: Path) -> list[dict[str, Any]]:
 
 def changes(count: int) -> list[dict[str, Any]]:
     """Graphs with one thing changed at random: a verdict must be what floats say."""
-    from mirage.cli import subjects
+    from mirage.cli import verify_subjects
     from mirage.isolate.runner import Worker
-    from mirage.original import files, listing, task
+    from mirage_original import judge_task, list_saved, saved_files
 
     r = random.Random(11)
     loads = [space.mlp(4, 64, 64), space.rms(4, 64, 96), space.attention(2, 32, 16, 128)]
@@ -131,16 +131,16 @@ def changes(count: int) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as name, Worker() as worker:
         for i, w in enumerate(loads):
             (Path(name) / f"program{i}.py").write_text(w.source)
-            lefts.append(subjects.load(f"{name}/program{i}.py", worker))
+            lefts.append(verify_subjects.load(f"{name}/program{i}.py", worker))
     judged, equal, odd = 0, 0, 0
     for seed in range(count):
         i = r.randrange(len(loads))
-        (entry,) = files.entries([space.changed(r.choice(pools[i]), r)], "changed")
-        _, graph, made = listing.row(entry, "changed")
+        (entry,) = saved_files.entries([space.changed(r.choice(pools[i]), r)], "changed")
+        _, graph, made = list_saved.row(entry, "changed")
         if graph is None or made is None or lefts[i].program is None:
             continue
         wanted = {"text": lefts[i].text, "function": lefts[i].function}
-        accepted = task.judged(graph, lefts[i].program, wanted, False).accepted
+        accepted = judge_task.judged(graph, lefts[i].program, wanted, False).accepted
         same = space.computes(graph, loads[i].source, seed)
         judged, equal, odd = judged + 1, equal + same, odd + (same != accepted)
     return [

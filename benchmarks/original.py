@@ -76,7 +76,7 @@ def case(shapes: Shapes) -> tuple[Any, Any]:
     import numpy as np
     import torch
 
-    from mirage.verify.regimes import REGIMES as KINDS
+    from mirage.verify.floats.regimes import REGIMES as KINDS
 
     rng = np.random.default_rng(SEED)
     draws = [next(r.draw for r in KINDS if r.name == name) for name in REGIMES]
@@ -99,7 +99,7 @@ def run(path: Path, shapes: Shapes = SHAPES) -> tuple[float, str]:
     import torch
 
     from mirage.codegen.interpreter import float_interpreter, load_module
-    from mirage.verify.floats import judge
+    from mirage.verify.floats.opinion import judge
 
     torch.set_num_threads(1)
     worst = 0.0

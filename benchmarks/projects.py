@@ -45,7 +45,7 @@ def tree(root: Path) -> None:
 
 
 async def watching(root: Path) -> list[Row]:
-    from mirage_daemon.watch import Watcher
+    from mirage_daemon.watch_projects import Watcher
 
     came: list[float] = []
 
@@ -88,8 +88,8 @@ def calls(folder: Path) -> list[Row]:
     """What recording adds to a call, beside the same function with it switched off; no daemon, and one that listens."""
     import torch
 
-    from mirage.runtime.background import SWITCH
-    from mirage.runtime.observe import Observer
+    from mirage.runtime.daemon_thread import SWITCH
+    from mirage.runtime.observed_calls import Observer
 
     path = folder / "called.py"
     path.write_text("import mirage\n\n\n@mirage.optimize\ndef f(x, w):\n    return x\n")

@@ -28,9 +28,9 @@ def one(seed: int) -> dict[str, Any]:
     from program.random_programs import random_programs
 
     from mirage.errors import MirageError
-    from mirage.pipeline import Request, optimize
-    from mirage.result import CancelToken
-    from mirage.tools import Tools
+    from mirage.pipeline.attempt import Request, optimize
+    from mirage.pipeline.processes import Tools
+    from mirage.results.progress import CancelToken
 
     _tools = _tools or Tools()
     (program,) = random_programs(1, seed) if seed else random_programs(1)

@@ -71,17 +71,17 @@ def sample(point: str, many: int) -> list[tuple[str, str]]:
     from dataclasses import replace
 
     from mirage.codegen.emit import emit_module
+    from mirage.devices.table import device
     from mirage.errors import MirageError
+    from mirage.ir.program import Program
     from mirage.mugraph.grammar import CustomKernel
     from mirage.mugraph.text import to_text
-    from mirage.pipeline import Request, problem, read
+    from mirage.pipeline.attempt import Request, problem, read
     from mirage.plan import plan
-    from mirage.profile.devices import device
+    from mirage.profile.launch_variants import chosen, with_launch
     from mirage.profile.roofline import estimate
-    from mirage.profile.variants import chosen, with_launch
-    from mirage.program.ir import Program
     from mirage.program.lower import lower
-    from mirage.program.task import trace
+    from mirage.program.trace_task import trace
     from mirage.search.engine import Bounds, Search
 
     workload, batch = points()[point]
@@ -129,7 +129,7 @@ def check(function: str, texts: list[str]) -> list[Row]:
     import torch
 
     from mirage.codegen.interpreter import load_module
-    from mirage.profile.gpu import random_tensor, relative_difference
+    from mirage.profile.gpu_timing import random_tensor, relative_difference
     from mirage.profile.tune import resources
 
     def late(*_: object) -> None:
@@ -171,7 +171,7 @@ def timed(point: str, found: list[tuple[str, str]], checks: list[tuple[list[int]
     import torch
 
     from mirage.codegen.interpreter import load_module
-    from mirage.profile.gpu import measure, random_tensor
+    from mirage.profile.gpu_timing import measure, random_tensor
 
     rows: list[Row] = [{} for _ in found]
     for batch, future in checks:
@@ -206,7 +206,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=540.0)
     parser.add_argument("--many", type=int, default=60)
     args = parser.parse_args()
-    from mirage.profile.gpu import require_gpu
+    from mirage.profile.gpu_timing import require_gpu
 
     require_gpu()
     import torch

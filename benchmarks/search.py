@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests"), str(ROOT / "benchmarks"
 from searching import blocks, cancelling, complete, memory, original, processes, sizes, times  # noqa: E402
 from searching.rows import Row, search_for  # noqa: E402
 
-from mirage.profile.devices import DEVICES, Device  # noqa: E402
+from mirage.devices.table import DEVICES, Device  # noqa: E402
 
 # A part: its rows for a device, one by one, and how a person reads them (None: a line for each row).
 Part = tuple[Callable[[Device], Iterator[Row]], Callable[[list[Row]], str] | None]

@@ -40,12 +40,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core")]
 
+from mirage.devices.table import device  # noqa: E402
 from mirage.errors import MirageError  # noqa: E402
 from mirage.mugraph.capacity import on_tensor_cores, shared_bytes  # noqa: E402
 from mirage.mugraph.grammar import CustomKernel, MuGraph  # noqa: E402
 from mirage.mugraph.text import from_text  # noqa: E402
 from mirage.mugraph.walk import computes, parts, sites  # noqa: E402
-from mirage.profile.devices import device  # noqa: E402
 from mirage.profile.roofline import Compiled, estimate  # noqa: E402
 
 TARGET = "sm_90"
@@ -64,7 +64,7 @@ def candidates(path: Path = DATA) -> list[dict[str, Any]]:
 
 def compiled(text: str) -> Facts | str:
     """What the compiler says of a module's kernels, in launch order; or why it refused."""
-    from mirage.profile.static import task
+    from mirage.profile.compiler_facts import task
 
     try:
         kernels: Facts = task({"text": text, "target": TARGET})["kernels"]

@@ -161,10 +161,10 @@ def facts() -> list[dict[str, Any]]:
 
 def seconds() -> list[dict[str, Any]]:
     """Full verdicts over all examples, as the pipeline gives them, in warm workers."""
-    from mirage.pipeline import Request, optimize
-    from mirage.result import CancelToken
+    from mirage.pipeline.attempt import Request, optimize
+    from mirage.pipeline.processes import Tools
+    from mirage.results.progress import CancelToken
     from mirage.source import detect
-    from mirage.tools import Tools
 
     times: dict[str, float] = {}
     with Tools() as tools:

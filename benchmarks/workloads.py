@@ -27,11 +27,11 @@ from references import REFERENCES, WORKLOADS, Reference, interpreted  # noqa: E4
 
 import mirage  # noqa: E402
 from mirage.errors import MirageError  # noqa: E402
-from mirage.original.search import DEFAULTS  # noqa: E402
-from mirage.original.written import written  # noqa: E402
-from mirage.pipeline import versions  # noqa: E402
+from mirage.pipeline.attempt import versions  # noqa: E402
+from mirage.pipeline.processes import Tools  # noqa: E402
 from mirage.profile.roofline import baseline  # noqa: E402
-from mirage.tools import Tools  # noqa: E402
+from mirage_original.hand_written import written  # noqa: E402
+from mirage_original.superoptimize import DEFAULTS  # noqa: E402
 
 TARGET = "sm_90"
 SECONDS = 120.0  # of one search with its verification

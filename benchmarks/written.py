@@ -31,16 +31,16 @@ sys.path[:0] = [str(ROOT / "core"), str(Path(__file__).resolve().parent)]
 from gpu import host_times, row, say  # noqa: E402
 from points import BATCHES, WORKLOADS  # noqa: E402
 
-from mirage.codegen.launcher import TORCH_DTYPES  # noqa: E402
+from mirage.codegen.launcher_text import TORCH_DTYPES  # noqa: E402
 
 Row = dict[str, Any]
 
 
 def optimized(path: Path, name: str) -> tuple[Any, list[Row]]:
     """The result, installed, and the rows of the times on the way."""
-    from mirage.pipeline import Request, optimize
-    from mirage.result import CancelToken
-    from mirage.runtime import registry
+    from mirage.pipeline.attempt import Request, optimize
+    from mirage.results.progress import CancelToken
+    from mirage.runtime import installed_kernels
 
     start, first = time.monotonic(), math.nan
 
@@ -59,7 +59,7 @@ def optimized(path: Path, name: str) -> tuple[Any, list[Row]]:
         row(f"seconds/{name}", took, "s"),
     ]
     if result.answer == "kernel":
-        registry.install_for(path.read_text(), name, result.source)
+        installed_kernels.install_for(path.read_text(), name, result.source)
     return result, rows
 
 
@@ -86,7 +86,7 @@ def compared(path: Path, name: str, result: Any) -> list[Row]:
     import torch
 
     from mirage.codegen.interpreter import load_module
-    from mirage.profile.gpu import measure, random_tensor
+    from mirage.profile.gpu_timing import measure, random_tensor
 
     public, module, rows = getattr(imported(path), name), load_module(result.source, interpret=False), []
     for end, shapes, promised in sizes(result):

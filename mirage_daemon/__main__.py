@@ -2,7 +2,7 @@
 
 import sys
 
-from mirage_daemon.life import main
+from mirage_daemon.lifecycle import main
 
 if __name__ == "__main__":
     sys.exit(main())

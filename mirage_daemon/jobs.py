@@ -19,10 +19,10 @@ from typing import Any
 
 from mirage.errors import Cancelled, DaemonBusy, MirageError, ProtocolError, UnknownJob, WorkerDied
 from mirage.link.protocol import FINAL, STATES
-from mirage.result import CancelToken
+from mirage.results.progress import CancelToken
+from mirage_daemon.crash_suspects import MAX_STARTS, Suspects
+from mirage_daemon.job_order import Turns
 from mirage_daemon.journal import Journal, Row
-from mirage_daemon.suspects import MAX_STARTS, Suspects
-from mirage_daemon.turns import Turns
 
 log = logging.getLogger("mirage.daemon.jobs")
 MAX_ACTIVE = 1000  # jobs that are queued or running

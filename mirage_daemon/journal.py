@@ -20,7 +20,7 @@ from typing import Any
 import msgpack
 
 from mirage.errors import CannotWrite
-from mirage_daemon.store import Store
+from mirage_daemon.cache_store import Store
 
 log = logging.getLogger("mirage.daemon.journal")
 JOB, PART = "job", "part"
@@ -28,7 +28,7 @@ KEY_BYTES = 32
 # bytes of one part, of all parts of a job: more are searched again. All of them fit into one message to a worker.
 MAX_PART, MAX_PARTS = 16 << 20, 40 << 20
 MAX_NAME = 1000
-Parts = dict[str, dict[str, str]]  # search -> name of the part -> its line, see mirage.search.state
+Parts = dict[str, dict[str, str]]  # search -> name of the part -> its line, see mirage.search.checkpoint
 
 
 @dataclass(frozen=True)

@@ -23,16 +23,16 @@ from mirage.errors import (
     UnknownJob,
     UntrustedWorkspace,
 )
-from mirage.isolate.limits import sandbox_report
+from mirage.isolate.resource_limits import sandbox_report
 from mirage.link import paths, protocol
 from mirage.link.version import is_newer, package_version
-from mirage_daemon import alias, kept, projects
+from mirage_daemon import cache_requests, project_requests, text_alias
+from mirage_daemon.cache_store import Store
 from mirage_daemon.connection import Connection, Limits
+from mirage_daemon.job_order import project_of
+from mirage_daemon.job_worker import check_interpreter
 from mirage_daemon.jobs import Job, Jobs, RunJob
 from mirage_daemon.journal import Journal, Row
-from mirage_daemon.store import Store
-from mirage_daemon.turns import project_of
-from mirage_daemon.workers import check_interpreter
 
 log = logging.getLogger("mirage.daemon.server")
 MAX_CONNECTIONS = 512
@@ -71,7 +71,7 @@ class Server:
         self._stopping = asyncio.Event()
         self._earlier: dict[str, Row] = {}  # what earlier daemons promised, until it is under way here
         self._earlier_read = asyncio.Event()
-        self.projects = projects.Projects(self)
+        self.projects = project_requests.Projects(self)
 
     # ---- life
     async def serve(self, listener: socket.socket) -> None:
@@ -249,7 +249,7 @@ class Server:
         value = await self._in_store(self._follow_alias, question_key)
         if value is None:
             return None
-        state, result, _ = kept.opened(value)
+        state, result, _ = cache_requests.opened(value)
         return state, result
 
     def _follow_alias(self, question_key: bytes) -> bytes | None:
@@ -263,8 +263,8 @@ class Server:
         result = job.result or {}
         if "question" in job.payload and job.state != "done":
             return  # a colleague's kernel is no faster here: that says nothing of what a search would find
-        origin = await asyncio.to_thread(kept.origin, job)
-        place = alias.result_key(question_key, str(result.get("program_key", "")))
+        origin = await asyncio.to_thread(cache_requests.origin, job)
+        place = text_alias.result_key(question_key, str(result.get("program_key", "")))
         await self._in_store(self._store.put, "result", place, msgpack.packb([job.state, result, origin]))
         await self._in_store(self._store.put, "alias", question_key, place)
         await self._in_store(self._store.gc, CACHE_LIMIT)
@@ -275,12 +275,12 @@ class Server:
         if len(body.text) > MAX_TEXT:
             raise ProtocolError(f"a text of {len(body.text)} characters is over the limit of {MAX_TEXT}")
         interpreter = check_interpreter(body.interpreter)
-        wanted = (body.text, body.path, body.function, body.target, interpreter, alias.as_text(body.options))
-        if len(body.text) <= SHORT_TEXT and alias.known_part(body.text, body.function) is not None:
-            question = alias.ask(*wanted)  # microseconds: nothing is parsed
+        wanted = (body.text, body.path, body.function, body.target, interpreter, text_alias.as_text(body.options))
+        if len(body.text) <= SHORT_TEXT and text_alias.known_part(body.text, body.function) is not None:
+            question = text_alias.ask(*wanted)  # microseconds: nothing is parsed
         else:
-            question = await asyncio.to_thread(alias.ask, *wanted)
-        return alias.key(question).hex(), interpreter
+            question = await asyncio.to_thread(text_alias.ask, *wanted)
+        return text_alias.key(question).hex(), interpreter
 
     async def _submit(self, connection: Connection, ident: int, body: protocol.Submit) -> dict[str, Any]:
         job = await self.take(body, connection.id)
@@ -288,7 +288,7 @@ class Server:
 
     async def take(self, body: protocol.Submit, client: int) -> Job:
         """The job of a submission: one that is over, if the result is known."""
-        body, key, interpreter = await projects.asked(self, body)
+        body, key, interpreter = await project_requests.asked(self, body)
         known = await self._answer_of(key, body.fresh)
         payload: dict[str, Any] = {}
         if known is None:
@@ -335,7 +335,7 @@ class Server:
         return job.outcome()
 
     async def _lookup(self, connection: Connection, ident: int, body: protocol.Lookup) -> dict[str, Any]:
-        _, key, _ = await projects.asked(self, body)
+        _, key, _ = await project_requests.asked(self, body)
         known = await self._known(bytes.fromhex(key))
         return {"result": None if known is None else known[1]}
 
@@ -392,8 +392,8 @@ HANDLERS: dict[str, Handler] = {
     "lookup": Server._lookup,
     "status": Server._status,
     "shutdown": Server._shutdown,
-    **projects.HANDLERS,
-    **kept.HANDLERS,
+    **project_requests.HANDLERS,
+    **cache_requests.HANDLERS,
 }
 
 

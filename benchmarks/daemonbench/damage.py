@@ -14,7 +14,7 @@ from pathlib import Path
 
 from daemonbench.rows import Row, row
 from mirage.errors import CannotWrite
-from mirage_daemon.store import SqliteStore
+from mirage_daemon.cache_store import SqliteStore
 
 ENTRIES, VALUE = 60, 700  # values, and bytes of each
 FLIPS, TORN = 1000, 500

@@ -17,9 +17,9 @@ from typing import Any
 from daemonbench.process import TEXT, Daemon, Home, Row, row, rss_bytes
 from mirage.errors import MirageError
 from mirage.link import Client, client, paths, protocol
+from mirage_daemon.cache_store import SqliteStore
 from mirage_daemon.connection import Limits
 from mirage_daemon.server import Server
-from mirage_daemon.store import SqliteStore
 
 FRAMES, OVER_SOCKET = 1_000_000, 20_000
 MOST_FRAMES, HANG_S = 40, 1.0  # of one conversation

@@ -18,14 +18,14 @@ from mutants.certify import wrong_mugraph
 
 from daemonbench.process import TEXT, Row, row
 from mirage.errors import MirageError
-from mirage.mugraph import jsonform
-from mirage.pipeline import Request, optimize, problem, read, trace
+from mirage.mugraph import json_form
+from mirage.pipeline.attempt import Request, optimize, problem, read, trace
+from mirage.pipeline.processes import Tools
+from mirage.pipeline.recheck_task import recheck
 from mirage.program.lower import lower
-from mirage.recheck import recheck
-from mirage.result import CancelToken
-from mirage.tools import Tools
-from mirage_daemon import alias
-from mirage_daemon.store import SqliteStore, load_secret
+from mirage.results.progress import CancelToken
+from mirage_daemon import text_alias
+from mirage_daemon.cache_store import SqliteStore, load_secret
 
 TRIES = 200
 FUNCTIONS = {  # what the file says that the µGraph computes
@@ -42,8 +42,8 @@ FUNCTIONS = {  # what the file says that the µGraph computes
 def in_the_cache(tries: int) -> Iterator[Row]:
     """Rows that are right in all but the MAC: written by somebody who knows the schema, the key and SHA-256."""
     chance, served = random.Random(1), 0
-    question = alias.key(alias.ask(TEXT, "a.py", "f", "sm_90", ""))
-    place = alias.result_key(question, "p")
+    question = text_alias.key(text_alias.ask(TEXT, "a.py", "f", "sm_90", ""))
+    place = text_alias.result_key(question, "p")
     wrong = msgpack.packb(["done", {"answer": "kernel", "source": "wrong"}, {}])
     with tempfile.TemporaryDirectory(prefix="mirage-bench-") as name:
         folder = Path(name)
@@ -73,7 +73,7 @@ def in_the_cache(tries: int) -> Iterator[Row]:
 
 def wrongs(good: Any, text: str) -> Iterator[tuple[str, str, Any]]:
     """(what is wrong, the text, the µGraph's JSON): another function, or a mutated µGraph."""
-    data = jsonform.to_json(good)
+    data = json_form.to_json(good)
     for old, others in FUNCTIONS.items():
         for new in others:
             yield f"{old} -> {new}", text.replace(old, new), data
@@ -82,11 +82,11 @@ def wrongs(good: Any, text: str) -> Iterator[tuple[str, str, Any]]:
     mutants = [(n, m) for n, m in map_ops.mutants(good)]
     random.Random(3).shuffle(mutants)
     for name, mutant in mutants:
-        yield name, text, jsonform.to_json(mutant)
+        yield name, text, json_form.to_json(mutant)
     for i, (name, mutant) in enumerate(mutants * 2):  # and wrong twice over
         (old, others), *_ = FUNCTIONS.items()
         new = others[i % len(others)]
-        yield f"{name}, {new}", text.replace(old, new), jsonform.to_json(mutant)
+        yield f"{name}, {new}", text.replace(old, new), json_form.to_json(mutant)
 
 
 def in_a_file(tries: int) -> Iterator[Row]:
@@ -96,7 +96,7 @@ def in_a_file(tries: int) -> Iterator[Row]:
     with Tools() as tools:
         request = Request(TEXT, "a.py", "f")
         found = optimize(request, lambda p: None, CancelToken(), tools)
-        good = jsonform.from_json(json.loads(json.dumps(found.mugraphs[0])))
+        good = json_form.from_json(json.loads(json.dumps(found.mugraphs[0])))
         program = trace(read(request), "a.py", tools.runner, CancelToken())
         meant = problem(program, lower(program))
         base = Base("f", meant.t, meant.outputs, good, found.source)  # type: ignore[arg-type]
@@ -109,7 +109,7 @@ def in_a_file(tries: int) -> Iterator[Row]:
             except MirageError:
                 refused += 1
                 continue
-            if text == TEXT and wrong_mugraph(base, jsonform.from_json(given)) == "equivalent":
+            if text == TEXT and wrong_mugraph(base, json_form.from_json(given)) == "equivalent":
                 equal += 1
                 continue
             print(f"taken over: {name}")

@@ -31,7 +31,7 @@ _BOUNDS = {"<=": operator.le, ">=": operator.ge, "==": operator.eq, "<": operato
 # What a search gives for TEXT has some 10 kB; this one's parts have the same sizes.
 _CHILD = """
 import sys
-from mirage_daemon.life import main
+from mirage_daemon.lifecycle import main
 def job(payload, progress, cancel):
     graph = {"version": 1, "mugraph": {"name": payload["function"], "body": [{"op": "exp", "dims": ["m", "n"], "i": i}
              for i in range(60)]}}

@@ -12,12 +12,12 @@ sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests")]
 
 from workloads.terms import problem  # noqa: E402
 
-from mirage.job import Sent  # noqa: E402
-from mirage.profile.devices import DEVICES  # noqa: E402
+from mirage.devices.table import DEVICES  # noqa: E402
+from mirage.pipeline.job_task import Sent  # noqa: E402
 from mirage.profile.roofline import estimate  # noqa: E402
 from mirage.search.engine import Search  # noqa: E402
 from mirage.search.executor import Serial  # noqa: E402
-from mirage.search.parts import Key, Part, Work  # noqa: E402
+from mirage.search.subproblems import Key, Part, Work  # noqa: E402
 
 WORKLOAD = "norm_mlp"  # about twenty-five parts
 

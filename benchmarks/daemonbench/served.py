@@ -20,10 +20,10 @@ sys.path[:0] = [str(ROOT / "core"), str(ROOT), str(ROOT / "tests"), str(ROOT / "
 
 from mirage.errors import WorkerDied  # noqa: E402
 from mirage.isolate import Worker  # noqa: E402
-from mirage.result import CancelToken  # noqa: E402
+from mirage.results.progress import CancelToken  # noqa: E402
+from mirage_daemon.job_worker import Pool  # noqa: E402
 from mirage_daemon.jobs import Progress  # noqa: E402
-from mirage_daemon.life import main  # noqa: E402
-from mirage_daemon.workers import Pool  # noqa: E402
+from mirage_daemon.lifecycle import main  # noqa: E402
 
 SEARCHED = Path(__file__).with_name("searched.py")
 WORKERS = 2  # as on four cores: one job beside another
@@ -78,7 +78,7 @@ def searching(payload: dict[str, Any], progress: Progress, cancel: CancelToken) 
     return answer(payload)
 
 
-# what a worker does to itself (mirage.isolate.selftest), by the first word of the function's name
+# what a worker does to itself (mirage.isolate.worker_selftest), by the first word of the function's name
 FAULTS: dict[str, dict[str, Any]] = {
     "segfault": {"action": "crash"},
     "killed": {"action": "crash", "signal": 9},

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from mirage.pipeline import problem as from_program
-from mirage.profile.devices import Device
+from mirage.devices.table import Device
+from mirage.ir.program import Program
+from mirage.pipeline.attempt import problem as from_program
 from mirage.profile.roofline import baseline
-from mirage.program.ir import Program
 from mirage.program.lower import lower
 from mirage.program.trace import trace
 from mirage.search.engine import Problem

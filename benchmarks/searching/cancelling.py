@@ -10,9 +10,9 @@ import threading
 import time
 from collections.abc import Iterator
 
+from mirage.devices.table import Device
 from mirage.errors import Cancelled
-from mirage.profile.devices import Device
-from mirage.result import CancelToken
+from mirage.results.progress import CancelToken
 from searching.rows import Clock, Row, at_most, row, search_for
 from searching.times import WORKLOADS
 

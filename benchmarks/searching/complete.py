@@ -17,7 +17,7 @@ from workloads.pruned import TYPED, UNTYPED, Relations
 from workloads.searched import Searched
 from workloads.whole import classes, schedules
 
-from mirage.profile.devices import Device
+from mirage.devices.table import Device
 from searching.rows import Row, at_least, row
 
 SECONDS = 60.0

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mirage.profile.devices import Device
+from mirage.devices.table import Device
 from searching.rows import Row, at_most, row
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,10 +23,10 @@ RUN = """
 import json, resource, sys
 sys.path[:0] = ["core", "tests"]
 from workloads.terms import problem
-from mirage.profile.devices import DEVICES
+from mirage.devices.table import DEVICES
 from mirage.profile.roofline import estimate
 from mirage.search.engine import Bounds, Search
-from mirage.search.guard import resident
+from mirage.search.limits import resident
 wide = Bounds(systems=10**9, reductions=10**9, lean=False, seconds=1e9, memory=int(sys.argv[3] or 0))
 bounds = wide if sys.argv[3] else Bounds()
 search = Search(problem(sys.argv[2]), lambda g: estimate(g, DEVICES[sys.argv[1]]), bounds=bounds)

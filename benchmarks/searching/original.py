@@ -15,20 +15,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from mirage.codegen.emit import emit_module
+from mirage.devices.table import Device, device
+from mirage.ir.program import Program
 from mirage.mugraph import maps
-from mirage.mugraph.erase import structure_key
 from mirage.mugraph.grammar import Accumulate, Compute, CustomKernel, Loop, MuGraph
-from mirage.original.search import TARGET, Searched, without_launch
-from mirage.pipeline import Function, Request, problem, read, trace
+from mirage.mugraph.structure import structure_key
+from mirage.pipeline.attempt import Function, Request, problem, read, trace
+from mirage.pipeline.processes import Tools
 from mirage.plan import plan
-from mirage.profile.devices import Device, device
 from mirage.profile.roofline import estimate
-from mirage.program.ir import Program
 from mirage.program.lower import lower
-from mirage.result import CancelToken
+from mirage.results.progress import CancelToken
 from mirage.search.engine import Bounds, Candidate, Search
-from mirage.tools import Tools
 from mirage.verify.judge import Case, judge
+from mirage_original.superoptimize import TARGET, Searched, without_launch
 from searching.rows import Clock, Row, at_least, at_most, row
 
 WANTED, WITHIN, SAMPLE, KEEP = 69, 60.0, 8, 160  # µGraphs, seconds, emitted ones, answers of the search

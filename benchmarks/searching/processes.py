@@ -8,7 +8,7 @@ from functools import partial
 
 from workloads.terms import problem
 
-from mirage.profile.devices import Device
+from mirage.devices.table import Device
 from mirage.profile.roofline import estimate
 from mirage.search.engine import Search
 from mirage.search.executor import Executor, Processes, Serial

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mirage.profile.devices import Device
+from mirage.devices.table import Device
 from mirage.search.engine import Bounds
 from searching.graphs import enumerate_graphs
 from searching.rows import Clock, Row, at_least, at_most, row, search_for

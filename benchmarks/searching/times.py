@@ -12,10 +12,10 @@ from itertools import chain
 
 from workloads.terms import problem
 
-from mirage.profile.devices import Device
+from mirage.devices.table import Device
 from mirage.profile.roofline import estimate
 from mirage.search.engine import Bounds, Problem, Search
-from mirage.search.kernels import KernelSpace
+from mirage.search.kernel_pieces import KernelSpace
 from searching.rows import Clock, Row, at_most, row
 
 SMALL, MIDDLE, LARGE = (1.0, 5.0, 0.3), (3.0, 10.0, 1.0), (20.0, 60.0, 5.0)  # fixpoint, 64 µGraphs, first candidate

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from mirage.errors import MirageError
 
 if TYPE_CHECKING:
-    from mirage.original.block import TBGraph, new_threadblock_graph
-    from mirage.original.graph import KNGraph, new_graph, new_kernel_graph
-    from mirage.original.search import superoptimize
-    from mirage.original.settings import (
+    from mirage.results.progress import CancelToken, Progress
+    from mirage.results.result import Result
+    from mirage.runtime.decorator import optimize
+    from mirage_original.block_builder import TBGraph, new_threadblock_graph
+    from mirage_original.graph_builder import KNGraph, new_graph, new_kernel_graph
+    from mirage_original.module_calls import (
         bypass_compile_errors,
         convert_dtype_to_torch_type,
         convert_torch_type_to_dtype,
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
         generate_triton_program,
         set_gpu_device_id,
     )
-    from mirage.original.tensors import (
+    from mirage_original.superoptimize import superoptimize
+    from mirage_original.tensors import (
         bfloat16,
         float8,
         float8_e4m3,
@@ -34,21 +37,19 @@ if TYPE_CHECKING:
         int32,
         int64,
     )
-    from mirage.result import CancelToken, Progress, Result
-    from mirage.runtime.decorator import optimize
 
 __version__ = "0.1.0"
 
 # Names that are loaded at their first use, and the module that each comes from.
 _LAZY = {
-    "CancelToken": "mirage.result",
-    "Progress": "mirage.result",
-    "Result": "mirage.result",
+    "CancelToken": "mirage.results.progress",
+    "Progress": "mirage.results.progress",
+    "Result": "mirage.results.result",
     "optimize": "mirage.runtime.decorator",
     # the original's Python API
-    "superoptimize": "mirage.original.search",
-    **dict.fromkeys(("KNGraph", "new_graph", "new_kernel_graph"), "mirage.original.graph"),
-    **dict.fromkeys(("TBGraph", "new_threadblock_graph"), "mirage.original.block"),
+    "superoptimize": "mirage_original.superoptimize",
+    **dict.fromkeys(("KNGraph", "new_graph", "new_kernel_graph"), "mirage_original.graph_builder"),
+    **dict.fromkeys(("TBGraph", "new_threadblock_graph"), "mirage_original.block_builder"),
     **dict.fromkeys(
         (
             "bypass_compile_errors",
@@ -59,11 +60,11 @@ _LAZY = {
             "generate_triton_program",
             "set_gpu_device_id",
         ),
-        "mirage.original.settings",
+        "mirage_original.module_calls",
     ),
     **dict.fromkeys(
         ("float16", "bfloat16", "float32", "float64", "float8", "float8_e4m3", "int8", "int32", "int64"),
-        "mirage.original.tensors",
+        "mirage_original.tensors",
     ),
 }
 

@@ -9,7 +9,7 @@ from lsprotocol import types
 from pygls.uris import to_fs_path
 
 from mirage.source import detect
-from mirage_lsp import block, edits, fixes, merge
+from mirage_lsp import kernel_block, merge_module, quick_fixes, text_edits
 from mirage_lsp.document import Entry, View
 from mirage_lsp.errors import CannotMerge, NoKernel, StaleEdit
 
@@ -32,17 +32,17 @@ def optimizable(entry: Entry) -> bool:
 def replace(view: View, name: str, version: int | None = None) -> types.TextEdit:
     """The edit that replaces a decorated function by its kernel. Raises StaleEdit, NoKernel, CannotMerge."""
     target, source = _ready(view, name, version)
-    start, end, new = merge.replace(view.text, target, source, view.elsewhere)
-    return edits.replacement(view.text, start, end, new)
+    start, end, new = merge_module.replace(view.text, target, source, view.elsewhere)
+    return text_edits.replacement(view.text, start, end, new)
 
 
 def restore(view: View, name: str, version: int | None = None) -> types.TextEdit:
     """The edit that puts the original of a block back. Raises StaleEdit, NoKernel, OriginalDamaged."""
     _check_version(view, version)
-    found = next((b for b in block.find(view.text) if b.name == name), None)
+    found = next((b for b in kernel_block.find(view.text) if b.name == name), None)
     if found is None:
         raise NoKernel(f"the text has no block for `{name}`", next_step="name a function that was replaced")
-    return edits.replacement(view.text, found.start, found.end, block.original(found))
+    return text_edits.replacement(view.text, found.start, found.end, kernel_block.original(found))
 
 
 def write_module(view: View, name: str, version: int | None = None) -> tuple[Path, str, types.TextEdit]:
@@ -56,8 +56,8 @@ def write_module(view: View, name: str, version: int | None = None) -> tuple[Pat
     path = next(p for p in _names(folder, name) if not p.exists() or _is_ours(p))
     package = (folder / "__init__.py").exists() and not view.document.uri.endswith(".ipynb")
     line = f"from {'.' if package else ''}{path.stem} import {name}"
-    start, end, new = merge.replace_by_import(view.text, target, line, view.elsewhere)
-    return path, MODULE_HEAD + source, edits.replacement(view.text, start, end, new)
+    start, end, new = merge_module.replace_by_import(view.text, target, line, view.elsewhere)
+    return path, MODULE_HEAD + source, text_edits.replacement(view.text, start, end, new)
 
 
 def _names(folder: Path, function: str):  # type: ignore[no-untyped-def]
@@ -76,7 +76,7 @@ def _is_ours(path: Path) -> bool:
         return False
 
 
-def _ready(view: View, name: str, version: int | None) -> tuple[merge.Target, str]:
+def _ready(view: View, name: str, version: int | None) -> tuple[merge_module.Target, str]:
     """Where the function is in the view's text, and the kernel's module."""
     _check_version(view, version)
     function = next((f for f in view.functions if f.name == name), None)
@@ -89,7 +89,7 @@ def _ready(view: View, name: str, version: int | None) -> tuple[merge.Target, st
     target = _target(view, function)
     if view.raw is not None:
         inside = slice(target.first_line - 1, target.last_line)
-        if edits.split_lines(view.raw)[inside] != edits.split_lines(view.text)[inside]:
+        if text_edits.split_lines(view.raw)[inside] != text_edits.split_lines(view.text)[inside]:
             raise CannotMerge(
                 f"`{name}` holds a line that is IPython's and not Python's", next_step="take it out first"
             )
@@ -113,13 +113,15 @@ def _check_version(view: View, version: int | None) -> None:
         raise StaleEdit(f"the edit was for version {version} of the text, which is at version {view.version} now")
 
 
-def _target(view: View, function: detect.Decorated) -> merge.Target:
+def _target(view: View, function: detect.Decorated) -> merge_module.Target:
     if function.node is None or function.names is None:
         raise NoKernel(f"`{function.name}` does not parse")
     ours = [d for d in function.node.decorator_list if detect.is_decorator(d, function.names)]
     first, last = ours[0].lineno, ours[-1].end_lineno or ours[-1].lineno
     up = view.first
-    return merge.Target(function.name, function.decorator_line - up, function.end_line - up, (first - up, last - up))
+    return merge_module.Target(
+        function.name, function.decorator_line - up, function.end_line - up, (first - up, last - up)
+    )
 
 
 Edit = Callable[..., list[types.TextEdit]]
@@ -127,7 +129,7 @@ Edit = Callable[..., list[types.TextEdit]]
 EDITS: dict[str, Edit] = {
     "replace": lambda *a: [replace(*a)],
     "restore": lambda *a: [restore(*a)],
-    "giveSizes": _fix(fixes.give_sizes),
-    "annotate": _fix(fixes.annotate),
-    "giveInputs": _fix(fixes.give_inputs),
+    "giveSizes": _fix(quick_fixes.give_sizes),
+    "annotate": _fix(quick_fixes.annotate),
+    "giveInputs": _fix(quick_fixes.give_inputs),
 }

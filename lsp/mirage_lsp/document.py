@@ -13,9 +13,9 @@ from pygls.uris import to_fs_path
 
 from mirage.errors import MirageError, MissingShape, SourceSyntaxError
 from mirage.source import detect, shapes
-from mirage.source.chunks import try_parse
-from mirage_lsp import block, edits
-from mirage_lsp.seen import Seen
+from mirage.source.statements import try_parse
+from mirage_lsp import kernel_block, text_edits
+from mirage_lsp.observed_shapes import Seen
 
 
 @dataclass
@@ -67,12 +67,12 @@ class View:
 
     def place(self, line: int, column: int = 0) -> types.Position:
         """The position here of a 0-based line and a column in characters of the document."""
-        at = edits.place(self.document.lines, line, column)
+        at = text_edits.place(self.document.lines, line, column)
         return types.Position(line=max(0, at.line - self.first), character=at.character)
 
     def line_range(self, line: int, column: int = 0) -> types.Range:
         """The range here from a column of a line of the document to the end of the line's text."""
-        found = edits.line_range(self.document.lines, line, column)
+        found = text_edits.line_range(self.document.lines, line, column)
         start, end = found.start, found.end
         start.line, end.line = max(0, start.line - self.first), max(0, end.line - self.first)
         return found
@@ -83,7 +83,7 @@ class View:
         return [f for f in self.document.functions if self.holds(f.line - 1)]
 
     @property
-    def blocks(self) -> list[block.Block]:
+    def blocks(self) -> list[kernel_block.Block]:
         return [b for b in self.document.blocks if self.holds(b.line)]
 
 
@@ -98,7 +98,7 @@ class Document:
     entries: dict[str, Entry] = field(default_factory=dict)
     timer: asyncio.TimerHandle | None = None
     _scan: detect.Scan | None = None
-    _blocks: list[block.Block] | None = None
+    _blocks: list[kernel_block.Block] | None = None
     _lines: list[str] | None = None
     _read: dict[str, tuple[tuple[str, ...], str, bool]] = field(default_factory=dict)
     _error: tuple[SourceSyntaxError | None] | None = None
@@ -124,7 +124,7 @@ class Document:
     @property
     def lines(self) -> list[str]:
         if self._lines is None:
-            self._lines = edits.split_lines(self.text)
+            self._lines = text_edits.split_lines(self.text)
         return self._lines
 
     @property
@@ -140,9 +140,9 @@ class Document:
         return [f for f in self.scan.functions if last[f.name] is f]
 
     @property
-    def blocks(self) -> list[block.Block]:
+    def blocks(self) -> list[kernel_block.Block]:
         if self._blocks is None:
-            self._blocks = block.find(self.text) if block.MARK in self.text else []
+            self._blocks = kernel_block.find(self.text) if kernel_block.MARK in self.text else []
         return self._blocks
 
     @property

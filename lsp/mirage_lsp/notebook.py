@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from mirage_lsp import edits
+from mirage_lsp import text_edits
 from mirage_lsp.document import Document, View
 
 # Lines for IPython and not for Python: magics, shell commands, questions.
@@ -27,7 +27,7 @@ class Cell:
         """The text with what is not Python in comments: as long, line for line."""
         if self.text.startswith("%%") and not self.text.startswith(_PYTHON_MAGICS):
             return "".join(
-                "#" + line[1:] if edits.split_end(line)[0] else line for line in edits.split_lines(self.text)
+                "#" + line[1:] if text_edits.split_end(line)[0] else line for line in text_edits.split_lines(self.text)
             )
         return _MAGIC.sub(lambda m: "#" + m[0][1:], self.text)
 
@@ -54,7 +54,7 @@ class Notebook(Document):
             self._views, line = [], 0
             texts = [cell.python for cell in self.code]
             for number, (cell, text) in enumerate(zip(self.code, texts)):
-                count = len(edits.split_lines(text))
+                count = len(text_edits.split_lines(text))
                 others = "".join(f"{t}\n" for i, t in enumerate(texts) if i != number)
                 self._views.append(View(self, cell.uri, cell.version, line, count, text, others, cell.text))
                 line += count

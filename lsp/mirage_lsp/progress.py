@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from mirage_lsp import texts
+from mirage_lsp import one_line_texts
 from mirage_lsp.document import Entry
 
 if TYPE_CHECKING:
@@ -27,21 +27,21 @@ class WorkDone:
             server.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params).add_done_callback(self._created)
 
     def report(self, entry: Entry) -> None:
-        message = texts.progress(entry)
+        message = one_line_texts.progress(entry)
         if self._begun and not self._ended and message != self._last:
             self._last = message
             self._notify(types.WorkDoneProgressReport(message=message, cancellable=True))
 
     def end(self, entry: Entry) -> None:
         if self._begun and not self._ended:
-            self._notify(types.WorkDoneProgressEnd(message=texts.lens(entry)))
+            self._notify(types.WorkDoneProgressEnd(message=one_line_texts.lens(entry)))
         self._ended = True
         self.on_end()
 
     def _created(self, answer: asyncio.Future[Any]) -> None:
         if self._ended or answer.cancelled() or answer.exception() is not None:
             return
-        self._begun, self._last = True, texts.progress(self.entry)
+        self._begun, self._last = True, one_line_texts.progress(self.entry)
         title = f"Mirage: {self.entry.name}"
         self._notify(types.WorkDoneProgressBegin(title=title, cancellable=True, message=self._last))
 

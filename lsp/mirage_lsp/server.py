@@ -15,14 +15,14 @@ from pygls.uris import to_fs_path
 
 from mirage.errors import MirageError
 from mirage.link.version import package_version
-from mirage_lsp import edits, methods, panels, problems, transport
+from mirage_lsp import diagnostics, methods, panel_data, text_edits, transport
+from mirage_lsp.daemon_jobs import Jobs
 from mirage_lsp.document import Document, Entry, View
-from mirage_lsp.folders import Folders, Link, watchable
-from mirage_lsp.jobs import Jobs
 from mirage_lsp.progress import WorkDone
-from mirage_lsp.protocol import Protocol
+from mirage_lsp.pygls_protocol import Protocol
 from mirage_lsp.session import Session
 from mirage_lsp.settings import Settings
+from mirage_lsp.workspace_folders import Folders, Link, watchable
 
 log = logging.getLogger(__name__)
 REFRESH_S = 0.05  # refreshes and diagnostics are not sent more often; after a quiet time they are sent at once
@@ -105,15 +105,15 @@ class MirageServer(LanguageServer):
         if self.session.documents.get(document.uri) is not document:
             return self.forget(document.uri)
         related = self.supports(lambda c: c.text_document.publish_diagnostics.related_information)  # type: ignore[union-attr]
-        found = problems.diagnostics(document, related)
+        found = diagnostics.diagnostics(document, related)
         for view in document.views:
-            here = [problems.shown(d, view) for d in found if view.holds(d.range.start.line)]
+            here = [diagnostics.shown(d, view) for d in found if view.holds(d.range.start.line)]
             params = types.PublishDiagnosticsParams(uri=view.uri, version=view.version, diagnostics=here)
             if self._published.get(view.uri) != params:
                 self._published[view.uri] = params
                 self.text_document_publish_diagnostics(params)
             if self.session.settings.states:
-                self.protocol.notify("mirage/states", panels.states(view))
+                self.protocol.notify("mirage/states", panel_data.states(view))
 
     def forget(self, uri: str) -> None:
         """Nothing is shown under a URI any more."""
@@ -148,7 +148,9 @@ class MirageServer(LanguageServer):
             return types.WorkspaceEdit(changes={view.uri: list(changes)})
         annotated = self.previews
         name = "mirage.preview" if preview else "mirage"
-        return edits.versioned(view.uri, view.version, changes, (name, label, preview) if annotated else None, module)
+        return text_edits.versioned(
+            view.uri, view.version, changes, (name, label, preview) if annotated else None, module
+        )
 
     @property
     def previews(self) -> bool:

@@ -16,9 +16,9 @@ from typing import Protocol
 from mirage.errors import DaemonUnavailable, MirageError
 from mirage.link.protocol import FINAL, Event
 from mirage.source import detect
+from mirage_lsp.daemon_jobs import Answer, Ask, Jobs
 from mirage_lsp.document import Document, Entry, View
-from mirage_lsp.jobs import Answer, Ask, Jobs
-from mirage_lsp.learning import Learner
+from mirage_lsp.learned_shapes import Learner
 from mirage_lsp.notebook import Notebook
 from mirage_lsp.settings import Settings
 

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import BinaryIO
 
-from mirage_lsp.protocol import Protocol
+from mirage_lsp.pygls_protocol import Protocol
 
 log = logging.getLogger(__name__)
 MAX_BODY = 64 * 1024 * 1024

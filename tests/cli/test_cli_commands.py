@@ -12,7 +12,7 @@ import pytest
 from workloads.hand import small
 
 from mirage.cli import doctor
-from mirage.mugraph import jsonform, text
+from mirage.mugraph import json_form, text
 
 Mirage = Callable[..., CompletedProcess[str]]
 HEAD = """\
@@ -89,14 +89,14 @@ def is_the_graph(printed: str, form: str) -> bool:
         root = ElementTree.fromstring(printed)
         said = " ".join(root.itertext())
         return root.tag.endswith("svg") and all(x.name in said for x in (*GRAPH.inputs, *GRAPH.outputs))
-    read = text.from_text(printed) if form == "text" else jsonform.from_json(json.loads(printed))
+    read = text.from_text(printed) if form == "text" else json_form.from_json(json.loads(printed))
     return text.to_text(read) == text.to_text(GRAPH)
 
 
 @pytest.mark.parametrize("form", ["text", "svg", "json"])
 def test_show_a_mugraph_file(mirage: Mirage, tmp_path: Path, form: str) -> None:
     (tmp_path / "a.txt").write_text(text.to_text(GRAPH), "utf-8")
-    (tmp_path / "a.json").write_text(json.dumps({"mugraphs": [jsonform.to_json(GRAPH)]}), "utf-8")
+    (tmp_path / "a.json").write_text(json.dumps({"mugraphs": [json_form.to_json(GRAPH)]}), "utf-8")
     printed = shown(mirage, tmp_path / "a.txt", form)
     assert is_the_graph(printed, form)
     assert shown(mirage, tmp_path / "a.json", form) == printed

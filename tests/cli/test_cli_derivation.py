@@ -8,10 +8,10 @@ from workloads.terms import problem
 
 from mirage.cli.optimize import table
 from mirage.cli.show import show
+from mirage.derivation.json_form import derived
+from mirage.devices.table import DEVICES
 from mirage.errors import DerivationBroken, MugraphSyntax
-from mirage.profile.devices import DEVICES
 from mirage.profile.roofline import estimate
-from mirage.search.derivation.portable import derived
 from mirage.search.engine import Bounds, Search
 
 

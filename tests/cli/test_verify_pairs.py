@@ -16,13 +16,13 @@ import pytest
 from mutants.facts import NAIVE
 from workloads.hand import Case, small
 
-from mirage.cli import subjects
+from mirage.cli import verify_subjects
 from mirage.cli.verify import judged
 from mirage.codegen.emit import emit_module
 from mirage.errors import MirageError
+from mirage.ir.program import Input, Program, TensorType
 from mirage.isolate.runner import Worker
-from mirage.mugraph import jsonform, text
-from mirage.program.ir import Input, Program, TensorType
+from mirage.mugraph import json_form, text
 from mirage.verify import report
 
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom jaxtyping import Float16\nfrom torch import Tensor\n\nimport mirage\n\n\n"
@@ -49,8 +49,8 @@ def files(folder: Path, case: Case) -> dict[str, Path]:
     program = Program(graph.name, inputs, (), tuple(range(len(graph.outputs))))
     module = emit_module(program, graph, source, function=case.name, header={})
     made = {
-        "user.py": case.source, "graph.txt": text.to_text(graph), "graph.json": json.dumps(jsonform.to_json(graph)),
-        "module.py": module, "result.json": json.dumps({"mugraphs": [jsonform.to_json(graph)], "text": module}),
+        "user.py": case.source, "graph.txt": text.to_text(graph), "graph.json": json.dumps(json_form.to_json(graph)),
+        "module.py": module, "result.json": json.dumps({"mugraphs": [json_form.to_json(graph)], "text": module}),
     }  # fmt: skip
     for name, content in made.items():
         (folder / name).write_text(content, "utf-8")
@@ -58,7 +58,7 @@ def files(folder: Path, case: Case) -> dict[str, Path]:
 
 
 def verdict(worker: Worker, a: Path | str, b: Path | str) -> dict[str, Any]:
-    left, right = subjects.load(str(a), worker), subjects.load(str(b), worker)
+    left, right = verify_subjects.load(str(a), worker), verify_subjects.load(str(b), worker)
     return judged(left, right, worker, "sm_90").to_dict()
 
 
@@ -153,7 +153,7 @@ def test_what_only_floats_see_is_shown_in_floats(worker: Worker, tmp_path: Path)
     naive = content.replace(*NAIVE)
     assert naive != content
     result = tmp_path / "naive.json"
-    result.write_text(json.dumps({"mugraphs": [jsonform.to_json(small()["attention_split"].mugraph)], "text": naive}))
+    result.write_text(json.dumps({"mugraphs": [json_form.to_json(small()["attention_split"].mugraph)], "text": naive}))
     found = verdict(worker, made["user.py"], result)
     assert found["word"] == "REJECTED" and found["opinions"]["float"]["text"]["word"] == "REJECTED"
     shown = rejected(found)

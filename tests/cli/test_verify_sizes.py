@@ -12,8 +12,8 @@ from workloads.hand import Case, rmsnorm_linear
 
 from mirage.cli import main
 from mirage.codegen.emit import emit_rows
-from mirage.mugraph import jsonform, text
-from mirage.program.ir import Input, Program, TensorType
+from mirage.ir.program import Input, Program, TensorType
+from mirage.mugraph import json_form, text
 
 CASES = [rmsnorm_linear(m=19), rmsnorm_linear(m=24), rmsnorm_linear(m=40, tn=32)]
 
@@ -44,7 +44,7 @@ def module(path: Path, cases: list[Case]) -> Path:
 
 
 def result(path: Path, cases: list[Case], made: Path) -> Path:
-    graphs = [jsonform.to_json(c.mugraph) for c in cases]
+    graphs = [json_form.to_json(c.mugraph) for c in cases]
     table = [{"inputs": [], "mugraph": i} for i in range(len(cases))]
     path.write_text(json.dumps({"mugraphs": graphs, "source": made.read_text("utf-8"), "by_size": table}), "utf-8")
     return path
@@ -71,8 +71,8 @@ def test_every_row_of_a_result_is_judged(tmp_path: Path) -> None:
 def test_one_wrong_row_is_enough(tmp_path: Path) -> None:
     """The first row's µGraph is wrong; the last row, which the plain names are for, is right."""
     wrong = text.from_text(re.sub(r"= rsqrt\(", "= sqrt(", text.to_text(CASES[0].mugraph)))
-    made = {"mugraphs": [jsonform.to_json(c.mugraph) for c in CASES], "by_size": [{}]}
-    made["mugraphs"][0] = jsonform.to_json(wrong)
+    made = {"mugraphs": [json_form.to_json(c.mugraph) for c in CASES], "by_size": [{}]}
+    made["mugraphs"][0] = json_form.to_json(wrong)
     path = tmp_path / "result.json"
     path.write_text(json.dumps(made))
     code, found = judged(user(tmp_path / "user.py", CASES), path)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from workloads.hand import Case, case, dim, op, plus, tensor
 
+from mirage.ir.index import DimIndex
+from mirage.ir.program import Input, Program, TensorType
 from mirage.mugraph.grammar import (
     BlockGraph,
     CustomKernel,
-    DimIndex,
     DTensor,
     LibraryKernel,
     Load,
@@ -20,7 +21,6 @@ from mirage.mugraph.grammar import (
     ThreadGraph,
     TileDim,
 )
-from mirage.program.ir import Input, Program, TensorType
 
 
 def program_of(mugraph: MuGraph, *, returns_tuple: bool = False) -> Program:

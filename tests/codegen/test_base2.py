@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from workloads import hand
 
-from mirage.codegen.base2 import Base2, only_exponents
-from mirage.codegen.uses import Uses
+from mirage.codegen.exp2 import Base2, only_exponents
+from mirage.codegen.tile_uses import Uses
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.parse import parse
 from mirage.mugraph.text import to_text

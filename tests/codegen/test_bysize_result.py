@@ -9,12 +9,12 @@ import pytest
 from emission_cases import original_of, program_of
 from workloads import hand
 
-from mirage.bysize import KEEP, Book, Row, together
-from mirage.codegen.rows import inputs_of, rows_of
-from mirage.mugraph import jsonform
-from mirage.result import Estimate, KernelFacts, Result
+from mirage.codegen.size_table import inputs_of, rows_of
+from mirage.mugraph import json_form
+from mirage.pipeline.by_size import KEEP, Book, Row, together
+from mirage.results.result import Estimate, KernelFacts, Result
+from mirage.results.verdict import Evidence, Link, Verdict
 from mirage.source import detect, slice
-from mirage.verify.verdict import Evidence, Link, Verdict
 
 CASES = [hand.rmsnorm_linear(m=19), hand.rmsnorm_linear(m=40, tn=32), hand.rmsnorm_linear(m=80, tn=32)]
 SEARCH = {"values": 3, "seconds": 0.5, "exhaustive": True, "limits": []}
@@ -25,7 +25,7 @@ def row(case: Any, us: float, **more: Any) -> Row:
     kernel = KernelFacts("_rmsnorm_linear_fused", (us and int(us),), (), 4, 3)
     given = {"answer": "kernel", "reason": "fast", "verdict": {}, "search": SEARCH, "kernels": (kernel,),
              "estimate": Estimate(us, 1.0, 10.0, "H200"), "notes": ("all say this", f"only {us}"),
-             "mugraphs": (jsonform.to_json(case.mugraph),), **more}  # fmt: skip
+             "mugraphs": (json_form.to_json(case.mugraph),), **more}  # fmt: skip
     return Row(program, None, Result(function=case.name, inputs=(), program_key=f"key{us}", **given))  # type: ignore[arg-type]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from mirage.codegen.eightbit import FORMATS
+from mirage.ir.fp8_formats import FORMATS
 
 TORCH = {"fp8e4m3": torch.float8_e4m3fn, "fp8e5m2": torch.float8_e5m2}
 HALVES = torch.arange(1 << 16, dtype=torch.int32).to(torch.int16).view(torch.float16).float().numpy()  # every float16

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from mirage.link import Client, paths
+from mirage_daemon.cache_store import SqliteStore
 from mirage_daemon.connection import Limits
-from mirage_daemon.life import listen
+from mirage_daemon.lifecycle import listen
 from mirage_daemon.server import Server
-from mirage_daemon.store import SqliteStore
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))  # short runs of the long ones are tests
 TEXT = """\

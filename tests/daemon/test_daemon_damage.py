@@ -2,7 +2,7 @@
 
 from daemonbench import damage, planted
 
-from mirage_daemon.store import SqliteStore
+from mirage_daemon.cache_store import SqliteStore
 
 
 def by_name(rows):

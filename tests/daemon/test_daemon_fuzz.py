@@ -3,7 +3,7 @@
 import pytest
 from daemonbench import fuzz
 
-from mirage_daemon import kept, server
+from mirage_daemon import cache_requests, server
 
 
 def by_name(rows):
@@ -20,7 +20,7 @@ def test_a_handler_that_crashes_is_noticed(monkeypatch, capsys, error):
     async def faulty(*_):
         raise error("planted")
 
-    assert server.HANDLERS["explain"] is kept.explain
+    assert server.HANDLERS["explain"] is cache_requests.explain
     monkeypatch.setitem(server.HANDLERS, "explain", faulty)
     rows = by_name(fuzz.memory_rows(300, seed=7))
     assert rows["fuzz: crashes"]["value"] > 0 and not rows["fuzz: crashes"]["ok"]

@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mirage.link import Client, paths
-from mirage_daemon import alias
+from mirage_daemon import text_alias
+from mirage_daemon.cache_store import SqliteStore
+from mirage_daemon.crash_suspects import MAX_STARTS
 from mirage_daemon.journal import MAX_PARTS, Journal, Row
-from mirage_daemon.store import SqliteStore
-from mirage_daemon.suspects import MAX_STARTS
 
 KEY, OTHER = "aa" * 32, "bb" * 32
 
@@ -163,7 +163,7 @@ def test_a_job_begins_anew_when_its_question_has_another_key_now(house, text, an
 
     with house(hangs) as h:
         old = h.client().submit(text, "/p/a.py", "f")["key"]
-    monkeypatch.setattr(alias, "code_digest", lambda: "another")
+    monkeypatch.setattr(text_alias, "code_digest", lambda: "another")
     with house(lambda payload, *_: answer(payload)) as h:
         client = h.client()
         new = client.submit(text, "/p/a.py", "f")
@@ -191,7 +191,7 @@ def test_a_job_that_ends_the_daemon_again_and_again_is_given_up(house, text, hom
 
 KILLED = """
 import time
-from mirage_daemon.life import main
+from mirage_daemon.lifecycle import main
 def job(payload, progress, cancel):
     known = payload["checkpoint"].get("s", {})
     for n in range(10):

@@ -7,13 +7,13 @@ from click.testing import CliRunner
 
 from mirage.errors import MirageError, NotVerified, ProtocolError, UnknownEntry, UnknownJob
 from mirage.link import paths, protocol
-from mirage.pipeline import optimize
-from mirage.recheck import recheck
-from mirage.request import from_payload
-from mirage.result import CancelToken
-from mirage.tools import Tools
-from mirage_daemon import alias, cache_command, kept
-from mirage_daemon.workers import Pool
+from mirage.pipeline.attempt import optimize
+from mirage.pipeline.processes import Tools
+from mirage.pipeline.recheck_task import recheck
+from mirage.pipeline.request_payload import from_payload
+from mirage.results.progress import CancelToken
+from mirage_daemon import cache_command, cache_requests, text_alias
+from mirage_daemon.job_worker import Pool
 
 SECRET = "SECRET = 'a password'\n"
 
@@ -80,8 +80,8 @@ def test_list_show_verify_and_gc(house, text, answer):
 
 
 def test_a_long_list_comes_in_pages(house, answer, monkeypatch):
-    monkeypatch.setattr(kept, "PAGE_ROWS", 3)
-    monkeypatch.setattr(kept, "PAGE_BYTES", 1)
+    monkeypatch.setattr(cache_requests, "PAGE_ROWS", 3)
+    monkeypatch.setattr(cache_requests, "PAGE_BYTES", 1)
     many = "import mirage\nimport torch\n" + "".join(
         f"\n@mirage.optimize(inputs=[((4, 8), 'fp16')])\ndef f{i}(x):\n    return torch.relu(x) + {i}\n"
         for i in range(8)
@@ -116,7 +116,7 @@ def test_an_export_holds_the_function_and_nothing_else_of_the_file(house, text, 
     for private in ("password", "private", "/home/me", "SECRET"):
         assert private not in written
     (row,) = json.loads(written)["results"]
-    assert alias.ask(row["text"], "b.py", "f", "sm_90", "") == alias.ask(text, "a.py", "f", "sm_90", "")
+    assert text_alias.ask(row["text"], "b.py", "f", "sm_90", "") == text_alias.ask(text, "a.py", "f", "sm_90", "")
 
 
 def test_an_import_is_a_job_of_its_own_and_kept_only_when_it_ends_well(house, text, answer):
@@ -149,7 +149,7 @@ def test_a_strangers_laws_and_too_much_of_anything_are_refused(house, text, answ
         with pytest.raises(NotVerified, match="laws"):
             client.adopt(text, "a.py", "f", "{}", options=protocol.Options(rules="all: x == y"))
         with pytest.raises(ProtocolError, match="limit"):
-            client.adopt(text, "a.py", "f", "[" * (kept.MAX_MUGRAPH + 1))
+            client.adopt(text, "a.py", "f", "[" * (cache_requests.MAX_MUGRAPH + 1))
         assert h.runs == []
 
 

@@ -16,9 +16,9 @@ from click.testing import CliRunner
 
 from mirage.errors import DaemonUnavailable
 from mirage.link import Client, paths
-from mirage.link.start import environment
-from mirage_daemon import life
-from mirage_daemon.command import daemon
+from mirage.link.daemon_start import environment
+from mirage_daemon import lifecycle
+from mirage_daemon.daemon_command import daemon
 
 CONNECT = (
     "from mirage.link import Client\n"
@@ -128,7 +128,7 @@ def test_a_second_socket_cannot_share_the_cache(home, monkeypatch):
     with Client.connect() as client:
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(home / "two"))
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
-        assert done.returncode == life.CACHE_TAKEN and "another daemon uses the cache" in done.stderr
+        assert done.returncode == lifecycle.CACHE_TAKEN and "another daemon uses the cache" in done.stderr
         client.shutdown()
         wait_for(lambda: not alive(client.welcome.pid))
     assert invoke("start").output.startswith("running")
@@ -141,7 +141,7 @@ def test_a_daemon_whose_socket_went_makes_room_for_one_that_can_be_reached(home,
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(home / "run"))
     (home / "run").mkdir(mode=0o700)
     with Client.connect() as client:
-        time.sleep(2 * life.SOCKET_EVERY_S)
+        time.sleep(2 * lifecycle.SOCKET_EVERY_S)
         assert client.status()["pid"] == client.welcome.pid  # the twin: as long as its socket is there it stays
         shutil.rmtree(home / "run")  # logged out
         (home / "run").mkdir(mode=0o700)  # and in again
@@ -152,11 +152,11 @@ def test_a_daemon_whose_socket_went_makes_room_for_one_that_can_be_reached(home,
 
 
 def test_a_lock_has_one_owner_at_a_time(tmp_path):
-    first = life.take_lock(tmp_path / "lock")
+    first = lifecycle.take_lock(tmp_path / "lock")
     assert first is not None and not os.get_inheritable(first.fileno())
-    assert life.take_lock(tmp_path / "lock") is None
+    assert lifecycle.take_lock(tmp_path / "lock") is None
     first.close()
-    second = life.take_lock(tmp_path / "lock")
+    second = lifecycle.take_lock(tmp_path / "lock")
     assert second is not None
     second.close()
 

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from mirage.errors import BadSearchParameter, FileUnreadable, MissingShape, ProtocolError, UntrustedWorkspace
-from mirage.link.asked import Options
-from mirage_daemon import watch
+from mirage.link.question_options import Options
+from mirage_daemon import watch_projects
 
 HEAD = "import mirage\nimport torch\n\n\n"
 SHAPED = '@mirage.optimize(inputs=[((16, 64), "fp16")])\ndef f(x):\n    return torch.relu(x * {})\n'
@@ -25,7 +25,7 @@ def until(true, seconds=5.0):
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
-    monkeypatch.setattr(watch, "QUIET_S", 0.05)
+    monkeypatch.setattr(watch_projects, "QUIET_S", 0.05)
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def test_what_is_asked_of_the_search_reaches_it_and_is_a_part_of_the_question(ho
 
 
 def test_the_options_of_the_wire_are_those_of_the_search():
-    from mirage.request import from_payload
+    from mirage.pipeline.request_payload import from_payload
     from mirage.search.engine import Bounds
 
     body = {"text": "t", "path": "p", "function": "f"}
@@ -217,7 +217,7 @@ def test_paths_with_links_are_one_project(house, answer, project):
 def test_the_command(house, answer, project):
     from click.testing import CliRunner
 
-    from mirage_daemon.command import daemon
+    from mirage_daemon.daemon_command import daemon
 
     def said(*arguments):
         done = CliRunner().invoke(daemon, arguments)

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from mirage.link import paths
-from mirage.runtime import background, pickup, registry
-from mirage.runtime.observe import FIRST, RAREST, Observer
+from mirage.runtime import daemon_kernels, daemon_thread, installed_kernels
+from mirage.runtime.observed_calls import FIRST, RAREST, Observer
 
 USER = """\
 import mirage
@@ -37,14 +37,14 @@ def result(**more):
         "source": KERNEL,
         "inputs": [{"name": "x", "shape": [2, 3], "dtype": "fp32", "names": []}],
         "verdict": {"word": "TESTED"},
-        "versions": pickup.versions(),
+        "versions": daemon_kernels.versions(),
         **more,
     }
 
 
 @pytest.fixture
 def load(home, monkeypatch):
-    monkeypatch.setattr(background, "_background", background.Background())
+    monkeypatch.setattr(daemon_thread, "_background", daemon_thread.Background())
 
     def make(options=""):
         path = home / f"user_{time.monotonic_ns()}.py"
@@ -61,7 +61,7 @@ def load(home, monkeypatch):
 def called(module, x=X):
     """One call, and all that it sets off."""
     out = module.f(x)
-    background.wait()
+    daemon_thread.wait()
     return float(out.flatten()[0])
 
 
@@ -92,7 +92,7 @@ def test_shapes_reach_the_daemon_and_a_finished_kernel_comes_back(house, load):
         {"inputs": [{"name": "x", "shape": [2, 4], "dtype": "fp32", "names": []}]},
         {"inputs": [{"name": "x", "shape": [2, 3], "dtype": "fp16", "names": []}]},
         {"inputs": [{"name": "y", "shape": [2, 3], "dtype": "fp32", "names": []}]},
-        {"versions": {**pickup.versions(), "triton": "0.0"}},
+        {"versions": {**daemon_kernels.versions(), "triton": "0.0"}},
         {"versions": {}},
         {"source": "raise OSError('no')"},
         {"source": "def g(): pass"},
@@ -129,17 +129,17 @@ def test_a_file_that_says_something_else_than_what_runs_gets_no_kernel(house, lo
 
 def test_a_kernel_of_other_versions_is_not_found_later(house, load, monkeypatch):
     module = load(ANNOTATED)
-    assert pickup.take(module.f.__wrapped__, INPUTS, result()) is not None
+    assert daemon_kernels.take(module.f.__wrapped__, INPUTS, result()) is not None
     assert called(load(ANNOTATED)) == 7.0
-    monkeypatch.setattr(pickup, "versions", lambda: {"torch": "99"})
+    monkeypatch.setattr(daemon_kernels, "versions", lambda: {"torch": "99"})
     assert called(load(ANNOTATED)) == 2.0
-    assert not registry.is_empty()
+    assert not installed_kernels.is_empty()
 
 
 def test_without_a_daemon_nothing_is_started_and_nothing_waits(load, home):
     module = load()
     assert called(module) == 2.0
-    assert not (home / "run").exists() and background._background.send(None, (), True) is False
+    assert not (home / "run").exists() and daemon_thread._background.send(None, (), True) is False
 
 
 def test_the_switch(house, load, monkeypatch):
@@ -168,18 +168,18 @@ def test_a_program_that_ends_waits_for_nobody(home, monkeypatch):
     path.write_text(USER.format(options="") + "\n\nf(torch.ones(2, 3))\nimport time; print(time.time(), flush=True)\n")
     done = subprocess.run([sys.executable, str(path)], check=True, capture_output=True, text=True, timeout=60)
     with silent:
-        assert time.time() - float(done.stdout) < 2 * background.EXIT_S + 3  # a machine that is busy
+        assert time.time() - float(done.stdout) < 2 * daemon_thread.EXIT_S + 3  # a machine that is busy
 
 
 def test_a_full_queue_drops_and_never_waits(load, monkeypatch):
-    class Stuck(background.Background):
+    class Stuck(daemon_thread.Background):
         def _run(self):
             time.sleep(5)
 
-    monkeypatch.setattr(background, "_background", Stuck())
+    monkeypatch.setattr(daemon_thread, "_background", Stuck())
     start = time.perf_counter()
-    taken = [background.send(None, (), True) for _ in range(1000)]
-    assert taken.count(True) == background.QUEUED and time.perf_counter() - start < 1.0
+    taken = [daemon_thread.send(None, (), True) for _ in range(1000)]
+    assert taken.count(True) == daemon_thread.QUEUED and time.perf_counter() - start < 1.0
 
 
 def test_calls_are_looked_at_ever_less(load):
@@ -249,7 +249,7 @@ def test_the_end_of_a_forked_process_waits_for_nothing_and_its_parents_does(home
 
 
 def test_a_call_that_cannot_be_told_of_does_not_keep_the_next_from_it(home, monkeypatch, capfd):
-    b, told = background.Background(), []
+    b, told = daemon_thread.Background(), []
 
     def deal(observer, inputs, new):
         if not inputs:

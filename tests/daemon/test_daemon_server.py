@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from mirage.cli import asking
+from mirage.cli import daemon_question
 from mirage.errors import (
     DaemonUnavailable,
     FileUnreadable,
@@ -332,11 +332,11 @@ def test_a_daemon_that_hangs_is_none_to_who_can_do_without(home, monkeypatch):
         mute.bind(os.fspath(paths.socket_path()))
         mute.listen()
         with pytest.raises(DaemonUnavailable, match="does not answer"):
-            asking.Daemon()
+            daemon_question.Daemon()
 
 
 def test_a_file_whose_name_is_no_text_can_be_optimized(house, text, answer):
-    with house(at_once(answer)) as h, asking.Daemon() as daemon:
+    with house(at_once(answer)) as h, daemon_question.Daemon() as daemon:
         found = daemon.optimize(text, "/p/\udcff.py", "f", "sm_90", protocol.Options(), lambda p: None)
         assert found["source"] == "# f" and h.runs[0]["path"] == "/p/\N{REPLACEMENT CHARACTER}.py"
         with pytest.raises(ProtocolError):

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mirage.errors import CannotWrite
-from mirage_daemon.store import SqliteStore, load_secret
+from mirage_daemon.cache_store import SqliteStore, load_secret
 
 KEY = b"k" * 32
 
@@ -156,7 +156,7 @@ def test_another_thread_is_refused(store):
 def test_what_was_acknowledged_survives_a_kill(tmp_path):
     """A process that says each key once its value is put, killed at a random moment: all that it said is there."""
     script = (
-        "import sys\nfrom pathlib import Path\nfrom mirage_daemon.store import SqliteStore\n"
+        "import sys\nfrom pathlib import Path\nfrom mirage_daemon.cache_store import SqliteStore\n"
         "store, i = SqliteStore(Path(sys.argv[1])), int(sys.argv[2])\n"
         "while True:\n    key = i.to_bytes(32, 'big')\n    store.put('result', key, key * 50)\n"
         "    print(i, flush=True)\n    i += 1\n"

@@ -12,11 +12,11 @@ import pytest
 
 from mirage.errors import DaemonBusy
 from mirage.link import paths
-from mirage_daemon import suspects
+from mirage_daemon import crash_suspects
+from mirage_daemon.cache_store import SqliteStore
+from mirage_daemon.crash_suspects import FREE_STARTS, MAX_STARTS, Suspects, pause_s
 from mirage_daemon.journal import JOB, PART, Journal, Row
 from mirage_daemon.server import Server
-from mirage_daemon.store import SqliteStore
-from mirage_daemon.suspects import FREE_STARTS, MAX_STARTS, Suspects, pause_s
 
 
 @dataclass(eq=False)
@@ -80,8 +80,8 @@ def test_the_first_deaths_cost_nothing_and_later_ones_ever_more_of_the_daemons_l
 
 
 def test_suspects_are_let_in_late_and_one_at_a_time(monkeypatch):
-    monkeypatch.setattr(suspects, "FIRST_S", 0.05)
-    monkeypatch.setattr(suspects, "AGAIN_S", 0.01)
+    monkeypatch.setattr(crash_suspects, "FIRST_S", 0.05)
+    monkeypatch.setattr(crash_suspects, "AGAIN_S", 0.01)
     let_in = []
 
     async def scene():
@@ -104,7 +104,7 @@ def test_suspects_are_let_in_late_and_one_at_a_time(monkeypatch):
 def test_a_job_that_died_with_the_daemon_often_begins_once_the_daemon_has_lived(
     house, text, answer, promised, monkeypatch, starts
 ):
-    monkeypatch.setattr(suspects, "FIRST_S", 0.5 if starts == FREE_STARTS else 60.0)  # the twin does not wait
+    monkeypatch.setattr(crash_suspects, "FIRST_S", 0.5 if starts == FREE_STARTS else 60.0)  # the twin does not wait
     promised(starts)
     began = time.monotonic()
     with house(lambda payload, *_: answer(payload)) as h:

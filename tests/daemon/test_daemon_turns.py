@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from mirage_daemon.turns import Turns, project_of
+from mirage_daemon.job_order import Turns, project_of
 
 
 @dataclass

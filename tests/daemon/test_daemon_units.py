@@ -4,7 +4,7 @@ import configparser
 import plistlib
 from pathlib import Path
 
-from mirage_daemon.command import daemon
+from mirage_daemon.daemon_command import daemon
 
 CONTRIB = Path(__file__).resolve().parents[2] / "contrib"
 

@@ -20,7 +20,7 @@ from mirage_daemon import server
 
 OLD = (
     "import os, sys, time\nimport mirage_daemon.server as server\nserver.package_version = lambda: '0.0.1'\n"
-    "from mirage_daemon.life import main\n"
+    "from mirage_daemon.lifecycle import main\n"
     "def job(payload, progress, cancel):\n    while True:\n        cancel.check()\n        time.sleep(0.01)\n"
     "sys.exit(main(job=job))\n"
 )

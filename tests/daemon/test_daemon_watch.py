@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from mirage_daemon import notify, watch, watched
+from mirage_daemon import file_events, watch_projects, watched_project
 
 HEAD = "import mirage\nimport torch\n\n\n"
 FUNCTION = """@mirage.optimize(inputs=[((16, 64), "fp16")])
@@ -34,7 +34,7 @@ async def until(true, seconds=5.0):
 
 async def quiet():
     """As long as a batch takes, and some more."""
-    await asyncio.sleep(watch.QUIET_S + 0.1)
+    await asyncio.sleep(watch_projects.QUIET_S + 0.1)
 
 
 def watching(root, play):
@@ -46,7 +46,7 @@ def watching(root, play):
         async def submit(change):
             changes.append((os.path.relpath(change.path, root), change.function))
 
-        watcher = watch.Watcher(submit)
+        watcher = watch_projects.Watcher(submit)
         await watcher.add(str(root), "python", "sm_90")
         try:
             await play(changes, watcher)
@@ -58,7 +58,7 @@ def watching(root, play):
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
-    monkeypatch.setattr(watch, "QUIET_S", 0.06)
+    monkeypatch.setattr(watch_projects, "QUIET_S", 0.06)
 
 
 @pytest.fixture
@@ -233,9 +233,9 @@ def test_ten_thousand_files(tmp_path):
     watching(tmp_path, play)
 
 
-@pytest.mark.skipif(notify.Notifier is not notify.EachFolder, reason="the system watches whole trees")
+@pytest.mark.skipif(file_events.Notifier is not file_events.EachFolder, reason="the system watches whole trees")
 def test_the_systems_limit_is_said(project, monkeypatch):
-    real = notify.InotifyFD.get_instance()
+    real = file_events.InotifyFD.get_instance()
 
     class Few:
         left = 1
@@ -248,7 +248,7 @@ def test_the_systems_limit_is_said(project, monkeypatch):
 
         remove_callbacks = staticmethod(real.remove_callbacks)
 
-    monkeypatch.setattr(notify.InotifyFD, "get_instance", classmethod(lambda cls: Few()))
+    monkeypatch.setattr(file_events.InotifyFD, "get_instance", classmethod(lambda cls: Few()))
 
     async def play(changes, watcher):
         (row,) = watcher.rows()
@@ -279,7 +279,7 @@ def test_a_root_that_goes_is_said(tmp_path):
 
     async def play(changes, watcher):
         os.rmdir(root)
-        await until(lambda: watcher.rows()[0]["problem"] == watched.GONE)
+        await until(lambda: watcher.rows()[0]["problem"] == watched_project.GONE)
         assert await watcher.remove(str(root)) and not await watcher.remove(str(root))
 
     watching(root, play)
@@ -297,7 +297,7 @@ def moved(root):
 @pytest.mark.parametrize("go", [emptied, moved])
 @pytest.mark.parametrize("asked_again", [False, True])
 def test_a_root_that_comes_back_is_watched(tmp_path, monkeypatch, go, asked_again):
-    monkeypatch.setattr(watch, "ROOTS_EVERY_S", 60.0 if asked_again else 0.1)
+    monkeypatch.setattr(watch_projects, "ROOTS_EVERY_S", 60.0 if asked_again else 0.1)
     root = tmp_path / "root"
     root.mkdir()
     write(root / "a.py", source(function("f")))
@@ -318,7 +318,7 @@ def test_a_root_that_comes_back_is_watched(tmp_path, monkeypatch, go, asked_agai
 
 
 def test_a_root_that_stays_is_not_read_again(project, monkeypatch):
-    monkeypatch.setattr(watch, "ROOTS_EVERY_S", 0.02)
+    monkeypatch.setattr(watch_projects, "ROOTS_EVERY_S", 0.02)
 
     async def play(changes, watcher):
         (one,) = watcher._projects.values()

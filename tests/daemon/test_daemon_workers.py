@@ -7,7 +7,7 @@ import pytest
 
 from mirage import isolate
 from mirage.errors import FileUnreadable
-from mirage_daemon import workers
+from mirage_daemon import job_worker
 
 FAULTS = {
     "crash": ({"action": "crash"}, "MIR400"),
@@ -65,8 +65,8 @@ def test_cancelling_a_job_ends_its_process(house, text):
 
 
 def test_an_interpreter_is_a_full_path_to_an_executable(tmp_path):
-    assert workers.check_interpreter("") == workers.check_interpreter(sys.executable) == sys.executable
+    assert job_worker.check_interpreter("") == job_worker.check_interpreter(sys.executable) == sys.executable
     (tmp_path / "python").write_text("")
     for wrong in ("python", "./python", str(tmp_path), str(tmp_path / "python"), str(tmp_path / "none")):
         with pytest.raises(FileUnreadable):
-            workers.check_interpreter(wrong)
+            job_worker.check_interpreter(wrong)

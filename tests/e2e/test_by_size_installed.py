@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mirage.source import detect
-from mirage_lsp import block, merge
+from mirage_lsp import kernel_block, merge_module
 
 SIZED = Path(__file__).with_name("sized.py")
 RUN = "import sys; sys.argv[0] = 'mirage'; from mirage.cli import main; main()"
@@ -80,14 +80,14 @@ def test_the_edited_file_runs_its_size(done: tuple[Path, dict[str, Any]]) -> Non
     assert found.node is not None
     decorator = found.node.decorator_list[0]
     lines = (decorator.lineno, decorator.end_lineno or decorator.lineno)
-    target = merge.Target("scaled_rows", found.decorator_line, found.end_line, lines)
-    start, end, new = merge.replace(USER, target, result["text"])
+    target = merge_module.Target("scaled_rows", found.decorator_line, found.end_line, lines)
+    start, end, new = merge_module.replace(USER, target, result["text"])
     text = USER[:start] + new + USER[end:]
     (folder / "edited.py").write_text(text)
     check(called(folder, "edited.py", 3, 19, 5, 3))
     done_ = subprocess.run(
         [sys.executable, "-m", "ruff", "format", "--line-length", "120", "-"], input=text.encode(), capture_output=True
     )
-    assert block.find(done_.stdout.decode())[0].lines == block.find(text)[0].lines
-    (inside,) = block.find(text)
-    assert text[: inside.start] + block.original(inside) + text[inside.end :] == USER
+    assert kernel_block.find(done_.stdout.decode())[0].lines == kernel_block.find(text)[0].lines
+    (inside,) = kernel_block.find(text)
+    assert text[: inside.start] + kernel_block.original(inside) + text[inside.end :] == USER

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from mirage.errors import DtypeOfDevice, UnsupportedOperands
-from mirage.mugraph import jsonform
-from mirage.pipeline import Request, optimize, problems, read, trace
-from mirage.result import CancelToken, Result
-from mirage.tools import Tools
+from mirage.mugraph import json_form
+from mirage.pipeline.attempt import Request, optimize, problems, read, trace
+from mirage.pipeline.processes import Tools
+from mirage.results.progress import CancelToken
+from mirage.results.result import Result
 from mirage.verify.judge import Case, judge
 
 E4, E5 = '"fp8e4m3"', '"fp8e5m2"'
@@ -88,7 +89,7 @@ def judged(name: str, old: str, new: str, found: Found) -> Any:
     request = Request(text_of(*FUNCTIONS[name]), "a.py", "f")
     function = read(request)
     program = trace(function, "a.py", tools.runner, CancelToken())
-    posed, graph = problems(program)[0], jsonform.from_json(result.mugraphs[0])
+    posed, graph = problems(program)[0], json_form.from_json(result.mugraphs[0])
     case = Case(
         posed.t, posed.outputs, graph, head + begin + rest.replace(old, new, 1), program, function.slice.text, "f",
         None, posed.calls, posed.returns,

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from mirage.errors import Cancelled, WorkerDied, WorkerTimeout
-from mirage.pipeline import Request, optimize
-from mirage.result import CancelToken, Progress, Result
-from mirage.tools import Tools
+from mirage.pipeline.attempt import Request, optimize
+from mirage.pipeline.processes import Tools
+from mirage.results.progress import CancelToken, Progress
+from mirage.results.result import Result
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "softmax.py"
 PEERS = {"eager": 30.0, "compile": 20.0, "compile_max": 21.0}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mirage.errors import FunctionNotFound, MirageError
-from mirage.pipeline import Request, optimize, read
-from mirage.result import CancelToken
+from mirage.pipeline.attempt import Request, optimize, read
+from mirage.results.progress import CancelToken
 
 TEXT = """import mirage
 import torch

@@ -6,10 +6,10 @@ import json
 import pytest
 
 from mirage.errors import MirageError, MugraphSyntax, NotVerified, UntrustedWorkspace
-from mirage.pipeline import Request, optimize
-from mirage.recheck import recheck
-from mirage.result import CancelToken
-from mirage.tools import Tools
+from mirage.pipeline.attempt import Request, optimize
+from mirage.pipeline.processes import Tools
+from mirage.pipeline.recheck_task import recheck
+from mirage.results.progress import CancelToken
 
 TEXT = """\
 import mirage

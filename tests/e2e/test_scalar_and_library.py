@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from mirage.codegen.emit import emit_module
-from mirage.mugraph import jsonform
+from mirage.mugraph import json_form
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.text import from_text, to_text
-from mirage.pipeline import Request, optimize, problem, read, trace
+from mirage.pipeline.attempt import Request, optimize, problem, read, trace
+from mirage.pipeline.processes import Tools
 from mirage.program.lower import lower
-from mirage.result import CancelToken
-from mirage.tools import Tools
+from mirage.results.progress import CancelToken
+from mirage.results.verdict import Verdict
 from mirage.verify.judge import Case, judge
-from mirage.verify.verdict import Verdict
 
 HEAD = "import mirage\nimport torch\n\n\n"
 ERROR = (
@@ -58,7 +58,7 @@ def judged(text: str, graph: MuGraph, change: tuple[str, str] = ("", "")) -> Ver
 def test_a_mean_over_everything_is_verified():
     result = optimize(Request(ERROR, "<text>", "error", anyway=True), lambda _: None, CancelToken())
     assert result.answer == "kernel"
-    text = to_text(jsonform.from_json(result.mugraphs[0]))
+    text = to_text(json_form.from_json(result.mugraphs[0]))
     assert "= sub(" in text
     assert judged(ERROR, from_text(text)).accepted
     assert not judged(ERROR, from_text(text.replace("= sub(", "= add("))).accepted

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mirage.devices.table import DEVICES
 from mirage.mugraph.grammar import CustomKernel, MuGraph
-from mirage.pipeline import Attempt, inaccurate, problem, widened
-from mirage.profile.devices import DEVICES
+from mirage.pipeline.attempt import Attempt, inaccurate, problem, widened
 from mirage.profile.roofline import estimate
 from mirage.program.builder import Builder
 from mirage.program.lower import lower
+from mirage.results.verdict import Counterexample, Evidence, Link, Verdict
 from mirage.search.engine import Bounds, Candidate, Search
-from mirage.verify.verdict import Counterexample, Evidence, Link, Verdict
 
 SHOWN = Counterexample("float", 0, (0,), "1.0", "2.0", {}, 0)
 

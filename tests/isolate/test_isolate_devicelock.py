@@ -8,13 +8,13 @@ import time
 
 import pytest
 
-from mirage.isolate import devicelock
-from mirage.isolate.environment import TOKEN
+from mirage.isolate import gpu_lock
 from mirage.isolate.sandbox import LOCKS
+from mirage.isolate.worker_environment import TOKEN
 
 HOLD = """
 import sys, time
-from mirage.isolate.devicelock import locked
+from mirage.isolate.gpu_lock import locked
 with locked(sys.argv[1]) as held:
     began = time.monotonic()
     print(held, flush=True)
@@ -62,18 +62,18 @@ def test_a_killed_holder_leaves_it_free():
 
 
 def test_a_worker_uses_its_parents_folder_and_no_other(monkeypatch, tmp_path):
-    mine = devicelock.folder()
+    mine = gpu_lock.folder()
     assert os.stat(mine).st_mode & 0o777 == 0o700
     monkeypatch.setenv(LOCKS, str(tmp_path))
-    assert devicelock.folder() == mine  # outside of a worker that variable is somebody's guess
+    assert gpu_lock.folder() == mine  # outside of a worker that variable is somebody's guess
     monkeypatch.setenv(TOKEN, "t")
-    assert devicelock.folder() == str(tmp_path)
+    assert gpu_lock.folder() == str(tmp_path)
     monkeypatch.delenv(LOCKS)
-    with devicelock.locked("GPU-1") as held:
+    with gpu_lock.locked("GPU-1") as held:
         assert held is False
 
 
 def test_a_folder_that_others_can_reach_gives_no_lock():
-    os.chmod(os.path.dirname(devicelock.folder()), 0o777)
-    with devicelock.locked("GPU-1") as held:
+    os.chmod(os.path.dirname(gpu_lock.folder()), 0o777)
+    with gpu_lock.locked("GPU-1") as held:
         assert held is False

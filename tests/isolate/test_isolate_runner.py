@@ -19,10 +19,10 @@ from mirage.errors import (
     WorkerRaised,
     WorkerTimeout,
 )
-from mirage.isolate import Worker, messages, run
+from mirage.isolate import Worker, run, worker_messages
 from mirage.isolate.runner import OUTPUT_KEPT
 from mirage.isolate.system import System, sweep
-from mirage.result import CancelToken
+from mirage.results.progress import CancelToken
 
 
 def selftest(action, worker=None, timeout_s=20.0, **payload):
@@ -178,7 +178,7 @@ def test_a_mirage_error_comes_back_as_itself(worker):
 def test_any_other_exception_comes_back_with_a_bounded_traceback(worker):
     with pytest.raises(WorkerRaised, match="RuntimeError: aaaa") as error:
         selftest("raise", worker, message="a" * 100_000)
-    assert len(error.value.message) < 400 and len(error.value.traceback) == messages.MAX_TRACEBACK
+    assert len(error.value.message) < 400 and len(error.value.traceback) == worker_messages.MAX_TRACEBACK
 
 
 def test_a_value_that_is_not_plain_data_is_refused(worker):
@@ -198,10 +198,10 @@ def test_an_unknown_task_is_refused(worker):
     [
         b"\xff\xff\xff\xff",
         b"\x00\x00\x00\x04oops",
-        messages.encode(messages.answer(999, {})),
-        messages.encode({"type": "answer", "id": 1, "value": {}}),
-        messages.encode(messages.answer(1, None)),
-        messages.encode({"type": "ready", "package": "x", "pid": 1}),
+        worker_messages.encode(worker_messages.answer(999, {})),
+        worker_messages.encode({"type": "answer", "id": 1, "value": {}}),
+        worker_messages.encode(worker_messages.answer(1, None)),
+        worker_messages.encode({"type": "ready", "package": "x", "pid": 1}),
         b"\x00\x00\x00\x14\x80\x04\x95" + b"c" * 17,
     ],
 )

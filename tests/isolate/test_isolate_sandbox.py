@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mirage.isolate import Worker, landlock, sandbox, seccomp
-from mirage.isolate.limits import sandbox_report
+from mirage.isolate.resource_limits import sandbox_report
 
 TRIES = """
 import ctypes, json, os, signal, socket, subprocess, sys, tempfile, threading

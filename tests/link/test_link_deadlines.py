@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mirage.errors import DeadlinePassed
-from mirage.link import AsyncClient, Client, aio, client, paths, protocol
+from mirage.link import AsyncClient, Client, async_client, client, paths, protocol
 
 LARGE = "x" * (8 << 20)  # more than the system keeps for a reader
 
@@ -21,7 +21,7 @@ def hanging(monkeypatch):
     """A daemon that greets and then does nothing, not even read."""
     folder = Path(tempfile.mkdtemp(prefix="mirage-test-"))
     monkeypatch.setenv("MIRAGE_HOME", str(folder))
-    for module in (aio, client):
+    for module in (async_client, client):
         monkeypatch.setattr(module, "GRACE_S", 0.0)
     paths.ensure_private(paths.runtime_dir())
     held = []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mirage.errors import DaemonUnavailable, UntrustedSocket
-from mirage.link import Client, paths, start
+from mirage.link import Client, daemon_start, paths
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ if os.geteuid() == 0:
 @pytest.mark.parametrize("case", CASES)
 def test_a_folder_that_others_reach_is_refused_by_both_sides(home, case, monkeypatch):
     CASES[case](home)
-    monkeypatch.setattr(start, "START_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(daemon_start, "START_TIMEOUT_S", 0.1)
     with pytest.raises(UntrustedSocket):
         paths.ensure_private(paths.runtime_dir())
     with pytest.raises((UntrustedSocket, DaemonUnavailable)) as error:
@@ -186,7 +186,7 @@ def test_a_home_that_is_no_full_path_names_no_folder_of_the_workspace(monkeypatc
 def test_the_daemon_lives_where_its_client_looks_for_it(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MIRAGE_HOME", "here")
-    assert start.environment()["MIRAGE_HOME"] == str(tmp_path / "here") == str(paths.data_dir().parent)
+    assert daemon_start.environment()["MIRAGE_HOME"] == str(tmp_path / "here") == str(paths.data_dir().parent)
 
 
 def test_a_process_that_cannot_be_seen_from_here_has_no_number(monkeypatch):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mirage.errors import ProtocolError
 from mirage.link import protocol
-from mirage.link.scan import check_payload
+from mirage.link.payload_limits import check_payload
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text() | st.binary(),

@@ -12,9 +12,9 @@ import pytest
 from workloads.hand import Case, small
 
 from mirage.codegen.emit import emit_module
-from mirage.program.ir import Input, Program, TensorType
+from mirage.ir.program import Input, Program, TensorType
 from mirage.source import detect, slice
-from mirage_lsp import block, merge
+from mirage_lsp import kernel_block, merge_module
 
 CASES = small()
 
@@ -33,7 +33,9 @@ def put_in(text: str, name: str, module: str) -> str:
     assert found.node is not None
     decorator = found.node.decorator_list[0]
     lines = (decorator.lineno, decorator.end_lineno or decorator.lineno)
-    start, end, new = merge.replace(text, merge.Target(name, found.decorator_line, found.end_line, lines), module)
+    start, end, new = merge_module.replace(
+        text, merge_module.Target(name, found.decorator_line, found.end_line, lines), module
+    )
     return text[:start] + new + text[end:]
 
 
@@ -66,24 +68,24 @@ def test_the_merged_file_falls_back_to_the_original(name: str, tmp_path: Path) -
 
     case = CASES[name]
     text = put_in(case.source, name, emitted(case))
-    assert [b.name for b in block.find(text)] == [name] and detect.find(text).functions == []
+    assert [b.name for b in kernel_block.find(text)] == [name] and detect.find(text).functions == []
     space = run(text, tmp_path)
     inputs = [torch.from_numpy(x).half() for x in case.inputs()]
     # On a machine without a GPU the guards refuse these tensors: what runs is the original.
     assert torch.equal(space[name](*inputs), space[f"_original_{name}"](*inputs))
-    (found,) = block.find(text)
-    assert text[: found.start] + block.original(found) + text[found.end :] == case.source
+    (found,) = kernel_block.find(text)
+    assert text[: found.start] + kernel_block.original(found) + text[found.end :] == case.source
 
 
 def test_all_of_them_in_one_file() -> None:
     text = "\n\n".join(case.source for case in CASES.values())
     for name, case in CASES.items():
         text = put_in(text, name, emitted(case))
-    assert sorted(b.name for b in block.find(text)) == sorted(CASES)
+    assert sorted(b.name for b in kernel_block.find(text)) == sorted(CASES)
     shared = [line for line in text.split("\n") if line.startswith(("SIZES =", "TILES =", "def _run(", "def _fits("))]
     assert shared == []
-    for found in reversed(block.find(text)):
-        text = text[: found.start] + block.original(found) + text[found.end :]
+    for found in reversed(kernel_block.find(text)):
+        text = text[: found.start] + kernel_block.original(found) + text[found.end :]
     assert text == "\n\n".join(case.source for case in CASES.values())
 
 
@@ -92,5 +94,5 @@ def test_formatters_leave_the_emitted_block_alone(name: str) -> None:
     text = put_in(CASES[name].source, name, emitted(CASES[name]))
     command = [sys.executable, "-m", "ruff", "format", "--line-length", "120", "-"]
     done = subprocess.run(command, input=text.encode(), capture_output=True, check=True)
-    before, after = block.find(text)[0].lines, block.find(done.stdout.decode())[0].lines
+    before, after = kernel_block.find(text)[0].lines, kernel_block.find(done.stdout.decode())[0].lines
     assert after == before

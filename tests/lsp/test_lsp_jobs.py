@@ -274,13 +274,13 @@ def test_shutdown_while_a_command_waits_for_the_editor(editor: Editor, daemon: F
 
 
 def test_the_mugraph_is_shown(editor: Editor, daemon: FakeDaemon) -> None:
-    from mirage.mugraph import grammar, jsonform
+    from mirage.mugraph import grammar, json_form
 
     tensors = (grammar.DTensor("x", "fp16", (("n",),)), grammar.DTensor("y", "fp16", (("n",),), kind="output"))
     graph = grammar.MuGraph("double", (("n", 1024),), tensors, (grammar.LibraryKernel("k", "neg", ("x",), "y"),))
-    finish_first(daemon, editor, result(mugraphs=[jsonform.to_json(graph)]))
+    finish_first(daemon, editor, result(mugraphs=[json_form.to_json(graph)]))
     answer = editor.command("mirage.showMugraph", URI, "double")
-    assert answer["mugraphs"] == [jsonform.to_json(graph)] and "neg" in answer["text"] and answer["stale"] is False
+    assert answer["mugraphs"] == [json_form.to_json(graph)] and "neg" in answer["text"] and answer["stale"] is False
     assert answer["text"] in (editor.hover(LINE) or "")
     assert editor.command("mirage.showMugraph", URI, "other")["error"]["code"] == "MIR603"
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsp_samples import MODULE
 
-from mirage_lsp import block, merge, rename
+from mirage_lsp import kernel_block, merge_module, rename_names
 from mirage_lsp.errors import CannotMerge, OriginalDamaged
 
 FUNCTION = "@mirage.optimize\ndef double(x):\n    return x + x\n"
@@ -20,8 +20,8 @@ FUNCTION = "@mirage.optimize\ndef double(x):\n    return x + x\n"
 def merged(text: str, module: str = MODULE, name: str = "double") -> str:
     lines = text.split("\n")
     first = next(i for i, line in enumerate(lines) if f"def {name}(" in line)
-    target = merge.Target(name, first, first + 2, (first, first))
-    start, end, new = merge.replace(text, target, module)
+    target = merge_module.Target(name, first, first + 2, (first, first))
+    start, end, new = merge_module.replace(text, target, module)
     return text[:start] + new + text[end:]
 
 
@@ -54,7 +54,7 @@ def test_two_functions_of_one_file_do_not_share_names() -> None:
     )
     assert "SIZES" not in names and "kernel" not in names
     assert names["double"]([4, 5]) == [8] and names["triple"]([4, 5]) == [8]
-    assert [b.name for b in block.find(text)] == ["double", "triple"]
+    assert [b.name for b in kernel_block.find(text)] == ["double", "triple"]
 
 
 def test_names_that_the_file_has_are_not_taken() -> None:
@@ -93,14 +93,14 @@ def test_a_kernel_that_does_not_parse_is_refused() -> None:
 
 def test_other_decorators_stay_with_the_original() -> None:
     text = "import functools\n@functools.cache\n@mirage.optimize(\n    dims={},\n)\ndef double(x):\n    return x + x\n"
-    _, _, new = merge.replace(text, merge.Target("double", 2, 7, (3, 5)), MODULE)
+    _, _, new = merge_module.replace(text, merge_module.Target("double", 2, 7, (3, 5)), MODULE)
     assert "@functools.cache\n# @mirage.optimize(\n#     dims={},\n# )\ndef _original_double(x):" in new
 
 
 def test_a_function_named_like_a_part() -> None:
     text = merged(FUNCTION.replace("double", "header"), MODULE.replace("double", "header"), "header")
-    assert [b.name for b in block.find(text)] == ["header"]
-    assert block.original(block.find(text)[0]) == FUNCTION.replace("double", "header")
+    assert [b.name for b in kernel_block.find(text)] == ["header"]
+    assert kernel_block.original(kernel_block.find(text)[0]) == FUNCTION.replace("double", "header")
 
 
 def test_formatters_leave_the_block_alone() -> None:
@@ -125,16 +125,16 @@ def test_any_lines_come_back(lines: list[tuple[str, str]], open_end: bool, eol: 
     original = [text + end for text, end in lines]
     if open_end and lines[-1][0]:
         original[-1] = lines[-1][0]
-    text = "before" + eol + block.wrap("f", ["body"], _joined(original), eol)
-    assert block.original(block.find(text)[0]) == "".join(original)
+    text = "before" + eol + kernel_block.wrap("f", ["body"], _joined(original), eol)
+    assert kernel_block.original(kernel_block.find(text)[0]) == "".join(original)
     # Editors and formatters strip blanks at line ends; the original survives it.
     stripped = eol.join(line.rstrip(" \t\x0c") for line in text.split(eol))
-    assert block.original(block.find(stripped)[0]) == "".join(original)
+    assert kernel_block.original(kernel_block.find(stripped)[0]) == "".join(original)
 
 
 def _joined(lines: list[str]) -> list[str]:
     """The lines as LSP sees them: a CR before an empty line that ends in LF is one end."""
-    from mirage_lsp.edits import split_lines
+    from mirage_lsp.text_edits import split_lines
 
     found = split_lines("".join(lines))
     return found if found[-1] else found[:-1]
@@ -142,7 +142,7 @@ def _joined(lines: list[str]) -> list[str]:
 
 def test_a_file_whose_line_ends_were_converted_still_has_its_original() -> None:
     text = merged(FUNCTION).replace("\n", "\r\n")
-    assert block.original(block.find(text)[0]) == FUNCTION.replace("\n", "\r\n")
+    assert kernel_block.original(kernel_block.find(text)[0]) == FUNCTION.replace("\n", "\r\n")
 
 
 @pytest.mark.parametrize(
@@ -157,13 +157,13 @@ def test_a_changed_original_is_refused(old: str, new: str) -> None:
     text = merged(FUNCTION)
     assert old in text
     with pytest.raises(OriginalDamaged):
-        block.original(block.find(text.replace(old, new))[0])
+        kernel_block.original(kernel_block.find(text.replace(old, new))[0])
 
 
 def test_a_begin_without_its_end_is_no_block() -> None:
     text = merged(FUNCTION)
-    assert block.find(text.replace("# mirage:end double", "")) == []
-    assert [b.name for b in block.find(text.replace("# mirage:end double", "") + text)] == ["double"]
+    assert kernel_block.find(text.replace("# mirage:end double", "")) == []
+    assert [b.name for b in kernel_block.find(text.replace("# mirage:end double", "") + text)] == ["double"]
 
 
 @pytest.mark.parametrize(
@@ -181,4 +181,4 @@ def test_a_begin_without_its_end_is_no_block() -> None:
     ],
 )
 def test_renaming_changes_module_names_only(source: str, expected: str) -> None:
-    assert rename.rename(source, {"A": "B"}) == expected
+    assert rename_names.rename(source, {"A": "B"}) == expected

@@ -12,7 +12,7 @@ from lsp_client import FULL, URI, Editor
 from lsp_daemon import FakeDaemon, wait_until
 from lsp_samples import FUNCTION, HEAD, LINE, TEXT, kept, result
 
-from mirage.mugraph import grammar, jsonform
+from mirage.mugraph import grammar, json_form
 from mirage_lsp.methods import METHODS
 from mirage_lsp.methods.execute_command import COMMANDS
 
@@ -235,7 +235,7 @@ def stop(editor: Editor, daemon: FakeDaemon) -> Any:
 def show_mugraph(editor: Editor, daemon: FakeDaemon) -> Any:
     tensors = (grammar.DTensor("x", "fp16", (("n",),)), grammar.DTensor("y", "fp16", (("n",),), kind="output"))
     graph = grammar.MuGraph("double", (("n", 1024),), tensors, (grammar.LibraryKernel("k", "neg", ("x",), "y"),))
-    done(daemon, mugraphs=[jsonform.to_json(graph)])
+    done(daemon, mugraphs=[json_form.to_json(graph)])
     editor.initialize(trusted=True)
     editor.open(TEXT)
     editor.wait_title("Show the µGraph")
@@ -268,7 +268,7 @@ COMMAND_CASES: dict[str, Case] = {
     "mirage.giveInputs": command("mirage.giveInputs", BARE, seen=True),
     "mirage.showMugraph": show_mugraph,
     "mirage.showProof": command("mirage.showProof"),
-    "mirage.result": command("mirage.result"),
+    "mirage.results.result": command("mirage.results.result"),
     "mirage.jobs": of_daemon("mirage.jobs"),
     "mirage.cache": of_daemon("mirage.cache"),
     "mirage.cached": of_daemon("mirage.cached", "a1"),

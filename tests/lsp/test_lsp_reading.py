@@ -7,7 +7,7 @@ import random
 import pytest
 from lsp_samples import FUNCTION, HEAD, TEXT
 
-from mirage.source.chunks import Chunks
+from mirage.source.statements import Chunks
 from mirage_lsp.document import Document
 
 BIG = (

@@ -9,7 +9,7 @@ from lsp_samples import LINE, TEXT, kept, result
 from lsprotocol import types
 
 from mirage.errors import DaemonUnavailable, MirageError, SourceSyntaxError, UnknownOperator
-from mirage_lsp import problems, report, texts
+from mirage_lsp import diagnostics, one_line_texts, pages
 from mirage_lsp.document import Document, Entry
 from mirage_lsp.settings import Settings
 
@@ -47,31 +47,31 @@ def entry(**changes: Any) -> Entry:
     ],
 )  # fmt: skip
 def test_lens_titles(made: Entry, title: str) -> None:
-    assert texts.lens(made) == f"Mirage: {title}"
+    assert one_line_texts.lens(made) == f"Mirage: {title}"
 
 
 def test_a_measured_time_is_not_called_an_estimate() -> None:
-    shown = report.hover(entry(result=result(estimate={**ESTIMATE, "measured": True})))
+    shown = pages.hover(entry(result=result(estimate={**ESTIMATE, "measured": True})))
     assert "measured on H100" in shown and "estimated" not in shown
 
 
 def test_what_was_not_compiled_is_said() -> None:
     kernel = {**result()["kernels"][0], "registers": None, "shared_bytes": None, "spill_bytes": None}
-    assert "| not compiled | not compiled | not compiled |" in report.hover(entry(result=result(kernels=[kernel])))
+    assert "| not compiled | not compiled | not compiled |" in pages.hover(entry(result=result(kernels=[kernel])))
 
 
 def test_a_bound_that_no_theorem_gives_is_said() -> None:
     links = {"text": {"word": "TESTED", "bound": None}}
-    shown = report.hover(entry(result=result(verdict={"word": "TESTED", "links": links})))
+    shown = pages.hover(entry(result=result(verdict={"word": "TESTED", "links": links})))
     assert "| text | TESTED | not bounded |" in shown
 
 
 def test_a_mugraph_that_does_not_parse_is_said() -> None:
-    assert "MIR301" in report.hover(entry(result=result(mugraphs=[{"what": 1}])))
+    assert "MIR301" in pages.hover(entry(result=result(mugraphs=[{"what": 1}])))
 
 
 def test_an_error_shows_the_next_step() -> None:
-    shown = report.hover(entry(error=UnknownOperator("`fft` has no entry", next_step="write it out")))
+    shown = pages.hover(entry(error=UnknownOperator("`fft` has no entry", next_step="write it out")))
     assert shown.endswith("MIR201: `fft` has no entry\n\nNext step: write it out")
 
 
@@ -87,7 +87,7 @@ def test_severity_and_page_of_a_diagnostic(error: MirageError, severity: types.D
     document = Document("file:///project/model.py", TEXT, 1)
     made = document.entry(document.scan.functions[0])
     made.error = error
-    (found,) = problems.diagnostics(document)
+    (found,) = diagnostics.diagnostics(document)
     assert (found.severity, found.code, found.range.start.line) == (severity, error.code, 1)
     assert found.code_description is not None
     assert found.code_description.href.endswith(f"/docs/errors.md#{error.code}")
@@ -96,7 +96,7 @@ def test_severity_and_page_of_a_diagnostic(error: MirageError, severity: types.D
 def test_an_error_without_a_line_stands_at_the_function() -> None:
     document = Document("file:///project/model.py", TEXT, 1)
     document.entry(document.scan.functions[0]).error = UnknownOperator("x")
-    assert [d.range.start.line for d in problems.diagnostics(document)] == [LINE + 1]
+    assert [d.range.start.line for d in diagnostics.diagnostics(document)] == [LINE + 1]
 
 
 def test_the_page_has_the_place_that_is_linked() -> None:

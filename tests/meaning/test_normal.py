@@ -2,9 +2,9 @@
 
 import pytest
 
-from mirage.meaning.normal import Normalizer
+from mirage.ir.index import DimIndex
+from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex
 
 
 def tensor(t, name, *axes):

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from workloads.hand import BUILDERS, real, small
 
 from mirage.errors import MugraphSyntax
+from mirage.ir.index import DimIndex
 from mirage.mugraph.draw import svg
-from mirage.mugraph.grammar import Compute, CustomKernel, DimIndex, DTensor, LibraryKernel, Load, MuGraph, TileDim
-from mirage.mugraph.jsonform import from_json, to_json
+from mirage.mugraph.grammar import Compute, CustomKernel, DTensor, LibraryKernel, Load, MuGraph, TileDim
+from mirage.mugraph.json_form import from_json, to_json
 from mirage.mugraph.text import from_text, to_text
 from mirage.plan import plan
 

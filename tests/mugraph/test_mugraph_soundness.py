@@ -14,7 +14,7 @@ from workloads.hand import small
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.mugraph.parse import parse
-from mirage.mugraph.shrink import shrink, tiny_sizes
+from mirage.mugraph.resized import shrink, tiny_sizes
 from mirage.mugraph.text import to_text
 
 UNARY = ["neg", "inv", "exp", "sqrt", "rsqrt", "sigmoid", "log", "tanh", "abs", "sin", "cos", "finite"]

@@ -13,11 +13,11 @@ from workloads.terms import problem
 
 from mirage.errors import InvalidMugraph
 from mirage.mugraph.check import broken_rule, check
-from mirage.mugraph.erase import structure_key
 from mirage.mugraph.grammar import CustomKernel, Load, Loop, MuGraph, Store
 from mirage.mugraph.maps import fmap, grid, imap, loop_range, omap, tile_count
 from mirage.mugraph.parse import parse
-from mirage.mugraph.shrink import rigid_axes, shrink, tiny_sizes
+from mirage.mugraph.resized import rigid_axes, shrink, tiny_sizes
+from mirage.mugraph.structure import structure_key
 from mirage.mugraph.text import to_text
 from mirage.mugraph.walk import parts
 from mirage.search.engine import Bounds, Search

@@ -13,14 +13,14 @@ from workloads.hand_targets import targets
 from workloads.terms import WORKLOADS, problem
 
 from mirage.codegen.emit import emit_module
+from mirage.ir.program import Input, Program, TensorType
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
-from mirage.mugraph.shrink import Sizes, Tiles, rigid_axes, same_size, shrink, tiny_sizes
+from mirage.mugraph.resized import Sizes, Tiles, rigid_axes, same_size, shrink, tiny_sizes
 from mirage.mugraph.walk import parts
 from mirage.plan import plan
-from mirage.program.ir import Input, Program, TensorType
 from mirage.search.engine import Bounds, Search
-from mirage.verify.schedule import Output
+from mirage.verify.field.schedule_opinion import Output
 
 NAMES: tuple[str, ...] = (*(f"hand/{n}" for n in BUILDERS), *(f"search/{n}" for n in WORKLOADS))
 

@@ -17,10 +17,10 @@ from mirage.errors import MirageError
 from mirage.meaning.evaluate import evaluate
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
-from mirage.mugraph.shrink import shrink
-from mirage.verify.sampling import shapes_of
-from mirage.verify.schedule import term_only_sizes
-from mirage.verify.text import launch_tiles
+from mirage.mugraph.resized import shrink
+from mirage.verify.field.sampling import shapes_of
+from mirage.verify.field.schedule_opinion import term_only_sizes
+from mirage.verify.field.text_opinion import launch_tiles
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Word = Literal["wrong", "equivalent", "no program"]

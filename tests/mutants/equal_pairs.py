@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from mirage.ir.index import DimIndex
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex
-from mirage.verify.algebra import field_opinion
-from mirage.verify.prover import Prover
+from mirage.verify.field.algebra_opinion import field_opinion
+from mirage.verify.proof.prover import Prover
 
 ALGEBRA = """
 a + b = b + a

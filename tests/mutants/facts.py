@@ -13,10 +13,10 @@ from workloads.hand_targets import read as input_of
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, Loop, MuGraph, Statement, Store
-from mirage.verify.algebra import field_opinion
-from mirage.verify.floats import float_opinion
-from mirage.verify.regimes import REGIMES
-from mirage.verify.schedule import Output, schedule_opinion
+from mirage.verify.field.algebra_opinion import field_opinion
+from mirage.verify.field.schedule_opinion import Output, schedule_opinion
+from mirage.verify.floats.opinion import float_opinion
+from mirage.verify.floats.regimes import REGIMES
 
 RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 # name, left, right, are they equal?

@@ -9,12 +9,12 @@ from typing import Any
 
 from mutants.term_ops import SMALL_PRIMES
 
+from mirage.ir.index import DimIndex
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
     Compute,
     CustomKernel,
-    DimIndex,
     Load,
     Loop,
     MuGraph,

@@ -12,17 +12,17 @@ from mutants import certify, map_ops, term_ops, text_ops
 from mutants.bases import Base
 
 from mirage.errors import MirageError
-from mirage.verify import algebra
-from mirage.verify import field as field_module
-from mirage.verify.algebra import field_opinion
-from mirage.verify.floats import float_opinion
-from mirage.verify.memory import memory_opinion
-from mirage.verify.proof import proof_opinion
-from mirage.verify.prover import Prover
-from mirage.verify.schedule import schedule_opinion
-from mirage.verify.text import text_opinion
-from mirage.verify.textmemory import text_memory_opinion
-from mirage.verify.verdict import Evidence
+from mirage.results.verdict import Evidence
+from mirage.verify.field import algebra_opinion
+from mirage.verify.field import arithmetic as field_module
+from mirage.verify.field.algebra_opinion import field_opinion
+from mirage.verify.field.schedule_opinion import schedule_opinion
+from mirage.verify.field.text_opinion import text_opinion
+from mirage.verify.floats.opinion import float_opinion
+from mirage.verify.memory.mugraph_opinion import memory_opinion
+from mirage.verify.memory.text_opinion import text_memory_opinion
+from mirage.verify.proof.opinion import proof_opinion
+from mirage.verify.proof.prover import Prover
 
 LINKS = ("algebra", "schedule", "text")
 DRAWS = {"algebra": 16, "schedule": 16, "text": 8}
@@ -108,7 +108,7 @@ def look_algebra(base: Base, mutant: int) -> dict[str, bool]:
 def look_schedule(base: Base, mutant: Any) -> dict[str, bool]:
     sizes, tiles = base.launches[0]
     known = base.t.show(base.targets[0].term, 99) + repr(mutant)
-    with patch.object(algebra, "OPAQUE", different(algebra.OPAQUE, known)):
+    with patch.object(algebra_opinion, "OPAQUE", different(algebra_opinion.OPAQUE, known)):
 
         def opinion(draws: int) -> Evidence:
             return schedule_opinion(base.t, base.targets, mutant, draws, sizes=sizes, tiles=tiles)
@@ -129,7 +129,7 @@ def look_schedule(base: Base, mutant: Any) -> dict[str, bool]:
 def look_text(base: Base, mutant: str, run_task: certify.RunTask, number: int) -> dict[str, bool]:
     sizes, tiles = base.launches[0]
     known = base.t.show(base.targets[0].term, 99) + mutant
-    with patch.object(algebra, "OPAQUE_IN_TEXT", different(algebra.OPAQUE_IN_TEXT, known)):
+    with patch.object(algebra_opinion, "OPAQUE_IN_TEXT", different(algebra_opinion.OPAQUE_IN_TEXT, known)):
         e = text_opinion(
             base.t, base.targets, base.mugraph, mutant, base.parameters, run_task, draws=DRAWS["text"],
             sizes=sizes, tiles=tiles,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
+from mirage.ir.index import DimIndex
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex
 
 SMALL_PRIMES = 227 * 113  # the primes of the original's verifier: numbers that differ by a multiple are equal to it
 Operator = Callable[[Terms, int], Iterable[int]]

@@ -13,7 +13,7 @@ from mutants.certify import RunTask, wrong_module, wrong_mugraph, wrong_term
 
 from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import CustomKernel
-from mirage.verify.proof import proof_opinion
+from mirage.verify.proof.opinion import proof_opinion
 
 SAMPLE = {"algebra": 4, "schedule": 4, "text": 3}
 MAPS = tuple(n for n in NAMES if n not in ("hand/attention_split", "hand/attention_tail"))  # these take seconds each

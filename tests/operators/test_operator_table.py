@@ -12,8 +12,7 @@ import torch
 from program.numeric import HEAD, expression
 
 from mirage.meaning.terms import Terms
-from mirage.mugraph import blockops
-from mirage.operators import document, shapes, table
+from mirage.operators import block_forms, document, table, type_rules
 from mirage.operators.entry import BlockOperator, Form, Operator
 from mirage.operators.pointwise import unary
 from mirage.operators.table import ATEN, BLOCK, OPERATORS
@@ -25,9 +24,9 @@ DOCS = Path(__file__).parents[2] / "docs" / "operators.md"
 @pytest.fixture
 def scratch() -> Iterator[None]:
     """What a test registers is taken out again."""
-    kept = [dict(d) for d in (OPERATORS, ATEN, BLOCK, blockops.BLOCK_OPS)]
+    kept = [dict(d) for d in (OPERATORS, ATEN, BLOCK, block_forms.BLOCK_OPS)]
     yield
-    for d, old in zip((OPERATORS, ATEN, BLOCK, blockops.BLOCK_OPS), kept, strict=True):
+    for d, old in zip((OPERATORS, ATEN, BLOCK, block_forms.BLOCK_OPS), kept, strict=True):
         d.clear()
         d.update(old)  # type: ignore[arg-type]
 
@@ -41,7 +40,7 @@ def test_a_new_operator_is_one_entry(scratch: None) -> None:
     x = ("x", (5, 7))
     text = "import torch.nn.functional as F\ndef f(x):\n    return F.hardswish(x)\n"
     assert [n.op for n in trace(text, "f", [(*x, "fp32")]).nodes] == ["aten.hardswish.default"]  # PyTorch's own call
-    table.register(unary("hardswish", hardswish, "x * relu6(x + 3) / 6", "F.hardswish({0})", infer=shapes.same))
+    table.register(unary("hardswish", hardswish, "x * relu6(x + 3) / 6", "F.hardswish({0})", infer=type_rules.same))
     assert all(n.op in OPERATORS for n in trace(text, "f", [(*x, "fp32")]).nodes)
     assert expression("F.hardswish(4 * x) @ x.T", x) < 1e-12
     assert "`hardswish`" in document.markdown()
@@ -49,25 +48,25 @@ def test_a_new_operator_is_one_entry(scratch: None) -> None:
 
 def test_a_new_block_operator_is_one_entry(scratch: None) -> None:
     table.register(BlockOperator("trunc", 1, 1, np.trunc, "oracle", "tl.trunc({0})"))
-    table.register(unary("trunc", lambda t, x: t.fn("trunc", x), "towards zero", infer=shapes.same))
+    table.register(unary("trunc", lambda t, x: t.fn("trunc", x), "towards zero", infer=type_rules.same))
     assert expression("torch.trunc(4 * x)", ("x", (5, 7))) == 0
-    assert blockops.BLOCK_OPS["trunc"].form == "pointwise"
+    assert block_forms.BLOCK_OPS["trunc"].form == "pointwise"
 
 
 def test_an_entry_means_one_thing_and_names_are_not_taken_twice(scratch: None) -> None:
     with pytest.raises(TypeError, match="exactly one"):
-        Operator("nothing", "pointwise", "", 1, 1, shapes.same)
+        Operator("nothing", "pointwise", "", 1, 1, type_rules.same)
     with pytest.raises(ValueError, match="already"):
         table.register(OPERATORS["add"])
     with pytest.raises(ValueError, match=r"aten\.add"):
-        table.register(Operator("plus", "pointwise", "", 2, 2, shapes.same, value=lambda t, xs, a: xs[0],
+        table.register(Operator("plus", "pointwise", "", 2, 2, type_rules.same, value=lambda t, xs, a: xs[0],
                                 torch={"aten.add.Tensor": Form()}))  # fmt: skip
 
 
 def test_block_operators_agree_with_validity() -> None:
-    assert set(BLOCK) == set(blockops.BLOCK_OPS)
+    assert set(BLOCK) == set(block_forms.BLOCK_OPS)
     for name, entry in BLOCK.items():
-        form = blockops.BLOCK_OPS[name]
+        form = block_forms.BLOCK_OPS[name]
         assert (entry.least, entry.most, entry.attrs, entry.flag) == (form.least, form.most, form.attrs, form.flag), (
             name
         )
@@ -76,7 +75,7 @@ def test_block_operators_agree_with_validity() -> None:
 
 
 def test_fields_have_the_methods_that_entries_name() -> None:
-    from mirage.verify.field import Field
+    from mirage.verify.field.arithmetic import Field
 
     for name, entry in BLOCK.items():
         if entry.least and entry.field not in ("oracle", "dot"):

@@ -16,10 +16,10 @@ import torch
 
 import mirage as mi
 from mirage.errors import MirageError
-from mirage.original import files, imported
-from mirage.original.exported import describe, form
-from mirage.original.graph import KNGraph
-from mirage.original.opnames import BLOCK
+from mirage_original import rebuild_saved, saved_files
+from mirage_original.export_2025 import describe, form
+from mirage_original.graph_builder import KNGraph
+from mirage_original.operator_names import BLOCK
 
 NO = (-1, -1, -1)
 ROOM = 96 << 10
@@ -219,13 +219,13 @@ def attention(q, k, v):
 def claims(rows: list[Any]) -> None:
     """The sizes that a changed graph states, as they now follow, so far as one can build it: a liar is found by its lies
     alone, and these graphs are to be judged by what they compute."""
-    (entry,) = files.entries([rows], "changed")
+    (entry,) = saved_files.entries([rows], "changed")
     if entry.graph is None:
         return
     with pytest.MonkeyPatch.context() as m:
-        m.setattr(imported, "_same", lambda *_: None)
+        m.setattr(rebuild_saved, "_same", lambda *_: None)
         try:
-            rows[:] = form([describe(imported.build(entry.graph))])[0]
+            rows[:] = form([describe(rebuild_saved.build(entry.graph))])[0]
         except MirageError:
             return
 

@@ -9,8 +9,8 @@ from references import REFERENCES, block, inputs, interpreted
 import mirage as mi
 from mirage.errors import GraphMistake, InvalidMugraph
 from mirage.mugraph.grammar import Accumulate, CustomKernel, Loop
-from mirage.original.written import written
-from mirage.tools import Tools
+from mirage.pipeline.processes import Tools
+from mirage_original.hand_written import written
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,12 @@ import pytest
 from written import Block, Kernels, attention, rms_linear
 
 from mirage.errors import SavedGraphInvalid
-from mirage.original import exported, files
-from mirage.original.imported import build
+from mirage_original import export_2025, saved_files
+from mirage_original.rebuild_saved import build
 
 
 def read(rows):
-    (entry,) = files.entries([json.loads(json.dumps(rows))], "g.json")
+    (entry,) = saved_files.entries([json.loads(json.dumps(rows))], "g.json")
     assert entry.graph is not None, entry.error
     return entry.graph
 
@@ -27,12 +27,12 @@ def test_a_graph_is_built_and_written_as_it_was(rows):
     saved = read(rows)
     g = build(saved)
     assert [t.shape for t in g.outputs] == [saved.tensors[p].shape for p in saved.outputs]
-    again = exported.describe(g)
+    again = export_2025.describe(g)
     assert again.tensors == saved.tensors and again.outputs == saved.outputs
-    (entry,) = files.entries(json.loads(json.dumps(exported.form([again]))), "again")
+    (entry,) = saved_files.entries(json.loads(json.dumps(export_2025.form([again]))), "again")
     marks = [o for o in entry.graph.ops if o.op == "output"]  # May 2024 has none
     assert len(marks) == 1
-    assert exported.describe(build(entry.graph)).ops == (*(o for o in again.ops if o.op != "output"), *marks)
+    assert export_2025.describe(build(entry.graph)).ops == (*(o for o in again.ops if o.op != "output"), *marks)
 
 
 def online():
@@ -61,9 +61,9 @@ def online():
 def test_a_running_maximum_is_written_as_it_was():
     saved = read(online())
     assert [o.op for o in saved.ops[3].block.ops].count("forloop_accum_rescale") == 2
-    again = exported.form([exported.describe(build(saved))])
-    (entry,) = files.entries(again, "again")
-    assert exported.describe(build(entry.graph)) == exported.describe(build(saved))
+    again = export_2025.form([export_2025.describe(build(saved))])
+    (entry,) = saved_files.entries(again, "again")
+    assert export_2025.describe(build(entry.graph)) == export_2025.describe(build(saved))
 
 
 def lying(change):

@@ -14,10 +14,10 @@ import space
 from written import Block, Kernels, attention, checkpoint, lora, rms_linear, save, softmax_product
 
 import mirage as mi
-from mirage.original import files, imported, judging, links, listing, task
-from mirage.original.exported import describe, form
-from mirage.original.judging import Wanted
-from mirage.program.ir import Program
+from mirage.ir.program import Program
+from mirage_original import judge_saved, judge_task, list_saved, rebuild_saved, saved_files, two_links
+from mirage_original.export_2025 import describe, form
+from mirage_original.judge_saved import Wanted
 
 RMS, MLP, ATTENTION = space.rms(4, 64, 64), space.mlp(4, 64, 64), space.attention(2, 32, 16, 128)
 WORKLOADS = {"rms": RMS, "mlp": MLP, "attention": ATTENTION}
@@ -26,7 +26,7 @@ WORKLOADS = {"rms": RMS, "mlp": MLP, "attention": ATTENTION}
 @pytest.fixture(scope="module")
 def wanted(tmp_path_factory):
     """A workload -> what its graphs are compared with, traced once."""
-    from mirage.cli import subjects
+    from mirage.cli import verify_subjects
     from mirage.isolate.runner import Worker
 
     kept = {}
@@ -35,7 +35,7 @@ def wanted(tmp_path_factory):
         if w.source not in kept:
             path = tmp_path_factory.mktemp("program") / "program.py"
             path.write_text(w.source)
-            left = subjects.load(str(path), worker)
+            left = verify_subjects.load(str(path), worker)
             kept[w.source] = Wanted(left.program, left.text, left.function)
         return kept[w.source]
 
@@ -45,10 +45,10 @@ def wanted(tmp_path_factory):
 
 def here(graph, wanted):
     """A graph's verdict on two links, in this process."""
-    (entry,) = files.entries([json.loads(json.dumps(graph))], "g.json")
+    (entry,) = saved_files.entries([json.loads(json.dumps(graph))], "g.json")
     program = Program.from_dict(json.loads(json.dumps(wanted.program.to_dict())))
     data = {"text": wanted.text, "function": wanted.function}
-    return task.judged(imported.build(entry.graph), program, data, False)
+    return judge_task.judged(rebuild_saved.build(entry.graph), program, data, False)
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
@@ -69,12 +69,12 @@ def test_verdicts_of_random_changes_are_those_of_floats(wanted):
     pools = {name: list(w.graphs()) for name, w in WORKLOADS.items()}
     for seed in range(16):
         name = r.choice(list(WORKLOADS))
-        (entry,) = files.entries([space.changed(r.choice(pools[name]), r)], "changed")
-        _, graph, made = listing.row(entry, "changed")
+        (entry,) = saved_files.entries([space.changed(r.choice(pools[name]), r)], "changed")
+        _, graph, made = list_saved.row(entry, "changed")
         if graph is None or made is None:
             continue
         w = wanted(WORKLOADS[name])
-        verdict = task.judged(graph, w.program, {"text": w.text, "function": w.function}, False)
+        verdict = judge_task.judged(graph, w.program, {"text": w.text, "function": w.function}, False)
         assert verdict.accepted == space.computes(graph, WORKLOADS[name].source, seed), (name, seed, verdict)
         words.append(verdict.word)
     assert words.count("REJECTED") >= 2 and words.count("TESTED") >= 4
@@ -83,9 +83,9 @@ def test_verdicts_of_random_changes_are_those_of_floats(wanted):
 def test_a_launch_that_is_the_same_is_looked_at_once(wanted, monkeypatch):
     """And one that differs is not taken for it: the wrong graphs come after the right ones."""
     asked = []
-    monkeypatch.setattr(links, "_launches", {})
-    real = links.schedule_opinion
-    monkeypatch.setattr(links, "schedule_opinion", lambda *a, **k: asked.append(1) or real(*a, **k))
+    monkeypatch.setattr(two_links, "_launches", {})
+    real = two_links.schedule_opinion
+    monkeypatch.setattr(two_links, "schedule_opinion", lambda *a, **k: asked.append(1) or real(*a, **k))
     w = space.rms(4, 256, 256)
     right = [g for g in w.graphs()][:8:2]
     verdicts = [here(g, wanted(w)) for g in right]
@@ -107,10 +107,10 @@ def test_what_needs_too_much_is_shown_nothing_of(wanted):
 
     payload = {"index": 7, "path": "f.json", "text": False}
     payload["wanted"] = {"program": w.program.to_dict(), "text": w.text, "function": w.function}
-    made = task.task(payload | {"graph": chain(240)})
+    made = judge_task.task(payload | {"graph": chain(240)})
     assert made["verdict"] is None and made["row"]["code"] == "MIR313" and not made["row"]["valid"]
     assert "graph 7" in made["row"]["why"] and "levels of operators" in made["row"]["why"]
-    made = task.task(payload | {"graph": chain(3)})
+    made = judge_task.task(payload | {"graph": chain(3)})
     assert made["verdict"]["word"] == "REJECTED" and made["row"]["valid"]
 
 
@@ -129,17 +129,19 @@ def test_concats_of_may_2024(wanted):
     w = wanted(space.Workload(LORA, None, {}, ()))
     assert here(lora(), w).accepted and here(lora(grid=4), w).accepted
     assert here(lora(loop=2), w).word == "REJECTED"  # its saver sums twice
-    (entry,) = files.entries([lora(swapped=True)], "g.json")
-    row, graph, _ = listing.row(entry, "g.json")
-    verdict = task.judged(graph, w.program, {"text": w.text, "function": w.function}, False) if row.valid else None
+    (entry,) = saved_files.entries([lora(swapped=True)], "g.json")
+    row, graph, _ = list_saved.row(entry, "g.json")
+    verdict = (
+        judge_task.judged(graph, w.program, {"text": w.text, "function": w.function}, False) if row.valid else None
+    )
     assert verdict is None or verdict.word == "REJECTED"
 
 
 def test_the_text_is_judged_where_it_is_asked_for(wanted):
     """In workers, whatever this process has imported triton for."""
     graphs = [next(RMS.graphs()), next(RMS.graphs("no norm"))]
-    entries = files.entries(json.loads(json.dumps(graphs)), "g.json")
-    right, wrong = judging.judged(entries, "g.json", [wanted(RMS)], text=True, cores=1)
+    entries = saved_files.entries(json.loads(json.dumps(graphs)), "g.json")
+    right, wrong = judge_saved.judged(entries, "g.json", [wanted(RMS)], text=True, cores=1)
     assert list(right.verdict["links"]) == ["algebra", "schedule", "text"] and right.accepted
     assert wrong.word == "REJECTED"
 
@@ -162,19 +164,19 @@ def doubling(n=60):
 
 
 def test_a_hostile_graph_ends_in_time_and_the_others_are_judged(wanted, monkeypatch):
-    monkeypatch.setattr(judging, "GRAPH_S", 8.0)
+    monkeypatch.setattr(judge_saved, "GRAPH_S", 8.0)
     right = next(RMS.graphs())
-    entries = files.entries(json.loads(json.dumps([right, doubling(), "no graph", right])), "g.json")
-    found = list(judging.judged(entries, "g.json", [wanted(RMS)], cores=2))
+    entries = saved_files.entries(json.loads(json.dumps([right, doubling(), "no graph", right])), "g.json")
+    found = list(judge_saved.judged(entries, "g.json", [wanted(RMS)], cores=2))
     assert [j.word for j in found] == ["TESTED", "INVALID", "INVALID", "TESTED"]
     assert found[1].row.code in ("MIR400", "MIR401", "MIR405", "MIR309", "MIR313") and "graph 1" in found[1].row.why
     assert found[2].row.code == "MIR313" and found[3].same_as == 0
 
 
 def test_a_file_has_an_end(wanted, monkeypatch):
-    monkeypatch.setattr(judging, "FILE_S", 0.0)
-    entries = files.entries(json.loads(json.dumps(list(RMS.graphs())[:2])), "g.json")
-    found = list(judging.judged(entries, "g.json", [wanted(RMS)]))
+    monkeypatch.setattr(judge_saved, "FILE_S", 0.0)
+    entries = saved_files.entries(json.loads(json.dumps(list(RMS.graphs())[:2])), "g.json")
+    found = list(judge_saved.judged(entries, "g.json", [wanted(RMS)]))
     assert [(j.word, j.row.code) for j in found] == [("INVALID", "MIR401")] * 2 and "not judged" in found[0].row.why
 
 

@@ -8,10 +8,10 @@ import torch
 from references import REFERENCES
 
 from mirage.errors import MirageError
-from mirage.original.written import written
-from mirage.tools import Tools
+from mirage.pipeline.processes import Tools
+from mirage.verify.field.schedule_opinion import schedule_opinion
 from mirage.verify.judge import algebra
-from mirage.verify.schedule import schedule_opinion
+from mirage_original.hand_written import written
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from written import attention, checkpoint, rms_linear, save
 
 import mirage as mi
 from mirage.errors import NotVerified, SavedFileUnreadable, SavedGraphInvalid
-from mirage.mugraph.erase import canonical
+from mirage.mugraph.structure import canonical
 
 RMS = space.rms(4, 64, 64)
 
@@ -95,11 +95,11 @@ def test_what_is_verified_of_a_file_joins_the_search(tmp_path, capsys):
 
 
 def test_a_search_goes_on_from_its_own_checkpoint(tmp_path, monkeypatch):
-    from mirage.search import state
+    from mirage.search import checkpoint
 
     taken = []
-    real = state.Checkpoint.get
-    monkeypatch.setattr(state.Checkpoint, "get", lambda self, key: taken.append(x := real(self, key)) or x)
+    real = checkpoint.Checkpoint.get
+    monkeypatch.setattr(checkpoint.Checkpoint, "get", lambda self, key: taken.append(x := real(self, key)) or x)
     file = tmp_path / "search.ckpt"
     first = mi.superoptimize(program(), previous_checkpoint=str(file), max_num_new_graphs=2)
     assert taken and not any(taken)

@@ -11,8 +11,8 @@ import pytest
 from written import Block, Kernels, attention, checkpoint, rms_linear, save, xyz
 
 from mirage.errors import MirageError, SavedFileUnreadable
-from mirage.original import exported, files
-from mirage.original.files import MOST_OPERATORS
+from mirage_original import export_2025, saved_files
+from mirage_original.saved_files import MOST_OPERATORS
 
 VERSIONS = {
     "May 2024": (checkpoint(attention(), attention()), 2),
@@ -27,14 +27,14 @@ VERSIONS = {
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_version_is_read(version, tmp_path):
     data, count = VERSIONS[version]
-    found = files.read(save(tmp_path / "graphs.json", data))
+    found = saved_files.read(save(tmp_path / "graphs.json", data))
     assert len(found) == count and not [e.error for e in found if e.error]
 
 
 @pytest.mark.parametrize("style", ["2024-05", "2024-12", "2025"])
 def test_a_block_graph_says_the_same_in_every_version(style):
     """The savers of May 2024 sum over the loop; later there are accumulators."""
-    (entry,) = files.entries([attention(style)], "x")
+    (entry,) = saved_files.entries([attention(style)], "x")
     (kernel,) = [o for o in entry.graph.ops if o.op == "customized"]
     b = kernel.block
     assert (b.grid, b.forloop_range) == ((2, 2, 1), 4)
@@ -51,8 +51,8 @@ def test_a_block_graph_says_the_same_in_every_version(style):
 
 def test_what_is_read_is_what_was_written():
     for rows in (rms_linear(), attention("2025"), rms_linear("2024-12", rms="red_ld_mean")):
-        (entry,) = files.entries([rows], "x")
-        again = files.entries(json.loads(json.dumps(exported.form([entry.graph]))), "x")
+        (entry,) = saved_files.entries([rows], "x")
+        again = saved_files.entries(json.loads(json.dumps(export_2025.form([entry.graph]))), "x")
         assert (again[0].graph.tensors, again[0].graph.ops) == (entry.graph.tensors, entry.graph.ops)
 
 
@@ -69,7 +69,7 @@ def test_dtype_codes_of_both_numberings(codes, names):
     a["data_type"], b["data_type"] = codes
     g.op("exp", [a], (4, 4))["data_type"] = codes[0]
     g.op("exp", [b], (4, 4))["data_type"] = codes[1]
-    (entry,) = files.entries([g.rows], "x")
+    (entry,) = saved_files.entries([g.rows], "x")
     assert {t.dtype for t in entry.graph.tensors} == names
 
 
@@ -113,7 +113,7 @@ def test_a_broken_file_has_a_code(what, tmp_path):
     tracemalloc.start()
     began = time.process_time()
     with pytest.raises(SavedFileUnreadable) as caught:
-        files.read(str(path))
+        saved_files.read(str(path))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert caught.value.code == "MIR312" and caught.value.path == str(path) and len(str(caught.value)) < 600
@@ -123,7 +123,7 @@ def test_a_broken_file_has_a_code(what, tmp_path):
 @pytest.mark.parametrize("where", ["missing.json", ".", "/dev/zero", "a\0b"])
 def test_what_is_no_file_has_a_code(where, tmp_path):
     with pytest.raises(SavedFileUnreadable):
-        files.read(where if where.startswith("/") else str(tmp_path / where))
+        saved_files.read(where if where.startswith("/") else str(tmp_path / where))
 
 
 def bgraph(rows):
@@ -213,7 +213,7 @@ def test_a_hostile_graph_has_a_code_and_the_others_are_read(what):
     change, words = HOSTILE[what]
     rows = json.loads(json.dumps(rms_linear()))  # no tensor is one object in two places
     change(rows)
-    first, hostile, last = files.entries([rms_linear(), rows, rms_linear()], "graphs.json")
+    first, hostile, last = saved_files.entries([rms_linear(), rows, rms_linear()], "graphs.json")
     assert first.graph is not None and last.graph is not None
     assert hostile.graph is None and hostile.error.code == "MIR313"
     text = str(hostile.error)
@@ -223,7 +223,7 @@ def test_a_hostile_graph_has_a_code_and_the_others_are_read(what):
 def test_the_place_of_a_fault_is_said():
     rows = rms_linear()
     bgraph(rows)["operators"][3]["op_type"] = "tb_conv_op"
-    (entry,) = files.entries([rows], "g.json")
+    (entry,) = saved_files.entries([rows], "g.json")
     assert "graph 0, operator 2, block operator 3: the operator 'tb_conv_op'" in str(entry.error)
 
 
@@ -252,7 +252,7 @@ def test_random_damage_is_read_or_has_a_code():
                 parents[-1][0][parents[-1][1]] = r.choice(values)
             data = bytearray(json.dumps(tree).encode())
         try:
-            entries = files.entries(files.parse(bytes(data), "f"), "f")
+            entries = saved_files.entries(saved_files.parse(bytes(data), "f"), "f")
         except MirageError as e:
             assert e.code == "MIR312"
             faults += 1
@@ -271,5 +271,5 @@ def test_a_block_with_two_kinds_of_sums_is_refused():
     y = b.accum(b.input(x, (1, 16), (0,), 1), "red_ld_sum", (1, 1))
     b.output(y, (4, 1), (0,))
     b.rows[-1]["output_tensors"] = [b.tensor((1, 1))]
-    (entry,) = files.entries([g.output(g.custom(b)[0]).rows], "x")
+    (entry,) = saved_files.entries([g.output(g.custom(b)[0]).rows], "x")
     assert "beside an accumulator" in str(entry.error)

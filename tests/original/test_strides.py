@@ -8,9 +8,9 @@ from references import block, inputs
 
 import mirage as mi
 from mirage.errors import GraphMistake
-from mirage.original.tensors import inverse, storage_order
-from mirage.original.written import written
-from mirage.tools import Tools
+from mirage.pipeline.processes import Tools
+from mirage_original.hand_written import written
+from mirage_original.tensors import inverse, storage_order
 
 
 @pytest.fixture(scope="module")

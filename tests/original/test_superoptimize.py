@@ -10,10 +10,10 @@ import torch
 
 import mirage as mi
 from mirage.errors import BadSearchParameter, GraphMistake
+from mirage.ir.narrowing import Narrowing
 from mirage.mugraph import maps
-from mirage.mugraph.erase import canonical
 from mirage.mugraph.grammar import CustomKernel, Loop
-from mirage.narrow import Narrowing
+from mirage.mugraph.structure import canonical
 from mirage.search.instantiate import keeps
 
 GRIDS = [(2, 4, 1), (2, 4, 2)]

@@ -17,7 +17,7 @@ from mirage.mugraph.grammar import Compute, Load, MuGraph, Store
 from mirage.mugraph.parse import parse
 from mirage.mugraph.walk import computes, parts, sites
 from mirage.plan import plan
-from mirage.plan.layout import Key, Order, Orders, layout
+from mirage.plan.dim_order import Key, Order, Orders, layout
 
 NAMES = sorted(BUILDERS)
 

@@ -14,7 +14,7 @@ from mirage.mugraph.parse import parse
 from mirage.mugraph.text import to_text
 from mirage.mugraph.walk import parts, sites
 from mirage.plan import PASSES, memory, plan
-from mirage.plan.memory import memory_plan
+from mirage.plan.memory_plan import memory_plan
 
 NAMES = sorted(BUILDERS)
 

@@ -10,7 +10,7 @@ from mirage.mugraph.check import check
 from mirage.mugraph.grammar import Compute, MuGraph
 from mirage.mugraph.parse import parse
 from mirage.mugraph.walk import parts, sites
-from mirage.plan.scaling import operand_scaling
+from mirage.plan.operand_scaling import operand_scaling
 
 # Every shape cuts a tail off its tiles.
 NORMED = """mugraph normed

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from mirage.profile import gpu, tune
-from mirage.profile.gpu import random_tensor, relative_difference
+from mirage.profile import gpu_timing, tune
+from mirage.profile.gpu_timing import random_tensor, relative_difference
 
 
 @pytest.fixture
@@ -48,4 +48,4 @@ def test_a_function_that_casts_has_a_reference_in_float64(on_cpu: None) -> None:
     assert found.want[0].dtype == torch.float64 and torch.equal(found.want[0], want)
     assert 0 < found.eager_error < 1e-2 and found.steady
     assert relative_difference(scaled(x, w.to(torch.float8_e5m2), s), want) > 3 * found.eager_error
-    assert gpu.steady(scaled, (x, w, s), 2)
+    assert gpu_timing.steady(scaled, (x, w, s), 2)

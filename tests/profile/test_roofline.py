@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 from workloads import hand
 
+from mirage.devices.table import DEVICES, device
 from mirage.errors import UnknownTarget
+from mirage.ir.program import Input, Node, Program, TensorType
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
-from mirage.profile.devices import DEVICES, device
 from mirage.profile.roofline import Compiled, baseline, estimate, speed_of_light
-from mirage.profile.work import work
-from mirage.program.ir import Input, Node, Program, TensorType
+from mirage.profile.work_counts import work
 
 H200 = device("sm_90")
 

@@ -15,8 +15,8 @@ import json, sys
 from workloads import hand
 from mirage.codegen.emit import emit_module
 from mirage.errors import MirageError
-from mirage.profile.static import task
-from mirage.program.ir import Input, Program, TensorType
+from mirage.profile.compiler_facts import task
+from mirage.ir.program import Input, Program, TensorType
 
 out = {}
 for label, name, more, target in json.loads(sys.argv[1]):

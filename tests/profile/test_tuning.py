@@ -10,9 +10,9 @@ from workloads import hand
 
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.plan import plan
-from mirage.profile.gpu import relative_difference, steady
-from mirage.profile.halving import LAST, halve
-from mirage.profile.variants import STAGES, WARPS, apart, chosen, closer, leads, neighbors, with_launch
+from mirage.profile.gpu_timing import relative_difference, steady
+from mirage.profile.launch_variants import STAGES, WARPS, apart, chosen, closer, leads, neighbors, with_launch
+from mirage.profile.successive_halving import LAST, halve
 
 
 @dataclass(frozen=True)

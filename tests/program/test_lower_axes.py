@@ -7,11 +7,11 @@ from program.numeric import HEAD
 from program.random_programs import random_programs
 
 from mirage.errors import DtypeMix, RankMismatch, UnknownOperator, UnsupportedOperands, UnsupportedReshape, ZeroSizeAxis
+from mirage.ir.index import DimIndex
+from mirage.ir.program import Program
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex
-from mirage.program.axes import AxisClasses
+from mirage.program.axis_classes import AxisClasses
 from mirage.program.builder import Builder, expand
-from mirage.program.ir import Program
 from mirage.program.lower import Lowered, lower
 from mirage.program.trace import trace
 

@@ -7,11 +7,11 @@ import math
 import pytest
 import torch
 
-from mirage.codegen.library import library_call
+from mirage.codegen.library_text import library_call
 from mirage.errors import EmissionRefused, UnknownOperator
+from mirage.ir.program import Node, Program
+from mirage.ir.torch_calls import RESULT, SIZES, call_arguments, call_text, fault, is_call
 from mirage.mugraph.grammar import LibraryKernel
-from mirage.program.calls import RESULT, SIZES, call_arguments, call_text, fault, is_call
-from mirage.program.ir import Node, Program
 from mirage.program.lower import lower
 from mirage.program.trace import trace, trace_generic
 

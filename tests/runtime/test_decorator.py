@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import mirage
-from mirage.runtime import registry
+from mirage.runtime import installed_kernels
 from mirage.runtime.decorator import KernelNotUsed
 from mirage.source.slice import cut
 
@@ -82,7 +82,7 @@ def test_without_a_kernel_it_is_the_function(load: Load) -> None:
 
 
 def test_with_a_kernel_it_is_the_kernel(load: Load) -> None:
-    registry.install_for(USER, "f", KERNEL)
+    installed_kernels.install_for(USER, "f", KERNEL)
     assert from_kernel(load(USER).f(X))
 
 
@@ -96,19 +96,19 @@ def test_with_a_kernel_it_is_the_kernel(load: Load) -> None:
     ],
 )
 def test_a_kernel_of_another_text_is_not_used(load: Load, old: str, new: str) -> None:
-    registry.install(cut(USER, "f").digest, KERNEL)
+    installed_kernels.install(cut(USER, "f").digest, KERNEL)
     assert not from_kernel(load(USER.replace(old, new)).f(X))
 
 
 def test_options_and_comments_do_not_make_another_text(load: Load) -> None:
-    registry.install(cut(USER, "f").digest, KERNEL)
+    installed_kernels.install(cut(USER, "f").digest, KERNEL)
     text = USER.replace("@mirage.optimize", '@mirage.optimize(inputs=[((2, 3), "fp32")])  # more')
     assert from_kernel(load(text).f(X))
 
 
 def test_a_file_edited_after_its_import_is_not_trusted(load: Load) -> None:
     edited = USER.replace("+ k", "- k")
-    registry.install(cut(edited, "f").digest, KERNEL)
+    installed_kernels.install(cut(edited, "f").digest, KERNEL)
     module = load(USER)
     Path(module.__file__ or "").write_text(edited)
     assert as_written(module.f(X))
@@ -116,14 +116,14 @@ def test_a_file_edited_after_its_import_is_not_trusted(load: Load) -> None:
 
 @pytest.mark.parametrize("name", ["helper", "SCALE"])
 def test_a_replaced_global_is_not_trusted(load: Load, name: str) -> None:
-    registry.install(cut(USER, "f").digest, KERNEL)
+    installed_kernels.install(cut(USER, "f").digest, KERNEL)
     module = load(USER)
     setattr(module, name, {"helper": lambda x: x * 5, "SCALE": 5.0}[name])
     assert bool((module.f(X) == 6.0).all())
 
 
 def test_a_needed_gradient_takes_the_function(load: Load) -> None:
-    registry.install(cut(USER, "f").digest, KERNEL)
+    installed_kernels.install(cut(USER, "f").digest, KERNEL)
     f = load(USER).f
     x = torch.ones(2, requires_grad=True)
     out = f(x)
@@ -135,7 +135,7 @@ def test_a_needed_gradient_takes_the_function(load: Load) -> None:
 
 
 def test_another_constant_takes_the_function(load: Load) -> None:
-    registry.install(cut(USER, "f").digest, KERNEL)
+    installed_kernels.install(cut(USER, "f").digest, KERNEL)
     f = load(USER).f
     assert from_kernel(f(X, k=1.0)) and from_kernel(f(X, None)) and from_kernel(f(x=X, y=None))
     assert bool((f(X, k=2.0) == 4.0).all()) and bool((f(X, None, k=2) == 4.0).all())
@@ -143,7 +143,7 @@ def test_another_constant_takes_the_function(load: Load) -> None:
 
 
 def test_watched_calls_take_the_function(load: Load) -> None:
-    registry.install(cut(USER, "f").digest, KERNEL)
+    installed_kernels.install(cut(USER, "f").digest, KERNEL)
     f = load(USER).f
     assert from_kernel(f(X))
     assert as_written(torch.func.vmap(f)(X))
@@ -165,7 +165,7 @@ def test_watched_calls_take_the_function(load: Load) -> None:
 @pytest.mark.parametrize("installed", [False, True])
 def test_under_torch_compile_it_is_the_function(load: Load, installed: bool) -> None:
     if installed:
-        registry.install(cut(USER, "f").digest, KERNEL)
+        installed_kernels.install(cut(USER, "f").digest, KERNEL)
     f = load(USER).f
     torch._dynamo.reset()
     compiled = torch.compile(f, backend="eager", fullgraph=True)
@@ -173,7 +173,7 @@ def test_under_torch_compile_it_is_the_function(load: Load, installed: bool) -> 
 
 
 def test_errors_of_the_call_are_the_functions_own(load: Load) -> None:
-    registry.install(cut(USER, "f").digest, "def f(x, y=None, *, k=1.0):\n    raise RuntimeError('kernel')\n")
+    installed_kernels.install(cut(USER, "f").digest, "def f(x, y=None, *, k=1.0):\n    raise RuntimeError('kernel')\n")
     f = load(USER).f
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -188,7 +188,7 @@ def test_errors_of_the_call_are_the_functions_own(load: Load) -> None:
 
 @pytest.mark.parametrize("text", ["def f(:", "raise OSError('no')", "import not_a_module", "g = 1"])
 def test_a_kernel_that_cannot_be_imported_warns_once(load: Load, text: str) -> None:
-    registry.install(cut(USER, "f").digest, text)
+    installed_kernels.install(cut(USER, "f").digest, text)
     f = load(USER).f
     with pytest.warns(KernelNotUsed) as caught:
         assert as_written(f(X)) and as_written(f(X))
@@ -196,7 +196,7 @@ def test_a_kernel_that_cannot_be_imported_warns_once(load: Load, text: str) -> N
 
 
 def test_a_folder_open_to_others_is_not_used(load: Load, home: Path) -> None:
-    registry.install(cut(USER, "f").digest, KERNEL)
+    installed_kernels.install(cut(USER, "f").digest, KERNEL)
     (home / "kernels").chmod(0o777)
     with pytest.warns(KernelNotUsed, match="MIR408"):
         assert as_written(load(USER).f(X))
@@ -236,13 +236,13 @@ def test_importing_mirage_is_light() -> None:
     code = "import mirage, sys; print([m for m in ('torch', 'triton', 'numpy', 'z3') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-    assert mirage.Result.__module__ == "mirage.result"
+    assert mirage.Result.__module__ == "mirage.results.result"
     with pytest.raises(AttributeError):
         mirage.nothing  # noqa: B018
 
 
 def test_a_tensor_that_a_transform_left_behind_takes_the_function_that_once(load: Load) -> None:
-    registry.install(cut(USER, "f").digest, KERNEL.replace("return", "x.data_ptr(); return"))
+    installed_kernels.install(cut(USER, "f").digest, KERNEL.replace("return", "x.data_ptr(); return"))
     f = load(USER).f
     left: list[torch.Tensor] = []
     torch.func.grad(lambda x: left.append(x) or x.sum())(X)

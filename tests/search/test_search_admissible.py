@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 from workloads.terms import problem
 
+from mirage.devices.table import DEVICES
+from mirage.ir.program import DTYPES
 from mirage.meaning.abstract import of_term, part_of
-from mirage.profile.devices import DEVICES
+from mirage.meaning.exp_shift import insert_shifts
 from mirage.profile.roofline import estimate, speed_of_light
-from mirage.program.ir import DTYPES
-from mirage.result import CancelToken
+from mirage.results.progress import CancelToken
 from mirage.search.engine import Bounds, Search, cheapest
-from mirage.search.kernels import KernelSpace
-from mirage.search.shift import insert_shifts
+from mirage.search.kernel_pieces import KernelSpace
 
 DEVICE = DEVICES["sm_90"]
 NAMES = ["rmsnorm_linear", "low_rank_adapter", "attention", "norm_mlp"]

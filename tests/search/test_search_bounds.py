@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from workloads.terms import problem
 
+from mirage.devices.table import DEVICES
 from mirage.errors import Cancelled
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import CustomKernel, MuGraph
-from mirage.profile.devices import DEVICES
 from mirage.profile.roofline import estimate
-from mirage.result import CancelToken, Progress
+from mirage.results.progress import CancelToken, Progress
 from mirage.search.engine import Bounds, Search
-from mirage.search.guard import Guard, Stopped, resident
-from mirage.search.parts import operators
-from mirage.verify.proof import proof_opinion
+from mirage.search.limits import Guard, Stopped, resident
+from mirage.search.subproblems import operators
+from mirage.verify.proof.opinion import proof_opinion
 
 FEW = Bounds(keep=12, tilings=3, structures=3, seconds=600.0)
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,7 +147,7 @@ import sys
 sys.path[:0] = ["core", "tests"]
 from workloads.terms import problem
 from mirage.search.engine import Bounds, Search
-from mirage.profile.devices import DEVICES
+from mirage.devices.table import DEVICES
 from mirage.profile.roofline import estimate
 for name in ("qknorm_attention", "attention_block"):
     s = Search(problem(name), lambda g: estimate(g, DEVICES["sm_90"]), bounds=Bounds(keep=12, tilings=2, structures=2))

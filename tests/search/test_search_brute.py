@@ -7,7 +7,7 @@ import pytest
 from workloads.brute import Brute, random_small, small
 from workloads.classes import found_by_search
 
-from mirage.search.moves import Moves
+from mirage.search.reduction_moves import Moves
 
 # name: the program, the most operators that are tried, how many classes there are
 PROGRAMS = {

@@ -10,23 +10,23 @@ from workloads.evaluate import evaluate
 from workloads.terms import problem as workload
 from workloads.terms import tensor
 
+from mirage.derivation.derive import derive, replay
+from mirage.devices.table import DEVICES
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import Accumulate, Loop, MuGraph
-from mirage.mugraph.jsonform import from_json, to_json
+from mirage.mugraph.json_form import from_json, to_json
 from mirage.mugraph.parse import parse as from_text
 from mirage.mugraph.text import to_text
-from mirage.pipeline import Request, optimize, problem
-from mirage.profile.devices import DEVICES
+from mirage.pipeline.attempt import Request, optimize, problem
 from mirage.profile.roofline import estimate
 from mirage.program.builder import Builder
 from mirage.program.lower import lower
-from mirage.result import CancelToken
-from mirage.search.chain import chained
-from mirage.search.derivation.derive import derive, replay
+from mirage.results.progress import CancelToken
+from mirage.search.chained_loops import chained
 from mirage.search.engine import Bounds, Search
-from mirage.verify.proof import proof_opinion
-from mirage.verify.schedule import schedule_opinion
+from mirage.verify.field.schedule_opinion import schedule_opinion
+from mirage.verify.proof.opinion import proof_opinion
 
 
 def searched(p, **bounds) -> Search:

@@ -12,8 +12,8 @@ from workloads.searched import Searched
 from workloads.whole import classes, schedules
 
 from mirage.search import engine
-from mirage.search.kernels import KernelSpace
-from mirage.search.moves import Moves
+from mirage.search.kernel_pieces import KernelSpace
+from mirage.search.reduction_moves import Moves
 
 
 @cache

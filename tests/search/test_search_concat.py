@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from workloads.evaluate import evaluate
 
+from mirage.devices.table import DEVICES
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import Load
 from mirage.mugraph.parse import parse
 from mirage.mugraph.text import to_text
-from mirage.pipeline import problem
-from mirage.profile.devices import DEVICES
+from mirage.pipeline.attempt import problem
 from mirage.profile.roofline import estimate
 from mirage.program.builder import Builder
 from mirage.program.lower import lower
 from mirage.search.engine import Bounds, Search
-from mirage.verify.proof import proof_opinion
+from mirage.verify.proof.opinion import proof_opinion
 
 X, Y, W = (6, 20), (6, 12), (32, 18)
 

@@ -9,17 +9,18 @@ from workloads.rebuild import shuffled
 from workloads.small import small_program
 from workloads.terms import MORE, WORKLOADS, problem
 
+from mirage.derivation import laws
+from mirage.derivation.derive import Derivation, derive, replay
+from mirage.derivation.find_steps import NoProof, Prover
+from mirage.derivation.json_form import from_json, lines, to_json
+from mirage.derivation.laws import LAWS, Broken
+from mirage.devices.table import DEVICES
 from mirage.errors import DerivationBroken
+from mirage.ir.index import DimIndex
 from mirage.meaning.evaluate import evaluate
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import Accumulate, DimIndex, Loop
-from mirage.profile.devices import DEVICES
+from mirage.mugraph.grammar import Accumulate, Loop
 from mirage.profile.roofline import estimate
-from mirage.search.derivation import laws
-from mirage.search.derivation.derive import Derivation, derive, replay
-from mirage.search.derivation.laws import LAWS, Broken
-from mirage.search.derivation.portable import from_json, lines, to_json
-from mirage.search.derivation.prove import NoProof, Prover
 from mirage.search.engine import Bounds, Search
 
 QUICK = Bounds(keep=12, tilings=2)

@@ -7,9 +7,9 @@ from workloads.terms import WORKLOADS, problem
 
 from mirage.errors import Cancelled
 from mirage.mugraph.grammar import Accumulate, Compute, CustomKernel, Loop, MuGraph
-from mirage.result import CancelToken
+from mirage.results.progress import CancelToken
 from mirage.search.engine import Bounds, Search
-from mirage.verify.proof import proof_opinion
+from mirage.verify.proof.opinion import proof_opinion
 
 SMALL = Bounds(cuts=1, keep=24, tilings=4)
 

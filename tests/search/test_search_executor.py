@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from workloads.terms import problem
 
+from mirage.devices.table import DEVICES
 from mirage.errors import Cancelled
-from mirage.profile.devices import DEVICES
 from mirage.profile.roofline import estimate
-from mirage.result import CancelToken
+from mirage.results.progress import CancelToken
 from mirage.search.engine import Bounds, Search
 from mirage.search.executor import Processes, Serial
 
@@ -91,7 +91,7 @@ import sys, time
 from functools import partial
 sys.path[:0] = ["core", "tests"]
 from workloads.terms import problem
-from mirage.profile.devices import DEVICES
+from mirage.devices.table import DEVICES
 from mirage.profile.roofline import estimate
 from mirage.search.engine import Search
 from mirage.search.executor import Processes

@@ -9,22 +9,22 @@ import pytest
 from workloads.evaluate import evaluate_all
 from workloads.terms import tensor
 
+from mirage.derivation.derive import derive, replay
+from mirage.devices.table import DEVICES
+from mirage.ir.program import Program
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import DTensor, MuGraph, Store
-from mirage.pipeline import Request, optimize, problem
-from mirage.profile.devices import DEVICES
+from mirage.pipeline.attempt import Request, optimize, problem
 from mirage.profile.roofline import estimate
 from mirage.program.builder import Builder
-from mirage.program.ir import Program
 from mirage.program.lower import lower
-from mirage.result import CancelToken
-from mirage.search.derivation.derive import derive, replay
+from mirage.results.progress import CancelToken
 from mirage.search.engine import Bounds, Candidate, Problem, Search
-from mirage.search.joint import groupings, groups, joint
-from mirage.search.kernels import Target
-from mirage.verify.proof import proof_opinion
-from mirage.verify.schedule import schedule_opinion
+from mirage.search.kernel_pieces import Target
+from mirage.search.multiple_outputs import groupings, groups, joint
+from mirage.verify.field.schedule_opinion import schedule_opinion
+from mirage.verify.proof.opinion import proof_opinion
 
 
 def norm() -> Program:

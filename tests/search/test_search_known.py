@@ -10,13 +10,13 @@ import pytest
 from workloads.classes import Classes
 from workloads.terms import problem
 
+from mirage.devices.table import DEVICES
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.mugraph.parse import parse
-from mirage.profile.devices import DEVICES
 from mirage.profile.roofline import estimate
 from mirage.search.engine import Search
-from mirage.verify.proof import proof_opinion
+from mirage.verify.proof.opinion import proof_opinion
 
 FOLDER = Path(__file__).resolve().parent.parent / "workloads" / "known"
 KNOWN = sorted(p.name for p in FOLDER.glob("*.txt"))

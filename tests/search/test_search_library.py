@@ -7,24 +7,25 @@ from dataclasses import replace
 import pytest
 from workloads.terms import tensor
 
+from mirage.derivation.derive import derive, replay
+from mirage.devices.table import DEVICES
+from mirage.ir.index import DimIndex
+from mirage.ir.narrowing import Narrowing
+from mirage.ir.program import Program
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
-from mirage.mugraph.grammar import CustomKernel, DimIndex, LibraryKernel, MuGraph
-from mirage.narrow import Narrowing
-from mirage.pipeline import problem
-from mirage.profile.devices import DEVICES
+from mirage.mugraph.grammar import CustomKernel, LibraryKernel, MuGraph
+from mirage.pipeline.attempt import problem
+from mirage.pipeline.fusion_remarks import explain
 from mirage.profile.roofline import baseline, estimate
 from mirage.program.builder import Builder
-from mirage.program.ir import Program
 from mirage.program.lower import lower
-from mirage.search.derivation.derive import derive, replay
+from mirage.search.checkpoint import decode, encode
 from mirage.search.engine import Bounds, Search
-from mirage.search.kernels import Target
-from mirage.search.library import calls
-from mirage.search.remarks import explain
-from mirage.search.state import decode, encode
-from mirage.verify.proof import proof_opinion
-from mirage.verify.schedule import schedule_opinion
+from mirage.search.kernel_pieces import Target
+from mirage.search.library_pieces import calls
+from mirage.verify.field.schedule_opinion import schedule_opinion
+from mirage.verify.proof.opinion import proof_opinion
 
 DEVICE = DEVICES["sm_90"]
 FEW = Bounds(keep=16, tilings=4, structures=4)

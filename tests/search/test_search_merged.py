@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 from workloads.terms import problem, tensor
 
+from mirage.devices.table import DEVICES
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import Accumulate, Compute, CustomKernel, Loop, MuGraph
-from mirage.profile.devices import DEVICES
 from mirage.profile.roofline import estimate
 from mirage.search.engine import Bounds, Search
-from mirage.search.through import through
-from mirage.verify.proof import proof_opinion
-from mirage.verify.schedule import schedule_opinion
+from mirage.search.reassociation import through
+from mirage.verify.field.schedule_opinion import schedule_opinion
+from mirage.verify.proof.opinion import proof_opinion
 
 
 @pytest.fixture(scope="module")

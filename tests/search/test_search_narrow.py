@@ -9,16 +9,16 @@ import pytest
 from workloads.terms import problem, tensor
 
 from mirage.errors import BadSearchParameter
+from mirage.ir.narrowing import Narrowing
 from mirage.meaning.terms import Terms
 from mirage.mugraph import maps
 from mirage.mugraph.check import broken_rule
-from mirage.mugraph.erase import canonical
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, DTensor, Load, Loop, MuGraph, Store, TileDim
-from mirage.narrow import Narrowing
+from mirage.mugraph.structure import canonical
 from mirage.search.engine import Bounds, Problem, Search
-from mirage.search.kernels import Target
-from mirage.search.tiles import split_options
-from mirage.verify.schedule import schedule_opinion
+from mirage.search.kernel_pieces import Target
+from mirage.search.tile_sizes import split_options
+from mirage.verify.field.schedule_opinion import schedule_opinion
 
 
 def size_of(g: MuGraph) -> float:

@@ -9,23 +9,23 @@ from typing import Any
 import pytest
 
 from mirage.codegen.emit import emit_module
+from mirage.devices.table import DEVICES
 from mirage.errors import SignatureMismatch
+from mirage.ir.program import Program
 from mirage.isolate.runner import Worker
-from mirage.mugraph import jsonform
+from mirage.mugraph import json_form
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.walk import parts
-from mirage.pipeline import Tries, problems, which
+from mirage.pipeline.attempt import Tries, problems, which
 from mirage.plan import plan
-from mirage.profile.devices import DEVICES
 from mirage.profile.roofline import estimate
-from mirage.program.ir import Program
 from mirage.program.trace import trace
 from mirage.search.engine import Bounds, Search
-from mirage.search.onerow import bounds_for
+from mirage.search.one_row import bounds_for
+from mirage.verify.cases import of_program
 from mirage.verify.judge import Case, judge
-from mirage.verify.pairs import of_program
-from mirage.verify.textmemory import text_memory_opinion
+from mirage.verify.memory.text_opinion import text_memory_opinion
 
 DEVICE = DEVICES["sm_90"]
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
@@ -105,7 +105,7 @@ def test_the_padded_row_is_verified_and_a_wrong_one_is_not(run: Any) -> None:
     assert "tl.dot(" in module
     case = Case(found.t, found.outputs, graph, module, program, text, "f")
     assert judge(case, run).accepted
-    again = jsonform.from_json(jsonform.to_json(graph))  # as a file, which says nothing of the problem
+    again = json_form.from_json(json_form.to_json(graph))  # as a file, which says nothing of the problem
     assert judge(of_program(program, again, module, text, "f"), run).accepted
     plain = searched(problems(program)[0]).best[0].mugraph
     assert judge(of_program(program, plain, "", text, "f"), run).accepted

@@ -6,13 +6,13 @@ import pytest
 from workloads.rebuild import copied, shuffled
 from workloads.terms import WORKLOADS, problem
 
+from mirage.meaning.exp_shift import insert_shifts
 from mirage.meaning.fingerprint import Fingerprints
 from mirage.meaning.terms import Terms
-from mirage.result import CancelToken
+from mirage.results.progress import CancelToken
 from mirage.search.engine import Problem
-from mirage.search.kernels import KernelSpace
-from mirage.search.moves import Moves
-from mirage.search.shift import insert_shifts
+from mirage.search.kernel_pieces import KernelSpace
+from mirage.search.reduction_moves import Moves
 
 
 def structures(problems: list[Problem]) -> list[set[object]]:

@@ -7,17 +7,17 @@ from dataclasses import replace
 import pytest
 from workloads.own_calls import FUNCTIONS, program, searched
 
+from mirage.derivation.derive import derive, replay
+from mirage.devices.table import DEVICES
 from mirage.errors import DerivationBroken
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, MuGraph
-from mirage.mugraph.jsonform import from_json, to_json
-from mirage.mugraph.opened import calls_of, dims_of_calls, opened, other_calls
+from mirage.mugraph.json_form import from_json, to_json
 from mirage.mugraph.text import from_text, to_text
-from mirage.profile.devices import DEVICES
+from mirage.mugraph.without_calls import calls_of, dims_of_calls, opened, other_calls
+from mirage.pipeline.fusion_remarks import explain
 from mirage.profile.roofline import estimate
-from mirage.search.derivation.derive import derive, replay
 from mirage.search.problem import Step, in_order
-from mirage.search.remarks import explain
 
 DEVICE = DEVICES["sm_90"]
 NAMES = [n for n in FUNCTIONS if n != "square"]
@@ -133,7 +133,7 @@ def test_the_same_calls_and_no_others() -> None:
 
 
 def test_a_program_of_calls_alone_has_no_answer() -> None:
-    from mirage.pipeline import problem
+    from mirage.pipeline.attempt import problem
     from mirage.program.lower import lower
     from mirage.program.trace import trace
     from mirage.search.engine import Search

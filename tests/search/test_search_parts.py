@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from workloads.terms import problem
 
+from mirage.devices.table import DEVICES
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import Compute, CustomKernel, Loop
-from mirage.profile.devices import DEVICES
 from mirage.profile.roofline import estimate
 from mirage.search.cuts import Cut, descend, starts
 from mirage.search.engine import Bounds, Search
-from mirage.verify.proof import proof_opinion
+from mirage.verify.proof.opinion import proof_opinion
 
 QUICK = Bounds(keep=16, tilings=4)
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from workloads import terms as workloads
 
+from mirage.devices.table import DEVICES
 from mirage.mugraph.grammar import CustomKernel
-from mirage.profile.devices import DEVICES
+from mirage.pipeline.fusion_remarks import explain, limit, stages
 from mirage.profile.roofline import estimate, kernel_times
-from mirage.profile.work import work
+from mirage.profile.work_counts import work
 from mirage.search.engine import Bounds, Search
-from mirage.search.kernels import MAX_TILE
-from mirage.search.remarks import explain, limit, stages
+from mirage.search.kernel_pieces import MAX_TILE
 
 DEVICE = DEVICES["sm_90"]
 QUICK = Bounds(keep=16, tilings=4)

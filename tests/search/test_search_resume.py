@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from workloads.terms import problem
 
-from mirage.profile.devices import DEVICES
+from mirage.devices.table import DEVICES
 from mirage.profile.roofline import estimate
-from mirage.result import CancelToken
+from mirage.results.progress import CancelToken
+from mirage.search.checkpoint import Checkpoint, decode, encode
 from mirage.search.engine import Bounds, Search
-from mirage.search.parts import Key, Work
-from mirage.search.state import Checkpoint, decode, encode
+from mirage.search.subproblems import Key, Work
 
 FEW = Bounds(keep=12, tilings=3, structures=3, seconds=600.0)
 NAMES = ["norm_mlp", "attention_block"]  # whole, and in parts

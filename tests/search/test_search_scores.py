@@ -10,16 +10,16 @@ import pytest
 from mutants.bases import module_of
 from mutants.facts import regime
 
+from mirage.devices.table import DEVICES
+from mirage.ir.program import Program
 from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import MuGraph
-from mirage.pipeline import problem
-from mirage.profile.devices import DEVICES
+from mirage.pipeline.attempt import problem
 from mirage.profile.roofline import estimate
 from mirage.program.builder import Builder
-from mirage.program.ir import Program
 from mirage.program.lower import lower
 from mirage.search.engine import Bounds, Search
-from mirage.verify.floats import float_opinion
+from mirage.verify.floats.opinion import float_opinion
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
 SOURCE = """import torch

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import pytest
 from workloads.terms import problem
 
-from mirage.job import Sent
-from mirage.pipeline import Attempt, Request, problems
-from mirage.profile.devices import DEVICES
+from mirage.devices.table import DEVICES
+from mirage.pipeline.attempt import Attempt, Request, problems
+from mirage.pipeline.job_task import Sent
 from mirage.profile.roofline import estimate
 from mirage.program.trace import trace
-from mirage.result import CancelToken
+from mirage.results.progress import CancelToken
 from mirage.search.engine import Bounds, Search
 
 
@@ -55,7 +55,7 @@ def test_parts_of_another_search_or_broken_ones_are_not_taken(whole):
 
 
 def test_every_search_of_a_program_is_kept_and_counted():
-    """One row: the program is searched twice (`search/onerow.py`), and goes on from both."""
+    """One row: the program is searched twice (`search/one_row.py`), and goes on from both."""
     inputs = [("x", (1, 96), "fp16"), ("w", (96, 80), "fp16")]
     program = trace("def f(x, w):\n    return x @ w\n", "f", inputs)
     posed, bounds = problems(program), Bounds(keep=6, tilings=2, structures=3)

@@ -5,14 +5,14 @@ from workloads.rebuild import copied
 from workloads.small import small_program
 from workloads.terms import WORKLOADS, problem
 
+from mirage.devices.table import DEVICES
 from mirage.meaning.fingerprint import Fingerprints
 from mirage.meaning.terms import Terms
-from mirage.profile.devices import DEVICES
 from mirage.profile.roofline import estimate
-from mirage.result import CancelToken
+from mirage.results.progress import CancelToken
 from mirage.search.engine import Bounds, Problem, Search
-from mirage.search.kernels import KernelSpace
-from mirage.verify.proof import proof_opinion
+from mirage.search.kernel_pieces import KernelSpace
+from mirage.verify.proof.opinion import proof_opinion
 
 FEW = Bounds(keep=12, tilings=3, cuts=1)
 

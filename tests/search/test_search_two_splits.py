@@ -4,7 +4,7 @@ import pytest
 from workloads.terms import problem
 
 from mirage.mugraph.parse import parse
-from mirage.verify.proof import proof_opinion
+from mirage.verify.proof.opinion import proof_opinion
 
 TEXT = """mugraph two_splits
 axes k=4096 k_here=4 k_there=2 m=16 n=64

@@ -7,20 +7,20 @@ from collections.abc import Iterator
 import pytest
 
 from mirage.codegen.emit import emit_module
+from mirage.devices.table import DEVICES
+from mirage.ir.program import Program
+from mirage.ir.torch_calls import fault, sizes_of
 from mirage.isolate.runner import Worker
 from mirage.mugraph.check import broken_rule
-from mirage.mugraph.opened import calls_of
-from mirage.pipeline import problems, which
-from mirage.profile.devices import DEVICES
+from mirage.mugraph.without_calls import calls_of
+from mirage.pipeline.attempt import problems, which
+from mirage.pipeline.fusion_remarks import explain
 from mirage.profile.roofline import baseline, estimate
-from mirage.program.calls import fault, sizes_of
-from mirage.program.ir import Program
+from mirage.program.library_variants import OPERATORS, ways
 from mirage.program.trace import trace
-from mirage.program.ways import OPERATORS, ways
 from mirage.search.engine import Bounds, Search
-from mirage.search.remarks import explain
+from mirage.verify.cases import of_program
 from mirage.verify.judge import Case, judge
-from mirage.verify.pairs import of_program
 
 DEVICE = DEVICES["sm_90"]
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"

@@ -6,7 +6,7 @@ import pytest
 
 from mirage.source import shapes
 from mirage.source.detect import find
-from mirage.source.seen import completed
+from mirage.source.observed_shapes import completed
 
 BODY = "def f(x, w):\n    return x @ w\n"
 HEAD = "import mirage\nimport torch\n\n\n"

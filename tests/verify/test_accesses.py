@@ -8,16 +8,16 @@ from itertools import product
 
 import pytest
 
-from mirage.verify import forms
-from mirage.verify.accesses import Access, Fault, Prover, Unknown
-from mirage.verify.forms import Cond, Form, Var
+from mirage.verify.memory import linear_forms
+from mirage.verify.memory.linear_forms import Cond, Form, Var
+from mirage.verify.memory.z3_proofs import Access, Fault, Prover, Unknown
 
 
 def holds(c: Cond, at: dict[str, int]) -> bool:
     if c.kind == "<=":
-        return bool(forms.evaluate(c.form, at) <= 0)
+        return bool(linear_forms.evaluate(c.form, at) <= 0)
     if c.kind == "==":
-        return bool(forms.evaluate(c.form, at) == 0)
+        return bool(linear_forms.evaluate(c.form, at) == 0)
     parts = [holds(p, at) for p in c.parts]
     return not parts[0] if c.kind == "not" else all(parts) if c.kind == "and" else any(parts)
 
@@ -27,7 +27,7 @@ def written(a: Access) -> Counter[int]:
     for values in product(*(range(v.low, v.high + 1) for v in a.own)):
         at = {v.name: x for v, x in zip(a.own, values, strict=True)}
         if holds(a.when, at):
-            out[forms.evaluate(a.offset, at)] += 1
+            out[linear_forms.evaluate(a.offset, at)] += 1
     return out
 
 
@@ -38,14 +38,17 @@ def random_access(rng: random.Random) -> tuple[Access, int]:
     blocks = -(-rows // tile)
     off = [rng.choice((0, 0, 0, 0, 1, -1)) for _ in range(6)]
     block, a, b = Var("block", 0, max(0, heads * blocks - 1 + off[0])), Var("a", 0, tile - 1), Var("b", 0, wide - 1)
-    row_block = forms.divide(forms.of(block), blocks, True)
-    head = forms.divide(forms.of(block), blocks, False)
+    row_block = linear_forms.divide(linear_forms.of(block), blocks, True)
+    head = linear_forms.divide(linear_forms.of(block), blocks, False)
     assert row_block is not None and head is not None
-    row = forms.add(forms.of(a), row_block, tile)
-    offset = forms.add(forms.add(forms.of(b), row, columns + off[1]), head, rows * columns + off[2])
-    offset = forms.add(offset, forms.of(off[3]))
-    when = forms.both(
-        forms.at_most(row, forms.of(rows - 1 + off[4])), forms.at_most(forms.of(b), forms.of(columns - 1 + off[5]))
+    row = linear_forms.add(linear_forms.of(a), row_block, tile)
+    offset = linear_forms.add(
+        linear_forms.add(linear_forms.of(b), row, columns + off[1]), head, rows * columns + off[2]
+    )
+    offset = linear_forms.add(offset, linear_forms.of(off[3]))
+    when = linear_forms.both(
+        linear_forms.at_most(row, linear_forms.of(rows - 1 + off[4])),
+        linear_forms.at_most(linear_forms.of(b), linear_forms.of(columns - 1 + off[5])),
     )
     return Access("O", "store", offset, when, (block, a, b), "here"), heads * rows * columns
 
@@ -78,27 +81,34 @@ def test_the_prover_agrees_with_counting(seed: int) -> None:
 
 
 def test_quotients_of_what_may_be_negative_are_refused() -> None:
-    x = forms.of(Var("x", -1, 5))
-    assert forms.divide(x, 2, False) is None
-    assert forms.divide(forms.of(Var("x", 0, 5)), 0, True) is None
+    x = linear_forms.of(Var("x", -1, 5))
+    assert linear_forms.divide(x, 2, False) is None
+    assert linear_forms.divide(linear_forms.of(Var("x", 0, 5)), 0, True) is None
 
 
 def test_division_by_structure() -> None:
-    q, r = forms.of(Var("q", 0, 5)), forms.of(Var("r", 0, 3))
-    x = forms.add(r, q, 4)
-    assert forms.divide(x, 4, False) == q and forms.divide(x, 4, True) == r
-    odd = forms.divide(x, 3, True)
-    assert isinstance(odd, Form) and forms.span(odd) == (0, 2)
+    q, r = linear_forms.of(Var("q", 0, 5)), linear_forms.of(Var("r", 0, 3))
+    x = linear_forms.add(r, q, 4)
+    assert linear_forms.divide(x, 4, False) == q and linear_forms.divide(x, 4, True) == r
+    odd = linear_forms.divide(x, 3, True)
+    assert isinstance(odd, Form) and linear_forms.span(odd) == (0, 2)
     for i in range(24):
-        assert forms.evaluate(odd, {"q": i // 4, "r": i % 4}) == i % 3
+        assert linear_forms.evaluate(odd, {"q": i // 4, "r": i % 4}) == i % 3
 
 
 def test_a_store_that_only_some_blocks_make_is_seen_as_such() -> None:
     p = Prover()
     block, lane = Var("block", 0, 5), Var("lane", 0, 7)
-    every = Access("O", "store", forms.of(lane), forms.TRUE, (block, lane), "every block")
+    every = Access("O", "store", linear_forms.of(lane), linear_forms.TRUE, (block, lane), "every block")
     with pytest.raises(Fault, match="more than once"):
         p.apart(every, every)
-    first = Access("O", "store", forms.of(lane), forms.equal(forms.of(block), forms.of(0)), (block, lane), "one block")
+    first = Access(
+        "O",
+        "store",
+        linear_forms.of(lane),
+        linear_forms.equal(linear_forms.of(block), linear_forms.of(0)),
+        (block, lane),
+        "one block",
+    )
     p.apart(first, first)
     p.covered("O", [first], 8)

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from mutants.equal_pairs import read
 
-from mirage.meaning.normal import Normalizer, TooLarge
+from mirage.meaning.normal_form import Normalizer, TooLarge
 from mirage.meaning.terms import Terms
-from mirage.verify.axioms import AXIOMS, FRACTIONS, NORMAL, REWRITING, SOLVER, Axiom, used_by
-from mirage.verify.evaluate import evaluate_terms
-from mirage.verify.floating import Floats
-from mirage.verify.lawcheck import check
-from mirage.verify.prover import Prover
-from mirage.verify.rewriting import Rewriter
-from mirage.verify.rulelang import LawSyntax, read_law
-from mirage.verify.rules import signs_given
-from mirage.verify.sampling import shapes_of
-from mirage.verify.signs import SignAnalysis
+from mirage.verify.field.sampling import shapes_of
+from mirage.verify.proof.axioms import AXIOMS, FRACTIONS, NORMAL, REWRITING, SOLVER, Axiom, used_by
+from mirage.verify.proof.law_language import LawSyntax, read_law
+from mirage.verify.proof.law_test import check
+from mirage.verify.proof.prover import Prover
+from mirage.verify.proof.rewriting import Rewriter
+from mirage.verify.proof.signs import SignAnalysis
+from mirage.verify.proof.user_rules import signs_given
+from mirage.verify.semantics.evaluate_terms import evaluate_terms
+from mirage.verify.semantics.float64 import Floats
 
 WRONG = [
     "sqrt(a * b) == sqrt(a) * sqrt(b)", "sqrt(a * a) == a", "log(a * b) == log(a) + log(b)", "abs(a) == a",

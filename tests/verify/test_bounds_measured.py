@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from mirage.meaning.terms import Terms
-from mirage.verify import field as field_module
-from mirage.verify.algebra import field_opinion
-from mirage.verify.bound import Bound, exponents_meet, sparse
-from mirage.verify.evaluate import evaluate_terms
-from mirage.verify.field import Field
-from mirage.verify.sampling import Conditions, draw
-from mirage.verify.verdict import Evidence, Link, Verdict
+from mirage.results.verdict import Evidence, Link, Verdict
+from mirage.verify.field import arithmetic as field_module
+from mirage.verify.field.algebra_opinion import field_opinion
+from mirage.verify.field.arithmetic import Field
+from mirage.verify.field.error_bound import Bound, exponents_meet, sparse
+from mirage.verify.field.sampling import Conditions, draw
+from mirage.verify.semantics.evaluate_terms import evaluate_terms
 
 Array = np.ndarray[Any, np.dtype[Any]]
 PAIRS = ((23, 11), (47, 23), (167, 83))

@@ -12,14 +12,14 @@ from workloads.hand import Case, gated_mlp, rmsnorm_linear
 from workloads.hand_targets import targets
 
 from mirage.codegen.emit import emit_module, emit_rows
-from mirage.codegen.launcher import RowNames
-from mirage.codegen.rows import focused, inputs_of, rows_of
+from mirage.codegen.launcher_text import RowNames
+from mirage.codegen.size_table import focused, inputs_of, rows_of
 from mirage.errors import ModuleUnreadable
+from mirage.ir.program import Input, Program, TensorType
 from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import CustomKernel, MuGraph
-from mirage.program.ir import Input, Program, TensorType
-from mirage.verify.text import text_opinion
-from mirage.verify.textmemory import text_memory_opinion
+from mirage.verify.field.text_opinion import text_opinion
+from mirage.verify.memory.text_opinion import text_memory_opinion
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mirage.errors import SignatureMismatch, UnsupportedReshape
-from mirage.program.ir import Program
+from mirage.ir.program import Program
 from mirage.program.trace import trace
-from mirage.verify.compare import compare
+from mirage.verify.two_programs import compare
 
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
 INPUTS = {

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from mirage.codegen.eightbit import FORMATS
-from mirage.program.ir import computing
-from mirage.verify.floatrun import GUARD, Allocations, decode, packed, torch_equal
-from mirage.verify.floats import judge
-from mirage.verify.ranges import LIMITS
-from mirage.verify.regimes import REGIMES, SMALLEST, round_to
+from mirage.ir.fp8_formats import FORMATS
+from mirage.ir.program import computing
+from mirage.verify.floats.opinion import judge
+from mirage.verify.floats.regimes import REGIMES, SMALLEST, round_to
+from mirage.verify.floats.worker import GUARD, Allocations, decode, packed, torch_equal
+from mirage.verify.ranges.intervals import LIMITS
 
 TORCH = {"fp8e4m3": torch.float8_e4m3fn, "fp8e5m2": torch.float8_e5m2}
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirage.verify.field import NAN, NEG_INF, Field, first, is_special, random_field, second
-from mirage.verify.primes import is_prime, random_pair
+from mirage.verify.field.arithmetic import NAN, NEG_INF, Field, first, is_special, random_field, second
+from mirage.verify.field.primes import is_prime, random_pair
 
 SEEDS = st.integers(0, 200)
 

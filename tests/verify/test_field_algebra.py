@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from workloads.hand_targets import mean, read
 
+from mirage.ir.index import DimIndex
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex
-from mirage.verify.algebra import field_opinion, mismatch
-from mirage.verify.field import NAN, random_field
-from mirage.verify.sampling import Conditions, draw
-from mirage.verify.scores import independent, rank
+from mirage.verify.field.algebra_opinion import field_opinion, mismatch
+from mirage.verify.field.arithmetic import NAN, random_field
+from mirage.verify.field.independence import independent, rank
+from mirage.verify.field.sampling import Conditions, draw
 
 Pair = Callable[[Terms], tuple[int, int]]
 

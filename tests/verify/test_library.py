@@ -14,14 +14,14 @@ from workloads.hand_targets import read
 
 from mirage.codegen.emit import emit_module
 from mirage.errors import UnknownOperator
+from mirage.ir.program import Input, Program, TensorType
 from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, Store
-from mirage.program.ir import Input, Program, TensorType
-from mirage.verify.floating import Floats
-from mirage.verify.library import LIBRARY
-from mirage.verify.schedule import Output, schedule_opinion
-from mirage.verify.text import text_opinion
+from mirage.verify.field.schedule_opinion import Output, schedule_opinion
+from mirage.verify.field.text_opinion import text_opinion
+from mirage.verify.semantics.float64 import Floats
+from mirage.verify.semantics.library_calls import LIBRARY
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
 CALLS: tuple[tuple[str, tuple[tuple[int, ...], ...], dict[str, Any], Callable[..., Any]], ...] = (

@@ -11,11 +11,12 @@ from mutants.bases import NAMES, base
 from test_schedule import edited
 from workloads.hand import BUILDERS, small
 
-from mirage.mugraph.grammar import DimIndex, Load, MuGraph, Store
-from mirage.verify.accesses import Prover, Unknown
-from mirage.verify.mapmemory import accesses_of, any_size, whole_axes
-from mirage.verify.memory import memory_opinion
-from mirage.verify.textmemory import first_fault
+from mirage.ir.index import DimIndex
+from mirage.mugraph.grammar import Load, MuGraph, Store
+from mirage.verify.memory.mugraph_accesses import accesses_of, any_size, whole_axes
+from mirage.verify.memory.mugraph_opinion import memory_opinion
+from mirage.verify.memory.text_opinion import first_fault
+from mirage.verify.memory.z3_proofs import Prover, Unknown
 
 CASES = small()
 

@@ -10,15 +10,16 @@ import pytest
 from workloads.hand import at, dim, load, op, tensor
 
 from mirage.codegen.emit import emit_module
+from mirage.ir.index import DimIndex
+from mirage.ir.program import Input, Program, TensorType
 from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import BlockGraph, CustomKernel, DimIndex, MuGraph, Store
-from mirage.program.ir import Input, Program, TensorType
-from mirage.verify.floats import float_opinion
-from mirage.verify.regimes import REGIMES, added_masks
-from mirage.verify.sampling import one_a_line
-from mirage.verify.schedule import Output
-from mirage.verify.text import text_opinion
+from mirage.mugraph.grammar import BlockGraph, CustomKernel, MuGraph, Store
+from mirage.verify.field.sampling import one_a_line
+from mirage.verify.field.schedule_opinion import Output
+from mirage.verify.field.text_opinion import text_opinion
+from mirage.verify.floats.opinion import float_opinion
+from mirage.verify.floats.regimes import REGIMES, added_masks
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
 SOURCES = {

@@ -13,8 +13,8 @@ from workloads.hand_targets import targets
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, Compute, CustomKernel, Loop, MuGraph, Store
-from mirage.verify.overflow import events_of, range_opinion
-from mirage.verify.schedule import Output
+from mirage.verify.field.schedule_opinion import Output
+from mirage.verify.ranges.opinion import events_of, range_opinion
 
 CASES = small()
 K = 16
@@ -22,7 +22,7 @@ K = 16
 
 def pointwise(*body: Compute, dtype: str = "fp16", inputs: str = "fp16") -> tuple[Terms, list[Output], MuGraph]:
     """One kernel that stores `o`, and what it means."""
-    from mirage.verify.denote import denote
+    from mirage.verify.semantics.denote import denote
 
     dims = (dim("m", 1, "grid"), dim("k", K, "resident"))
     store = Store("O", "o", load("x", "X", "m k").index)

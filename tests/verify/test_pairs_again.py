@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from mirage.codegen.emit import emit_module
-from mirage.codegen.kernel import tiles_of
-from mirage.pipeline import problems
+from mirage.codegen.kernel_text import tiles_of
+from mirage.devices.table import DEVICES
+from mirage.pipeline.attempt import problems
 from mirage.plan import plan
-from mirage.profile.choose import KEPT
-from mirage.profile.devices import DEVICES
+from mirage.profile.candidate_choice import KEPT
 from mirage.profile.roofline import estimate
 from mirage.program.trace import trace
 from mirage.search.engine import Bounds, Search
-from mirage.verify.pairs import found_again
+from mirage.verify.cases import found_again
 
 TEXT = "import torch\n\n\ndef f(x, w):\n    return torch.relu(x @ w) / 2\n"
 NORM = "import torch\n\n\ndef f(x, w, g):\n    return torch.nn.functional.rms_norm(x, (512,), g) @ w\n"

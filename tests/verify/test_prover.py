@@ -9,11 +9,11 @@ import time
 import pytest
 from mutants.equal_pairs import read
 
-from mirage.meaning.normal import Normalizer
+from mirage.ir.index import DimIndex
+from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex
-from mirage.verify.prover import Proof, Prover
-from mirage.verify.signs import NONNEGATIVE, POSITIVE, SignAnalysis
+from mirage.verify.proof.prover import Proof, Prover
+from mirage.verify.proof.signs import NONNEGATIVE, POSITIVE, SignAnalysis
 
 
 def proof(text: str, *, both: bool = False, **options: object) -> Proof | None:
@@ -143,7 +143,7 @@ def test_z3_is_loaded_only_when_it_is_asked() -> None:
     code = (
         "import sys; sys.path[:0] = ['tests']\n"
         "from mutants.equal_pairs import read\nfrom mirage.meaning.terms import Terms\n"
-        "from mirage.verify.prover import Prover\nt = Terms()\n"
+        "from mirage.verify.proof.prover import Prover\nt = Terms()\n"
         "assert Prover(t).equal(read(t, '(a + b) * c'), read(t, 'a * c + b * c'))\nassert 'z3' not in sys.modules\n"
         "assert Prover(t).equal(read(t, 'max(a + c, b + c)'), read(t, 'max(a, b) + c'))\nassert 'z3' in sys.modules\n"
     )

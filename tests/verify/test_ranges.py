@@ -9,9 +9,9 @@ import pytest
 from workloads.hand_targets import MEANING, mean, read
 
 from mirage.meaning.terms import Terms
-from mirage.verify.evaluate import evaluate_terms
-from mirage.verify.floating import Floats
-from mirage.verify.ranges import safe_bound
+from mirage.verify.ranges.intervals import safe_bound
+from mirage.verify.semantics.evaluate_terms import evaluate_terms
+from mirage.verify.semantics.float64 import Floats
 
 
 def test_a_square_sum_overflows_where_it_should() -> None:

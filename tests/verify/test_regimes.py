@@ -14,9 +14,9 @@ from workloads.hand import small
 from workloads.hand_targets import targets
 
 from mirage.isolate.runner import Worker
-from mirage.verify.floatrun import decode, packed, rounding
-from mirage.verify.floats import contraction, first_contraction, float_opinion, judge
-from mirage.verify.regimes import LARGEST, REGIMES, SMALLEST, round_to
+from mirage.verify.floats.opinion import contraction, first_contraction, float_opinion, judge
+from mirage.verify.floats.regimes import LARGEST, REGIMES, SMALLEST, round_to
+from mirage.verify.floats.worker import decode, packed, rounding
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
 

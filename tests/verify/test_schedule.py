@@ -11,12 +11,12 @@ from workloads.hand import BUILDERS, small
 from workloads.hand_targets import targets
 
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, CustomKernel, Load, Loop, MuGraph, Store
-from mirage.verify.evaluate import evaluate_mugraph, evaluate_terms
-from mirage.verify.field import random_field
-from mirage.verify.floating import Floats
-from mirage.verify.memory import memory_opinion
-from mirage.verify.proof import proof_opinion
-from mirage.verify.schedule import schedule_opinion
+from mirage.verify.field.arithmetic import random_field
+from mirage.verify.field.schedule_opinion import schedule_opinion
+from mirage.verify.memory.mugraph_opinion import memory_opinion
+from mirage.verify.proof.opinion import proof_opinion
+from mirage.verify.semantics.evaluate_terms import evaluate_mugraph, evaluate_terms
+from mirage.verify.semantics.float64 import Floats
 
 CASES = small()
 Edit = Callable[[object], object]

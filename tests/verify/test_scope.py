@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from mirage.ir.program import Program
 from mirage.meaning.terms import Terms
-from mirage.program.ir import Program
 from mirage.program.trace import trace_generic
-from mirage.verify.compare import compare
-from mirage.verify.scope import disguised, disguises
+from mirage.verify.size_scope import disguised, disguises
+from mirage.verify.two_programs import compare
 
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
 

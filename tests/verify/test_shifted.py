@@ -15,11 +15,11 @@ from workloads.hand_targets import read
 
 from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
-from mirage.verify.evaluate import TermEvaluator
-from mirage.verify.floating import Floats
-from mirage.verify.floats import float_opinion, judge
-from mirage.verify.schedule import Output
-from mirage.verify.shifted import Shifted, Single, Values, instead
+from mirage.verify.field.schedule_opinion import Output
+from mirage.verify.floats.opinion import float_opinion, judge
+from mirage.verify.floats.shifted_reference import Shifted, Single, Values, instead
+from mirage.verify.semantics.evaluate_terms import TermEvaluator
+from mirage.verify.semantics.float64 import Floats
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
 SOURCE = """import torch

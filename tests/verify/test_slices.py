@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mirage.mugraph.shrink import same_size, tiny_sizes
+from mirage.mugraph.resized import same_size, tiny_sizes
 from mirage.mugraph.text import from_text
-from mirage.verify.floatrun import decode, packed
-from mirage.verify.floats import launch_sizes
+from mirage.verify.floats.opinion import launch_sizes
+from mirage.verify.floats.worker import decode, packed
 
 HALVES = from_text("""mugraph halves
 axes k=64 m=8 n=40 p=16 s=2

@@ -12,14 +12,15 @@ from workloads.hand import BUILDERS, Case, at, dim, load, op, plus, small, tenso
 from workloads.hand_targets import read, targets
 
 from mirage.codegen.emit import emit_module
+from mirage.ir.index import DimIndex
+from mirage.ir.program import Input, Program, TensorType
 from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import BlockGraph, CustomKernel, DimIndex, Loop, MuGraph, Store
-from mirage.program.ir import Input, Program, TensorType
-from mirage.verify.floats import float_opinion, judge, launch_sizes
-from mirage.verify.regimes import REGIMES, round_to
-from mirage.verify.schedule import Output
-from mirage.verify.text import text_opinion
+from mirage.mugraph.grammar import BlockGraph, CustomKernel, Loop, MuGraph, Store
+from mirage.verify.field.schedule_opinion import Output
+from mirage.verify.field.text_opinion import text_opinion
+from mirage.verify.floats.opinion import float_opinion, judge, launch_sizes
+from mirage.verify.floats.regimes import REGIMES, round_to
 
 CASES = small()
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]

@@ -17,10 +17,10 @@ from workloads.hand_targets import targets
 from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.text import from_text
-from mirage.verify import algebra
-from mirage.verify.text import text_opinion
-from mirage.verify.textmemory import text_memory_opinion
-from mirage.verify.verdict import Evidence
+from mirage.results.verdict import Evidence
+from mirage.verify.field import algebra_opinion
+from mirage.verify.field.text_opinion import text_opinion
+from mirage.verify.memory.text_opinion import text_memory_opinion
 
 CASES = small()
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -98,7 +98,9 @@ def test_broken_texts_are_refused_at_a_place(case: str, old: str, new: str, said
     # it is wrong in truth: the run of the text says so too
     t, outputs = targets(graph)
     names = [i.name for i in graph.inputs]
-    with patch.object(algebra, "OPAQUE_IN_TEXT", algebra.OPAQUE_IN_TEXT[:1]):  # all of them say the same of memory
+    with patch.object(
+        algebra_opinion, "OPAQUE_IN_TEXT", algebra_opinion.OPAQUE_IN_TEXT[:1]
+    ):  # all of them say the same of memory
         assert text_opinion(t, outputs, graph, bad, names, run, draws=2).word == "REJECTED"
 
 

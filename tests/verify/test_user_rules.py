@@ -6,14 +6,14 @@ import pytest
 from click.testing import CliRunner
 from mutants.equal_pairs import read
 
-from mirage.cli.place import rules as rules_of
+from mirage.cli.place_argument import rules as rules_of
 from mirage.errors import RuleFalse, RuleUnreadable
+from mirage.ir.program import Program
 from mirage.meaning.terms import Terms
-from mirage.program.ir import Program
 from mirage.program.trace import trace
-from mirage.verify.compare import compare
-from mirage.verify.prover import Prover
-from mirage.verify.rules import every, load
+from mirage.verify.proof.prover import Prover
+from mirage.verify.proof.user_rules import every, load
+from mirage.verify.two_programs import compare
 
 ANGLE = "double angle: sin(2 * a) == 2 * sin(a) * cos(a)"
 

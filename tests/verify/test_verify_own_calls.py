@@ -11,12 +11,12 @@ from workloads.own_calls import W, X, case, module, program, searched
 
 from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
-from mirage.mugraph.opened import calls_of
+from mirage.mugraph.without_calls import calls_of
 from mirage.program.trace import trace
-from mirage.verify.compare import compare
-from mirage.verify.floats import launch_sizes
+from mirage.verify.cases import of_program
+from mirage.verify.floats.opinion import launch_sizes
 from mirage.verify.judge import Case, floats, in_text, judge
-from mirage.verify.pairs import of_program
+from mirage.verify.two_programs import compare
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
 HEAD = "import torch\nimport torch.nn.functional as F\ndef f(x, w):\n    return "

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from mirage.ir.index import DimIndex
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex
 
 P, Q = 2147483579, 1073741789  # P = 2 Q + 1
 ROOT = 16  # of order Q modulo P: a fourth power

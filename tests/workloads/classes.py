@@ -12,13 +12,13 @@ import hashlib
 from fractions import Fraction
 from typing import Any
 
+from mirage.ir.index import DimIndex
 from mirage.meaning.fingerprint import Fingerprints
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
     Compute,
-    DimIndex,
     LibraryKernel,
     Load,
     Loop,
@@ -27,8 +27,8 @@ from mirage.mugraph.grammar import (
     Store,
     ThreadGraph,
 )
-from mirage.result import CancelToken
-from mirage.search.kernels import KernelSpace, Target
+from mirage.results.progress import CancelToken
+from mirage.search.kernel_pieces import KernelSpace, Target
 from workloads import brute
 
 Class = tuple[Any, ...]

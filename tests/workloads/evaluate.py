@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from mirage.ir.index import DimIndex
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
     Compute,
-    DimIndex,
     LibraryKernel,
     Load,
     Loop,

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from mirage.ir.index import DimIndex
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
     Compute,
     CustomKernel,
-    DimIndex,
     DTensor,
     Load,
     Loop,

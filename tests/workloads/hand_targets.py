@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+from mirage.ir.index import DimIndex
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex, MuGraph
-from mirage.verify.schedule import Output
+from mirage.mugraph.grammar import MuGraph
+from mirage.verify.field.schedule_opinion import Output
 
 
 def read(t: Terms, name: str, axes: str) -> int:

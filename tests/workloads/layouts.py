@@ -6,8 +6,8 @@ import random
 from unittest import mock
 
 from mirage.mugraph.grammar import MuGraph
-from mirage.plan import layout as module
-from mirage.plan.layout import Key, Order, Orders
+from mirage.plan import dim_order as module
+from mirage.plan.dim_order import Key, Order, Orders
 
 
 def shuffled(m: MuGraph, seed: int) -> MuGraph:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 from mirage.codegen.emit import emit_module
+from mirage.devices.table import DEVICES
+from mirage.ir.program import Program
 from mirage.mugraph.grammar import MuGraph
-from mirage.pipeline import problem
-from mirage.profile.devices import DEVICES
+from mirage.pipeline.attempt import problem
 from mirage.profile.roofline import estimate
-from mirage.program.ir import Program
 from mirage.program.lower import lower
 from mirage.program.trace import trace
 from mirage.search.engine import Bounds, Search

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import CustomKernel, DTensor
 from mirage.search.engine import Bounds, Problem, Search
-from mirage.search.kernels import KernelSpace, Target
+from mirage.search.kernel_pieces import KernelSpace, Target
 from workloads import brute
 from workloads.whole import OUTPUT, Class, Entry, Red, Schedule, Written, written
 

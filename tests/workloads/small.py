@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 
+from mirage.ir.index import DimIndex
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex, DTensor
+from mirage.mugraph.grammar import DTensor
 from mirage.search.engine import Problem
-from mirage.search.kernels import Target
+from mirage.search.kernel_pieces import Target
 
 SIZES = {"m": 64, "k": 256, "n": 128}
 INPUTS = {"X": "mk", "Y": "mk", "W": "kn"}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mirage.ir.index import DimIndex
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex, DTensor
+from mirage.mugraph.grammar import DTensor
 from mirage.search.engine import Problem
-from mirage.search.kernels import Target
+from mirage.search.kernel_pieces import Target
 
 SIZES = {"m": 16, "k": 4096, "n": 4096, "h": 8192, "g": 8, "s": 8192, "d": 128, "e": 128, "r": 16, "b": 2, "c": 16}
 SIZES |= {"q": 1024, "w": 1024}  # the tokens of a whole attention block: of the queries, and of the keys and values

@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from mirage.cli import place
+from mirage.cli import place_argument
 from mirage.errors import CannotWrite, DaemonUnavailable, RuleFalse, RuleUnreadable
-from mirage.link.asked import Options
-from mirage.result import CancelToken, Progress
+from mirage.link.question_options import Options
+from mirage.results.progress import CancelToken, Progress
 
 
 class Line:
@@ -86,7 +86,7 @@ Ask = Callable[[str, str, str, str, Options, Line], dict[str, Any]]
 
 def daemon(stack: ExitStack) -> Ask:
     """Asks the daemon. Where none can be had, this process does the work, and says so."""
-    from mirage.cli.asking import Daemon
+    from mirage.cli.daemon_question import Daemon
 
     try:
         return stack.enter_context(Daemon()).optimize
@@ -99,8 +99,8 @@ def here(text: str, path: str, function: str, target: str, options: Options, lin
     """Does the work in this process."""
     import attrs
 
-    from mirage.pipeline import optimize as run
-    from mirage.request import from_payload
+    from mirage.pipeline.attempt import optimize as run
+    from mirage.pipeline.request_payload import from_payload
 
     payload = {"text": text, "path": path, "function": function, "target": target, "options": attrs.asdict(options)}
     return run(from_payload(payload), line, CancelToken()).to_dict()
@@ -114,9 +114,9 @@ def keep(result: dict[str, Any], path: str, text: str, function: str, out: str |
     write(where, result["source"])
     result["path"] = str(where)
     if install:
-        from mirage.runtime import registry
+        from mirage.runtime import installed_kernels
 
-        registry.install_for(text, function, result["source"])
+        installed_kernels.install_for(text, function, result["source"])
 
 
 @click.command()
@@ -145,8 +145,8 @@ def optimize(
     no_daemon: bool,
 ) -> None:
     """Find, verify and write a Triton kernel for the decorated functions of a file."""
-    path, text, names = place.functions(place_)
-    rules = "" if rules_file is None else place.read(rules_file)
+    path, text, names = place_argument.functions(place_)
+    rules = "" if rules_file is None else place_argument.read(rules_file)
     options = Options(kernels=kernels, loops=loops, seconds=seconds, anyway=anyway, rules=rules)
     results = []
     with ExitStack() as stack:

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from mirage.cli import place, steps
+from mirage.cli import derivation_text, place_argument
 from mirage.errors import MugraphSyntax
-from mirage.mugraph import draw, jsonform
+from mirage.mugraph import draw, json_form
 from mirage.mugraph import text as printed
 from mirage.mugraph.grammar import MuGraph
 
@@ -21,23 +21,23 @@ def load(where: str, target: str) -> list[MuGraph]:
     notes say its verdict, the range of its inputs, and what is known of its memory accesses."""
     path = where.partition("::")[0]
     if path.endswith(".py"):
-        from mirage.pipeline import Request, optimize
-        from mirage.result import CancelToken
+        from mirage.pipeline.attempt import Request, optimize
+        from mirage.results.progress import CancelToken
 
-        path, text, names = place.functions(where)
+        path, text, names = place_argument.functions(where)
         graphs = []
         for name in names:
             result = optimize(Request(text, str(Path(path).resolve()), name, target), lambda _: None, CancelToken())
-            graphs += [noted(jsonform.from_json(g), result.verdict) for g in result.mugraphs]
+            graphs += [noted(json_form.from_json(g), result.verdict) for g in result.mugraphs]
         return graphs
-    text = place.read(path)
+    text = place_argument.read(path)
     if not text.lstrip().startswith("{"):
         return [printed.from_text(text)]
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as e:
         raise MugraphSyntax(f"{path} is not JSON: {e}", path=path) from None
-    return [noted(jsonform.from_json(g), data.get("verdict") or {}) for g in data.get("mugraphs", [data])]
+    return [noted(json_form.from_json(g), data.get("verdict") or {}) for g in data.get("mugraphs", [data])]
 
 
 def noted(graph: MuGraph, verdict: dict[str, Any]) -> MuGraph:
@@ -58,11 +58,11 @@ def noted(graph: MuGraph, verdict: dict[str, Any]) -> MuGraph:
 def show(where: str, form: str, target: str, derivation: bool) -> None:
     """Show the µGraph of a result (JSON), of a µGraph file, or of a decorated function."""
     if derivation:
-        return steps.show(where, target, form)
+        return derivation_text.show(where, target, form)
     for g in load(where, target):
         if form == "text":
             click.echo(printed.to_text(g))
         elif form == "svg":
             click.echo(draw.svg(g))
         else:
-            click.echo(json.dumps(jsonform.to_json(g), indent=1))
+            click.echo(json.dumps(json_form.to_json(g), indent=1))

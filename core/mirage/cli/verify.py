@@ -12,10 +12,10 @@ import click
 from mirage.errors import MirageError, MugraphUnknown, SignatureMismatch
 
 if TYPE_CHECKING:
-    from mirage.cli.subjects import Subject
+    from mirage.cli.verify_subjects import Subject
     from mirage.isolate.runner import Worker
-    from mirage.verify.rules import Rules
-    from mirage.verify.verdict import Verdict
+    from mirage.results.verdict import Verdict
+    from mirage.verify.proof.user_rules import Rules
 
 TASK_S = 180.0
 
@@ -51,28 +51,28 @@ def verify(
     if (b is None) == (mugraphs is None):
         raise click.UsageError("give B, or --mugraphs FILE")
     if mugraphs is not None:
-        from mirage.cli import saved
+        from mirage.cli import verify_saved_graphs
 
         if page or script or rules_file:
             raise click.UsageError("--mugraphs goes with --json and --text alone")
-        return saved.verify(a, mugraphs, as_json, text)
+        return verify_saved_graphs.verify(a, mugraphs, as_json, text)
     assert b is not None
     if text:
         raise click.UsageError("--text goes with --mugraphs")
-    from mirage.cli import place, sizes, subjects
+    from mirage.cli import place_argument, verify_by_size, verify_subjects
     from mirage.cli.optimize import write
     from mirage.isolate.runner import Worker
     from mirage.verify import report
 
-    rules = place.rules(rules_file)
+    rules = place_argument.rules(rules_file)
     with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
-        lefts, rights = subjects.rows(a, worker), subjects.rows(b, worker)
+        lefts, rights = verify_subjects.rows(a, worker), verify_subjects.rows(b, worker)
         if rights[-1].kind == "function" and lefts[-1].kind != "function":
             lefts, rights = rights, lefts
-        both, missing = sizes.pairs(lefts, rights)
-        rows = tuple((sizes.shapes(x), judged(x, y, worker, target, rules)) for x, y in both)
+        both, missing = verify_by_size.pairs(lefts, rights)
+        rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, target, rules)) for x, y in both)
     left, right = lefts[-1], rights[-1]
-    verdicts = sizes.Judged(left.label, right.label, rows, tuple(missing))
+    verdicts = verify_by_size.Judged(left.label, right.label, rows, tuple(missing))
     data = verdicts.to_dict()
     found = next((x for _, _, e in report.rows(data) if (x := (e["counterexample"] or {}).get("concrete"))), None)
     if script and found is not None and found["script"]:
@@ -91,10 +91,10 @@ def verify(
 
 def judged(left: Subject, right: Subject, worker: Worker, target: str, rules: Rules | None = None) -> Verdict:
     """The verdict, with floats beside each counterexample."""
-    from mirage.verify import pairs
-    from mirage.verify.compare import check_signatures, compare
-    from mirage.verify.concrete import with_concrete
+    from mirage.verify import cases
+    from mirage.verify.counterexamples.float_search import with_concrete
     from mirage.verify.judge import judge
+    from mirage.verify.two_programs import check_signatures, compare
 
     def task(name: str, payload: dict[str, Any]) -> dict[str, Any]:
         return worker.call(name, payload, timeout_s=TASK_S)
@@ -109,10 +109,10 @@ def judged(left: Subject, right: Subject, worker: Worker, target: str, rules: Ru
         if graph is None:
             graph = structure_of(left, right, target)
         if left.program is not None:
-            case = pairs.of_program(left.program, graph, module, left.text, left.function)
+            case = cases.of_program(left.program, graph, module, left.text, left.function)
         else:
             assert left.mugraph is not None
-            case = pairs.of_mugraph(left.mugraph, graph, module)
+            case = cases.of_mugraph(left.mugraph, graph, module)
         verdict = judge(replace(case, rules=rules), task)
     if verdict.accepted:
         return verdict
@@ -121,17 +121,17 @@ def judged(left: Subject, right: Subject, worker: Worker, target: str, rules: Ru
 
 def structure_of(left: Subject, right: Subject, target: str) -> Any:
     """The µGraph of a module: the left one if that is a µGraph, else the one that the search finds again."""
-    from mirage.cli.subjects import tables
-    from mirage.verify import pairs
+    from mirage.cli.verify_subjects import tables
+    from mirage.verify import cases
 
     sizes, tiles = tables(right.module, right.label)
     if left.mugraph is not None:
-        if not pairs.matches(left.mugraph, sizes, tiles):
+        if not cases.matches(left.mugraph, sizes, tiles):
             raise SignatureMismatch(f"the SIZES and TILES of {right.label} are not those of {left.label}")
         return left.mugraph
     if left.program is None:
         raise SignatureMismatch(f"{left.label} says nothing that {right.label} could be compared with")
-    found = pairs.found_again(left.program, left.text, left.function, right.module, sizes, tiles, target)
+    found = cases.found_again(left.program, left.text, left.function, right.module, sizes, tiles, target)
     if found is None:
         raise MugraphUnknown(f"no µGraph of {left.label} has the SIZES and TILES of {right.label}", path=right.label)
     return found
@@ -139,22 +139,22 @@ def structure_of(left: Subject, right: Subject, target: str) -> Any:
 
 def in_floats(left: Subject, right: Subject, case: Any, verdict: Verdict, task: Any) -> Any:
     """Floats that show the difference, or the reason why there are none."""
-    from mirage.verify import concrete
-    from mirage.verify.concrete import Side
-    from mirage.verify.verdict import Concrete
+    from mirage.results.verdict import Concrete
+    from mirage.verify.counterexamples import float_search
+    from mirage.verify.counterexamples.float_search import Side
 
     try:
         if case is None:
-            t, targets, launches = concrete.of_programs(left.program, right.program)  # type: ignore[arg-type]
+            t, targets, launches = float_search.of_programs(left.program, right.program)  # type: ignore[arg-type]
             judged = Side(right.label, right.text, right.function)
         else:
-            t, targets, launches = case.t, case.targets, concrete.of_case(case, verdict)
-            text = right.module or concrete.module_of(case, left.text, left.function, case.mugraph)
+            t, targets, launches = case.t, case.targets, float_search.of_case(case, verdict)
+            text = right.module or float_search.module_of(case, left.text, left.function, case.mugraph)
             judged = Side(right.label, text)
         if left.program is not None:
             wanted = Side(left.label, left.text, left.function)
         else:
-            wanted = Side(left.label, concrete.module_of(case, "", "", left.mugraph))  # type: ignore[arg-type]
+            wanted = Side(left.label, float_search.module_of(case, "", "", left.mugraph))  # type: ignore[arg-type]
     except MirageError as e:
         return Concrete(note=f"it cannot be run in floats: {e.message}")
-    return concrete.search(wanted, judged, launches, task, t, targets)
+    return float_search.search(wanted, judged, launches, task, t, targets)

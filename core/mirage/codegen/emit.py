@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mirage.codegen.kernel import KernelText, emit_kernel
-from mirage.codegen.launcher import (
+from mirage.codegen.identifiers import Names
+from mirage.codegen.kernel_text import KernelText, emit_kernel
+from mirage.codegen.launcher_text import (
     COUNTERS,
     RowNames,
     by_size_lines,
@@ -16,10 +17,9 @@ from mirage.codegen.launcher import (
     run_lines,
     tables,
 )
-from mirage.codegen.names import Names
-from mirage.codegen.original import Original, read_original
+from mirage.codegen.original_function import Original, read_original
+from mirage.ir.program import Program
 from mirage.mugraph.grammar import CustomKernel, MuGraph
-from mirage.program.ir import Program
 
 PARTS = ("header", "imports", "kernels", "launcher", "original")
 MODULE_NAMES = ("_fits", "_BY_SIZE", "_PLAIN", "_COMPILED", "_ZEROED", "_counters")

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from mirage.codegen.eightbit import FORMATS
 from mirage.codegen.interpreter_cache import lighten
 from mirage.errors import MissingPackage
+from mirage.ir.fp8_formats import FORMATS
 
 OLDEST, NEWEST = (3, 6), (3, 9)
 ROUNDED = ("binary_op", "ternary_op", "unary_op", "create_fma", "create_rsqrt")

@@ -30,10 +30,10 @@ from mirage.errors import (
     WorkerRaised,
     WorkerTimeout,
 )
-from mirage.isolate import devicelock, environment, messages, sandbox
-from mirage.isolate.limits import DEFAULT_MEMORY
+from mirage.isolate import gpu_lock, sandbox, worker_environment, worker_messages
+from mirage.isolate.resource_limits import DEFAULT_MEMORY
 from mirage.isolate.system import SYSTEM, System, ended, make_folder
-from mirage.result import CancelToken
+from mirage.results.progress import CancelToken
 
 TICK_S = 0.02  # how often cancellation, the deadline and the worker's life are looked at
 OUTPUT_KEPT = 64 * 1024  # bytes of the end of a worker's standard output and error
@@ -65,7 +65,7 @@ class _Process:
         self, interpreter: str, memory_bytes: int, cpu_seconds: int, unix: bool, env: Mapping[str, str], system: System
     ) -> None:  # fmt: skip
         self._system = system
-        outer = os.environ.get(environment.TOKEN)  # a worker's worker is found by both tokens
+        outer = os.environ.get(worker_environment.TOKEN)  # a worker's worker is found by both tokens
         self.token = f"{outer}:{secrets.token_hex(8)}" if outer else secrets.token_hex(8)
         self.folder = make_folder()
         child_requests, self.requests = os.pipe()
@@ -78,8 +78,8 @@ class _Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=self.folder,
-                env=environment.build(
-                    interpreter, self.folder, self.token, {sandbox.LOCKS: devicelock.folder(), **env}
+                env=worker_environment.build(
+                    interpreter, self.folder, self.token, {sandbox.LOCKS: gpu_lock.folder(), **env}
                 ),
                 pass_fds=(child_requests, child_answers),
                 start_new_session=True,
@@ -98,7 +98,7 @@ class _Process:
         self.stdout, self.stderr = self.outputs.values()
         for descriptor in (self.requests, self.answers, *self.outputs):
             os.set_blocking(descriptor, False)
-        self.frames = messages.Frames()
+        self.frames = worker_messages.Frames()
         self.ready = False
 
     def end(self) -> int:
@@ -167,7 +167,7 @@ class Worker:
         """The task's value. Events reach `on_event` in their order, in this thread, before the call returns."""
         deadline = self._system.monotonic() + timeout_s
         self._calls += 1
-        request = messages.encode(messages.call(self._calls, task, payload))
+        request = worker_messages.encode(worker_messages.call(self._calls, task, payload))
         if self._process is not None and ended(self._process.popen) is not None:
             self.close()
         if self._process is None:

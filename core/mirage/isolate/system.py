@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mirage.isolate.environment import TOKEN
+from mirage.isolate.worker_environment import TOKEN
 
 _FOLDER = "mirage-worker-"
 # A worker dies with the *thread* that started it (PR_SET_PDEATHSIG), so one thread that lives as long as this process

@@ -14,8 +14,8 @@ import traceback
 from typing import Any
 
 from mirage.errors import MirageError, WorkerRaised
-from mirage.isolate import limits, messages, sandbox
-from mirage.isolate.tasks import resolve
+from mirage.isolate import resource_limits, sandbox, worker_messages
+from mirage.isolate.task_table import resolve
 from mirage.link.version import package_version
 
 MAX_SUMMARY = 300  # characters of an unexpected exception's own text in the error's message
@@ -44,16 +44,18 @@ def _do(message: dict[str, Any], answers: int) -> bytes:
     ident = message["id"]
     try:
         task = resolve(message["task"])
-        value = task(message["payload"], lambda body: _write(answers, messages.encode(messages.event(ident, body))))
+        value = task(
+            message["payload"], lambda body: _write(answers, worker_messages.encode(worker_messages.event(ident, body)))
+        )
         if not isinstance(value, dict):
             raise TypeError(f"task {message['task']!r} gave {type(value).__name__}, not a dict")
-        return messages.encode(messages.answer(ident, value))
+        return worker_messages.encode(worker_messages.answer(ident, value))
     except MirageError as e:
-        return messages.encode(messages.answer(ident, None, e.to_dict()))
+        return worker_messages.encode(worker_messages.answer(ident, None, e.to_dict()))
     except BaseException as e:  # SystemExit and KeyboardInterrupt too: user code does not end the worker by raising
         summary = "".join(traceback.format_exception_only(type(e), e)).strip()
         raised = WorkerRaised(f"the task {message['task']!r} raised {summary[:MAX_SUMMARY]}")
-        return messages.encode(messages.answer(ident, None, raised.to_dict(), traceback.format_exc()))
+        return worker_messages.encode(worker_messages.answer(ident, None, raised.to_dict(), traceback.format_exc()))
 
 
 def _flush() -> None:
@@ -64,19 +66,19 @@ def _flush() -> None:
 
 def main(arguments: list[str]) -> int:
     requests, answers, memory_bytes, cpu_seconds, parent, unix = (int(a) for a in arguments)
-    limits.apply(memory_bytes, cpu_seconds or None)
+    resource_limits.apply(memory_bytes, cpu_seconds or None)
     if os.getppid() != parent:
         return 0  # the parent died before this process could ask to die with it
     sandbox.enter(os.getcwd(), unix=bool(unix))
     for descriptor in (requests, answers):
         os.set_inheritable(descriptor, False)
-    _write(answers, messages.encode(messages.ready(package_version(), os.getpid())))
+    _write(answers, worker_messages.encode(worker_messages.ready(package_version(), os.getpid())))
     while True:
-        header = _read_exactly(requests, messages.HEADER)
+        header = _read_exactly(requests, worker_messages.HEADER)
         payload = None if header is None else _read_exactly(requests, struct.unpack(">I", header)[0])
         if payload is None:
             return 0
-        _write(answers, _do(messages.decode(payload), answers))
+        _write(answers, _do(worker_messages.decode(payload), answers))
         _flush()
 
 

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 from mirage.link.client import Client
 
 if TYPE_CHECKING:
-    from mirage.link.aio import AsyncClient
+    from mirage.link.async_client import AsyncClient
 
 __all__ = ["AsyncClient", "Client"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "AsyncClient":
-        from mirage.link.aio import AsyncClient
+        from mirage.link.async_client import AsyncClient
 
         return AsyncClient
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from mirage.errors import DaemonUnavailable, DeadlinePassed, MirageError, ProtocolError
-from mirage.link import paths, protocol, start
+from mirage.link import daemon_start, paths, protocol
 from mirage.link.version import package_version
 
 DEADLINE_S = 30.0  # of every request but `subscribe`
@@ -95,7 +95,7 @@ class Client:
                 connection.close()
                 raise
 
-        return start.start_until(once) if start_daemon else once()
+        return daemon_start.start_until(once) if start_daemon else once()
 
     def __enter__(self) -> Client:
         return self

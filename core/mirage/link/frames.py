@@ -8,7 +8,7 @@ from typing import Any
 import msgpack
 
 from mirage.errors import ProtocolError
-from mirage.link.scan import check_payload
+from mirage.link.payload_limits import check_payload
 
 MAX_FRAME = 16 * 1024 * 1024
 MAX_ITEMS, MAX_DEPTH = 100_000, 64

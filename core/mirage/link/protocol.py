@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import attrs
 
-from mirage.link import asked, kept
-from mirage.link.asked import Abandon as Abandon
-from mirage.link.asked import Inputs as Inputs
-from mirage.link.asked import Options as Options
-from mirage.link.asked import Seen as Seen
-from mirage.link.asked import Shapes as Shapes
-from mirage.link.asked import Unwatch as Unwatch
-from mirage.link.asked import Watch as Watch
+from mirage.link import cache_messages, question_options
+from mirage.link.cache_messages import Adopt as Adopt
+from mirage.link.cache_messages import Cache as Cache
+from mirage.link.cache_messages import Explain as Explain
+from mirage.link.cache_messages import Log as Log
 from mirage.link.frames import MAX_FRAME as MAX_FRAME
 from mirage.link.frames import decode as decode
 from mirage.link.frames import encode as encode
-from mirage.link.kept import Adopt as Adopt
-from mirage.link.kept import Cache as Cache
-from mirage.link.kept import Explain as Explain
-from mirage.link.kept import Log as Log
-from mirage.link.strict import structure as structure
-from mirage.link.strict import unstructure as unstructure
+from mirage.link.question_options import Abandon as Abandon
+from mirage.link.question_options import Inputs as Inputs
+from mirage.link.question_options import Options as Options
+from mirage.link.question_options import Seen as Seen
+from mirage.link.question_options import Shapes as Shapes
+from mirage.link.question_options import Unwatch as Unwatch
+from mirage.link.question_options import Watch as Watch
+from mirage.link.strict_codec import structure as structure
+from mirage.link.strict_codec import unstructure as unstructure
 
 VERSION = 2
 STATES = ("queued", "tracing", "searching", "verifying", "tuning", "done", "kept", "failed", "cancelled")
@@ -124,5 +124,16 @@ class Event:
     best: str = ""
 
 
-_CLASSES = (Hello, Submit, Subscribe, Cancel, Result, Lookup, Status, Shutdown, *asked.MESSAGES, *kept.MESSAGES)
+_CLASSES = (
+    Hello,
+    Submit,
+    Subscribe,
+    Cancel,
+    Result,
+    Lookup,
+    Status,
+    Shutdown,
+    *question_options.MESSAGES,
+    *cache_messages.MESSAGES,
+)
 REQUESTS: dict[str, type] = {cls.__name__.lower(): cls for cls in _CLASSES}

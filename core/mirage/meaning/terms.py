@@ -13,7 +13,7 @@ from dataclasses import replace as dc_replace
 from fractions import Fraction
 from typing import Any
 
-from mirage.mugraph.grammar import DimIndex
+from mirage.ir.index import DimIndex
 
 Node = tuple[Any, ...]
 EMPTY: frozenset[Any] = frozenset()

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import product
 
 from mirage.meaning.abstract import of_term, part_of
-from mirage.meaning.normal import Factor, Mono, Normalizer, Poly, TooLarge
+from mirage.meaning.normal_form import Factor, Mono, Normalizer, Poly, TooLarge
 from mirage.meaning.terms import Terms
 
 STEPS = 4000  # of one question; beyond it the answer is silence

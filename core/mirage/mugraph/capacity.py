@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mirage.ir.program import DTYPES
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, MuGraph, Statement, ThreadGraph
 from mirage.mugraph.walk import Part, computes, reads, writes
-from mirage.program.ir import DTYPES
 
 FLOAT32, HALF = 4, 2
 WARP_GROUP, WARP_GROUP_ROWS = 4, 64  # warps of a group, and the rows of its matrix instruction

@@ -10,16 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mirage.ir.index import DimIndex
+
 Role = Literal["grid", "resident", "loop", "split"]
-
-
-@dataclass(frozen=True)
-class DimIndex:
-    """The index into one dimension of a device tensor: its axes flattened row-major (major first), plus an offset.
-    `()` with offset 0 is index 0 of a dimension of size one, or a broadcast."""
-
-    axes: tuple[str, ...] = ()
-    offset: int = 0
 
 
 @dataclass(frozen=True)

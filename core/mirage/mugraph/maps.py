@@ -8,7 +8,8 @@ A dim of several axes that are indexed apart cuts at the dimension of its first 
 
 from __future__ import annotations
 
-from mirage.mugraph.grammar import BlockGraph, CustomKernel, DimIndex, Load, Loop, MuGraph, Store, TileDim
+from mirage.ir.index import DimIndex
+from mirage.mugraph.grammar import BlockGraph, CustomKernel, Load, Loop, MuGraph, Store, TileDim
 from mirage.mugraph.walk import size_of
 
 Map = dict[str, int | None]

@@ -7,12 +7,12 @@ import re
 from typing import Any, Literal, NoReturn, cast, get_args
 
 from mirage.errors import MugraphSyntax
+from mirage.ir.index import DimIndex
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
     Compute,
     CustomKernel,
-    DimIndex,
     DTensor,
     LibraryKernel,
     Load,
@@ -24,7 +24,7 @@ from mirage.mugraph.grammar import (
     ThreadGraph,
     TileDim,
 )
-from mirage.mugraph.jsonform import freeze
+from mirage.mugraph.json_form import freeze
 from mirage.mugraph.text import HEADER
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from mirage.ir.index import DimIndex
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
     Compute,
     CustomKernel,
-    DimIndex,
     DTensor,
     LibraryKernel,
     Load,

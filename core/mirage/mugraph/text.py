@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 
+from mirage.ir.index import DimIndex
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
     Compute,
     CustomKernel,
-    DimIndex,
     DTensor,
     LibraryKernel,
     Load,

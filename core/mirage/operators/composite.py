@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mirage.operators import shapes
+from mirage.ir.program import TensorType
+from mirage.operators import type_rules
 from mirage.operators.entry import Attrs, Form, Maker, OperandsError, Operator, ShapeError
 from mirage.operators.reduction import listed
-from mirage.operators.shapes import broadcast, one_dtype
-from mirage.program.ir import TensorType
+from mirage.operators.type_rules import broadcast, one_dtype
 
 Types = Sequence[TensorType]
 
@@ -62,7 +62,7 @@ def _norm_type(types: Types, a: Attrs) -> TensorType:
     for t in types[1:]:
         if t.shape != shape[len(shape) - rank :]:
             raise ShapeError(f"the weights {list(t.shape)} do not have the normalized dims {list(shape[-rank:])}")
-    return TensorType(shape, shapes.promote(types))
+    return TensorType(shape, type_rules.promote(types))
 
 
 _EPS = {"fp64": 2.220446049250313e-16, "fp32": 1.1920928955078125e-07, "fp16": 1.1920928955078125e-07,
@@ -147,14 +147,14 @@ def _over(op: str) -> Form:
 
 
 def float_same(types: Types, a: Attrs) -> TensorType:
-    if not shapes.is_float(types[0].dtype):
+    if not type_rules.is_float(types[0].dtype):
         raise OperandsError("this operator takes floating-point tensors")
-    return shapes.same(types, a)
+    return type_rules.same(types, a)
 
 
 _EXP = ("a row of -inf alone gives NaN",)
 COMPOSITE: tuple[Operator, ...] = (
-    Operator("finite", "composite", "x, but 0 where x is -inf: the shift of a softmax", 1, 1, shapes.same,
+    Operator("finite", "composite", "x, but 0 where x is -inf: the shift of a softmax", 1, 1, type_rules.same,
              value=lambda t, xs, a: t.fn("finite", xs[0]),
              call="torch.where({0} == -float('inf'), torch.zeros_like({0}), {0})"),
     Operator("softmax", "composite", "exp(x - max) over its sum", 1, 1, float_same, expand=softmax,

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from string import ascii_letters
 from typing import Any
 
-from mirage.operators import rules
+from mirage.ir.program import TensorType
+from mirage.operators import axis_rules
 from mirage.operators.entry import Attrs, Form, Maker, OperandsError, Operator, ShapeError
-from mirage.operators.shapes import broadcast, dim, one_dtype
-from mirage.program.ir import TensorType
+from mirage.operators.type_rules import broadcast, dim, one_dtype
 
 Types = Sequence[TensorType]
 
@@ -125,7 +125,7 @@ def _tensordot(m: Maker, a: Mapping[str, Any]) -> int:
 
 CONTRACTION: tuple[Operator, ...] = (
     Operator("einsum", "contraction", "products summed over the letters that the result lacks", 1, 8, einsum_type,
-             axes=rules.einsum_axes, term=rules.einsum_term, call="torch.einsum({equation!r}, {all})",
+             axes=axis_rules.einsum_axes, term=axis_rules.einsum_term, call="torch.einsum({equation!r}, {all})",
              torch={"aten.einsum.default": Form(build=_einsum), "aten.outer.default": Form(build=_outer),
                     "aten.tensordot.default": Form(build=_tensordot)}),
     Operator("matmul", "contraction", "matrix products, batched by broadcasting", 2, 2, matmul_type, expand=matmul,

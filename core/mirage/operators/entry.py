@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from mirage.program.ir import Node, TensorType
+from mirage.ir.program import Node, TensorType
 
 if TYPE_CHECKING:
     from mirage.meaning.terms import Terms

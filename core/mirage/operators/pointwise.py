@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mirage.ir.program import TensorType
 from mirage.meaning.terms import Terms
-from mirage.operators import shapes
+from mirage.operators import type_rules
 from mirage.operators.entry import Attrs, Form, Infer, Maker, OperandsError, Operator, Value
-from mirage.program.ir import TensorType
 
 UNARY = ("self",)
 BINARY = ("self", "other")
@@ -20,7 +20,7 @@ def pointwise(
     hazards: tuple[str, ...] = (),
 ) -> Operator:  # fmt: skip
     """An entry of this family."""
-    rule = infer or (shapes.floating if arity == 1 else shapes.pointwise)
+    rule = infer or (type_rules.floating if arity == 1 else type_rules.pointwise)
     return Operator(
         name, "pointwise", summary, arity, arity, rule, value=value, torch=torch, call=call, hazards=hazards
     )
@@ -114,7 +114,7 @@ def cast(t: Terms, xs: Sequence[int], a: Attrs) -> int:
 
 def cast_type(types: Sequence[TensorType], attrs: Attrs) -> TensorType:
     t = types[0]
-    if shapes.is_float(t.dtype) and not shapes.is_float(attrs["dtype"]) and attrs["dtype"] != "bool":
+    if type_rules.is_float(t.dtype) and not type_rules.is_float(attrs["dtype"]) and attrs["dtype"] != "bool":
         raise OperandsError(f"a cast of {t.dtype} to {attrs['dtype']} drops the fraction; no entry covers that")
     return TensorType(t.shape, str(attrs["dtype"]))
 
@@ -122,13 +122,13 @@ def cast_type(types: Sequence[TensorType], attrs: Attrs) -> TensorType:
 def flags_only(types: Sequence[TensorType], attrs: Attrs) -> TensorType:
     if any(t.dtype != "bool" for t in types):
         raise OperandsError("bitwise operators are covered for booleans only")
-    return shapes.flag(types, attrs)
+    return type_rules.flag(types, attrs)
 
 
 def where_type(types: Sequence[TensorType], attrs: Attrs) -> TensorType:
     if types[0].dtype != "bool":
         raise OperandsError("where takes a boolean condition")
-    return TensorType(shapes.broadcast([t.shape for t in types]), shapes.promote(types[1:]))
+    return TensorType(type_rules.broadcast([t.shape for t in types]), type_rules.promote(types[1:]))
 
 
 def _scaled(op: str) -> Callable[[Maker, Mapping[str, Any]], int]:
@@ -162,7 +162,7 @@ _NEGATIVE = ("NaN for negative operands unless the exponent is an integer",)
 def _compare(name: str, value: Callable[[Terms, int, int], int], sign: str) -> Operator:
     aten = [f"{name}.Tensor", f"{name}.Scalar"]
     jumps = ("jumps where the operands are equal",)
-    return binary(name, value, f"0/1: {sign}", f"({{0}} {sign} {{1}})", aten, shapes.flag, jumps)
+    return binary(name, value, f"0/1: {sign}", f"({{0}} {sign} {{1}})", aten, type_rules.flag, jumps)
 
 
 POINTWISE: tuple[Operator, ...] = (
@@ -170,30 +170,30 @@ POINTWISE: tuple[Operator, ...] = (
     pointwise("sub", "x - y", 2, lambda t, xs, a: t.sub(*xs), {**_SUB, **_RSUB}, "({0} - {1})"),
     binary("mul", lambda t, x, y: t.mul(x, y), "x * y", "({0} * {1})", ["mul.Tensor", "mul.Scalar"]),
     binary("div", lambda t, x, y: t.mul(x, t.inv(y)), "x / y", "({0} / {1})",
-           ["div.Tensor", "div.Scalar", "true_divide.Tensor", "div.Tensor_mode"], shapes.floating, ("divides by zero",)),
-    unary("neg", lambda t, x: t.neg(x), "-x", "(-{0})", infer=shapes.same),
+           ["div.Tensor", "div.Scalar", "true_divide.Tensor", "div.Tensor_mode"], type_rules.floating, ("divides by zero",)),
+    unary("neg", lambda t, x: t.neg(x), "-x", "(-{0})", infer=type_rules.same),
     unary("exp", lambda t, x: t.exp(x), "exp(x)", hazards=("overflows above 88.7 in float32",)),
     unary("log", fn("log"), "natural logarithm", hazards=("NaN below zero, -inf at zero",)),
     unary("sqrt", lambda t, x: t.sqrt(x), "square root", hazards=("NaN below zero",)),
     unary("rsqrt", lambda t, x: t.inv(t.sqrt(x)), "1 / sqrt(x)", hazards=("NaN below zero, infinite at zero",)),
-    unary("square", lambda t, x: t.mul(x, x), "x * x", infer=shapes.same),
+    unary("square", lambda t, x: t.mul(x, x), "x * x", infer=type_rules.same),
     unary("reciprocal", lambda t, x: t.inv(x), "1 / x", hazards=("divides by zero",)),
-    unary("abs", fn("abs"), "absolute value", infer=shapes.same),
+    unary("abs", fn("abs"), "absolute value", infer=type_rules.same),
     unary("sin", fn("sin"), "sine"),
     unary("cos", fn("cos"), "cosine"),
     unary("erf", fn("erf"), "error function"),
     unary("sigmoid", fn("sigmoid"), "1 / (1 + exp(-x))"),
     unary("tanh", fn("tanh"), "hyperbolic tangent"),
-    unary("relu", lambda t, x: t.fn("maximum", x, t.const(0)), "max(x, 0)", infer=shapes.same),
+    unary("relu", lambda t, x: t.fn("maximum", x, t.const(0)), "max(x, 0)", infer=type_rules.same),
     unary("relu6", lambda t, x: clamp(t, [x], {"min": 0, "max": 6}), "min(max(x, 0), 6)", "F.relu6({0})",
-          infer=shapes.same),
+          infer=type_rules.same),
     unary("silu", lambda t, x: t.mul(x, t.fn("sigmoid", x)), "x * sigmoid(x)", "F.silu({0})"),
     pointwise("gelu", "x times the normal distribution's cdf, exactly or by tanh", 1, gelu,
               {"aten.gelu.default": Form(UNARY, {"approximate": "approximate"})},
               "F.gelu({0}, approximate={approximate!r})"),
     pointwise("pow", "x ** n, n a number", 1, power,
               {"aten.pow.Tensor_Scalar": Form(UNARY, {"exponent": "exponent"})}, "({0} ** {exponent})",
-              shapes.pointwise, _NEGATIVE),
+              type_rules.pointwise, _NEGATIVE),
     pointwise("exponential", "b ** x, b a positive number", 1,
               lambda t, xs, a: t.exp(t.mul(xs[0], t.literal(math.log(a["base"])))),
               {"aten.pow.Scalar": Form(build=lambda m, a: _exponential(m, a["exponent"], float(a["self"]))),
@@ -203,7 +203,7 @@ POINTWISE: tuple[Operator, ...] = (
               {**{f"aten.{k}.default": Form(build=lambda m, a: m.op("clamp", a["self"], min=a.get("min"), max=a.get("max")))
                   for k in ("clamp", "clamp_min", "clamp_max")},
                "aten.hardtanh.default": Form(UNARY, {"min": "min_val", "max": "max_val"})},
-              "{0}.clamp(min={min}, max={max})", shapes.same),
+              "{0}.clamp(min={min}, max={max})", type_rules.same),
     binary("maximum", fn("maximum"), "the larger; NaN if one is", "torch.maximum({0}, {1})",
            ["maximum.default", "max.other"]),
     binary("minimum", fn("minimum"), "the smaller; NaN if one is", "torch.minimum({0}, {1})",
@@ -222,7 +222,7 @@ POINTWISE: tuple[Operator, ...] = (
               lambda t, xs, a: select(t, (xs[1], xs[2], xs[0]), a),
               {f"aten.masked_fill.{k}": Form(("self", "mask", "value")) for k in ("Scalar", "Tensor")},
               "torch.masked_fill({0}, {1}, {2})",
-              lambda types, a: TensorType(shapes.broadcast([x.shape for x in types[:2]]), types[0].dtype)),
+              lambda types, a: TensorType(type_rules.broadcast([x.shape for x in types[:2]]), types[0].dtype)),
     _compare("lt", fn("lt"), "<"),
     _compare("le", fn("le"), "<="),
     _compare("gt", lambda t, x, y: t.fn("lt", y, x), ">"),
@@ -245,7 +245,7 @@ POINTWISE: tuple[Operator, ...] = (
               lambda t, xs, a: t.where(t.fn("lt", t.const(0), xs[0]), xs[0],
                                        t.mul(t.literal(float(a.get("slope", 0.01))), xs[0])),
               {"aten.leaky_relu.default": Form(UNARY, {"slope": "negative_slope"})}, "F.leaky_relu({0}, {slope})",
-              shapes.same),
+              type_rules.same),
 )  # fmt: skip
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mirage.operators import rules, shapes
+from mirage.ir.program import TensorType
+from mirage.operators import axis_rules, type_rules
 from mirage.operators.entry import Attrs, Expand, Form, Maker, OperandsError, Operator
-from mirage.operators.shapes import dims_of
-from mirage.program.ir import TensorType
+from mirage.operators.type_rules import dims_of
 
 _OVER = {"dim": "dim", "keepdim": "keepdim"}
 
@@ -84,9 +84,9 @@ def logsumexp(m: Maker, xs: Sequence[int], a: Attrs) -> int:
 
 
 def float_only(types: Sequence[TensorType], a: Attrs) -> TensorType:
-    if not shapes.is_float(types[0].dtype):
+    if not type_rules.is_float(types[0].dtype):
         raise OperandsError("this reduction takes floating-point tensors")
-    return shapes.reduced(types, a)
+    return type_rules.reduced(types, a)
 
 
 def expanding(name: str, summary: str, expand: Expand, torch: Mapping[str, Form], call: str = "",
@@ -114,11 +114,11 @@ def _var_mean(m: Maker, a: Mapping[str, Any]) -> list[int]:
 
 _CANCELLATION = ("as E[x^2] - E[x]^2 it cancels when the mean is large",)
 REDUCTION: tuple[Operator, ...] = (
-    Operator("sum", "reduction", "the sum over dims", 1, 1, shapes.reduced, axes=rules.reduce_axes,
-             term=rules.reduce_term, torch={"aten.sum.default": form("sum"), "aten.sum.dim_IntList": form("sum")},
+    Operator("sum", "reduction", "the sum over dims", 1, 1, type_rules.reduced, axes=axis_rules.reduce_axes,
+             term=axis_rules.reduce_term, torch={"aten.sum.default": form("sum"), "aten.sum.dim_IntList": form("sum")},
              call="{0}.sum(dim={dim}, keepdim={keepdim})"),
-    Operator("amax", "reduction", "the largest over dims", 1, 1, shapes.extremum, axes=rules.reduce_axes,
-             term=rules.reduce_term, call="{0}.amax(dim={dim}, keepdim={keepdim})",
+    Operator("amax", "reduction", "the largest over dims", 1, 1, type_rules.extremum, axes=axis_rules.reduce_axes,
+             term=axis_rules.reduce_term, call="{0}.amax(dim={dim}, keepdim={keepdim})",
              torch={"aten.amax.default": form("amax"), "aten.max.default": form("amax"),
                     "aten.max.dim": with_indices("amax")}),
     expanding("amin", "the smallest over dims", amin,

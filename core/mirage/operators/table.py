@@ -6,14 +6,14 @@ PyTorch overloads that become them.
 
 from __future__ import annotations
 
-from mirage.operators.block import BLOCK
-from mirage.operators.block import register as register_block
+from mirage.operators.block_operators import BLOCK
+from mirage.operators.block_operators import register as register_block
 from mirage.operators.composite import COMPOSITE
 from mirage.operators.contraction import CONTRACTION
 from mirage.operators.entry import BlockOperator, Form, Operator
+from mirage.operators.movement import SHAPE
 from mirage.operators.pointwise import POINTWISE
 from mirage.operators.reduction import REDUCTION
-from mirage.operators.shape import SHAPE
 
 OPERATORS: dict[str, Operator] = {}
 ATEN: dict[str, tuple[Operator, Form]] = {}

@@ -2,7 +2,7 @@
 
 A kernel's time is its launch and ramp plus the busiest of: device-memory traffic at the bandwidth that the loads in
 flight can draw (Little's law), traffic through L2, tensor-core and float32 work, special functions; and the path of
-loop iterations that one block after the other must walk, as far as that does not hide behind it. `work.py` counts, a
+loop iterations that one block after the other must walk, as far as that does not hide behind it. `work_counts.py` counts, a
 device's `costs` are fitted to measurements. It ranks; what is reported to users as measured is measured.
 """
 
@@ -12,12 +12,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mirage.devices.table import Costs, Device
+from mirage.ir.program import DTYPES, Program, TensorType
 from mirage.mugraph.grammar import CustomKernel, DTensor, MuGraph
 from mirage.operators.table import OPERATORS
-from mirage.profile.devices import Costs, Device
-from mirage.profile.work import Path, Work, work
-from mirage.program.ir import DTYPES, Program, TensorType
-from mirage.program.ways import OPERATORS as OPERATORS_OF_CALLS
+from mirage.profile.work_counts import Path, Work, work
+from mirage.program.library_variants import OPERATORS as OPERATORS_OF_CALLS
 
 REGISTERS = 65536  # of a multiprocessor
 OWN, MOST = 26.0, 222.0  # registers that any thread needs, and with how many the compiler begins to spill

@@ -1,8 +1,8 @@
 """Tuning on a GPU: emitted modules compiled side by side, checked against float64 at their own shapes, and timed.
 
-Everything here runs in a worker: `task` is asked by name. Compilers run beside it (`compiling.py`) and never touch the GPU;
+Everything here runs in a worker: `task` is asked by name. Compilers run beside it (`parallel_compile.py`) and never touch the GPU;
 this process alone launches, checks and times. A candidate that does not compile, launch or agree is dropped with the reason;
-the others are halved by short timings (`halving.py`), and the last ones are timed beside the baselines in one run,
+the others are halved by short timings (`successive_halving.py`), and the last ones are timed beside the baselines in one run,
 interleaved.
 """
 
@@ -16,9 +16,9 @@ from dataclasses import asdict
 from types import ModuleType
 from typing import Any
 
-from mirage.profile import compiling
-from mirage.profile.gpu import Function, measure, random_tensor, relative_difference, steady
-from mirage.profile.halving import halve
+from mirage.profile import parallel_compile
+from mirage.profile.gpu_timing import Function, measure, random_tensor, relative_difference, steady
+from mirage.profile.successive_halving import halve
 
 WRONG = 0.02  # of the largest value
 LAUNCH_S = 60  # of one check
@@ -76,7 +76,7 @@ class Reference:
     def __init__(self, module: ModuleType, function: str) -> None:
         import torch
 
-        from mirage.verify.floatrun import exactly
+        from mirage.verify.floats.worker import exactly
 
         original = getattr(module, f"_original_{function}")
         double = exactly(original, torch.float64)
@@ -182,7 +182,7 @@ def here() -> str:
 def warm(payload: dict[str, Any]) -> dict[str, Any]:
     """For the isolated worker, while the search still runs: {"processes", "target"} -> {"device"}. Starts the compilers, and what CUDA
     and Triton do once."""
-    waiting = compiling.start(int(payload.get("processes", 8)), str(payload.get("target", "sm_90")))
+    waiting = parallel_compile.start(int(payload.get("processes", 8)), str(payload.get("target", "sm_90")))
     import torch
     from triton.runtime import driver
 
@@ -210,7 +210,7 @@ def task(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     import torch
 
     from mirage.codegen.interpreter import load_module
-    from mirage.profile.stream import read_all
+    from mirage.profile.streaming_read import read_all
 
     start, target = time.monotonic(), str(payload.get("target") or here())
     if not here() or here() != target:
@@ -233,11 +233,11 @@ def task(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
             rows[i]["cold"] = found[str(i)].cold
         return {i: found[str(i)].cold for i in some}
 
-    ready = compiling.compiled([texts[i] for i in todo], target, int(payload.get("processes", 8)), until)
+    ready = parallel_compile.compiled([texts[i] for i in todo], target, int(payload.get("processes", 8)), until)
     reference = reference_of(load_module(texts[todo[0]], interpret=False), name) if todo else None  # while they compile
     for n, (k, row) in enumerate(ready):
         i = todo[k]
-        rows[i] = row if time.monotonic() <= until else {"failed": compiling.LATE}
+        rows[i] = row if time.monotonic() <= until else {"failed": parallel_compile.LATE}
         if "failed" not in rows[i] and reference is not None:
             found, module = check(texts[i], reference)
             rows[i] = {**row, **found}

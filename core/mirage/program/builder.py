@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from mirage.errors import DtypeMix, MirageError, RankMismatch, UnknownOperator, UnsupportedOperands, ZeroSizeAxis
+from mirage.ir.program import DTYPES, Attr, Input, Node, Program, TensorType
+from mirage.ir.torch_calls import is_call
 from mirage.operators.entry import DtypeError, OperandsError, ShapeError
 from mirage.operators.table import OPERATORS
-from mirage.program.calls import is_call
-from mirage.program.ir import DTYPES, Attr, Input, Node, Program, TensorType
 
 Made = TypeVar("Made")
 _MISTAKES: tuple[tuple[type[Exception], type[MirageError]], ...] = (
@@ -82,7 +82,7 @@ class Builder:
         return self._known[key]
 
     def call(self, op: str, *args: int, type: TensorType, attrs: Mapping[str, Any]) -> int:
-        """A call that stays PyTorch's own (`calls.py`), with the type that PyTorch gives its result. Raises ZeroSizeAxis."""
+        """A call that stays PyTorch's own (`torch_calls.py`), with the type that PyTorch gives its result. Raises ZeroSizeAxis."""
         if any(n < 1 for n in type.shape):
             raise ZeroSizeAxis(f"`{op}` gives shape {list(type.shape)}", line=self.line)
         frozen = tuple(sorted((k, freeze(v)) for k, v in attrs.items()))

@@ -1,6 +1,6 @@
 """From a tensor program to terms over named axes.
 
-First every dim of every tensor gets its axes (by dataflow: `axes.py`), then each output's term is made from the top,
+First every dim of every tensor gets its axes (by dataflow: `axis_classes.py`), then each output's term is made from the top,
 one index a dim, so that a tensor used at two indices is read at both. The rules of the primitives are the operator
 table's; this file knows no operator.
 """
@@ -13,16 +13,17 @@ from dataclasses import replace as dc_replace
 from typing import Literal
 
 from mirage.errors import UnsupportedOperands
+from mirage.ir.index import DimIndex
+from mirage.ir.program import Node, Program, TensorType
+from mirage.ir.torch_calls import RESULT_TENSOR, is_call, sizes_of
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex, DTensor, LibraryKernel
-from mirage.operators import rules
+from mirage.mugraph.grammar import DTensor, LibraryKernel
+from mirage.operators import axis_rules
 from mirage.operators.entry import Operator
 from mirage.operators.table import OPERATORS
-from mirage.program.axes import AxisClasses, Leaves
+from mirage.program.axis_classes import AxisClasses, Leaves
+from mirage.program.axis_names import Names, output_names, readable
 from mirage.program.builder import expand
-from mirage.program.calls import RESULT_TENSOR, is_call, sizes_of
-from mirage.program.ir import Node, Program, TensorType
-from mirage.program.names import Names, output_names, readable
 
 Index = tuple[DimIndex, ...]
 
@@ -42,7 +43,7 @@ class Lowered:
     """`outputs`: for each output its term and, for each of its dims, the axes (major first; none for size one).
     `tensors` are the inputs. `named` maps a dim's name in the annotations to the axes that it became.
 
-    `calls` stay PyTorch's own (`calls.py`), in the program's order. What they give, `given`, are inputs of the terms; what
+    `calls` stay PyTorch's own (`torch_calls.py`), in the program's order. What they give, `given`, are inputs of the terms; what
     they take are inputs, outputs, what others give, or `made`. The outputs' tensors are named by `output_names`; one of them
     may be what a call gives."""
 
@@ -172,11 +173,11 @@ class Lowering:
         if is_call(node.op):
             return self._called(node)
         rule = self.entry(node.op).axes
-        return rules.broadcast_axes(self, node) if rule is None else rule(self, node)
+        return axis_rules.broadcast_axes(self, node) if rule is None else rule(self, node)
 
     def _term(self, node: Node, index: Index) -> int:
         rule = self.entry(node.op).term
-        return rules.pointwise_term(self, node, index) if rule is None else rule(self, node, index)
+        return axis_rules.pointwise_term(self, node, index) if rule is None else rule(self, node, index)
 
     def _read(self, x: int, index: Index) -> int:
         name, given = self._sources[x], self.type(x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mirage.program import sandbox
+from mirage.program import load_function
 
 
 def reference(
@@ -18,7 +18,7 @@ def reference(
     """
     import torch
 
-    user = sandbox.load(text, function)
+    user = load_function.load(text, function)
 
     def run(tensors: Sequence[Any]) -> tuple[Any, ...]:
         given = [x.double() if exact and x.is_floating_point() else x for x in tensors]

@@ -14,16 +14,16 @@ from dataclasses import replace as dc_replace
 from typing import Any
 
 from mirage.errors import InPlaceEdit, MirageError, TraceFailed, UnknownOperator, UnsupportedOperands, UnsupportedOutput
+from mirage.ir.program import DTYPES, EIGHT_BIT, TORCH_NAMES, Program, TensorType
+from mirage.ir.torch_calls import RESULT, is_call
 from mirage.operators.entry import DtypeError, Form, OperandsError, ShapeError
-from mirage.operators.shapes import is_float
 from mirage.operators.table import ATEN, OPERATORS
-from mirage.program import kept, sandbox
+from mirage.operators.type_rules import is_float
+from mirage.program import load_function, recorded_calls
 from mirage.program.builder import Builder
-from mirage.program.calls import RESULT, is_call
-from mirage.program.dtypes import from_torch, to_torch
-from mirage.program.failures import explain
-from mirage.program.ir import DTYPES, EIGHT_BIT, TORCH_NAMES, Program, TensorType
 from mirage.program.lower import lower
+from mirage.program.torch_dtypes import from_torch, to_torch
+from mirage.program.trace_errors import explain
 
 Given = tuple[Any, ...]  # (name, shape, dtype) and perhaps the names of its dims
 _COPIES = ("aten.clone.default", "aten._to_copy.default", "aten.lift_fresh_copy.default")
@@ -121,7 +121,7 @@ class _Place:
     def put(self, mended: Any, error: BaseException) -> Any:
         """The error with its path and line; a line that it has already is the user's own."""
         if mended.line is None:
-            mended.line = self.line(sandbox.line_of(error))
+            mended.line = self.line(load_function.line_of(error))
         mended.path = mended.path or self.path
         return mended
 
@@ -133,7 +133,7 @@ class _Tracer:
     def run(self, text: str, function: str, inputs: Sequence[Given], constants: dict[str, Any]) -> Program:
         import torch
 
-        user = sandbox.load(text, function)
+        user = load_function.load(text, function)
         names = [str(given[0]) for given in inputs]
         b = Builder(function)
         for given in inputs:
@@ -150,7 +150,7 @@ class _Tracer:
             returned.append(isinstance(value, (tuple, list)))
             return listed
 
-        module = sandbox.record(call, metas)
+        module = load_function.record(call, metas)
         reader = _Reader(b, module, self.place, _floats(inputs))
         for x in reader.read():
             b.output(x)
@@ -376,7 +376,7 @@ class _Reader:
             return self._to(bound, want)
         found = ATEN.get(name)
         if found is None:
-            return self._kept(kept.functional(name), bound, node)
+            return self._kept(recorded_calls.functional(name), bound, node)
         entry, form = found
         try:
             made = self._formed(entry.name, form, bound)
@@ -391,7 +391,7 @@ class _Reader:
 
     def _kept(self, name: str, bound: dict[str, Any], node: Any) -> Any:
         """A call without a meaning here stays PyTorch's own. Raises UnknownOperator where it is no function of its tensors."""
-        refused = kept.refusal(name, self.b.line)
+        refused = recorded_calls.refusal(name, self.b.line)
         if refused is not None:
             raise refused
         if not node.all_input_nodes:
@@ -408,12 +408,14 @@ class _Reader:
             args.extend([x] if x not in args else [])
             return f"%{args.index(x)}"
 
-        given = {k: kept.plain(name, v, tensor, self.b.line) for k, v in bound.items()}
+        given = {k: recorded_calls.plain(name, v, tensor, self.b.line) for k, v in bound.items()}
         want = node.meta["val"]
-        attrs, types = kept.attributes(name, given), [self.b.type(x) for x in args]
+        attrs, types = recorded_calls.attributes(name, given), [self.b.type(x) for x in args]
         several = isinstance(want, (tuple, list))
         made = [
-            self._result(name, args, kept.with_sizes(name, attrs, types, i if several else None), i, value, several)
+            self._result(
+                name, args, recorded_calls.with_sizes(name, attrs, types, i if several else None), i, value, several
+            )
             for i, value in enumerate(want if several else [want])
         ]
         return made if several else made[0]

@@ -69,7 +69,7 @@ def optimize(
     (docs/daemon.md; MIRAGE_RUNTIME=off switches both off).
     """
     if type(function).__name__ == "KNGraph":  # as the original's first demos call its search
-        from mirage.original.search import superoptimize
+        from mirage_original.superoptimize import superoptimize
 
         lists: dict[str, Any] = {
             "imaps": imaps, "omaps": omaps, "griddims": griddims, "blockdims": blockdims, "fmaps": fmaps, "franges": franges
@@ -116,8 +116,8 @@ def _wrap(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _observer(function: FunctionType, use: Callable[[Callable[..., Any]], None], lacks: bool) -> Any:
     """Sees what the function is called with, and brings a kernel for one that lacks it; None where that is switched off."""
-    from mirage.runtime.background import SWITCH
-    from mirage.runtime.observe import Observer
+    from mirage.runtime.daemon_thread import SWITCH
+    from mirage.runtime.observed_calls import Observer
 
     if os.environ.get(SWITCH, "").lower() in ("off", "0", "false"):
         return None
@@ -129,19 +129,19 @@ def _observer(function: FunctionType, use: Callable[[Callable[..., Any]], None],
 def _choose(function: FunctionType) -> Callable[..., Any]:
     """The function, or the installed kernel with the function behind it."""
     from mirage.errors import MirageError
-    from mirage.runtime import registry
+    from mirage.runtime import installed_kernels
 
-    if registry.is_empty():
+    if installed_kernels.is_empty():
         return function
     try:
-        from mirage.runtime.identity import digest_of
+        from mirage.runtime.slice_identity import digest_of
 
         digest = digest_of(function)
-        path = registry.lookup(digest) if digest is not None else None
+        path = installed_kernels.lookup(digest) if digest is not None else None
         if digest is not None and path is None:
-            from mirage.runtime.pickup import place
+            from mirage.runtime.daemon_kernels import place
 
-            path = registry.lookup(place(digest))  # one that an earlier run took from the daemon
+            path = installed_kernels.lookup(place(digest))  # one that an earlier run took from the daemon
         return function if path is None else with_kernel(function, load(path, function.__name__))
     except MirageError as error:
         _warn(function, str(error))
@@ -168,7 +168,7 @@ def load(path: Path, name: str) -> Callable[..., Any]:
 
 
 def with_kernel(function: FunctionType, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    from mirage.runtime.fit import left_over, make_fits
+    from mirage.runtime.call_guards import left_over, make_fits
 
     fits = make_fits(function)
     broken = False

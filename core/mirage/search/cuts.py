@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
+from mirage.ir.index import DimIndex
+from mirage.meaning.exp_shift import substitute
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex
-from mirage.search.kernels import Target
-from mirage.search.layout import components
-from mirage.search.shift import substitute
+from mirage.search.kernel_pieces import Target
+from mirage.search.tile_dims import components
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Cut:
     number that names its tensor the same in every cut set, so that its kernels are found once. `again` are terms of the
     same value along other axes, with those axes as (in `term`, there): they read the same tensor. `score`: an exponential
     that the search shifted depends on it. `instead`: the terms of outputs that are read in another spelling, where the value
-    occurs (`spellings.py`), with the numbers of the cuts `beside` it there."""
+    occurs (`rewritten_cuts.py`), with the numbers of the cuts `beside` it there."""
 
     term: int
     operand: bool

@@ -16,18 +16,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 
+from mirage.meaning.exp_shift import insert_shifts
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import CustomKernel, MuGraph
-from mirage.result import CancelToken, Progress
+from mirage.results.progress import CancelToken, Progress
+from mirage.search.checkpoint import Checkpoint
 from mirage.search.cuts import Cut, cut_candidates, cut_sets, descend, starts
 from mirage.search.executor import Executor, Serial
-from mirage.search.guard import Guard, Stopped
-from mirage.search.kernels import Piece, Target
-from mirage.search.parts import Key, Part, Work
+from mirage.search.kernel_pieces import Piece, Target
+from mirage.search.limits import Guard, Stopped
 from mirage.search.problem import Bounds, Cost, Problem, assemble, fork
-from mirage.search.shift import insert_shifts
-from mirage.search.spellings import respelled
-from mirage.search.state import Checkpoint
+from mirage.search.rewritten_cuts import respelled
+from mirage.search.subproblems import Key, Part, Work
 
 __all__ = ["Bounds", "Candidate", "Cost", "Problem", "Search", "SearchCounts", "cheapest"]
 

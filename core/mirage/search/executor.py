@@ -13,9 +13,9 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
-from mirage.result import CancelToken
-from mirage.search.guard import Guard
-from mirage.search.parts import Key, Part, Work
+from mirage.results.progress import CancelToken
+from mirage.search.limits import Guard
+from mirage.search.subproblems import Key, Part, Work
 
 TICK_S = 0.02  # how often cancellation is looked at
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import permutations, product
 
+from mirage.ir.narrowing import Narrowing, Three
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, Load, Loop, Store, TileDim
 from mirage.mugraph.maps import fmap, imap, omap
-from mirage.narrow import Narrowing, Three
-from mirage.search.tiles import ceil_div, group_tiles
+from mirage.search.tile_sizes import ceil_div, group_tiles
 
 NARROW = 32  # elements of a tile of a kernel that combines parts
 AXES = 3  # of a grid

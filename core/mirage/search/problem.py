@@ -6,10 +6,10 @@ import copy
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
+from mirage.ir.narrowing import FREE, Narrowing
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import CustomKernel, DTensor, LibraryKernel, MuGraph
-from mirage.narrow import FREE, Narrowing
-from mirage.search.kernels import Piece, Target
+from mirage.search.kernel_pieces import Piece, Target
 
 Cost = Callable[[MuGraph], float]
 
@@ -26,7 +26,7 @@ class Bounds:
     keep: int = 64
     kernels: int = 16  # at most, in one µGraph
     loops: int = 8  # at most, in one kernel
-    operators: int = 0  # at most, in one block graph (0: any number); see `operators` in kernels.py
+    operators: int = 0  # at most, in one block graph (0: any number); see `operators` in kernel_pieces.py
     per_kernel: int = 48
     structures: int = 8
     tilings: int = 16
@@ -40,7 +40,7 @@ class Bounds:
 class Problem:
     """What to compute: the terms of the outputs and the device tensors of the inputs.
 
-    `calls` stay PyTorch's own (`program/calls.py`): what they give, `given`, the terms read like inputs, and what they take is
+    `calls` stay PyTorch's own (`ir/torch_calls.py`): what they give, `given`, the terms read like inputs, and what they take is
     among `outputs`, with the kind temp. `returns` names the program's outputs in their order where there are calls."""
 
     name: str

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from mirage.errors import MirageError, SourceSyntaxError, UnsupportedFunctionKind
-from mirage.source import canonical
-from mirage.source.chunks import Chunk, Chunks, as_error, try_parse
-from mirage.source.names import Names
+from mirage.source import digest
+from mirage.source.module_names import Names
 from mirage.source.options import Options, read_options
+from mirage.source.statements import Chunk, Chunks, as_error, try_parse
 
 _TARGETS = ("mirage.optimize", "mirage.runtime.optimize", "mirage.runtime.decorator.optimize")
 # Words without which a function cannot be of a kind that is refused for what its body holds.
@@ -73,9 +73,9 @@ class Decorated:
         except MirageError:
             pass  # what it refers to cannot be followed: then it is identified by what it says itself
         try:
-            return canonical.digest([self.node] if self.node else [], [self.name])
+            return digest.digest([self.node] if self.node else [], [self.name])
         except RecursionError:
-            return canonical.digest([], [self.name, self.names.chunks.text if self.names else ""])
+            return digest.digest([], [self.name, self.names.chunks.text if self.names else ""])
 
 
 @dataclass

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mirage.errors import BadAnnotation, BadSearchParameter
-from mirage.narrow import FREE, PARAMETERS, Narrowing
+from mirage.ir.narrowing import FREE, PARAMETERS, Narrowing
 from mirage.source.dtypes import dtype_of
-from mirage.source.names import Names, NotConstant, evaluate
+from mirage.source.module_names import Names, NotConstant, evaluate
 
 # Calls in `inputs=` that stand for a tensor of their shape.
 _FACTORIES = {f"torch.{name}" for name in ("empty", "zeros", "ones", "randn", "rand")}

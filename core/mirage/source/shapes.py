@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mirage.errors import BadAnnotation, MirageError, MissingShape, SymbolWithoutSize, ZeroSizeAxis
-from mirage.source.chunks import Place, try_parse
 from mirage.source.detect import Decorated, Param
 from mirage.source.dtypes import INEXACT, JAXTYPING
-from mirage.source.names import Names, NotConstant, evaluate
+from mirage.source.module_names import Names, NotConstant, evaluate
 from mirage.source.options import Entries
+from mirage.source.statements import Place, try_parse
 
 # More rows than this are a slip (every combination of the dimensions' sizes is a row).
 MAX_ROWS = 64

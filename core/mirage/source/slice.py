@@ -12,9 +12,9 @@ import re
 from dataclasses import dataclass
 
 from mirage.errors import FunctionNotFound, MirageError, UnsupportedFunctionKind
-from mirage.source import canonical
+from mirage.source import digest
 from mirage.source.detect import Decorated, find
-from mirage.source.names import Import
+from mirage.source.module_names import Import
 from mirage.source.references import References
 
 
@@ -100,7 +100,7 @@ def _digest(function: ast.FunctionDef, references: References) -> str:
     constants = [references.constants[name] for name in sorted(references.constants)]
     helpers = [references.helpers[name] for name in sorted(references.helpers)]
     trees = [_without_decorators(n, references) for n in (*helpers, function)]
-    return canonical.digest([*constants, *trees], imports)
+    return digest.digest([*constants, *trees], imports)
 
 
 def _without_decorators(node: ast.FunctionDef, references: References) -> ast.FunctionDef:

@@ -13,24 +13,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mirage.codegen.rows import focused, inputs_of
+from mirage.codegen.size_table import focused, inputs_of
 from mirage.errors import ModuleUnreadable
+from mirage.ir.index import DimIndex
+from mirage.ir.program import DTYPES, Program
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import DimIndex, LibraryKernel, MuGraph
-from mirage.mugraph.opened import calls_of, opened, other_calls
-from mirage.program.ir import DTYPES, Program
-from mirage.verify.algebra import field_opinion
-from mirage.verify.denote import NotDenoted, denote, same_axes, split_axis
-from mirage.verify.floats import float_opinion
-from mirage.verify.memory import memory_opinion
-from mirage.verify.overflow import range_opinion
-from mirage.verify.proof import proof_opinion, trusted
-from mirage.verify.rules import Rules
-from mirage.verify.schedule import Output, Target, schedule_opinion
-from mirage.verify.scope import all_sizes
-from mirage.verify.text import text_opinion
-from mirage.verify.textmemory import text_memory_opinion
-from mirage.verify.verdict import Evidence, Link, Verdict
+from mirage.mugraph.grammar import LibraryKernel, MuGraph
+from mirage.mugraph.without_calls import calls_of, opened, other_calls
+from mirage.results.verdict import Evidence, Link, Verdict
+from mirage.verify.field.algebra_opinion import field_opinion
+from mirage.verify.field.schedule_opinion import Output, Target, schedule_opinion
+from mirage.verify.field.text_opinion import text_opinion
+from mirage.verify.floats.opinion import float_opinion
+from mirage.verify.memory.mugraph_opinion import memory_opinion
+from mirage.verify.memory.text_opinion import text_memory_opinion
+from mirage.verify.proof.opinion import proof_opinion, trusted
+from mirage.verify.proof.user_rules import Rules
+from mirage.verify.ranges.opinion import range_opinion
+from mirage.verify.semantics.denote import NotDenoted, denote, same_axes, split_axis
+from mirage.verify.size_scope import all_sizes
 
 RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 TEXT_DRAWS, MORE_DRAWS = 16, 64  # of the text's field opinion: at first, and where the first bound is weak

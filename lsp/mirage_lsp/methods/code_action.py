@@ -10,7 +10,7 @@ from lsprotocol import types
 
 from mirage.errors import SymbolWithoutSize
 from mirage.source import detect
-from mirage_lsp import actions, fixes, problems, texts
+from mirage_lsp import actions, diagnostics, one_line_texts, quick_fixes
 from mirage_lsp.document import Entry, View
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Offer:
             yield self.command(f"Mirage: stop the search for `{name}`", "mirage.stop", name)
             return
         if actions.replaceable(entry) and result is not None:
-            title = f"Mirage: replace `{name}` with the kernel, {texts.headline(result)}"
+            title = f"Mirage: replace `{name}` with the kernel, {one_line_texts.headline(result)}"
             yield self.edit(title, "replace", name, preferred=True)
             if self.previews and self.lazy:
                 yield self.edit(
@@ -77,11 +77,11 @@ class Offer:
             count = len(self.view.document.functions)
             yield self.command(f"Mirage: optimize all {count} functions of the file", "mirage.optimize", "")
 
-    def fixes(self, function: detect.Decorated) -> Iterator[types.CodeAction]:
+    def quick_fixes(self, function: detect.Decorated) -> Iterator[types.CodeAction]:
         """What mends the function's diagnostic."""
         entry, name = self.view.document.entry(function), function.name
         if isinstance(entry.error, SymbolWithoutSize):
-            sizes = ", ".join(f"{n} = {size}" for n, size in fixes.sizes_for(self.view, function).items())
+            sizes = ", ".join(f"{n} = {size}" for n, size in quick_fixes.sizes_for(self.view, function).items())
             if sizes:
                 yield self.fix(f"Mirage: give a size: {sizes}", "giveSizes", function)
         if entry.seen and (entry.learned or entry.error is not None) and function.options.inputs is None:
@@ -92,8 +92,8 @@ class Offer:
         made = self.edit(title, action, function.name, preferred=action in ("giveSizes", "annotate"))
         made.kind = _FIX
         at = (function.decorator_line - 1, function.end_line)
-        found = [d for d in problems.diagnostics(self.view.document, False) if at[0] <= d.range.start.line < at[1]]
-        made.diagnostics = [problems.shown(d, self.view) for d in found] or None
+        found = [d for d in diagnostics.diagnostics(self.view.document, False) if at[0] <= d.range.start.line < at[1]]
+        made.diagnostics = [diagnostics.shown(d, self.view) for d in found] or None
         return made
 
     def edit(

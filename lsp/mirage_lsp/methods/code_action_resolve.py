@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from mirage.errors import MirageError
-from mirage_lsp import applying
+from mirage_lsp import apply_edit
 from mirage_lsp.errors import StaleEdit
-from mirage_lsp.protocol import ContentModified, RequestFailed
+from mirage_lsp.pygls_protocol import ContentModified, RequestFailed
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
@@ -20,10 +20,10 @@ async def handle(ls: MirageServer, action: types.CodeAction) -> types.CodeAction
     data = action.data if isinstance(action.data, Mapping) else {}
     view = ls.session.view(str(data.get("uri")))
     kind, version = str(data.get("action")), data.get("version")
-    if view is None or kind not in applying.ACTIONS or not isinstance(version, int):
+    if view is None or kind not in apply_edit.ACTIONS or not isinstance(version, int):
         return action
     try:
-        action.edit = applying.edit(ls, kind, view, str(data.get("function")), version, bool(data.get("preview")))
+        action.edit = apply_edit.edit(ls, kind, view, str(data.get("function")), version, bool(data.get("preview")))
     except StaleEdit as error:
         ls.say(error)
         raise ContentModified(message=str(error)) from None

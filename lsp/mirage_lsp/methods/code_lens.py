@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from mirage_lsp import actions, texts
+from mirage_lsp import actions, one_line_texts
 from mirage_lsp.document import Entry, View
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ async def handle(ls: MirageServer, params: types.CodeLensParams) -> list[types.C
 
 def _commands(view: View, entry: Entry) -> list[types.Command]:
     """The state (a title without a command), then what can be done."""
-    commands = [types.Command(title=texts.lens(entry), command="")]
+    commands = [types.Command(title=one_line_texts.lens(entry), command="")]
     if entry.running:
         commands.append(_command("Stop", "mirage.stop", view, entry.name))
         return commands

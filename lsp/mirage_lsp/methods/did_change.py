@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from mirage_lsp import edits
+from mirage_lsp import text_edits
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
@@ -18,5 +18,5 @@ def handle(ls: MirageServer, params: types.DidChangeTextDocumentParams) -> None:
         return
     text = document.text
     for change in params.content_changes:
-        text = edits.apply_change(text, change)
+        text = text_edits.apply_change(text, change)
     ls.session.change(document.uri, text, params.text_document.version)

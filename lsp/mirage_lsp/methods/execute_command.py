@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from mirage.errors import FunctionNotFound, MirageError, UnknownEntry, UntrustedWorkspace
-from mirage_lsp import applying, panels, report
+from mirage_lsp import apply_edit, pages, panel_data
 from mirage_lsp.document import View
 from mirage_lsp.errors import NoKernel
 
@@ -88,8 +88,8 @@ def _editing(action: str) -> Command:
 
     @_command
     async def apply(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
-        edit = applying.edit(ls, action, view, name, version)
-        params = types.ApplyWorkspaceEditParams(edit=edit, label=applying.label(action, name))
+        edit = apply_edit.edit(ls, action, view, name, version)
+        params = types.ApplyWorkspaceEditParams(edit=edit, label=apply_edit.label(action, name))
         answer = await ls.ask(types.WORKSPACE_APPLY_EDIT, params)
         return {"applied": answer.applied, "reason": answer.failure_reason or ""}
 
@@ -101,7 +101,7 @@ async def show_mugraph(ls: MirageServer, view: View, name: str, version: int | N
     entry = view.document.entries.get(name)
     if entry is None or entry.result is None or not entry.result.get("mugraphs"):
         raise NoKernel(f"there is no µGraph for `{name}`")
-    text = report.mugraph_text(entry.result)
+    text = pages.mugraph_text(entry.result)
     _open(ls, f"{name}.mugraph.txt", text)
     return {"text": text, "mugraphs": list(entry.result["mugraphs"]), "stale": entry.stale}
 
@@ -111,7 +111,7 @@ async def show_proof(ls: MirageServer, view: View, name: str, version: int | Non
     entry = view.document.entries.get(name)
     if entry is None or entry.result is None or not entry.result.get("verdict"):
         raise NoKernel(f"there is no proof for `{name}`")
-    text = report.proof_text(entry.name, entry.result)
+    text = pages.proof_text(entry.name, entry.result)
     _open(ls, f"{name}.proof.md", text)
     found = {key: entry.result.get(key) for key in ("derivation", "verdict", "remarks")}
     return {"text": text, **found, "stale": entry.stale}
@@ -127,7 +127,7 @@ def _open(ls: MirageServer, name: str, text: str) -> None:
 
 @_command
 async def result(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
-    return panels.result(view, name)
+    return panel_data.result(view, name)
 
 
 def _of_daemon(ask: Callable[..., Awaitable[dict[str, Any]]]) -> Command:
@@ -168,9 +168,9 @@ COMMANDS: dict[str, Command] = {
     "mirage.stop": stop,
     "mirage.showMugraph": show_mugraph,
     "mirage.showProof": show_proof,
-    "mirage.result": result,
+    "mirage.results.result": result,
     "mirage.jobs": jobs,
     "mirage.cache": cache,
     "mirage.cached": cached,
-    **{f"mirage.{action}": _editing(action) for action in applying.ACTIONS},
+    **{f"mirage.{action}": _editing(action) for action in apply_edit.ACTIONS},
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from mirage_lsp import report
+from mirage_lsp import pages
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
@@ -20,13 +20,13 @@ async def handle(ls: MirageServer, params: types.HoverParams) -> types.Hover | N
     links = ls.session.settings.command_links
     for function in view.functions:
         if function.decorator_line <= line <= function.line:
-            return _shown(report.hover(document.entry(function), report.links(view, function, links)))
+            return _shown(pages.hover(document.entry(function), pages.links(view, function, links)))
     for found in view.blocks:
         if found.line + 1 == line:
             said = f"**Mirage** replaced `{found.name}` by this kernel. `mirage.restore` gives the original back."
             entry = document.entries.get(found.name)
             known = entry is not None and entry.result is not None
-            return _shown(f"{said}\n\n{report.hover(entry)}" if known and entry is not None else said)
+            return _shown(f"{said}\n\n{pages.hover(entry)}" if known and entry is not None else said)
     return None
 
 

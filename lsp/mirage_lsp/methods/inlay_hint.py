@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from mirage_lsp import seen
-from mirage_lsp.learning import ANSWERS
+from mirage_lsp import observed_shapes
+from mirage_lsp.learned_shapes import ANSWERS
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
@@ -26,6 +26,6 @@ async def handle(ls: MirageServer, params: types.InlayHintParams) -> list[types.
             tooltip = "What this function was called with last, as its run told the daemon."
             if entry.learned:
                 tooltip += " It is optimized for these shapes; a code action writes them into the text."
-            label = f"called with {seen.shown(entry.seen)}"
+            label = f"called with {observed_shapes.shown(entry.seen)}"
             hints.append(types.InlayHint(position=at, label=label, tooltip=tooltip, padding_left=True))
     return hints

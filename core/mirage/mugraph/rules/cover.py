@@ -11,7 +11,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mirage.mugraph.grammar import CustomKernel, DimIndex, LibraryKernel, Load, MuGraph, Store
+from mirage.ir.index import DimIndex
+from mirage.mugraph.grammar import CustomKernel, LibraryKernel, Load, MuGraph, Store
 from mirage.mugraph.rules.breach import Breach, Limits, breach
 from mirage.mugraph.walk import Part, Site, parts, sites
 

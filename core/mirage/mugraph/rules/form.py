@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from mirage.ir.program import DTYPES
+from mirage.ir.torch_calls import RESULT_TENSOR, fault, is_call, sizes_of
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, Loop, MuGraph, TileDim
 from mirage.mugraph.rules.breach import Breach, Limits
 from mirage.mugraph.walk import Part, parts, size_of
-from mirage.program.calls import RESULT_TENSOR, fault, is_call, sizes_of
-from mirage.program.ir import DTYPES
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 MAX_SIZE = 1 << 31

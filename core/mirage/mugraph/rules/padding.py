@@ -11,12 +11,12 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 
-from mirage.mugraph.blockops import BLOCK_OPS
 from mirage.mugraph.grammar import Accumulate, Compute, Load, Loop, MuGraph, Statement, Store, ThreadGraph
 from mirage.mugraph.rules.breach import Breach, Limits
 from mirage.mugraph.rules.states import State, add, join, mul, of_number, pointwise, reduce
 from mirage.mugraph.text import statement_text
 from mirage.mugraph.walk import Part, computes, parts, sites
+from mirage.operators.block_forms import BLOCK_OPS
 
 Outside = frozenset[str]  # the dims whose padding an element is in
 INSIDE: Outside = frozenset()

@@ -7,10 +7,10 @@ does not have the loop's dim, summed and contracted over other dims; partial max
 
 from __future__ import annotations
 
-from mirage.mugraph.blockops import BLOCK_OPS
 from mirage.mugraph.grammar import Accumulate, Compute, MuGraph
 from mirage.mugraph.rules.breach import Breach, Limits, breach
 from mirage.mugraph.walk import computes, parts, reads, sites
+from mirage.operators.block_forms import BLOCK_OPS
 
 # op -> how many partial arguments it may take among its arguments: "all" (each one), "one", or "first" (the first)
 LINEAR = {"add": "all", "sub": "all", "neg": "all", "mul": "one", "div": "first", "sum": "all", "dot": "one"}

@@ -5,22 +5,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from mirage.mugraph.blockops import BLOCK_OPS
-from mirage.mugraph.grammar import (
-    Accumulate,
-    BlockGraph,
-    Compute,
-    DimIndex,
-    Load,
-    Loop,
-    MuGraph,
-    Statement,
-    Store,
-    ThreadGraph,
-)
+from mirage.ir.index import DimIndex
+from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, MuGraph, Statement, Store, ThreadGraph
 from mirage.mugraph.rules.breach import Breach, Limits, breach
 from mirage.mugraph.rules.form import IDENTIFIER
 from mirage.mugraph.walk import Part, computes, dims_of_axes, parts, reads, sites, writes
+from mirage.operators.block_forms import BLOCK_OPS
 
 MAX_DIMS = 8
 

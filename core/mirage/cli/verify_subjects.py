@@ -1,0 +1,171 @@
+"""What `mirage verify` compares: a decorated function, an emitted module, a µGraph file, or the result of an optimization."""
+
+from __future__ import annotations
+
+import ast
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from mirage.cli import place_argument
+from mirage.codegen.emit import split_parts
+from mirage.codegen.launcher_text import TORCH_DTYPES
+from mirage.codegen.size_table import focused, rows_of
+from mirage.errors import FunctionNotFound, ModuleUnreadable, MugraphSyntax
+from mirage.ir.program import Program
+from mirage.mugraph import json_form
+from mirage.mugraph import text as printed
+from mirage.mugraph.check import check
+from mirage.mugraph.grammar import MuGraph
+from mirage.results.progress import CancelToken
+
+if TYPE_CHECKING:
+    from mirage.isolate.runner import Worker
+
+KERNELS = "# mirage:begin kernels"
+DTYPES = {v: k for k, v in TORCH_DTYPES.items()}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One side of a comparison, for one row of sizes. A function has a `program` and its `text`; a module has a `module`, and
+    the original in it for `program` and `text`; a µGraph has a `mugraph`, and a `module` where it comes from a result."""
+
+    kind: Literal["function", "module", "mugraph"]
+    label: str
+    program: Program | None = None
+    text: str = ""
+    function: str = ""
+    mugraph: MuGraph | None = None
+    module: str = ""
+
+    @property
+    def inputs(self) -> dict[str, tuple[tuple[int, ...], str]]:
+        """Shape and dtype of each input, in their order."""
+        if self.mugraph is not None:
+            return {x.name: (self.mugraph.shape(x), x.dtype) for x in self.mugraph.inputs}
+        assert self.program is not None
+        return {i.name: (i.type.shape, i.type.dtype) for i in self.program.inputs}
+
+
+def load(where: str, worker: Worker) -> Subject:
+    """The last of `rows`."""
+    return rows(where, worker)[-1]
+
+
+def rows(where: str, worker: Worker) -> list[Subject]:
+    """Reads FILE[::FUNCTION]: one subject for each row of sizes that a function's decorator, a module's table or a result
+    has, the one that is meant where no size is named last. Raises FileUnreadable, NoDecoratedFunction, MugraphSyntax,
+    InvalidMugraph, ModuleUnreadable, and what tracing raises."""
+    path, _, wanted = where.partition("::")
+    text = place_argument.read(path)
+    if not path.endswith(".py"):
+        return structures(path, text)
+    if KERNELS in text and not wanted:
+        return modules(path, text, worker)
+    return functions(where, worker)
+
+
+def functions(where: str, worker: Worker) -> list[Subject]:
+
+    from mirage.pipeline.attempt import Request, read, trace
+
+    path, text, names = place_argument.functions(where)
+    if len(names) > 1:
+        raise FunctionNotFound(
+            f"{path} has several decorated functions: {', '.join(names)}",
+            path=path,
+            next_step=f"name one: {path}::{names[0]}",
+        )
+    full = str(Path(path).resolve())
+    found = read(Request(text, full, names[0]))
+    programs = [trace(replace(found, inputs=x), full, worker, CancelToken()) for x in found.rows]
+    return [Subject("function", f"{path}::{names[0]}", p, found.slice.text, names[0]) for p in programs]
+
+
+def structures(path: str, text: str) -> list[Subject]:
+    """A µGraph as text or JSON, or a result of `mirage optimize --json`, whose module is taken too."""
+    module, graphs = "", []
+
+    if text.lstrip().startswith("{"):
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as e:
+            raise MugraphSyntax(f"{path} is not JSON: {e}", path=path) from None
+        if "mugraphs" in data:
+            texts = [data.get(k) for k in ("text", "source")]
+            module = next((x for x in texts if isinstance(x, str) and KERNELS in x), "")
+            if not data["mugraphs"]:
+                raise MugraphSyntax(
+                    f"{path} is a result without a µGraph: {data.get('reason', 'nothing was found')}",
+                    path=path,
+                    next_step="optimize with --anyway to get the best verified kernel",
+                )
+            every = data["mugraphs"] if data.get("by_size") else data["mugraphs"][:1]  # else one and its alternatives
+            graphs = [json_form.from_json(x) for x in (*every[1:], every[0])]
+        else:
+            graphs = [json_form.from_json(data)]
+    else:
+        graphs = [printed.from_text(text)]
+    for graph in graphs:
+        check(graph)
+    return [Subject("mugraph", path, mugraph=graph, module=module) for graph in graphs]
+
+
+def modules(path: str, text: str, worker: Worker) -> list[Subject]:
+    """An emitted module. Its original, at the shapes that a row's guard expects, is the function that the row stands for."""
+    parts = split_parts(text)
+    if {"imports", "kernels", "launcher", "original"} - set(parts):
+        raise ModuleUnreadable(f"{path} lacks one of the marked parts imports, kernels, launcher, original", path=path)
+    try:
+        table = rows_of(text)
+        texts = [focused(text, row.inputs) for row in (*table[1:], table[0])]  # the plain names are the first one's
+    except ModuleUnreadable as e:
+        e.path = e.path or path
+        raise
+    return [module(path, x, worker) for x in texts]
+
+
+def module(path: str, text: str, worker: Worker) -> Subject:
+    """A module, read by its plain names."""
+    parts = split_parts(text)
+    try:
+        tree = ast.parse(parts["launcher"])
+        expected: Any = next(n for n in tree.body if _assigns(n, "_EXPECTED"))
+        run = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "_run")
+        public = [n.name for n in tree.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")][-1]
+        shapes = [(ast.literal_eval(e.elts[0]), e.elts[1].attr) for e in expected.value.elts]
+        names = [a.arg for a in run.args.args][: len(shapes)]
+        inputs = [
+            {"name": n, "shape": list(s), "dtype": DTYPES[d], "names": []}
+            for n, (s, d) in zip(names, shapes, strict=True)
+        ]
+    except (SyntaxError, StopIteration, ValueError, AttributeError, IndexError, KeyError) as e:
+        raise ModuleUnreadable(
+            f"{path}: the launcher's tables cannot be read ({type(e).__name__})", path=path
+        ) from None
+    imports = "\n".join(x for x in parts["imports"].splitlines() if "triton" not in x and "mirage" not in x)
+    lines = [x for x in parts["original"].splitlines() if not x.startswith("@")]
+    original = f"{imports}\n\n\n" + "\n".join(lines) + "\n"
+    name = f"_original_{public}"
+    data = worker.call("trace", {"text": original, "function": name, "inputs": inputs}, timeout_s=60)["program"]
+    program = replace(Program.from_dict(data), name=public)
+    return Subject("module", path, program, original, name, module=text)
+
+
+def _assigns(node: Any, name: str) -> bool:
+    return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name
+
+
+def tables(text: str, path: str) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+    """SIZES and TILES of a module, read and not run."""
+    found = {}
+    try:
+        for node in ast.parse(split_parts(text)["launcher"]).body:
+            for name in ("SIZES", "TILES"):
+                if _assigns(node, name):
+                    found[name] = ast.literal_eval(node.value)  # type: ignore[attr-defined]
+        return found["SIZES"], found["TILES"]
+    except (SyntaxError, ValueError, KeyError):
+        raise ModuleUnreadable(f"{path}: SIZES and TILES cannot be read", path=path) from None

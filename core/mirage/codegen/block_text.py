@@ -1,0 +1,512 @@
+"""A block graph's statements as lines of Triton: one line an operator, loops indented."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from mirage.codegen.exp2 import LN2, LOG2E, Base2
+from mirage.codegen.kernel_parameters import Symbols
+from mirage.codegen.line_layout import INDENT, call
+from mirage.codegen.operator_text import pointwise, template
+from mirage.codegen.text_values import ATOM, PRODUCT, SUM, Value, as_float, constant, number, permute, spread
+from mirage.codegen.tile_addresses import Places
+from mirage.codegen.tile_uses import Uses, parts, reads, statements
+from mirage.errors import EmissionRefused
+from mirage.ir.program import computing
+from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph, TileDim
+from mirage.mugraph.walk import size_of
+
+DEFERRED = 64  # registers a thread of a tile that is added up as a whole and reduced after its loop
+INLINE = ("neg", "inv", "sqrt")  # read better as part of what uses them: a - b, a / b, tl.rsqrt(a)
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A dot that its accumulator will write as tl.dot(a, b, acc)."""
+
+    compute: Compute
+
+
+class BlockWriter:
+    """Writes one part of a kernel. `values` maps (container, tile name) to its text; container is a loop's position."""
+
+    def __init__(self, symbols: Symbols, part: str, outer: Places | None = None) -> None:
+        self.symbols, self.part = symbols, part
+        self.graph = symbols.graph(part)
+        self.places = Places(symbols, part, outer)
+        self.uses = Uses(self.graph)
+        self.base2 = Base2(symbols.mugraph, self.graph, self.uses)
+        self.times_log2e: dict[tuple[int | None, str], Value] = {}  # factors that were given that number
+        self.values: dict[tuple[int | None, str], Value | Pending] = {}
+        self.old: dict[str, str] = {}
+        self.lines: list[str] = []
+        self.loaded: set[str] = set()
+        self.before: list[str] = []  # the lines before the loop in hand
+        self.where: int | None = None
+        self.wide: dict[str, tuple[str, ...]] = {}  # of the loop in hand: accumulators that are reduced after it
+        self.readers: dict[tuple[int | None, str], str] = {
+            (where, s.arg): s.out for where, s in statements(self.graph) if isinstance(s, Accumulate)
+        }
+        computes = (c for _, s in statements(self.graph) for c in parts(s) if isinstance(c, Compute))
+        self.reduced = {c.attr("dim") for c in computes if c.op in ("sum", "max", "dot")}
+
+    def reader(self, name: str) -> str:
+        """The accumulator that reads a tile in the loop in hand, if any."""
+        return self.readers.get((self.where, name), "")
+
+    # ---- names
+    def bind(self, name: str, text: str, value: Value) -> Value:
+        """Writes `name = text` under a free name and makes it the tile's value."""
+        fresh = self.symbols.names.fresh(name)
+        self.lines.append(f"{fresh} = {text}")
+        bound = replace(value, text=fresh, level=ATOM, form="", inner=(), number=None)
+        self.values[(self.where, name)] = bound
+        return bound
+
+    def found(self, name: str) -> Value | Pending:
+        base, _, old = name.partition("@")
+        if old and base in self.old:
+            return Value(self.old[base], self.accumulator(base).dims)
+        for key in ((self.where, base), (None, base)):
+            if key in self.values:
+                return self.values[key]
+        raise EmissionRefused(f"tile {name!r} is read before it is computed")
+
+    def kept(self, name: str) -> Value:
+        """A tile as it is bound: of some that is times log2(e) (`base2`)."""
+        value = self.found(name)
+        if isinstance(value, Pending):
+            raise EmissionRefused(f"tile {name!r} is read before its accumulator")
+        return value
+
+    def value(self, name: str) -> Value:
+        value = self.kept(name)
+        if self.uses.key(self.where, name) in self.base2.kept:
+            return replace(value, text=f"{value.at(PRODUCT)} * {LN2}", level=PRODUCT)
+        return value
+
+    def accumulator(self, name: str) -> Value:
+        value = self.values[(None, name)]
+        assert isinstance(value, Value)
+        return value
+
+    # ---- statements
+    def write(self) -> None:
+        """Writes the part into `lines`; the index vectors that it needs are in `places.head`."""
+        for i, item in enumerate(self.graph.body):
+            if isinstance(item, Loop):
+                self.loop(i, item)
+            else:
+                self.statement(item)
+
+    def statement(self, s: Statement) -> None:
+        if isinstance(s, Load):
+            self.load(s)
+        elif isinstance(s, Compute):
+            self.compute(s)
+        elif isinstance(s, ThreadGraph):
+            for c in s.body:
+                self.compute(c)
+        elif isinstance(s, Accumulate):
+            self.accumulate(s)
+        else:
+            self.store(s)
+
+    def loop(self, position: int, loop: Loop) -> None:
+        dim = self.graph.dim(loop.dim)
+        self.wide = self.deferred(position, loop)
+        for s in loop.body:
+            if isinstance(s, Accumulate):
+                self.start(s)
+        first, stop = self.run(loop.dim)
+        counter = self.symbols.names.fresh(f"tile_{dim.name}")
+        self.before, self.lines, self.where = self.lines, [], position
+        outside = self.before
+        head = self.places.enter_loop(dim.name, counter)
+        for n, s in enumerate(loop.body):
+            if isinstance(s, Accumulate) and self.old_wanted(loop.body[n:], s.out):
+                self.old[s.out] = self.symbols.names.fresh(f"{s.out}_old")
+                self.lines.append(f"{self.old[s.out]} = {self.accumulator(s.out).text}")
+            self.statement(s)
+        body = [*head, *self.lines]
+        self.places.leave_loop()
+        self.lines, self.where, self.old = outside, None, {}
+        span = f"{first}, {stop}" if first != "0" else stop
+        called = f"range({span}):"
+        stages = self.symbols.kernel.stages
+        if stages > 1 and not self.tensor_cores(position, loop):  # with them the compiler prefetches by itself
+            called = f"tl.range({span}, num_stages={stages}):"
+        self.lines.append(f"for {counter} in {called}")
+        self.lines += [INDENT + line for line in body]
+        for s in loop.body:
+            if isinstance(s, Accumulate) and s.out in self.wide:
+                wide, rest = self.wide[s.out], self.places.wide(s.dims)
+                text = f"tl.sum({self.accumulator(s.out).text}, axis={wide.index(loop.dim)})"
+                self.bind(s.out, permute(text, tuple(d for d in wide if d != loop.dim), rest), Value("", rest))
+        self.wide = {}
+
+    def tensor_cores(self, position: int, loop: Loop) -> bool:
+        """Whether the loop has a dot on tensor cores."""
+        computes = (c for s in loop.body for c in parts(s) if isinstance(c, Compute))
+        return any(self.uses.dot_dims(position, c) is not None for c in computes)
+
+    def deferred(self, position: int, loop: Loop) -> dict[str, tuple[str, ...]]:
+        """Accumulators that add up whole tiles and are reduced once, after the loop: a reduction in each iteration costs
+        a barrier. Those of a plain sum, or of a contraction without tensor cores, that nothing else reads, while the
+        tiles are few registers: the largest are reduced in the loop first."""
+        computes = {c.out: c for s in loop.body for c in parts(s) if isinstance(c, Compute)}
+        read = {x.partition("@")[0] for s in loop.body for c in parts(s) for x in reads(c)}
+        found: dict[str, tuple[str, ...]] = {}
+        for s in loop.body:
+            if not isinstance(s, Accumulate) or s.update or s.start or s.op != "sum" or s.out in read:
+                continue
+            c = computes.get(s.arg)
+            if c is None or c.op not in ("sum", "dot") or c.attr("dim") != loop.dim:
+                continue
+            if c.op == "dot" and self.uses.dot_dims(position, c) is not None:
+                continue
+            wide = {d for a in c.args for d in self.uses.wide(position, a)}
+            if loop.dim in wide and self.uses.of(position, s.arg).total == 1:
+                found[s.out] = tuple(d.name for d in self.graph.dims if d.name in wide)
+        out: dict[str, tuple[str, ...]] = {}
+        room = DEFERRED * 32 * self.symbols.kernel.warps
+        for name in sorted(found, key=lambda n: (self.elements(found[n]), n)):
+            room -= self.elements(found[name])
+            if room >= 0:
+                out[name] = found[name]
+        return out
+
+    def elements(self, dims: tuple[str, ...]) -> int:
+        return math.prod(self.graph.dim(d).tile for d in dims)
+
+    def start(self, s: Accumulate) -> None:
+        """An accumulator before its loop: 0, what an earlier one is, or -inf for a maximum."""
+        dims = self.wide.get(s.out) or self.places.wide(s.dims)
+        shape = self.shape(dims)
+        text = f"tl.zeros({shape}, tl.float32)" if dims else "tl.full((), 0.0, tl.float32)"
+        if s.op == "max":
+            text = f'tl.full({shape}, float("-inf"), tl.float32)'
+        if s.start:
+            before = self.accumulator(s.start)
+            text = permute(before.text, before.dims, dims)
+        self.bind(s.out, text, Value("", dims))
+
+    def old_wanted(self, rest: tuple[Statement, ...], name: str) -> bool:
+        """Whether the value before this update is read after it."""
+        for s in rest[1:]:
+            computes = s.body if isinstance(s, ThreadGraph) else (s,)
+            for c in computes:
+                if isinstance(c, Compute) and f"{name}@old" in c.args:
+                    return True
+                if isinstance(c, Accumulate) and any(a == name for _, a in c.update):
+                    return True
+        return False
+
+    def run(self, name: str) -> tuple[str, str]:
+        """The first tile of this block's share of a loop, and the one after the last."""
+        dim = self.graph.dim(name)
+        size, block = self.places.size_of(dim), self.symbols.tile(self.part, dim)
+        tiles = f"({size.at(SUM)} + {block} - 1) // {block}"
+        split = [d for d in self.graph.dims if d.role == "split" and d.splits == name]
+        if not split:
+            return "0", tiles
+        if len(split) > 1:
+            raise EmissionRefused(f"loop {name!r} is split twice")
+        parts = self.symbols.tile(self.part, split[0])
+        names = self.symbols.names
+        count, each, first = (names.fresh(f"{x}_{name}") for x in ("tiles", "share", "first"))
+        self.lines.append(f"{count}: tl.constexpr = {tiles}")
+        self.lines.append(f"{each}: tl.constexpr = ({count} + {parts} - 1) // {parts}")
+        self.lines.append(f"{first} = {self.places.index(split[0]).text} * {each}")
+        return first, f"min({first} + {each}, {count})"
+
+    def shape(self, dims: tuple[str, ...]) -> str:
+        tiles = [self.symbols.tile(self.part, self.graph.dim(d)) for d in dims]
+        return "(" + ", ".join(tiles) + ("," if len(tiles) == 1 else "") + ")"
+
+    # ---- memory
+    def load(self, s: Load) -> None:
+        tensor = self.symbols.tensor(s.tensor)
+        if tensor.dtype == "fp64":
+            raise EmissionRefused(f"{tensor.name} is float64, kernels compute in float32", next_step="cast it first")
+        wanted = self.places.wide(s.dims)
+        dims = self.memory_order(s, wanted)
+        arguments = [self.places.pointer(tensor, s.index, dims)]
+        mask = self.places.inside(tensor, s.index, dims)
+        if mask is not None:
+            arguments.append(f"mask={mask.text}")
+            arguments.append(f"other={self.padding(s.pad, tensor)}")
+        if self.read_once(s):
+            arguments.append('eviction_policy="evict_first"')
+        use = self.uses.of(self.where, s.out)
+        kind = {"bool": "b", "int64": "i", "int32": "i", "int8": "i"}.get(tensor.dtype, "f")
+        cast = {"fp32": "", "bool": "", "int64": "", "int32": "", "int8": "tl.int32"}.get(tensor.dtype, "tl.float32")
+        own = cast and not use.dots
+        name = self.symbols.names.fresh(s.out)
+        self.lines += call(f"{name} = tl.load", arguments, f".to({cast})" if own else "")
+        if use.others and dims != wanted:
+            self.lines.append(f"{name} = {permute(name, dims, wanted)}")
+            dims = wanted
+        text = name
+        if cast and use.dots and use.others:
+            text = self.symbols.names.fresh(
+                f"{s.out}_{cast.removeprefix('tl.').replace('float', 'f').replace('int', 'i')}"
+            )
+            self.lines.append(f"{text} = {name}.to({cast})")
+        storage = tensor.dtype if tensor.kind == "input" or tensor.dtype != "fp32" else ""
+        self.values[(self.where, s.out)] = Value(text, dims, kind, raw=name, storage=storage)
+        self.loaded.add(s.out)
+
+    def read_once(self, s: Load) -> bool:
+        """Whether each element is read by one block alone, in a loop: it need not stay in the cache for another."""
+        if self.where is None:
+            return False
+        own = {self.places.dim_of[a].name for d in s.index for a in d.axes}
+        blocks = [d for d in self.graph.dims if d.role in ("grid", "split") and self.blocks(d) > 1]
+        return all(d.name in own or d.splits in own for d in blocks)
+
+    def blocks(self, d: TileDim) -> int:
+        """How many blocks there are along a dim of the grid."""
+        return d.parts if d.role == "split" else -(-size_of(self.symbols.mugraph, d) // d.tile)
+
+    def memory_order(self, s: Load, dims: tuple[str, ...]) -> tuple[str, ...]:
+        """The dims of a tile as they lie in memory, the fastest last: only so does the compiler pipeline the load. Outside
+        loops a dim that is reduced stands behind the others, but for the fastest: the compiler spreads the warps over the
+        first dim, and a reduction across warps sends every element through shared memory."""
+        place = {self.places.dim_of[a].name: i for i, a in enumerate(a for d in s.index for a in d.axes)}
+        order = sorted(dims, key=lambda d: place.get(d, -1))
+        if self.where is None:
+            order = sorted(order[:-1], key=lambda d: d in self.reduced) + order[-1:]
+        return tuple(order)
+
+    def padding(self, pad: float, tensor: DTensor) -> str:
+        if tensor.dtype in ("bool", "int64", "int32", "int8"):
+            return str(int(pad))
+        if pad != pad or pad in (float("inf"), float("-inf")):
+            return f'float("{pad}")'
+        return repr(float(pad))
+
+    def store(self, s: Store) -> None:
+        tensor = self.symbols.tensor(s.tensor)
+        value = self.value(s.tile)
+        order = {a: i for i, a in enumerate(a for d in s.index for a in d.axes)}
+        if tensor.dtype == "fp64":
+            raise EmissionRefused(f"{tensor.name} is float64, kernels compute in float32", next_step="cast it first")
+        touched = {self.places.dim_of[a].name for a in order if a in self.places.dim_of}
+        dims = tuple(d.name for d in self.graph.dims if d.name in touched and self.places.wide((d.name,)))
+        if value.dims and set(value.dims) == set(dims):
+            dims = value.dims
+        pointer = self.places.pointer(tensor, s.index, dims)
+        mask = self.places.inside(tensor, s.index, dims)
+        out = spread(value, dims)
+        if out.kind == "c":
+            text = out.text
+        else:
+            text = (
+                out.text if tensor.dtype == "fp32" and out.kind == "f" else f"{out.at(ATOM)}.to({self.element(tensor)})"
+            )
+        lines = call("tl.store", [pointer, text, *([f"mask={mask.text}"] if mask is not None else [])])
+        if s.first:  # the blocks along these dims hold the same tile: one writes it
+            ids = [f"{self.places.program_id(self.graph.dim(d))} == 0" for d in s.first]
+            condition = ids[0] if len(ids) == 1 else " & ".join(f"({i})" for i in ids)
+            lines = [f"if {condition}:", *(f"    {line}" for line in lines)]
+        self.lines += lines
+
+    def element(self, tensor: DTensor) -> str:
+        return f"{self.symbols.pointer(tensor.name)}.dtype.element_ty"
+
+    # ---- operators
+    def compute(self, c: Compute) -> None:
+        key = (self.where, c.out)
+        dims = self.places.wide(c.dims)
+        if c.op == "const":
+            self.values[key] = self.constant(c.attr("value"))
+        elif c.op == "size":
+            self.values[key] = Value(self.symbols.size(c.attr("axis")), (), "c")
+        elif c.op == "index":
+            self.values[key] = self.places.axis(c.attr("axis"))
+        elif c.op == "mask":
+            inside = self.places.mask(self.graph.dim(c.attr("dim")))
+            self.values[key] = inside if inside is not None else number(constant("1"))
+        elif c.op in ("sum", "dot") and self.reader(c.out) in self.wide:
+            self.values[key] = self.summand(c)
+        elif c.op in ("sum", "max"):
+            self.reduce(c, dims)
+        elif c.op == "dot":
+            if self.fusable(c):
+                self.values[key] = Pending(c)
+            else:
+                self.bind(c.out, self.waited(c, self.contraction(c, dims, "")), Value("", dims))
+        else:
+            value = self.pointwise(c, dims)
+            use = self.uses.of(self.where, c.out)
+            inline = c.op in INLINE and use.total == 1 and use.containers == {self.where}
+            if inline or value.kind == "c":
+                self.values[key] = value
+            else:
+                self.bind(c.out, value.text, value)
+
+    def pointwise(self, c: Compute, dims: tuple[str, ...]) -> Value:
+        key, kept = self.uses.key(self.where, c.out), self.base2.kept
+        if c.op == "exp" and self.uses.key(self.where, c.args[0]) in kept:
+            return template("tl.exp2({0})", [spread(as_float(self.kept(c.args[0])), dims)], dims, "f")
+        if key not in kept and not self.base2.compares(self.where, c, kept):
+            return pointwise(c.op, [self.value(a) for a in c.args], dims)
+        args = [self.kept(a) for a in c.args]
+        if key in self.base2.factor:
+            place = self.base2.factor[key]
+            self.lines.append("# in units of log2(e), for tl.exp2")
+            args[place] = self.scaled(c.args[place])
+        return pointwise(c.op, args, dims)
+
+    def scaled(self, name: str) -> Value:
+        """A factor times log2(e), computed where the factor was."""
+        key = self.uses.key(self.where, name)
+        if self.kept(name).number is not None:
+            return Value(f"({self.kept(name).text} * {LOG2E})", (), "c")
+        if key not in self.times_log2e:
+            value, fresh = as_float(self.kept(name)), self.symbols.names.fresh(f"{name}_log2e")
+            lines = self.lines if key[0] == self.where else self.before
+            lines.append(f"{fresh} = {value.at(PRODUCT)} * {LOG2E}")
+            self.times_log2e[key] = replace(value, text=fresh, level=ATOM, form="", inner=(), raw="", number=None)
+        return self.times_log2e[key]
+
+    def constant(self, text: str) -> Value:
+        if text == "-inf":
+            return Value('float("-inf")', (), "c")
+        return number(constant(text))
+
+    def reduce(self, c: Compute, dims: tuple[str, ...]) -> None:
+        same = self.uses.key(self.where, c.out) in self.base2.kept
+        value = as_float(self.kept(c.args[0]) if same else self.value(c.args[0]))
+        if c.attr("dim") not in value.dims:
+            if c.op == "sum" and self.graph.dim(c.attr("dim")).tile > 1:
+                raise EmissionRefused(f"{c.out!r} sums over a dim that its argument lacks")
+            self.values[(self.where, c.out)] = value
+            return
+        rest = tuple(d for d in value.dims if d != c.attr("dim"))
+        text = f"tl.{c.op}({value.text}, axis={value.dims.index(c.attr('dim'))})"
+        self.bind(c.out, permute(text, rest, dims), Value("", dims))
+
+    def summand(self, c: Compute) -> Value:
+        """What a reduction adds up, element by element."""
+        values = [as_float(self.value(a)) for a in c.args]
+        if c.op == "sum":
+            return values[0]
+        every = tuple(d.name for d in self.graph.dims if any(d.name in v.dims for v in values))
+        return pointwise("mul", values, every)
+
+    def fusable(self, c: Compute) -> bool:
+        """Whether a dot is read once, by a sum accumulator of its own loop that changes only by a factor of its own."""
+        if self.where is None or self.uses.dot_dims(self.where, c) is None:
+            return False
+        use = self.uses.of(self.where, c.out)
+        loop = self.graph.body[self.where]
+        assert isinstance(loop, Loop)
+        readers = [s for s in loop.body if isinstance(s, Accumulate) and s.arg == c.out]
+        if use.total != 1 or len(readers) != 1 or readers[0].op != "sum" or set(readers[0].dims) != set(c.dims):
+            return False
+        running = {s.out for s in loop.body if isinstance(s, Accumulate)}
+        return not running & {a.partition("@")[0] for a in c.args} and all(
+            a in ("", readers[0].out) for _, a in readers[0].update
+        )
+
+    def waited(self, c: Compute, text: str) -> str:
+        """The text of a product, or one that waits for it (see `WAITS`)."""
+        shared = any(a in self.loaded and self.uses.of(self.where, a).others for a in c.args)
+        if self.where is None or not shared or self.uses.dot_dims(self.where, c) is None:
+            return text
+        self.lines += WAITS
+        return f"{text} + 0.0"
+
+    def contraction(self, c: Compute, dims: tuple[str, ...], add: str) -> str:
+        """A dot's text: on tensor cores where the tiles are large enough, else a sum of products."""
+        form = self.uses.dot_dims(self.where, c)
+        k = c.attr("dim")
+        values = [self.value(a) for a in c.args]
+        if form is None:
+            if any(k not in v.dims for v in values) and self.graph.dim(k).tile > 1:
+                raise EmissionRefused(f"{c.out!r} contracts a dim that an argument lacks")
+            product = self.summand(c)
+            every = product.dims
+            if k not in every:
+                return product.text
+            rest = tuple(d for d in every if d != k)
+            return permute(f"tl.sum({product.text}, axis={every.index(k)})", rest, dims)
+        batch, (m, n, _), swapped = form
+        left, right = (values[1], values[0]) if swapped else (values[0], values[1])
+        storage = self.storage(left, right)
+        a = permute(self.operand(left, right, storage), left.dims, (*batch, m, k))
+        b = permute(self.operand(right, left, storage), right.dims, (*batch, k, n))
+        arguments = [a, b, *([permute(add, dims, (*batch, m, n))] if add else [])]
+        if storage == "fp32":
+            wide = self.symbols.kernel.operands == "wide" and "fp32" not in (left.storage, right.storage)
+            arguments.append('input_precision="tf32"' if wide else 'input_precision="ieee"')
+        return permute(f"tl.dot({', '.join(arguments)})", (*batch, m, n), dims)
+
+    def storage(self, a: Value, b: Value) -> str:
+        """The dtype in which a dot reads: that of the loaded operands, else of the function's first float input. 8-bit
+        floats are read in a wider one: what adds up their own products has fewer bits than float32."""
+        loaded = {v.storage for v in (a, b) if v.storage in ("fp32", *DOT_TYPES)}
+        if self.symbols.kernel.operands == "wide" and not (a.storage and b.storage):
+            return "fp32"
+        if len(loaded) > 1 or "fp32" in loaded:
+            return "fp32"
+        if loaded:
+            return next(iter(loaded))
+        if a.storage and b.storage:
+            return "fp16"  # it holds every 8-bit float
+        tensors = self.symbols.mugraph
+        floats = computing((t.dtype for t in tensors.inputs), (t.dtype for t in tensors.outputs))
+        return floats[0] if floats[0] in DOT_TYPES else "fp32"
+
+    def operand(self, value: Value, other: Value, storage: str) -> str:
+        if value.storage == storage and value.raw:
+            return value.raw
+        if storage == "fp32":
+            narrow = value.raw and value.storage and value.storage != "fp32"
+            return f"{value.raw}.to(tl.float32)" if narrow else as_float(value).text
+        like = f"{other.raw}.dtype" if other.storage == storage else f"tl.{DOT_TYPES[storage]}"
+        base = value.raw if value.storage and value.raw else as_float(value).at(ATOM)
+        if value.storage == "fp8e5m2" and storage == "bf16":  # the direct way makes numbers of infinity and NaN
+            base += ".to(tl.float32)"
+        return f"{base}.to({like})"
+
+    def accumulate(self, s: Accumulate) -> None:
+        acc = self.accumulator(s.out)
+        arg = self.found(s.arg)
+        terms = [self.carried(s, coefficient, name) for coefficient, name in s.update]
+        if isinstance(arg, Pending):
+            before = " + ".join(t.at(SUM) for t in terms) or acc.text
+            text = self.contraction(replace(arg.compute, dims=s.dims), acc.dims, before)
+            self.lines.append(f"{acc.text} = {self.waited(arg.compute, text)}")
+            return
+        value = spread(as_float(arg), acc.dims)
+        if s.op == "max":
+            if s.update:
+                raise EmissionRefused(f"accumulator {s.out!r} carries a maximum")
+            self.lines.append(f"{acc.text} = tl.maximum({acc.text}, {value.text})")
+        elif not s.update:
+            self.lines.append(f"{acc.text} += {value.text}")
+        else:
+            self.lines.append(f"{acc.text} = {' + '.join([*(t.at(SUM) for t in terms), value.at(SUM)])}")
+
+    def carried(self, s: Accumulate, coefficient: str, name: str) -> Value:
+        """coefficient * accumulator, as that was when the iteration began."""
+        acc = self.accumulator(s.out)
+        name = name or s.out
+        source = Value(self.old.get(name, self.accumulator(name).text), self.accumulator(name).dims)
+        if name == s.out:
+            source = Value(acc.text, acc.dims)
+        factor = self.value(coefficient)
+        return replace(pointwise("mul", [source, factor], acc.dims), level=PRODUCT if factor.kind != "b" else ATOM)
+
+
+# Triton 3.6 gives a loaded tile that a product and something else read one buffer too few, and so begins to overwrite it while a
+# warp group's product, which nothing waits for, still reads it. What reads the sum waits for the product.
+WAITS = (
+    "# + 0.0 waits for the product: its operand is also read otherwise, and Triton would",
+    "# load the tile after the next over it",
+)
+DOT_TYPES = {"fp16": "float16", "bf16": "bfloat16"}

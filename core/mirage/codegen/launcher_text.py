@@ -1,0 +1,267 @@
+"""The launcher part of an emitted module: the tables, `_run`, the guards, and the public function.
+
+A module for several sizes has a row of names for each (`RowNames`), and `_BY_SIZE`, which says what runs for which inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mirage.codegen.identifiers import Names
+from mirage.codegen.kernel_text import KernelText, grid_text
+from mirage.codegen.library_text import library_call
+from mirage.codegen.line_layout import INDENT
+from mirage.codegen.original_function import Original
+from mirage.errors import EmissionRefused
+from mirage.ir.program import Program
+from mirage.mugraph.grammar import CustomKernel, DTensor, LibraryKernel, MuGraph
+
+TORCH_DTYPES = {
+    "fp64": "float64",
+    "fp32": "float32",
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "fp8e4m3": "float8_e4m3fn",
+    "fp8e5m2": "float8_e5m2",
+    "int64": "int64",
+    "int32": "int32",
+    "int8": "int8",
+    "bool": "bool",
+}
+
+
+@dataclass(frozen=True)
+class RowNames:
+    """The names that one row of sizes has in its module."""
+
+    expected: str = "_EXPECTED"
+    run: str = "_run"
+    sizes: str = "SIZES"
+    tiles: str = "TILES"
+
+    @staticmethod
+    def numbered(n: int) -> RowNames:
+        """Those of the n-th row, counted from 1: the first one has the plain names."""
+        return RowNames() if n == 1 else RowNames(f"_EXPECTED_{n}", f"_run_{n}", f"SIZES_{n}", f"TILES_{n}")
+
+
+def torch_dtype(name: str) -> str:
+    return f"torch.{TORCH_DTYPES[name]}"
+
+
+def tables(mugraph: MuGraph, kernels: Sequence[KernelText], own: RowNames) -> list[str]:
+    """SIZES and TILES: every number that the kernels are launched with."""
+    lines = [f"{own.sizes} = {{" + ", ".join(f'"{a}": {n}' for a, n in mugraph.axes) + "}", f"{own.tiles} = {{"]
+    for k in kernels:
+        for key, row in k.table:
+            lines.append(f'{INDENT}"{key}": {{' + ", ".join(f'"{d}": {n}' for d, n in row) + "},")
+    return [*lines, "}"] if len(lines) > 2 else [lines[0], f"{own.tiles} = {{}}"]
+
+
+def run_lines(program: Program, mugraph: MuGraph, kernels: dict[str, KernelText], own: RowNames) -> list[str]:
+    """`_run`: allocates, launches every kernel, returns the outputs. It serves any sizes and tiles."""
+    check_tensors(program, mugraph)
+    names = Names("sizes", "tiles", *(k.name for k in kernels.values()))
+    variables = {i.name: names.fresh(i.name) for i in program.inputs}
+    used = {i.name for i in mugraph.inputs}
+    lines = [
+        f"def {own.run}({', '.join([*variables.values(), f'sizes={own.sizes}', f'tiles={own.tiles}'])}):",
+        f'{INDENT}"""Allocates, launches and returns; the same kernels serve other sizes and tiles."""',
+    ]
+    source = next((variables[i.name] for i in program.inputs if i.name in used), next(iter(variables.values()), ""))
+    written = {k.out for k in mugraph.kernels if isinstance(k, LibraryKernel)}
+    for t in mugraph.tensors:
+        if t.kind != "input":
+            variables[t.name] = names.fresh(t.name)
+            if t.name not in written:
+                device = f", device={source}.device" if source else ""
+                lines.append(
+                    f"{INDENT}{variables[t.name]} = torch.empty({shape(t)}, dtype={torch_dtype(t.dtype)}{device})"
+                )
+    for k in mugraph.kernels:
+        if isinstance(k, LibraryKernel):
+            lines.append(f"{INDENT}{variables[k.out]} = {library_call(k, variables)}")
+        else:
+            lines += launch(k, kernels[k.name], variables, names, source)
+    returned = [variables[t.name] for t in mugraph.outputs]
+    comma = "," if program.returns_tuple and len(returned) == 1 else ""
+    return [*lines, f"{INDENT}return {', '.join(returned)}{comma}"]
+
+
+def check_tensors(program: Program, mugraph: MuGraph) -> None:
+    """The µGraph must take and give what the program does."""
+    types = {i.name: i.type for i in program.inputs}
+    for t in mugraph.inputs:
+        if t.name not in types:
+            raise EmissionRefused(f"the µGraph reads {t.name!r}, which is no input of the program")
+        if types[t.name].shape != mugraph.shape(t) or types[t.name].dtype != t.dtype:
+            raise EmissionRefused(f"the µGraph's {t.name!r} differs from the program's input in shape or dtype")
+    for i in program.inputs:
+        if i.type.strides is not None and i.type.strides != contiguous(i.type.shape):
+            raise EmissionRefused(f"input {i.name!r} is not contiguous", next_step="pass it contiguous")
+    if len(program.outputs) != len(mugraph.outputs):
+        raise EmissionRefused("the µGraph has another number of outputs than the program")
+
+
+def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides, in elements."""
+    out: list[int] = []
+    step = 1
+    for s in reversed(shape):
+        out.append(step)
+        step *= s
+    return tuple(reversed(out))
+
+
+def shape(tensor: DTensor) -> str:
+    """A tensor's shape in terms of `sizes`."""
+    parts = []
+    for i, axes in enumerate(tensor.dims):
+        rigid = tensor.rigid[i] if tensor.rigid else None
+        parts.append(str(rigid) if rigid is not None else " * ".join(f'sizes["{a}"]' for a in axes) or "1")
+    return "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
+
+
+def launch(kernel: CustomKernel, text: KernelText, variables: dict[str, str], names: Names, source: str) -> list[str]:
+    row = f'tiles["{kernel.name}"]'
+    lines = []
+    arguments = [variables[t] for t in text.tensors]
+    if text.counters:
+        counters = names.fresh("counters")
+        groups = grid_text(kernel, "sizes", row, groups=True)
+        number = names.fresh("groups")
+        lines.append(f"{INDENT}{number} = {groups}")
+        lines.append(f"{INDENT}{counters} = _counters({number}, {source}.device)")
+        arguments.append(counters)
+    grid = names.fresh("grid")
+    lines.append(f"{INDENT}{grid} = ({grid_text(kernel, 'sizes', row)},)")
+    lines.append(f"{INDENT}{text.name}[{grid}](")
+    lines += [f"{INDENT * 2}{a}," for a in arguments]
+    lines += [f'{INDENT * 2}{p}=sizes["{a}"],' for p, a in text.sizes]
+    lines += [f'{INDENT * 2}{p}=tiles["{k}"]["{d}"],' for p, (k, d) in text.tiles]
+    lines += [f"{INDENT * 2}num_warps={kernel.warps},", f"{INDENT * 2}num_stages={kernel.stages},"]
+    if kernel.block.cluster > 1:
+        lines.append(f"{INDENT * 2}num_ctas={kernel.block.cluster},")
+    return [*lines, f"{INDENT})"]
+
+
+COUNTERS = '''
+_ZEROED = {}
+
+
+def _counters(count, device):
+    """Counters at zero; the last block of each group sets its own back to zero.
+
+    Launches that may overlap share none: each stream has its own, and so has each call inside a CUDA graph.
+    """
+    if device.type != "cuda":
+        return torch.zeros(count, dtype=torch.int32, device=device)
+    count = -(-count // 32) * 32
+    capturing = torch.cuda.is_current_stream_capturing()
+    key = (device, torch.cuda.current_stream(device).cuda_stream, count)
+    if key in _ZEROED and not capturing:
+        return _ZEROED[key]
+    spare = _ZEROED.pop(device, None)
+    if spare is None or len(spare) < count:
+        if capturing:  # the graph zeroes them whenever it is replayed
+            return torch.zeros(count, dtype=torch.int32, device=device)
+        spare = torch.zeros(max(count, 1 << 18), dtype=torch.int32, device=device)
+        torch.cuda.current_stream(device).synchronize()  # other streams take from it too
+    _ZEROED[device] = spare[count:]
+    if not capturing:
+        _ZEROED[key] = spare[:count]
+    return spare[:count]
+'''.strip().split("\n")
+
+
+def expected_lines(program: Program, own: RowNames) -> list[str]:
+    """_EXPECTED: shape and dtype of every input."""
+    rows = [f"{INDENT}({i.type.shape!r}, {torch_dtype(i.type.dtype)}),  # {i.name}" for i in program.inputs]
+    return [f"{own.expected} = (", *rows, ")"]
+
+
+def guard_lines(kernels: Sequence[KernelText], table: bool) -> list[str]:
+    """`_fits`: whether the kernels were made for these tensors; with a `table` of sizes, which row of it was."""
+    no = "None" if table else "False"
+    current = "t.is_cuda and device.index == torch.cuda.current_device()"
+    if kernels:
+        mode = [f"_COMPILED = isinstance({kernels[0].name}, triton.JITFunction)"]
+        where = [
+            f"{INDENT}if _COMPILED:",
+            f"{INDENT * 2}here = {current}",
+            f"{INDENT}else:  # in Triton's interpreter",
+            f"{INDENT * 2}here = t.is_cpu",
+        ]
+    else:  # PyTorch's own calls run anywhere
+        mode, where = [], [f"{INDENT}here = t.is_cpu or ({current})"]
+    said = (
+        "What runs for these tensors, its sizes and tiles; None: the original."
+        if table
+        else "Whether the kernels were made for these tensors; if not, the original runs."
+    )
+    return [
+        "_PLAIN = (torch.Tensor, torch.nn.Parameter)",
+        *mode,
+        "",
+        "",
+        "def _fits(*tensors):",
+        f'{INDENT}"""{said}"""',
+        f"{INDENT}grad = torch.is_grad_enabled()",
+        f'{INDENT}device = getattr(tensors[0], "device", None)',
+        f"{INDENT}given = []",
+        f"{INDENT}for t in tensors:",
+        f"{INDENT * 2}if type(t) not in _PLAIN or t.device != device:",
+        f"{INDENT * 3}return {no}",
+        f"{INDENT * 2}if not t.is_contiguous() or (grad and t.requires_grad):",
+        f"{INDENT * 3}return {no}",
+        f"{INDENT * 2}given.append((t.shape, t.dtype))",
+        *where,
+        f"{INDENT}return "
+        + ("_BY_SIZE.get(tuple(given)) if here else None" if table else "here and tuple(given) == _EXPECTED"),
+    ]
+
+
+def by_size_lines(rows: Sequence[RowNames]) -> list[str]:
+    """The table of sizes: what runs for each row of inputs, with which numbers."""
+    lines = []
+    for r in rows:  # a name a line: with a function's name in each, one line would be too long
+        lines += [f"{INDENT}{r.expected}: (", *(f"{INDENT * 2}{n}," for n in (r.run, r.sizes, r.tiles)), f"{INDENT}),"]
+    return ["_BY_SIZE = {  # inputs of other sizes: the original", *lines, "}"]
+
+
+def public_lines(program: Program, function: str, original: Original, docstring: str | None, table: bool) -> list[str]:
+    """The function under its own name and signature."""
+    tensors = ", ".join(i.name for i in program.inputs)
+    conditions = [f"{n} == {d}" if not is_singleton(d) else f"{n} is {d}" for n, d in original.extra]
+    doc = docstring if docstring is not None else original.docstring
+    lines = f"def {function}{original.signature}:".split("\n")
+    if doc:
+        lines += docstring_lines(doc)
+    if table:
+        names = Names(*(i.name for i in program.inputs), *(n for n, _ in original.extra))
+        made, run, sizes, tiles = (names.fresh(n) for n in ("made", "run", "sizes", "tiles"))
+        otherwise = f" if {' and '.join(conditions)} else None" if conditions else ""
+        lines += [
+            f"{INDENT}{made} = _fits({tensors}){otherwise}",
+            f"{INDENT}if {made} is not None:",
+            f"{INDENT * 2}{run}, {sizes}, {tiles} = {made}",
+            f"{INDENT * 2}return {run}({tensors}, {sizes}, {tiles})",
+        ]
+    else:
+        lines += [
+            f"{INDENT}if {' and '.join([*conditions, f'_fits({tensors})'])}:",
+            f"{INDENT * 2}return _run({tensors})",
+        ]
+    return [*lines, f"{INDENT}return {original.private}({original.call})"]
+
+
+def is_singleton(text: str) -> bool:
+    return text in ("None", "True", "False")
+
+
+def docstring_lines(doc: str) -> list[str]:
+    """The docstring's own text; as a plain string literal where triple quotes would change it."""
+    if '"""' in doc or "\\" in doc or doc.endswith('"'):
+        return [f"{INDENT}{doc!r}"]
+    return f'{INDENT}"""{doc}"""'.split("\n")

@@ -1,0 +1,181 @@
+"""A derivation as JSON (for the cache, an editor's panel, another arena) and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from mirage.derivation.derive import Derivation, Goal, Targets, derive, replay
+from mirage.derivation.infix import written
+from mirage.derivation.laws import GROUPS, INSIDE, LAWS
+from mirage.derivation.replay import Part, Step
+from mirage.derivation.schedule_steps import Tiling
+from mirage.errors import DerivationBroken
+from mirage.ir.index import DimIndex
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import MuGraph
+
+VERSION = 1
+DEEPEST = 100
+
+
+class _Table:
+    """The terms of a derivation, each after its parts."""
+
+    def __init__(self, t: Terms) -> None:
+        self.t = t
+        self.rows: list[list[Any]] = []
+        self.place: dict[int, int] = {}
+
+    def of(self, x: int) -> int:
+        if x not in self.place:
+            kids = [self.of(k) for k in self.t.kids(x)]
+            self.place[x] = len(self.rows)
+            self.rows.append([*self.head(x), *kids])
+        return self.place[x]
+
+    def head(self, x: int) -> list[Any]:
+        n = self.t.node(x)
+        if n[0] == "in":
+            return ["in", n[1], [[list(d.axes), d.offset] for d in n[2]]]
+        if n[0] == "const":
+            return ["const", str(n[1])]
+        if n[0] == "index":
+            return ["index", list(n[1])]
+        return list(n[:3]) if n[0] == "red" else list(n[:2]) if n[0] in ("fn", "lit", "size") else [n[0]]
+
+
+def _build(t: Terms, row: list[Any], ids: list[int]) -> int:
+    kind = row[0]
+    if kind == "in":
+        return t.input(str(row[1]), tuple(DimIndex(tuple(map(str, axes)), int(o)) for axes, o in row[2]))
+    if kind == "const":
+        return t.const(Fraction(row[1]))
+    if kind == "lit":
+        return t.make(("lit", str(row[1])), (), ())
+    if kind == "size":
+        return t.size(str(row[1]))
+    if kind == "index":
+        return t.index(tuple(map(str, row[1])))
+    if kind == "ninf":
+        return t.neg_inf()
+    start = {"red": 3, "fn": 2}.get(kind, 1)
+    if any(not 0 <= k < len(ids) for k in row[start:]):
+        raise IndexError("a term before its parts")
+    kids = [ids[k] for k in row[start:]]
+    if kind == "red" and row[1] in ("sum", "max"):
+        return (t.sum if row[1] == "sum" else t.max)(str(row[2]), *kids)
+    if kind == "fn":
+        return t.fn(str(row[1]), *kids)
+    if kind in ("add", "mul"):
+        return (t.add if kind == "add" else t.mul)(*kids)
+    return {"inv": t.inv, "exp": t.exp, "sqrt": t.sqrt}[kind](*kids)
+
+
+def derived(t: Terms, targets: Targets, mugraph: MuGraph) -> dict[str, Any]:
+    """The derivation of a µGraph as JSON, replayed before it is given. Raises DerivationBroken where there is none."""
+    found = derive(t, targets, mugraph)
+    replay(t, targets, found, mugraph)
+    return to_json(t, found)
+
+
+def to_json(t: Terms, d: Derivation) -> dict[str, Any]:
+    """Plain data: the terms in a table, the steps by their places in it, and the text of each step."""
+    table = _Table(t)
+    goals = [
+        {
+            "kind": g.kind, "name": g.name, "start": table.of(g.start), "end": table.of(g.end),
+            "steps": [_step(t, table, s) for s in g.steps], "text": [written(t, g.start), written(t, g.end)],
+        }
+        for g in d.goals
+    ]  # fmt: skip
+    laws = [{"name": n, **{k: getattr(LAWS[n], k) for k in ("statement", "condition", "source")}} for n in d.laws]
+    return {
+        "version": VERSION, "terms": table.rows, "goals": goals, "kept": list(d.kept),
+        "schedule": [s.to_json() for s in d.schedule], "laws": laws,
+    }  # fmt: skip
+
+
+def _step(t: Terms, table: _Table, s: Step) -> dict[str, Any]:
+    row: dict[str, Any] = {"law": s.law, "before": table.of(s.before), "after": table.of(s.after)}
+    if not s.forward:
+        row["forward"] = False
+    if s.args:
+        row["args"] = [table.of(a) if isinstance(a, int) else a for a in s.args]
+    if s.parts:
+        row["parts"] = [
+            {"before": table.of(p.before), "after": table.of(p.after), "steps": [_step(t, table, x) for x in p.steps]}
+            for p in s.parts
+        ]
+    if s.law != INSIDE:
+        row["text"] = [written(t, s.before), written(t, s.after)]
+    return row
+
+
+def from_json(t: Terms, data: Any) -> Derivation:
+    """The derivation in the arena `t`. Raises DerivationBroken where the data is none."""
+    try:
+        if data["version"] != VERSION:
+            raise DerivationBroken(f"a derivation of version {data['version']}, this is {VERSION}")
+        ids: list[int] = []
+        for row in data["terms"]:
+            ids.append(_build(t, row, ids))
+        goals = tuple(
+            Goal(str(g["kind"]), str(g["name"]), ids[g["start"]], ids[g["end"]], _steps(g["steps"], ids, 0))
+            for g in data["goals"]
+        )
+        schedule = tuple(Tiling.from_json(s) for s in data["schedule"])
+        return Derivation(goals, tuple(map(str, data["kept"])), schedule)
+    except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError, AttributeError) as e:
+        raise DerivationBroken(f"the derivation does not parse: {type(e).__name__}: {e}") from None
+
+
+def _steps(rows: list[dict[str, Any]], ids: list[int], depth: int) -> tuple[Step, ...]:
+    if depth > DEEPEST:
+        raise ValueError("steps too deep")
+    return tuple(
+        Step(
+            str(s["law"]), ids[s["before"]], ids[s["after"]], bool(s.get("forward", True)),
+            tuple(ids[a] if isinstance(a, int) else str(a) for a in s.get("args", ())),
+            tuple(
+                Part(ids[p["before"]], ids[p["after"]], _steps(p["steps"], ids, depth + 1)) for p in s.get("parts", ())
+            ),
+        )
+        for s in rows
+    )  # fmt: skip
+
+
+def lines(data: dict[str, Any]) -> Iterator[str]:
+    """The derivation (its JSON form) as text: goals, numbered steps with the term before and after, then the schedule."""
+    for g in data["goals"]:
+        yield f"{g['kind']} {g['name']}"
+        yield f"    {g['text'][0]}"
+        n = 0
+        for s, depth in _leaves(g["steps"], 0):
+            if "parts" in s:
+                yield f"  {'  ' * depth}{s['law']}:"
+                continue
+            n += 1
+            turned = "" if s.get("forward", True) else ", right to left"
+            yield f"  {'  ' * depth}{n}. {s['law']}{turned}"
+            yield f"  {'  ' * depth}     {s['text'][0]}"
+            yield f"  {'  ' * depth}   = {s['text'][1]}"
+        yield f"  = {g['text'][1]}" if n else "  as it is written"
+    for s in data["schedule"]:
+        yield f"schedule  {s['text']}"
+    for law in data["laws"]:
+        if law["name"] != INSIDE:
+            condition = f", if {law['condition']}" if law["condition"] else ""
+            yield f"law       {law['name']}: {law['statement']}{condition} ({law['source']})"
+
+
+def _leaves(steps: list[dict[str, Any]], depth: int) -> Iterator[tuple[dict[str, Any], int]]:
+    for s in steps:
+        if s["law"] not in GROUPS:
+            yield s, depth
+            continue
+        if s["law"] != INSIDE:
+            yield s, depth
+        for p in s["parts"]:
+            yield from _leaves(p["steps"], depth + (s["law"] != INSIDE))

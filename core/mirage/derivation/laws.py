@@ -1,0 +1,253 @@
+"""The laws that lead from a program to a candidate: one entry a law, with its statement, side condition and source.
+
+A law is applied to one term and gives the other side, or refuses. Nothing here trusts what a search or a derivation says:
+each function looks at the term itself and checks its side conditions. Equalities hold where both sides are defined (no
+division by zero); terms are equal up to associativity, commutativity and numbers, which building a term applies.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mirage.ir.index import DimIndex
+from mirage.meaning.normal_form import Normalizer
+from mirage.meaning.terms import Terms
+
+Args = tuple[int | str, ...]
+MOST = 600  # factors times terms of one distribution
+
+
+class Broken(Exception):
+    """The law does not hold at this term, and why."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """`statement` reads left to right; a step may use it in either direction. `apply(terms, term, args)` gives the right
+    side for a left side or raises Broken."""
+
+    name: str
+    statement: str
+    condition: str
+    source: str
+    apply: Callable[[Terms, int, Args], int]
+
+
+def need(condition: bool, why: str) -> None:
+    if not condition:
+        raise Broken(why)
+
+
+def ids(args: Args) -> list[int]:
+    need(all(isinstance(a, int) for a in args), "an argument that is no term")
+    return [int(a) for a in args]
+
+
+def factors(t: Terms, x: int) -> list[int]:
+    return list(t.kids(x)) if t.kind(x) == "mul" else [x]
+
+
+def without(xs: list[int], gone: list[int]) -> list[int]:
+    """`xs` less `gone`, each as often as it is there."""
+    left = Counter(xs)
+    left.subtract(gone)
+    need(all(n >= 0 for n in left.values()), "a factor that is not there")
+    return list(left.elements())
+
+
+def total(t: Terms, x: int) -> tuple[str, int]:
+    """The axis and body of a sum."""
+    n = t.node(x)
+    need(n[0] == "red" and n[1] == "sum" and not n[5], "not a sum")
+    return str(n[2]), int(n[3])
+
+
+def pull(t: Terms, x: int, args: Args) -> int:
+    """`args`: the factors that go out; all that can, if none is given."""
+    axis, body = total(t, x)
+    inside = factors(t, body)
+    out = ids(args) or [f for f in inside if axis not in t.dims(f)]
+    need(bool(out), f"no factor is free of {axis}")
+    need(all(axis not in t.dims(f) for f in out), f"a factor that leaves the sum varies along {axis}")
+    return t.mul(*out, t.sum(axis, t.mul(*without(inside, out))))
+
+
+def linear(t: Terms, x: int, _: Args) -> int:
+    axis, body = total(t, x)
+    need(t.kind(body) == "add", "the body is not a sum of terms")
+    return t.add(*(t.sum(axis, k) for k in t.kids(body)))
+
+
+def exchange(t: Terms, x: int, _: Args) -> int:
+    axis, body = total(t, x)
+    inner, rest = total(t, body)
+    need(axis != inner, "both sums are over one axis")
+    return t.sum(inner, t.sum(axis, rest))
+
+
+def expanded(t: Terms, x: int) -> list[int]:
+    """The terms of a product whose factors are sums of terms."""
+    terms = [t.const(1)]
+    for f in factors(t, x):
+        parts = t.kids(f) if t.kind(f) == "add" else (f,)
+        need(len(terms) * len(parts) <= MOST, "too many terms")
+        terms = [t.mul(a, b) for a in terms for b in parts]
+    return terms
+
+
+def distribute(t: Terms, x: int, _: Args) -> int:
+    """A product, or every product among the terms of a sum."""
+    need(t.kind(x) in ("mul", "add"), "not a product")
+    products = t.kids(x) if t.kind(x) == "add" else (x,)
+    terms = [y for p in products for y in expanded(t, p)]
+    need(len(terms) > len(products), "no factor is a sum of terms")
+    return t.add(*terms)
+
+
+def exp_of_sum(t: Terms, x: int, _: Args) -> int:
+    need(t.kind(x) == "exp", "not an exponential")
+    scale: list[int] = []
+    sums: list[int] = []
+    for f in factors(t, t.node(x)[1]):
+        (sums if t.kind(f) == "add" else scale).append(f)
+    need(len(sums) == 1 and all(t.is_plain(f) for f in scale), "its argument is not a sum of terms")
+    return t.mul(*(t.exp(t.mul(*scale, k)) for k in t.kids(sums[0])))
+
+
+def inverse_of_exp(t: Terms, x: int, _: Args) -> int:
+    need(t.kind(x) == "inv" and t.kind(t.node(x)[1]) == "exp", "not the inverse of an exponential")
+    return t.exp(t.neg(t.node(t.node(x)[1])[1]))
+
+
+def cancel(t: Terms, x: int, _: Args) -> int:
+    left = factors(t, x)
+    for f in list(left):
+        if f not in left:
+            continue
+        if t.kind(f) == "exp":
+            g = t.exp(t.neg(t.node(f)[1]))
+        elif t.kind(f) == "inv" and not t.is_boolean(t.node(f)[1]):
+            g = int(t.node(f)[1])
+        else:
+            continue
+        if g in left and g != f:
+            left.remove(f)
+            left.remove(g)
+    need(len(left) < len(factors(t, x)), "nothing cancels")
+    return t.mul(*left)
+
+
+def unguard(t: Terms, x: int, _: Args) -> int:
+    n = t.node(x)
+    need(n[0] == "fn" and n[1] == "finite", "not a guard")
+    m = t.node(n[2][0])
+    running = m[0] == "in" and str(m[1]).endswith(("#new", "#old"))  # of an accumulator, in its update law
+    need(running or (m[0] == "red" and m[1] == "max"), "it guards no maximum")
+    return int(n[2][0])
+
+
+def swap_all(t: Terms, x: int, old: int, new: int, memo: dict[int, int] | None = None) -> int:
+    """`x` with every occurrence of `old` replaced, inside reductions too."""
+    memo = {} if memo is None else memo
+    if x == old:
+        return new
+    if x not in memo:
+        kids = t.kids(x)
+        memo[x] = t.rebuild(x, tuple(swap_all(t, k, old, new, memo) for k in kids)) if kids else x
+    return memo[x]
+
+
+def shift(t: Terms, x: int, args: Args) -> int:
+    """`args`: an exponential of `x` and what its argument is shifted by. The value must be the same with a free tensor in
+    the shift's place."""
+    need(len(args) == 2, "it names no exponential and no shift")
+    e, by = ids(args)
+    need(t.kind(e) == "exp" and e in set(t.walk(x)), "it shifts no exponential of the term")
+    arg = int(t.node(e)[1])
+    need(t.dims(by) < t.dims(arg), "the shift varies along every axis of the argument")
+    free = t.input("#shift", tuple(DimIndex((a,)) for a in sorted(t.dims(by))))
+    moved = swap_all(t, x, e, t.exp(t.sub(arg, free)))
+    need(bool(Normalizer(t).equal(x, moved)), "the value depends on the shift")
+    return swap_all(t, x, e, t.exp(t.sub(arg, by)))
+
+
+def split(t: Terms, x: int, args: Args) -> int:
+    """`args`: the axis, the axis of its parts, the axis within a part. Every sum and maximum over it becomes two."""
+    from mirage.verify.semantics.denote import split_axis
+
+    names = all(isinstance(a, str) for a in args)
+    need(names and len(args) == 3 and len(set(args)) == 3, "it names no axis, parts and rest")
+    axis, part, rest = map(str, args)
+    need(axis not in t.dims(x), f"the value varies along {axis}")
+    used = {a for y in t.walk(x) for a in t.dims(y)}
+    need(axis in used, f"there is no reduction over {axis}")
+    need(not {part, rest} & used, "the new axes are in use")
+    return split_axis(t, x, axis, part, rest)
+
+
+def inline(t: Terms, x: int, args: Args) -> int:
+    """`args`: names, their terms and the axes of their dimensions (a space between two), in the order in which they are
+    defined; every read of a name becomes its term, at the axes of the read."""
+    need(len(args) > 0 and len(args) % 3 == 0, "it names no value")
+    for name, term, dims in reversed(list(zip(args[::3], ids(args[1::3]), args[2::3], strict=True))):
+        axes = str(dims).split()
+        need(set(axes) == t.dims(term) and len(axes) == len(set(axes)), f"{name} has other axes than its term")
+        reads = {t.node(y)[2] for y in t.walk(x) if t.kind(y) == "in" and t.node(y)[1] == name}
+        for index in sorted(reads, key=repr):
+            at = [a for d in index for a in d.axes]
+            need(len(at) == len(axes) and not any(d.offset for d in index), f"{name} is read at another shape")
+            x = swap_all(t, x, t.input(str(name), index), renamed(t, term, dict(zip(axes, at, strict=True))))
+    return x
+
+
+def renamed(t: Terms, x: int, names: dict[str, str]) -> int:
+    """`x` at other axes of the same sizes."""
+    names = {a: b for a, b in names.items() if a != b}
+    used = {a for y in t.walk(x) for a in t.dims(y)}
+    need(not used & set(names.values()) and len(set(names.values())) == len(names), "a renamed axis is in use")
+    need(all(t.sizes.get(a) == t.sizes.get(b) for a, b in names.items()), "a renamed axis has another size")
+    return t.rename(x, names) if names else x
+
+
+def same_normal_form(t: Terms, x: int, args: Args) -> int:
+    """`args`: the other side."""
+    need(len(args) == 1 and bool(Normalizer(t).equal(x, *ids(args))), "the normal forms differ")
+    return int(args[0])
+
+
+def grouped(t: Terms, x: int, args: Args) -> int:
+    raise Broken("a group of steps has no rule of its own")
+
+
+PULL, LINEAR, EXCHANGE, DISTRIBUTE = "pull a factor out of a sum", "sum of a sum", "exchange of sums", "distributivity"
+EXP, INVERSE, CANCEL = "exponential of a sum", "inverse of an exponential", "cancellation"
+GUARD, SHIFT, SPLIT, NORMAL = "guard of a maximum", "shift invariance", "split of a reduction", "normal form"
+LET, ORDER, INSIDE = "kept value", "contraction order", "inside"
+
+LAWS: dict[str, Law] = {
+    law.name: law
+    for law in (
+        Law(PULL, "sum_k c B = c sum_k B", "c does not vary along k", "distributivity; paper, figure 3", pull),
+        Law(LINEAR, "sum_k (A + B) = sum_k A + sum_k B", "", "linearity; right to left: sums over one axis merge", linear),
+        Law(EXCHANGE, "sum_k sum_e F = sum_e sum_k F", "k and e differ", "finite sums commute", exchange),
+        Law(DISTRIBUTE, "(A + B) C = A C + B C", "", "ring axiom", distribute),
+        Law(EXP, "exp(a + b) = exp(a) exp(b)", "", "homomorphism; paper, Lax fragment", exp_of_sum),
+        Law(INVERSE, "1 / exp(a) = exp(-a)", "", "homomorphism", inverse_of_exp),
+        Law(CANCEL, "a (1/a) B = B", "a is not 0", "field axiom", cancel),
+        Law(GUARD, "finite(max B) = max B", "some element of the row is finite", "definition of the guard", unguard),
+        Law(SHIFT, "f(exp(x)) = f(exp(x - c))", "f gives the same for any c, shown with a free c",
+            "softmax; online softmax, Milakov and Gimelshein 2018", shift),
+        Law(SPLIT, "sum_k F = sum_p sum_r F, max_k F = max_p max_r F", "k is the pair (p, r); the result has no k",
+            "a finite sum in parts", split),
+        Law(LET, "let v = A in F(v) = F(A)", "v is read at axes of its own sizes", "definition; right to left: a kernel boundary",
+            inline),
+        Law(NORMAL, "A = B", "both have one normal form: sums of products, binders joined", "meaning/normal_form.py",
+            same_normal_form),
+        Law(ORDER, "sum_k A (sum_e B C) = sum_e (sum_k A B) C", "A does not vary along e, C not along k",
+            "a group: pull, exchange of sums, pull", grouped),
+        Law(INSIDE, "A = B gives F(A) = F(B)", "", "a group: steps at parts of the term", grouped),
+    )
+}  # fmt: skip
+GROUPS: dict[str, frozenset[str]] = {ORDER: frozenset({PULL, EXCHANGE, CANCEL, INSIDE}), INSIDE: frozenset(LAWS)}

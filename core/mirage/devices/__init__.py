@@ -1,0 +1,1 @@
+"""What GPUs can do: the table of devices, with the figures that validity rules and the roofline read."""

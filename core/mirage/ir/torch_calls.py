@@ -1,0 +1,110 @@
+"""Calls that stay PyTorch's own: operators that the table gives no meaning, kept as functions of whole tensors.
+
+Of such a call nothing is known but that equal arguments give equal results. What it gives is to the rest of the program a
+tensor like an input, and what it takes is a tensor that the program must make: then the program holds for any function in
+the call's place, and so for this one. Plain data: no torch here.
+
+The operator is the ATen overload (`aten.cumsum.default`), the attributes are its other arguments by the schema's names:
+numbers, flags, texts, None, lists of them, `%0` for the first tensor, `torch.float32` for a dtype, `-inf` for that number.
+Two begin with an underscore: `_result`, which of several results it is, and `_sizes`, the dims that have one size and may
+change it together, each a pair (which tensor, dim), the result being tensor -1. The sizes of all other dims are fixed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mirage.ir.program import TORCH_NAMES
+
+OPERATOR = re.compile(r"aten\.[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*\Z")
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+TENSOR = re.compile(r"%([0-9]{1,3})\Z")
+RESULT, SIZES = "_result", "_sizes"
+RESULT_TENSOR = -1  # in `_sizes`
+Attrs = Sequence[tuple[str, Any]]
+Places = tuple[tuple[int, int], ...]
+
+
+def is_call(op: str) -> bool:
+    """Is this an operator that stays PyTorch's own?"""
+    return op.startswith("aten.")
+
+
+def sizes_of(attrs: Attrs) -> tuple[Places, ...]:
+    """The dims that have one size and may change it together, group by group."""
+    return tuple(tuple((int(i), int(d)) for i, d in group) for group in dict(attrs).get(SIZES, ()))
+
+
+def tensors_in(value: Any) -> Iterator[int]:
+    """The numbers of the tensors that stand in an attribute."""
+    if isinstance(value, tuple):
+        for v in value:
+            yield from tensors_in(v)
+    elif isinstance(value, str) and (found := TENSOR.match(value)):
+        yield int(found[1])
+
+
+def fault(op: str, attrs: Attrs, arguments: int) -> str:
+    """What is wrong with a call of that many tensors, in words; "" if nothing."""
+    if not OPERATOR.match(op):
+        return f"{op} is no overload of PyTorch"
+    given = {k: v for k, v in attrs if k not in (RESULT, SIZES)}
+    odd = next((k for k in given if not NAME.match(k)), None)
+    if odd is not None or len(dict(attrs)) != len(attrs):
+        return f"{op} has the attribute {odd!r}" if odd is not None else f"{op} has an attribute twice"
+    if {i for v in given.values() for i in tensors_in(v)} != set(range(arguments)):
+        return f"{op} takes other tensors than its {arguments} arguments"
+    if not isinstance(dict(attrs).get(RESULT, 0), int):
+        return f"{op} has no result {dict(attrs)[RESULT]!r}"
+    try:
+        sizes_of(attrs)
+    except (TypeError, ValueError):
+        return f"{op} has sizes that are no pairs of numbers"
+    return ""
+
+
+def call_text(op: str, attrs: Attrs, arguments: Sequence[str]) -> str:
+    """The call in Python: a tensor of its own, elements in their order."""
+    given = ", ".join(f"{k}={literal(v, arguments)}" for k, v in attrs if k not in (RESULT, SIZES))
+    which = dict(attrs).get(RESULT)
+    return f"torch.ops.{op}({given}){'' if which is None else f'[{which}]'}.contiguous()"
+
+
+def literal(value: Any, arguments: Sequence[str]) -> str:
+    """An attribute in Python."""
+    if isinstance(value, tuple):
+        return "[" + ", ".join(literal(v, arguments) for v in value) + "]"
+    if isinstance(value, str):
+        if found := TENSOR.match(value):
+            return arguments[int(found[1])]
+        if value in DTYPES:
+            return value
+        if value in NUMBERS:
+            return f'float("{value}")'
+    return repr(value)
+
+
+DTYPES = {f"torch.{name}" for name in TORCH_NAMES.values()}
+NUMBERS = {str(x): x for x in (math.inf, -math.inf, math.nan)}
+
+
+def call_arguments(attrs: Attrs, given: Mapping[str, Any], arguments: int) -> list[Any] | None:
+    """The tensors that a call with the keywords `given` takes; None where it is not the call of these attributes. Numbers are
+    compared as they are written: 1, 1.0 and True are three values."""
+    found: dict[int, Any] = {}
+
+    def same(value: Any, other: Any) -> bool:
+        if isinstance(value, (tuple, list)):
+            return isinstance(other, list) and len(value) == len(other) and all(map(same, value, other))
+        if isinstance(value, str) and (place := TENSOR.match(value)):
+            return found.setdefault(int(place[1]), other) is other
+        special = isinstance(value, str) and (value in DTYPES or (value in NUMBERS and isinstance(other, float)))
+        return str(other) == value if special else repr(other) == repr(value)
+
+    want = {k: v for k, v in attrs if k not in (RESULT, SIZES)}
+    if set(want) != set(given) or not all(same(v, given[k]) for k, v in want.items()):
+        return None
+    return [found[i] for i in range(arguments)] if set(found) == set(range(arguments)) else None

@@ -1,0 +1,113 @@
+"""What a worker and its parent say to each other: length-framed msgpack over two pipes of their own.
+
+Parent to worker: `call` (id, task, payload). Worker to parent: `ready` (package version, process id), then for each
+call any number of `event` messages and one `answer`. Everything that a worker sends is checked against `FIELDS` before
+it is used: a process that ran user code may send anything. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import msgpack
+
+from mirage.errors import ProtocolError
+from mirage.link.payload_limits import check_payload
+
+MAX_MESSAGE = 64 * 1024 * 1024  # bytes of one message, either way
+MAX_ITEMS, MAX_DEPTH = 1_000_000, 128
+MAX_TRACEBACK = 16 * 1024  # characters of a traceback's end that an answer carries
+HEADER = 4
+
+FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "call": {"id": int, "task": str, "payload": dict},
+    "ready": {"package": str, "pid": int},
+    "event": {"id": int, "event": dict},
+    # exactly one of value and error (MirageError.to_dict()); `traceback` is set for an exception that nobody expected
+    "answer": {"id": int, "value": (dict, type(None)), "error": (dict, type(None)), "traceback": str},
+}
+
+
+def call(ident: int, task: str, payload: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "call", "id": ident, "task": task, "payload": payload}
+
+
+def ready(package: str, pid: int) -> dict[str, Any]:
+    return {"type": "ready", "package": package, "pid": pid}
+
+
+def event(ident: int, body: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "event", "id": ident, "event": body}
+
+
+def answer(
+    ident: int, value: dict[str, Any] | None, error: dict[str, Any] | None = None, traceback: str = ""
+) -> dict[str, Any]:
+    return {
+        "type": "answer",
+        "id": ident,
+        "value": value,
+        "error": error,
+        "traceback": traceback[-MAX_TRACEBACK:],
+    }
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """The message as one frame; ProtocolError when it holds something that is not plain data, or is too large."""
+    try:
+        data: bytes = msgpack.packb(message, use_bin_type=True)
+    except (TypeError, ValueError, OverflowError) as e:
+        raise ProtocolError(f"a message between worker and parent is not plain data: {e}") from None
+    if len(data) > MAX_MESSAGE:
+        raise ProtocolError(f"a message of {len(data)} bytes is over the worker's limit of {MAX_MESSAGE}")
+    return struct.pack(">I", len(data)) + data
+
+
+def decode(payload: bytes) -> dict[str, Any]:
+    """The checked message in a frame's payload (without its length)."""
+    check_payload(payload, max_items=MAX_ITEMS, max_depth=MAX_DEPTH)
+    try:
+        message = msgpack.unpackb(payload, raw=False, strict_map_key=False, max_ext_len=0)
+    except Exception as e:  # msgpack's own family and ValueError: one meaning here
+        raise ProtocolError(f"a worker's frame does not decode: {e}") from None
+    return check(message)
+
+
+def check(message: Any) -> dict[str, Any]:
+    """`message` itself if it has exactly the fields of its type, else ProtocolError."""
+    if not isinstance(message, dict) or not isinstance(message.get("type"), str):
+        raise ProtocolError("a worker's message is a map with a text under 'type'")
+    fields = FIELDS.get(message["type"])
+    if fields is None:
+        raise ProtocolError(f"unknown worker message {message['type'][:40]!r}")
+    if set(message) != {"type", *fields}:
+        raise ProtocolError(f"a worker's {message['type']!r} has the wrong fields")
+    for name, kind in fields.items():
+        value = message[name]
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise ProtocolError(f"a worker's {message['type']!r} has {type(value).__name__} under {name!r}")
+    if message["type"] == "answer" and (message["value"] is None) == (message["error"] is None):
+        raise ProtocolError("a worker's answer has either a value or an error")
+    return message
+
+
+class Frames:
+    """Cuts a stream of bytes into messages. `feed` what arrived; it gives the messages that are complete."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[dict[str, Any]]:
+        self._buffer += data
+        messages = []
+        while len(self._buffer) >= HEADER:
+            (size,) = struct.unpack_from(">I", self._buffer)
+            if size > MAX_MESSAGE:
+                raise ProtocolError(f"a worker announces {size} bytes, over the limit of {MAX_MESSAGE}")
+            if len(self._buffer) < HEADER + size:
+                break
+            payload = bytes(self._buffer[HEADER : HEADER + size])
+            del self._buffer[: HEADER + size]
+            messages.append(decode(payload))
+        return messages

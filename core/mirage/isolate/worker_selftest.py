@@ -1,0 +1,155 @@
+"""The task `selftest`: a worker's good and bad days on demand, for `mirage doctor` and the tests of the runner."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from mirage.errors import TraceFailed
+from mirage.isolate.task_table import Emit
+
+
+def _echo(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    return {"value": payload.get("value")}
+
+
+def _sleep(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    if payload.get("ignore_terminate"):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(float(payload["seconds"]))
+    return {}
+
+
+def _events(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    for i in range(int(payload["count"])):
+        emit({"step": i})
+    return {"count": payload["count"]}
+
+
+def _crash(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    print("last words", file=sys.stderr, flush=True)
+    os.kill(os.getpid(), int(payload.get("signal", signal.SIGSEGV)))
+    return {}
+
+
+def _leave(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    os._exit(int(payload.get("status", 0)))
+
+
+def _print(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """Write `bytes` bytes on file descriptors 1 and 2, past Python's own objects."""
+    left = int(payload["bytes"])
+    block = b"x" * 65536
+    while left > 0:
+        part = block[: min(left, len(block))]
+        os.write(1, part)
+        os.write(2, part)
+        left -= len(part)
+    return {}
+
+
+def _allocate(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    return {"size": len(bytearray(int(payload["bytes"])))}
+
+
+def _fork(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """Start `count` sleepers, each in a session of its own, and give their process ids; none is waited for."""
+    command = [sys.executable, "-c", "import time; time.sleep(600)"]
+    pids = [subprocess.Popen(command, start_new_session=True).pid for _ in range(int(payload["count"]))]
+    if payload.get("then_sleep"):
+        emit({"pids": pids})
+        time.sleep(600)
+    return {"pids": pids}
+
+
+def _bomb(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """2**`depth` processes, each in a session of its own and deaf to SIGTERM, then end without an answer."""
+    parent = os.getpid()
+    for _ in range(int(payload["depth"])):
+        if os.fork() == 0:
+            os.setsid()
+    if os.getpid() == parent:
+        os._exit(1)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(600)
+    os._exit(0)
+
+
+def _nested(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """A worker of this worker, which says who it is and sleeps."""
+    from mirage.isolate.runner import Worker
+
+    with Worker() as inner:
+        emit(inner.call("selftest", {"action": "facts"}, timeout_s=60))
+        return inner.call("selftest", {"action": "sleep", "seconds": payload["seconds"]}, timeout_s=600)
+
+
+def _error(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    raise TraceFailed("asked for", next_step="nothing to do", path="worker_selftest.py", line=7)
+
+
+def _raise(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    raise RuntimeError(str(payload.get("message", "asked for")))
+
+
+def _facts(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    with open("/proc/self/status", encoding="utf-8") as status:
+        found = dict(line.split()[:2] for line in status if line.startswith(("NoNewPrivs:", "Seccomp:")))
+    return {
+        "pid": os.getpid(),
+        "cwd": os.getcwd(),
+        "environment": dict(os.environ),
+        "path": list(sys.path),
+        "executable": sys.executable,
+        "no_new_privileges": found.get("NoNewPrivs:") == "1",
+        "seccomp": found.get("Seccomp:") == "2",
+        "data_limit": resource.getrlimit(resource.RLIMIT_DATA)[0],
+        "file_limit": resource.getrlimit(resource.RLIMIT_FSIZE)[0],
+        "descriptors": sorted(int(n) for n in os.listdir("/proc/self/fd")),
+    }
+
+
+def _not_data(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    return {"value": object()}
+
+
+def _forge(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """Write `bytes` straight to every open pipe, as generated code might."""
+    for name in os.listdir("/proc/self/fd"):
+        descriptor = int(name)
+        try:
+            if descriptor > 2 and "pipe" in os.readlink(f"/proc/self/fd/{name}"):
+                os.write(descriptor, payload["bytes"])
+        except OSError:  # the reading end, or the listing's own descriptor: not what we are after
+            continue
+    return {}
+
+
+ACTIONS: dict[str, Callable[[dict[str, Any], Emit], dict[str, Any]]] = {
+    "echo": _echo,
+    "sleep": _sleep,
+    "events": _events,
+    "crash": _crash,
+    "leave": _leave,
+    "print": _print,
+    "allocate": _allocate,
+    "fork": _fork,
+    "bomb": _bomb,
+    "nested": _nested,
+    "error": _error,
+    "raise": _raise,
+    "facts": _facts,
+    "not_data": _not_data,
+    "forge": _forge,
+}
+
+
+def task(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """Do `payload["action"]`, one of ACTIONS."""
+    return ACTIONS[str(payload["action"])](payload, emit)

@@ -1,0 +1,241 @@
+"""The same structure at other sizes and tiles: for verification on small launches, and for instantiation."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from mirage.errors import InvalidMugraph
+from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, TileDim
+from mirage.mugraph.maps import split_of
+from mirage.mugraph.walk import Part, parts, sites
+from mirage.mugraph.without_calls import dims_of_calls
+
+Sizes = dict[str, int]
+Tiles = dict[str, dict[str, int]]
+
+SMALL_TILES = {"grid": (4,), "loop": (2, 4)}
+ATTEMPTS = 4000
+SEVERAL_SPLITS = 256  # how far above the least size one is looked for that suits several splits of an axis
+
+
+def next_power(n: int) -> int:
+    """The smallest power of two that is at least n."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+def _product(sizes: Mapping[str, int], axes: tuple[str, ...]) -> int:
+    n = 1
+    for a in axes:
+        n *= sizes[a]
+    return n
+
+
+def _dim(d: TileDim, sizes: Mapping[str, int], tiles: Mapping[str, int]) -> TileDim:
+    if d.role == "split":
+        return replace(d, parts=sizes[d.name])
+    if d.role == "resident":
+        return replace(d, tile=max(next_power(_product(sizes, d.axes)), tiles.get(d.name, 1)))
+    return replace(d, tile=tiles.get(d.name, d.tile))
+
+
+def _block(b: BlockGraph, sizes: Mapping[str, int], tiles: Mapping[str, int]) -> BlockGraph:
+    return replace(b, dims=tuple(_dim(d, sizes, tiles) for d in b.dims))
+
+
+def shrink(m: MuGraph, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]] | None = None) -> MuGraph:
+    """The µGraph at the axis sizes `sizes` and the tiles `tiles` (by kernel and dim; what is not named stays). Resident
+    tiles follow their sizes, split parts the size of the split's axis, a tail's grid its block's; `NAME.tail` names the
+    other dims of a tail. Rigid sizes stay. Raises InvalidMugraph for an axis, kernel or dim that is not there."""
+    tiles = tiles or {}
+    known = dict(m.axes)
+    for a in sizes:
+        if a not in known:
+            raise InvalidMugraph(f"{m.name}: there is no axis {a}")
+    where = {p.where: {d.name for d in p.graph.dims} for p in parts(m)}
+    for kernel, named in tiles.items():
+        for dim in named:
+            if dim not in where.get(kernel, ()):
+                raise InvalidMugraph(f"{m.name}: there is no dim {kernel}.{dim}")
+    now = {**known, **sizes}
+    kernels: list[CustomKernel | LibraryKernel] = []
+    for k in m.kernels:
+        if isinstance(k, CustomKernel):
+            own = tiles.get(k.name, {})
+            tail = k.tail
+            if tail is not None:
+                grid = {d.name: own[d.name] for d in tail.grid if d.name in own}
+                tail = _block(tail, now, {**tiles.get(f"{k.name}.tail", {}), **grid})
+            k = replace(k, block=_block(k.block, now, own), tail=tail)
+        kernels.append(k)
+    return replace(m, axes=tuple((a, now[a]) for a, _ in m.axes), kernels=tuple(kernels))
+
+
+def rigid_axes(m: MuGraph) -> frozenset[str]:
+    """The axes that index a tensor's dimension of rigid size: their sizes cannot change without the offsets."""
+    found: set[str] = set()
+    for t in m.tensors:
+        for axes, n in zip(t.dims, t.rigid, strict=False):
+            found |= set(axes) if n is not None else set()
+    for part in parts(m):
+        for s in sites(part):
+            index = getattr(s.statement, "index", ())
+            if index:
+                rigid = m.tensor(s.statement.tensor).rigid  # type: ignore[union-attr]
+                for entry, n in zip(index, rigid, strict=False):
+                    found |= set(entry.axes) if n is not None else set()
+    return frozenset(found)
+
+
+def same_size(m: MuGraph) -> dict[str, str]:
+    """Axes that index one dimension of one tensor (a tensor read at two indices), or dims that a call of PyTorch's ties
+    together, have one size: axis -> its class."""
+    parent = {a: a for a, _ in m.axes}
+
+    def find(a: str) -> str:
+        while parent[a] != a:
+            a = parent[a]
+        return a
+
+    dims = {t.name: tuple(zip(t.dims, t.rigid or (None,) * len(t.dims), strict=True)) for t in m.tensors}
+    for part in parts(m):
+        for s in sites(part):
+            index = getattr(s.statement, "index", ())
+            tensor = getattr(s.statement, "tensor", "")
+            for entry, (have, rigid) in zip(index, dims.get(tensor, ()), strict=False):
+                if rigid is None and len(entry.axes) == len(have):  # slices of a rigid dimension have any sizes
+                    for a, b in zip(entry.axes, have, strict=True):
+                        parent[find(a)] = find(b)
+    for a, b in dims_of_calls(m)[1]:
+        parent[find(a)] = find(b)
+    return {a: find(a) for a in parent}
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """A dim that must get at least two tiles and a tail; with `split`, an uneven share for the last block too."""
+
+    axes: tuple[str, ...]
+    tile: int
+    split: str = ""
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        size = _product(sizes, self.axes)
+        if self.tile > 1 and (size <= 2 * self.tile or size % self.tile == 0):
+            return False
+        if not self.split:
+            return True
+        count, blocks = -(-size // self.tile), sizes[self.split]
+        share = -(-count // blocks)
+        return share >= 2 and count % blocks != 0 and count > (blocks - 1) * share
+
+
+def _cuts(m: MuGraph, tiles: Tiles, fixed: frozenset[str]) -> list[_Cut]:
+    cuts = []
+    for part in parts(m):
+        for d in part.graph.dims:
+            if d.role in ("grid", "loop") and not fixed & set(d.axes):
+                split = split_of(part.graph, d.name)
+                tile = tiles.get(part.where, {}).get(d.name, d.tile)
+                if tile > 1 or split is not None:
+                    cuts.append(_Cut(d.axes, tile, split.name if split else ""))
+    return cuts
+
+
+def _split_twice(cuts: list[_Cut], kind: Mapping[str, str]) -> frozenset[str]:
+    """The classes of axes whose loops are split in more than one way."""
+    seen: dict[str, set[str]] = {}
+    for c in cuts:
+        if c.split and len(c.axes) == 1:
+            seen.setdefault(kind[c.axes[0]], set()).add(c.split)
+    return frozenset(k for k, names in seen.items() if len(names) > 1)
+
+
+def _small_tiles(part: Part, fixed: frozenset[str], rng: random.Random) -> dict[str, int]:
+    return {
+        d.name: rng.choice(SMALL_TILES[d.role])
+        for d in part.graph.dims
+        if d.role in SMALL_TILES and d.tile > 1 and not fixed & set(d.axes)
+    }
+
+
+def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
+    """Small sizes, pairwise distinct, and tiles for them: every tiled dim and loop has at least two tiles and a tail,
+    every split an uneven last share. Axes of rigid dimensions keep their sizes (and the tiles of their dims).
+    Deterministic for a seed; another seed gives other sizes. Raises InvalidMugraph if none is found."""
+    rng = random.Random(seed)
+    fixed = rigid_axes(m)
+    tiles = {p.where: _small_tiles(p, fixed, rng) for p in parts(m) if p.role == "block"}
+    for p in parts(m):
+        if p.role == "tail":
+            own = tiles[p.kernel.name]  # without dims of rigid axes
+            tiles[p.where] = {d.name: own[d.name] for d in p.graph.grid if d.tile > 1 and d.name in own}
+    kind = same_size(m)
+    several = _split_twice(_cuts(m, tiles, fixed), kind)
+    for p in parts(m):  # the smallest tiles where many of them are needed
+        for d in p.graph.dims:
+            if d.role == "loop" and d.name in tiles.get(p.where, {}) and {kind[a] for a in d.axes} & several:
+                tiles[p.where][d.name] = min(SMALL_TILES["loop"])
+    cuts = _cuts(m, tiles, fixed)
+    split_axes = {d.name for p in parts(m) for d in p.graph.dims if d.role == "split"}
+    tiled = {a for c in cuts for a in c.axes if c.tile > 1} | {
+        a for p in parts(m) for d in p.graph.dims if d.role == "resident" for a in d.axes
+    }
+    # partial results of a split are read whole: their tile has padding at an odd number of parts alone
+    padded = split_axes & {a for p in parts(m) for d in p.graph.dims if d.role == "resident" for a in d.axes}
+    free = [a for a, _ in m.axes if a not in fixed]
+    alone = {c.axes[0]: c for c in cuts if len(c.axes) == 1}
+    keep = {a: n for a, n in m.axes if a in fixed}
+    few = {c.split for c in cuts if c.split and {kind[a] for a in c.axes} & several}
+    least = {k: max((alone[a].tile for a in alone if kind[a] == k), default=0) for k in set(kind.values())}
+    for attempt in range(ATTEMPTS):
+        more = attempt // 40  # the harder it is, the wider the search; grids stay small
+        sizes = dict(keep)
+        for a in sorted(free, key=lambda a: (a not in split_axes, -least[kind[a]])):
+            twin = next((b for b in sizes if kind[b] == kind[a]), None)
+            if twin is not None:
+                sizes[a] = sizes[twin]
+                continue
+            # an odd size is no multiple of any tile above one
+            odd = any(b in tiled for b in kind if kind[b] == kind[a]) and (a not in split_axes or a in padded)
+            low = 2 if not odd else 2 * least[kind[a]] + 1 if least[kind[a]] else 3
+            high = low + (8 if odd else 1) + more
+            if a in few:
+                high = low + len(few) + more
+            if kind[a] in several:  # chance seldom meets several numbers of parts at once
+                high = low + SEVERAL_SPLITS
+            options = [n for n in range(low, high + 1) if (n % 2 or not odd) and n not in sizes.values()]
+            if kind[a] in several:
+                splits = [c for c in cuts if c.split and len(c.axes) == 1 and kind[c.axes[0]] == kind[a]]
+                options = [n for n in options if all(c.holds({**sizes, c.axes[0]: n}) for c in splits)][: 2 + more]
+            if not options:
+                break
+            sizes[a] = rng.choice(options)
+        if len(sizes) == len(m.axes) and all(c.holds(sizes) for c in cuts):
+            return {a: sizes[a] for a, _ in m.axes}, {k: t for k, t in tiles.items() if not k.endswith(".tail")}
+    raise InvalidMugraph(f"{m.name}: no small sizes with a tail for every tile, loop and split were found")
+
+
+def whole_sizes(m: MuGraph, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]]) -> Sizes | None:
+    """`sizes` made larger until the tiles of `tiles` divide every dim that `m`'s own tiles divide; None if that changes
+    nothing. There loops have no tail and masks are true, as in the launch that `m` stands for."""
+    kind, fixed = same_size(m), rigid_axes(m)
+    real = dict(m.axes)
+    splits = {d.name for p in parts(m) for d in p.graph.dims if d.role == "split"}
+    least: dict[str, int] = {}
+    powers: set[str] = set()
+    for p in parts(m):
+        for d in p.graph.dims:
+            if d.role == "split" or d.tile == 1 or _product(real, d.axes) % d.tile or set(d.axes) & (fixed | splits):
+                continue
+            if d.role == "resident":
+                powers |= {kind[a] for a in d.axes}
+            else:
+                a = kind[d.axes[-1]]
+                least[a] = max(least.get(a, 1), tiles.get(p.where, {}).get(d.name, 1))
+    out: Sizes = {}
+    for a, n in sizes.items():
+        tile = least.get(kind[a], 1)
+        out[a] = next_power(max(n, tile)) if kind[a] in powers else -(-n // tile) * tile
+    return out if out != dict(sizes) else None

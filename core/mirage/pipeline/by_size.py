@@ -1,0 +1,175 @@
+"""One module for every size that a decorator names: each row of `dims=` or `inputs=` was optimized by itself; here the
+kernels come together behind one table, and the module that comes of it is judged again, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mirage.codegen.emit import emit_rows
+from mirage.codegen.size_table import headline, inputs_of, launched
+from mirage.ir.program import Program
+from mirage.mugraph import json_form
+from mirage.results.result import BySize, Result
+from mirage.results.verdict import Verdict
+from mirage.search.engine import Problem
+from mirage.source.detect import Decorated
+from mirage.source.slice import Slice
+from mirage.verify.judge import Case, judge
+from mirage.verify.proof.user_rules import Rules
+
+RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
+WORDS = ("REJECTED", "TESTED", "PROVED")
+KEEP = -1  # the place of a µGraph for what runs as written
+
+
+@dataclass(frozen=True)
+class Row:
+    """One size: its program, what the search was asked, and the answer for it alone."""
+
+    program: Program
+    problem: Problem
+    result: Result
+
+    @property
+    def shapes(self) -> str:
+        return headline(inputs_of(self.program))
+
+
+@dataclass(frozen=True)
+class Book:
+    """What the rows have in common: the function, its slice, the user's rules, and a worker's tasks."""
+
+    function: Decorated
+    slice: Slice
+    rules: Rules | None
+    run_task: RunTask
+
+    def module(self, rows: Sequence[Row], header: dict[str, str]) -> str:
+        graphs = [(r.program, json_form.from_json(r.result.mugraphs[0])) for r in rows]
+        name, doc = self.function.name, self.function.docstring
+        return emit_rows(graphs, self.slice.readable, function=name, header=header, docstring=doc)
+
+    def judged(self, row: Row, module: str) -> Verdict:
+        """The verdict on one row of a module."""
+        found, graph = row.problem, json_form.from_json(row.result.mugraphs[0])
+        text, name = self.slice.text, self.function.name
+        case = Case(
+            found.t, found.outputs, graph, module, row.program, text, name, self.rules, found.calls, found.returns
+        )
+        return judge(case, self.run_task)
+
+
+def together(rows: Sequence[Row], book: Book) -> Result:
+    """The answer for all sizes: one module with a table from the inputs to what runs for them. Its plain names mean the
+    last size that has a kernel, and so do the result's program, first µGraph, estimate and first kernels.
+
+    A size whose answer is "keep", or whose kernel is rejected within the module, runs the function as written."""
+    kept = {i: r.result.reason for i, r in enumerate(rows) if r.result.answer != "kernel"}
+    verdicts: dict[int, Verdict] = {}
+    while len(kept) < len(rows):
+        fast = [i for i in range(len(rows)) if i not in kept]
+        order = [fast[-1], *fast[:-1]]
+        text = book.module([rows[i] for i in order], {})
+        verdicts = {i: book.judged(rows[i], text) for i in order}
+        bad = {i: f"rejected among the other sizes: {why(v)}" for i, v in verdicts.items() if not v.accepted}
+        if not bad:
+            return merged(rows, order, verdicts, kept, book)
+        kept |= bad
+    last = rows[-1].result
+    table = tuple(entry(r, KEEP, None) for r in rows)
+    return replace(last, answer="keep", source="", by_size=table, notes=(*last.notes, *as_written(rows, kept)))
+
+
+def merged(
+    rows: Sequence[Row], order: Sequence[int], verdicts: dict[int, Verdict], kept: dict[int, str], book: Book
+) -> Result:
+    """The result of the rows in `order`, which are right within one module."""
+    primary = rows[order[0]].result
+    weakest = min(verdicts.values(), key=strength)
+    header = {
+        "made by": "mirage",
+        "program": primary.program_key[:16],
+        "verdict": weakest.headline,
+        "time": "\n".join(timing(rows[i]) for i in sorted(order)),
+    }
+    text = book.module([rows[i] for i in order], header)
+    graphs: list[dict[str, Any]] = []
+    kernels = []
+    for i in order:
+        result = rows[i].result
+        graphs += [g for g in result.mugraphs[:1] if g not in graphs]
+        names = launched(text, inputs_of(rows[i].program))
+        kernels += [replace(k, name=name) for k, name in zip(result.kernels, names, strict=True)]
+    table = [
+        entry(r, graphs.index(r.result.mugraphs[0]) if i in verdicts else KEEP, verdicts.get(i))
+        for i, r in enumerate(rows)
+    ]
+    said = [{"inputs": rows[i].shapes, **verdicts[i].to_dict()} for i in sorted(order)]
+    return replace(
+        primary,
+        reason=reason(rows, order, weakest),
+        verdict={**weakest.to_dict(), "rows": said},
+        kernels=tuple(k for n, k in enumerate(kernels) if k not in kernels[:n]),
+        source=text,
+        mugraphs=tuple(graphs),
+        by_size=tuple(table),
+        search=summed([r.result.search for r in rows], primary.search),
+        notes=(*notes_of([rows[i] for i in sorted(order)]), *as_written(rows, kept)),
+    )
+
+
+def entry(row: Row, graph: int, verdict: Verdict | None) -> BySize:
+    inputs = tuple((i.type.shape, i.type.dtype) for i in row.program.inputs)
+    return BySize(inputs, graph, "" if verdict is None else verdict.headline, row.result.estimate)
+
+
+def strength(v: Verdict) -> tuple[int, float, bool]:
+    """Verdicts in order, the weakest first."""
+    return WORDS.index(v.word), -1.0 if v.bound is None else -v.bound, v.scope == "all sizes"
+
+
+def why(v: Verdict) -> str:
+    return next(f"{k.name}: {e.summary}" for k in v.links for e in k.evidence if e.word == "REJECTED")
+
+
+def notes_of(rows: Sequence[Row]) -> list[str]:
+    """The rows' notes: what all of them say once, the rest with its size."""
+    common = [n for n in rows[0].result.notes if all(n in r.result.notes for r in rows)]
+    return [*common, *(f"{r.shapes}: {n}" for r in rows for n in r.result.notes if n not in common)]
+
+
+def as_written(rows: Sequence[Row], kept: dict[int, str]) -> list[str]:
+    return [f"{rows[i].shapes} runs as written: {reason}" for i, reason in sorted(kept.items())]
+
+
+def timing(row: Row) -> str:
+    e = row.result.estimate
+    assert e is not None  # every kernel has its time
+    how = f"measured on {e.device}" if e.measured else f"estimated for {e.device}"
+    return f"{row.shapes}: {e.us:.1f} us {how}, {e.baseline_us:.1f} us without"
+
+
+def reason(rows: Sequence[Row], order: Sequence[int], weakest: Verdict) -> str:
+    found = [e for i in order if (e := rows[i].result.estimate) is not None]
+    ratios = sorted(e.baseline_us / e.us for e in found)
+    how = "measured" if all(e.measured for e in found) else "estimated"
+    gain = f"{ratios[0]:.1f}x" if len(ratios) == 1 else f"{ratios[0]:.1f}x to {ratios[-1]:.1f}x"
+    return f"{gain} {how}, kernels for {len(order)} of {len(rows)} sizes, {weakest.headline}"
+
+
+def summed(searches: Sequence[dict[str, Any]], like: dict[str, Any]) -> dict[str, Any]:
+    """The counts of several searches as those of one."""
+    out: dict[str, Any] = {}
+    for key, value in like.items():
+        found = [s[key] for s in searches if key in s]
+        if isinstance(value, bool):
+            out[key] = all(found)
+        elif isinstance(value, (int, float)):
+            out[key] = sum(found)
+        elif isinstance(value, (list, tuple)):
+            out[key] = list(dict.fromkeys(x for f in found for x in f))
+        else:
+            out[key] = value
+    return out

@@ -1,0 +1,66 @@
+"""The task `optimize`: the path through the house in a worker of the project's interpreter, for whoever keeps a daemon.
+
+This process runs no user code: that happens in workers of its own, fresh ones for every job, so that nothing of one job is
+left for the next. The ones of the next job are made while nothing waits for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Any
+
+from mirage.errors import MirageError
+from mirage.pipeline.attempt import optimize
+from mirage.pipeline.processes import Tools
+from mirage.pipeline.request_payload import from_payload
+from mirage.results.progress import CancelToken
+from mirage.search.checkpoint import Checkpoint, encode
+from mirage.search.subproblems import Key, Part
+
+Emit = Callable[[dict[str, Any]], None]
+WARM_S = 120.0
+_beside = ThreadPoolExecutor(1, thread_name_prefix="mirage-warm")
+_spare: list[Future[Tools]] = []
+
+
+class Sent(Checkpoint):
+    """A checkpoint that lies with the parent: it gave what is finished (search -> name -> line), and gets every further part
+    as an event {"part": {"search", "name", "line"}}."""
+
+    def __init__(self, known: dict[str, dict[str, str]], emit: Emit) -> None:
+        super().__init__()
+        self._known, self._emit, self._search = known, emit, ""
+
+    def open(self, problem: str) -> None:
+        self._search, self._lines = problem, dict(self._known.get(problem, {}))
+
+    def put(self, key: Key, part: Part) -> None:
+        line = self._lines[str(key)] = encode(part)
+        self._emit({"part": {"search": self._search, "name": str(key), "line": line}})
+
+
+def warm_tools() -> Tools:
+    """Tools whose workers have imported what takes long, and nothing else."""
+    tools = Tools()
+    for worker in (tools.runner, tools.compiler):
+        try:
+            worker.call("warm", {}, timeout_s=WARM_S)
+        except MirageError:  # the job that uses it says what is wrong, with its own words
+            continue
+    return tools
+
+
+def task(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """The request's fields -> {"result": Result as a dict}; progress and finished parts go out as events.
+
+    {"checkpoint": search -> name -> line} takes up what an earlier run finished; {"warm": True} makes the next job's workers."""
+    request = from_payload(payload, checkpoint=Sent(payload.get("checkpoint") or {}, emit))
+    tools = _spare.pop().result() if _spare else Tools()
+    try:
+        with tools:
+            return {"result": optimize(request, lambda p: emit(asdict(p)), CancelToken(), tools).to_dict()}
+    finally:
+        if payload.get("warm"):
+            _spare.append(_beside.submit(warm_tools))

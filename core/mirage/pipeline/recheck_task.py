@@ -1,0 +1,73 @@
+"""A µGraph that somebody else found, judged again here: the way into the cache for what comes from elsewhere.
+
+Nothing but the µGraph is taken over. It is planned, emitted, verified, compiled and timed as if the search of this
+machine had found it, so that no text, verdict or figure of a stranger reaches a user.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import asdict, replace
+from typing import Any
+
+from mirage.devices.table import device
+from mirage.errors import MirageError, MugraphSyntax, NotVerified, UntrustedWorkspace
+from mirage.mugraph import json_form
+from mirage.mugraph.without_calls import other_calls
+from mirage.pipeline.attempt import Attempt, Report, Request, problems, read, trace, which
+from mirage.pipeline.processes import Tools
+from mirage.pipeline.request_payload import from_payload
+from mirage.profile.roofline import baseline, estimate
+from mirage.results.progress import CancelToken, Progress
+from mirage.results.result import Result
+from mirage.search.engine import Candidate
+
+LABEL = "given"  # a candidate's label: nobody here searched for it
+
+
+def recheck(
+    request: Request, mugraph: dict[str, Any], progress: Report, cancel: CancelToken, tools: Tools | None = None
+) -> Result:
+    """The result of `request` with that µGraph (its JSON form): "kernel", or "keep" where it is right but not faster.
+
+    Raises NotVerified where it is not shown to compute the function, MugraphSyntax and InvalidMugraph where it is
+    none, and what `pipeline.optimize` raises for the user's mistakes.
+    """
+    if not request.trusted:
+        raise UntrustedWorkspace("nothing of this workspace may run", path=request.path)
+    function, dev, graph = read(request), device(request.target), json_form.from_json(mugraph)
+    progress(Progress("tracing"))
+    with nullcontext(tools) if tools is not None else Tools() as own:
+        program = trace(function, request.path, own.runner, cancel)
+        attempt = Attempt(request, function, program, dev, progress, cancel, own)
+        posed, base = problems(program), baseline(program, dev)
+        found = posed[which(posed, graph)]
+        candidate = Candidate(graph, estimate(graph, dev), LABEL, LABEL)
+        rejected: list[str] = []
+        if wrong := other_calls(found.calls, graph):
+            raise NotVerified(f"the µGraph has {wrong}")
+        try:
+            measured = attempt.tune([candidate], as_they_are=True)
+            if measured is not None:
+                attempt.measured, candidate, base = measured, measured.candidates[0], measured.peers[measured.peer]
+            chosen = attempt.verify(candidate, found, base, rejected)
+        except MirageError:
+            raise
+        except (ArithmeticError, LookupError, TypeError, ValueError, AssertionError) as e:
+            # well formed, but not of this program: a part of the path met what no search gives it
+            raise NotVerified(f"the µGraph does not fit the function ({type(e).__name__}: {e})") from e
+        if chosen is None:
+            raise NotVerified("; ".join(rejected) or "the µGraph was not verified")
+        return attempt.explained(attempt.result(base, chosen, rejected, 0.0), found, chosen[1], ())
+
+
+def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """For the isolated worker: the request's fields and "mugraph" (a text) -> {"result": Result as a dict}."""
+    try:
+        mugraph = json.loads(payload["mugraph"])
+    except (ValueError, RecursionError) as e:
+        raise MugraphSyntax(f"it is not JSON: {e}") from None
+    result = recheck(from_payload(payload), mugraph, lambda p: emit(asdict(p)), CancelToken())
+    return {"result": replace(result, notes=(*result.notes, "verified again here; the µGraph was imported")).to_dict()}

@@ -1,0 +1,218 @@
+"""A search's candidates in the order in which a GPU ran them, beside what the user would run instead."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mirage.errors import EmissionRefused
+from mirage.ir.program import Program
+from mirage.mugraph.grammar import MuGraph
+from mirage.plan import plan
+from mirage.profile.launch_variants import Variant, closer, leads, neighbors
+from mirage.profile.roofline import ATTENTION
+from mirage.search.engine import Candidate
+
+KEPT = 2048  # candidates of a search that a GPU chooses from, so that most tiles of the best structures are among them
+COUNT, STRUCTURES = 20, 6  # candidates, and structures, that are timed as they came
+LEAD, MORE = (
+    5,
+    16,
+)  # so many of the fastest come with every number of stages, and with so many others of their structures
+AGAIN = 8  # are timed again beside those
+STEPS, NEAREST, STEP = 3, 3, 12  # from the fastest few to so many neighbors, so often while they are faster
+BETTER = 0.99
+SECONDS, STEP_SECONDS, MORE_SECONDS = 16.0, 4.0, 10.0  # of compiling and checking, in the first call, a step, the last
+RESTARTS = 3
+SKIPPED = "not run"  # in the words of the task
+EQUAL = 0.97  # a kernel with so much of the best baseline's time or less is faster; the rest is noise
+Call = Callable[[dict[str, Any]], dict[str, Any]]
+Emit = Callable[[MuGraph], str]
+
+
+def gpu_here() -> bool:
+    """Whether this machine has an NVIDIA driver: asking torch would take seconds."""
+    return Path("/dev/nvidiactl").exists()
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A variant, its module, and what the GPU said: `row` as the worker's task "tune" gives it."""
+
+    variant: Variant
+    text: str
+    row: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """`candidates` fastest first, `us` what was measured; the median cold `peers` in µs, `read` a plain read of the inputs; how
+    many variants ran, and why others did not. All that `ran`, the `times` of the last ones by their text; the `seconds` until
+    the choice (without the baselines), and until the `first` was right and timed."""
+
+    candidates: tuple[Candidate, ...]
+    peers: dict[str, float]
+    read: float
+    device: str
+    tried: int
+    dropped: tuple[str, ...]
+    ran: tuple[Tried, ...] = ()
+    times: dict[str, dict[str, float]] = field(default_factory=dict)
+    seconds: float = 0.0
+    first: float = 0.0
+
+    @property
+    def peer(self) -> str:
+        """The best baseline."""
+        return min(self.peers, key=self.peers.__getitem__)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the result: the times, without the candidates."""
+        return {"peers": dict(self.peers), "read": self.read, "variants": self.tried, "dropped": list(self.dropped[:8])}
+
+
+@dataclass
+class Tuner:
+    """Asks the GPU's worker for one function at one size; `call` asks its task "tune", of a fresh process after a broken one."""
+
+    function: str
+    target: str
+    attention: bool
+    call: Call
+    seconds: float = 0.0
+    first: float = 0.0
+
+    def ask(self, texts: Sequence[str], *, last: bool, until: float) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """The last answer, with its `times` by the texts' own index, and a row of each text. What breaks the worker is left
+        out of the next try."""
+        rows: list[dict[str, Any]] = [{} for _ in texts]
+        left = list(range(len(texts)))
+        for _ in range(RESTARTS):
+            answer = self.call(
+                {
+                    "texts": [texts[i] for i in left],
+                    "function": self.function,
+                    "target": self.target,
+                    "processes": max(1, (os.cpu_count() or 2) - 1),
+                    "seconds": until,
+                    "last": last,
+                    "compiled": True,
+                    "attention": self.attention,
+                }
+            )
+            if not answer["device"]:
+                return answer, rows
+            for i, row in zip(left, answer["rows"], strict=True):
+                rows[i] = row
+            self.first = self.first or self.seconds + answer.get("first", 0.0)
+            self.seconds += answer.get("seconds", 0.0)
+            times = {str(left[int(k)]) if k.isdigit() else k: t for k, t in answer["times"].items()}
+            if not answer.get("broken"):
+                break
+            left = [i for i in left if rows[i].get("failed", SKIPPED) == SKIPPED]
+        return {**answer, "times": times}, rows
+
+
+def lead(candidate: Candidate, program: Program, function: str, emit: Emit, call: Call, target: str) -> None:
+    """Lets the worker compile, check and time what a search has found so far, while the search goes on: it then knows that."""
+    texts = []
+    with suppress(EmissionRefused):
+        texts = [emit(v.mugraph) for v in leads([candidate], plan, 0, 1)]
+    if texts:
+        Tuner(function, target, attention(program), call).ask(texts, last=False, until=SECONDS)
+
+
+def attention(program: Program) -> bool:
+    """Whether the function calls PyTorch's fused attention: its backends are peers then."""
+    return any(n.op == ATTENTION for n in program.nodes)
+
+
+def measured(
+    best: Sequence[Candidate], program: Program, function: str, emit: Emit, call: Call, target: str,
+    *, as_they_are: bool = False,
+) -> Measured | None:  # fmt: skip
+    """Tunes a search's candidates on this machine's GPU, or times them `as_they_are`: first the leading ones, then what is
+    near the fastest of them. None where there is no GPU of that target. A variant that is wrong on the GPU never comes
+    back; nor does one without a time."""
+    tuner = Tuner(function, target, attention(program), call)
+    known: dict[str, Tried] = {}
+
+    def emitted(some: Sequence[Variant]) -> dict[str, Variant]:
+        found: dict[str, Variant] = {}
+        for v in some:
+            with suppress(EmissionRefused):
+                found.setdefault(emit(v.mugraph), v)
+        return found
+
+    def ask(some: dict[str, Variant], *, last: bool, until: float) -> dict[str, Any]:
+        texts = list(some)
+        answer, rows = tuner.ask(texts, last=last, until=until)
+        known.update({t: Tried(some[t], t, row) for t, row in zip(texts, rows, strict=True)})
+        return answer
+
+    if as_they_are:
+        final = emitted([Variant(i, plan(c.mugraph), c.us, c.structure, c.label, 0, 0) for i, c in enumerate(best)])
+    else:
+        with ThreadPoolExecutor(1) as beside:  # the model's first is compiled and checked while the others are planned
+            ahead = beside.submit(ask, emitted(leads(best[:1], plan, 0, 1)), last=False, until=SECONDS)
+            rest = emitted(leads(best, plan, COUNT, STRUCTURES))
+        if not ahead.result()["device"]:
+            return None
+        rest = {text: v for text, v in rest.items() if text not in known}
+        if rest and not ask(rest, last=False, until=SECONDS)["device"]:
+            return None
+        order = by_time(known)
+        for _ in range(STEPS):
+            ranks = {t.variant.rank for t in known.values()}
+            step = emitted(neighbors(best, plan, [t.variant for t in order[:NEAREST]], ranks, STEP))
+            step = {text: v for text, v in step.items() if text not in known}
+            if not step or not ask(step, last=False, until=STEP_SECONDS)["device"]:
+                break
+            before, order = order, by_time(known)
+            if not order or not before or order[0].row["cold"] > BETTER * before[0].row["cold"]:
+                break
+        again = [*[t for t in known.values() if "cold" in t.row][:1], *order[:AGAIN]]
+        ranks = {t.variant.rank for t in known.values()}
+        near = emitted(closer(best, plan, [t.variant for t in order[:LEAD]], ranks, MORE))
+        final = {t.text: t.variant for t in again} | {text: v for text, v in near.items() if text not in known}
+    answer = ask(final, last=True, until=MORE_SECONDS)
+    if not answer["device"]:
+        return None
+    texts, times = list(final), answer["times"]
+    places = {t: str(i) for i, t in enumerate(texts)}
+    timed = []
+    for n, (text, t) in enumerate(known.items()):
+        if "cold" in t.row:
+            full = places.get(text) in times  # the last round's times are the best known
+            us = times[places[text]]["cold"] if full else t.row["cold"]
+            timed.append((not full, us, n, t.variant))
+    candidates = []
+    for _, us, _, v in sorted(timed, key=lambda x: x[:3]):
+        candidates.append(replace(best[v.rank], mugraph=v.mugraph, us=us, label=v.label if as_they_are else v.name))
+    return Measured(
+        tuple(candidates),
+        {k: t["cold"] for k, t in times.items() if not k.isdigit() and k != "read"},
+        times["read"]["cold"] if "read" in times else 0.0,
+        str(answer["device"]),
+        len(timed),
+        tuple(f"{t.variant.name}: {why(t.row)}" for t in known.values() if "cold" not in t.row),
+        tuple(known.values()),
+        {texts[int(k)]: t for k, t in times.items() if k.isdigit()},
+        tuner.seconds,
+        tuner.first,
+    )
+
+
+def by_time(known: dict[str, Tried]) -> list[Tried]:
+    """Those that have a time, the fastest first."""
+    return sorted((t for t in known.values() if "cold" in t.row), key=lambda t: float(t.row["cold"]))
+
+
+def why(row: dict[str, Any]) -> str:
+    """Why a variant has no time."""
+    return str(row["failed"]) if "failed" in row else f"wrong by {row['error']:.2g} of the largest value"

@@ -1,0 +1,190 @@
+"""Times on a GPU: CUDA graph replay, cold (rotating input sets larger than L2) and hot (one set), interleaved.
+
+Each repetition replays every candidate once, in turn, so that clocks and neighbours disturb all of them alike; a time
+is the median over the repetitions, its spread half the distance between the quartiles.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mirage.errors import MissingPackage
+from mirage.isolate.gpu_lock import locked
+
+Function = Callable[..., Any]
+CALLS = 20  # of one graph, at least
+REPLAYED = 200  # calls of one repetition, at least
+ROTATED = 3  # times L2 that the sets of inputs hold together
+MOST_SETS = 512
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Median µs a call with inputs that are not in L2 (`cold`), with one set of inputs (`hot`), and their spreads."""
+
+    cold: float
+    hot: float
+    cold_spread: float
+    hot_spread: float
+
+
+def require_gpu() -> None:
+    """Raises MissingPackage where torch sees no CUDA GPU."""
+    import torch
+
+    if not torch.cuda.is_available():
+        raise MissingPackage("no CUDA GPU is visible to torch", next_step="measure on a machine with one")
+
+
+def tensors_bytes(value: Any) -> int:
+    """Bytes of all tensors in a tuple (or of one tensor)."""
+    if hasattr(value, "element_size"):
+        return int(value.numel() * value.element_size())
+    return sum(tensors_bytes(v) for v in value) if isinstance(value, (tuple, list)) else 0
+
+
+def input_sets(make_inputs: Callable[[int], Sequence[Any]], l2: int, at_least: int = 2) -> list[tuple[Any, ...]]:
+    """Enough sets of inputs that a rotation through them leaves nothing of the first in L2. `make_inputs(seed)`."""
+    first = tuple(make_inputs(0))
+    wanted = int(ROTATED * l2 / max(tensors_bytes(first), 1)) + 1
+    return [first, *(tuple(make_inputs(i)) for i in range(1, max(at_least, min(MOST_SETS, wanted))))]
+
+
+def graph_of(function: Function, sets: Sequence[tuple[Any, ...]], calls: int = CALLS) -> Any:
+    """A CUDA graph of `calls` calls, each with the next set of inputs."""
+    import torch
+
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for inputs in sets[:3]:
+            function(*inputs)
+            function(*inputs)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        for i in range(calls):
+            function(*sets[i % len(sets)])
+    return graph
+
+
+def measure(
+    functions: dict[str, Function],
+    make_inputs: Callable[[int], Sequence[Any]],
+    *,
+    repetitions: int = 9,
+    replays: int | None = None,
+    hot: bool = True,
+) -> dict[str, Timing]:
+    """Times every function on the same inputs, with the GPU to itself as far as this user goes. `make_inputs(seed)` gives one
+    set of device tensors. Without `hot` those times are NaN."""
+    require_gpu()
+    import torch
+
+    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+    l2 = int(properties.L2_cache_size)
+    sets = input_sets(make_inputs, l2)
+    calls = max(CALLS, len(sets))
+    replays = replays or -(-REPLAYED // calls)
+    times: dict[tuple[str, str], list[float]] = {}
+    graphs = {}
+    for name, function in functions.items():
+        graphs[name, "cold"] = graph_of(function, sets, calls)
+        if hot:
+            graphs[name, "hot"] = graph_of(function, sets[:1], calls)
+    with locked(str(properties.uuid)):
+        for graph in graphs.values():
+            graph.replay()
+        torch.cuda.synchronize()
+        for _ in range(repetitions):
+            for key, graph in graphs.items():
+                start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+                start.record()
+                for _ in range(replays):
+                    graph.replay()
+                end.record()
+                torch.cuda.synchronize()
+                times.setdefault(key, []).append(start.elapsed_time(end) * 1e3 / (calls * replays))
+    return {
+        name: Timing(
+            statistics.median(times[name, "cold"]),
+            statistics.median(times[name, "hot"]) if hot else math.nan,
+            spread(times[name, "cold"]),
+            spread(times[name, "hot"]) if hot else math.nan,
+        )
+        for name in functions
+    }
+
+
+def spread(values: Sequence[float]) -> float:
+    """Half the distance between the quartiles."""
+    if len(values) < 2:
+        return 0.0
+    low, _, high = statistics.quantiles(values, n=4)
+    return (high - low) / 2
+
+
+def task(payload: dict[str, Any]) -> dict[str, Any]:
+    """For the isolated worker: {"text", "function", "compile": bool} -> {"device", "times": {name: Timing}, "error"}.
+
+    Times an emitted module's function ("kernel") beside its original ("eager"), a plain read of its inputs ("read")
+    and, if asked, torch.compile of the original.
+    `error` is the largest difference of the two outputs over the original's largest value.
+    """
+    require_gpu()
+    import torch
+
+    from mirage.codegen.interpreter import load_module
+    from mirage.profile.streaming_read import read_all
+
+    module = load_module(str(payload["text"]), interpret=False)
+    name = str(payload["function"])
+    original = getattr(module, f"_original_{name}")
+    functions: dict[str, Function] = {"kernel": module._run, "eager": original, "read": read_all}
+    if payload.get("compile"):
+        functions["compile"] = torch.compile(original, dynamic=False)
+        functions["compile_max"] = torch.compile(original, dynamic=False, mode="max-autotune-no-cudagraphs")
+
+    def make_inputs(seed: int) -> list[Any]:
+        generator = torch.Generator(device="cuda").manual_seed(seed)
+        return [random_tensor(shape, dtype, generator) for shape, dtype in module._EXPECTED]
+
+    sample = make_inputs(0)
+    error = relative_difference(module._run(*sample), original(*sample))
+    times = {k: asdict(v) for k, v in measure(functions, make_inputs).items()}
+    return {"device": torch.cuda.get_device_name(), "times": times, "error": error}
+
+
+def random_tensor(shape: Sequence[int], dtype: Any, generator: Any) -> Any:
+    import torch
+
+    if dtype.is_floating_point:
+        return (torch.randn(*shape, device="cuda", generator=generator) * 0.5).to(dtype)
+    return torch.randint(0, 2, tuple(shape), device="cuda", generator=generator).to(dtype)
+
+
+def relative_difference(a: Any, b: Any) -> float:
+    """The largest difference over the largest value, of a tensor or of the worst of a tuple; NaN is the worst."""
+    if isinstance(a, (tuple, list)):
+        every = [relative_difference(x, y) for x, y in zip(a, b, strict=True)]
+        return max(every, key=lambda e: (e != e, e))
+    scale = float(b.double().abs().max()) or 1.0
+    return float((a.double() - b.double()).abs().max()) / scale
+
+
+def steady(run: Function, inputs: Sequence[Any], times: int) -> bool:
+    """Whether so many further calls give the bits of the first: an emitted kernel adds in one order, so that a difference is a race."""
+    import torch
+
+    def tensors(found: Any) -> tuple[Any, ...]:
+        return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+    first = tensors(run(*inputs))
+    differs = torch.zeros((), dtype=torch.bool, device=first[0].device)
+    for _ in range(times):
+        for x, y in zip(tensors(run(*inputs)), first, strict=True):
+            differs |= ((x != y) & ~((x != x) & (y != y))).any()
+    return not bool(differs)

@@ -1,0 +1,85 @@
+"""A kernel that the daemon has for a running function: taken only if it was made and verified for exactly this text, these
+inputs and these versions. It lies in the registry like an installed one, under a name that holds the versions too, so that
+a later run finds it without a daemon."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import metadata
+from types import FunctionType
+from typing import Any
+
+from mirage.errors import MirageError
+from mirage.runtime import installed_kernels
+from mirage.runtime.observed_calls import Inputs
+from mirage.source.dtypes import dtype_of
+
+log = logging.getLogger("mirage.runtime")
+PACKAGES = ("mirage-superoptimizer", "torch", "triton", "numpy")  # those that a result names
+NO_GPU = "sm_90"
+ACCEPTED = ("PROVED", "TESTED")
+
+
+@lru_cache(maxsize=1)
+def versions() -> dict[str, str]:
+    """Of PACKAGES, in this interpreter."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "missing"
+    return found
+
+
+def target() -> str:
+    """The architecture of the GPU that this process uses; where it uses none, the usual one."""
+    import torch
+
+    if not torch.cuda.is_initialized():
+        return NO_GPU
+    major, minor = torch.cuda.get_device_capability()
+    return f"sm_{major}{minor}"
+
+
+def place(digest: str) -> str:
+    """The registry's name for a kernel of the slice `digest` that was taken from the daemon: other versions, or another GPU,
+    have another one."""
+    return hashlib.sha256(json.dumps([digest, versions(), target()], sort_keys=True).encode()).hexdigest()
+
+
+def matches(result: dict[str, Any], name: str, inputs: Inputs) -> bool:
+    """Whether a result is a verified kernel for this function's name, these inputs, these versions."""
+    said = [(i["name"], tuple(i["shape"]), i["dtype"]) for i in result.get("inputs", ())]
+    return (
+        result.get("answer") == "kernel"
+        and result.get("function") == name
+        and bool(result.get("source"))
+        and result.get("verdict", {}).get("word") in ACCEPTED
+        and said == [(n, shape, dtype_of(dtype)) for n, shape, dtype in inputs]
+        and result.get("versions") == versions()
+    )
+
+
+def take(function: FunctionType, inputs: Inputs, result: dict[str, Any]) -> Callable[..., Any] | None:
+    """The kernel with the function behind it, installed; None where it does not match or cannot be used."""
+    from mirage.runtime.decorator import load, with_kernel
+    from mirage.runtime.slice_identity import digest_of
+
+    if not matches(result, function.__name__, inputs):
+        return None
+    digest = digest_of(function)
+    if digest is None:  # what runs is not what the file says
+        return None
+    try:
+        path = installed_kernels.install(place(digest), result["source"])
+        return with_kernel(function, load(path, function.__name__))
+    except MirageError as e:
+        log.warning("the kernel for `%s` is not used: %s", function.__qualname__, e)
+    except Exception as e:  # a module may raise anything while it is imported
+        log.warning("the kernel for `%s` cannot be imported (%s: %s)", function.__qualname__, type(e).__name__, e)
+    return None

@@ -1,0 +1,426 @@
+"""From a reduction system to a block graph: statements and loops, one walk over the term.
+
+Containers in order: middle[0], loop[1], middle[1], ..., loop[P], middle[P]; an output along the streamed axis adds one
+more loop that writes it. A part that does not vary along the streamed axis is computed once, in the middle after the
+passes that it needs; one that does is computed in each loop that needs it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from mirage.ir.index import DimIndex
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, Statement, Store, TileDim
+from mirage.search.padding_values import in_padding
+from mirage.search.reassociation import Through, through
+from mirage.search.tile_dims import components
+
+
+class CannotBuild(Exception):
+    """This system has no block graph with these dims (not an error of the user's: the search goes on)."""
+
+
+@dataclass
+class Container:
+    """A list of statements being built, and the names of the terms computed there."""
+
+    level: int  # the passes complete when it begins
+    loop: bool
+    body: list[Statement] = field(default_factory=list)
+    names: dict[tuple[int, str], str] = field(default_factory=dict)
+    made: dict[object, str] = field(default_factory=dict)  # operator, args and attributes -> name: nothing twice
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a kernel writes: a term, and the device tensor's index."""
+
+    tensor: str
+    term: int
+    index: tuple[DimIndex, ...]
+
+
+class BlockBuilder:
+    """Builds one block graph. `dims` are the tile dims; `streamed` the axis that is looped over (or None); `order` gives
+    the pass of each reduction over it; with `nested`, contractions go through the sums nested in them."""
+
+    def __init__(
+        self, t: Terms, dims: tuple[TileDim, ...], streamed: str | None, order: dict[int, int], nested: bool = False
+    ) -> None:
+        self.t, self.dims, self.streamed, self.order, self.nested = t, dims, streamed, order, nested
+        self.dim_of = {a: d for d in dims if d.role != "split" for a in d.axes}
+        self.passes = max([order[r] for r in order if streamed and t.node(r)[2] == streamed], default=0)
+        self.middle = [Container(i, False) for i in range(self.passes + 1)]
+        self.loops = [Container(i, True) for i in range(self.passes + 2)]
+        self.accumulators: dict[int, str] = {}
+        self.starts: dict[int, str] = {}  # sums that go on from an accumulator of an earlier loop
+        self.count: dict[str, int] = {}
+        self._avail: dict[int, int] = {}
+        self._tile_dims: dict[frozenset[str], tuple[str, ...]] = {}
+        self._by_name = {d.name: d for d in dims}
+
+    # ---- names and dims
+    def fresh(self, hint: str) -> str:
+        n = self.count[hint] = self.count.get(hint, 0) + 1
+        return hint if n == 1 else f"{hint}_{n}"
+
+    def tile_dims(self, x: int) -> tuple[str, ...]:
+        axes = self.t.dims(x)
+        found = self._tile_dims.get(axes)
+        if found is None:
+            for a in axes:
+                if a not in self.dim_of:
+                    raise CannotBuild(f"axis {a} has no tile dim")
+            found = tuple(d.name for d in self.dims if d.role != "split" and any(a in axes for a in d.axes))
+            self._tile_dims[axes] = found
+        return found
+
+    def varies(self, x: int) -> bool:
+        return self.streamed is not None and self.streamed in self.t.dims(x)
+
+    def available(self, x: int) -> int:
+        """The passes that must be complete before `x` exists (for a part along the streamed axis: before its loop)."""
+        if x not in self._avail:
+            t = self.t
+            if t.kind(x) == "red" and t.node(x)[2] == self.streamed:
+                level = self.order[x]
+            else:
+                level = max([self.available(k) for k in t.kids(x)], default=0)
+            self._avail[x] = level
+        return self._avail[x]
+
+    # ---- values
+    def value(self, x: int, at: Container, mode: str = "") -> str:
+        """The name of the tile of `x` as seen from `at`. mode "": final values; "run": running values of the
+        accumulators of this loop; "old": as they were when the iteration began."""
+        t = self.t
+        if t.kind(x) == "red" and t.node(x)[2] == self.streamed:
+            if at.loop and self.order[x] == at.level + 1:
+                if mode == "":
+                    raise CannotBuild("a running value is read as if it were final")
+                return self.accumulator(x) + ("@old" if mode == "old" else "")
+            if self.order[x] > at.level:
+                raise CannotBuild("a reduction is read before its pass")
+            return self.accumulator(x)
+        if at.loop and not self.varies(x):
+            if self.available(x) <= at.level:
+                return self.value(x, self.middle[self.home(x, at)])
+            if mode == "":
+                raise CannotBuild("a value is read before its pass")
+        elif not at.loop and not self.varies(x):
+            home = self.middle[min(self.home(x, at), at.level)]
+            if home is not at:
+                return self.value(x, home)
+        elif not at.loop:
+            raise CannotBuild("a value along the streamed axis is read outside its loop")
+        running = mode if (at.loop and self.available(x) > at.level) else ""
+        key = (x, running)
+        if key not in at.names:
+            for earlier in self.middle[: at.level] if not at.loop else ():
+                if key in earlier.names:
+                    return earlier.names[key]
+            at.names[key] = self.compute(x, at, running)
+        return at.names[key]
+
+    def home(self, x: int, at: Container) -> int:
+        """The middle container where an invariant part is computed: loads and constants where they are first wanted."""
+        if not self.t.kids(x) and not at.loop:
+            return at.level
+        return self.available(x)
+
+    def emit(
+        self, at: Container, hint: str, op: str, args: tuple[str, ...], dims: tuple[str, ...], **attrs: str
+    ) -> str:
+        key = (op, args, dims, tuple(sorted(attrs.items())))
+        if key not in at.made:
+            at.made[key] = self.fresh(hint)
+            at.body.append(Compute(at.made[key], *key))
+        return at.made[key]
+
+    def ordered(self, *dims: tuple[str, ...]) -> tuple[str, ...]:
+        have = set().union(*map(set, dims))
+        return tuple(d.name for d in self.dims if d.name in have)
+
+    def compute(self, x: int, at: Container, mode: str) -> str:
+        t = self.t
+        n = t.node(x)
+        kind = n[0]
+        dims = self.tile_dims(x)
+        if kind == "in":
+            out = self.fresh(n[1].lower())
+            at.body.append(Load(out, n[1], n[2], dims))
+            return out
+        if kind == "const":
+            return self.emit(at, "c", "const", (), (), value=str(n[1]))
+        if kind == "lit":
+            return self.emit(at, "c", "const", (), (), value="~" + n[1])
+        if kind == "ninf":
+            return self.emit(at, "ninf", "const", (), (), value="-inf")
+        if kind == "size":
+            return self.emit(at, f"size_{n[1]}", "size", (), (), axis=n[1])
+        if kind == "index":
+            return self.index(n[1], at)
+        if kind == "delta":
+            raise CannotBuild("a delta outside an update")
+        if kind == "red":
+            return self.reduce(n[1], n[2], n[3], at, mode)
+        if kind == "add":
+            return self.add(x, at, mode)
+        if kind == "mul":
+            return self.product(list(n[1]), at, mode, dims)
+        if kind == "inv":
+            if t.kind(n[1]) == "sqrt":
+                return self.emit(at, "r", "rsqrt", (self.value(t.node(n[1])[1], at, mode),), dims)
+            return self.emit(at, "r", "inv", (self.value(n[1], at, mode),), dims)
+        if kind == "fn":
+            if n[1] == "finite" and mode == "old":
+                return self.value(n[2][0], at, mode)  # before the first element the maximum is -inf: exp gives 0
+            return self.emit(at, n[1], n[1], tuple(self.value(k, at, mode) for k in n[2]), dims)
+        return self.emit(at, {"exp": "p", "sqrt": "s"}[kind], kind, (self.value(n[1], at, mode),), dims)
+
+    def index(self, axes: tuple[str, ...], at: Container) -> str:
+        total: str | None = None
+        have: tuple[str, ...] = ()
+        for a in axes:
+            step = self.emit(at, f"i_{a}", "index", (), (self.dim_of[a].name,), axis=a)
+            have = self.ordered(have, (self.dim_of[a].name,))
+            if total is not None:
+                size = self.emit(at, f"size_{a}", "size", (), (), axis=a)
+                total = self.emit(at, "i", "mul", (total, size), have)
+                total = self.emit(at, "i", "add", (total, step), have)
+            else:
+                total = step
+        return total or self.emit(at, "c", "const", (), (), value="0")
+
+    def add(self, x: int, at: Container, mode: str) -> str:
+        t = self.t
+        plus: list[int] = []
+        minus: list[int] = []
+        for k in t.kids(x):
+            (minus if t.coefficient(k) < 0 else plus).append(k)
+        if not plus:
+            plus, minus = list(t.kids(x)), []
+        dims = self.tile_dims(x)
+        names = tuple(self.value(k, at, mode) for k in plus)
+        out = names[0]
+        if len(names) > 1:
+            out = self.emit(at, "a", "add", names, self.ordered(*(self.tile_dims(k) for k in plus)))
+        for k in minus:
+            out = self.emit(at, "a", "sub", (out, self.value(t.neg(k), at, mode)), dims)
+        return out
+
+    def product(self, factors: list[int], at: Container, mode: str, dims: tuple[str, ...]) -> str:
+        t = self.t
+        if len(factors) > 1 and t.const(-1) in factors:
+            factors = [f for f in factors if f != t.const(-1)]
+            out = self.product(factors, at, mode, ())
+            return self.emit(at, "v", "neg", (out,), self.ordered(*(self.tile_dims(f) for f in factors)))
+        over = [t.node(f)[1] for f in factors if t.kind(f) == "inv" and t.kind(t.node(f)[1]) != "sqrt"]
+        top = [f for f in factors if not (t.kind(f) == "inv" and t.kind(t.node(f)[1]) != "sqrt")]
+        # small factors first, so that broadcasts happen last
+        top.sort(key=lambda f: (len(t.dims(f)), f))
+        names = tuple(self.value(f, at, mode) for f in top)
+        if not names:
+            names = (self.value(t.const(Fraction(1)), at),)
+        out = names[0]
+        have = self.ordered(*(self.tile_dims(f) for f in top)) if top else ()
+        if len(names) > 1:
+            out = self.emit(at, "v", "mul", names, have)
+        for d in over:
+            have = self.ordered(have, self.tile_dims(d))
+            out = self.emit(at, "v", "div", (out, self.value(d, at, mode)), have)
+        return out
+
+    # ---- reductions
+    def padded(self, axis: str) -> bool:
+        return self.dim_of[axis].tile > 1
+
+    def reduce(self, op: str, axis: str, body: int, at: Container, mode: str) -> str:
+        """The reduction of one tile of `body` over the tile dim of `axis`."""
+        t = self.t
+        dim = self.dim_of[axis]
+        if dim.axes != (axis,):
+            raise CannotBuild("a reduced axis shares its tile dim")
+        if op == "max":
+            v = self.value(body, at, mode)
+            dims = self.tile_dims(body)
+            mask = self.emit(at, "inside", "mask", (), (dim.name,), dim=dim.name)
+            v = self.emit(at, "v", "where", (mask, v, self.value(t.neg_inf(), at)), dims)
+            return self.emit(at, "top", "max", (v,), tuple(d for d in dims if d != dim.name), dim=dim.name)
+        if t.kind(body) == "add" and any(self.sides(axis, t.flat("mul", (k,))[1]) for k in t.kids(body)):
+            parts = []
+            for k in t.kids(body):
+                if axis not in t.dims(k):
+                    inside = self.emit(at, "inside", "mask", (), (dim.name,), dim=dim.name)
+                    count = self.emit(at, "count", "sum", (inside,), (), dim=dim.name)
+                    v = self.emit(at, "v", "mul", (self.value(k, at, mode), count), self.tile_dims(k))
+                    parts.append((v, self.tile_dims(k)))
+                else:
+                    dims = tuple(d for d in self.tile_dims(k) if d != dim.name)
+                    parts.append((self.contract(axis, k, at, mode), dims))
+            return self.emit(at, "a", "add", tuple(p for p, _ in parts), self.ordered(*(d for _, d in parts)))
+        return self.contract(axis, body, at, mode)
+
+    def wide(self, x: int, axis: str) -> frozenset[str]:
+        """The tile dims of `x` that are not scalars, without the one of `axis`."""
+        return frozenset(d for d in self.tile_dims(x) if self.dim(d).tile > 1) - {self.dim_of[axis].name}
+
+    def dim(self, name: str) -> TileDim:
+        return self._by_name[name]
+
+    def sides(self, axis: str, factors: list[int]) -> tuple[frozenset[str], frozenset[str]] | None:
+        """The tile dims of the two operands if a product's sum over `axis` is a matrix product, else None."""
+        along = [f for f in factors if axis in self.t.dims(f)]
+        if len(along) < 2 or self.dim_of[axis].tile < 16:
+            return None
+        sets = [self.wide(f, axis) for f in along]
+        parts = components(frozenset().union(*sets), sets)
+        if len(parts) != 2 or any(len(p) != 1 or self.dim(next(iter(p))).tile < 16 for p in parts):
+            return None
+        names = [d.name for d in self.dims]
+        parts.sort(key=lambda p: min(names.index(d) for d in p))
+        return parts[0], parts[1]
+
+    def go_through(self, axis: str, n: Through, at: Container, mode: str) -> str:
+        """The inner product of one tile along `axis`, then contracted with the outer factors."""
+        t = self.t
+        if n.axis == self.streamed or self.dim_of[n.axis].axes != (n.axis,):
+            raise CannotBuild("the nested sum is not over one tile")
+        inner, outer = t.mul(*n.inner), t.mul(*n.outer)
+        pads = {in_padding(t, inner, n.axis), in_padding(t, outer, n.axis)}
+        if "zero" not in pads or "unknown" in pads:
+            raise CannotBuild("the padding of the nested sum is not zero")
+        dim, own = self.dim_of[n.axis], self.dim_of[axis].name
+        first, second = self.contract(axis, inner, at, mode), self.value(outer, at, mode)
+        have = tuple(d for d in self.tile_dims(inner) if d != own)
+        dims = tuple(d for d in self.ordered(have, self.tile_dims(outer)) if d != dim.name)
+        sides = [{d for d in x if d != dim.name and self.dim(d).tile > 1} for x in (have, self.tile_dims(outer))]
+        wide = dim.tile >= 16 and all(len(x) == 1 and self.elements(frozenset(x)) >= 16 for x in sides)
+        if wide and not sides[0] & sides[1]:
+            out = self.emit(at, "t", "dot", (first, second), dims, dim=dim.name)
+        else:
+            v = self.emit(at, "v", "mul", (first, second), self.ordered(have, self.tile_dims(outer)))
+            out = self.emit(at, "t", "sum", (v,), dims, dim=dim.name)
+        if n.rest:
+            names = tuple(self.value(f, at, mode) for f in n.rest)
+            out = self.emit(at, "t", "mul", (*names, out), self.ordered(dims, *(self.tile_dims(f) for f in n.rest)))
+        return out
+
+    def contract(self, axis: str, body: int, at: Container, mode: str) -> str:
+        t = self.t
+        nested = through(t, axis, body) if self.nested else None
+        if nested is not None:
+            return self.go_through(axis, nested, at, mode)
+        dim = self.dim_of[axis].name
+        factors = t.flat("mul", (body,))
+        parts = [*factors[1]] + ([t.const(factors[0])] if factors[0] != 1 else [])
+        outside = [f for f in parts if axis not in t.dims(f)]
+        inside = [f for f in parts if axis in t.dims(f)]
+        clean = in_padding(t, t.mul(*inside), axis) == "zero"
+        sides = self.sides(axis, parts)
+        if sides is None:
+            v = self.product(inside, at, mode, ())
+            dims = self.ordered(*(self.tile_dims(f) for f in inside))
+            if not clean:
+                mask = self.emit(at, "inside", "mask", (), (dim,), dim=dim)
+                v = self.emit(at, "v", "mul", (mask, v), dims)
+            out = self.emit(at, "t", "sum", (v,), tuple(d for d in dims if d != dim), dim=dim)
+        else:
+            left, right = sides
+            small = left if self.elements(left) <= self.elements(right) else right
+            a = [f for f in inside if self.wide(f, axis) & left]
+            b = [f for f in inside if self.wide(f, axis) & right]
+            neither = [f for f in inside if f not in a and f not in b]
+            (a if small is left else b).extend(neither)
+            operands = []
+            for group, masked in ((a, small is left and not clean), (b, small is right and not clean)):
+                dims = self.ordered(*(self.tile_dims(f) for f in group))
+                v = self.product(group, at, mode, dims) if len(group) > 1 else self.value(group[0], at, mode)
+                if masked:
+                    mask = self.emit(at, "inside", "mask", (), (dim,), dim=dim)
+                    v = self.emit(at, "v", "mul", (mask, v), dims)
+                operands.append((v, dims))
+            if not clean and in_padding(t, t.mul(*(b if small is left else a)), axis) == "unknown":
+                # the other operand may hold infinities in the padding: 0 * inf; mask it as well
+                i = 1 if small is left else 0
+                mask = self.emit(at, "inside", "mask", (), (dim,), dim=dim)
+                operands[i] = (self.emit(at, "v", "mul", (mask, operands[i][0]), operands[i][1]), operands[i][1])
+            dims = tuple(d for d in self.ordered(operands[0][1], operands[1][1]) if d != dim)
+            out = self.emit(at, "t", "dot", (operands[0][0], operands[1][0]), dims, dim=dim)
+        if outside:
+            have = self.ordered(dims, *(self.tile_dims(f) for f in outside))
+            names = tuple(self.value(f, at, mode) for f in outside)
+            out = self.emit(at, "t", "mul", (*names, out), tuple(d for d in have if d != dim))
+        return out
+
+    def elements(self, dims: frozenset[str]) -> int:
+        n = 1
+        for d in dims:
+            n *= self.dim(d).tile
+        return n
+
+    def accumulator(self, r: int) -> str:
+        if r not in self.accumulators:
+            self.accumulators[r] = self.fresh({"max": "top", "sum": "acc"}[self.t.node(r)[1]])
+        return self.accumulators[r]
+
+    def accumulate(self, r: int) -> None:
+        """The accumulator of a reduction over the streamed axis, in its loop."""
+        t = self.t
+        _, op, axis, body, _, update = t.node(r)
+        at = self.loops[self.order[r] - 1]
+        arg = self.reduce(op, axis, body, at, "run")
+        coefficients = []
+        for c, sibling in update:
+            swap = {}
+            for y in t.walk(c):
+                if t.kind(y) == "delta":
+                    swap[y] = self.delta(y, at)
+            name = self.coefficient(c, swap, at)
+            coefficients.append((name, "" if sibling is None else self.accumulator(sibling)))
+        at.body.append(
+            Accumulate(self.accumulator(r), op, arg, self.tile_dims(r), tuple(coefficients), self.starts.get(r, ""))
+        )
+
+    def delta(self, y: int, at: Container) -> str:
+        _, atom, action = self.t.node(y)
+        new, old = self.value(atom, at, "run"), self.value(atom, at, "old")
+        return self.emit(at, "delta", "sub" if action == "+" else "div", (new, old), self.tile_dims(atom))
+
+    def coefficient(self, c: int, swap: dict[int, str], at: Container) -> str:
+        """The tile of a coefficient in the deltas."""
+        t = self.t
+        if c in swap:
+            return swap[c]
+        if not any(y in swap for y in t.walk(c)):
+            return self.value(c, at, "run")
+        names = tuple(self.coefficient(k, swap, at) for k in t.kids(c))
+        n = t.node(c)
+        return self.emit(at, "alpha", n[1] if n[0] == "fn" else n[0], names, self.tile_dims(c))
+
+    # ---- the whole block
+    def build(self, outputs: list[Output], reductions: frozenset[int], cluster: int = 1) -> BlockGraph:
+        return BlockGraph(self.dims, self.statements(outputs, reductions), cluster)
+
+    def statements(self, outputs: list[Output], reductions: frozenset[int]) -> tuple[Statement | Loop, ...]:
+        t = self.t
+        for r in sorted(reductions):
+            if t.node(r)[2] == self.streamed:
+                self.accumulate(r)
+        last = self.loops[self.passes]
+        for o in outputs:
+            at = last if self.varies(o.term) else self.middle[self.passes]
+            written = {a for d in o.index for a in d.axes}
+            same = tuple(d.name for d in self.dims if d.role == "grid" and not written & set(d.axes))
+            at.body.append(Store(o.tensor, self.value(o.term, at), o.index, same))
+        body: list[Statement | Loop] = []
+        for i in range(self.passes + 1):
+            body += self.middle[i].body if i < self.passes or not last.body else []
+            if self.loops[i].body:
+                if i == self.passes:
+                    body += self.middle[i].body
+                assert self.streamed is not None
+                body.append(Loop(self.dim_of[self.streamed].name, tuple(self.loops[i].body)))
+        return tuple(body)

@@ -1,0 +1,331 @@
+"""Every way to compute one tensor in one custom kernel, or two when a reduction is split: µGraph pieces with their cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from mirage.ir.index import DimIndex
+from mirage.ir.narrowing import FREE, Narrowing
+from mirage.meaning.exp_shift import unbounded
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import (
+    Accumulate,
+    BlockGraph,
+    Compute,
+    CustomKernel,
+    DTensor,
+    LibraryKernel,
+    Load,
+    Loop,
+    Store,
+    TileDim,
+)
+from mirage.results.progress import CancelToken
+from mirage.search.block_builder import BlockBuilder, CannotBuild, Output
+from mirage.search.chained_loops import Before, chained, two_loops
+from mirage.search.instantiate import arrange, group_choices, keeps, with_launch
+from mirage.search.reassociation import any_through
+from mirage.search.reduction_moves import Moves
+from mirage.search.reduction_systems import System, enumerate_systems, passes
+from mirage.search.split_reduction import combine
+from mirage.search.tile_dims import Layout, layout
+from mirage.search.tile_sizes import power, split_options, tilings
+
+MAIN = "main"  # the kernel of an only output
+MAX_TILE = 65536  # elements of one tile in registers (8 warps of 255 registers hold 65,280)
+MAX_BLOCK = 131072  # elements of all accumulators and live tiles of a block, roughly
+
+
+@dataclass(frozen=True)
+class Target:
+    """A tensor to compute: its name, term, dtype, and its dims (each the axes that make it up). Or, with `members`, several
+    that one kernel computes (`multiple_outputs.py`): `term` is then the tuple of their terms, and `indices` says where each is
+    written, along axes of the kernel."""
+
+    tensor: str
+    term: int
+    dims: tuple[tuple[str, ...], ...]
+    dtype: str
+    kind: str = "output"
+    members: tuple[Target, ...] = ()
+    indices: tuple[tuple[DimIndex, ...], ...] = ()
+
+    @property
+    def index(self) -> tuple[DimIndex, ...]:
+        return tuple(DimIndex(d) for d in self.dims)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return tuple(a for d in self.dims for a in d)
+
+    @property
+    def tensors(self) -> tuple[Target, ...]:
+        """The tensors that the kernel writes, each as a target of its own."""
+        return self.members or (self,)
+
+    def writes(self, t: Terms, term: int) -> list[Output]:
+        """The output savers of a kernel that computes `term`, an equal of the target's."""
+        if not self.members:
+            return [Output(self.tensor, term, self.index)]
+        return [Output(m.tensor, x, i) for m, x, i in zip(self.members, t.kids(term), self.indices, strict=True)]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Kernels that compute one target, the temporaries they need, and axes that they add (the parts of a split)."""
+
+    kernels: tuple[CustomKernel | LibraryKernel, ...]
+    temps: tuple[DTensor, ...]
+    axes: tuple[tuple[str, int], ...]
+    label: str
+    structure: str
+
+
+def tile_elements(dims: tuple[TileDim, ...], names: tuple[str, ...]) -> int:
+    n = 1
+    for d in dims:
+        if d.name in names and d.role != "split":
+            n *= d.tile
+    return n
+
+
+def fits(block: BlockGraph) -> bool:
+    """A quick bound on the register file; the compiler has the last word later."""
+    total = 0
+    for s in block.body:
+        for x in s.body if isinstance(s, Loop) else (s,):
+            if isinstance(x, (Compute, Load, Accumulate)):
+                n = tile_elements(block.dims, x.dims)
+                if n > MAX_TILE:
+                    return False
+                total += n if isinstance(x, Accumulate) else 0
+    return total <= MAX_BLOCK
+
+
+def warps_for(block: BlockGraph) -> int:
+    largest = max(
+        (
+            tile_elements(block.dims, x.dims)
+            for s in block.body
+            for x in (s.body if isinstance(s, Loop) else (s,))
+            if isinstance(x, (Compute, Accumulate))
+        ),
+        default=1,
+    )
+    return 4 if largest <= 8192 else 8
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A reduction system with a choice of the streamed axis: a kernel without sizes. With `nested`, contractions go
+    through the sums nested in them; with `before`, another loop comes first, whose sum the streamed one goes on from."""
+
+    system: System
+    streamed: str | None
+    order: dict[int, int]
+    layout: Layout
+    nested: bool = False
+    before: Before | None = None
+
+    @property
+    def key(self) -> str:
+        more = f"{'/nested' if self.nested else ''}{f'/after {self.before.axis}' if self.before else ''}"
+        return f"{sorted(self.system.reductions)}/{self.streamed}{more}"
+
+    @property
+    def loops(self) -> tuple[str, ...]:
+        """The axes that are looped over, in the order of the loops."""
+        first = (self.before.axis,) if self.before else ()
+        return first + ((self.streamed,) if self.streamed else ())
+
+
+class KernelSpace:
+    """The kernels that compute one target, within what `given` asks. `limit` bounds the number of reduction systems."""
+
+    def __init__(
+        self, t: Terms, target: Target, cancel: CancelToken, *, limit: int = 400, lean: bool = True,
+        given: Narrowing = FREE,
+    ) -> None:  # fmt: skip
+        self.t, self.target, self.cancel, self.given = t, target, cancel, given
+        self.moves = Moves(t, lean=lean, cancel=cancel)
+        allowed = unbounded(t, self.moves.prints, target.term)
+        prints = {self.moves.prints.of(x) for x in allowed}
+        self.systems: list[System] = []
+        self._seen: set[object] = set()
+        self._blocked = False  # no tiles make the structure in hand a block graph
+        self._blocks: dict[object, BlockGraph | None] = {}  # built once for all tilings of a shape
+        self._totals: dict[object, int] = {}
+        found, self.counts = enumerate_systems(self.moves, target.term, cancel, limit)
+        for s in found:
+            if s.cancelling:
+                continue  # E[x^2] - E[x]^2: right in algebra, wrong in floats
+            if all(self.moves.prints.of(x) in prints for x in self._exponentials(s)):
+                self.systems.append(s)
+
+    def _exponentials(self, s: System) -> set[int]:
+        return unbounded(self.t, self.moves.prints, s.output)
+
+    def structures(self) -> Iterator[Structure]:
+        """Systems with a choice of the streamed axis."""
+        t = self.t
+        for s in self.systems:
+            bound = sorted({t.node(r)[2] for r in s.reductions})
+            carried = {t.node(r)[2] for r in s.reductions if t.node(r)[4]}
+            if len(carried) > 1:
+                continue
+            lay = layout(t, s.output, self.target.axes)
+            for streamed in [None, *bound]:
+                if carried and streamed not in carried:
+                    continue
+                order = passes(t, s.reductions, streamed) if streamed else {}
+                if order is not None:
+                    yield Structure(s, streamed, order, lay)
+                    if any_through(t, s.reductions):
+                        yield Structure(s, streamed, order, lay, nested=True)
+            for streamed, before in chained(t, s.output):
+                yield Structure(s, streamed, before.after, lay, before=before)
+
+    def pieces(self, name: str, structure: Structure, most: int) -> Iterator[Piece]:
+        """The structure's first `most` tilings that fit, with their splits; the caller ranks them."""
+        made = 0
+        for dims in tilings(structure.layout, self.t.sizes, structure.loops, self.given):
+            self.cancel.check()
+            found = self._tiled(name, structure, dims, most > 1)
+            first = next(found, None)
+            if first is None:
+                if self._blocked:
+                    return
+                continue
+            yield first
+            if most > 1:  # the first tiling alone only ranks structures
+                yield from found
+            made += 1
+            if made >= most:
+                return
+
+    def _tiled(self, name: str, structure: Structure, dims: tuple[TileDim, ...], all_of_them: bool) -> Iterator[Piece]:
+        """The kernels with these tiles: the whole one first, then its splits."""
+        s = structure.system
+        outputs = self.target.writes(self.t, s.output)
+        self._blocked = False
+        fit = False
+        for arranged in arrange(self.given, dims, self.t.sizes):
+            block = self.build(arranged, structure, outputs, s.reductions)
+            if block is None:
+                self._blocked = True  # no tiles make it a block graph
+                return
+            if not fits(block):
+                return
+            fit = True
+            key = (block.body, arranged)
+            if all_of_them:
+                if key in self._seen:
+                    continue
+                self._seen.add(key)
+            kernels = (CustomKernel(name, block, warps=warps_for(block)),)
+            yield from self._within(Piece(kernels, (), (), self.label(dims, 1), structure.key))
+        if structure.before is None and (fit or self.given):  # under a narrowing a split may be all that there is
+            yield from self.split(name, structure, dims)
+
+    def _within(self, piece: Piece) -> Iterator[Piece]:
+        """The piece with the threads and clusters asked for, if its kernels keep to what is asked."""
+        if not self.given:
+            yield piece
+            return
+        sizes = {**self.t.sizes, **dict(piece.axes)}
+        own = tuple(k for k in piece.kernels if isinstance(k, CustomKernel))
+        for kernels in with_launch(self.given, own):
+            if all(keeps(self.given, k, sizes) for k in kernels):
+                yield replace(piece, kernels=kernels)
+
+    def build(
+        self, dims: tuple[TileDim, ...], structure: Structure | None, outputs: list[Output], reductions: frozenset[int],
+    ) -> BlockGraph | None:  # fmt: skip
+        """The block graph, None if there is none; without a structure, one without a loop. Its statements depend on the
+        tiles only by what `shape` keeps of them: one element, few, or enough for a tensor core."""
+        self.cancel.check()
+        shape = tuple((d.name, d.role, min(d.tile, 2), d.tile >= 16) for d in dims)
+        streamed, order, nested, before = None, dict[int, int](), False, None
+        if structure is not None:
+            streamed, order, nested, before = structure.streamed, structure.order, structure.nested, structure.before
+        key = (shape, streamed, tuple((o.tensor, o.term) for o in outputs), reductions, nested, before and before.sum)
+        if key not in self._blocks:
+            try:
+                if before is not None and streamed is not None:
+                    self._blocks[key] = two_loops(self.t, dims, streamed, before, outputs)
+                else:
+                    self._blocks[key] = BlockBuilder(self.t, dims, streamed, order, nested).build(outputs, reductions)
+            except CannotBuild:
+                self._blocks[key] = None
+        block = self._blocks[key]
+        return None if block is None else replace(block, dims=dims)
+
+    def label(self, dims: tuple[TileDim, ...], parts: int) -> str:
+        tiles = " ".join(f"{d.name}:{d.tile}{'*' if d.role == 'loop' else ''}" for d in dims if d.role != "split")
+        return f"{tiles}{f' split {parts}' if parts > 1 else ''}"
+
+    def split(self, name: str, structure: Structure, dims: tuple[TileDim, ...]) -> Iterator[Piece]:
+        s, streamed, order, key = structure.system, structure.streamed, structure.order, structure.key
+        t = self.t
+        if streamed is None or streamed in t.dims(s.output) or streamed in self.target.axes:
+            return
+        own = [r for r in sorted(s.reductions) if t.node(r)[2] == streamed]
+        if max(order[r] for r in own) != 1:
+            return
+        part = f"{streamed}_part" if name == MAIN else f"{streamed}_part_{self.target.tensor}"
+        names = {r: (f"{self.target.tensor}_part{i}", self._axes(r)) for i, r in enumerate(own)}
+        index = {r: (DimIndex((part,)), *(DimIndex((a,)) for a in axes)) for r, (_, axes) in names.items()}
+        partial = [Output(names[r][0], r, index[r]) for r in own]
+        for parts in split_options(t.sizes, dims, self.given):
+            t.sizes[part] = parts
+            split_dim = TileDim(part, (part,), 1, "split", streamed, parts)
+            for arranged in arrange(self.given, (split_dim, *dims), t.sizes):
+                first = self.build(arranged, structure, partial, s.reductions)
+                if first is None:
+                    return
+                if not fits(first):
+                    continue
+                if key not in self._totals:
+                    self._totals[key] = combine(t, s.output, names, part)
+                rest = tuple(d for d in arranged if d.role != "split")
+                for piece in self._finish(name, self._totals[key], part, parts, first, names, rest, key):
+                    yield from self._within(piece)
+
+    def _axes(self, r: int) -> tuple[str, ...]:
+        order = {a: i for i, a in enumerate(self.target.axes)}
+        return tuple(sorted(self.t.dims(r), key=lambda a: (order.get(a, 99), a)))
+
+    def _finish(
+        self, name: str, total: int, part: str, parts: int, first: BlockGraph,
+        names: dict[int, tuple[str, tuple[str, ...]]], dims: tuple[TileDim, ...], structure: str,
+    ) -> Iterator[Piece]:  # fmt: skip
+        """The second kernel over tiles of its own, or the last block to arrive over the same tiles."""
+        t = self.t
+        temps = tuple(DTensor(n, "fp32", ((part,), *((a,) for a in axes)), kind="temp") for n, axes in names.values())
+        outputs = self.target.writes(t, total)
+        resident = TileDim(part, (part,), power(parts), "resident")
+        inner = tuple(
+            replace(d, role="resident", tile=max(d.tile, power(t.sizes[d.axes[0]])))
+            for d in dims if d.role in ("loop", "resident") and any(t.node(r)[2] in d.axes for r in t.closure(total))
+        )  # fmt: skip
+        bound = {t.node(r)[2] for r in t.closure(total)}
+        grid = tuple(d for d in dims if d not in inner and d.role != "loop" and not bound & set(d.axes))
+        grid = tuple(d for d in grid if any(a in self.target.axes for a in d.axes))
+        main = CustomKernel(name, first, warps=warps_for(first))
+        for narrow in group_choices(self.given, grid, t.sizes):
+            tail = self.build((*narrow, resident, *inner), None, outputs, frozenset())
+            if tail is not None and fits(tail):
+                yield Piece(
+                    (main, CustomKernel(f"{name}_combine", tail, warps=4)), temps, ((part, parts),),
+                    self.label(dims, parts), structure + "/kernel",
+                )  # fmt: skip
+        same = self.build((*grid, resident, *inner), None, outputs, frozenset())
+        shared = any(s.first for s in first.body if isinstance(s, Store))
+        if (
+            same is not None and fits(same) and not shared
+        ):  # a tail may read only what its own group of blocks has written
+            yield Piece(
+                (replace(main, tail=same),), temps, ((part, parts),), self.label(dims, parts) + " last block",
+                structure + "/tail",
+            )  # fmt: skip

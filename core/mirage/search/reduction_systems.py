@@ -1,0 +1,123 @@
+"""Reduction systems: every combination of moves, one placement for each reduction in topological order.
+
+A system is a set of reductions and the output as a pointwise function of them. Which axis is streamed (a loop over
+tiles) decides its passes. The number of systems is a product over reductions: `limit` bounds it, and the answer says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mirage.meaning.terms import Terms
+from mirage.results.progress import CancelToken
+from mirage.search.reduction_moves import Moves
+
+
+@dataclass(frozen=True)
+class System:
+    """`output` over `reductions` (ids, topological). `cancelling`: it subtracts large equal parts somewhere."""
+
+    output: int
+    reductions: frozenset[int]
+    cancelling: bool = False
+
+
+EFFORT = 3  # steps of one enumeration, in units of its limit; the largest workload takes 2.3
+
+
+@dataclass
+class Counts:
+    values: int = 0  # distinct reductions met (tensors up to equality)
+    tried: int = 0  # placements tried
+    exhaustive: bool = True
+
+
+def enumerate_systems(moves: Moves, target: int, cancel: CancelToken, limit: int = 2000) -> tuple[list[System], Counts]:
+    """All systems that compute `target`, the given one among them; `Counts.exhaustive` is False when `limit` cut: so many ways of
+    one beginning, so many beginnings, or `EFFORT` times as many steps in all, where most lead to systems that are known.
+
+    The moves begin from the target with its factors pushed inward; where a product has several sums that could take a factor,
+    also from the other choices."""
+    t = moves.t
+    counts = Counts()
+    found: dict[frozenset[int], System] = {}
+    starts = [moves.inward(target)]
+    met = {t.closure(starts[0])}
+    steps = 0
+    for start in starts:
+        if counts.tried + steps > EFFORT * limit:
+            counts.exhaustive = False
+            break
+        for e in systems_from(moves, start, cancel, limit, counts):
+            steps += 1
+            reductions = t.closure(e)
+            cancelling = any(y in moves.cancelling for y in t.walk(e))
+            if reductions in found:
+                continue
+            found[reductions] = System(e, reductions, cancelling)
+            if any(t.node(r)[4] for r in reductions):
+                continue
+            for other in moves.pushes(e):
+                if t.closure(other) in met:
+                    continue
+                if len(starts) == limit:
+                    counts.exhaustive = False
+                    break
+                met.add(t.closure(other))
+                starts.append(other)
+    own = moves.spelled(target)
+    found[t.closure(own)] = System(own, t.closure(own))  # as it is written, whatever it subtracts
+    counts.values = len(frozenset[int]().union(*found))
+    return list(found.values()), counts
+
+
+def systems_from(moves: Moves, target: int, cancel: CancelToken, limit: int, counts: Counts) -> Iterator[int]:
+    """The outputs of all systems that the moves make from one spelling."""
+    t = moves.t
+    order = sorted(t.closure(target))
+    states: dict[tuple[tuple[int, int], ...], None] = {(): None}
+    for i, r in enumerate(order):
+        live = frozenset().union(t.front(target), *(t.front(t.node(s)[3]) for s in order[i + 1 :]))
+        new: dict[tuple[tuple[int, int], ...], None] = {}
+        _, op, axis, body, *_ = t.node(r)
+        for state in states:
+            cancel.check()
+            for b in moves.merges(moves.collector.replace(body, dict(state))):
+                for e in moves.options(op, axis, b):
+                    counts.tried += 1
+                    new[tuple(kv for kv in (*state, (r, e)) if kv[0] in live)] = None
+            if len(new) > limit:
+                counts.exhaustive = False
+                break
+        states = new
+    for state in states:
+        yield from moves.merges(moves.collector.replace(target, dict(state)))
+
+
+def passes(t: Terms, reductions: frozenset[int], axis: str) -> dict[int, int] | None:
+    """For each reduction, the pass over the streamed `axis` after which (over the axis: in which) it is complete; None if
+    a carried one would have to wait for its atoms, which is the kept form again."""
+    order: dict[int, int] = {}
+
+    def front(x: int, stop: set[int]) -> set[int]:
+        if x in stop:
+            return set()
+        if t.kind(x) == "red":
+            return {x}
+        return set().union(*(front(k, stop) for k in t.kids(x)), ())
+
+    for r in sorted(reductions):
+        _, _, d, body, deltas, update = t.node(r)
+        atoms = {t.node(y)[1] for y in deltas}
+        kept = max([order[s] for s in front(body, atoms)], default=0)
+        running = max([order[s] for u in atoms for s in t.front(u)], default=0)
+        order[r] = max(1 + kept, running) if d == axis else max(kept, running)
+        if atoms and d == axis:
+            if running < order[r]:
+                return None
+            if any(
+                order[s] != order[r] for _, x in update if x is not None for s in t.front(x) if t.node(s)[2] == axis
+            ):
+                return None
+    return order

@@ -1,0 +1,141 @@
+"""Tile sizes for a layout: aligned to the hardware, few, best guesses first; under a narrowing every power of two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import product
+
+from mirage.ir.narrowing import FREE, Narrowing
+from mirage.mugraph.grammar import TileDim
+from mirage.search.tile_dims import Layout
+
+MAX_RESIDENT = 16384  # elements of a resident row
+DOT = 16  # the smallest side of a tensor-core tile
+PARTS = (2, 4, 8, 16, 32, 64)
+VECTOR = 8192  # elements of a tile of products that four warps hold in registers
+LARGEST = 4096  # elements along one dim of a tile, under a narrowing
+
+
+def ceil_div(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def power(n: int) -> int:
+    """The smallest power of two that is at least `n`."""
+    return 1 << max(0, (n - 1).bit_length())
+
+
+def clipped(options: tuple[int, ...], size: int, least: int) -> list[int]:
+    top = max(least, power(size))
+    return list(dict.fromkeys(min(max(o, least), top) for o in options))
+
+
+def powers(least: int, n: int) -> list[int]:
+    """Every power of two from `least` to the whole of `n`, the middle of the range first."""
+    found = []
+    tile = least
+    while tile <= min(max(least, power(n)), LARGEST):
+        found.append(tile)
+        tile *= 2
+    return sorted(found, key=lambda x: (abs(x.bit_length() - 7), x))
+
+
+def counts(given: Narrowing) -> frozenset[int] | None:
+    """The numbers of blocks that a dim of the grid may have; None: any."""
+    if given.griddims is None:
+        return None
+    return frozenset({1}.union(*given.griddims))
+
+
+def group_tiles(given: Narrowing, least: int, n: int) -> list[int]:
+    """The tiles of a parallel dim of `n` elements."""
+    allowed = counts(given)
+    return [x for x in powers(least, n) if allowed is None or ceil_div(n, x) in allowed]
+
+
+def loop_tiles(given: Narrowing, least: int, n: int) -> list[int]:
+    """The tiles of a looped dim, whose range may be shared by several blocks."""
+    if given.franges is None:
+        return powers(least, n)
+    shares = (1, *parts_of(given))
+    return [x for x in powers(least, n) if any(ceil_div(ceil_div(n, x), p) in given.franges for p in shares)]
+
+
+def parts_of(given: Narrowing) -> tuple[int, ...]:
+    """The numbers of parts of a split."""
+    allowed = counts(given)
+    return PARTS if allowed is None else tuple(sorted(allowed - {1}))
+
+
+def dim_options(
+    lay: Layout, sizes: dict[str, int], loops: tuple[str, ...], given: Narrowing = FREE
+) -> list[list[TileDim]] | None:
+    """For each tile dim its options, `loops` being the axes that are looped over; None if a resident dim is too large."""
+
+    def size(axes: tuple[str, ...]) -> int:
+        n = 1
+        for a in axes:
+            n *= sizes[a]
+        return n
+
+    out: list[list[TileDim]] = [[TileDim(a, (a,), 1, "grid")] for a in lay.batch]
+    first = True
+    for g in lay.groups:
+        n, name = size(g), "_".join(g)
+        if lay.dotted & set(g):
+            options = clipped((64, 32, 128, 16) if not first or n > 16 else (16,), n, DOT)
+            whole = max(DOT, power(n))
+            if whole <= 128:  # one tile of the whole dim spares recomputing what the other operand needs
+                options = [whole, *(o for o in options if o != whole)]
+        elif lay.inner:
+            options = clipped((128, 64, 16) if lay.batch else (1, 4, 8, 16, 64, 128), n, 1)
+        else:
+            options = clipped((1024, 256), n, 1) if g == lay.groups[-1] else clipped((1, 4), n, 1)
+        first = False
+        if given:
+            options = group_tiles(given, DOT if lay.dotted & set(g) else 1, n)
+        # one tile of the whole dim: no grid dim at all
+        out.append([TileDim(name, g, o, "resident" if o >= n and n > 1 else "grid") for o in options])
+    for a in lay.inner:
+        n, least = sizes[a], DOT if a in lay.dotted else 1
+        if a in lay.serial and a in loops:
+            out.append([TileDim(a, (a,), 1, "loop")])
+        elif a in loops:
+            options = (
+                clipped((64, 128, 32, 256), n, least)
+                if a in lay.dotted
+                else clipped((1024, 256, 64, 32, 512, 2048, 4096), n, 1)
+            )
+            if given:
+                options = loop_tiles(given, least, n)
+            out.append([TileDim(a, (a,), o, "loop") for o in options])
+        elif power(n) > MAX_RESIDENT:
+            return None
+        else:
+            out.append([TileDim(a, (a,), max(least, power(n)), "resident")])
+    return out
+
+
+def tilings(
+    lay: Layout, sizes: dict[str, int], loops: tuple[str, ...], given: Narrowing = FREE
+) -> Iterator[tuple[TileDim, ...]]:
+    """Every choice of tiles; without tensor cores those first whose largest tile is near `VECTOR` elements, of any shape:
+    which shape is best depends on how the tensors lie in memory."""
+    options = dim_options(lay, sizes, loops, given)
+    if options is None:
+        return
+    every = product(*options)
+    if lay.dotted or given or not loops:
+        yield from every
+    else:
+        yield from sorted(every, key=lambda dims: abs(math.log2(math.prod(d.tile for d in dims) / VECTOR)))
+
+
+def split_options(sizes: dict[str, int], dims: tuple[TileDim, ...], given: Narrowing = FREE) -> list[int]:
+    """Numbers of parts that a looped dim can be split into, so that every part has work."""
+    loop = next((d for d in dims if d.role == "loop"), None)
+    if loop is None:
+        return []
+    tiles = ceil_div(sizes[loop.axes[0]], loop.tile)
+    return [p for p in parts_of(given) if (p - 1) * ceil_div(tiles, p) < tiles]

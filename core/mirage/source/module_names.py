@@ -1,0 +1,229 @@
+"""What the names of a module mean: its imports, its constants, its functions. Read from the text, never run."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from mirage.source.statements import MERGE, Chunk, Chunks
+
+_DEF = re.compile(r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
+_ASSIGNS = re.compile(r"\w+[ \t]*(?:[,=:.\[(+*/|&^@%<>-]|$)")
+_MAIN = re.compile(r"if\s+__name__\s*==")
+_WORDS = re.compile(r"\w+")
+# Statements whose insides may bind names at module level.
+_BLOCKS = ("if", "try", "with", "for", "while", "match", "del")
+
+
+@dataclass(frozen=True)
+class Import:
+    """`name` is bound to `target` (dotted). `module` is what must be imported for that, `line` where it is written."""
+
+    name: str
+    target: str
+    module: str
+    line: int
+    statement: str
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A module-level name and the statement that binds it; `block` when that stands inside an if, try, with or loop."""
+
+    name: str
+    node: ast.stmt
+    block: bool
+
+
+class Names:
+    """The module-level names of a text, looked up one at a time."""
+
+    def __init__(self, chunks: Chunks) -> None:
+        self.chunks = chunks
+
+    @cached_property
+    def imports(self) -> dict[str, list[Import]]:
+        """Imports at module level, also those under `if TYPE_CHECKING:` and `try:`, by the name that they bind."""
+        found: dict[str, list[Import]] = {}
+        for chunk in self._importing:
+            for node in _statements(self.chunks.parse(chunk) or []):
+                for item in _imports_of(node):
+                    found.setdefault(item.name, []).append(item)
+        return found
+
+    @cached_property
+    def _candidates(self) -> dict[str, list[Chunk]]:
+        """Chunks that may bind a name, by name. Every word of a block or of an unusual statement counts."""
+        found: dict[str, list[Chunk]] = {}
+        for chunk in self.chunks.all:
+            if chunk.head in ("import", "from"):
+                continue
+            text = self.chunks.source(chunk)
+            if chunk.head in ("def", "class", "@", "async"):
+                m = _DEF.search(text)
+                words: Iterable[str] = [m.group(1)] if m else []
+            elif chunk.head in _BLOCKS:
+                words = [] if _MAIN.match(text) else set(_WORDS.findall(text))
+            else:
+                words = set(_WORDS.findall(text.rpartition("=")[0])) if _ASSIGNS.match(text) else []
+            for word in words:
+                found.setdefault(word, []).append(chunk)
+        return found
+
+    def reached(self, chunk: Chunk) -> list[Chunk]:
+        """The chunks that a chunk may refer to, transitively, with itself and everything that may import, in order.
+        Every word counts as a name, and a name that the text gives no meaning as one that a later text may give."""
+        found = {chunk.index: chunk, **{c.index: c for c in self._importing}}
+        waiting = [chunk]
+        while waiting:
+            for word in set(_WORDS.findall(self.chunks.source(waiting.pop()))):
+                for other in self._candidates.get(word, ()):
+                    if other.index not in found:
+                        found[other.index] = other
+                        waiting.append(other)
+        for one in list(found.values()):  # a cut inside brackets: what follows belongs to it
+            text = self.chunks.source(one)
+            if any(text.count(a) != text.count(b) for a, b in ("()", "[]", "{}")):
+                found |= {c.index: c for c in self.chunks.all[one.index : one.index + MERGE]}
+        return [found[index] for index in sorted(found)]
+
+    @cached_property
+    def _importing(self) -> list[Chunk]:
+        return [
+            c
+            for c in self.chunks.all
+            if c.head in ("import", "from") or (c.head in ("if", "try", "with") and "import" in self.chunks.source(c))
+        ]
+
+    def bindings(self, name: str) -> list[Binding]:
+        """The statements that bind a name at module level, imports left out."""
+        found = []
+        for chunk in self._candidates.get(name, []):
+            body = self.chunks.parse(chunk) or []
+            for node in _statements(body):
+                if name in _bound_by(node):
+                    found.append(Binding(name, node, node not in body))
+        return found
+
+    def dotted(self, node: ast.expr) -> str:
+        """The dotted path that a name or attribute chain stands for, imports followed; "" for anything else."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return ""
+        items = self.imports.get(node.id)
+        return ".".join([items[-1].target if items else node.id, *reversed(parts)])
+
+    def assigned(self, name: str) -> ast.expr | None:
+        """The expression of the one plain assignment that binds a name; None where there is not exactly one."""
+        found = self.bindings(name)
+        if len(found) != 1 or found[0].block:
+            return None
+        node = found[0].node
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            return node.value
+        return node.value if isinstance(node, ast.AnnAssign) else None
+
+
+class NotConstant(Exception):
+    """The expression has no value that can be read without running it; `node` is the part that has none."""
+
+    def __init__(self, node: ast.expr) -> None:
+        super().__init__(ast.unparse(node))
+        self.node = node
+
+
+_NUMERIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
+    ast.Pow: lambda a, b: a**b,
+}
+_LARGEST_EXPONENT = 64
+
+
+def evaluate(node: ast.expr, names: Names, seen: frozenset[str] = frozenset()) -> Any:
+    """The value of a literal, of arithmetic of numbers, or of a module constant made of them. Raises NotConstant."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return tuple(evaluate(e, names, seen) for e in node.elts)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        value = evaluate(node.operand, names, seen)
+        if isinstance(value, (int, float)):
+            return -value if isinstance(node.op, ast.USub) else value
+    if isinstance(node, ast.BinOp) and type(node.op) in _NUMERIC:
+        left, right = evaluate(node.left, names, seen), evaluate(node.right, names, seen)
+        small = not isinstance(node.op, ast.Pow) or abs(right) <= _LARGEST_EXPONENT
+        if isinstance(left, (int, float)) and isinstance(right, (int, float)) and small:
+            try:
+                return _NUMERIC[type(node.op)](left, right)
+            except ArithmeticError:
+                raise NotConstant(node) from None
+    if isinstance(node, ast.Name) and node.id not in seen:
+        value_node = names.assigned(node.id)
+        if value_node is not None:
+            return evaluate(value_node, names, seen | {node.id})
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_piece(v, names, seen) for v in node.values)
+    raise NotConstant(node)
+
+
+def _piece(node: ast.expr, names: Names, seen: frozenset[str]) -> str:
+    if isinstance(node, ast.FormattedValue) and node.conversion == -1 and node.format_spec is None:
+        return str(evaluate(node.value, names, seen))
+    return str(evaluate(node, names, seen))
+
+
+def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, and those inside its if, try, with and loop blocks."""
+    for node in body:
+        yield node
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        for part in ("body", "orelse", "finalbody"):
+            yield from _statements(getattr(node, part, []))
+        for handler in [*getattr(node, "handlers", []), *getattr(node, "cases", [])]:
+            yield from _statements(handler.body)
+
+
+def _imports_of(node: ast.stmt) -> Iterator[Import]:
+    if isinstance(node, ast.Import):
+        for a in node.names:
+            target = a.name if a.asname else a.name.partition(".")[0]
+            text = f"import {a.name} as {a.asname}" if a.asname else f"import {a.name}"
+            yield Import(a.asname or target, target, a.name, node.lineno, text)
+    elif isinstance(node, ast.ImportFrom):
+        module = "." * node.level + (node.module or "")
+        for a in node.names:
+            text = f"from {module} import {a.name}" + (f" as {a.asname}" if a.asname else "")
+            yield Import(a.asname or a.name, f"{module}.{a.name}", module, node.lineno, text)
+
+
+def _bound_by(node: ast.stmt) -> set[str]:
+    """The names that a statement itself binds or changes, those of the statements inside it left out."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {node.name}
+    targets: list[ast.AST] = []
+    for part in ("targets", "items"):
+        targets += getattr(node, part, [])
+    target = getattr(node, "target", None)
+    if isinstance(target, ast.AST):
+        targets.append(target)
+    found: set[str] = set()
+    for n in (n for t in targets for n in ast.walk(t)):
+        changed = n
+        while isinstance(changed, (ast.Attribute, ast.Subscript)) and not isinstance(n.ctx, ast.Load):  # type: ignore[attr-defined]
+            changed = changed.value
+        if isinstance(changed, ast.Name) and not (changed is n and isinstance(changed.ctx, ast.Load)):
+            found.add(changed.id)
+    return found

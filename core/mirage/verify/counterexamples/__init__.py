@@ -1,0 +1,1 @@
+"""From a rejection to numbers that a user can look at."""

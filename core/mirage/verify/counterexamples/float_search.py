@@ -1,0 +1,242 @@
+"""From a rejection to numbers that a user can look at: float inputs on which the two programs differ, and a script.
+
+The field's points are no floats, so its finding is searched for again: inputs of many kinds (seeded) on launches from
+small to real, both programs run in a worker. Where no input shows it, the counterexample says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mirage.codegen.emit import emit_module
+from mirage.codegen.launcher_text import TORCH_DTYPES
+from mirage.errors import MirageError
+from mirage.ir.program import DTYPES, EIGHT_BIT, Program
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import MuGraph
+from mirage.mugraph.resized import shrink, tiny_sizes
+from mirage.program.lower import lower
+from mirage.results.verdict import Concrete, Counterexample, Verdict
+from mirage.verify.field.schedule_opinion import Output, Target, expected_outputs, term_only_sizes
+from mirage.verify.field.text_opinion import launch_tiles
+from mirage.verify.floats.opinion import first_contraction, launch_sizes
+from mirage.verify.judge import Case
+from mirage.verify.semantics.evaluate_terms import Fault, TermEvaluator
+from mirage.verify.semantics.float64 import Floats
+
+RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
+SEEDS = 2
+SECONDS = 60.0
+FLOATS = tuple(d for d, (_, floating) in DTYPES.items() if floating)
+ROUNDED = {"bf16": "bfloat16", **dict.fromkeys(EIGHT_BIT, "8-bit floats")}
+MOST = 1 << 25  # elements of all inputs of a launch
+NOTHING = "no float inputs that were tried show it: the difference shows in the field alone"
+
+
+@dataclass(frozen=True)
+class Side:
+    """A program that runs: `text` with `function` in it, or (where `function` is empty) an emitted module."""
+
+    name: str
+    text: str
+    function: str = ""
+
+    @property
+    def script(self) -> str:
+        return f"{self.text}\n\nfunction = {self.function}\n" if self.function else self.text
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Inputs of one run (name, shape, dtype), and a module's sizes and tiles."""
+
+    inputs: tuple[tuple[str, tuple[int, ...], str], ...]
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    tiles: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    k: int = 1
+    every: Mapping[str, int] | None = None  # of the terms' axes, where these are not the real sizes
+
+    @property
+    def elements(self) -> int:
+        total = 0
+        for _, shape, _ in self.inputs:
+            n = 1
+            for s in shape:
+                n *= s
+            total += n
+        return total
+
+
+def search(
+    left: Side, right: Side, launches: Sequence[Launch], run_task: RunTask, t: Terms, targets: Sequence[Target]
+) -> Concrete:
+    """The first difference on the launches in order; `note` says why there is none. `left` says what is wanted; where a
+    launch is smaller than the program, it must agree there with the program's terms (it may name sizes of its own)."""
+    fit = [x for x in launches if x.elements <= MOST and all(d in TORCH_DTYPES for _, _, d in x.inputs)]
+    short = [ROUNDED[d] for x in fit for _, _, d in x.inputs if d in ROUNDED]
+    if short and not right.function:
+        return Concrete(note=f"no script: Triton's interpreter rounds {short[0]} otherwise than a GPU does")
+    tried, errors = 0, []
+    until = time.monotonic() + SECONDS
+    for launch in fit:
+        payload: dict[str, Any] = {
+            "left": left.script, "right": right.script, "seeds": SEEDS, "seconds": max(1.0, until - time.monotonic()),
+            "inputs": [[n, list(s), TORCH_DTYPES[d]] for n, s, d in launch.inputs], "sizes": dict(launch.sizes),
+            "tiles": {k: dict(v) for k, v in launch.tiles.items()}, "k": launch.k,
+        }  # fmt: skip
+        try:
+            result = run_task("rerun", payload)
+        except MirageError as e:
+            errors.append(e.message)
+            continue
+        tried += result["tried"]
+        errors += result["errors"]
+        found = result["found"]
+        if found is None or (launch.every is not None and not _meant(t, targets, launch, result)):
+            continue
+        concrete = Concrete(
+            inputs=tuple({"name": n, "shape": list(s), "dtype": d} for n, s, d in launch.inputs),
+            kind=found["kind"], seed=found["seed"], sizes=dict(launch.sizes), tiles=payload["tiles"],
+            output=found.get("output", 0), index=tuple(found.get("index", ())), expected=repr(found.get("expected", "")),
+            actual=repr(found.get("actual", "")), error=found["error"], values=tuple(found["values"]),
+        )  # fmt: skip
+        return replace(concrete, script=script(left, right, concrete, payload))
+    said = f"{NOTHING} ({tried} inputs)" if tried else "the programs do not run at these sizes"
+    return Concrete(note=said + (f"; {errors[0]}" if errors and not tried else ""))
+
+
+def _meant(t: Terms, targets: Sequence[Target], launch: Launch, result: Mapping[str, Any]) -> bool:
+    """Does the left program mean at these sizes what its terms say?"""
+    arrays = {}
+    for (name, shape, dtype), data in zip(launch.inputs, result["inputs"], strict=True):
+        value = np.frombuffer(data, np.float64).reshape(shape)
+        arrays[name] = (
+            value.astype(bool) if dtype == "bool" else value if dtype in FLOATS else value.astype(np.int64)
+        )[None]
+    try:
+        terms = expected_outputs(t, targets, TermEvaluator(t, arrays, Floats(), launch.every))
+    except (Fault, KeyError, IndexError, ValueError):
+        return False
+    for x, data in zip(targets, result["expected"], strict=True):
+        want = terms[x.tensor][0]
+        have = np.frombuffer(data, np.float64)
+        if have.size != want.size or not np.allclose(
+            have.reshape(want.shape), want, rtol=1e-3, atol=1e-6, equal_nan=True
+        ):
+            return False
+    return True
+
+
+def of_programs(a: Program, b: Program) -> tuple[Terms, list[Output], list[Launch]]:
+    """The terms of two functions' outputs (those of `a`), and launches: tiny sizes, then their own."""
+    from mirage.verify.two_programs import input_shapes, joined, small_sizes
+
+    lowered = lower(joined(a, b))
+    n = len(a.outputs)
+    outputs = [Output(str(i), x, dims) for i, (x, dims) in enumerate(lowered.outputs[:n])]
+    sizes = small_sizes(lowered, [x for x, _ in lowered.outputs[: 2 * n]])
+    shapes = input_shapes(lowered, sizes)
+    kinds = {i.name: i.type for i in a.inputs}
+    tiny = Launch(tuple((n, shapes[n], k.dtype) for n, k in kinds.items()), every=dict(lowered.terms.sizes) | sizes)
+    real = Launch(tuple((n, k.shape, k.dtype) for n, k in kinds.items()))
+    return lowered.terms, outputs, [tiny, real]
+
+
+def of_case(case: Case, verdict: Verdict) -> list[Launch]:
+    """The launches on which an opinion rejected, tiny ones, one of the real tiles, and the real one."""
+    places: list[tuple[Mapping[str, int], Mapping[str, Mapping[str, int]] | None]] = []
+    for link in verdict.links:
+        for e in link.evidence:
+            if e.word == "REJECTED" and e.details.get("tiles") and e.details.get("sizes"):
+                places.append((e.details["sizes"], e.details["tiles"]))
+    for seed in range(2):
+        places.append(tiny_sizes(case.mugraph, seed))
+    places += [(launch_sizes(case.mugraph), None), (dict(case.mugraph.axes), None)]
+    out: list[Launch] = []
+    for sizes, tiles in places:
+        try:
+            graph = shrink(case.mugraph, {a: n for a, n in sizes.items() if a in dict(case.mugraph.axes)}, tiles)
+        except MirageError:
+            continue
+        known = {x.name: x for x in graph.inputs}
+        inputs = tuple(
+            (i.name, graph.shape(known[i.name]) if i.name in known else i.type.shape, i.type.dtype)
+            for i in case.program.inputs
+        )
+        every = dict(case.t.sizes) | term_only_sizes(case.t, case.targets, graph) | dict(graph.axes)
+        same = dict(graph.axes) == dict(case.mugraph.axes)
+        k = first_contraction(case.t, case.targets, every)
+        launch = Launch(inputs, dict(graph.axes), launch_tiles(graph), k, None if same else every)
+        if launch not in out:
+            out.append(launch)
+    return out
+
+
+def module_of(case: Case, text: str, function: str, graph: MuGraph) -> str:
+    """A module for a µGraph that has none."""
+    if not function:
+        function = "wanted"
+        given = ", ".join(i.name for i in case.program.inputs)
+        text = f"def wanted({given}):\n    raise TypeError('the program is a graph: there is no function as written')\n"
+    return emit_module(case.program, graph, text, function=function, header={})
+
+
+def source() -> str:
+    """The part of `rerun` that scripts contain; it is not imported here, since it imports torch."""
+    text = Path(__file__).with_name("worker.py").read_text(encoding="utf-8")
+    return text.split("# counterexample:begin\n", 1)[1].split("# counterexample:end\n", 1)[0].rstrip() + "\n"
+
+
+def script(left: Side, right: Side, c: Concrete, launch: Mapping[str, Any]) -> str:
+    """A Python file that runs both programs and prints both values and their difference."""
+    given = f"draw(INPUTS, {c.kind!r}, {c.seed}, {launch['k']})"
+    values = ""
+    if c.values:
+        given = "[torch.tensor(v, dtype=torch.float64).to(getattr(torch, d)) for v, (_, _, d) in zip(VALUES, INPUTS)]"
+        values = f"VALUES = {_literal(c.values)}\n"
+    inputs = ",\n    ".join(repr((n, tuple(s), d)) for n, s, d in launch["inputs"])
+    note = "" if right.function else " and triton"
+    return (
+        f'"""Where {_plain(left.name)} and {_plain(right.name)} differ. Run it: python THIS_FILE. It needs torch'
+        f'{note}, no GPU."""\n\n'
+        f"{source()}\n\n"
+        f"LEFT = {left.script!r}\nRIGHT = {right.script!r}\n"
+        f"INPUTS = [\n    {inputs},\n]\n{values}"
+        f"SIZES = {dict(c.sizes)!r}\nTILES = {dict(c.tiles)!r}\nOUTPUT, INDEX = {c.output}, {tuple(c.index)!r}\n\n\n"
+        'if __name__ == "__main__":\n'
+        f"    tensors = {given}\n"
+        "    expected = run(load(LEFT), tensors, SIZES, TILES)[OUTPUT][INDEX]\n"
+        f"    print({f'{left.name}: '!r}, expected.tolist())\n"
+        "    actual = run(load(RIGHT), tensors, SIZES, TILES)[OUTPUT][INDEX]\n"
+        f"    print({f'{right.name}: '!r}, actual.tolist())\n"
+        '    print("difference:", (actual - expected).tolist() if actual.shape == expected.shape else "the shapes")\n'
+    )
+
+
+def _plain(name: str) -> str:
+    return name.replace("\\", "/").replace('"', "'").replace("\n", " ")
+
+
+def _literal(values: Any) -> str:
+    """Nested lists of floats as Python text."""
+    return repr(list(values)).replace("nan", 'float("nan")').replace("inf", 'float("inf")')
+
+
+def with_concrete(verdict: Verdict, concrete: Concrete) -> Verdict:
+    """The verdict with the floats beside each of its counterexamples; where a rejection has none, one is made."""
+    links = []
+    for link in verdict.links:
+        evidence = []
+        for e in link.evidence:
+            if e.word == "REJECTED":
+                shown = e.counterexample or Counterexample(e.opinion, concrete.output, (), "", e.summary, {})
+                e = replace(e, counterexample=replace(shown, concrete=concrete))
+            evidence.append(e)
+        links.append(replace(link, evidence=tuple(evidence)))
+    return replace(verdict, links=tuple(links))

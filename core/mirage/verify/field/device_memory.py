@@ -1,0 +1,212 @@
+"""Device memory in the field: every real tensor of floats has a packed array beside it, which loads and stores go to.
+
+Kernels compute real addresses of real tensors; each tensor lies between guards, so that an address outside it belongs to
+none. Unwritten elements are NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from mirage.errors import UnknownOperator
+from mirage.ir.torch_calls import RESULT, call_arguments
+from mirage.verify.field.arithmetic import NAN, Array, Field
+from mirage.verify.semantics.library_calls import LIBRARY
+
+GUARD = 4096  # elements on each side
+FAULTS = 20
+
+
+class TextFault(Exception):
+    """The emitted text does what verification does not accept: an access out of bounds, or an operation that has no
+    value in the fields."""
+
+
+@dataclass
+class Region:
+    """One tensor: `values` (elements, draws) packed, `writes` a count for each element."""
+
+    base: int
+    size: int  # bytes
+    item: int  # bytes an element
+    values: Array
+    writes: Array
+    tensor: Any
+
+
+class Memory:
+    """All tensors of a run."""
+
+    def __init__(self, field: Field) -> None:
+        self.field = field
+        self.regions: list[Region] = []
+        self.faults: list[str] = []
+
+    def fault(self, text: str) -> None:
+        if len(self.faults) < FAULTS and text not in self.faults:
+            self.faults.append(text)
+
+    # ---- tensors
+    def place(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """A real tensor between guards, without a shadow."""
+        import torch
+
+        n = 1
+        for s in shape:
+            n *= int(s)
+        if dtype.is_floating_point:
+            block = torch.zeros(n + 2 * GUARD, dtype=dtype)
+        else:
+            block = torch.full((n + 2 * GUARD,), 113 if dtype != torch.bool else True, dtype=dtype)
+        return block[GUARD : GUARD + n].view(shape)
+
+    def add(self, shape: tuple[int, ...], dtype: Any, values: Array | None = None) -> Any:
+        """A tensor with a shadow; `values` (draws or 1, *shape), NaN if None."""
+        tensor = self.place(tuple(shape), dtype)
+        n = tensor.numel()
+        flat = np.full((n, self.field.draws), NAN)
+        if values is not None:
+            flat[:] = np.broadcast_to(values, (self.field.draws, *shape)).reshape(self.field.draws, n).T
+        item = tensor.element_size()
+        self.regions.append(Region(tensor.data_ptr(), n * item, item, flat, np.zeros(n, np.int64), tensor))
+        return tensor
+
+    def given(self, values: Array, dtype: Any) -> Any:
+        """A tensor that holds `values` (draws or 1, *shape); integers and flags are the same in all draws."""
+        import torch
+
+        if dtype.is_floating_point:
+            return self.add(values.shape[1:], dtype, values)
+        tensor = self.place(values.shape[1:], dtype)
+        return tensor.copy_(torch.from_numpy(values[0].astype(np.int64)))
+
+    def known(self, tensor: Any) -> Array:
+        """What a tensor holds, (draws or 1, *shape)."""
+        if tensor.is_floating_point():
+            return self.read(tensor)
+        values = tensor.cpu().numpy()
+        return np.asarray(values if values.dtype == bool else values.astype(np.int64))[None]
+
+    def of(self, tensor: Any) -> Region | None:
+        return next((r for r in self.regions if r.base == tensor.data_ptr()), None)
+
+    def read(self, tensor: Any) -> Array:
+        """A tensor's packed values, (draws, *shape)."""
+        region = self.of(tensor)
+        if region is None:
+            raise TextFault("a result of the launcher is no tensor that its kernels could write")
+        if not tensor.is_contiguous() or tensor.numel() * region.item != region.size:
+            raise TextFault("a tensor is read through a view that is not the whole of it in its order")
+        return np.ascontiguousarray(region.values.T).reshape(self.field.draws, *tensor.shape)
+
+    def locate(self, pointers: Array, verb: str) -> tuple[Region, Array]:
+        """The tensor in which all the addresses lie, and their elements."""
+        low, high = int(pointers.min()), int(pointers.max())
+        for r in self.regions:
+            if r.base <= low and high + r.item <= r.base + r.size:
+                return r, (pointers.astype(np.int64) - r.base) // r.item
+        raise TextFault(f"an element is {verb} outside every tensor")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A call that stays PyTorch's own, and what it gives in this run."""
+
+    op: str
+    attrs: Sequence[tuple[str, Any]]
+    arguments: int
+    type: Any
+    value: Array
+
+
+class Ops:
+    """`torch.ops` as an emitted module sees it: the calls that are expected, in their order, and what each was given."""
+
+    def __init__(self, memory: Memory, calls: Sequence[Kept]) -> None:
+        self._memory, self._calls, self._name = memory, list(calls), ""
+        self.taken: list[list[Array]] = []
+
+    def __getattr__(self, part: str) -> Any:
+        if part.startswith("__"):
+            raise AttributeError(part)
+        deeper = copy(self)
+        deeper._name = f"{self._name}.{part}" if self._name else part
+        return deeper
+
+    def __call__(self, /, **given: Any) -> Any:
+        n = len(self.taken)
+        if n >= len(self._calls) or self._calls[n].op != self._name:
+            raise TextFault(f"it calls {self._name}, which its µGraph does not at that place")
+        call = self._calls[n]
+        arguments = call_arguments(call.attrs, given, call.arguments)
+        if arguments is None:
+            raise TextFault(f"it calls {self._name} with other arguments than its µGraph")
+        self.taken.append([self._memory.known(x) for x in arguments])
+        result = self._memory.given(call.value, call.type)
+        which = dict(call.attrs).get(RESULT)
+        return result if which is None else {which: result}
+
+
+class TorchProxy:
+    """`torch` as an emitted module sees it: allocations and library calls have shadows."""
+
+    def __init__(self, memory: Memory, calls: Sequence[Kept] = ()) -> None:
+        import torch
+
+        self._memory, self._torch, self.ops = memory, torch, Ops(memory, calls)
+        names = ("linear", "scaled_dot_product_attention")
+        functional = SimpleNamespace(**{n: self._library(n) for n in names})
+        self.nn = SimpleNamespace(functional=functional, Parameter=torch.nn.Parameter)
+        self.matmul, self.bmm, self.mm = (self._library(n) for n in ("matmul", "bmm", "mm"))
+
+    def einsum(self, equation: str, *args: Any) -> Any:
+        return self._library("einsum")(*args, equation=equation)
+
+    @contextmanager
+    def operators(self) -> Iterator[None]:
+        """Within it, `@` of tensors has a shadow too."""
+        plain, product = self._torch.Tensor.__matmul__, self._library("matmul")
+        self._torch.Tensor.__matmul__ = lambda x, y: product(x, y)
+        try:
+            yield
+        finally:
+            self._torch.Tensor.__matmul__ = plain
+
+    def empty(self, *shape: Any, dtype: Any, device: Any = None) -> Any:
+        shape = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        if not dtype.is_floating_point:
+            return self._memory.place(shape, dtype)
+        return self._memory.add(shape, dtype)
+
+    def zeros(self, *shape: Any, dtype: Any, device: Any = None) -> Any:
+        shape = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        if not dtype.is_floating_point:
+            tensor = self._memory.place(shape, dtype)
+            tensor.zero_()
+            return tensor
+        return self._memory.add(shape, dtype, np.zeros((1, *shape), np.uint64))
+
+    def _library(self, name: str) -> Any:
+        def call(*args: Any, **attrs: Any) -> Any:
+            values = [self._memory.read(a) for a in args]
+            out = LIBRARY[name](self._memory.field, values, attrs)
+            return self._memory.add(out.shape[1:], args[0].dtype, out)
+
+        return call
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._torch, name)
+        if callable(value) and not isinstance(value, type) and name not in ("is_grad_enabled",):
+
+            def refuse(*args: Any, **kwargs: Any) -> Any:
+                raise UnknownOperator(f"torch.{name} has no value in the fields")
+
+            return refuse
+        return value

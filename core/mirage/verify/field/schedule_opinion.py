@@ -1,0 +1,211 @@
+"""The schedule link's field opinion: a µGraph run on its own schedule, at tiny sizes with tails, against the terms."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from mirage.errors import MirageError
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import Accumulate, MuGraph
+from mirage.mugraph.resized import rigid_axes, shrink, tiny_sizes
+from mirage.mugraph.walk import parts, sites
+from mirage.results.verdict import Evidence
+from mirage.verify.field import algebra_opinion
+from mirage.verify.field.arithmetic import OPAQUE, Array
+from mirage.verify.field.error_bound import Bound
+from mirage.verify.field.independence import widened
+from mirage.verify.field.sampling import Sample, draw
+from mirage.verify.semantics.evaluate_terms import Fault, TermEvaluator, evaluate_mugraph
+
+DRAWS = 64
+KINDS = {"bool": "bool", "int64": "int", "int32": "int", "int8": "int"}
+
+
+class Target(Protocol):
+    """What an output tensor means: a term, and the axes of each of its dimensions."""
+
+    @property
+    def tensor(self) -> str: ...
+    @property
+    def term(self) -> int: ...
+    @property
+    def dims(self) -> tuple[tuple[str, ...], ...]: ...
+
+
+@dataclass(frozen=True)
+class Output:
+    """A target: `tensor`'s element at the axes' indices is the value of `term`."""
+
+    tensor: str
+    term: int
+    dims: tuple[tuple[str, ...], ...]
+
+
+@dataclass
+class Small:
+    """A µGraph at tiny sizes with random inputs and the outputs that its targets say; shared by schedule and text."""
+
+    graph: MuGraph
+    sizes: dict[str, int]
+    sample: Sample
+    expected: dict[str, Array]
+    bound: Bound
+    free: bool  # the outputs do not depend on the maxima
+
+
+def expected_outputs(t: Terms, targets: Sequence[Target], e: TermEvaluator) -> dict[str, Array]:
+    """The targets' values in the shape of their tensors, by name."""
+    out = {}
+    for x in targets:
+        axes = tuple(a for dim in x.dims for a in dim)
+        value = e.full(x.term, axes)
+        shape = []
+        for dim in x.dims:
+            n = 1
+            for a in dim:
+                n *= e.sizes[a]
+            shape.append(n)
+        out[x.tensor] = value.reshape(value.shape[0], *shape)
+    return out
+
+
+def small_case(
+    t: Terms,
+    targets: Sequence[Target],
+    mugraph: MuGraph,
+    *,
+    draws: int,
+    seed: int,
+    opaque: Sequence[str] = OPAQUE,
+    sizes: Mapping[str, int] | None = None,
+    tiles: Mapping[str, Mapping[str, int]] | None = None,
+) -> Small:
+    """The µGraph shrunk to tiny sizes with tails (or the given ones), inputs at `draws` random points, and what the
+    targets are there. Axes of the terms alone take the sizes that the µGraph's inputs have."""
+    if sizes is None:
+        sizes, tiles = tiny_sizes(mugraph, seed)
+        sizes = widened(t, [x.term for x in targets], dict(t.sizes) | sizes, unchangeable(mugraph))
+        sizes = {a: sizes[a] for a, _ in mugraph.axes}
+    graph = shrink(mugraph, sizes, tiles)
+    every = dict(t.sizes) | term_only_sizes(t, targets, graph) | dict(graph.axes)
+    roots = [x.term for x in targets]
+    kinds = {i.name: KINDS[i.dtype] for i in graph.inputs if i.dtype in KINDS}
+    shapes = {i.name: graph.shape(i) for i in graph.inputs}
+    sample = draw(t, roots, every, seed, draws, shapes=shapes, kinds=kinds, opaque=opaque)
+    e = TermEvaluator(t, sample.inputs, sample.field, every)
+    expected = expected_outputs(t, targets, e)
+    free = algebra_opinion.independent_of_maxima(t, roots, sample, every)
+    return Small(graph, dict(graph.axes), sample, expected, algebra_opinion.term_bound(t, roots, sample, every), free)
+
+
+def unchangeable(mugraph: MuGraph) -> frozenset[str]:
+    """Axes whose tiny sizes are tied to more than a tail: rigid ones, and those that a split shares out."""
+    split = {
+        a
+        for p in parts(mugraph)
+        for s in p.graph.dims
+        if s.role == "split"
+        for a in (s.name, *p.graph.dim(s.splits).axes)
+    }
+    return rigid_axes(mugraph) | split
+
+
+def term_only_sizes(t: Terms, targets: Sequence[Target], graph: MuGraph) -> dict[str, int]:
+    """Sizes of axes that the terms have and the µGraph has not (it may have renamed or merged them): read off the
+    dimensions of the inputs that they index alone."""
+    shapes = {i.name: graph.shape(i) for i in graph.inputs}
+    own = dict(graph.axes)
+    found: dict[str, int] = {}
+    for x in targets:
+        for y in t.walk(x.term):
+            n = t.node(y)
+            if n[0] == "in" and n[1] in shapes:
+                for d, size in zip(n[2], shapes[n[1]], strict=True):
+                    if len(d.axes) == 1 and d.axes[0] not in own and not d.offset:
+                        found[d.axes[0]] = size
+    return found
+
+
+def schedule_opinion(
+    t: Terms,
+    targets: Sequence[Target],
+    mugraph: MuGraph,
+    draws: int = DRAWS,
+    seed: int = 0,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    tiles: Mapping[str, Mapping[str, int]] | None = None,
+) -> Evidence:
+    """Does the µGraph, block by block and tile by tile, give its targets' values? TESTED with a bound, or REJECTED.
+
+    sizes, tiles: of the launch that is looked at (see `mugraph.shrink`); tiny ones with a tail for everything if None.
+    """
+    start = time.perf_counter()
+    evidence: Evidence | None = None
+    for opaque in algebra_opinion.variants(t, [x.term for x in targets], algebra_opinion.OPAQUE):
+        evidence = _opinion(t, targets, mugraph, draws, seed, sizes, tiles, opaque, start)
+        if evidence.word != "REJECTED":
+            return evidence
+    assert evidence is not None
+    return evidence
+
+
+def compare(small: Small, outputs: Mapping[str, Array]) -> Any:
+    """The first counterexample of an output against its target, if any."""
+    for i, (name, want) in enumerate(small.expected.items()):
+        got = outputs[name]
+        at = algebra_opinion.mismatch(small.sample.field, want, got, small.sample.valid, small.sample.ties)
+        if at is not None:
+            return algebra_opinion.counterexample(small.sample.field, i, at, want, got, small.sizes)
+    return None
+
+
+def _opinion(
+    t: Terms,
+    targets: Sequence[Target],
+    mugraph: MuGraph,
+    draws: int,
+    seed: int,
+    sizes: Mapping[str, int] | None,
+    tiles: Mapping[str, Mapping[str, int]] | None,
+    opaque: tuple[str, ...],
+    start: float,
+) -> Evidence:
+    def rejected(text: str, info: dict[str, Any] | None = None, shown: Any = None) -> Evidence:
+        return Evidence("field", "REJECTED", None, time.perf_counter() - start, text, info or {}, shown)
+
+    try:
+        small = small_case(t, targets, mugraph, draws=draws, seed=seed, opaque=opaque, sizes=sizes, tiles=tiles)
+        outcome = evaluate_mugraph(small.graph, small.sample.inputs, small.sample.field)
+    except (Fault, MirageError) as e:
+        return rejected(f"the µGraph cannot be evaluated: {e}")
+    good = int(small.sample.generic.sum())
+    info = algebra_opinion.details_of(small.bound, small.sample, small.sizes, good)
+    info["independent_of_shift"] = None
+    if outcome.faults:
+        return rejected(outcome.faults[0], info | {"faults": outcome.faults})
+    if missing := [x.tensor for x in targets if x.tensor not in outcome.outputs]:
+        return rejected(f"output {missing[0]} is never written", info)
+    if good == 0:
+        return rejected("no point was found at which every root has a square", info)
+    shown = compare(small, outcome.outputs)
+    if shown is not None:
+        return rejected("the µGraph differs from its program at a random point", info, shown)
+    if small.free and has_running_maximum(mugraph):
+        again = evaluate_mugraph(small.graph, small.sample.inputs, small.sample.field, free_shift=True)
+        shown = compare(small, again.outputs)
+        info["independent_of_shift"] = shown is None
+        if shown is not None:
+            return rejected("the result depends on the running maximum that shifts it", info, shown)
+    total, text = algebra_opinion.summary_of(small.bound, good)
+    return Evidence("field", "TESTED", total, time.perf_counter() - start, text, info)
+
+
+def has_running_maximum(mugraph: MuGraph) -> bool:
+    """Does a loop carry a maximum?"""
+    return any(
+        isinstance(s.statement, Accumulate) and s.statement.op == "max" for p in parts(mugraph) for s in sites(p)
+    )

@@ -1,0 +1,313 @@
+"""The worker's half of the float opinion: the emitted kernels in Triton's interpreter, and the user's function beside
+them in its own dtype, in float32 and in float64."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from mirage.verify.field.public_function import Public
+
+Array = np.ndarray[Any, np.dtype[Any]]
+GUARD = 64  # elements on each side of an output
+MARK = -12345.0
+MARKS = {"torch.float8_e4m3fn": -352.0}  # where that is too large
+
+
+class Allocations:
+    """`torch` as the module sees it: what `empty` gives is full of NaN and lies between guards."""
+
+    def __init__(self) -> None:
+        import torch
+
+        self._torch = torch
+        self._blocks: list[tuple[Any, Any]] = []
+
+    def empty(self, *shape: Any, dtype: Any, device: Any = None) -> Any:
+        shape = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        if not dtype.is_floating_point:
+            return self._torch.empty(shape, dtype=dtype)
+        return self.place(self._torch.full(shape, float("nan"), dtype=dtype))
+
+    def place(self, tensor: Any) -> Any:
+        """A copy of `tensor` between guards."""
+        n = tensor.numel()
+        mark = MARKS.get(str(tensor.dtype), MARK)
+        block = self._torch.full((n + 2 * GUARD,), mark, dtype=tensor.dtype)
+        block[GUARD : GUARD + n] = tensor.reshape(-1)
+        self._blocks.append((block, block.clone()))
+        return block[GUARD : GUARD + n].view(tensor.shape)
+
+    def touched(self) -> bool:
+        """Was anything written into a guard?"""
+        return any(
+            not torch_equal(a[part], b[part]) for a, b in self._blocks for part in (slice(GUARD), slice(-GUARD, None))
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._torch, name)
+
+
+def exactly(function: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
+    """The function with every floating-point dtype that it names replaced by `dtype`."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    casts = {torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16, torch.Tensor.double}
+
+    class Mode(TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func in casts:
+                return args[0].to(dtype)
+
+            def swap(v: Any) -> Any:
+                return dtype if isinstance(v, torch.dtype) and v.is_floating_point else v
+
+            return func(*(swap(a) for a in args), **{k: swap(v) for k, v in (kwargs or {}).items()})
+
+    def call(*args: Any) -> Any:
+        with Mode():
+            return function(*args)
+
+    return call
+
+
+def rounding(function: Callable[..., Any], units: Iterable[float], seed: int | None = None) -> Callable[..., Any]:
+    """The function in float64, for one call, with every result rounded to a dtype's precision, without the dtype's range: what its
+    own rounding costs where it overflows itself. `units` are those of the calls that it makes, in turn (`units_of`). With a `seed`
+    a result is off by up to half a unit, at random, instead of being rounded."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    each = iter(units)
+    chance = None if seed is None else torch.Generator().manual_seed(seed)
+
+    def noise(like: Any) -> Any:
+        return torch.rand(like.shape, generator=chance, dtype=like.dtype) - 0.5
+
+    def short(v: Any, unit: float) -> Any:
+        if not isinstance(v, torch.Tensor) or v.dtype != torch.float64 or not unit:
+            return type(v)(short(x, unit) for x in v) if type(v) in (tuple, list) else v
+        mantissa, exponent = torch.frexp(v)
+        digits = mantissa / unit
+        rounded = torch.round(digits) if chance is None else digits + noise(digits)
+        return torch.where(v.isfinite(), torch.ldexp(rounded * unit, exponent), v)
+
+    class Mode(TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return short(func(*args, **(kwargs or {})), next(each))
+
+    def call(*args: Any) -> Any:
+        with Mode():
+            return exactly(function, torch.float64)(*args)
+
+    return call
+
+
+def units_of(function: Callable[..., Any], *args: Any) -> list[float]:
+    """The unit in the last place of what each call gives that the function makes; 0 for what is no float."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    found: list[float] = []
+
+    class Mode(TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            result = func(*args, **(kwargs or {}))
+            found.append(_unit([x for x in _tuple(result) if isinstance(x, torch.Tensor)]))
+            return result
+
+    with Mode():
+        function(*args)
+    return found
+
+
+def _tuple(x: Any) -> tuple[Any, ...]:
+    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
+
+
+def _encode(t: Any) -> dict[str, Any]:
+    a = np.ascontiguousarray(t.detach().double().numpy())
+    return {"shape": list(a.shape), "data": a.tobytes()}
+
+
+# numpy's dtype for the values of ours, where it is shorter than float64: a launch with a large weight has to fit a message.
+PACKED = {"fp8e4m3": "float16", "fp8e5m2": "float16", "fp16": "float16", "bf16": "float32", "fp32": "float32"}
+
+
+def packed(dtype: str, value: Array) -> dict[str, Any]:
+    """float64 values that are `dtype`'s own, as an input of a run."""
+    kind = PACKED.get(dtype, "float64")
+    return {"type": dtype, "shape": list(value.shape), "as": kind, "data": value.astype(kind).tobytes()}
+
+
+def decode(data: dict[str, Any]) -> Array:
+    """The values in float64."""
+    values = np.frombuffer(data["data"], np.dtype(data.get("as", "float64")))
+    return np.asarray(values.reshape(data["shape"]), np.float64)
+
+
+def task(payload: dict[str, Any]) -> dict[str, Any]:
+    """{"module", "text", "function", "inputs": a list of runs, each a list of `packed` values, "names": the
+    parameters that they are, "sizes", "tiles", "constants", "times": how often each is run (else the first twice)} ->
+    {"runs": [{"outputs", "again", "guards", "eager", "single", "double", "error", "user_error"}]}, or with "roundings",
+    a number, {"runs": [{"rounded"}]}, the outputs of so many runs of the function in float64, each with other roundings.
+
+    The module's public function is called, and its guard tried with what its kernels were not made for (where kernels run
+    twice); without `names`, its launcher alone is.
+    `eager` is the user's function in its dtype, `single` and `double` in float32 and float64; None where it raises (it
+    may name a size that this launch has not)."""
+    os.environ["TRITON_INTERPRET"] = "1"
+    import torch
+
+    from mirage.codegen.interpreter import float_interpreter
+    from mirage.codegen.launcher_text import TORCH_DTYPES
+    from mirage.program.load_function import load
+
+    module = _loaded(payload["module"])
+    user = load(payload["text"], payload["function"]) if payload["text"] else None
+    constants = dict(payload.get("constants") or {})
+    runs: list[dict[str, Any]] = []
+    for given in payload["inputs"]:
+        tensors = []
+        for item in given:
+            dtype = getattr(torch, TORCH_DTYPES[item["type"]])
+            tensors.append(torch.from_numpy(decode(item).copy()).to(dtype))
+        if payload.get("roundings"):
+            runs.append({"rounded": _rounded(user, tensors, constants, int(payload["roundings"]))})
+            continue
+        times = int(payload.get("times") or (1 if runs else 2))
+        runs.append(_run(module, payload, tensors, float_interpreter, times) | _user(user, tensors, constants))
+    return {"runs": runs}
+
+
+@lru_cache(maxsize=4)
+def _loaded(text: str) -> Any:
+    """The module; the regimes of one opinion share it."""
+    from mirage.codegen.interpreter import load_module
+
+    return load_module(text)
+
+
+@contextmanager
+def launched(module: Any, payload: dict[str, Any]) -> Iterator[Callable[[list[Any], bool], Any]]:
+    """`call(tensors, guard)` calls the module's public function as a user would, on the small launch, and then tries its
+    guard; or its launcher, where the parameters have no names. The module is left as it was found."""
+    names, sizes, tiles = payload.get("names"), payload["sizes"], payload["tiles"]
+    if names is None:
+        yield lambda tensors, guard: module._run(*tensors, sizes=sizes, tiles=tiles)
+        return
+    before = dict(module.__dict__)
+    tables = [(t, dict(t)) for t in (module.SIZES, module.TILES)]
+
+    def call(tensors: list[Any], guard: bool) -> Any:
+        public = Public(module, payload["module"], sizes, tiles)
+        arguments = dict(zip(names, tensors, strict=True))
+        result = public(arguments)
+        if guard:
+            public.check_guard(arguments)
+        return result
+
+    try:
+        yield call
+    finally:
+        module.__dict__.update(before)
+        for table, rows in tables:
+            table.clear()
+            table.update(rows)
+
+
+def _run(module: Any, payload: dict[str, Any], tensors: list[Any], interpreter: Any, times: int) -> dict[str, Any]:
+    results: list[Any] = []
+    guards = True
+    try:
+        for _ in range(times):
+            memory = Allocations()
+            placed = [memory.place(t) if t.is_floating_point() else t.clone() for t in tensors]
+            module.__dict__["torch"] = memory
+            with interpreter(), launched(module, payload) as call:
+                out = _tuple(call(placed, not results and times > 1))
+            guards &= not memory.touched()
+            if not all(torch_equal(a, b) for a, b in zip(placed, tensors)):
+                return {"error": "an input was changed", "outputs": [], "again": [], "guards": guards, "dtypes": []}
+            results.append(out)
+    except Exception as e:
+        inner: BaseException = e
+        while inner.__cause__ is not None:
+            inner = inner.__cause__
+        text = f"{type(inner).__name__}: {inner}"[:600]
+        return {"error": text, "outputs": [], "again": [], "guards": guards, "dtypes": []}
+    return {
+        "error": None,
+        "guards": guards,
+        "dtypes": [str(o.dtype) for o in results[0]],
+        "outputs": [_encode(o) for o in results[0]],
+        "again": [_encode(o) for o in results[-1]],
+    }
+
+
+def torch_equal(a: Any, b: Any) -> bool:
+    """Whether two contiguous tensors have the same bits: PyTorch compares no 8-bit floats, and no NaN is its own equal."""
+    import torch
+
+    return bool(torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8)))
+
+
+def _user(user: Any, tensors: list[Any], constants: dict[str, Any]) -> dict[str, Any]:
+    import torch
+
+    if user is None:
+        return {"eager": None, "single": None, "double": None, "user_error": None}
+
+    def up(dtype: Any) -> list[Any]:
+        return [t.to(dtype) if t.is_floating_point() else t for t in tensors]
+
+    call = partial(user, **constants)
+    try:
+        with torch.no_grad():
+            eager = _tuple(call(*[t.clone() for t in tensors]))
+            single = _tuple(exactly(call, torch.float32)(*up(torch.float32)))
+            double = _tuple(exactly(call, torch.float64)(*up(torch.float64)))
+    except Exception as e:  # a size in the text, or an operator that the CPU has not in this dtype
+        return {"eager": None, "single": None, "double": None, "user_error": f"{type(e).__name__}: {e}"[:300]}
+    lost = any(
+        bool((b.isfinite() & ~a.double().isfinite()).any()) for a, b in zip(eager, double) if b.is_floating_point()
+    )
+    unit = _unit((*tensors, *eager))
+    if lost and unit > 2.0**-50:
+        with torch.no_grad():
+            rounded = _tuple(rounding(call, repeat(unit))(*up(torch.float64)))
+        eager = tuple(
+            torch.where(a.double().isfinite(), a.double(), b.double()) for a, b in zip(eager, rounded, strict=True)
+        )
+    return {
+        "eager": [_encode(x) for x in eager],
+        "single": [_encode(x) for x in single],
+        "double": [_encode(x) for x in double],
+        "user_error": None,
+    }
+
+
+def _unit(tensors: Sequence[Any]) -> float:
+    """Half a unit in the last place of the coarsest dtype among them that is computed with: 8-bit floats are only stored."""
+    import torch
+
+    computed = [t.dtype for t in tensors if t.is_floating_point() and t.element_size() > 1]
+    return max((torch.finfo(dtype).eps / 2 for dtype in computed), default=0.0)
+
+
+def _rounded(user: Any, tensors: list[Any], constants: dict[str, Any], runs: int) -> list[list[dict[str, Any]]]:
+    """The outputs of so many runs of the function, with each result as far off as its dtype may make it, at random."""
+    import torch
+
+    call = partial(user, **constants)
+    wide = [t.double() if t.is_floating_point() else t for t in tensors]
+    with torch.no_grad():
+        units = units_of(call, *[t.clone() for t in tensors])
+        return [[_encode(x) for x in _tuple(rounding(call, units, seed)(*wide))] for seed in range(runs)]

@@ -1,0 +1,485 @@
+"""The index arithmetic of an emitted Triton kernel, read off its text: every load and store with its conditions.
+
+The kernel's syntax tree is followed once, with its constexprs as numbers, the block's number, loop counters and lanes as
+variables, and everything that comes from memory unknown. A place that depends on data, or a construct that is not
+among those that are understood, raises `Unknown`: nothing is then claimed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from mirage.verify.memory import linear_forms
+from mirage.verify.memory.linear_forms import TRUE, Cond, Form, Var
+from mirage.verify.memory.z3_proofs import Access, Unknown
+
+INT32 = 2**31 - 1
+MEMORY = ("tl.load", "tl.store", "tl.atomic_")
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor of the launch: `content` is what it holds before the first kernel ("kept": the zeros that the launch before
+    has left there)."""
+
+    name: str
+    shape: tuple[int, ...]
+    content: Literal["input", "nothing", "zeros", "kept"]
+
+    @property
+    def elements(self) -> int:
+        n = 1
+        for d in self.shape:
+            n *= d
+        return n
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Integers or conditions, one a lane. `wraps`: a 32-bit value in it may be too large."""
+
+    value: Form | Cond
+    shape: tuple[int, ...] = ()
+    wide: bool = False
+    wraps: bool = False
+
+
+@dataclass(frozen=True)
+class Pointer:
+    tensor: Tensor
+    offset: Tile
+
+
+@dataclass(frozen=True)
+class Least:
+    """min of several numbers, as the end of a range."""
+
+    parts: tuple[Tile, ...]
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """What the counter of a group was before this block added one."""
+
+    group: Tile
+
+
+class Data:
+    """Anything that is not an index."""
+
+
+DATA = Data()
+
+
+@dataclass
+class Kernel:
+    """One kernel's accesses at one launch."""
+
+    name: str
+    grid: tuple[int, ...]
+    accesses: list[Access] = field(default_factory=list)
+    group: Form | None = None
+    parts: int = 0  # the last block is the one that arrives as this many-th
+    counter: Tensor | None = None
+    cleared: bool = False  # the last block sets its group's counter back to zero
+
+
+class Reader:
+    """Follows one kernel. `names` are its parameters' values: tensors and numbers."""
+
+    def __init__(self, tree: ast.FunctionDef, grid: tuple[int, ...], names: Mapping[str, Any]) -> None:
+        self.tree = tree
+        self.env: dict[str, Any] = {
+            n: Pointer(x, Tile(linear_forms.of(0))) if isinstance(x, Tensor) else x for n, x in names.items()
+        }
+        self.out = Kernel(tree.name, grid)
+        self.path: list[Cond] = []
+        self.loops: list[Var] = []
+        self.blocks: list[Var] = [Var(f"block{i}" if i else "block", 0, n - 1) for i, n in enumerate(grid)]
+        self.fenced = False
+        self.combined: set[str] = set()  # tensors that the last block has stored since a barrier
+        self.seen: set[ast.expr] = set()
+
+    def run(self) -> Kernel:
+        self.body(self.tree.body)
+        for n in ast.walk(self.tree):
+            if isinstance(n, ast.Attribute) and f"tl.{n.attr}".startswith(MEMORY) and n not in self.seen:
+                raise Unknown(f"line {n.lineno}: {ast.unparse(n)} was not reached")
+        return self.out
+
+    # ---- statements
+    def body(self, statements: Sequence[ast.stmt]) -> None:
+        for s in statements:
+            if isinstance(s, ast.Assign) and len(s.targets) == 1 and isinstance(s.targets[0], ast.Name):
+                self.env[s.targets[0].id] = self.of(s.value)
+            elif isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name) and s.value is not None:
+                self.env[s.target.id] = self.of(s.value)
+            elif isinstance(s, ast.AugAssign) and isinstance(s.target, ast.Name):
+                self.env[s.target.id] = self.binary(s.op, self.env.get(s.target.id, DATA), self.of(s.value))
+            elif isinstance(s, ast.Expr):
+                self.of(s.value)
+            elif isinstance(s, ast.For):
+                self.loop(s)
+            elif isinstance(s, ast.If):
+                self.branch(s)
+            elif not isinstance(s, ast.Pass):
+                raise Unknown(f"line {s.lineno}: {type(s).__name__} is not followed")
+
+    def forget(self, statements: Sequence[ast.stmt]) -> None:
+        """Names that are assigned in a loop or a branch are not known around it."""
+        for s in statements:
+            for n in ast.walk(s):
+                if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
+                    self.env[n.id] = DATA
+
+    def loop(self, s: ast.For) -> None:
+        if not (
+            isinstance(s.iter, ast.Call)
+            and isinstance(s.target, ast.Name)
+            and not s.orelse
+            and all(k.arg == "num_stages" for k in s.iter.keywords)  # how far ahead it loads: no index depends on it
+        ):
+            raise Unknown(f"line {s.lineno}: a loop that is no range")
+        called = ast.unparse(s.iter.func)
+        if called not in ("range", "tl.range", "tl.static_range"):
+            raise Unknown(f"line {s.lineno}: a loop over {called}")
+        given = [self.of(a) for a in s.iter.args]
+        first, stop, step = {1: [0, *given, 1], 2: [*given, 1], 3: given}[len(given)]
+        begin = self.form(first)
+        ends = [self.form(p) for p in stop.parts] if isinstance(stop, Least) else [self.form(stop)]
+        if not isinstance(step, int) or step <= 0:
+            raise Unknown(f"line {s.lineno}: a loop with another step")
+        most = min(linear_forms.span(e)[1] for e in ends) - 1
+        counter = Var(f"{s.target.id}.{s.lineno}", 0, max(0, (most - linear_forms.span(begin)[0]) // step))
+        whole = linear_forms.add(begin, linear_forms.of(counter), step)
+        if begin.number is None and step == 1:  # a share of a loop: its counter itself, from the first to the last
+            counter = Var(
+                f"{s.target.id}.{s.lineno}", linear_forms.span(begin)[0], max(most, linear_forms.span(begin)[0])
+            )
+            whole = linear_forms.of(counter)
+        inside = [
+            linear_forms.at_most(begin, whole),
+            *(linear_forms.at_most(linear_forms.add(whole, linear_forms.of(1)), e) for e in ends),
+        ]
+        self.forget(s.body)
+        self.env[s.target.id] = Tile(whole)
+        self.path += inside
+        self.loops.append(counter)
+        self.body(s.body)
+        self.loops.pop()
+        del self.path[-len(inside) :]
+        self.forget([s])
+
+    def branch(self, s: ast.If) -> None:
+        test = s.test
+        if isinstance(test, ast.Compare) and isinstance(self.quiet(test.left), Arrived):
+            self.last(s, test)
+            return
+        c = self.scalar_condition(self.of(test), s.lineno)
+        for statements, when in ((s.body, c), (s.orelse, linear_forms.negated(c))):
+            if when != linear_forms.FALSE and statements:
+                self.path.append(when)
+                self.body(statements)
+                self.path.pop()
+        if c not in (TRUE, linear_forms.FALSE):
+            self.forget([*s.body, *s.orelse])
+
+    def last(self, s: ast.If, test: ast.Compare) -> None:
+        """`if arrived == parts - 1:`, what the last block of a group runs."""
+        arrived, limit = self.of(test.left), self.of(test.comparators[0])
+        if len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq) or not isinstance(limit, int) or s.orelse:
+            raise Unknown(f"line {s.lineno}: the last block is found in another way")
+        if self.path or self.loops:
+            raise Unknown(f"line {s.lineno}: the last block is found inside a loop or a branch")
+        self.out.group, self.out.parts = self.form(arrived.group), limit + 1
+        self.fenced = False
+        self.body(s.body)
+        self.out.group, done = None, self.out.group
+        self.forget(s.body)
+        self.out.group = done
+        if s is not self.tree.body[-1]:
+            raise Unknown(f"line {s.lineno}: statements behind what the last block does")
+
+    def quiet(self, e: ast.expr) -> Any:
+        return self.env.get(e.id) if isinstance(e, ast.Name) else None
+
+    def scalar_condition(self, x: Any, line: int) -> Cond:
+        if isinstance(x, bool):
+            return TRUE if x else linear_forms.FALSE
+        if isinstance(x, Tile) and isinstance(x.value, Cond) and not x.shape:
+            return x.value
+        raise Unknown(f"line {line}: a branch depends on data")
+
+    # ---- values
+    def form(self, x: Any) -> Form:
+        if isinstance(x, int):
+            return linear_forms.of(int(x))
+        if isinstance(x, Tile) and isinstance(x.value, Form):
+            return x.value
+        raise Unknown("an index depends on data")
+
+    def tile(self, x: Any) -> Tile:
+        if isinstance(x, bool):
+            return Tile(TRUE if x else linear_forms.FALSE)
+        if isinstance(x, int):
+            return Tile(linear_forms.of(x), wide=False)
+        if isinstance(x, Tile):
+            return x
+        raise Unknown("an index or a mask depends on data")
+
+    def of(self, e: ast.expr) -> Any:
+        found = EXPRESSIONS.get(type(e))
+        return found(self, e) if found is not None else self.other(e)
+
+    def other(self, e: ast.expr) -> Any:
+        """What is no index arithmetic: its parts are looked at for loads."""
+        for child in ast.iter_child_nodes(e):
+            if isinstance(child, ast.expr):
+                self.of(child)
+        return DATA
+
+    def name(self, e: ast.Name) -> Any:
+        return self.env.get(e.id, DATA)
+
+    def constant(self, e: ast.Constant) -> Any:
+        return e.value if isinstance(e.value, int) else DATA
+
+    def unary(self, e: ast.UnaryOp) -> Any:
+        x = self.of(e.operand)
+        if isinstance(x, int) and not isinstance(x, bool) and isinstance(e.op, ast.USub):
+            return -x
+        if isinstance(x, Tile) and isinstance(x.value, Form) and isinstance(e.op, ast.USub):
+            return replace(x, value=linear_forms.scale(x.value, -1))
+        if isinstance(e.op, ast.Invert | ast.Not) and isinstance(x, bool | Tile):
+            t = self.tile(x)
+            if isinstance(t.value, Cond):
+                return replace(t, value=linear_forms.negated(t.value))
+        return DATA
+
+    def bin(self, e: ast.BinOp) -> Any:
+        return self.binary(e.op, self.of(e.left), self.of(e.right))
+
+    def binary(self, op: ast.operator, x: Any, y: Any) -> Any:
+        if isinstance(x, int) and isinstance(y, int) and type(op) in NUMBERS:
+            if y == 0 and isinstance(op, ast.FloorDiv | ast.Mod):
+                raise Unknown("a division by zero")
+            return NUMBERS[type(op)](x, y)
+        if isinstance(y, Pointer) and not isinstance(x, Pointer):
+            x, y = y, x
+        if isinstance(x, Pointer):
+            if isinstance(op, ast.Add | ast.Sub) and isinstance(y, int | Tile):
+                return Pointer(x.tensor, self.arithmetic(op, x.offset, self.tile(y)))
+            raise Unknown(f"a pointer into {x.tensor.name} that depends on data")
+        if isinstance(x, Least) and isinstance(op, ast.Add | ast.Sub) and isinstance(y, int):
+            return Least(tuple(self.arithmetic(op, p, self.tile(y)) for p in x.parts))
+        if not isinstance(x, int | Tile) or not isinstance(y, int | Tile):
+            return DATA
+        return self.arithmetic(op, self.tile(x), self.tile(y))
+
+    def arithmetic(self, op: ast.operator, x: Tile, y: Tile) -> Any:
+        a, b, shape = aligned(x, y)
+        if isinstance(a, Cond) and isinstance(b, Cond) and isinstance(op, ast.BitAnd | ast.BitOr):
+            joined = linear_forms.both(a, b) if isinstance(op, ast.BitAnd) else linear_forms.either(a, b)
+            return Tile(joined, shape, wraps=x.wraps or y.wraps)
+        if isinstance(a, Cond) or isinstance(b, Cond):
+            return DATA
+        if isinstance(op, ast.Add | ast.Sub):
+            value = linear_forms.add(a, b, 1 if isinstance(op, ast.Add) else -1)
+        elif isinstance(op, ast.Mult):
+            if a.number is None and b.number is None:
+                raise Unknown("a product of two indices")
+            value = linear_forms.scale(b, a.constant) if a.number is not None else linear_forms.scale(a, b.constant)
+        elif isinstance(op, ast.FloorDiv | ast.Mod) and b.number is not None:
+            found = linear_forms.divide(a, b.constant, isinstance(op, ast.Mod))
+            if found is None or x.wraps:
+                raise Unknown("a division of an index that may be negative")
+            value = found
+        else:
+            return DATA
+        wide = x.wide or y.wide
+        wraps = x.wraps or y.wraps or (not wide and max(map(abs, linear_forms.span(value))) > INT32)
+        return Tile(value, shape, wide, wraps)
+
+    def boolean(self, e: ast.BoolOp) -> Any:
+        parts = [self.of(v) for v in e.values]
+        if not all(isinstance(p, bool) or (isinstance(p, Tile) and isinstance(p.value, Cond)) for p in parts):
+            return DATA
+        conditions = [self.scalar_condition(p, e.lineno) for p in parts]
+        return Tile((linear_forms.both if isinstance(e.op, ast.And) else linear_forms.either)(*conditions))
+
+    def compare(self, e: ast.Compare) -> Any:
+        parts = [self.of(x) for x in (e.left, *e.comparators)]
+        if len(parts) != 2 or not all(isinstance(p, int | Tile) for p in parts):
+            return DATA
+        x, y = (self.tile(p) for p in parts)
+        a, b, shape = aligned(x, y)
+        if isinstance(a, Cond) or isinstance(b, Cond) or type(e.ops[0]) not in COMPARISONS:
+            return DATA
+        if x.wraps or y.wraps:
+            raise Unknown("a comparison of 32-bit indices that may be too large")
+        return Tile(COMPARISONS[type(e.ops[0])](a, b), shape)
+
+    def subscript(self, e: ast.Subscript) -> Any:
+        x = self.of(e.value)
+        if isinstance(x, Data):
+            return DATA
+        index = e.slice.elts if isinstance(e.slice, ast.Tuple) else [e.slice]
+        if not isinstance(x, Tile):
+            raise Unknown("a part of what is no tile")
+        shape: list[int] = []
+        names: dict[str, str] = {}
+        axis = 0
+        for i in index:
+            if isinstance(i, ast.Constant) and i.value is None:
+                shape.append(1)
+            elif isinstance(i, ast.Slice) and i.lower is i.upper is i.step is None and axis < len(x.shape):
+                names[lane(axis)] = lane(len(shape))
+                shape.append(x.shape[axis])
+                axis += 1
+            else:
+                raise Unknown("a part of a tile that is not followed")
+        if axis != len(x.shape):
+            raise Unknown("a part of a tile that is not followed")
+        return replace(x, value=renamed(x.value, names), shape=tuple(shape))
+
+    def call(self, e: ast.Call) -> Any:
+        called = ast.unparse(e.func)
+        given = [self.of(a) for a in e.args]
+        named = {k.arg: self.of(k.value) for k in e.keywords if k.arg is not None}
+        if called in ("tl.load", "tl.store", "tl.atomic_add"):
+            return self.memory(called.removeprefix("tl."), given, named, e)
+        if called == "tl.debug_barrier":
+            self.fenced = True
+            self.combined.clear()
+            return DATA
+        if called == "tl.program_id":
+            axis = given[0] if given else named.get("axis")
+            if not isinstance(axis, int) or not 0 <= axis < 3:
+                raise Unknown("the number of a block along no axis")
+            return Tile(linear_forms.of(self.blocks[axis])) if axis < len(self.blocks) else Tile(linear_forms.of(0))
+        if called == "tl.arange" and len(given) == 2 and all(isinstance(x, int) for x in given):
+            first, stop = given
+            if stop <= first:
+                raise Unknown("an empty range")
+            value = linear_forms.add(linear_forms.of(Var(lane(0), 0, stop - first - 1)), linear_forms.of(first))
+            return Tile(value, (stop - first,))
+        if called in ("min", "tl.minimum", "max", "tl.maximum") and given and all(isinstance(x, int) for x in given):
+            return (min if "min" in called else max)(given)
+        if called in ("min", "tl.minimum") and all(isinstance(x, int | Tile) for x in given):
+            return Least(tuple(self.tile(x) for x in given))
+        if isinstance(e.func, ast.Attribute) and not (isinstance(e.func.value, ast.Name) and e.func.value.id == "tl"):
+            x = self.of(e.func.value)
+            if e.func.attr == "to" and isinstance(x, Tile) and isinstance(x.value, Form) and not x.wraps:
+                return replace(x, wide=True) if e.args and ast.unparse(e.args[0]) == "tl.int64" else DATA
+            given.append(x)
+        if any(isinstance(x, Pointer) for x in [*given, *named.values()]):
+            raise Unknown(f"line {e.lineno}: a pointer is passed to {called}")
+        return DATA
+
+    # ---- memory
+    def memory(self, kind: str, given: list[Any], named: dict[str, Any], e: ast.Call) -> Any:
+        self.seen.add(e.func)
+        place = given[0] if given else named.get("pointer")
+        order = {"load": 1, "store": 2, "atomic_add": 2}[kind]
+        mask = named.get("mask", given[order] if len(given) > order else None)
+        if not isinstance(place, Pointer):
+            raise Unknown(f"line {e.lineno}: {kind} at a place that is not followed")
+        if isinstance(mask, Data):
+            raise Unknown(f"line {e.lineno}: a mask depends on data")
+        offset = place.offset
+        keep = Tile(TRUE) if mask is None else self.tile(mask)
+        if not isinstance(keep.value, Cond) or not isinstance(offset.value, Form):
+            raise Unknown(f"line {e.lineno}: a mask that is none")
+        value, when, shape = aligned(offset, keep)
+        assert isinstance(value, Form) and isinstance(when, Cond)
+        if offset.wide and offset.wraps:
+            raise Unknown(f"line {e.lineno}: part of an offset has 32 bits only")
+        if kind == "store" and place.tensor is self.out.counter and self.out.group == value and given[1:2] == [0]:
+            self.out.cleared = self.out.cleared or (when == TRUE and not self.path and not self.loops)
+            return DATA  # where it is was looked at when the block arrived
+        lanes = tuple(Var(lane(i), 0, n - 1) for i, n in enumerate(shape) if n > 1)
+        atomic = kind == "atomic_add"
+        if atomic and self.out.group is None and (shape or self.path or self.loops):
+            raise Unknown(f"line {e.lineno}: an atomic sum of tiles")
+        self.out.accesses.append(
+            Access(
+                place.tensor.name,
+                "atomic" if atomic else "load" if kind == "load" else "store",
+                value,
+                linear_forms.both(*self.path, when),
+                (*self.blocks, *self.loops, *lanes),
+                f"{self.tree.name}, line {e.lineno}",
+                self.out.group,
+                offset.wide,
+            )
+        )
+        if self.out.group is not None and not self.fenced:
+            raise Unknown(f"line {e.lineno}: no barrier between the arrival and what the last block does")
+        if kind == "load" and place.tensor.name in self.combined:
+            raise Unknown(f"line {e.lineno}: no barrier between a store of the last block and this load")
+        if atomic:
+            if not self.fenced or (ast.unparse(e).find("sem=") >= 0 and "acq_rel" not in ast.unparse(e)):
+                raise Unknown(f"line {e.lineno}: nothing orders the stores before the arrival")
+            if place.tensor.content not in ("zeros", "kept") or given[1:2] != [1] or self.out.counter is not None:
+                raise Unknown(f"line {e.lineno}: a counter that does not count from zero")
+            self.out.counter = place.tensor
+            return Arrived(Tile(value))
+        if kind == "store" and self.out.group is None:
+            self.fenced = False
+        elif kind == "store":
+            self.combined.add(place.tensor.name)
+        return DATA
+
+
+def lane(axis: int) -> str:
+    return f"lane{axis}"
+
+
+def renamed(value: Form | Cond, names: Mapping[str, str]) -> Form | Cond:
+    return linear_forms.rename(value, names) if isinstance(value, Form) else linear_forms.rename_cond(value, names)
+
+
+def aligned(x: Tile, y: Tile) -> tuple[Form | Cond, Form | Cond, tuple[int, ...]]:
+    """Two tiles' values over the shape that both broadcast to; the last axes belong together."""
+    rank = max(len(x.shape), len(y.shape))
+    values, shapes = [], []
+    for t in (x, y):
+        shift = rank - len(t.shape)
+        values.append(renamed(t.value, {lane(i): lane(i + shift) for i in range(len(t.shape))}) if shift else t.value)
+        shapes.append((1,) * shift + t.shape)
+    for a, b in zip(*shapes, strict=True):
+        if a != b and 1 not in (a, b):
+            raise Unknown(f"tiles of shapes {x.shape} and {y.shape} do not go together")
+    return values[0], values[1], tuple(max(p) for p in zip(*shapes, strict=True))
+
+
+NUMBERS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: lambda x, y: x + y,
+    ast.Sub: lambda x, y: x - y,
+    ast.Mult: lambda x, y: x * y,
+    ast.FloorDiv: lambda x, y: x // y,
+    ast.Mod: lambda x, y: x % y,
+    ast.BitAnd: lambda x, y: x & y,
+    ast.BitOr: lambda x, y: x | y,
+}
+COMPARISONS: dict[type[ast.cmpop], Callable[[Form, Form], Cond]] = {
+    ast.Lt: lambda x, y: linear_forms.at_most(linear_forms.add(x, linear_forms.of(1)), y),
+    ast.LtE: linear_forms.at_most,
+    ast.Gt: lambda x, y: linear_forms.at_most(linear_forms.add(y, linear_forms.of(1)), x),
+    ast.GtE: lambda x, y: linear_forms.at_most(y, x),
+    ast.Eq: linear_forms.equal,
+    ast.NotEq: lambda x, y: linear_forms.negated(linear_forms.equal(x, y)),
+}
+EXPRESSIONS: dict[type[ast.expr], Callable[[Any, Any], Any]] = {
+    ast.Name: Reader.name,
+    ast.Constant: Reader.constant,
+    ast.UnaryOp: Reader.unary,
+    ast.BinOp: Reader.bin,
+    ast.BoolOp: Reader.boolean,
+    ast.Compare: Reader.compare,
+    ast.Subscript: Reader.subscript,
+    ast.Call: Reader.call,
+}

@@ -1,0 +1,181 @@
+"""What an emitted module launches, read off its launcher's text: tensors, grids, kernels in order."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mirage.verify.memory.kernel_reader import NUMBERS, Kernel, Reader, Tensor
+from mirage.verify.memory.z3_proofs import Unknown
+
+Sizes = Mapping[str, int]
+Tiles = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A library call: it reads whole tensors and writes one."""
+
+    name: str
+    reads: tuple[str, ...]
+    writes: str
+
+
+@dataclass
+class Launches:
+    """What `_run` does: its steps in order, every tensor by name, the names of those that it returns."""
+
+    steps: list[Kernel | Call] = field(default_factory=list)
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    returned: tuple[str, ...] = ()
+
+
+def _passed(tree: ast.Module, inputs: Sequence[str]) -> Sequence[str]:
+    """The inputs in the order in which the public function passes them to `_run`."""
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    taken = [
+        [ast.unparse(x) for x in n.targets[0].elts]
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Tuple) and len(n.targets[0].elts) == 3
+    ]  # of a row of the table of sizes: its launcher, sizes and tiles
+    orders = {tuple(ast.unparse(a) for a in c.args) for c in calls if ast.unparse(c.func) == "_run"}
+    for run, *tables in taken:
+        found = [c for c in calls if ast.unparse(c.func) == run]
+        given = [[ast.unparse(a) for a in c.args] for c in found]
+        orders |= {tuple(g[:-2]) for g in given if g[-2:] == tables and not any(c.keywords for c in found)}
+    calls = [c for c in calls if ast.unparse(c.func) == "_run"]
+    if len(orders) != 1 or any(c.keywords for c in calls):
+        raise Unknown("the launcher is not called in one way")
+    (order,) = orders
+    if not set(order) <= set(inputs):
+        raise Unknown("the launcher is called with other than the function's inputs")
+    return order
+
+
+class Launcher:
+    """Follows `_run` with numbers for sizes and tiles."""
+
+    def __init__(
+        self, tree: ast.Module, shapes: Mapping[str, tuple[int, ...]], inputs: Sequence[str],
+        sizes: Sizes | None, tiles: Tiles | None,
+    ) -> None:  # fmt: skip
+        self.kernels = {f.name: f for f in tree.body if isinstance(f, ast.FunctionDef)}
+        tables = {
+            s.targets[0].id: s.value
+            for s in tree.body
+            if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)
+        }
+        self.shapes = shapes
+        self.env: dict[str, Any] = {}
+        self.out = Launches()
+        if "_run" not in self.kernels or not {"SIZES", "TILES"} <= set(tables):
+            raise Unknown("the module has no launcher")
+        self.run_text = self.kernels["_run"]
+        self.env["sizes"] = sizes if sizes is not None else self.of(tables["SIZES"])
+        self.env["tiles"] = tiles if tiles is not None else self.of(tables["TILES"])
+        for name, argument in zip(_passed(tree, inputs), self.run_text.args.args):
+            if name in shapes:  # an input that no kernel reads has no place in the µGraph
+                self.env[argument.arg] = self.tensor(argument.arg, shapes[name], "input")
+
+    def tensor(self, name: str, shape: tuple[int, ...], content: Any) -> Tensor:
+        self.out.tensors[name] = made = Tensor(name, shape, content)
+        return made
+
+    def run(self) -> Launches:
+        for s in self.run_text.body:
+            if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant):
+                continue
+            if isinstance(s, ast.Assign) and len(s.targets) == 1 and isinstance(s.targets[0], ast.Name):
+                self.env[s.targets[0].id] = self.assigned(s.targets[0].id, s.value)
+            elif isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and isinstance(s.value.func, ast.Subscript):
+                self.launch(s.value, s.value.func)
+            elif isinstance(s, ast.Return) and s.value is not None:
+                results = s.value.elts if isinstance(s.value, ast.Tuple) else [s.value]
+                self.out.returned = tuple(t.name for r in results if isinstance(t := self.of(r), Tensor))
+            else:
+                raise Unknown(f"line {s.lineno}: the launcher does what is not followed")
+        return self.out
+
+    def assigned(self, name: str, e: ast.expr) -> Any:
+        called = ast.unparse(e.func) if isinstance(e, ast.Call) else ""
+        if called in ("torch.empty", "torch.zeros"):
+            assert isinstance(e, ast.Call)
+            shape = self.of(e.args[0])
+            shape = (shape,) if isinstance(shape, int) else shape
+            if not isinstance(shape, tuple) or not all(isinstance(n, int) for n in shape):
+                raise Unknown(f"line {e.lineno}: a tensor of unknown shape")
+            return self.tensor(name, shape, "zeros" if called == "torch.zeros" else "nothing")
+        if called == "_counters" and isinstance(e, ast.Call):  # the launcher's own: zeros, of each stream its own
+            count = self.of(e.args[0])
+            if isinstance(count, int):
+                return self.tensor(name, (count,), "kept")
+        try:
+            return self.of(e)
+        except Unknown:
+            if name not in self.shapes:
+                raise
+        reads = [n.id for n in ast.walk(e) if isinstance(n, ast.Name) and isinstance(self.env.get(n.id), Tensor)]
+        self.out.steps.append(Call(name, tuple(dict.fromkeys(reads)), name))
+        return self.tensor(name, self.shapes[name], "nothing")
+
+    def launch(self, call: ast.Call, head: ast.Subscript) -> None:
+        name = ast.unparse(head.value)
+        grid = self.of(head.slice)
+        tree = self.kernels.get(name)
+        if tree is None or not isinstance(grid, tuple) or not all(isinstance(n, int) for n in grid):
+            raise Unknown(f"line {call.lineno}: a launch that is not followed")
+        parameters = [a.arg for a in tree.args.args]
+        names = {p: self.of(a) for p, a in zip(parameters, call.args)}
+        names |= {k.arg: self.of(k.value) for k in call.keywords if k.arg in parameters}
+        if min(grid) >= 1:
+            self.out.steps.append(Reader(tree, grid, names).run())
+
+    def of(self, e: ast.expr) -> Any:
+        if isinstance(e, ast.Constant):
+            return e.value
+        if isinstance(e, ast.Name) and e.id in self.env:
+            return self.env[e.id]
+        if isinstance(e, ast.Tuple):
+            return tuple(self.of(x) for x in e.elts)
+        if isinstance(e, ast.Dict):
+            return {self.of(k): self.of(v) for k, v in zip(e.keys, e.values, strict=True) if k is not None}
+        if isinstance(e, ast.Subscript):
+            table, key = self.of(e.value), self.of(e.slice)
+            if isinstance(table, Mapping) and key in table:
+                return table[key]
+        if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.USub) and isinstance(x := self.of(e.operand), int):
+            return -x
+        if isinstance(e, ast.BinOp) and type(e.op) in NUMBERS:
+            x, y = self.of(e.left), self.of(e.right)
+            if isinstance(x, int) and isinstance(y, int) and not (y == 0 and isinstance(e.op, ast.FloorDiv | ast.Mod)):
+                return NUMBERS[type(e.op)](x, y)
+        if isinstance(e, ast.Call):
+            given = [self.of(a) for a in e.args]
+            done = CALLS.get(ast.unparse(e.func))
+            if done is not None and not e.keywords and all(isinstance(x, int) for x in given):
+                return done(*given)
+        raise Unknown(f"line {e.lineno}: {ast.unparse(e)[:60]} is not followed")
+
+
+CALLS: dict[str, Callable[..., int]] = {
+    "triton.cdiv": lambda x, y: -(-x // y),
+    "max": lambda *x: max(x),
+    "min": lambda *x: min(x),
+    "math.prod": lambda *x: math.prod(x),
+}
+
+
+def read_launches(
+    module: str, shapes: Mapping[str, tuple[int, ...]], inputs: Sequence[str],
+    sizes: Sizes | None = None, tiles: Tiles | None = None,
+) -> Launches:  # fmt: skip
+    """What the module launches at its own sizes and tiles, or at the given ones. `shapes`: of the µGraph's tensors there,
+    by name; `inputs`: the function's tensor parameters in order. Raises Unknown."""
+    try:
+        tree = ast.parse(module)
+    except SyntaxError as e:
+        raise Unknown(f"the text does not parse: {e.msg}") from None
+    return Launcher(tree, shapes, inputs, sizes, tiles).run()

@@ -1,0 +1,150 @@
+"""The memory opinion on a µGraph: every element is written exactly once, in bounds, before it is read.
+
+z3 proves it of the maps and masks, at the µGraph's own sizes and where its indices allow it at all sizes; a run of small
+launches with tails everywhere, in which each access is counted, is the second opinion, and the only one where z3 gives
+no answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mirage.errors import MirageError
+from mirage.mugraph.grammar import MuGraph
+from mirage.mugraph.resized import shrink, tiny_sizes
+from mirage.results.verdict import Counterexample, Evidence
+from mirage.verify.memory.mugraph_accesses import accesses_of, any_size, whole_axes
+from mirage.verify.memory.text_opinion import first_fault
+from mirage.verify.memory.z3_proofs import TIMEOUT_MS, Fault, Prover, Unknown
+from mirage.verify.semantics.evaluate_terms import Fault as RunFault
+from mirage.verify.semantics.evaluate_terms import evaluate_mugraph
+
+Array = np.ndarray[Any, np.dtype[Any]]
+LAUNCHES = 3
+CLAIM = "every element written once, then read"
+
+
+class Shapes:
+    """An arithmetic without values: where data are read and written does not depend on them. Every result is zeros of its
+    shape, one stored number."""
+
+    draws = 1
+
+    def random(self, shape: tuple[int, ...]) -> Array:
+        return np.broadcast_to(0.0, (1, *shape))
+
+    unknown = random
+
+    def const(self, value: Any) -> Array:
+        return self.random(())
+
+    literal = pad = const
+
+    def neg_inf(self) -> Array:
+        return self.random(())
+
+    def lift(self, x: Array) -> Array:
+        return np.broadcast_to(0.0, x.shape)
+
+    truth = lift
+
+    def fn(self, name: str, *xs: Array) -> Array:
+        return np.broadcast_to(0.0, np.broadcast_shapes(*(x.shape for x in xs)))
+
+    def add(self, *xs: Array) -> Array:
+        return self.fn("add", *xs)
+
+    def mul(self, *xs: Array) -> Array:
+        return self.fn("mul", *xs)
+
+    def sum(self, x: Array, axis: int) -> Array:
+        return np.broadcast_to(0.0, (*x.shape[:axis], *x.shape[axis + 1 :]))
+
+    max = sum
+
+    def same(self, a: Array, b: Array) -> Array:
+        return np.ones(np.broadcast_shapes(a.shape, b.shape), bool)
+
+    def show(self, x: Any) -> str:
+        return "0"
+
+
+def memory_opinion(
+    mugraph: MuGraph,
+    *,
+    seed: int = 0,
+    launches: int = LAUNCHES,
+    sizes: Mapping[str, int] | None = None,
+    tiles: Mapping[str, Mapping[str, int]] | None = None,
+    timeout: int = TIMEOUT_MS,
+) -> Evidence:
+    """PROVED for the µGraph's sizes (`details["scope"]`: "all sizes" or "these sizes"), TESTED where z3 did not answer, or
+    REJECTED with the point at which it fails.
+
+    The runs look at `launches` small launches at different sizes, at one where it is proved (or at the given one, at which
+    the proof is then made too). Where data are read and written does not depend on their values, so one run of each decides
+    for that launch."""
+    start = time.perf_counter()
+
+    def evidence(word: Any, text: str, info: dict[str, Any], shown: Counterexample | None = None) -> Evidence:
+        bound = 0.0 if word == "PROVED" else None
+        return Evidence("memory", word, bound, time.perf_counter() - start, text, info, shown)
+
+    info: dict[str, Any] = {"proved": False, "scope": None}
+    fault = _proof(mugraph if sizes is None else shrink(mugraph, sizes, tiles), timeout, info)
+    if fault is not None:
+        at = tuple(v for _, v in fault.at)
+        shown = Counterexample("memory", 0, at, CLAIM, fault.text, dict(sizes or mugraph.axes))
+        return evidence("REJECTED", fault.text, info | {"at": dict(fault.at)}, shown)
+    seen: list[dict[str, int]] = []
+    info["launches"] = seen
+    for i in range(launches if sizes is None and not info["proved"] else 1):
+        try:
+            at_sizes, cut = (sizes, tiles) if sizes is not None else tiny_sizes(mugraph, seed + i)
+            graph = shrink(mugraph, at_sizes, cut)
+            nothing = Shapes()
+            outcome = evaluate_mugraph(graph, {t.name: nothing.random(graph.shape(t)) for t in graph.inputs}, nothing)
+            faults = outcome.faults
+        except (RunFault, MirageError) as e:
+            faults = [str(e)]
+            graph = mugraph
+        seen.append(dict(graph.axes))
+        if faults:
+            shown = Counterexample("memory", 0, (), CLAIM, faults[0], dict(graph.axes))
+            return evidence("REJECTED", faults[0], info | {"proved": False, "faults": faults}, shown)
+    told = "every element written exactly once, in bounds, before it is read"
+    if not info["proved"]:
+        why = info["unproved"][0]
+        return evidence("TESTED", f"not proved ({why}): tested, {told}, at {len(seen)} sizes with tails", info)
+    return evidence("PROVED", f"{told}: proved for {info['scope']}, and run at {len(seen)} with tails", info)
+
+
+def _proof(mugraph: MuGraph, timeout: int, info: dict[str, Any]) -> Fault | None:
+    """What z3 says: a fault, or None with what it proved in `info`."""
+    unproved: list[str] = []
+    prover = Prover(timeout)
+    try:
+        fault = first_fault(prover, accesses_of(mugraph), unproved)
+    except Unknown as e:
+        fault = None
+        unproved.append(str(e))
+    except (KeyError, IndexError, ValueError, TypeError) as e:  # malformed: the run says in which way
+        fault = None
+        unproved.append(f"the µGraph is malformed: {type(e).__name__}: {e}")
+    info["questions"] = prover.questions
+    if fault is not None or unproved:
+        info["unproved"] = unproved
+        return fault
+    info["proved"], info["scope"] = True, "these sizes"
+    try:
+        if whole_axes(mugraph):
+            any_size(prover, mugraph)
+            info["scope"] = "all sizes"
+    except (Unknown, KeyError) as e:
+        info["beyond"] = str(e)
+    info["questions"] = prover.questions
+    return None

@@ -1,0 +1,150 @@
+"""The memory opinion on the emitted text: proved by z3 on its own index arithmetic, at the sizes that it launches with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from mirage.mugraph.grammar import MuGraph
+from mirage.results.verdict import Counterexample, Evidence
+from mirage.verify.memory.kernel_reader import Kernel
+from mirage.verify.memory.launcher_reader import Call, Launches, Sizes, Tiles, read_launches
+from mirage.verify.memory.linear_forms import evaluate
+from mirage.verify.memory.z3_proofs import TIMEOUT_MS, Access, Fault, Prover, Unknown, once_and_covered
+
+MOST_BLOCKS = 1 << 24  # of a grid whose groups are counted one by one
+CLAIM = "in bounds, every element written exactly once and before it is read"
+
+
+def text_memory_opinion(
+    mugraph: MuGraph,
+    module: str,
+    parameters: Sequence[str],
+    *,
+    sizes: Sizes | None = None,
+    tiles: Tiles | None = None,
+    timeout: int = TIMEOUT_MS,
+) -> Evidence:
+    """Is every access of the emitted module in bounds, and every element written once, before it is read?
+
+    `mugraph`: at the sizes of the launch (a shrunk one with the `sizes` and `tiles` that it was shrunk to); `parameters`:
+    the function's tensor parameters in order. `details["proved"]` says whether all of it is proved for these sizes; what
+    is not (with the reason in `details["unproved"]`) only the run of the text in the field looks at. REJECTED names the
+    block, the iteration, the lane and the element."""
+    start = time.perf_counter()
+    prover = Prover(timeout)
+    info: dict[str, Any] = {"proved": False, "sizes": dict(mugraph.axes)}
+    unproved: list[str] = []
+    fault: Fault | None = None
+    try:
+        shapes = {t.name: mugraph.shape(t) for t in mugraph.tensors}
+        launches = read_launches(module, shapes, parameters, sizes, tiles)
+        info["accesses"] = sum(len(s.accesses) for s in launches.steps if isinstance(s, Kernel))
+        fault = first_fault(prover, launches, unproved)
+    except Unknown as e:
+        unproved.append(str(e))
+    info["questions"] = prover.questions
+    took = time.perf_counter() - start
+    if fault is not None:
+        shown = Counterexample("memory", 0, tuple(v for _, v in fault.at), CLAIM, fault.text, dict(mugraph.axes))
+        return Evidence("memory", "REJECTED", None, took, fault.text, info | {"at": dict(fault.at)}, shown)
+    if unproved:
+        text = f"not proved ({unproved[0]}): tested by the run of the text alone"
+        return Evidence("memory", "TESTED", None, took, text, info | {"unproved": unproved})
+    return Evidence("memory", "PROVED", 0.0, took, f"{CLAIM}: proved for these sizes", info | {"proved": True})
+
+
+def first_fault(p: Prover, found: Launches, unproved: list[str]) -> Fault | None:
+    """The first fault of a launch; questions without an answer are noted in `unproved`."""
+    questions: list[Any] = []
+    written: set[str] = {n for n, t in found.tensors.items() if t.content == "input"}
+    for step in found.steps:
+        if isinstance(step, Call):
+            questions.append((_call, step, set(written)))
+            written.add(step.writes)
+            continue
+        questions += [(p.in_bounds, a, found.tensors[a.tensor].elements) for a in step.accesses]
+        questions += _kernel(p, step, found, set(written))
+        written |= {a.tensor for a in step.accesses if a.kind == "store"}
+    questions += _coverage(p, found)
+    for ask, *about in questions:
+        try:
+            ask(*about)
+        except Fault as f:
+            return f
+        except Unknown as e:
+            unproved.append(str(e))
+    return None
+
+
+def _call(step: Call, written: set[str]) -> None:
+    missing = sorted(set(step.reads) - written)
+    if missing:
+        raise Fault(f"{step.name} reads {missing[0]} before anything is written to it")
+
+
+def _coverage(p: Prover, found: Launches) -> list[Any]:
+    """Questions about who writes each tensor: one kernel or one library call, all of it, each element once."""
+    out: list[Any] = []
+    calls = [s.writes for s in found.steps if isinstance(s, Call)]
+    accesses = [a for s in found.steps if isinstance(s, Kernel) for a in s.accesses]
+    # two kernels that write one tensor are two stores of it as well
+    sizes = {n: t.elements for n, t in found.tensors.items() if t.content == "nothing" and n not in calls}
+    out.append((once_and_covered, p, sizes, accesses))
+    for name in calls:
+        out.append((_alone, name, [a for a in accesses if a.tensor == name and a.kind == "store"], calls.count(name)))
+    for a in accesses:
+        if a.kind == "store" and found.tensors[a.tensor].content != "nothing":
+            out.append((_no_store, a))
+    return out
+
+
+def _alone(name: str, stores: list[Access], calls: int) -> None:
+    if stores or calls > 1:
+        raise Fault(f"{name} is written more than once")
+
+
+def _no_store(a: Access) -> None:
+    raise Fault(f"{a.said}: it is not the kernel's to write")
+
+
+def _kernel(p: Prover, k: Kernel, found: Launches, written: set[str]) -> list[Any]:
+    """Questions about what one kernel reads, and about its last blocks."""
+    out: list[Any] = []
+    own = {a.tensor for a in k.accesses if a.kind == "store"}
+    for a in k.accesses:
+        if a.group is not None:
+            out.append((p.same_for_group, a))
+        if a.kind != "load" or (a.tensor in written and a.tensor not in own):
+            continue
+        stores = [b for b in k.accesses if b.tensor == a.tensor and b.kind == "store"]
+        if a.group is None or not stores or any(b.group is not None for b in stores):
+            out.append((_early, a))
+        else:
+            out += [(p.same_group, a, b) for b in stores]
+    if k.group is not None:
+        out.append((_groups, k))
+    return out
+
+
+def _early(a: Access) -> None:
+    raise Fault(f"{a.said}: it is read before every block has written it")
+
+
+def _groups(k: Kernel) -> None:
+    """Each group has as many blocks as its last one waits for, and leaves its counter as it was found."""
+    import numpy as np
+
+    if k.counter is not None and k.counter.content == "kept" and not k.cleared:
+        raise Fault(f"{k.name}: the last block of a group does not set its counter back to zero")
+    blocks = 1
+    for n in k.grid:
+        blocks *= n
+    if len(k.grid) > 1 or blocks > MOST_BLOCKS or k.group is None:
+        raise Unknown(f"{k.name}: the blocks of its groups are too many to count")
+    counts = np.bincount(np.broadcast_to(evaluate(k.group, {"block": np.arange(blocks)}), (blocks,)))
+    wrong = np.argwhere((counts != k.parts) & (counts > 0))
+    if len(wrong):
+        g = int(wrong[0][0])
+        raise Fault(f"{k.name}: group {g} has {counts[g]} blocks, its last one waits for {k.parts}", (("group", g),))

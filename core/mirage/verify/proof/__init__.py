@@ -1,0 +1,1 @@
+"""The proof opinion: normal forms, laws of algebra applied where they match, and z3."""

@@ -1,0 +1,97 @@
+"""Where a term is defined: no root of a negative number, no division by zero, no logarithm of what is not positive.
+
+Two terms that are equal wherever both are defined are not the same function: sqrt(a) sqrt(b) has no value where sqrt(ab)
+has one. A proof therefore also shows that the one is defined wherever the other is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mirage.meaning.normal_form import Normalizer, TooLarge
+from mirage.meaning.terms import BOOLEAN, Terms
+from mirage.verify.proof.signs import NONNEGATIVE, NONZERO, POSITIVE, SignAnalysis, Signs
+
+WORDS = {NONNEGATIVE: ">= 0", POSITIVE: "> 0", NONZERO: "!= 0"}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """The term `argument` has one of these signs, at every index where all of `guards` hold: pairs of a boolean term
+    and the value it has there. A guard comes of `where` and of 0/1 factors, which leave out what they do not select."""
+
+    signs: Signs
+    argument: int
+    guards: frozenset[tuple[int, bool]] = frozenset()
+
+    def show(self, t: Terms) -> str:
+        where = "".join(f" where {'' if held else 'not '}{t.show(c, 4)}" for c, held in sorted(self.guards))
+        return f"{t.show(self.argument, 6)} {WORDS[self.signs]}{where}"
+
+
+def needs(t: Terms, x: int) -> Signs | None:
+    """The signs that the argument of `x` must have for `x` to be defined; None if any will do."""
+    n = t.node(x)
+    if n[0] == "sqrt":
+        return NONNEGATIVE
+    if n[0] == "inv":
+        return NONZERO
+    return POSITIVE if n[:2] == ("fn", "log") else None
+
+
+def conditions(t: Terms, x: int, signs: SignAnalysis) -> frozenset[Condition]:
+    """What must hold for `x` to be defined, less what always holds."""
+    out: set[Condition] = set()
+    start: tuple[int, frozenset[tuple[int, bool]]] = (x, frozenset())
+    seen, todo = {start}, [start]
+    while todo:
+        y, guards = todo.pop()
+        wanted = needs(t, y)
+        if wanted is not None and not signs.of(t.kids(y)[0]) <= wanted:
+            out.add(Condition(wanted, t.kids(y)[0], guards))
+        n, kids = t.node(y), t.kids(y)
+        below = [(k, guards) for k in kids]
+        if n[:2] == ("fn", "where"):
+            c = kids[0]
+            below = [(c, guards), (kids[1], guards | {(c, True)}), (kids[2], guards | {(c, False)})]
+        elif n[0] == "mul" and any(t.is_boolean(k) for k in kids):
+            more = guards | {(k, True) for k in kids if t.is_boolean(k)}
+            below = [(k, guards if t.is_boolean(k) else more) for k in kids]
+        elif n[0] == "fn" and n[1] in BOOLEAN:  # a comparison with what has no value is false, and has a value itself
+            below = [(k, guards | {(y, True)}) for k in kids]
+        for following in below:
+            if following not in seen:
+                seen.add(following)
+                todo.append(following)
+    return frozenset(out)
+
+
+class Keys:
+    """Terms by their normal forms, so that conditions on equal terms are one."""
+
+    def __init__(self, normal: Normalizer) -> None:
+        self.normal = normal
+
+    def of(self, x: int) -> tuple[str, int]:
+        try:
+            return "normal", self.normal.intern(self.normal.of(x))
+        except TooLarge:
+            return "term", x
+
+    def guards(self, c: Condition) -> frozenset[tuple[tuple[str, int], bool]]:
+        return frozenset((self.of(g), held) for g, held in c.guards)
+
+
+def unexplained(normal: Normalizer, wanted: Iterable[Condition], given: Iterable[Condition]) -> list[Condition]:
+    """The conditions of `wanted` that none of `given` says: the same term, no more signs, no more guards."""
+    keys = Keys(normal)
+    known: dict[tuple[str, int], list[Condition]] = {}
+    for c in given:
+        known.setdefault(keys.of(c.argument), []).append(c)
+    return [
+        c for c in wanted
+        if not any(
+            g.signs <= c.signs and keys.guards(g) <= keys.guards(c) for g in known.get(keys.of(c.argument), ())
+        )
+    ]  # fmt: skip

@@ -1,0 +1,202 @@
+"""Are two terms equal for all inputs and all sizes? Routes from the cheapest: the normal form, the axioms applied from
+left to right, denominators cleared, z3. No answer is no proof. Equal values are not enough: the second term must also be
+defined wherever the first is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mirage.meaning.normal_form import Normalizer, TooLarge
+from mirage.meaning.terms import Terms
+from mirage.verify.field.sampling import shapes_of
+from mirage.verify.proof.axioms import REWRITING, SOLVER, Axiom, used_by
+from mirage.verify.proof.definedness import Condition, conditions, unexplained
+from mirage.verify.proof.fractions import cleared
+from mirage.verify.proof.law_language import Law, read_law
+from mirage.verify.proof.rewriting import Rewriter
+from mirage.verify.proof.signs import NONNEGATIVE, NONZERO, POSITIVE, SignAnalysis, Signs
+from mirage.verify.proof.smt import Query
+from mirage.verify.semantics.evaluate_terms import Fault, evaluate_terms
+from mirage.verify.semantics.float64 import Floats
+
+SECONDS = 1.5  # for one pair of terms, z3's share included
+DEPTH = 2  # of sums whose bodies are proved equal first
+RELATION: dict[Signs, str] = {NONNEGATIVE: ">=", POSITIVE: ">", NONZERO: "!="}
+
+
+@dataclass
+class Proof:
+    """How two terms were proved equal: the route, the axioms and rules that were applied or given, the conditions under
+    which both are defined."""
+
+    route: str
+    laws: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "route": self.route,
+            "laws": list(self.laws),
+            "where": list(self.where),
+            "seconds": round(self.seconds, 4),
+        }
+
+
+@dataclass
+class Prover:
+    """Proofs about the terms of one arena. `given`: signs that inputs are known to have. `rules` are the user's."""
+
+    t: Terms
+    given: dict[str, Signs] = field(default_factory=dict)
+    rules: Sequence[Axiom] = ()
+    seconds: float = SECONDS
+
+    def __post_init__(self) -> None:
+        self.normal = Normalizer(self.t)
+        self.signs = SignAnalysis(self.t, self.given)
+        self._laws: dict[str, list[Law]] = {}
+
+    def laws(self, use: str) -> list[Law]:
+        if use not in self._laws:
+            rows = (*self.rules, *used_by(use))
+            self._laws[use] = [read_law(self.t, a.name, a.text) for a in rows]
+        return self._laws[use]
+
+    def equal(self, a: int, b: int, *, both: bool = False) -> Proof | None:
+        """A proof that b has the value of a wherever a is defined (`both`: and that a is defined wherever b is)."""
+        start = time.thread_time()
+        proof = self._values(a, b, start + self.seconds, DEPTH)
+        if proof is None:
+            return None
+        if a != b and not (self._defined(a, b, start) and (not both or self._defined(b, a, start))):
+            return None
+        proof.where = tuple(sorted(c.show(self.t) for c in conditions(self.t, a, self.signs)))
+        proof.seconds = time.thread_time() - start
+        return proof
+
+    # ---- values
+    def _values(self, a: int, b: int, until: float, depth: int) -> Proof | None:
+        if self.normal.equal(a, b):
+            return Proof("normal form")
+        if time.thread_time() > until or not self.plausible(a, b):
+            return None
+        rewriter = Rewriter(self.t, self.laws(REWRITING), self.signs, self.normal, until)
+        x, y = rewriter.rewrite(a), rewriter.rewrite(b)
+        used = tuple(sorted(rewriter.used))
+        if self.normal.equal(x, y):
+            return Proof("axioms", used)
+        if self.vanishes(x, y):
+            return Proof("fractions", used)
+        if depth:
+            joined = self._bodies(x, y, until, depth)
+            if joined is not None:
+                z, more = joined
+                used = tuple(sorted({*used, *more}))
+                if self.normal.equal(z, y) or self.vanishes(z, y):
+                    return Proof("fractions", used)
+                x = z
+        left = until - time.thread_time()
+        if left <= 0:
+            return None
+        query = Query(self.t, self.normal, self.signs, self.laws(SOLVER), self._domain(x, y), left)
+        if query.holds(x, "==", y):
+            return Proof("z3", tuple(sorted({*used, *query.used})))
+        return None
+
+    def vanishes(self, a: int, b: int) -> bool:
+        """Is the difference zero when its denominators are cleared?"""
+        try:
+            difference = self.normal.plus([self.normal.of(a), self.normal.scale(self.normal.of(b), Fraction(-1))])
+            return not cleared(self.normal, difference)
+        except TooLarge:
+            return False
+
+    def _bodies(self, x: int, y: int, until: float, depth: int) -> tuple[int, set[str]] | None:
+        """`x` with its sums and maxima replaced by those of `y` whose bodies are proved equal."""
+        t, swap, used = self.t, {}, set()
+        theirs = [r for r in sorted(t.front(y)) if not t.node(r)[5]]
+        for r in sorted(t.front(x)):
+            n = t.node(r)
+            for s in theirs:
+                m = t.node(s)
+                if r == s or n[5] or n[1:3] != m[1:3] or time.thread_time() > until:
+                    continue
+                proof = self._values(n[3], m[3], until, depth - 1)
+                if proof is not None and self._same_domain(n[3], m[3]):
+                    swap[r] = s
+                    used |= set(proof.laws)
+                    break
+        return (self._replaced(x, swap), used) if swap else None
+
+    def _replaced(self, x: int, swap: dict[int, int]) -> int:
+        if x in swap:
+            return swap[x]
+        t = self.t
+        if t.kind(x) == "red" or not t.kids(x):
+            return x
+        return t.rebuild(x, tuple(self._replaced(k, swap) for k in t.kids(x)))
+
+    def plausible(self, a: int, b: int) -> bool:
+        """Do the two agree at a few points in float64, at one of which both have a value? This proves nothing; it spares
+        the search for a proof, and keeps what has a value nowhere from being equal to everything."""
+        t = self.t
+        dims = tuple(sorted(t.dims(a) | t.dims(b)))
+        axes = {x for r in (a, b) for y in t.walk(r) for x in self._axes(y)} | set(dims)
+        sizes = {x: 2 + i % 2 for i, x in enumerate(sorted(axes))}
+        rng = np.random.default_rng(0)
+        inputs: dict[str, Any] = {}
+        for name, shape in shapes_of(t, [a, b], sizes).items():
+            full = (8, *shape)
+            value = rng.standard_normal(full)
+            value[:4] = np.abs(value[:4]) + 0.25
+            signs = self.given.get(name)
+            if signs is not None:
+                value = np.abs(value) * (1 if 1 in signs else -1) if signs != NONZERO else value
+            inputs[name] = rng.integers(0, 2, full).astype(bool) if name in t.bool_inputs else value
+        try:
+            x, y = evaluate_terms(t, [(a, dims), (b, dims)], inputs, Floats(), sizes)
+        except (Fault, TypeError, ValueError, KeyError, IndexError):
+            return False  # a malformed term has no value
+        x, y = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64))
+        known = np.isfinite(x) & np.isfinite(y)
+        scale = 1e-6 * (1 + np.abs(x[known]) + np.abs(y[known]))
+        return bool(known.any()) and bool((np.abs(x[known] - y[known]) <= scale).all())
+
+    def _axes(self, x: int) -> frozenset[str]:
+        n = self.t.node(x)
+        if n[0] == "index":
+            return frozenset(n[1])
+        return self.t.dims(x) | frozenset({"red": n[2:3], "size": n[1:2]}.get(n[0], ()))
+
+    # ---- where they are defined
+    def _domain(self, *xs: int) -> list[Condition]:
+        return sorted(set().union(*(conditions(self.t, x, self.signs) for x in xs)), key=lambda c: c.argument)
+
+    def _same_domain(self, a: int, b: int) -> bool:
+        return self._defined(a, b, time.thread_time(), quick=True) and self._defined(
+            b, a, time.thread_time(), quick=True
+        )
+
+    def _defined(self, a: int, b: int, start: float, quick: bool = False) -> bool:
+        """Is `b` defined wherever `a` is?"""
+        given = conditions(self.t, a, self.signs)
+        missing = unexplained(self.normal, conditions(self.t, b, self.signs), given)
+        if not missing:
+            return True
+        if quick:
+            return False
+        for c in missing:
+            left = start + self.seconds - time.thread_time()
+            if left <= 0 or c.guards:
+                return False
+            query = Query(self.t, self.normal, self.signs, self.laws(SOLVER), given, left)
+            if not query.holds(c.argument, RELATION[c.signs], self.t.const(0)):
+                return False
+        return True

@@ -1,0 +1,345 @@
+"""Interval analysis: up to which size of the inputs no intermediate of a function overflows in its dtype.
+
+Interval analysis over the terms: with every input in [-B, B], each value gets an interval, in float64. Intermediates are
+float32 in our kernels; operands of contractions and outputs are cast to the program's dtypes. The largest B at which
+nothing overflows is the bound; an exponential whose argument is at most 0 by construction (x - max x) is 1 at most.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mirage.meaning.terms import Terms
+from mirage.verify.floats.regimes import LARGEST
+
+LEAST, MOST = -24, 127  # exponents of the bounds that are tried
+PRECISION = 1e-4  # of a bound
+ROUNDED = 1 - 2.0**-20  # intervals are computed in float64, without directed rounding
+ACCUMULATOR = "fp32"
+SLACK = 1 - 2.0**-12  # for the roundings on the way: float32 sums err by less; a float16 has it above 65504
+LIMITS = {d: x * (SLACK if d in ("bf16", "fp32", "fp64") else 1) for d, x in LARGEST.items()}
+
+
+@dataclass(frozen=True)
+class Interval:
+    low: float
+    high: float
+
+    @property
+    def size(self) -> float:
+        return max(abs(self.low), abs(self.high))
+
+
+Rule = Callable[[Interval], Interval]
+
+
+def _times(a: float, b: float) -> float:
+    return 0.0 if a == 0 or b == 0 else a * b
+
+
+def product(x: Interval, y: Interval) -> Interval:
+    ends = [_times(a, b) for a in (x.low, x.high) for b in (y.low, y.high)]
+    return Interval(min(ends), max(ends))
+
+
+def within(x: Interval, y: Interval | None) -> Interval:
+    """What two analyses of one value agree on."""
+    return x if y is None else Interval(_least(max, x.low, y.low), _least(min, x.high, y.high))
+
+
+def _least(choose: Callable[[float, float], float], a: float, b: float) -> float:
+    return b if math.isnan(a) else a if math.isnan(b) else choose(a, b)
+
+
+def _exp(x: Interval) -> Interval:
+    def e(v: float) -> float:
+        return math.inf if v > 700 else math.exp(v)
+
+    return Interval(e(x.low), e(x.high))
+
+
+def _inverse(x: Interval) -> Interval:
+    if x.low > 0 or x.high < 0:
+        return Interval(1 / x.high, 1 / x.low)
+    return Interval(-math.inf, math.inf)
+
+
+def _root(x: Interval) -> Interval:
+    return Interval(math.sqrt(max(x.low, 0.0)), math.sqrt(max(x.high, 0.0)))
+
+
+def _abs(x: Interval) -> Interval:
+    return Interval(0.0 if x.low <= 0 <= x.high else min(abs(x.low), abs(x.high)), x.size)
+
+
+UNIT = Interval(-1.0, 1.0)
+FUNCTIONS: dict[str, Rule] = {
+    "sigmoid": lambda x: Interval(0.0, 1.0),
+    "tanh": lambda x: UNIT,
+    "erf": lambda x: UNIT,
+    "sin": lambda x: UNIT,
+    "cos": lambda x: UNIT,
+    "abs": _abs,
+    "finite": lambda x: x,
+    "log": lambda x: Interval(math.log(x.low) if x.low > 0 else -math.inf, math.log(max(x.high, 1e-300))),
+}
+
+
+class Ranges:
+    """Intervals of one arena's terms with inputs in [-bound, bound]; `worst` is the first value that passed a limit."""
+
+    def __init__(self, t: Terms, bound: float, sizes: Mapping[str, int], operand: str) -> None:
+        self.t, self.bound, self.sizes, self.operand = t, bound, sizes, operand
+        self.memo: dict[int, Interval] = {}
+        self.worst: tuple[int, str] | None = None
+
+    def of(self, x: int) -> Interval:
+        for y in sorted(self.t.walk(x)):  # ids are topological
+            if y not in self.memo:
+                self.memo[y] = self._compute(y)
+        return self.memo[x]
+
+    def _limit(self, x: int, value: Interval, dtype: str) -> None:
+        if self.worst is None and not value.size <= LIMITS[dtype]:
+            self.worst = (x, dtype)
+
+    def _compute(self, x: int) -> Interval:
+        t = self.t
+        n = t.node(x)
+        kind = n[0]
+        kids = [self.memo[k] for k in t.kids(x)]
+        if kind == "in":
+            return Interval(0.0, 1.0) if n[1] in t.bool_inputs else Interval(-self.bound, self.bound)
+        if kind in ("const", "lit"):
+            return Interval(float(n[1]), float(n[1]))
+        if kind == "ninf":  # a masked score: never larger than others
+            return Interval(0.0, 0.0)
+        if kind == "size":
+            return Interval(float(self.sizes[n[1]]), float(self.sizes[n[1]]))
+        if kind == "index":
+            return Interval(0.0, float(math.prod(self.sizes[a] for a in n[1])))
+        value = self._operator(x, n, kids)
+        self._limit(x, value, ACCUMULATOR)
+        return value
+
+    def _operator(self, x: int, n: tuple[Any, ...], kids: list[Interval]) -> Interval:
+        t, kind = self.t, n[0]
+        if kind == "add":
+            if self._shifted(x):
+                return Interval(-2 * max(k.size for k in kids), 0.0)
+            return Interval(sum(k.low for k in kids), sum(k.high for k in kids))
+        if kind == "mul":
+            return self._product(t.kids(x))
+        if kind == "red":
+            length = float(self.sizes[n[2]]) if n[1] == "sum" else 1.0
+            if n[1] == "sum" and t.kind(n[3]) == "mul":
+                for k in t.kids(n[3]):
+                    if t.kind(k) != "in" and t.dims(k):  # a computed operand of a contraction is cast before it
+                        self._limit(k, self.memo[k], self.operand)
+            whole = Interval(_times(kids[0].low, length), _times(kids[0].high, length))
+            return within(whole, self._summed(n[2], n[3])) if n[1] == "sum" else whole
+        if kind == "exp":
+            return _exp(kids[0])
+        if kind == "inv":
+            return self._inverse(t.kids(x)[0])
+        if kind == "sqrt":
+            return _root(kids[0])
+        name = n[1]
+        if name in FUNCTIONS:
+            return FUNCTIONS[name](kids[0])
+        if name in ("maximum", "minimum"):
+            f = max if name == "maximum" else min
+            return Interval(f(k.low for k in kids), f(k.high for k in kids))
+        if name == "where":
+            return Interval(min(k.low for k in kids[1:]), max(k.high for k in kids[1:]))
+        if name in ("lt", "le", "eq", "and", "or", "not"):
+            return Interval(0.0, 1.0)
+        return kids[0] if name.startswith("round") else Interval(-math.inf, math.inf)
+
+    def _product(self, factors: tuple[int, ...]) -> Interval:
+        """Equal factors are a power: x * x is not negative. A value over a sum of which it is a part is at most 1."""
+        out = Interval(1.0, 1.0)
+        for f in dict.fromkeys(factors):
+            power = factors.count(f)
+            part = self.memo[f]
+            base = part
+            for _ in range(power - 1):
+                part = product(part, base)
+            if power % 2 == 0:
+                part = Interval(max(part.low, 0.0) if base.low > 0 else 0.0, part.high)
+            out = product(out, part)
+        for f in factors:
+            if self.t.kind(f) != "inv":
+                continue
+            for g in dict.fromkeys(factors):
+                bounded = self._bounded(g, f)
+                if bounded is not None:
+                    rest = list(factors)
+                    rest.remove(f)
+                    rest.remove(g)
+                    out = within(out, product(bounded, self._product(tuple(rest))))
+        for f in factors:
+            if self.t.kind(f) == "inv" and (share := self._share(f, factors)) is not None:
+                rest = [k for k in factors if k not in (f, share)]
+                return self._product(tuple(rest)) if rest else Interval(0.0, 1.0)
+        return out
+
+    # ---- quotients that are smaller than their parts
+    def _bounded(self, x: int, inverse: int) -> Interval | None:
+        """x * inverse as a weighted mean, or as a part of a norm: x / sqrt(c * sum x^2 + ...)."""
+        t = self.t
+        below = t.node(inverse)[1]
+        mean = self._mean(x, below)
+        if mean is not None:
+            return mean
+        if t.kind(x) == "red" and t.node(x)[1] == "sum":
+            return self._norm(self._factors(t.node(x)[3]), below, t.node(x)[2], True)
+        return self._norm((x,), below, "", False)
+
+    def _summed(self, axis: str, body: int) -> Interval | None:
+        """The sum over `axis` of a product with an inverse in it that does not depend on the axis."""
+        t = self.t
+        factors = self._factors(body)
+        for f in factors:
+            if t.kind(f) == "inv" and axis not in t.dims(f):
+                below = t.node(f)[1]
+                rest = list(factors)
+                rest.remove(f)
+                if t.kind(below) == "red" and t.node(below)[1:3] == ("sum", axis):
+                    found = self._ratio(tuple(rest), self._factors(t.node(below)[3]))
+                    if found is not None:
+                        return found
+                found = self._norm(tuple(rest), below, axis, True)
+                if found is not None:
+                    return found
+        return None
+
+    def _factors(self, x: int) -> tuple[int, ...]:
+        return tuple(self.t.kids(x)) if self.t.kind(x) == "mul" else (x,)
+
+    def _mean(self, above: int, below: int) -> Interval | None:
+        """above / below with both sums over one axis: within what the quotients of their summands are."""
+        t = self.t
+        for y in (above, below):
+            if t.kind(y) != "red" or t.node(y)[1] != "sum":
+                return None
+        if t.node(above)[2] != t.node(below)[2]:
+            return None
+        return self._ratio(self._factors(t.node(above)[3]), self._factors(t.node(below)[3]))
+
+    def _ratio(self, above: tuple[int, ...], below: tuple[int, ...]) -> Interval | None:
+        """A quotient of products, the one below being never negative: common factors fall away."""
+        left, rest = list(above), []
+        for f in below:
+            if f in left and self.memo[f].low >= 0:
+                left.remove(f)
+            else:
+                rest.append(f)
+        if not rest:
+            return self._product(tuple(left))
+        for f in left:
+            found = self._mean(f, rest[0]) if len(rest) == 1 else None
+            if found is not None:
+                left.remove(f)
+                return product(found, self._product(tuple(left)))
+        return None
+
+    def _norm(self, factors: tuple[int, ...], below: int, axis: str, summed: bool) -> Interval | None:
+        """x / sqrt(c * sum_k x^2 + what is not negative) is at most 1 / sqrt(c), and by Cauchy and Schwarz the sum over k of
+        x * y, over that root, at most sqrt(K / c) * |y|."""
+        t = self.t
+        if t.kind(below) != "sqrt":
+            return None
+        inside = t.node(below)[1]
+        addends = t.kids(inside) if t.kind(inside) == "add" else (inside,)
+        for a in addends:
+            if any(self.memo[b].low < 0 for b in addends if b != a):
+                continue
+            for s in self._factors(a):
+                if t.kind(s) != "red" or t.node(s)[1] != "sum" or (summed and t.node(s)[2] != axis):
+                    continue
+                square = self._factors(t.node(s)[3])
+                scale = self._product(tuple(f for f in self._factors(a) if f != s))
+                if len(square) != 2 or square[0] != square[1] or square[0] not in factors or scale.low <= 0:
+                    continue
+                rest = list(factors)
+                rest.remove(square[0])
+                size = self._product(tuple(rest)).size
+                size = _times(size, math.sqrt((self.sizes[axis] if summed else 1.0) / scale.low))
+                return Interval(-size, size)
+        return None
+
+    def _share(self, inverse: int, factors: tuple[int, ...]) -> int | None:
+        """The factor e of e * 1/sum(e) with e an exponential: the quotient lies in [0, 1]."""
+        r = self.t.node(inverse)[1]
+        if self.t.kind(r) == "red" and self.t.node(r)[1] == "sum" and self.t.node(r)[3] in factors:
+            body = int(self.t.node(r)[3])
+            return body if self.memo[body].low >= 0 else None
+        return None
+
+    def _inverse(self, x: int) -> Interval:
+        """Sums of exponentials shifted by their maximum are at least 1: one of them is exp(0)."""
+        value = self.memo[x]
+        if self.t.kind(x) == "red" and self.t.node(x)[1] == "sum":
+            body = self.t.node(x)[3]
+            if self.t.kind(body) == "exp" and self._shifted(self.t.node(body)[1], self.t.node(x)[2]):
+                return Interval(1 / max(value.high, 1.0), 1.0)
+        return _inverse(value)
+
+    def _shifted(self, x: int, axis: str | None = None) -> bool:
+        """Is `x` = b - max(b) (over `axis`, if given)?"""
+        t = self.t
+        for k in t.kids(x):
+            m = t.neg(k)
+            if t.kind(m) == "fn" and t.node(m)[1] == "finite":
+                m = t.node(m)[2][0]
+            if t.kind(m) == "red" and t.node(m)[1] == "max" and axis in (None, t.node(m)[2]):
+                rest = t.add(*[y for y in t.kids(x) if y != k])
+                if rest == m and axis is None:  # a running maximum before and after: it does not fall
+                    return True
+                body = t.node(m)[3]
+                hit = t.masked(body)
+                if rest == body or (hit is not None and rest == hit[1]):
+                    return True
+        return False
+
+
+def largest_bound(holds: Callable[[float], bool]) -> float | None:
+    """The largest B (four digits, rounded down) up to which `holds(B)`, which no larger B can make true again."""
+    low, high = LEAST - 1, MOST + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(2.0**middle) else (low, middle)
+    if low < LEAST:
+        return None
+    if low == MOST:
+        return 2.0**MOST
+    a, b = 2.0**low, 2.0**high
+    while b - a > a * PRECISION:
+        middle_b = (a + b) / 2
+        a, b = (middle_b, b) if holds(middle_b) else (a, middle_b)
+    return a * ROUNDED
+
+
+def safe_bound(
+    t: Terms, outputs: Sequence[tuple[int, str]], sizes: Mapping[str, int], operand: str = "fp16"
+) -> tuple[float | None, str]:
+    """(the largest B such that inputs in [-B, B] overflow nothing, what overflows beyond it).
+
+    outputs: (term, dtype); operand: the dtype to which contractions' operands are cast. None: no B was found."""
+    why = ""
+
+    def holds(bound: float) -> bool:
+        nonlocal why
+        r = Ranges(t, bound, sizes, operand)
+        for x, dtype in outputs:
+            r._limit(x, r.of(x), dtype)
+        if r.worst is not None:
+            x, dtype = r.worst
+            why = f"{t.show(x, 3)} passes {LIMITS[dtype]:g} in {dtype}"
+        return r.worst is None
+
+    return largest_bound(holds), why

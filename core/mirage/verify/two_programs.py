@@ -1,0 +1,266 @@
+"""Do two tensor programs compute the same? The proof's and the field's opinion, on their terms alone."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mirage.errors import SignatureMismatch, UnsupportedReshape
+from mirage.ir.program import DTYPES, Node, Program, TensorType
+from mirage.meaning.normal_form import Normalizer
+from mirage.meaning.terms import Terms
+from mirage.program.lower import Lowered, lower
+from mirage.results.verdict import Counterexample, Evidence, Link, Verdict
+from mirage.verify.field.algebra_opinion import algebra_sizes, field_opinion, offset_axes
+from mirage.verify.proof.definedness import conditions, unexplained
+from mirage.verify.proof.opinion import details, summary, trusted
+from mirage.verify.proof.prover import SECONDS, Prover
+from mirage.verify.proof.signs import SignAnalysis
+from mirage.verify.proof.user_rules import Rules, every
+from mirage.verify.semantics.evaluate_terms import Fault, evaluate_terms
+from mirage.verify.semantics.float64 import Floats
+from mirage.verify.size_scope import all_sizes
+
+Array = np.ndarray[Any, np.dtype[Any]]
+MOST_ELEMENTS = 1 << 22  # of all axes together, for a run in float64 at the real sizes
+SIGNED_DRAWS = 64  # of inputs of both signs
+
+
+def check_signatures(a: Program, b: Program) -> None:
+    """Same inputs (shapes and dtypes, in order; names may differ) and same outputs, or SignatureMismatch."""
+    for what, left, right in (
+        ("inputs", [i.type for i in a.inputs], [i.type for i in b.inputs]),
+        ("outputs", [a.type_of(o) for o in a.outputs], [b.type_of(o) for o in b.outputs]),
+    ):
+        mine, other = [(t.shape, t.dtype) for t in left], [(t.shape, t.dtype) for t in right]
+        if mine != other:
+            raise SignatureMismatch(f"{a.name} and {b.name} have different {what}: {mine} and {other}")
+
+
+def joined(a: Program, b: Program) -> Program:
+    """Both programs over the inputs of `a`, outputs of `a` first. A comparison of each pair of outputs makes their dims
+    the same axes; lowered together, a dim is cut in the same places in both, and one size is one axis in both where
+    either says so."""
+    first, more = len(a.inputs), len(a.nodes)
+    moved = [replace(n, args=tuple(x if x < first else x + more for x in n.args)) for n in b.nodes]
+    theirs = [x if x < first else x + more for x in b.outputs]
+    nodes = [*a.nodes, *moved]
+    meets = []
+    for x, y in zip(a.outputs, theirs, strict=True):
+        meets.append(first + len(nodes))
+        nodes.append(Node("eq", (x, y), (), TensorType(a.type_of(x).shape, "bool")))
+    return replace(a, nodes=tuple(nodes), outputs=(*a.outputs, *theirs, *meets), returns_tuple=True)
+
+
+def small_sizes(lowered: Lowered, roots: list[int]) -> dict[str, int]:
+    """Tiny sizes of all axes. Axes that stand for the same whole dim of an input are as long as each other, and those
+    of dims that are read at an offset keep their sizes."""
+    t = lowered.terms
+    fixed = {x: t.sizes[x] for x in offset_axes(t, roots) if x in t.sizes}
+    sizes = algebra_sizes(t, roots, fixed)
+    same: dict[str, str] = {}
+
+    def representative(axis: str) -> str:
+        while same.get(axis, axis) != axis:
+            axis = same[axis]
+        return axis
+
+    seen: dict[tuple[str, int, int], str] = {}
+    for x in {y for r in roots for y in t.walk(r)}:
+        n = t.node(x)
+        if n[0] == "in":
+            for i, d in enumerate(n[2]):
+                for j, axis in enumerate(d.axes):
+                    other = seen.setdefault((n[1], i, len(d.axes) - j), axis)
+                    if not d.offset and t.sizes[other] == t.sizes[axis]:
+                        one, two = sorted((representative(axis), representative(other)))
+                        same[two] = one
+    groups: dict[str, list[str]] = {}
+    for axis in sizes:
+        groups.setdefault(representative(axis), []).append(axis)
+    for axes in groups.values():
+        kept = [fixed[a] for a in axes if a in fixed]
+        length = kept[0] if kept else min(sizes[a] for a in axes)
+        sizes |= dict.fromkeys(axes, length)
+    return sizes
+
+
+def input_shapes(lowered: Lowered, sizes: dict[str, int]) -> dict[str, tuple[int, ...]]:
+    """The inputs' shapes at these sizes; dims that are read at an offset keep theirs."""
+    every = dict(lowered.terms.sizes) | sizes
+    shapes = {}
+    for x in (*lowered.tensors, *lowered.given):
+        fixed = x.rigid or (None,) * len(x.dims)
+        shape = []
+        for axes, n in zip(x.dims, fixed, strict=True):
+            total = 1
+            for a in axes:
+                total *= every[a]
+            shape.append(total if n is None else n)
+        shapes[x.name] = tuple(shape)
+    return shapes
+
+
+def points(kinds: dict[str, str], shapes: dict[str, tuple[int, ...]], draws: int) -> dict[str, Array]:
+    """Random inputs, all draws at once."""
+    rng = np.random.default_rng(0)
+    inputs: dict[str, Array] = {}
+    for name, shape in shapes.items():
+        full, kind = (draws, *shape), kinds.get(name)
+        inputs[name] = (
+            rng.standard_normal(full) if kind is None else
+            rng.integers(0, 2, full).astype(bool) if kind == "bool" else rng.integers(-8, 9, full)
+        )  # fmt: skip
+    return inputs
+
+
+def agree_in_floats(
+    lowered: Lowered, x: int, y: int, kinds: dict[str, str], sizes: dict[str, int], shapes: dict[str, tuple[int, ...]]
+) -> bool:
+    """Do two terms agree at a few random points in float64? No evidence for a verdict: it words a rejection."""
+    inputs = points(kinds, shapes, 4)
+    dims = tuple(sorted(lowered.terms.dims(x) | lowered.terms.dims(y)))
+    try:
+        a, b = evaluate_terms(lowered.terms, [(x, dims), (y, dims)], inputs, Floats(), sizes)
+    except Fault:
+        return False
+    return bool(np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)) and bool(np.isfinite(a).any())
+
+
+def proved(
+    t: Terms, pairs: Sequence[tuple[int, int]], rules: Rules | None = None, seconds: float = SECONDS
+) -> Evidence | None:
+    """The proof's opinion on pairs of terms: equal, and defined at the same points; None if no proof was found."""
+    start = time.monotonic()
+    prover = Prover(t, rules=every(rules), seconds=seconds)
+    proofs = []
+    for x, y in pairs:
+        proof = prover.equal(x, y, both=True)
+        if proof is None:
+            return None
+        proofs.append(proof)
+    return Evidence("proof", "PROVED", 0.0, time.monotonic() - start, summary(proofs), details(proofs, rules))
+
+
+def at_these_sizes(
+    lowered: Lowered, pairs: Sequence[tuple[int, int]], kinds: dict[str, str], rules: Rules | None
+) -> Evidence | None:
+    """The proof's opinion with the lengths of axes put in as numbers: a sum over 64 elements divided by 64 is a mean. The
+    two must also agree in float64 at these sizes; where that would take long, nothing is said."""
+    t = lowered.terms
+    if not any(t.kind(y) == "size" for pair in pairs for x in pair for y in t.walk(x)):
+        return None
+    shapes = input_shapes(lowered, {})
+    if math.prod(t.sizes.values()) > MOST_ELEMENTS:
+        return None
+    if not all(agree_in_floats(lowered, x, y, kinds, {}, shapes) for x, y in pairs):
+        return None
+    memo: dict[int, int] = {}
+    return proved(t, [(with_sizes(t, x, memo), with_sizes(t, y, memo)) for x, y in pairs], rules)
+
+
+def with_sizes(t: Terms, x: int, memo: dict[int, int]) -> int:
+    """`x` with the length of each axis as a number."""
+    if x not in memo:
+        n = t.node(x)
+        kids = t.kids(x)
+        if n[0] == "size":
+            memo[x] = t.const(t.sizes[n[1]])
+        else:
+            memo[x] = t.rebuild(x, tuple(with_sizes(t, k, memo) for k in kids)) if kids else x
+    return memo[x]
+
+
+def unseen(t: Terms, roots: Sequence[int]) -> list[str]:
+    """Where what cancelled while the terms were made is defined, as far as the terms do not say it: x + log(y) - log(y)
+    is x only where y > 0."""
+    signs, normal = SignAnalysis(t), Normalizer(t)
+    wanted = [c for x in sorted(t.dropped) for c in conditions(t, x, signs)]
+    given = [conditions(t, x, signs) for x in roots]
+    return sorted({c.show(t) for g in given for c in unexplained(normal, wanted, g)})
+
+
+def apart(
+    lowered: Lowered, pairs: Sequence[tuple[int, int]], kinds: dict[str, str], sizes: dict[str, int],
+    shapes: dict[str, tuple[int, ...]],
+) -> Evidence | None:  # fmt: skip
+    """REJECTED if one of two terms has a value at points where the other has none: sqrt(a) sqrt(b) for sqrt(ab). The
+    field cannot see it, since its roots are asked to exist."""
+    start = time.monotonic()
+    t = lowered.terms
+    roots = [x for pair in pairs for x in pair]
+    if not any(t.kind(y) == "sqrt" or t.node(y)[:2] == ("fn", "log") for r in roots for y in t.walk(r)):
+        return None
+    inputs = points(kinds, shapes, SIGNED_DRAWS)
+    for output, (x, y) in enumerate(pairs):
+        dims = tuple(sorted(t.dims(x) | t.dims(y)))
+        try:
+            with np.errstate(all="ignore"):
+                a, b = evaluate_terms(t, [(x, dims), (y, dims)], inputs, Floats(), sizes)
+        except Fault:
+            continue
+        a, b = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(b, np.float64))
+        bad = (np.isnan(a) & np.isfinite(b)) | (np.isnan(b) & np.isfinite(a))
+        if bad.reshape(len(bad), -1).any(axis=1).sum() < 2:  # one point may be rounding
+            continue
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+        shown = Counterexample("float", output, at[1:], str(float(a[at])), str(float(b[at])), dict(sizes))
+        text = "one of the two has no value where the other has one (a root or logarithm of a negative number)"
+        return Evidence("float", "REJECTED", None, time.monotonic() - start, text, {"draw": at[0]}, shown)
+    return None
+
+
+def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
+    """The verdict on "the two programs compute the same", on the algebra link alone. Raises SignatureMismatch, and
+    UnsupportedReshape where their reshapes cut a dim in ways that do not meet."""
+    check_signatures(a, b)
+    try:
+        lowered = lower(joined(a, b))
+    except UnsupportedReshape as error:
+        text = f"{a.name} and {b.name} cut a dimension in ways that do not meet: {error.message}"
+        raise UnsupportedReshape(text, line=error.line, next_step="write both with the same reshapes") from error
+    t, n = lowered.terms, len(a.outputs)
+    pairs = list(zip([x for x, _ in lowered.outputs[:n]], [y for y, _ in lowered.outputs[n : 2 * n]], strict=True))
+    roots = [x for pair in pairs for x in pair]
+    tensors = (*lowered.tensors, *lowered.given)
+    kinds = {x.name: "bool" if x.dtype == "bool" else "int" for x in tensors if not DTYPES[x.dtype][1]}
+    sizes = small_sizes(lowered, roots)
+    shapes = input_shapes(lowered, sizes)
+    lost = unseen(t, roots)
+    proof = proved(t, pairs, rules) if not lost else None
+    if proof is None and not lost:
+        here = at_these_sizes(lowered, pairs, kinds, rules)
+        if here is not None:
+            lengths = ", ".join(f"{axis} = {n}" for axis, n in sorted(t.sizes.items()))
+            notes = (*trusted([here]), f"equal with {lengths}; not shown for other sizes")
+            return Verdict((Link("algebra", (here,)),), "these sizes", notes)
+    evidence: list[Evidence] = [] if proof is None else [proof]
+    notes = trusted(evidence)
+    for x, y in pairs:
+        e = field_opinion(t, x, y, kinds=kinds, sizes=sizes, shapes=shapes)
+        if e.word == "REJECTED" and agree_in_floats(lowered, x, y, kinds, sizes, shapes):
+            if proof is not None:
+                notes += ("the field is no judge here: its order and opaque functions are not those of numbers",)
+                continue
+            e = replace(
+                e,
+                summary="not shown equal: they differ in the field, whose order and opaque functions are not "
+                "those of numbers, and agree in float64 at random points",
+            )
+        if e.word == "REJECTED" and lowered.calls:
+            kept = ", ".join(sorted({c.op for c in lowered.calls}))
+            e = replace(
+                e, summary=f"not shown equal: {kept} may be any function of its arguments, and each call is its own"
+            )
+        evidence.append(e)
+    domain = apart(lowered, pairs, kinds, sizes, shapes)
+    if domain is not None:
+        evidence.append(domain)
+    notes += tuple(f"no proof: what is taken away or multiplied by 0 is defined only where {c}" for c in lost)
+    scope, reasons = all_sizes([a, b], t, roots)
+    return Verdict((Link("algebra", tuple(evidence)),), scope, (*notes, *reasons))

@@ -1,0 +1,122 @@
+"""One graph of a saved file, listed and judged: what a worker is asked by `judge_saved.py`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from mirage.errors import MirageError, SavedGraphInvalid, SignatureMismatch
+from mirage.ir.program import Program
+from mirage.mugraph import json_form
+from mirage.mugraph.grammar import MuGraph
+from mirage.mugraph.structure import canonical
+from mirage.results.verdict import Verdict
+from mirage_original import list_saved, saved_files
+
+if TYPE_CHECKING:
+    from mirage.verify.judge import Case
+    from mirage_original.graph_builder import KNGraph
+
+_verdicts: dict[tuple[str, ...], dict[str, Any]] = {}  # of this worker, by µGraph and program
+
+
+def task(payload: dict[str, Any]) -> dict[str, Any]:
+    """{"graph": data of a file's form, "index", "path", "wanted": {"program", "text", "function"} or None, "text": judge the
+    emitted text too} -> {"row": `listing.Row`, "verdict": `Verdict.to_dict()` or None}; or, for a µGraph of this project,
+    {"mugraph": its JSON form, "wanted"} -> {"verdict"}. Raises MugraphSyntax, InvalidMugraph, SignatureMismatch for that."""
+    if "mugraph" in payload:
+        return {"verdict": _own(payload["mugraph"], payload["wanted"]).to_dict()}
+    (read,) = saved_files.entries([payload["graph"]], payload["path"])
+    entry = replace(read, index=payload["index"])
+    try:
+        row, graph, made = list_saved.row(entry, payload["path"])
+    except RecursionError:
+        why = f"graph {entry.index}: its operators are nested too deeply"
+        return {"row": list_saved.Row(entry.index, code=SavedGraphInvalid.code, why=why).to_dict(), "verdict": None}
+    wanted, verdict = payload["wanted"], None
+    if wanted is not None and graph is not None and made is not None:
+        try:
+            verdict = _verdict(graph, made, wanted, payload["text"])
+        except (RecursionError, MemoryError) as e:
+            what = "levels of operators" if isinstance(e, RecursionError) else "memory"
+            why = f"graph {entry.index}: its verdict needs more {what} than one graph is given, so nothing was shown of it"
+            row = replace(row, code=SavedGraphInvalid.code, why=why, valid=False)
+    return {"row": row.to_dict(), "verdict": verdict}
+
+
+def _own(data: dict[str, Any], wanted: dict[str, Any]) -> Verdict:
+    from mirage.mugraph.check import check
+    from mirage.verify import cases
+    from mirage.verify.judge import judge
+
+    made = json_form.from_json(data)
+    check(made)
+    program = program_of(json.dumps(wanted["program"], sort_keys=True))
+    return judge(cases.of_program(program, made, "", wanted["text"], wanted["function"]), run_task)
+
+
+def run_task(name: str, data: dict[str, Any]) -> dict[str, Any]:
+    """A task of the judge's, in this worker."""
+    from mirage.isolate.task_table import resolve
+
+    return resolve(name)(data, lambda event: None)
+
+
+def _verdict(graph: KNGraph, made: MuGraph, wanted: dict[str, Any], text: bool) -> dict[str, Any]:
+    form = json.dumps(json_form.to_json(canonical(made)), sort_keys=True)
+    program = json.dumps(wanted["program"], sort_keys=True)
+    key = (hashlib.sha256(form.encode()).hexdigest(), program, str(text))
+    if key not in _verdicts:
+        _verdicts[key] = judged(graph, program_of(program), wanted, text).to_dict()
+    return _verdicts[key]
+
+
+@lru_cache(maxsize=4)
+def program_of(text: str) -> Program:
+    return Program.from_dict(json.loads(text))
+
+
+def judged(graph: KNGraph, program: Program, wanted: dict[str, Any], text: bool) -> Verdict:
+    """The verdict on the graph; REJECTED, with the reason as a note, where it takes or gives other tensors, or where its
+    kernels cut the program's dims in ways that do not fit together."""
+    from mirage.verify.judge import judge
+    from mirage_original.two_links import two_links
+
+    try:
+        case, axes = case_of(graph, program, wanted["text"], wanted["function"])
+        if not text:
+            return two_links(case, program.key, axes)
+        return judge(with_module(case), run_task)
+    except MirageError as e:
+        return Verdict((), notes=(f"{e.code} {e.message}",))
+
+
+def case_of(graph: KNGraph, program: Program, text: str, function: str) -> tuple[Case, dict[str, tuple[str, ...]]]:
+    """What the judge is asked, and how the program's axes are cut for it."""
+    from mirage.program.lower import lower
+    from mirage.verify.field.schedule_opinion import Output
+    from mirage.verify.judge import Case
+    from mirage_original.hand_graph_terms import against, same_signature
+
+    same_signature(graph, [i.type for i in program.inputs], [program.type_of(o) for o in program.outputs])
+    lowered = lower(program)
+    if lowered.calls:
+        called = ", ".join(k.op for k in lowered.calls)
+        raise SignatureMismatch(f"{program.name} calls {called} as it is, for which no graph is judged")
+    names = [f"out{i}" if len(lowered.outputs) > 1 else "out" for i in range(len(lowered.outputs))]
+    targets = [Output(n, term, dims) for n, (term, dims) in zip(names, lowered.outputs, strict=True)]
+    found, outputs = against(graph, lowered.terms, lowered.tensors, targets, program.name)
+    return Case(lowered.terms, outputs, found.mugraph, "", program, text, function), found.axes
+
+
+def with_module(case: Case) -> Case:
+    """With the module that is emitted for the µGraph, as it is planned."""
+    from mirage.codegen.emit import emit_module
+    from mirage.plan import plan
+
+    made = plan(case.mugraph)
+    module = emit_module(case.program, made, case.slice, function=case.function, header={"made by": "mirage"})
+    return replace(case, mugraph=made, module=module)

@@ -1,0 +1,84 @@
+"""What stands in a saved file, a row a graph: its kernels, its shapes, whether it is valid, or why not."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mirage.errors import MirageError
+from mirage.mugraph.check import check
+from mirage.mugraph.grammar import MuGraph
+from mirage.mugraph.structure import structure_key
+from mirage_original.graph_builder import KNGraph
+from mirage_original.rebuild_saved import build
+from mirage_original.saved_data import SavedGraph, SavedOp
+from mirage_original.saved_files import Entry
+from mirage_original.to_mugraph import mugraph_of
+
+
+@dataclass(frozen=True)
+class Row:
+    """`kernels`: a text for each, in order. `structure`: of the valid µGraph, with sizes, tiles and names erased. `code` and
+    `why`: of a graph that is not valid."""
+
+    index: int
+    kernels: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    structure: str = ""
+    valid: bool = False
+    code: str = ""
+    why: str = ""
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Row:
+        plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+        return Row(**plain)
+
+
+def row(entry: Entry, path: str) -> tuple[Row, KNGraph | None, MuGraph | None]:
+    """The row of an entry, and its kernel graph and µGraph if it is valid."""
+    if entry.graph is None:
+        assert entry.error is not None
+        return Row(entry.index, code=entry.error.code, why=entry.error.message), None, None
+    said = _said(entry.graph)
+    try:
+        graph = build(entry.graph, f"graph {entry.index}", path)
+        made = mugraph_of(graph)
+        check(made)
+    except MirageError as e:
+        return Row(entry.index, code=e.code, why=e.message, **said), None, None
+    return Row(entry.index, structure=structure_key(made)[:12], valid=True, **said), graph, made
+
+
+def _said(g: SavedGraph) -> dict[str, Any]:
+    return {
+        "kernels": tuple(_kernel(g, o) for o in g.ops if o.op not in ("input", "output")),
+        "inputs": tuple(_tensor(g, p) for p in g.inputs),
+        "outputs": tuple(_tensor(g, p) for p in g.outputs),
+        "notes": g.notes,
+    }
+
+
+def _tensor(g: SavedGraph, place: int) -> str:
+    t = g.tensors[place]
+    return f"{t.dtype}[{', '.join(map(str, t.shape))}]"
+
+
+def _kernel(g: SavedGraph, o: SavedOp) -> str:
+    """`matmul 16x4096 4096x64`, or `blocks 2x16x4, loop 4: matmul exp accum matmul accum`."""
+    if o.block is None:
+        return " ".join([o.op, *("x".join(map(str, g.tensors[a].shape)) for a in o.args)])
+    inside = [_short(x) for x in o.block.ops if x.op not in ("input", "output")]
+    return f"blocks {'x'.join(map(str, o.block.grid))}, loop {o.block.forloop_range}: {' '.join(inside)}"
+
+
+def _short(o: SavedOp) -> str:
+    if not o.op.startswith("forloop_accum"):
+        return o.op
+    kind = o.op.removeprefix("forloop_accum").strip("_") or o.attrs.get("acc")
+    return f"accum({kind})" if kind else "accum"

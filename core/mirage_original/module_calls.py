@@ -1,0 +1,71 @@
+"""Module-level calls of the original beside its graphs: the code of a graph, dtypes, and settings that mean nothing here."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from mirage_original import tensors
+from mirage_original.arguments import shown
+from mirage_original.graph_builder import KNGraph
+from mirage_original.mistakes import mistake
+from mirage_original.tensors import dtype
+
+_TORCH = {"float8_e4m3": "float8_e4m3fn"}  # where torch has another name
+_said: set[str] = set()
+
+
+def without_meaning(name: str, why: str) -> None:
+    """Says once that `name` has no meaning here."""
+    if name not in _said:
+        _said.add(name)
+        print(f"mirage: {name} has no meaning here: {why}", file=sys.stderr)
+
+
+def set_gpu_device_id(device_id: int) -> None:
+    """Accepted: kernels run where their tensors are."""
+    without_meaning("set_gpu_device_id", "kernels run on the device of their tensors")
+
+
+def bypass_compile_errors(value: bool = True) -> None:
+    """Accepted: nothing is compiled that could fail."""
+    without_meaning("bypass_compile_errors", "a graph that is given has its kernels")
+
+
+def generate_triton_program(graph: KNGraph, *, target_cc: int | None = None) -> dict[str, Any]:
+    """The Triton module of a graph that a search found or that has block graphs ("code"), and its outputs' shapes. Triton
+    compiles for the GPU that is there, whatever `target_cc` is."""
+    found = graph.kernels() if isinstance(graph, KNGraph) else None
+    if found is None:
+        raise mistake("this graph was not found by a search", "call superoptimize first")
+    return {"code": found.text, "output_shapes": [list(t.shape) for t in graph.outputs]}
+
+
+def generate_cuda_program(graph: KNGraph, **_: Any) -> dict[str, Any]:
+    """Refused: kernels are Triton's."""
+    raise mistake("there is no CUDA code", "take generate_triton_program's")
+
+
+def generate_nki_program(graph: KNGraph, **_: Any) -> dict[str, Any]:
+    """Refused: kernels are Triton's."""
+    raise mistake("there is no NKI code", "take generate_triton_program's")
+
+
+def convert_dtype_to_torch_type(kind: dtype) -> Any:
+    """torch's dtype. Raises GraphMistake for what is no dtype of a graph."""
+    import torch
+
+    if not isinstance(kind, dtype):
+        raise mistake(f"{shown(kind)} is no dtype of a graph", "give mirage.float16 or another of its own")
+
+    return getattr(torch, _TORCH.get(kind.name, kind.name))
+
+
+def convert_torch_type_to_dtype(kind: Any) -> dtype:
+    """The dtype of a torch one. Raises GraphMistake for one that graphs do not take."""
+    name = str(kind).removeprefix("torch.")
+    name = next((own for own, theirs in _TORCH.items() if theirs == name), name)
+    found = getattr(tensors, name, None)
+    if not isinstance(found, dtype):
+        raise mistake(f"{kind} is no dtype of a graph", "cast the tensor")
+    return found

@@ -1,0 +1,98 @@
+"""Tensors and dtypes as the original names them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mirage_original.mistakes import mistake
+
+if TYPE_CHECKING:
+    from mirage_original.graph_builder import KNGraph
+
+
+@dataclass(frozen=True)
+class dtype:
+    """A tensor's element type: `mirage.float16` and its kin. `short` is its name in this project."""
+
+    name: str
+    short: str
+
+    def is_fp16(self) -> bool:
+        return self.short == "fp16"
+
+    def is_bf16(self) -> bool:
+        return self.short == "bf16"
+
+    def is_fp32(self) -> bool:
+        return self.short == "fp32"
+
+    def __repr__(self) -> str:
+        return f"mirage.{self.name}"
+
+
+float16 = dtype("float16", "fp16")
+bfloat16 = dtype("bfloat16", "bf16")
+float32 = dtype("float32", "fp32")
+float64 = dtype("float64", "fp64")
+float8_e4m3 = dtype("float8_e4m3", "fp8e4m3")
+float8 = float8_e4m3
+int8 = dtype("int8", "int8")
+int32 = dtype("int32", "int32")
+int64 = dtype("int64", "int64")
+
+
+def size(shape: tuple[int, ...], i: int) -> int:
+    """The size of a dim. Raises GraphMistake where there is none."""
+    if not isinstance(i, int) or not -len(shape) <= i < len(shape):
+        raise mistake(f"dim {i!r} of {shape}")
+    return shape[i]
+
+
+@dataclass(frozen=True, eq=False)
+class DTensor:
+    """A tensor of a kernel graph: `dim(i)` is a size, `num_dims` their number. It belongs to one graph. `order`: its dims as
+    they lie in memory, major first, of an input that is not row-major."""
+
+    graph: KNGraph
+    place: int
+    shape: tuple[int, ...]
+    dtype: dtype
+    order: tuple[int, ...] = ()
+
+    @property
+    def stored(self) -> tuple[int, ...]:
+        """Its shape as it lies in memory."""
+        return tuple(self.shape[d] for d in self.order) if self.order else self.shape
+
+    @property
+    def num_dims(self) -> int:
+        return len(self.shape)
+
+    @property
+    def guid(self) -> int:
+        return self.place
+
+    def dim(self, i: int) -> int:
+        return size(self.shape, i)
+
+
+def storage_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The dims as they lie in memory, major first: () for row-major, None where there are gaps or overlaps."""
+    if len(strides) != len(shape):
+        return None
+    order = sorted(range(len(shape)), key=lambda d: (-strides[d] if shape[d] > 1 else 0, d))
+    wide = [d for d in order if shape[d] > 1]
+    step = 1
+    for d in reversed(wide):
+        if strides[d] != step:
+            return None
+        step *= shape[d]
+    rest = iter(wide)
+    full = tuple(next(rest) if shape[d] > 1 else d for d in range(len(shape)))
+    return () if full == tuple(range(len(shape))) else full
+
+
+def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that takes a stored tensor back."""
+    return tuple(order.index(d) for d in range(len(order)))

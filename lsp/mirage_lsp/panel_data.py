@@ -1,0 +1,92 @@
+"""What a client that draws for itself is given: plain data about a document and about one function's result."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from lsprotocol import types
+
+from mirage.errors import MirageError
+from mirage_lsp import actions, one_line_texts, text_edits
+from mirage_lsp.document import Document, Entry, View
+from mirage_lsp.errors import NoKernel
+
+_MARKS = {"PROVED": "proved", "TESTED": "tested", "REJECTED": "rejected"}
+
+
+def states(view: View) -> dict[str, Any]:
+    """The parameters of `mirage/states`: where each function and each block is (0-based lines), and how it stands."""
+    document, up = view.document, view.first
+    functions = [
+        {"line": f.decorator_line - 1 - up, "endLine": f.end_line - 1 - up, "block": False, **_state(document.entry(f))}
+        for f in view.functions
+    ]
+    blocks = [
+        {"line": b.line - up, "endLine": b.last_line - up, "block": True, **_state(_entry(document, b.name))}
+        for b in view.blocks
+    ]
+    return {"uri": view.uri, "version": view.version, "functions": functions + blocks}
+
+
+def _entry(document: Document, name: str) -> Entry:
+    return document.entries.get(name) or Entry(name)
+
+
+def mark(entry: Entry) -> str:
+    """running, proved, tested, rejected, kept, or "" where nothing is known."""
+    if entry.running:
+        return "running"
+    if entry.error is not None:
+        return "rejected"
+    if entry.result is None or entry.stale:
+        return ""
+    if entry.result.get("answer") != "kernel":
+        return "kept"
+    return _MARKS.get(str((entry.result.get("verdict") or {}).get("word")), "")
+
+
+def result(view: View, name: str) -> dict[str, Any]:
+    """The answer of `mirage.results.result`. Raises NoKernel while the function has no result."""
+    entry = view.document.entries.get(name)
+    if entry is None or entry.result is None:
+        raise NoKernel(f"there is no result for `{name}` yet")
+    before, after = _texts(view, name, entry)
+    shown = {"headline": one_line_texts.headline(entry.result), "stale": entry.stale, "state": entry.state}
+    return {**shown, "result": entry.result, **_pictures(entry), "before": before, "after": after}
+
+
+def _state(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "state": entry.state,
+        "mark": mark(entry),
+        "title": one_line_texts.lens(entry),
+        "kernel": actions.replaceable(entry),
+        "result": entry.result is not None,
+    }
+
+
+def _pictures(entry: Entry) -> dict[str, Any]:
+    """Each µGraph as SVG, and as nested boxes ({"level", "title", "content"}) for those who draw themselves."""
+    from mirage.mugraph import draw, json_form
+
+    graphs = [json_form.from_json(graph) for graph in (entry.result or {}).get("mugraphs") or ()]
+    return {"svg": [draw.svg(g) for g in graphs], "pictures": [asdict(draw.picture(g)) for g in graphs]}
+
+
+def _texts(view: View, name: str, entry: Entry) -> tuple[str, str]:
+    """The document's text with the original and with the kernel; the same twice where there is no kernel for it."""
+    text = view.text if view.raw is None else view.raw
+    try:
+        if any(f.name == name for f in view.functions) and actions.replaceable(entry):
+            return text, _applied(text, actions.replace(view, name))
+        if any(b.name == name for b in view.blocks):
+            return _applied(text, actions.restore(view, name)), text
+    except MirageError:
+        return text, text  # what is wrong is said when the edit itself is asked for
+    return text, text
+
+
+def _applied(text: str, edit: types.TextEdit) -> str:
+    return text_edits.apply_change(text, types.TextDocumentContentChangePartial(range=edit.range, text=edit.new_text))

@@ -1,0 +1,158 @@
+"""What a job does: the task `optimize`, in a worker of the project's own interpreter that is kept for the next job."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from types import TracebackType
+from typing import Any
+
+from mirage.errors import FileUnreadable, WorkerDied
+from mirage.isolate import Worker
+from mirage.results.progress import CancelToken
+from mirage_daemon.jobs import Progress
+from mirage_daemon.journal import MAX_PARTS, size_of
+
+log = logging.getLogger("mirage.daemon.workers")
+JOB_TIMEOUT_S = 3600.0
+TRIES = 2  # a worker that died may have met a fault of the machine; one that dies again has met the job's own
+IDLE_S = 120.0  # a worker that nobody needs for so long is ended
+MOST_CALLS = 64  # then a worker is replaced: what leaks, leaks no further
+
+
+def check_interpreter(path: str) -> str:
+    """The interpreter that a client named, or this one; FileUnreadable unless it is an executable file's full path."""
+    if not path:
+        return sys.executable
+    if not os.path.isabs(path) or not os.path.isfile(path) or not os.access(path, os.X_OK):
+        raise FileUnreadable(
+            f"the interpreter {path} is not the full path of an executable file",
+            next_step="choose the project's Python interpreter in your editor",
+        )
+    return path
+
+
+@dataclass
+class _Idle:
+    interpreter: str
+    worker: Worker
+    calls: int
+    since: float
+
+
+class Pool:
+    """Workers that wait for the next job of their interpreter; a context manager. At most `most` wait, each at most `idle_s`.
+    The process that is kept runs no user code (`mirage.pipeline.job_task`), so nothing of one job reaches the next one's answer."""
+
+    def __init__(
+        self,
+        task: str = "optimize",
+        *,
+        most: int = 2,
+        idle_s: float = IDLE_S,
+        timeout_s: float = JOB_TIMEOUT_S,
+        make: Callable[[str], Worker] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._task, self._most, self._idle_s, self._timeout_s = task, most, idle_s, timeout_s
+        self._make = make or partial(Worker, unix=True)  # a worker of its own has a pool of processes
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._idle: list[_Idle] = []  # the one that was used last is last
+        self._closed = threading.Event()
+        self._sweeper: threading.Thread | None = None
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End what waits; what is in use is ended when its call is over."""
+        self._closed.set()
+        self._end_idle(0, 0.0)
+
+    @property
+    def idle(self) -> list[tuple[str, int | None]]:
+        """(interpreter, process) of the workers that wait."""
+        with self._lock:
+            return [(i.interpreter, i.worker.pid) for i in self._idle]
+
+    def run_job(self, payload: dict[str, Any], progress: Progress, cancel: CancelToken) -> dict[str, Any]:
+        """One job, start to end. `payload` is the task's own, with the interpreter under "interpreter" and whose job it is
+        under "project". A worker that dies is replaced once, and the search goes on from its finished parts."""
+        body = {name: value for name, value in payload.items() if name not in ("interpreter", "project")}
+        checkpoint = {search: dict(parts) for search, parts in (body.get("checkpoint") or {}).items()}
+        size = sum(size_of(s, name, line) for s, parts in checkpoint.items() for name, line in parts.items())
+
+        def seen(event: dict[str, Any]) -> None:
+            nonlocal size
+            part = event.get("part")
+            if isinstance(part, dict) and all(isinstance(part.get(k), str) for k in ("search", "name", "line")):
+                more = size_of(part["search"], part["name"], part["line"])
+                if size + more <= MAX_PARTS:
+                    checkpoint.setdefault(part["search"], {})[part["name"]] = part["line"]
+                    size += more
+            progress(event)
+
+        for tried in range(1, TRIES + 1):
+            try:
+                return self._call(str(payload["interpreter"]), {**body, "checkpoint": checkpoint}, seen, cancel)
+            except WorkerDied as e:
+                if tried == TRIES or cancel.cancelled:
+                    raise
+                log.warning("%s; the job is tried again in a fresh process", e.message)
+                progress({"counts": {"retries": tried}})
+        raise AssertionError("unreachable")
+
+    def _call(self, interpreter: str, body: dict[str, Any], seen: Progress, cancel: CancelToken) -> dict[str, Any]:
+        held = self._take(interpreter)
+        held.calls += 1
+        try:
+            body = {**body, "warm": held.calls < MOST_CALLS}
+            task = "recheck" if "mugraph" in body else self._task
+            return held.worker.call(task, body, timeout_s=self._timeout_s, cancel=cancel, on_event=seen)
+        finally:
+            self._give(held)
+
+    def _take(self, interpreter: str) -> _Idle:
+        with self._lock:
+            for i in reversed(range(len(self._idle))):
+                if self._idle[i].interpreter == interpreter:
+                    return self._idle.pop(i)
+        return _Idle(interpreter, self._make(interpreter), 0, 0.0)
+
+    def _give(self, held: _Idle) -> None:
+        """Keep the worker, if its process is alive and not worn out."""
+        if held.worker.pid is None or held.calls >= MOST_CALLS or self._closed.is_set():
+            held.worker.close()
+            return
+        held.since = self._clock()
+        with self._lock:
+            self._idle.append(held)
+            if self._sweeper is None:
+                self._sweeper = threading.Thread(target=self._sweep, daemon=True, name="mirage-idle-workers")
+                self._sweeper.start()
+        self._end_idle(self._most, self._idle_s)
+        if self._closed.is_set():
+            self._end_idle(0, 0.0)
+
+    def _end_idle(self, most: int, idle_s: float) -> None:
+        now = self._clock()
+        with self._lock:
+            kept = [i for i in self._idle if now - i.since < idle_s][-most:] if most else []
+            ended = [i for i in self._idle if i not in kept]
+            self._idle = kept
+        for i in ended:
+            i.worker.close()
+
+    def _sweep(self) -> None:
+        while not self._closed.wait(max(0.05, self._idle_s / 4)):
+            self._end_idle(self._most, self._idle_s)

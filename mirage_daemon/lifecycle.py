@@ -1,0 +1,166 @@
+"""One daemon a user: the lock that decides which, the socket, the log, the signals, the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import logging.handlers
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from mirage.errors import MirageError
+from mirage.isolate.system import sweep
+from mirage.link import paths
+from mirage.link.client import dial
+from mirage_daemon.cache_store import SqliteStore
+from mirage_daemon.job_worker import Pool
+from mirage_daemon.jobs import RunJob
+from mirage_daemon.server import BACKLOG, Server
+
+log = logging.getLogger("mirage.daemon")
+IDLE_S = 1800.0
+YIELD_S = 25.0  # how long a starter waits for an owner of the lock to listen, or to leave
+TAKEN_S = 6.0  # how long it waits for a daemon at another socket to leave the cache: one that lost its socket does
+SOCKET_EVERY_S = 1.0
+LOG_BYTES, LOG_FILES = 1 << 20, 3
+CACHE_TAKEN = 3  # exit status: the cache belongs to a daemon at another socket
+
+
+def idle_seconds() -> float:
+    """After how long without work the daemon ends: MIRAGE_IDLE_S, or half an hour."""
+    try:
+        return max(0.1, float(os.environ["MIRAGE_IDLE_S"]))
+    except (KeyError, ValueError):
+        return IDLE_S
+
+
+def take_lock(path: Path) -> IO[bytes] | None:
+    """The lock, held as long as the file is open (no child inherits it); None when another process has it."""
+    file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "r+b")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file
+
+
+def own_or_yield(path: Path, *, clock: Callable[[], float] = time.monotonic) -> IO[bytes] | None:
+    """The lock; None once another daemon listens, or holds the lock without listening for YIELD_S."""
+    deadline = clock() + YIELD_S
+    while True:
+        lock = take_lock(path)
+        if lock is not None or clock() > deadline:
+            return lock
+        with contextlib.suppress(MirageError):  # it holds the lock and does not listen: it starts, or it ends
+            dial().close()
+            return None
+        time.sleep(0.02)
+
+
+def take_lock_within(path: Path, seconds: float) -> IO[bytes] | None:
+    """As `take_lock`, once the owner left it; None when it did not."""
+    deadline = time.monotonic() + seconds
+    while True:
+        lock = take_lock(path)
+        if lock is not None or time.monotonic() > deadline:
+            return lock
+        time.sleep(0.05)
+
+
+def listen(path: Path) -> socket.socket:
+    """The listening socket. Only the lock's owner calls this, so what lies there is left over."""
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(os.fspath(path))
+    os.chmod(path, 0o600)
+    listener.listen(BACKLOG)
+    return listener
+
+
+def open_log(path: Path, *, also_terminal: bool) -> None:
+    handlers: list[logging.Handler] = [
+        logging.handlers.RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
+    ]
+    if also_terminal:
+        handlers.append(logging.StreamHandler())
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", handlers=handlers, force=True
+    )
+
+
+def worker_count() -> int:
+    """How many jobs run at once."""
+    return max(1, (os.cpu_count() or 2) // 2)
+
+
+async def _serve(listener: socket.socket, data: Path, job: RunJob, workers: int) -> None:
+    server = Server(partial(SqliteStore, data), job, workers=workers, idle_s=idle_seconds())
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, server.stop)
+    watch = asyncio.create_task(_watch_socket(Path(listener.getsockname()), server))
+    try:
+        await server.serve(listener)
+    finally:
+        watch.cancel()
+
+
+async def _watch_socket(path: Path, server: Server) -> None:
+    """End the daemon that nobody can reach any more: the system removes a runtime folder at logout."""
+    mine = _number(path)
+    while _number(path) == mine:
+        await asyncio.sleep(SOCKET_EVERY_S)
+    log.warning("the socket is gone; what is under way is left to the next daemon")
+    server.stop()
+
+
+def _number(path: Path) -> tuple[int, int] | None:
+    """Which file has this name."""
+    try:
+        facts = path.lstat()
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
+
+
+def main(*, foreground: bool = False, job: RunJob | None = None, workers: int | None = None) -> int:
+    """Run the daemon until its end. 0: it ran, or another one runs already; 1: refused; 3: the cache is taken."""
+    os.umask(0o077)
+    try:
+        path = paths.socket_path()
+        paths.ensure_private(path.parent)
+        lock = own_or_yield(path.with_name("daemon.lock"))
+        if lock is None:
+            return 0
+        data = paths.ensure_private(paths.data_dir())
+        data_lock = take_lock_within(data / "cache.lock", TAKEN_S)
+        if data_lock is None:
+            print(f"another daemon uses the cache in {data}", file=sys.stderr)
+            return CACHE_TAKEN
+    except (MirageError, OSError) as e:
+        print(e, file=sys.stderr)
+        return 1
+    with lock, data_lock:
+        open_log(paths.log_path(), also_terminal=foreground)
+        listener = listen(path)
+        log.info("process %d listens; %d folders of dead workers removed", os.getpid(), sweep())
+        try:
+            workers = workers or worker_count()
+            with Pool(most=workers) as pool:
+                asyncio.run(_serve(listener, data, job or pool.run_job, workers))
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                path.unlink()  # while the lock is held: the next owner's socket cannot be there yet
+            log.info("process %d ends", os.getpid())
+    return 0

@@ -1,0 +1,128 @@
+"""The requests about projects: watching their files, and what their functions were called with at run time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from mirage.errors import FileUnreadable, MissingShape, UnknownJob, UntrustedWorkspace
+from mirage.link import protocol
+from mirage.source.observed_shapes import completed
+from mirage_daemon import observed_shapes
+from mirage_daemon.job_worker import check_interpreter
+from mirage_daemon.watch_projects import Watcher
+from mirage_daemon.watched_project import Change
+
+if TYPE_CHECKING:
+    from mirage_daemon.connection import Connection
+    from mirage_daemon.server import Server
+
+PRIORITY = 5  # after everything that somebody waits for
+MAX_SUBMITTED, MAX_ABANDONED = 10_000, 1000
+Body = TypeVar("Body", protocol.Submit, protocol.Lookup)
+
+
+class Projects:
+    """The watcher, and the jobs that it asked for."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self.watcher = Watcher(self._changed)
+        self._wishes = itertools.count(-1, -1)  # as clients that never connect, one for each submission
+        self._submitted: dict[tuple[str, str], tuple[str, int]] = {}  # the latest of each function
+        self._abandoned: dict[str, None] = {}  # keys that a user stopped, the oldest first
+
+    def take_back(self, root: str) -> None:
+        """What saves below a root asked for is no longer wanted here."""
+        for place in [p for p in self._submitted if p[0].startswith(root + os.sep)]:
+            self._cancel(self._submitted.pop(place))
+
+    def abandon(self, ident: str, client: int) -> bool:
+        """A user stopped a job: neither that client nor any save wants it. Whether it was stopped."""
+        job = self._server.jobs.find(ident)
+        if not job.final:
+            self._abandoned[job.key] = None
+            while len(self._abandoned) > MAX_ABANDONED:
+                del self._abandoned[next(iter(self._abandoned))]
+        for wish in [w for w in job.wanted if w < 0]:
+            self._server.jobs.cancel(ident, wish)
+        return self._server.jobs.cancel(ident, client)
+
+    def _cancel(self, submitted: tuple[str, int]) -> None:
+        with contextlib.suppress(UnknownJob):  # it was over long ago
+            self._server.jobs.cancel(*submitted)
+
+    async def _changed(self, change: Change) -> None:
+        """Submit a changed function; what its earlier text asked for is no longer wanted here."""
+        wish = next(self._wishes)
+        body = protocol.Submit(
+            change.text, change.path, change.function, change.target, PRIORITY, True, change.interpreter
+        )
+        body, key, _ = await asked(self._server, body)
+        if key in self._abandoned:
+            return
+        job = await self._server.take(body, wish)
+        place = (change.path, change.function)
+        earlier = self._submitted.pop(place, None)
+        if not job.final:
+            self._submitted[place] = (job.id, wish)
+        if len(self._submitted) > MAX_SUBMITTED:
+            del self._submitted[next(iter(self._submitted))]
+        if earlier is not None:
+            self._cancel(earlier)
+
+
+async def asked(server: Server, body: Body) -> tuple[Body, str, str]:
+    """What is asked, its key, the interpreter. A function that does not say its shapes has those that come with the
+    request, or else those of its latest call."""
+    try:
+        return body, *await server._ask(body)
+    except MissingShape:
+        inputs = (
+            body.inputs
+            or (await server._in_store(observed_shapes.of, server._store, body.path)).get(body.function, [[]])[-1]
+        )
+        text = await asyncio.to_thread(completed, body.text, body.function, inputs, body.path)
+        body = attrs.evolve(body, text=text)
+        return body, *await server._ask(body)
+
+
+async def watch(server: Server, connection: Connection, ident: int, body: protocol.Watch) -> dict[str, Any]:
+    if not body.trusted:
+        raise UntrustedWorkspace("nothing of this workspace may run, so its files are not watched")
+    if not os.path.isabs(body.root) or not os.path.isdir(body.root):
+        raise FileUnreadable(f"{body.root} is not the full path of a folder", path=body.root)
+    interpreter = check_interpreter(body.interpreter)
+    return await server.projects.watcher.add(os.path.realpath(body.root), interpreter, body.target)
+
+
+async def unwatch(server: Server, connection: Connection, ident: int, body: protocol.Unwatch) -> dict[str, Any]:
+    if "\0" in body.root:  # no folder has such a name
+        return {"watched": False}
+    root = os.path.realpath(body.root)
+    watched = await server.projects.watcher.remove(root)
+    server.projects.take_back(root)
+    return {"watched": watched}
+
+
+async def abandon(server: Server, connection: Connection, ident: int, body: protocol.Abandon) -> dict[str, Any]:
+    return {"cancelled": server.projects.abandon(body.job, connection.id)}
+
+
+async def seen(server: Server, connection: Connection, ident: int, body: protocol.Seen) -> dict[str, Any]:
+    new = await server._in_store(observed_shapes.record, server._store, body.path, body.function, body.inputs)
+    if new:
+        server.projects.watcher.learned(body.path, body.function)
+    return {"new": new}
+
+
+async def shapes(server: Server, connection: Connection, ident: int, body: protocol.Shapes) -> dict[str, Any]:
+    return {"shapes": await server._in_store(observed_shapes.of, server._store, body.path)}
+
+
+HANDLERS = {"watch": watch, "unwatch": unwatch, "abandon": abandon, "seen": seen, "shapes": shapes}

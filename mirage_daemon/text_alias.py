@@ -1,0 +1,288 @@
+"""The light way from a text to a known result: a digest of everything that can change the answer, without tracing.
+
+`KEY_INPUTS` is the whole list. Two questions with the same rows have the same answer; a row that is missing here is a
+wrong answer one day. No row holds a path.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import sys
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+
+import attrs
+
+import mirage
+from mirage.errors import FunctionNotFound, MirageError
+from mirage.ir.narrowing import Narrowing
+from mirage.link.question_options import Options
+from mirage.link.version import DISTRIBUTION, package_version
+
+DRIVER = Path("/proc/driver/nvidia")
+PACKAGES = ("torch", "triton", "z3-solver", "numpy", DISTRIBUTION)  # their versions in the project's interpreter
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, as far as it can change the answer. `text` is the decorated function's own, comments included:
+    the result carries it as the fallback and for the way back, and those have to be the user's present bytes."""
+
+    slice: str
+    function: str
+    text: str
+    inputs: str
+    options: str
+    target: str
+    packages: tuple[tuple[str, str], ...]
+    python: str
+    mirage: str
+    code: str
+    devices: tuple[str, ...]
+
+
+KEY_INPUTS: dict[str, Callable[[Question], str]] = {
+    "slice": lambda q: q.slice,  # the function and all it refers to, without comments, formatting, annotations
+    "function": lambda q: q.function,
+    "text": lambda q: q.text,
+    "inputs": lambda q: q.inputs,  # names, shapes, dtypes of every row that `dims=` asks for
+    "options": lambda q: q.options,  # the bounds of the search, the user's rules, what narrows it
+    "target": lambda q: q.target,
+    "packages": lambda q: json.dumps(q.packages),
+    "python": lambda q: q.python,
+    "mirage": lambda q: q.mirage,
+    "code": lambda q: q.code,  # our own files: operators, rules, search bounds, verifier, emission
+    "devices": lambda q: json.dumps(q.devices),
+}
+
+
+def key(question: Question) -> bytes:
+    """SHA-256 over all rows of KEY_INPUTS."""
+    return _digest("alias", ((name, read(question)) for name, read in KEY_INPUTS.items()))
+
+
+def result_key(question_key: bytes, program_key: str) -> bytes:
+    """Where the result itself lies: the question, and the program that tracing found in it."""
+    return _digest("result", (("question", question_key.hex()), ("program", program_key)))
+
+
+def _digest(kind: str, rows: Iterable[tuple[str, str]]) -> bytes:
+    digest = hashlib.sha256(kind.encode())
+    for name, value in rows:
+        for part in (name.encode(), value.encode("utf-8", "surrogatepass")):
+            digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.digest()
+
+
+def ask(text: str, path: str, function: str, target: str, interpreter: str, options: str = "") -> Question:
+    """The question that a client's request asks. Parses, runs nothing; raises what `mirage.source` says is wrong."""
+    part = known_part(text, function) or _read(text, path, function)
+    return Question(
+        slice=part.digest,
+        function=function,
+        text=part.own,
+        inputs=part.inputs,
+        options=options,
+        target=target,
+        packages=package_versions(interpreter),
+        python=_python(interpreter),
+        mirage=package_version(),
+        code=code_digest(),
+        devices=devices(),
+    )
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a text says of one function: its slice's digest, its own lines, its inputs, and the least text that asks
+    the same question ("" where there is none): what is kept beside a result, and given to a colleague."""
+
+    digest: str
+    own: str
+    inputs: str
+    least: str
+
+
+_PARTS: OrderedDict[bytes, Part] = OrderedDict()  # an editor asks for the same text again and again
+MAX_PARTS, MAX_PART = 512, 1 << 16
+
+
+def _part_key(text: str, function: str) -> bytes:
+    return _digest("part", (("text", text), ("function", function)))
+
+
+def known_part(text: str, function: str) -> Part | None:
+    """The part, if it was read before: no parsing, so cheap enough for an event loop where the text is short."""
+    return _PARTS.get(_part_key(text, function))
+
+
+def _read(text: str, path: str, function: str) -> Part:
+    from mirage.source import detect, shapes
+    from mirage.source.slice import cut
+
+    scan = detect.find(text, path)
+    found, text = scan.functions, scan.chunks.text  # without a byte order mark, its lines as Python counts them
+    decorated = next((f for f in found if f.name == function), None)
+    if decorated is None:
+        have = ", ".join(f.name for f in found) or "it has none"
+        raise FunctionNotFound(f"there is no decorated function `{function}` ({have})", path=path)
+    rows = [[(i.name, i.shape, i.dtype, i.dim_names) for i in row] for row in shapes.rows(decorated)]
+    piece = cut(text, decorated, path)
+    own = "\n".join(text.split("\n")[decorated.decorator_line - 1 : decorated.end_line])
+    least = least_text(text, piece.text, decorated.decorator_line, decorated.end_line)
+    part = Part(piece.digest, own, json.dumps(rows), least)
+    if len(own) + len(least) <= MAX_PART:
+        _PARTS[_part_key(text, function)] = part
+        while len(_PARTS) > MAX_PARTS:
+            with contextlib.suppress(KeyError):  # another thread was faster
+                _PARTS.popitem(last=False)
+    return part
+
+
+def least(text: str, path: str, function: str) -> str:
+    """The least text that says of `function` what `text` says; "" where there is none."""
+    part = known_part(text, function) or _read(text, path, function)
+    with contextlib.suppress(MirageError):
+        same = known_part(part.least, function) or _read(part.least, path, function)
+        if (same.digest, same.own, same.inputs) == (part.digest, part.own, part.inputs):
+            return part.least
+    return ""
+
+
+def least_text(text: str, piece: str, first: int, last: int) -> str:
+    """The slice with the function's own lines `first` to `last` (1-based) and the file's imports, and nothing else of
+    the file."""
+    lines, kept = text.split("\n"), piece.split("\n")
+    kept += [""] * (len(lines) - len(kept))
+    own = range(first - 1, last)
+    body = ast.parse(text).body
+    shared = Counter(i for node in body for i in _lines(node))
+    for node in body:
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        if all(shared[i] == 1 for i in _lines(node)):
+            for i in _lines(node):
+                kept[i] = lines[i]
+        elif not kept[node.lineno - 1].strip():  # the rest of its line is none of a colleague's
+            kept[node.lineno - 1] = ast.unparse(node)
+    return "\n".join(lines[i] if i in own else kept[i] for i in range(len(lines))).strip("\n") + "\n"
+
+
+def _lines(node: ast.stmt) -> range:
+    """The lines, counted from 0, on which a statement stands."""
+    return range(node.lineno - 1, node.end_lineno or node.lineno)
+
+
+def as_text(options: Options) -> str:
+    """What a request asks of the search, as the row of that name. Raises BadSearchParameter."""
+    Narrowing.of(**options.given)
+    return json.dumps(attrs.asdict(options), sort_keys=True)
+
+
+def package_versions(interpreter: str) -> tuple[tuple[str, str], ...]:
+    """The versions of PACKAGES that `interpreter` would import, read from its folders; nothing of it is run."""
+    folders = tuple(sys.path) if _is_ours(interpreter) else _site_folders(interpreter)
+    return _versions(folders, tuple(_changed(f) for f in folders))
+
+
+@lru_cache(maxsize=64)
+def _versions(folders: tuple[str, ...], changed: tuple[int, ...]) -> tuple[tuple[str, str], ...]:
+    """`changed` are the folders' times: an installation writes to its folder, and so asks again."""
+    found = []
+    for name in PACKAGES:
+        here = next(iter(metadata.distributions(name=name, path=list(folders))), None)
+        found.append((name, here.version if here is not None else ""))
+    return tuple(found)
+
+
+def _site_folders(interpreter: str) -> tuple[str, ...]:
+    """Where an interpreter's packages lie: its environment's, and the system's where that lets it through."""
+    prefixes = [Path(os.path.abspath(interpreter)).parent.parent]  # not resolved: an environment's python is a link
+    configuration = prefixes[0] / "pyvenv.cfg"
+    if configuration.is_file():
+        settings = dict(_setting(line) for line in configuration.read_text("utf-8", "replace").splitlines())
+        if settings.get("include-system-site-packages") == "true" and settings.get("home"):
+            prefixes.append(Path(settings["home"]).parent)
+    patterns = ("lib/python3*/site-packages", "lib/python3*/dist-packages", "local/lib/python3*/dist-packages")
+    found = [str(f) for prefix in prefixes for pattern in patterns for f in sorted(prefix.glob(pattern))]
+    return (*found, *(str(f) for f in sorted(Path.home().glob(".local/lib/python3*/site-packages"))))
+
+
+def _setting(line: str) -> tuple[str, str]:
+    name, _, value = line.partition("=")
+    return name.strip(), value.strip()
+
+
+def _changed(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _python(interpreter: str) -> str:
+    if _is_ours(interpreter):
+        return platform.python_version()
+    configuration = Path(os.path.abspath(interpreter)).parent.parent / "pyvenv.cfg"
+    if configuration.is_file():
+        settings = dict(_setting(line) for line in configuration.read_text("utf-8", "replace").splitlines())
+        return settings.get("version") or settings.get("version_info", "")
+    return os.path.basename(os.path.realpath(interpreter))  # python3.12
+
+
+def _is_ours(interpreter: str) -> bool:
+    return os.path.abspath(interpreter) == os.path.abspath(sys.executable)
+
+
+def code_digest() -> str:
+    """Of every file of ours that takes part in an answer. Cheap when nothing changed; looked at once a second."""
+    return _code_now(int(time.monotonic()))
+
+
+@lru_cache(maxsize=1)
+def _code_now(second: int) -> str:
+    return _code(tuple(sorted(_python_files(os.path.dirname(mirage.__file__)))))
+
+
+def _python_files(folder: str) -> Iterator[tuple[str, int, int]]:
+    """(path, time of change, bytes) of every Python file below."""
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name != "__pycache__":
+                yield from _python_files(entry.path)
+        elif entry.name.endswith(".py"):
+            facts = entry.stat()
+            yield entry.path, facts.st_mtime_ns, facts.st_size
+
+
+@lru_cache(maxsize=4)
+def _code(files: tuple[tuple[str, int, int], ...]) -> str:
+    digest = hashlib.sha256()
+    for path, _, _ in files:
+        digest.update(hashlib.sha256(Path(path).read_bytes()).digest() + os.path.basename(path).encode())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def devices() -> tuple[str, ...]:
+    """The GPUs' models and the driver's version, from the kernel's own files; empty without an NVIDIA driver."""
+    found = []
+    for information in sorted(DRIVER.glob("gpus/*/information")):
+        found += [line for line in information.read_text("utf-8", "replace").splitlines() if line.startswith("Model")]
+    version = DRIVER / "version"
+    return (*found, version.read_text("utf-8", "replace").strip()) if version.is_file() else tuple(found)
+
+
+def fields_without_a_row() -> set[str]:
+    """Fields of Question that no row of KEY_INPUTS is named after (there should be none)."""
+    return {f.name for f in fields(Question)} - set(KEY_INPUTS)
