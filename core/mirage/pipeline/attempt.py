@@ -454,7 +454,7 @@ class Attempt:
     ) -> tuple[Candidate, MuGraph, Verdict, str, list[dict[str, Any]]] | None:
         counts = {"values": self.counts.values, "mugraphs": self.counts.mugraphs, "tried": len(rejected) + 1}
         self.progress(Progress("verifying", counts, f"{candidate.us:.1f} µs"))
-        graph = plan(candidate.mugraph)
+        graph = plan(candidate.mugraph, self.dev)
         try:
             text = self.emit(graph, None, candidate.us, base)
         except MirageError as e:
