@@ -28,7 +28,8 @@ from mirage.errors import (
     WorkerRaised,
     WorkerTimeout,
 )
-from mirage.ir.program import DTYPES, TORCH_NAMES, Program, computing
+from mirage.ir.dtypes import DTYPES, TORCH_NAMES, computing_dtypes
+from mirage.ir.program import Program
 from mirage.isolate.runner import Worker
 from mirage.mugraph import json_form, maps
 from mirage.mugraph.grammar import CustomKernel, DTensor, Loop, MuGraph
@@ -136,7 +137,7 @@ def problem(program: Program, lowered: Lowered) -> Problem:
     ]
     targets += [Target(x.name, x.term, x.dims, x.dtype, "temp") for x in lowered.made]
     outputs = [program.type_of(x).dtype for x in program.outputs]
-    dtype = min(computing((i.type.dtype for i in program.inputs), outputs), key=lambda d: DTYPES[d][0])
+    dtype = min(computing_dtypes((i.type.dtype for i in program.inputs), outputs), key=lambda d: DTYPES[d].bytes)
     return Problem(
         program.name, lowered.terms, tuple(lowered.tensors), tuple(targets), dtype, lowered.given, lowered.calls,
         tuple(names),

@@ -14,9 +14,9 @@ from types import FunctionType
 from typing import Any
 
 from mirage.errors import MirageError
+from mirage.ir.dtypes import dtype_of
 from mirage.runtime import installed_kernels
 from mirage.runtime.observed_calls import Inputs
-from mirage.source.dtypes import dtype_of
 
 log = logging.getLogger("mirage.runtime")
 PACKAGES = ("mirage-superoptimizer", "torch", "triton", "numpy")  # those that a result names
