@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from mirage.cli import place_argument
 from mirage.codegen.carried_mugraph import read_carried
 from mirage.codegen.emit import split_parts
-from mirage.codegen.launcher_text import TORCH_DTYPES
 from mirage.codegen.size_table import focused, rows_of
 from mirage.errors import FunctionNotFound, InvalidMugraph, ModuleUnreadable, MugraphSyntax
+from mirage.ir.dtypes import BY_TORCH_NAME
 from mirage.ir.program import Program
 from mirage.mugraph import json_form
 from mirage.mugraph import text as printed
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from mirage.isolate.runner import Worker
 
 KERNELS = "# mirage:begin kernels"
-DTYPES = {v: k for k, v in TORCH_DTYPES.items()}
 
 
 @dataclass(frozen=True)
@@ -148,7 +147,7 @@ def module(path: str, text: str, carried: MuGraph | None, worker: Worker) -> Sub
         shapes = [(ast.literal_eval(e.elts[0]), e.elts[1].attr) for e in expected.value.elts]
         names = [a.arg for a in run.args.args][: len(shapes)]
         inputs = [
-            {"name": n, "shape": list(s), "dtype": DTYPES[d], "names": []}
+            {"name": n, "shape": list(s), "dtype": BY_TORCH_NAME[d], "names": []}
             for n, (s, d) in zip(names, shapes, strict=True)
         ]
     except (SyntaxError, StopIteration, ValueError, AttributeError, IndexError, KeyError) as e:
