@@ -15,6 +15,7 @@ import math
 from collections import defaultdict
 
 from mirage.codegen.tile_uses import Uses, parts, reads, statements
+from mirage.mugraph.decisions import decide
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, LibraryKernel, Load, MuGraph, Store
 from mirage.mugraph.walk import parts as blocks
 
@@ -153,7 +154,7 @@ def only_exponents(m: MuGraph, tensor: str) -> bool:
     if m.tensor(tensor).kind != "temp" or any(tensor in k.args for k in m.kernels if isinstance(k, LibraryKernel)):
         return False
     for part in blocks(m):
-        uses = Uses(part.graph)
+        uses = Uses(part.graph, decide(part.graph, part.kernel.warps))
         tainted: set[Key] = set()
         more = True
         while more:

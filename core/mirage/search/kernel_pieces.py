@@ -9,6 +9,7 @@ from mirage.ir.index import DimIndex
 from mirage.ir.narrowing import FREE, Narrowing
 from mirage.meaning.exp_shift import unbounded
 from mirage.meaning.terms import Terms
+from mirage.mugraph.decisions import LEAST_DOT
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
@@ -245,7 +246,7 @@ class KernelSpace:
         """The block graph, None if there is none; without a structure, one without a loop. Its statements depend on the
         tiles only by what `shape` keeps of them: one element, few, or enough for a tensor core."""
         self.cancel.check()
-        shape = tuple((d.name, d.role, min(d.tile, 2), d.tile >= 16) for d in dims)
+        shape = tuple((d.name, d.role, min(d.tile, 2), d.tile >= LEAST_DOT) for d in dims)
         streamed, order, nested, before = None, dict[int, int](), False, None
         if structure is not None:
             streamed, order, nested, before = structure.streamed, structure.order, structure.nested, structure.before

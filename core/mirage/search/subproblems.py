@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, CustomKernel, Loop, Statement
+from mirage.mugraph.capacity import room
+from mirage.mugraph.check import SM_90, Limits
+from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, CustomKernel, Loop, MuGraph, Statement
 from mirage.results.progress import CancelToken
 from mirage.search.cuts import Cut, apply, kept_dtype, loads
 from mirage.search.kernel_pieces import MAIN, KernelSpace, Piece, Structure, Target
@@ -71,6 +73,7 @@ class Work:
     cuts: tuple[Cut, ...]
     bounds: Bounds
     cost: Cost
+    limits: Limits = SM_90
 
     @property
     def prefix(self) -> str:
@@ -124,7 +127,14 @@ class Work:
         return KernelSpace(t, target, guard, limit=b.systems, lean=b.lean, given=b.given)
 
     def us(self, t: Terms, target: Target, piece: Piece) -> float:
-        return self.cost(assemble(self.problem, t, [target], [piece], kept=self.kept))
+        return self.cost(self.mugraph(t, target, piece))
+
+    def fits(self, t: Terms, target: Target, piece: Piece) -> bool:
+        """Whether the device has the shared memory that the piece needs."""
+        return room(self.mugraph(t, target, piece), self.limits)
+
+    def mugraph(self, t: Terms, target: Target, piece: Piece) -> MuGraph:
+        return assemble(self.problem, t, [target], [piece], kept=self.kept)
 
     def allowed(self, piece: Piece) -> bool:
         """Is the piece within the bounds on kernels, loops and operators?"""

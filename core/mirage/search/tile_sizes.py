@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import product
 
 from mirage.ir.narrowing import FREE, Narrowing
+from mirage.mugraph.decisions import LEAST_DOT
 from mirage.mugraph.grammar import TileDim
 from mirage.search.tile_dims import Layout
 
 MAX_RESIDENT = 16384  # elements of a resident row
-DOT = 16  # the smallest side of a tensor-core tile
 PARTS = (2, 4, 8, 16, 32, 64)
 VECTOR = 8192  # elements of a tile of products that four warps hold in registers
 LARGEST = 4096  # elements along one dim of a tile, under a narrowing
@@ -84,8 +84,8 @@ def dim_options(
     for g in lay.groups:
         n, name = size(g), "_".join(g)
         if lay.dotted & set(g):
-            options = clipped((64, 32, 128, 16) if not first or n > 16 else (16,), n, DOT)
-            whole = max(DOT, power(n))
+            options = clipped((64, 32, 128, 16) if not first or n > 16 else (16,), n, LEAST_DOT)
+            whole = max(LEAST_DOT, power(n))
             if whole <= 128:  # one tile of the whole dim spares recomputing what the other operand needs
                 options = [whole, *(o for o in options if o != whole)]
         elif lay.inner:
@@ -94,11 +94,11 @@ def dim_options(
             options = clipped((1024, 256), n, 1) if g == lay.groups[-1] else clipped((1, 4), n, 1)
         first = False
         if given:
-            options = group_tiles(given, DOT if lay.dotted & set(g) else 1, n)
+            options = group_tiles(given, LEAST_DOT if lay.dotted & set(g) else 1, n)
         # one tile of the whole dim: no grid dim at all
         out.append([TileDim(name, g, o, "resident" if o >= n and n > 1 else "grid") for o in options])
     for a in lay.inner:
-        n, least = sizes[a], DOT if a in lay.dotted else 1
+        n, least = sizes[a], LEAST_DOT if a in lay.dotted else 1
         if a in lay.serial and a in loops:
             out.append([TileDim(a, (a,), 1, "loop")])
         elif a in loops:
