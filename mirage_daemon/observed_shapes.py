@@ -9,7 +9,7 @@ import os
 import msgpack
 
 from mirage.errors import ProtocolError
-from mirage.link.question_options import Inputs
+from mirage.link.request_parameters import Inputs
 from mirage.source.dtypes import dtype_of
 from mirage_daemon.cache_store import Store
 

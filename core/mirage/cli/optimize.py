@@ -13,7 +13,7 @@ import click
 
 from mirage.cli import place_argument
 from mirage.errors import CannotWrite, DaemonUnavailable, RuleFalse, RuleUnreadable
-from mirage.link.question_options import Options
+from mirage.link.request_parameters import Options
 from mirage.results.progress import CancelToken, Progress
 
 
