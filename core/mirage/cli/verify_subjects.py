@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mirage.cli import place_argument
 from mirage.codegen.emit import split_parts
-from mirage.codegen.launcher_text import TORCH_DTYPES
 from mirage.codegen.size_table import focused, rows_of
 from mirage.errors import FunctionNotFound, ModuleUnreadable, MugraphSyntax
+from mirage.ir.dtypes import BY_TORCH_NAME
 from mirage.ir.program import Program
 from mirage.mugraph import json_form
 from mirage.mugraph import text as printed
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from mirage.isolate.runner import Worker
 
 KERNELS = "# mirage:begin kernels"
-DTYPES = {v: k for k, v in TORCH_DTYPES.items()}
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def rows(where: str, worker: Worker) -> list[Subject]:
 
 def functions(where: str, worker: Worker) -> list[Subject]:
 
-    from mirage.pipeline.attempt import Request, read, trace
+    from mirage.pipeline.request import Request, read, trace
 
     path, text, names = place_argument.functions(where)
     if len(names) > 1:
@@ -138,7 +137,7 @@ def module(path: str, text: str, worker: Worker) -> Subject:
         shapes = [(ast.literal_eval(e.elts[0]), e.elts[1].attr) for e in expected.value.elts]
         names = [a.arg for a in run.args.args][: len(shapes)]
         inputs = [
-            {"name": n, "shape": list(s), "dtype": DTYPES[d], "names": []}
+            {"name": n, "shape": list(s), "dtype": BY_TORCH_NAME[d], "names": []}
             for n, (s, d) in zip(names, shapes, strict=True)
         ]
     except (SyntaxError, StopIteration, ValueError, AttributeError, IndexError, KeyError) as e:
