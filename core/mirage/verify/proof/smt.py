@@ -33,7 +33,7 @@ from mirage.meaning.nodes import Add, Const, Input, Mul
 from mirage.meaning.normal_form import Normalizer, TooLarge
 from mirage.meaning.terms import Terms
 from mirage.verify.proof.definedness import Condition
-from mirage.verify.proof.law_language import Comparison, Law, letters_of
+from mirage.verify.proof.law_language import Comparison, ReadLaw, letters_of
 from mirage.verify.proof.matching import Matcher
 from mirage.verify.proof.rewriting import RELATIONS
 from mirage.verify.proof.signs import SignAnalysis
@@ -151,7 +151,7 @@ def parts(normal: Normalizer, f: Factor) -> list[Poly]:
     return []
 
 
-def trigger(t: Terms, law: Law) -> int:
+def trigger(t: Terms, law: ReadLaw) -> int:
     """The part of a law's left side whose presence brings the law in: a function with all of its letters."""
     left = law.claim.left
     if isinstance(t.node(left), (Add, Mul)):
@@ -165,7 +165,7 @@ def trigger(t: Terms, law: Law) -> int:
 class Instance:
     """A law at terms: `claim`, where all that `held` says holds."""
 
-    law: Law
+    law: ReadLaw
     held: tuple[Comparison, ...]
     claim: Comparison
 
@@ -178,7 +178,7 @@ class Query:
     """One question to z3 about terms of one arena. `laws` as read by rulelang, `given` what is assumed."""
 
     def __init__(
-        self, t: Terms, normal: Normalizer, signs: SignAnalysis, laws: Sequence[Law], given: Iterable[Condition],
+        self, t: Terms, normal: Normalizer, signs: SignAnalysis, laws: Sequence[ReadLaw], given: Iterable[Condition],
         seconds: float,
     ) -> None:  # fmt: skip
         self.t, self.normal, self.signs, self.laws, self.seconds = t, normal, signs, laws, seconds
