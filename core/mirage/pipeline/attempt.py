@@ -42,6 +42,7 @@ from mirage.profile.roofline import baseline, estimate, speed_of_light
 from mirage.program.axis_names import output_names
 from mirage.program.library_variants import ways
 from mirage.program.lower import Lowered, lower
+from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken, Progress
 from mirage.results.result import Estimate, KernelFacts, Remark, Result
 from mirage.results.verdict import Verdict
@@ -214,8 +215,7 @@ def widened(candidate: Candidate) -> Candidate | None:
 
 def inaccurate(verdict: Verdict) -> bool:
     """Was it rejected for a number (an overflow, an error) that the float opinion met? A wider dtype may mend that."""
-    evidence = (e for link in verdict.links for e in link.evidence)
-    return any(e.opinion == "float" and e.word == "REJECTED" and e.counterexample is not None for e in evidence)
+    return any(e.opinion == "float" and e.counterexample is not None for e in verdict.rejections)
 
 
 class Tries:
@@ -468,10 +468,7 @@ class Attempt:
         verdict = judge(case, self.task, floats_first=True)
         rows = compiled.result()
         if not verdict.accepted:
-            why = next(
-                (f"{link.name}: {e.summary}" for link in verdict.links for e in link.evidence if e.word == "REJECTED"),
-                "rejected",
-            )
+            why = next((f"{e.link}: {e.summary}" for e in verdict.rejections), "rejected")
             rejected.append(f"{candidate.label}: {why}")
             wide = self.widened(candidate)
             if wide is not None and inaccurate(verdict):
@@ -556,7 +553,7 @@ class Attempt:
             return Result(
                 answer="keep",
                 reason=reason,
-                verdict=verdict.to_dict(),
+                verdict=unstructure(verdict),
                 kernels=table,
                 notes=notes,
                 estimate=self.time(candidate.us, light, base),
@@ -569,7 +566,7 @@ class Attempt:
         if slower:
             reason += f"; not faster than yours by {how}, given because you asked"
         return Result(
-            answer="kernel", reason=reason, verdict=verdict.to_dict(), kernels=table, notes=notes, source=text,
+            answer="kernel", reason=reason, verdict=unstructure(verdict), kernels=table, notes=notes, source=text,
             estimate=self.time(candidate.us, light, base), mugraphs=(json_form.to_json(graph),), **common,
         )  # fmt: skip
 
