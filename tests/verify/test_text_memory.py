@@ -208,4 +208,4 @@ def test_a_last_block_that_reads_what_it_wrote_without_a_barrier_is_not() -> Non
     assert again != parts[1]
     e = opinion(TWO_OUTPUTS, parts[0] + "    if arrived ==" + again)
     assert e.word != "PROVED" and not e.details.proved
-    assert any("no barrier between a store of the last block" in u for u in e.details.unproved), e.details["unproved"]
+    assert any("no barrier between a store of the last block" in u for u in e.details.unproved), e.details.unproved

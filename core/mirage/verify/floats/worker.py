@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mirage.ir.dtypes import FLOATING
 from mirage.verify.field.public_function import Public
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -138,7 +139,7 @@ def _encode(t: Any) -> dict[str, Any]:
 
 
 # numpy's dtype for the values of ours, where it is shorter than float64: a launch with a large weight has to fit a message.
-PACKED = {"fp8e4m3": "float16", "fp8e5m2": "float16", "fp16": "float16", "bf16": "float32", "fp32": "float32"}
+PACKED = {name: d.numpy for name, d in FLOATING.items()}
 
 
 def packed(dtype: str, value: Array) -> dict[str, Any]:
@@ -167,7 +168,7 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
     import torch
 
     from mirage.codegen.interpreter import float_interpreter
-    from mirage.codegen.launcher_text import TORCH_DTYPES
+    from mirage.ir.dtypes import TORCH_NAMES
     from mirage.program.load_function import load
 
     module = _loaded(payload["module"])
@@ -177,7 +178,7 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
     for given in payload["inputs"]:
         tensors = []
         for item in given:
-            dtype = getattr(torch, TORCH_DTYPES[item["type"]])
+            dtype = getattr(torch, TORCH_NAMES[item["type"]])
             tensors.append(torch.from_numpy(decode(item).copy()).to(dtype))
         if payload.get("roundings"):
             runs.append({"rounded": _rounded(user, tensors, constants, int(payload["roundings"]))})
