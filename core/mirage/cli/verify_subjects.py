@@ -18,6 +18,7 @@ from mirage.mugraph import json_form
 from mirage.mugraph import text as printed
 from mirage.mugraph.check import check
 from mirage.mugraph.grammar import MuGraph
+from mirage.pipeline.request import Request, read, trace
 from mirage.results.progress import CancelToken
 
 if TYPE_CHECKING:
@@ -68,8 +69,6 @@ def rows(where: str, worker: Worker) -> list[Subject]:
 
 
 def functions(where: str, worker: Worker) -> list[Subject]:
-
-    from mirage.pipeline.request import Request, read, trace
 
     path, text, names = place_argument.functions(where)
     if len(names) > 1:

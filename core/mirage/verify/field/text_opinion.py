@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mirage.codegen.interpreter import load_module
 from mirage.codegen.launcher_text import TORCH_DTYPES
 from mirage.errors import MirageError
 from mirage.meaning.terms import Terms
@@ -19,8 +20,11 @@ from mirage.mugraph.grammar import CustomKernel, LibraryKernel, MuGraph
 from mirage.mugraph.resized import tiny_sizes, whole_sizes
 from mirage.results.verdict import Evidence
 from mirage.verify.field import algebra_opinion
-from mirage.verify.field.arithmetic import Array
+from mirage.verify.field.arithmetic import Array, Field
+from mirage.verify.field.device_memory import Kept, TextFault, TorchProxy
+from mirage.verify.field.public_function import Public
 from mirage.verify.field.schedule_opinion import Small, Target, small_case
+from mirage.verify.field.triton_in_field import field_interpreter
 from mirage.verify.semantics.evaluate_terms import Fault
 
 DRAWS = 32
@@ -87,12 +91,6 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
 
     os.environ["TRITON_INTERPRET"] = "1"
     import torch
-
-    from mirage.codegen.interpreter import load_module
-    from mirage.verify.field.arithmetic import Field
-    from mirage.verify.field.device_memory import Kept, TextFault, TorchProxy
-    from mirage.verify.field.public_function import Public
-    from mirage.verify.field.triton_in_field import field_interpreter
 
     module = load_module(payload["module"])
     field = Field(payload["seed"], payload["draws"], payload["opaque"])
