@@ -190,5 +190,7 @@ def verified(searched: Searched, asked: Asked, given: list[Found]) -> Iterator[F
         if isinstance(c, Found) or searched.sound(c.mugraph):
             seen.add(form)
             yield (
-                c if isinstance(c, Found) else Found(plan(c.mugraph), c.us, c.label, structure_key(c.mugraph), searched)
+                c
+                if isinstance(c, Found)
+                else Found(plan(c.mugraph, searched.device), c.us, c.label, structure_key(c.mugraph), searched)
             )

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from mirage.codegen.interpreter import load_module
-from mirage.codegen.launcher_text import TORCH_DTYPES
 from mirage.errors import MirageError
+from mirage.ir.dtypes import TORCH_NAMES
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, MuGraph
 from mirage.mugraph.resized import tiny_sizes, whole_sizes
@@ -97,10 +97,10 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
     with field_interpreter(field) as memory:
         arguments = {}
         for item in payload["inputs"]:
-            value, dtype = decode(item), getattr(torch, TORCH_DTYPES[item["type"]])
+            value, dtype = decode(item), getattr(torch, TORCH_NAMES[item["type"]])
             arguments[item["name"]] = memory.given(value, dtype)
         inputs = len(memory.regions)
-        calls = [Kept(**{**c, "type": getattr(torch, TORCH_DTYPES[c["type"]])}) for c in kept_calls(payload)]
+        calls = [Kept(**{**c, "type": getattr(torch, TORCH_NAMES[c["type"]])}) for c in kept_calls(payload)]
         module.__dict__["torch"] = proxy = TorchProxy(memory, calls)
         constants = {"SIZES": dict(module.SIZES), "TILES": {k: dict(v) for k, v in module.TILES.items()}}
         try:
@@ -277,7 +277,7 @@ def _opinion(
         differing = _differences(result["constants"][name], own)
         if differing:
             return rejected(f"the module's {name} are not those of its µGraph: {differing}", info)
-    made_for = {i.name: (list(mugraph.shape(i)), f"torch.{TORCH_DTYPES[i.dtype]}") for i in mugraph.inputs}
+    made_for = {i.name: (list(mugraph.shape(i)), f"torch.{TORCH_NAMES[i.dtype]}") for i in mugraph.inputs}
     for name, (shape, dtype) in zip(parameters, result["expected"], strict=False):
         if name in made_for and (list(shape), dtype) != made_for[name]:
             return rejected(f"the guard asks {name} to be {dtype} {shape}, the µGraph is for {made_for[name]}", info)
