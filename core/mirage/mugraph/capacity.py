@@ -13,12 +13,11 @@ from dataclasses import dataclass
 
 from mirage.devices.table import Device
 from mirage.ir.dtypes import DTYPES
-from mirage.mugraph.decisions import Decisions, decide
+from mirage.mugraph.decisions import REDUCTIONS, Decisions, decide, structure_of
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Load, Loop, MuGraph, Statement, ThreadGraph
 from mirage.mugraph.walk import Part, computes, parts, reads, writes
 
 FLOAT32, HALF = 4, 2
-REDUCTIONS = ("sum", "max")
 REGISTERS_PER_THREAD = 255
 THREADS_PER_WARP = 32
 
@@ -155,11 +154,22 @@ def copies(decisions: Decisions, graph: BlockGraph, position: int, stages: int) 
     return max(stages if decisions.has_group(position, loop.body) else stages - 1, 1)
 
 
-def _operand_bytes(m: MuGraph, graph: BlockGraph, body: tuple[Statement, ...], skip: set[str], regs: bool) -> int:
+def _made(graph: BlockGraph) -> dict[str, Statement]:
+    """What binds each name, in a loop or outside."""
+    found: dict[str, Statement] = {}
+    for item in graph.body:
+        for s in item.body if isinstance(item, Loop) else (item,):
+            if (out := writes(s)) is not None:
+                found[out] = s
+    return found
+
+
+def _operand_bytes(
+    m: MuGraph, graph: BlockGraph, made: dict[str, Statement], read: dict[str, bool], skip: set[str], regs: bool
+) -> int:
     """Bytes of the operands that are not pipelined. With `regs`, a computed left operand stays in registers."""
-    made = {writes(s): s for item in graph.body for s in (item.body if isinstance(item, Loop) else (item,))}
     total = 0
-    for name, right in operands(graph, body).items():
+    for name, right in read.items():
         s = made.get(name)
         if s is None or name in skip:
             continue
@@ -174,7 +184,7 @@ def shared_bytes(m: MuGraph, part: Part, stages: int, groups: bool = True) -> in
     """Shared memory with so many stages: the loop that needs most, the dots outside loops, or the largest reduction. `groups`:
     the device has warp-group instructions."""
     graph, warps = part.graph, part.kernel.warps
-    decisions = decide(graph, warps, groups)
+    decisions, made = decide(graph, warps, groups), _made(graph)
     most = 0
     for i, item in enumerate(graph.body):
         body = item.body if isinstance(item, Loop) else (item,)
@@ -183,8 +193,10 @@ def shared_bytes(m: MuGraph, part: Part, stages: int, groups: bool = True) -> in
             loads = pipelined(graph, i, decisions)
             buffered = {s.out for s in loads}
             need = copies(decisions, graph, i, stages) * sum(tile_bytes(m, graph, s) for s in loads)
-        regs = decisions.has_group(i if isinstance(item, Loop) else None, body)
-        need += _operand_bytes(m, graph, body, buffered, regs)
+        read = operands(graph, body)
+        if read:
+            regs = decisions.has_group(i if isinstance(item, Loop) else None, body)
+            need += _operand_bytes(m, graph, made, read, buffered, regs)
         scratch = [elements(graph, c.dims) * FLOAT32 * warps for s in body for c in computes(s) if c.op in REDUCTIONS]
         most = max(most, need, *scratch, 0)
     return most
@@ -203,6 +215,22 @@ def usage(m: MuGraph, part: Part, groups: bool = True) -> Usage:
     return Usage(meter.live, meter.accumulators, shared, meter.at, largest)
 
 
+def _bound(m: MuGraph, part: Part, dtypes: dict[str, str]) -> int:
+    """No less than `shared_bytes`, and found in a fraction of its time: every load of a block has all stages, and is an operand
+    besides; so is every tile that a dot reads."""
+    tiles = {d.name: d.tile for d in part.graph.dims}
+    found = structure_of(part.graph.body)
+    loaded = sum(math.prod([tiles[d] for d in dims]) * DTYPES[dtypes[x]].bytes for x, dims in found.loads)
+    read = sum(math.prod([tiles[d] for d in dims]) for dims in found.operands)
+    scratch = max((math.prod([tiles[d] for d in dims]) for dims in found.reduced), default=0)
+    return max(loaded * (part.kernel.stages + 1) + read * HALF, scratch * FLOAT32 * part.kernel.warps)
+
+
 def room(m: MuGraph, limits: Limits) -> bool:
     """Whether every block has the shared memory that it needs with its stages."""
-    return all(shared_bytes(m, p, p.kernel.stages, limits.warp_groups) <= limits.shared for p in parts(m))
+    dtypes = {t.name: t.dtype for t in m.tensors}
+    return all(
+        _bound(m, p, dtypes) <= limits.shared
+        or shared_bytes(m, p, p.kernel.stages, limits.warp_groups) <= limits.shared
+        for p in parts(m)
+    )

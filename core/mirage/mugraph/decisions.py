@@ -22,6 +22,7 @@ from mirage.mugraph.walk import computes
 LEAST_DOT = 16  # the least extent of a matrix instruction's operand
 GROUP_WARPS, GROUP_ROWS = 4, 64  # warps of a warp group, and the rows of its matrix instruction
 DEFERRED = 64  # registers of a thread for tiles that are added up whole and reduced after their loop
+REDUCTIONS = ("sum", "max")
 REMEMBERED = 4096  # bodies whose structure is known
 
 Unit = Literal["warp group", "warp"]
@@ -78,6 +79,9 @@ class Decisions:
         return any(p is not None and p.unit == "warp group" for p in found)
 
 
+NONE = Decisions({}, {})
+
+
 @dataclass(frozen=True)
 class _Dot:
     """What is known of a dot whatever the tiles; `dims` are those of its result, in the accumulator's order where it may be
@@ -103,19 +107,22 @@ class _Sum:
 
 
 @dataclass(frozen=True)
-class _Structure:
-    """What is known of a block's body whatever its tiles."""
+class Structure:
+    """What is known of a block's body whatever its tiles: dots and sums, and the dims of the tiles that may go through shared
+    memory: of each load with its tensor, of each computed tile that a dot reads, of each reduction's result."""
 
     dots: tuple[_Dot, ...]
     sums: tuple[_Sum, ...]
+    loads: tuple[tuple[str, tuple[str, ...]], ...]
+    operands: tuple[tuple[str, ...], ...]
+    reduced: tuple[tuple[str, ...], ...]
 
 
-_known: dict[
-    int, tuple[Body, _Structure]
-] = {}  # by identity: a search gives one body many tiles, and hashing it takes longer
+# By identity: a search gives one body many tiles, and hashing it takes longer.
+_known: dict[int, tuple[Body, Structure]] = {}
 
 
-def _structure(body: Body) -> _Structure:
+def structure_of(body: Body) -> Structure:
     """The structure of a body; of the same object it is found once."""
     have = _known.get(id(body))
     if have is not None and have[0] is body:
@@ -169,9 +176,15 @@ class _Reader:
     def of(self, where: int | None, name: str) -> tuple[str, ...]:
         return self.dims.get(self.key(where, name), ())
 
-    def read(self) -> _Structure:
-        dots = [self.dot(where, c) for where, s in _statements(self.body) for c in computes(s) if c.op == "dot"]
-        return _Structure(tuple(dots), tuple(self.sums()))
+    def read(self) -> Structure:
+        made = [(where, c) for where, s in _statements(self.body) for c in computes(s)]
+        dots = [self.dot(where, c) for where, c in made if c.op == "dot"]
+        loads = {(where, s.out): s for where, s in _statements(self.body) if isinstance(s, Load)}
+        args = {self.key(where, a) for where, c in made if c.op == "dot" for a in c.args} - set(loads)
+        return Structure(
+            tuple(dots), tuple(self.sums()), tuple((s.tensor, s.dims) for s in loads.values()),
+            tuple(self.dims[a] for a in args if a in self.dims), tuple(c.dims for _, c in made if c.op in REDUCTIONS),
+        )  # fmt: skip
 
     def dot(self, where: int | None, c: Compute) -> _Dot:
         left, right = (self.of(where, a) for a in c.args)
@@ -213,8 +226,10 @@ class _Reader:
 
 def decide(graph: BlockGraph, warps: int, groups: bool = True) -> Decisions:
     """The decisions for a block of so many warps on a device that has warp-group instructions, or has not."""
+    structure = structure_of(graph.body)
+    if not structure.dots and not structure.sums:
+        return NONE
     tiles = {d.name: d.tile for d in graph.dims}
-    structure = _structure(graph.body)
     products = {d.place: p for d in structure.dots if (p := _product(d, tiles, groups and warps >= GROUP_WARPS))}
     return Decisions(products, _deferred(structure, products, graph, tiles, warps))
 
@@ -238,7 +253,7 @@ def _product(dot: _Dot, tiles: dict[str, int], groups: bool) -> Product | None:
 
 
 def _deferred(
-    structure: _Structure, products: dict[Place, Product], graph: BlockGraph, tiles: dict[str, int], warps: int
+    structure: Structure, products: dict[Place, Product], graph: BlockGraph, tiles: dict[str, int], warps: int
 ) -> dict[int, tuple[Deferred, ...]]:
     """The smallest tiles of each loop, while the threads have room for them; the largest are reduced in the loop."""
     found: dict[int, list[tuple[int, Deferred]]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from mirage.ir.index import DimIndex
@@ -187,12 +187,14 @@ class KernelSpace:
             for streamed, before in chained(t, s.output):
                 yield Structure(s, streamed, before.after, lay, before=before)
 
-    def pieces(self, name: str, structure: Structure, most: int) -> Iterator[Piece]:
-        """The structure's first `most` tilings that fit, with their splits; the caller ranks them."""
+    def pieces(
+        self, name: str, structure: Structure, most: int, room: Callable[[Piece], bool] = lambda _: True
+    ) -> Iterator[Piece]:
+        """The structure's first `most` tilings that fit, by `room` too, with their splits; the caller ranks them."""
         made = 0
         for dims in tilings(structure.layout, self.t.sizes, structure.loops, self.given):
             self.cancel.check()
-            found = self._tiled(name, structure, dims, most > 1)
+            found = filter(room, self._tiled(name, structure, dims, most > 1))
             first = next(found, None)
             if first is None:
                 if self._blocked:
