@@ -19,7 +19,7 @@ Emit = Callable[[dict[str, Any]], None]
 Task = Callable[[dict[str, Any], Emit], dict[str, Any]]
 
 TASKS: dict[str, str] = {
-    "trace": "mirage.program.trace_task:trace",
+    "trace": "mirage.program.trace_task:trace_task",
     "field_text": "mirage.verify.field.text_opinion:task",
     "float": "mirage.verify.floats.opinion:task",
     "rerun": "mirage.verify.counterexamples.worker:task",
