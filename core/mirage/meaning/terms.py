@@ -39,6 +39,7 @@ Key = tuple[Hashable, ...]
 T = TypeVar("T")
 EMPTY: frozenset[int] = frozenset()
 BOOLEAN = {"lt", "le", "eq", "and", "or", "not"}
+COMMUTATIVE = ("maximum", "minimum", "eq", "and", "or")
 
 
 def refit(value: float) -> Fraction | None:
@@ -369,7 +370,7 @@ class Terms:
         """A pointwise function that the algebra does not look into, by its name in the operator table."""
         if name == "where":
             return self.where(*xs)
-        if name in ("maximum", "minimum", "eq", "and", "or"):
+        if name in COMMUTATIVE:
             xs = tuple(sorted(xs))
         return self._of_parts(("fn", name, xs), lambda: Apply(name, xs), xs)
 
