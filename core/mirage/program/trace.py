@@ -102,7 +102,8 @@ def _meaning(program: Program, path: str | None) -> tuple[object, ...]:
     except MirageError as error:
         error.path = error.path or path
         raise
-    return lowered.terms.nodes, lowered.outputs, lowered.tensors, lowered.made, lowered.calls
+    nodes = [node.key for node in lowered.terms.nodes]
+    return nodes, lowered.outputs, lowered.tensors, lowered.made, lowered.calls
 
 
 def _resized(given: Given, name: str, scale: int = 2) -> Given:
