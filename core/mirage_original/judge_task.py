@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mirage.errors import MirageError, SavedGraphInvalid, SignatureMismatch
+from mirage.ir.json_value import json_text
 from mirage.ir.program import Program
 from mirage.mugraph import json_form
 from mirage.mugraph.grammar import MuGraph
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 _verdicts: dict[tuple[str, ...], dict[str, Any]] = {}  # of this worker, by µGraph and program
 
 
-def task(payload: dict[str, Any]) -> dict[str, Any]:
+def judge_saved_task(payload: dict[str, Any]) -> dict[str, Any]:
     """{"graph": data of a file's form, "index", "path", "wanted": {"program", "text", "function"} or None, "text": judge the
     emitted text too} -> {"row": `listing.Row`, "verdict": `Verdict.to_dict()` or None}; or, for a µGraph of this project,
     {"mugraph": its JSON form, "wanted"} -> {"verdict"}. Raises MugraphSyntax, InvalidMugraph, SignatureMismatch for that."""
@@ -47,7 +49,7 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
     return {"row": row.to_dict(), "verdict": verdict}
 
 
-def _own(data: dict[str, Any], wanted: dict[str, Any]) -> Verdict:
+def _own(data: object, wanted: Mapping[str, object]) -> Verdict:
     from mirage.mugraph.check import check
     from mirage.verify import cases
     from mirage.verify.judge import judge
@@ -55,7 +57,9 @@ def _own(data: dict[str, Any], wanted: dict[str, Any]) -> Verdict:
     made = json_form.from_json(data)
     check(made)
     program = program_of(json.dumps(wanted["program"], sort_keys=True))
-    return judge(cases.of_program(program, made, "", wanted["text"], wanted["function"]), run_task)
+    return judge(
+        cases.of_program(program, made, "", json_text(wanted["text"]), json_text(wanted["function"])), run_task
+    )
 
 
 def run_task(name: str, data: dict[str, Any]) -> dict[str, Any]:
@@ -65,7 +69,7 @@ def run_task(name: str, data: dict[str, Any]) -> dict[str, Any]:
     return resolve(name)(data, lambda event: None)
 
 
-def _verdict(graph: KNGraph, made: MuGraph, wanted: dict[str, Any], text: bool) -> dict[str, Any]:
+def _verdict(graph: KNGraph, made: MuGraph, wanted: Mapping[str, object], text: bool) -> dict[str, Any]:
     form = json.dumps(json_form.to_json(canonical(made)), sort_keys=True)
     program = json.dumps(wanted["program"], sort_keys=True)
     key = (hashlib.sha256(form.encode()).hexdigest(), program, str(text))
@@ -79,14 +83,14 @@ def program_of(text: str) -> Program:
     return Program.from_dict(json.loads(text))
 
 
-def judged(graph: KNGraph, program: Program, wanted: dict[str, Any], text: bool) -> Verdict:
+def judged(graph: KNGraph, program: Program, wanted: Mapping[str, object], text: bool) -> Verdict:
     """The verdict on the graph; REJECTED, with the reason as a note, where it takes or gives other tensors, or where its
     kernels cut the program's dims in ways that do not fit together."""
     from mirage.verify.judge import judge
     from mirage_original.two_links import two_links
 
     try:
-        case, axes = case_of(graph, program, wanted["text"], wanted["function"])
+        case, axes = case_of(graph, program, json_text(wanted["text"]), json_text(wanted["function"]))
         if not text:
             return two_links(case, program.key, axes)
         return judge(with_module(case), run_task)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,9 +51,10 @@ BLOCKDIMS = ((128, 1, 1),)
 IMAPS = ((0, -1, -1), (0, 1, -1), (0, 2, -1), (0, -1, 1))
 OMAPS = ((0, -1, -1), (0, 1, -1), (0, 2, -1), (0, 2, 1))
 FMAPS, FRANGES = (-1, 1, 2), (1, 4, 8, 16)
-DEFAULTS: dict[str, Any] = {
+DEFAULTS: dict[str, tuple[object, ...]] = {
     "griddims": GRIDDIMS, "blockdims": BLOCKDIMS, "imaps": IMAPS, "omaps": OMAPS, "fmaps": FMAPS, "franges": FRANGES,
 }  # fmt: skip
+BOUNDS = ("verbose", "max_num_new_graphs", "search_time_limit_sec", "previous_checkpoint")
 NAME = "program"
 WITHOUT_MEANING = {
     "config": "there are no modes: attention, low-rank adapters and the rest go through one search",
@@ -74,57 +75,34 @@ WITHOUT_MEANING = {
 _said: set[str] = set()
 
 
-def superoptimize(
-    graph: KNGraph,
-    *,
-    imaps: Any = IMAPS,
-    omaps: Any = OMAPS,
-    griddims: Any = GRIDDIMS,
-    blockdims: Any = BLOCKDIMS,
-    fmaps: Any = FMAPS,
-    franges: Any = FRANGES,
-    verbose: bool = False,
-    max_num_new_graphs: int = MOST,
-    search_time_limit_sec: float = -1.0,
-    previous_checkpoint: str | None = None,
-    **others: Any,
-) -> list[KNGraph]:
+def superoptimize(graph: KNGraph, **parameters: object) -> list[KNGraph]:
     """Distinct µGraphs that compute what `graph` does, best first by the estimate: each valid, its algebra proved or tested,
-    its schedule tested in the field, its memory accesses checked. Prints how many there are.
+    its schedule tested in the field, its memory accesses checked. Prints how many there are, and with `verbose` what each is.
 
-    Each of the six lists narrows every kernel, and None leaves it free. Where nothing is within the defaults of those that are
-    left out, the search is done again without the one for griddims, which depends on the sizes, and then without any, and says so.
+    The parameters are those of `DEFAULTS`, `BOUNDS` and `WITHOUT_MEANING`. `griddims`, `blockdims`, `imaps`, `omaps`, `fmaps` and
+    `franges` list what every kernel may have, and None leaves it free. Where nothing is within the defaults of those that are left
+    out, the search is done again without the one for griddims, which depends on the sizes, and then without any, and says so.
 
-    `search_time_limit_sec` bounds search and verification (negative: 300 s). `previous_checkpoint`: a file of graphs that the
-    original saved, which are verified and join what is found, or a checkpoint of this project's search, which is begun where
-    there is no file. Raises TypeError for a parameter that no version has, BadSearchParameter, GraphMistake,
-    SavedFileUnreadable."""
-    for name, value in others.items():
-        if name not in WITHOUT_MEANING:
-            raise TypeError(f"superoptimize() got an unexpected keyword argument {name!r}")
-        if value not in (None, False, -1) and name not in _said:
-            _said.add(name)
-            print(f"mirage: {name}= has no meaning here: {WITHOUT_MEANING[name]}", file=sys.stderr)
+    `max_num_new_graphs` bounds their number, `search_time_limit_sec` search and verification (negative: 300 s).
+    `previous_checkpoint`: a file of graphs that the original saved, which are verified and join what is found, or a checkpoint
+    of this project's search, which is begun where there is no file. Raises TypeError for a parameter that no version has,
+    BadSearchParameter, GraphMistake, SavedFileUnreadable."""
+    _say_without_meaning(parameters)
     if not isinstance(graph, KNGraph):
         raise mistake(f"superoptimize of {shown(graph)}", "give a kernel graph: mirage.new_kernel_graph()")
     if graph.found is not None:
         raise mistake("this graph was found by a search", "superoptimize the graph that it was found for")
     from mirage_original.previous_checkpoint import opened
 
-    lists = {
-        "imaps": imaps, "omaps": omaps, "griddims": griddims, "blockdims": blockdims, "fmaps": fmaps, "franges": franges
-    }  # fmt: skip
-    ways = [Narrowing.of(**way) for way in within(lists)]
-    most = MOST if max_num_new_graphs is None else max_num_new_graphs
-    if not isinstance(most, int) or most < 1:
-        raise mistake(f"max_num_new_graphs={shown(most)}", "give a number from 1")
-    limit = -1.0 if search_time_limit_sec is None else finite("search_time_limit_sec", search_time_limit_sec)
-    previous = opened(path_of(previous_checkpoint)) if previous_checkpoint not in (None, "") else None
+    ways = [Narrowing.of(**way) for way in within({name: parameters.get(name, own) for name, own in DEFAULTS.items()})]
+    most, limit = _limits(parameters)
+    previous_path = parameters.get("previous_checkpoint")
+    previous = opened(path_of(previous_path)) if previous_path not in (None, "") else None
     with Tools() as tools:
-        new = _searched(graph, ways, most, limit if limit > 0 else SECONDS, previous, tools)
+        new = _searched(graph, ways, most, limit, previous, tools)
     structures = len({g.found.structure for g in new if g.found is not None})
     print(f"mirage: {len(new)} µGraphs found and verified, {structures} structures with sizes erased")
-    if verbose:
+    if parameters.get("verbose"):
         for g in new:
             if g.found is not None:
                 print(f"mirage: {g.found.us:.1f} µs estimated: {g.found.label}")
@@ -133,7 +111,29 @@ def superoptimize(
     return new
 
 
-def within(lists: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _say_without_meaning(parameters: Mapping[str, object]) -> None:
+    """Says once of each parameter without a meaning here that it has none. Raises TypeError for one that no version has."""
+    for name, value in parameters.items():
+        if name in WITHOUT_MEANING:
+            if value not in (None, False, -1) and name not in _said:
+                _said.add(name)
+                print(f"mirage: {name}= has no meaning here: {WITHOUT_MEANING[name]}", file=sys.stderr)
+        elif name not in DEFAULTS and name not in BOUNDS:
+            raise TypeError(f"superoptimize() got an unexpected keyword argument {name!r}")
+
+
+def _limits(parameters: Mapping[str, object]) -> tuple[int, float]:
+    """How many µGraphs are wanted, and how many seconds there are. Raises GraphMistake."""
+    most = parameters.get("max_num_new_graphs")
+    most = MOST if most is None else most
+    if not isinstance(most, int) or most < 1:
+        raise mistake(f"max_num_new_graphs={shown(most)}", "give a number from 1")
+    given = parameters.get("search_time_limit_sec")
+    seconds = -1.0 if given is None else finite("search_time_limit_sec", given)
+    return most, seconds if seconds > 0 else SECONDS
+
+
+def within(lists: dict[str, object]) -> Iterator[dict[str, object]]:
     """The lists as given; then, as long as some are defaults, with that of griddims free, and with all of them free."""
     left_out = {name for name, value in lists.items() if value is DEFAULTS[name]}
     yield lists
@@ -195,8 +195,9 @@ class Searched:
         from mirage_original import previous_checkpoint
 
         end = time.monotonic() + seconds
-        wide: dict[str, Any] = {"per_kernel": 200, "structures": 64, "tilings": 64} if self.given else {}
-        bounds = Bounds(keep=max(2 * most, 8) if most < 128 else 256, given=self.given, seconds=seconds / 2, **wide)
+        bounds = Bounds(keep=max(2 * most, 8) if most < 128 else 256, given=self.given, seconds=seconds / 2)
+        if self.given:
+            bounds = replace(bounds, per_kernel=200, structures=64, tilings=64)
         search = Search(self.problem, lambda g: estimate(g, self.device), bounds=bounds)
         if previous is not None and previous.entries is None:
             search.checkpoint = previous_checkpoint.checkpoint(previous.path, search)

@@ -107,10 +107,10 @@ def test_what_needs_too_much_is_shown_nothing_of(wanted):
 
     payload = {"index": 7, "path": "f.json", "text": False}
     payload["wanted"] = {"program": w.program.to_dict(), "text": w.text, "function": w.function}
-    made = judge_task.task(payload | {"graph": chain(240)})
+    made = judge_task.judge_saved_task(payload | {"graph": chain(240)})
     assert made["verdict"] is None and made["row"]["code"] == "MIR313" and not made["row"]["valid"]
     assert "graph 7" in made["row"]["why"] and "levels of operators" in made["row"]["why"]
-    made = judge_task.task(payload | {"graph": chain(3)})
+    made = judge_task.judge_saved_task(payload | {"graph": chain(3)})
     assert made["verdict"]["word"] == "REJECTED" and made["row"]["valid"]
 
 

@@ -30,7 +30,7 @@ TASKS: dict[str, str] = {
     "optimize": "mirage.pipeline.job_task:task",
     "warm": "mirage.isolate.task_table:warm",
     "recheck": "mirage.pipeline.recheck_task:task",
-    "saved": "mirage_original.judge_task:task",
+    "saved": "mirage_original.judge_task:judge_saved_task",
     "selftest": "mirage.isolate.worker_selftest:task",
 }
 
