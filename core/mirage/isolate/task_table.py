@@ -1,4 +1,5 @@
-"""The table of worker tasks, the only things that a worker can be asked to do: name -> "module:function".
+"""The table of worker tasks, the only things that a worker can be asked to do: name -> "module:function". Other packages
+add theirs by the entry point group `mirage.tasks`.
 
 A task is `function(payload) -> value`, or `function(payload, emit) -> value` where `emit(event)` sends an event to the
 parent. All are dicts of plain data (None, bool, int, float, str, bytes, list, dict); tuples become lists.
@@ -10,6 +11,7 @@ import importlib
 import inspect
 import time
 from collections.abc import Callable, Mapping
+from importlib import metadata
 from typing import Any
 
 from mirage.errors import ProtocolError
@@ -31,9 +33,9 @@ TASKS: dict[str, str] = {
     "optimize": "mirage.pipeline.job_task:task",
     "warm": "mirage.isolate.task_table:warm",
     "recheck": "mirage.pipeline.recheck_task:task",
-    "saved": "mirage_original.judge_task:task",
     "selftest": "mirage.isolate.worker_selftest:task",
 }
+GROUP = "mirage.tasks"
 
 
 def warm(payload: Payload) -> Value:
@@ -48,8 +50,8 @@ def _import(name: str) -> float:
 
 
 def resolve(name: str) -> Task:
-    """The task's function, imported now; ProtocolError for a name that is not in the table."""
-    place = TASKS.get(name)
+    """The task's function, imported now; ProtocolError for a name that is neither in the table nor added."""
+    place = TASKS.get(name) or next((e.value for e in metadata.entry_points(group=GROUP) if e.name == name), None)
     if place is None:
         raise ProtocolError(f"unknown worker task {name[:40]!r}")
     module, _, function = place.partition(":")

@@ -10,6 +10,7 @@ import sys
 import time
 
 from mirage.errors import TraceFailed
+from mirage.isolate.runner import Worker
 from mirage.isolate.task_table import Emit, Task, Value
 
 
@@ -81,8 +82,6 @@ def _bomb(payload: Value, emit: Emit) -> Value:
 
 def _nested(payload: Value, emit: Emit) -> Value:
     """A worker of this worker, which says who it is and sleeps."""
-    from mirage.isolate.runner import Worker
-
     with Worker() as inner:
         emit(inner.call("selftest", {"action": "facts"}, timeout_s=60))
         return inner.call("selftest", {"action": "sleep", "seconds": payload["seconds"]}, timeout_s=600)

@@ -63,12 +63,10 @@ def optimize(function: Function | None = None, /, **options: object) -> Function
     the first call. A daemon that runs is told the inputs of calls, and one that it finished is taken at a later call
     (docs/daemon.md; MIRAGE_RUNTIME=off switches both off).
     """
-    if type(function).__name__ == "KNGraph":  # as the original's first demos call its search
-        from mirage_original.superoptimize import superoptimize
-
-        search: Function = superoptimize
-        given = {name: value for name, value in options.items() if name not in _NOT_THE_ORIGINALS}
-        kernel: Function = search(function, **{n: v for n, v in given.items() if v is not None or n not in _NAMES})
+    itself: Function | None = getattr(type(function), "__mirage_optimize__", None)
+    if itself is not None:  # no function, but what another package optimizes in its own way
+        given = {name: value for name, value in options.items() if name not in _OF_FUNCTIONS}
+        kernel: Function = itself(function, **{n: v for n, v in given.items() if v is not None or n not in _NAMES})
         return kernel
     for name in options:
         if name not in _NAMES:
@@ -79,7 +77,7 @@ def optimize(function: Function | None = None, /, **options: object) -> Function
 
 
 _NAMES = frozenset(Options.__annotations__)
-_NOT_THE_ORIGINALS = frozenset(("dims", "inputs", "clusters"))
+_OF_FUNCTIONS = frozenset(("dims", "inputs", "clusters"))  # the others narrow any search
 
 
 def _wrap(function: Function) -> Function:

@@ -31,6 +31,7 @@ from mirage.verify.floats.opinion import first_contraction, launch_sizes
 from mirage.verify.judge import Case
 from mirage.verify.semantics.evaluate_terms import Fault, TermEvaluator
 from mirage.verify.semantics.float64 import Floats
+from mirage.verify.two_programs import input_shapes, joined, small_sizes
 
 RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 SEEDS = 2
@@ -136,8 +137,6 @@ def _meant(t: Terms, targets: Sequence[Target], launch: Launch, result: Mapping[
 
 def of_programs(a: Program, b: Program) -> tuple[Terms, list[Output], list[Launch]]:
     """The terms of two functions' outputs (those of `a`), and launches: tiny sizes, then their own."""
-    from mirage.verify.two_programs import input_shapes, joined, small_sizes
-
     lowered = lower(joined(a, b))
     n = len(a.outputs)
     outputs = [Output(str(i), x, dims) for i, (x, dims) in enumerate(lowered.outputs[:n])]

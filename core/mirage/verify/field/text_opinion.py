@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mirage.codegen.interpreter import load_module
 from mirage.errors import MirageError
 from mirage.ir.dtypes import TORCH_NAMES
 from mirage.meaning.terms import Terms
@@ -20,8 +21,11 @@ from mirage.mugraph.resized import tiny_sizes, whole_sizes
 from mirage.results.details import FieldDetails
 from mirage.results.verdict import Counterexample, Evidence
 from mirage.verify.field import algebra_opinion
-from mirage.verify.field.arithmetic import Array
+from mirage.verify.field.arithmetic import Array, Field
+from mirage.verify.field.device_memory import Kept, TextFault, TorchProxy
+from mirage.verify.field.public_function import Public
 from mirage.verify.field.schedule_opinion import Small, Target, small_case
+from mirage.verify.field.triton_in_field import field_interpreter
 from mirage.verify.semantics.evaluate_terms import Fault
 
 DRAWS = 32
@@ -88,12 +92,6 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
 
     os.environ["TRITON_INTERPRET"] = "1"
     import torch
-
-    from mirage.codegen.interpreter import load_module
-    from mirage.verify.field.arithmetic import Field
-    from mirage.verify.field.device_memory import Kept, TextFault, TorchProxy
-    from mirage.verify.field.public_function import Public
-    from mirage.verify.field.triton_in_field import field_interpreter
 
     module = load_module(payload["module"])
     field = Field(payload["seed"], payload["draws"], payload["opaque"])
