@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from mirage.codegen.interpreter import interpreting, load_module
 from mirage.ir.json_value import JsonObject
+from mirage.mugraph import json_form
 from mirage.mugraph.grammar import MuGraph
 from mirage_original.arguments import shown
 from mirage_original.mistakes import mistake
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     import torch
 
     from mirage_original.graph_builder import KNGraph
-    from mirage_original.superoptimize import Searched
+    from mirage_original.searched_graph import Searched
 
 
 @dataclass
@@ -44,8 +46,6 @@ class Found:
         return verdict if text else verdict | {"range": self.searched.in_range(self)}
 
     def json(self) -> JsonObject:
-        from mirage.mugraph import json_form
-
         return json_form.to_json(self.mugraph)
 
     @cached_property
@@ -56,8 +56,6 @@ class Found:
 
 def imported(text: str) -> types.ModuleType:
     """A module's text, imported from a file of its own: Triton reads the source of its kernels."""
-    from mirage.codegen.interpreter import interpreting, load_module
-
     return load_module(text, interpret=interpreting())
 
 

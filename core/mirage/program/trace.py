@@ -102,7 +102,7 @@ def _meaning(program: Program, path: str | None) -> tuple[object, ...]:
     except MirageError as error:
         error.path = error.path or path
         raise
-    nodes = [node.key for node in lowered.terms.nodes]
+    nodes = [n.key for n in lowered.terms.nodes]
     return nodes, lowered.outputs, lowered.tensors, lowered.made, lowered.calls
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mirage.ir.json_value import JsonObject
+from mirage.program.trace import trace_generic
 
 
 def trace_task(payload: dict[str, Any]) -> JsonObject:
@@ -12,8 +13,6 @@ def trace_task(payload: dict[str, Any]) -> JsonObject:
 
     Executes the user's function on meta tensors; only a worker may call it.
     """
-    from mirage.program.trace import trace_generic
-
     inputs = [(i["name"], tuple(i["shape"]), i["dtype"], tuple(i.get("names") or ())) for i in payload["inputs"]]
     lines = {int(k): int(v) for k, v in (payload.get("lines") or {}).items()}
     program = trace_generic(
