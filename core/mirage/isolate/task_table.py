@@ -20,9 +20,9 @@ Task = Callable[[dict[str, Any], Emit], dict[str, Any]]
 
 TASKS: dict[str, str] = {
     "trace": "mirage.program.trace_task:trace",
-    "field_text": "mirage.verify.field.text_opinion:task",
-    "float": "mirage.verify.floats.opinion:task",
-    "rerun": "mirage.verify.counterexamples.worker:task",
+    "field_text": "mirage.verify.field.worker:run_in_field",
+    "float": "mirage.verify.floats.worker:run_on_floats",
+    "rerun": "mirage.verify.counterexamples.worker:difference",
     "compile": "mirage.profile.compiler_facts:task",
     "measure": "mirage.profile.gpu_timing:task",
     "tune": "mirage.profile.tune:task",

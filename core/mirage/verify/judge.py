@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.mugraph.without_calls import calls_of, opened, other_calls
 from mirage.results.verdict import Evidence, Link, Verdict
+from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.algebra_opinion import field_opinion
 from mirage.verify.field.schedule_opinion import Output, Target, schedule_opinion
 from mirage.verify.field.text_opinion import text_opinion
@@ -135,11 +136,9 @@ def opinions(case: Case, run_task: RunTask, floats_first: bool = False) -> Itera
 def in_text(case: Case, run_task: RunTask, draws: int) -> Evidence:
     """The field's opinion on the emitted module."""
     parameters = [i.name for i in case.program.inputs]
+    emitted = EmittedModule(case.t, case.targets, case.inner, case.module, parameters)
     returned = [x.tensor for x in case.returned]
-    return text_opinion(
-        case.t, case.targets, case.inner, case.module, parameters, run_task, draws=draws, calls=calls_of(case.mugraph),
-        returned=returned,
-    )  # fmt: skip
+    return text_opinion(emitted, run_task, draws=draws, calls=calls_of(case.mugraph), returned=returned)
 
 
 def in_range(case: Case) -> Evidence:
@@ -149,26 +148,15 @@ def in_range(case: Case) -> Evidence:
 
 def floats(case: Case, run_task: RunTask) -> list[Evidence]:
     parameters = [i.name for i in case.program.inputs]
-
-    def at(sizes: Mapping[str, int] | None) -> Evidence:
-        return float_opinion(
-            case.t,
-            case.returned,
-            case.mugraph,
-            case.module,
-            case.slice,
-            case.function,
-            parameters,
-            run_task,
-            sizes=sizes,
-        )
-
-    found = at(None)
+    emitted = EmittedModule(
+        case.t, case.returned, case.mugraph, case.module, parameters, case.slice, case.function
+    )  # fmt: skip
+    found = float_opinion(emitted, run_task)
     elements = sum(math.prod(case.mugraph.shape(x)) for x in case.mugraph.tensors)
     if (
         found.details.get("unlike") and elements <= MOST_ELEMENTS
     ):  # it names sizes of its own, and nothing else has a call's value
-        found = at(dict(case.mugraph.axes))
+        found = float_opinion(emitted, run_task, sizes=dict(case.mugraph.axes))
     return [found]
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import count
-from typing import Any
 
 import numpy as np
 
 from mirage.meaning.terms import Terms
 from mirage.results.verdict import SAYS_NOTHING, Counterexample, Evidence
-from mirage.verify.field.arithmetic import Array, Field, is_special
+from mirage.verify.field.arithmetic import Field, is_special
 from mirage.verify.field.error_bound import Bound, bound_of
 from mirage.verify.field.expression_size import Counts
 from mirage.verify.field.independence import independent, widened
 from mirage.verify.field.sampling import Sample, draw
-from mirage.verify.semantics.evaluate_terms import Fault, TermEvaluator, evaluate_terms
+from mirage.verify.semantics.arrays import Array
+from mirage.verify.semantics.evaluate_terms import Fault, Hook, TermEvaluator, evaluate_terms
 
 DRAWS = 64
 FEWEST_DRAWS, MOST_DRAWS = 16, 256
@@ -93,7 +94,7 @@ def offset_axes(t: Terms, roots: list[int]) -> set[str]:
     return set().union(set(), *(used[k] for k in rigid))
 
 
-def free_choice(field: Field) -> Any:
+def free_choice(field: Field) -> Hook:
     """A hook that puts an independent random value in each maximum's place."""
 
     def hook(value: Array) -> Array:
@@ -183,7 +184,7 @@ def summary_of(bound: Bound, draws: int) -> tuple[float | None, str]:
     return total, f"equal at {draws} random points; {said}"
 
 
-def details_of(bound: Bound, sample: Sample, sizes: Mapping[str, int], draws: int) -> dict[str, Any]:
+def details_of(bound: Bound, sample: Sample, sizes: Mapping[str, int], draws: int) -> dict[str, object]:
     f = sample.field
     return {
         "draws": draws,
@@ -234,7 +235,8 @@ def field_opinion(
         sizes = widened(t, [a], sizes, frozenset(tied))
     verdict: Evidence | None = None
     for opaque in variants(t, roots, OPAQUE):
-        verdict = _opinion(t, a, b, draws, seed, sizes, kinds, shapes, opaque, start)
+        sample_at = partial(draw, t, roots, sizes, shapes=shapes, kinds=kinds, opaque=opaque)
+        verdict = _opinion(t, a, b, sample_at, draws, seed, sizes, start)
         if verdict.word != "REJECTED":
             return verdict
     assert verdict is not None
@@ -245,23 +247,23 @@ def _opinion(
     t: Terms,
     a: int,
     b: int,
+    sample_at: Callable[[int, int], Sample],
     draws: int | None,
     seed: int,
     sizes: Mapping[str, int],
-    kinds: Mapping[str, str] | None,
-    shapes: Mapping[str, tuple[int, ...]] | None,
-    opaque: tuple[str, ...],
     start: float,
 ) -> Evidence:
+    """`sample_at(seed, draws)`: inputs at which the two are compared."""
+
     def took() -> float:
         return time.perf_counter() - start
 
     roots = [a, b]
     dims = tuple(sorted(t.dims(a) | t.dims(b)))
     try:
-        trial = draw(t, roots, sizes, seed, 4, shapes=shapes, kinds=kinds, opaque=opaque)
+        trial = sample_at(seed, 4)
         bound = term_bound(t, roots, trial, sizes, [a])
-        sample = draw(t, roots, sizes, seed + 1, draws or draws_for(bound), shapes=shapes, kinds=kinds, opaque=opaque)
+        sample = sample_at(seed + 1, draws or draws_for(bound))
         x, y = evaluate_terms(t, [(a, dims), (b, dims)], sample.inputs, sample.field, sizes)
     except Fault as e:
         return Evidence("field", "REJECTED", None, took(), f"cannot be evaluated: {e}")

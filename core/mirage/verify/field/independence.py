@@ -7,13 +7,15 @@ coefficients has full row rank: given the other inputs, A is then uniform. The r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from mirage.ir.index import DimIndex
 from mirage.meaning.terms import Terms
-from mirage.verify.field.arithmetic import Array, Field, pack, second
+from mirage.verify.field.arithmetic import Field, pack, second
 from mirage.verify.field.sampling import ROOTS
+from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import TermEvaluator
 
 MOST_COLUMNS = 512
@@ -124,8 +126,21 @@ def _full_rank(
         return None
     field = Field(seed, columns + 1)
     values = {n: v[:1] for n, v in inputs.items()}  # drawn in this field, at a point where the roots exist
-    # the input is 1 where its inner index is that of the draw, 0 elsewhere; in the last draw it is 0 everywhere
-    shape = inputs[name].shape[1:]
+    unit = _unit_inputs(index, inner, inputs[name].shape[1:], sizes)
+    e = TermEvaluator(t, {**values, name: unit}, field, sizes)
+    value = second(field.lift(e.full(x, dims)))
+    matrix = (value[:-1] + np.uint64(field.q) - value[-1:]) % np.uint64(field.q)
+    order = [1 + dims.index(d) for d in shared] + [1 + i for i, d in enumerate(dims) if d not in shared]
+    matrix = np.transpose(matrix, [*order, 0]).reshape(-1, rows, columns)
+    return rows if all(rank(m, field.q) == rows for m in matrix) else None
+
+
+def _unit_inputs(
+    index: Sequence[DimIndex], inner: Sequence[str], shape: tuple[int, ...], sizes: Mapping[str, int]
+) -> Array:
+    """An input of that shape with one draw for each index along `inner` and one more: it is 1 where its inner index is that of
+    the draw, 0 elsewhere; in the last draw it is 0 everywhere."""
+    columns = int(np.prod([sizes[a] for a in inner], dtype=np.int64))
     unit: Array = np.zeros((columns + 1, *shape), np.uint64)
     at = np.indices(shape)
     flat: Array = np.zeros(shape, np.int64)
@@ -141,12 +156,7 @@ def _full_rank(
         flat = flat * sizes[a] + place[a]
     for j in range(columns):
         unit[j] = np.where(known & (flat == j), pack(np.uint64(1), np.uint64(1)), np.uint64(0))
-    e = TermEvaluator(t, {**values, name: unit}, field, sizes)
-    value = second(field.lift(e.full(x, dims)))
-    matrix = (value[:-1] + np.uint64(field.q) - value[-1:]) % np.uint64(field.q)
-    order = [1 + dims.index(d) for d in shared] + [1 + i for i, d in enumerate(dims) if d not in shared]
-    matrix = np.transpose(matrix, [*order, 0]).reshape(-1, rows, columns)
-    return rows if all(rank(m, field.q) == rows for m in matrix) else None
+    return unit
 
 
 def rank(matrix: Array, q: int) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mirage.meaning.terms import Terms
-from mirage.verify.field.arithmetic import OPAQUE, Array, Field, first, random_field
+from mirage.verify.field.arithmetic import OPAQUE, Field, first, random_field
+from mirage.verify.semantics.arrays import Array, Indices
 from mirage.verify.semantics.evaluate_terms import TermEvaluator, grid_index
 
 ROUNDS = 60  # of redrawing what lies under a root; each round halves what is left
@@ -347,7 +347,7 @@ def _mark(t: Terms, argument: int, wrong: Array, evaluator: TermEvaluator, redo:
     hit = hit.reshape(hit.shape[0], *(next(lengths) if d in dims else 1 for d in own))
     hit = np.broadcast_to(hit, (hit.shape[0], *(evaluator.sizes[d] for d in own)))
     mask = redo.setdefault(name, np.zeros(evaluator.inputs[name].shape, bool))
-    where: tuple[Any, ...] = tuple(
+    where: tuple[Indices, ...] = tuple(
         np.broadcast_to(grid_index(d.axes, own, evaluator.sizes) + d.offset, hit.shape[1:]) for d in index
     )
-    np.logical_or.at(mask, (slice(None), *where), hit)
+    np.logical_or.at(np.moveaxis(mask, 0, -1), where, np.moveaxis(hit, 0, -1))

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mirage.ir.fp8_formats import FORMATS
 from mirage.meaning.terms import Terms
+from mirage.verify.semantics.arrays import Array
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Rng = np.random.Generator
 UNIT = {  # half a unit in the last place
     "fp8e4m3": 2.0**-4, "fp8e5m2": 2.0**-3, "fp16": 2.0**-11, "bf16": 2.0**-8, "fp32": 2.0**-24, "fp64": 2.0**-53,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,10 +16,10 @@ from mirage.meaning.exp_shift import shifts
 from mirage.meaning.terms import Terms
 from mirage.verify.field.schedule_opinion import Output, Target, expected_outputs
 from mirage.verify.floats.regimes import round_to
+from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import TermEvaluator
 from mirage.verify.semantics.float64 import Floats
 
-Array = np.ndarray[Any, np.dtype[Any]]
 AGREE = 1e-6  # of an output's root mean square: two ways to compute it in float64
 
 

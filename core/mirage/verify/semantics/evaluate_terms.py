@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from mirage.ir.index import DimIndex
 from mirage.meaning.terms import Terms
+from mirage.verify.semantics.arrays import Array, Selection
 from mirage.verify.semantics.execute import Arithmetic, Fault, Outcome, evaluate_mugraph
 
 __all__ = ["Arithmetic", "Fault", "Outcome", "TermEvaluator", "evaluate_mugraph", "evaluate_terms", "grid_index"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Hook(Protocol):
@@ -94,7 +93,7 @@ class TermEvaluator:
         outside = [w for w, n in zip(where, lengths, strict=True) if w.min() < 0 or w.max() >= n]
         if any(n == 0 for n in lengths):
             raise Fault(f"input {name} has shape {lengths}")
-        every: Any = (slice(None), *(np.clip(w, 0, n - 1) for w, n in zip(where, lengths, strict=True)))
+        every: Selection = (slice(None), *(np.clip(w, 0, n - 1) for w, n in zip(where, lengths, strict=True)))
         shape = (array.shape[0], *(self.sizes[d] for d in dims))
         out = np.broadcast_to(array[every], shape)
         if not outside:
