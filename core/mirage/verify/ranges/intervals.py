@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from mirage.meaning.nodes import Node
 from mirage.meaning.terms import Terms
 from mirage.verify.floats.regimes import LARGEST
 
@@ -125,7 +125,7 @@ class Ranges:
         self._limit(x, value, ACCUMULATOR)
         return value
 
-    def _operator(self, x: int, n: tuple[Any, ...], kids: list[Interval]) -> Interval:
+    def _operator(self, x: int, n: Node, kids: list[Interval]) -> Interval:
         t, kind = self.t, n[0]
         if kind == "add":
             if self._shifted(x):
