@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from mirage.errors import MirageError
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.resized import shrink, tiny_sizes
-from mirage.results.verdict import Counterexample, Evidence
+from mirage.results.verdict import Counterexample, Evidence, Word
 from mirage.verify.memory.mugraph_accesses import accesses_of, any_size, whole_axes
 from mirage.verify.memory.text_opinion import first_fault
 from mirage.verify.memory.z3_proofs import TIMEOUT_MS, Fault, Prover, Unknown
@@ -84,19 +85,19 @@ def memory_opinion(
     for that launch."""
     start = time.perf_counter()
 
-    def evidence(word: Any, text: str, info: dict[str, Any], shown: Counterexample | None = None) -> Evidence:
+    def evidence(word: Word, text: str, info: dict[str, object], shown: Counterexample | None = None) -> Evidence:
         bound = 0.0 if word == "PROVED" else None
         return Evidence("memory", word, bound, time.perf_counter() - start, text, info, shown)
 
-    info: dict[str, Any] = {"proved": False, "scope": None}
-    fault = _proof(mugraph if sizes is None else shrink(mugraph, sizes, tiles), timeout, info)
+    proof = _proof(mugraph if sizes is None else shrink(mugraph, sizes, tiles), timeout)
+    info, fault = proof.details, proof.fault
     if fault is not None:
         at = tuple(v for _, v in fault.at)
         shown = Counterexample("memory", 0, at, CLAIM, fault.text, dict(sizes or mugraph.axes))
         return evidence("REJECTED", fault.text, info | {"at": dict(fault.at)}, shown)
     seen: list[dict[str, int]] = []
     info["launches"] = seen
-    for i in range(launches if sizes is None and not info["proved"] else 1):
+    for i in range(launches if sizes is None and proof.scope is None else 1):
         try:
             at_sizes, cut = (sizes, tiles) if sizes is not None else tiny_sizes(mugraph, seed + i)
             graph = shrink(mugraph, at_sizes, cut)
@@ -111,34 +112,48 @@ def memory_opinion(
             shown = Counterexample("memory", 0, (), CLAIM, faults[0], dict(graph.axes))
             return evidence("REJECTED", faults[0], info | {"proved": False, "faults": faults}, shown)
     told = "every element written exactly once, in bounds, before it is read"
-    if not info["proved"]:
-        why = info["unproved"][0]
+    if proof.scope is None:
+        why = proof.unproved[0]
         return evidence("TESTED", f"not proved ({why}): tested, {told}, at {len(seen)} sizes with tails", info)
-    return evidence("PROVED", f"{told}: proved for {info['scope']}, and run at {len(seen)} with tails", info)
+    return evidence("PROVED", f"{told}: proved for {proof.scope}, and run at {len(seen)} with tails", info)
 
 
-def _proof(mugraph: MuGraph, timeout: int, info: dict[str, Any]) -> Fault | None:
-    """What z3 says: a fault, or None with what it proved in `info`."""
+@dataclass(frozen=True)
+class _Proof:
+    """What z3 says: a fault, or for which sizes it is proved; what is `unproved`, and why not at all sizes (`beyond`)."""
+
+    questions: int
+    fault: Fault | None = None
+    scope: Literal["all sizes", "these sizes"] | None = None
+    unproved: tuple[str, ...] = ()
+    beyond: str = ""
+
+    @property
+    def details(self) -> dict[str, object]:
+        found: dict[str, object] = {"proved": self.scope is not None, "scope": self.scope, "questions": self.questions}
+        if self.scope is None:
+            found["unproved"] = list(self.unproved)
+        if self.beyond:
+            found["beyond"] = self.beyond
+        return found
+
+
+def _proof(mugraph: MuGraph, timeout: int) -> _Proof:
     unproved: list[str] = []
     prover = Prover(timeout)
+    fault = None
     try:
         fault = first_fault(prover, accesses_of(mugraph), unproved)
     except Unknown as e:
-        fault = None
         unproved.append(str(e))
     except (KeyError, IndexError, ValueError, TypeError) as e:  # malformed: the run says in which way
-        fault = None
         unproved.append(f"the µGraph is malformed: {type(e).__name__}: {e}")
-    info["questions"] = prover.questions
     if fault is not None or unproved:
-        info["unproved"] = unproved
-        return fault
-    info["proved"], info["scope"] = True, "these sizes"
+        return _Proof(prover.questions, fault, None, tuple(unproved))
     try:
         if whole_axes(mugraph):
             any_size(prover, mugraph)
-            info["scope"] = "all sizes"
+            return _Proof(prover.questions, None, "all sizes")
     except (Unknown, KeyError) as e:
-        info["beyond"] = str(e)
-    info["questions"] = prover.questions
-    return None
+        return _Proof(prover.questions, None, "these sizes", beyond=str(e))
+    return _Proof(prover.questions, None, "these sizes")
