@@ -38,9 +38,9 @@ def fitted(graph: KNGraph, searched: Searched, label: str) -> Found:
     t = fork(p.t)  # other graphs cut the same axes in other ways
     found, targets = against(graph, t, p.inputs, p.outputs, NAME)
     outputs = tuple(replace(o, term=x.term, dims=x.dims) for o, x in zip(p.outputs, targets, strict=True))
-    mugraph = plan(found.mugraph)
+    mugraph = plan(found.mugraph, searched.device)
     if range_opinion(t, outputs, mugraph).details.get("narrower"):
-        mugraph = plan(wide(found.mugraph))
+        mugraph = plan(wide(found.mugraph), searched.device)
     own = replace(searched, problem=replace(p, t=t, outputs=outputs))
     return Found(mugraph, estimate(mugraph, searched.device), label, structure_key(mugraph), own)
 

@@ -19,7 +19,7 @@ from mirage.devices.table import Device, device
 from mirage.errors import MirageError, SavedFileUnreadable
 from mirage.ir.narrowing import Narrowing
 from mirage.ir.program import Program
-from mirage.mugraph.check import broken_rule
+from mirage.mugraph.check import Limits, broken_rule
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.mugraph.structure import canonical, structure_key
 from mirage.pipeline.processes import Tools
@@ -213,19 +213,21 @@ class Searched:
             if isinstance(c, Found) or self.sound(c.mugraph):
                 seen.add(form)
                 yield (
-                    c if isinstance(c, Found) else Found(plan(c.mugraph), c.us, c.label, structure_key(c.mugraph), self)
+                    c
+                    if isinstance(c, Found)
+                    else Found(plan(c.mugraph, self.device), c.us, c.label, structure_key(c.mugraph), self)
                 )
 
     def sound(self, mugraph: MuGraph) -> bool:
         """Valid, its algebra proved or accepted in the field, its schedule accepted in the field, its memory accesses right.
         A proof spares the algebra's field, which the schedule's run contains."""
         p = self.problem
-        if broken_rule(mugraph) is not None:
+        if broken_rule(mugraph, Limits.of(self.device)) is not None:
             return False
         proof = proof_opinion(p.t, {o.tensor: (o.term, o.dims) for o in p.outputs}, mugraph)
         if proof is None and any(e.word == "REJECTED" for e in algebra(self.case(mugraph, ""))):
             return False
-        graph = plan(mugraph)
+        graph = plan(mugraph, self.device)
         if schedule_opinion(p.t, p.outputs, graph).word != "TESTED":
             return False
         return memory_opinion(graph).word != "REJECTED"

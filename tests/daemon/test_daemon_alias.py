@@ -219,7 +219,7 @@ def test_asking_imports_neither_torch_nor_triton(text):
     import subprocess
 
     script = (
-        "import sys\nfrom mirage_daemon import alias, life\n"
+        "import sys\nfrom mirage_daemon import text_alias as alias\n"
         f"alias.ask({text!r}, 'a.py', 'f', 'sm_90', sys.executable)\n"
         "assert not {'torch', 'triton'} & set(sys.modules), 'heavy'\n"
     )

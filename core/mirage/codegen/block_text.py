@@ -13,7 +13,7 @@ from mirage.codegen.text_values import ATOM, PRODUCT, SUM, Value, as_float, cons
 from mirage.codegen.tile_addresses import Places
 from mirage.codegen.tile_uses import Uses, parts, reads, statements
 from mirage.errors import EmissionRefused
-from mirage.ir.program import computing
+from mirage.ir.dtypes import computing_dtypes
 from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph, TileDim
 from mirage.mugraph.walk import size_of
 
@@ -458,7 +458,7 @@ class BlockWriter:
         if a.storage and b.storage:
             return "fp16"  # it holds every 8-bit float
         tensors = self.symbols.mugraph
-        floats = computing((t.dtype for t in tensors.inputs), (t.dtype for t in tensors.outputs))
+        floats = computing_dtypes((t.dtype for t in tensors.inputs), (t.dtype for t in tensors.outputs))
         return floats[0] if floats[0] in DOT_TYPES else "fp32"
 
     def operand(self, value: Value, other: Value, storage: str) -> str:

@@ -91,7 +91,7 @@ def _nested(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
 
 
 def _error(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
-    raise TraceFailed("asked for", next_step="nothing to do", path="worker_selftest.py", line=7)
+    raise TraceFailed("asked for", next_step="nothing to do", path="selftest.py", line=7)
 
 
 def _raise(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:

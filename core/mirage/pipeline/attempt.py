@@ -144,7 +144,7 @@ class Attempt:
         """The candidate with its verdict; None where it is refused, whose reason joins `rejected`."""
         counts = {"values": self.counts.values, "mugraphs": self.counts.mugraphs, "tried": len(rejected) + 1}
         self.progress(Progress("verifying", counts, f"{candidate.us:.1f} µs"))
-        graph = plan(candidate.mugraph)
+        graph = plan(candidate.mugraph, self.dev)
         try:
             text = self.emit(graph, None, candidate.us, base)
         except MirageError as e:

@@ -15,8 +15,9 @@ from typing import Any
 
 from mirage.codegen.size_table import focused, inputs_of
 from mirage.errors import ModuleUnreadable
+from mirage.ir.dtypes import DTYPES
 from mirage.ir.index import DimIndex
-from mirage.ir.program import DTYPES, Program
+from mirage.ir.program import Program
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.mugraph.without_calls import calls_of, opened, other_calls
@@ -86,7 +87,7 @@ def algebra(case: Case) -> list[Evidence]:
         out.append(proof)
     t = case.t
     types = [(i.name, i.type.dtype) for i in case.program.inputs] + [(x.name, x.dtype) for x in graph.inputs]
-    kinds = {name: "bool" if dtype == "bool" else "int" for name, dtype in types if not DTYPES[dtype][1]}
+    kinds = {name: "bool" if dtype == "bool" else "int" for name, dtype in types if not DTYPES[dtype].floating}
     try:
         meaning = denote(t, graph)
         for name, (target, dims) in targets.items():

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from mirage.errors import SignatureMismatch, UnsupportedReshape
-from mirage.ir.program import DTYPES, Node, Program, TensorType
+from mirage.ir.dtypes import DTYPES
+from mirage.ir.program import Node, Program, TensorType
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
 from mirage.program.lower import Lowered, lower
@@ -228,7 +229,7 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
     pairs = list(zip([x for x, _ in lowered.outputs[:n]], [y for y, _ in lowered.outputs[n : 2 * n]], strict=True))
     roots = [x for pair in pairs for x in pair]
     tensors = (*lowered.tensors, *lowered.given)
-    kinds = {x.name: "bool" if x.dtype == "bool" else "int" for x in tensors if not DTYPES[x.dtype][1]}
+    kinds = {x.name: "bool" if x.dtype == "bool" else "int" for x in tensors if not DTYPES[x.dtype].floating}
     sizes = small_sizes(lowered, roots)
     shapes = input_shapes(lowered, sizes)
     lost = unseen(t, roots)

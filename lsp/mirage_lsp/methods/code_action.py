@@ -31,7 +31,7 @@ async def handle(ls: MirageServer, params: types.CodeActionParams) -> list[types
     offered: list[types.CodeAction] = []
     for function in view.functions:
         if function.decorator_line <= last and first <= function.end_line:
-            offered += offer.fixes(function)
+            offered += offer.quick_fixes(function)
             offered += offer.for_function(view.document.entry(function))
     for found in view.blocks:
         if found.line + 1 <= last and first <= found.last_line + 1:
@@ -77,7 +77,7 @@ class Offer:
             count = len(self.view.document.functions)
             yield self.command(f"Mirage: optimize all {count} functions of the file", "mirage.optimize", "")
 
-    def quick_fixes(self, function: detect.Decorated) -> Iterator[types.CodeAction]:
+    def fixes(self, function: detect.Decorated) -> Iterator[types.CodeAction]:
         """What mends the function's diagnostic."""
         entry, name = self.view.document.entry(function), function.name
         if isinstance(entry.error, SymbolWithoutSize):

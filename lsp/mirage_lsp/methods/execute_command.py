@@ -168,7 +168,7 @@ COMMANDS: dict[str, Command] = {
     "mirage.stop": stop,
     "mirage.showMugraph": show_mugraph,
     "mirage.showProof": show_proof,
-    "mirage.results.result": result,
+    "mirage.result": result,
     "mirage.jobs": jobs,
     "mirage.cache": cache,
     "mirage.cached": cached,

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from mirage.codegen.emit import emit_module
-from mirage.codegen.launcher_text import TORCH_DTYPES
 from mirage.errors import MirageError
-from mirage.ir.program import DTYPES, EIGHT_BIT, Program
+from mirage.ir.dtypes import EIGHT_BIT, FLOATING, TORCH_NAMES
+from mirage.ir.program import Program
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.resized import shrink, tiny_sizes
@@ -32,7 +32,6 @@ from mirage.verify.worker_tasks import Difference, RerunAnswer, RerunPayload, Ru
 
 SEEDS = 2
 SECONDS = 60.0
-FLOATS = tuple(d for d, (_, floating) in DTYPES.items() if floating)
 ROUNDED = {"bf16": "bfloat16", **dict.fromkeys(EIGHT_BIT, "8-bit floats")}
 MOST = 1 << 25  # elements of all inputs of a launch
 NOTHING = "no float inputs that were tried show it: the difference shows in the field alone"
@@ -77,7 +76,7 @@ def search(
 ) -> Concrete:
     """The first difference on the launches in order; `note` says why there is none. `left` says what is wanted; where a
     launch is smaller than the program, it must agree there with the program's terms (it may name sizes of its own)."""
-    fit = [x for x in launches if x.elements <= MOST and all(d in TORCH_DTYPES for _, _, d in x.inputs)]
+    fit = [x for x in launches if x.elements <= MOST and all(d in TORCH_NAMES for _, _, d in x.inputs)]
     short = [ROUNDED[d] for x in fit for _, _, d in x.inputs if d in ROUNDED]
     if short and not right.function:
         return Concrete(note=f"no script: Triton's interpreter rounds {short[0]} otherwise than a GPU does")
@@ -106,7 +105,7 @@ def _payload(left: Side, right: Side, launch: Launch, seconds: float) -> RerunPa
         "right": right.script,
         "seeds": SEEDS,
         "seconds": seconds,
-        "inputs": [(n, list(s), TORCH_DTYPES[d]) for n, s, d in launch.inputs],
+        "inputs": [(n, list(s), TORCH_NAMES[d]) for n, s, d in launch.inputs],
         "sizes": dict(launch.sizes),
         "tiles": {k: dict(v) for k, v in launch.tiles.items()},
         "k": launch.k,
@@ -135,7 +134,7 @@ def _meant(t: Terms, targets: Sequence[Target], launch: Launch, answer: RerunAns
     for (name, shape, dtype), data in zip(launch.inputs, answer["inputs"], strict=True):
         value = np.frombuffer(data, np.float64).reshape(shape)
         arrays[name] = (
-            value.astype(bool) if dtype == "bool" else value if dtype in FLOATS else value.astype(np.int64)
+            value.astype(bool) if dtype == "bool" else value if dtype in FLOATING else value.astype(np.int64)
         )[None]
     try:
         terms = expected_outputs(t, targets, TermEvaluator(t, arrays, Floats(), launch.every))

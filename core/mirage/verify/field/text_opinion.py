@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mirage.codegen.launcher_text import TORCH_DTYPES
 from mirage.errors import MirageError
+from mirage.ir.dtypes import TORCH_NAMES
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, MuGraph
 from mirage.mugraph.resized import tiny_sizes, whole_sizes
 from mirage.results.verdict import Counterexample, Evidence
@@ -224,7 +224,7 @@ def _unlike_mugraph(about: About, answer: FieldAnswer) -> str:
         differing = _differences(have, want)
         if differing:
             return f"the module's {name} are not those of its µGraph: {differing}"
-    made_for = {i.name: (list(mugraph.shape(i)), f"torch.{TORCH_DTYPES[i.dtype]}") for i in mugraph.inputs}
+    made_for = {i.name: (list(mugraph.shape(i)), f"torch.{TORCH_NAMES[i.dtype]}") for i in mugraph.inputs}
     for name, (shape, dtype) in zip(parameters, expected, strict=False):
         if name in made_for and (list(shape), dtype) != made_for[name]:
             return f"the guard asks {name} to be {dtype} {shape}, the µGraph is for {made_for[name]}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mirage.ir.dtypes import TORCH_NAMES
 from mirage.verify.field.arithmetic import Field
 from mirage.verify.field.device_memory import Kept, Memory, TextFault, TorchProxy
 from mirage.verify.field.public_function import Public
@@ -84,9 +85,7 @@ def _kept(call: FieldCall) -> Kept:
 def _dtype(name: str) -> torch.dtype:
     import torch
 
-    from mirage.codegen.launcher_text import TORCH_DTYPES
-
-    return getattr(torch, TORCH_DTYPES[name])
+    return getattr(torch, TORCH_NAMES[name])
 
 
 def _innermost(e: BaseException) -> str:

@@ -9,6 +9,7 @@ from typing import TypedDict
 
 import numpy as np
 
+from mirage.ir.dtypes import DTYPES, EIGHT_BIT
 from mirage.ir.fp8_formats import FORMATS
 from mirage.verify.floats.regimes import LARGEST, SATURATES, UNIT
 from mirage.verify.semantics.arrays import Array
@@ -17,8 +18,6 @@ TIMES_EAGER = 2.0
 UNITS = 8.0  # of the output's dtype, and of float32 for each sqrt(K)
 UNITS_EIGHT = 1.25  # of an 8-bit output: half its digits are no budget
 MOST_PAST = 0.5  # of an element: how far below the dtype's largest number an infinity may stand for it
-# A few of the smallest numbers of a dtype; of an 8-bit one, one.
-SMALLEST = {"fp8e4m3": 2.0**-12, "fp8e5m2": 2.0**-19, "fp16": 2.0**-24, "bf16": 2.0**-133, "fp32": 2.0**-149}
 
 
 @dataclass(frozen=True)
@@ -131,8 +130,15 @@ def _budget(dtype: str, k: int, size: float) -> float:
     unit = UNIT.get(dtype, 0.0)
     budget = (UNITS_EIGHT if dtype in FORMATS else UNITS) * unit + UNITS * UNIT["fp32"] * math.sqrt(k)
     if size:  # below the smallest normal number, rounding is absolute
-        budget += SMALLEST.get(dtype, 0.0) * 8 / size
+        budget += _absolute(dtype) / size
     return budget
+
+
+def _absolute(dtype: str) -> float:
+    """A few of the smallest numbers of a dtype; of an 8-bit one, one."""
+    if dtype == "fp64":  # that in which outputs are compared
+        return 0.0
+    return DTYPES[dtype].subnormal * (1 if dtype in EIGHT_BIT else 8)
 
 
 def _infinities(x: Compared, e: _Errors, limits: Array, free: Array, top: float) -> tuple[Array, Array]:

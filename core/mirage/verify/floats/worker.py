@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from mirage.ir.dtypes import FLOATING, TORCH_NAMES
 from mirage.verify.field.device_memory import Shape, flat_shape
 from mirage.verify.field.public_function import Public
 from mirage.verify.semantics.arrays import Array
@@ -163,7 +164,7 @@ def _encode(t: torch.Tensor) -> PackedFloats:
 
 
 # numpy's dtype for the values of ours, where it is shorter than float64: a launch with a large weight has to fit a message.
-PACKED = {"fp8e4m3": "float16", "fp8e5m2": "float16", "fp16": "float16", "bf16": "float32", "fp32": "float32"}
+PACKED = {name: d.numpy for name, d in FLOATING.items()}
 
 
 def packed(dtype: str, value: Array) -> PackedInput:
@@ -202,9 +203,7 @@ def run_on_floats(payload: FloatPayload) -> FloatAnswer:
 def _tensor(item: PackedInput) -> torch.Tensor:
     import torch
 
-    from mirage.codegen.launcher_text import TORCH_DTYPES
-
-    return torch.from_numpy(decode(item).copy()).to(getattr(torch, TORCH_DTYPES[item["type"]]))
+    return torch.from_numpy(decode(item).copy()).to(getattr(torch, TORCH_NAMES[item["type"]]))
 
 
 @lru_cache(maxsize=4)

@@ -44,7 +44,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Law:
+class ReadLaw:
     """`claim` holds wherever all of `conditions` do and both sides are defined; terms of one arena."""
 
     name: str
@@ -142,7 +142,7 @@ class _Reader:
         raise LawSyntax(f"`{name}` with {len(args)} arguments is not covered")
 
 
-def read_law(t: Terms, name: str, text: str) -> Law:
+def read_law(t: Terms, name: str, text: str) -> ReadLaw:
     """The law of a text, its terms in `t`. Raises LawSyntax."""
     claim, word, condition = text.partition(" if ")
     reader = _Reader(t)
@@ -155,7 +155,7 @@ def read_law(t: Terms, name: str, text: str) -> Law:
     try:
         claimed = reader.comparison(said)
         reader.scope = sorted(reader.bound)  # a condition on x[k] is one for all k
-        law = Law(name, text, claimed, tuple(reader.comparison(p) for p in parts))
+        law = ReadLaw(name, text, claimed, tuple(reader.comparison(p) for p in parts))
     except OverflowError as error:
         raise LawSyntax(f"`{text}` has a number that is too large") from error
     clash = reader.bound & set(reader.letters)

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from mirage.meaning.laws import REWRITING, SOLVER, Law, Use, used_by
 from mirage.meaning.normal_form import Normalizer, TooLarge
 from mirage.meaning.terms import Terms
 from mirage.verify.field.sampling import shapes_of
-from mirage.verify.proof.axioms import REWRITING, SOLVER, Axiom, used_by
 from mirage.verify.proof.definedness import Condition, conditions, unexplained
 from mirage.verify.proof.fractions import cleared
-from mirage.verify.proof.law_language import Law, read_law
+from mirage.verify.proof.law_language import ReadLaw, read_law
 from mirage.verify.proof.rewriting import Rewriter
 from mirage.verify.proof.signs import NONNEGATIVE, NONZERO, POSITIVE, SignAnalysis, Signs
 from mirage.verify.proof.smt import Query
@@ -55,15 +55,15 @@ class Prover:
 
     t: Terms
     given: dict[str, Signs] = field(default_factory=dict)
-    rules: Sequence[Axiom] = ()
+    rules: Sequence[Law] = ()
     seconds: float = SECONDS
 
     def __post_init__(self) -> None:
         self.normal = Normalizer(self.t)
         self.signs = SignAnalysis(self.t, self.given)
-        self._laws: dict[str, list[Law]] = {}
+        self._laws: dict[str, list[ReadLaw]] = {}
 
-    def laws(self, use: str) -> list[Law]:
+    def laws(self, use: Use) -> list[ReadLaw]:
         if use not in self._laws:
             rows = (*self.rules, *used_by(use))
             self._laws[use] = [read_law(self.t, a.name, a.text) for a in rows]

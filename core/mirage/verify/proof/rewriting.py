@@ -12,7 +12,7 @@ from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
 from mirage.verify.proof.definedness import Condition as Defined
 from mirage.verify.proof.definedness import conditions, unexplained
-from mirage.verify.proof.law_language import Comparison, Law
+from mirage.verify.proof.law_language import Comparison, ReadLaw
 from mirage.verify.proof.matching import Match, Matcher
 from mirage.verify.proof.signs import NONNEGATIVE, NONZERO, POSITIVE, SignAnalysis, Signs
 
@@ -28,7 +28,7 @@ class Rewriter:
     """`laws` in order of preference, their terms in `t`. `used` collects the names of those that were applied."""
 
     t: Terms
-    laws: Sequence[Law]
+    laws: Sequence[ReadLaw]
     signs: SignAnalysis
     normal: Normalizer
     until: float = float("inf")
@@ -82,7 +82,7 @@ class Rewriter:
             return part
         return (self.t.add if self.t.kind(x) == "add" else self.t.mul)(part, *match.rest)
 
-    def holds(self, law: Law, match: Match) -> bool:
+    def holds(self, law: ReadLaw, match: Match) -> bool:
         """Is every condition known, from the signs of terms or because the left side is defined at all?"""
         if not law.conditions:
             return True

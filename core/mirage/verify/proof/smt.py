@@ -16,7 +16,7 @@ from typing import Any
 from mirage.meaning.normal_form import Factor, Mono, Normalizer, Poly, TooLarge
 from mirage.meaning.terms import Terms
 from mirage.verify.proof.definedness import Condition
-from mirage.verify.proof.law_language import Law, letters_of
+from mirage.verify.proof.law_language import ReadLaw, letters_of
 from mirage.verify.proof.matching import Matcher
 from mirage.verify.proof.rewriting import RELATIONS
 from mirage.verify.proof.signs import SignAnalysis
@@ -133,7 +133,7 @@ def parts(normal: Normalizer, f: Factor) -> list[Poly]:
     return []
 
 
-def trigger(t: Terms, law: Law) -> int:
+def trigger(t: Terms, law: ReadLaw) -> int:
     """The part of a law's left side whose presence brings the law in: a function with all of its letters."""
     left = law.claim.left
     if t.kind(left) in ("add", "mul"):
@@ -147,7 +147,7 @@ class Query:
     """One question to z3 about terms of one arena. `laws` as read by rulelang, `given` what is assumed."""
 
     def __init__(
-        self, t: Terms, normal: Normalizer, signs: SignAnalysis, laws: Sequence[Law], given: Iterable[Condition],
+        self, t: Terms, normal: Normalizer, signs: SignAnalysis, laws: Sequence[ReadLaw], given: Iterable[Condition],
         seconds: float,
     ) -> None:  # fmt: skip
         self.t, self.normal, self.signs, self.laws, self.seconds = t, normal, signs, laws, seconds
@@ -155,7 +155,7 @@ class Query:
         self.used: list[str] = []
         self.matcher = Matcher(t)
 
-    def instances(self, roots: Iterable[int]) -> list[tuple[Law, list[tuple[int, str, int]], tuple[int, str, int]]]:
+    def instances(self, roots: Iterable[int]) -> list[tuple[ReadLaw, list[tuple[int, str, int]], tuple[int, str, int]]]:
         """(law, conditions, claim) for every match in the terms and, once more, in what the instances speak of."""
         t, out, seen = self.t, [], set()
         fresh = list(roots)

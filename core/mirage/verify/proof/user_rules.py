@@ -13,16 +13,16 @@ import re
 from dataclasses import dataclass, field
 
 from mirage.errors import RuleFalse, RuleUnreadable
+from mirage.meaning.laws import LAWS, Law, Use
 from mirage.meaning.terms import Terms
 from mirage.verify.field.algebra_opinion import field_opinion
-from mirage.verify.proof.axioms import AXIOMS, Axiom
-from mirage.verify.proof.law_language import Law, LawSyntax, letters_of, read_law
+from mirage.verify.proof.law_language import LawSyntax, ReadLaw, letters_of, read_law
 from mirage.verify.proof.law_test import check
 from mirage.verify.proof.prover import Prover
 from mirage.verify.proof.rewriting import RELATIONS
 from mirage.verify.proof.signs import Signs
 
-USER = "user"
+USER: Use = "user"
 FEWEST_POINTS = 100  # at which a rule must have said something to count as tested
 MOST_RULES = 100
 DECIDED = {
@@ -44,15 +44,15 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9 _-]{0,60}")
 class Rules:
     """`proved` and `trusted` rules; `tests` says of each trusted one how it was tested."""
 
-    proved: tuple[Axiom, ...] = ()
-    trusted: tuple[Axiom, ...] = ()
+    proved: tuple[Law, ...] = ()
+    trusted: tuple[Law, ...] = ()
     tests: dict[str, str] = field(default_factory=dict)
 
 
-def parse(text: str, path: str | None = None) -> list[tuple[int, Axiom]]:
+def parse(text: str, path: str | None = None) -> list[tuple[int, Law]]:
     """(line, rule) of each rule of a file. Raises RuleUnreadable."""
-    out: list[tuple[int, Axiom]] = []
-    taken = {a.name for a in AXIOMS}
+    out: list[tuple[int, Law]] = []
+    taken = {a for a in LAWS}
     for number, line in enumerate(text.splitlines(), 1):
         line = line.partition("#")[0].strip()
         if not line:
@@ -63,13 +63,13 @@ def parse(text: str, path: str | None = None) -> list[tuple[int, Axiom]]:
         if name in taken:
             raise RuleUnreadable(f"there is a law `{name}` already", path=path, line=number)
         taken.add(name)
-        out.append((number, Axiom(name, law, (USER,))))
+        out.append((number, Law(name, law, (USER,))))
         if len(out) > MOST_RULES:
             raise RuleUnreadable(f"more than {MOST_RULES} rules", path=path, line=number)
     return out
 
 
-def signs_given(t: Terms, law: Law) -> dict[str, Signs] | None:
+def signs_given(t: Terms, law: ReadLaw) -> dict[str, Signs] | None:
     """The conditions as signs of letters; None where they say more than that."""
     out: dict[str, Signs] = {}
     for c in law.conditions:
@@ -80,12 +80,12 @@ def signs_given(t: Terms, law: Law) -> dict[str, Signs] | None:
     return out
 
 
-def proved(t: Terms, law: Law) -> bool:
+def proved(t: Terms, law: ReadLaw) -> bool:
     given = signs_given(t, law)
     return given is not None and Prover(t, given).equal(law.claim.left, law.claim.right) is not None
 
 
-def tested(t: Terms, law: Law, spoken: int, path: str | None, line: int) -> str:
+def tested(t: Terms, law: ReadLaw, spoken: int, path: str | None, line: int) -> str:
     """In words how a rule passed its tests; RuleFalse if the field shows a point that floats did not."""
     said = f"float64: {spoken} points"
     left, right = law.claim.left, law.claim.right
@@ -127,5 +127,5 @@ def load(text: str, path: str | None = None) -> Rules:
     return Rules(tuple(ready), tuple(believed), tests)
 
 
-def every(rules: Rules | None) -> tuple[Axiom, ...]:
+def every(rules: Rules | None) -> tuple[Law, ...]:
     return () if rules is None else (*rules.proved, *rules.trusted)

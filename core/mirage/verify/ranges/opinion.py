@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mirage.ir.program import computing
+from mirage.ir.dtypes import computing_dtypes
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import Compute, CustomKernel, Load, MuGraph, Store
 from mirage.mugraph.walk import computes, parts, sites
@@ -46,7 +46,7 @@ def events_of(t: Terms, mugraph: MuGraph) -> list[Event]:
         denoter.run()
     except (KeyError, IndexError, TypeError, ValueError) as e:
         raise NotDenoted(f"the µGraph is malformed: {type(e).__name__}: {e}") from e
-    floats = computing((x.dtype for x in mugraph.inputs), (x.dtype for x in mugraph.outputs))
+    floats = computing_dtypes((x.dtype for x in mugraph.inputs), (x.dtype for x in mugraph.outputs))
     storage = min(floats, key=LIMITS.__getitem__)
     out: list[Event] = []
     for part, run in zip(parts(mugraph), denoter.runs, strict=True):
