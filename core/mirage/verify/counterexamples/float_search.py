@@ -1,6 +1,6 @@
-"""From a rejection to numbers that a user can look at: float inputs on which the two programs differ, and a script.
+"""The search for float inputs on which a rejected program differs from the wanted one, and the script that shows it.
 
-The field's points are no floats, so its finding is searched for again: inputs of many kinds (seeded) on launches from
+The field's points are no floats, so its counterexample is searched for again: inputs of many kinds (seeded) on launches from
 small to real, both programs run in a worker. Where no input shows it, the counterexample says so.
 """
 

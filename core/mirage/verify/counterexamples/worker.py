@@ -1,4 +1,4 @@
-"""The search for floats that show a difference, in a worker: both programs on inputs of many kinds, judged by plain means."""
+"""The worker's half of the search for float counterexamples: two programs run on inputs of many kinds until they differ."""
 
 from __future__ import annotations
 

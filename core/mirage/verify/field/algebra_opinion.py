@@ -10,13 +10,14 @@ from itertools import count
 
 import numpy as np
 
+from mirage.meaning.nodes import Index, Input, Size
 from mirage.meaning.terms import Terms
 from mirage.results.verdict import SAYS_NOTHING, Counterexample, Evidence
 from mirage.verify.field.arithmetic import Field, is_special
 from mirage.verify.field.error_bound import Bound, bound_of
 from mirage.verify.field.expression_size import Counts
 from mirage.verify.field.independence import independent, widened
-from mirage.verify.field.sampling import Sample, draw
+from mirage.verify.field.sampling import Sample, draw, is_exponential
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import Fault, Hook, TermEvaluator, evaluate_terms
 
@@ -41,11 +42,6 @@ OPAQUE_IN_TEXT: tuple[tuple[str, ...], ...] = (
     ("sigmoid", "products"),
     ("products",),
 )
-EXPONENTIALS = ("exp", "exp2", "sigmoid", "tanh")
-
-
-def is_exponential(t: Terms, x: int) -> bool:
-    return t.kind(x) == "exp" or (t.kind(x) == "fn" and t.node(x)[1] in EXPONENTIALS)
 
 
 def nested(t: Terms, roots: Iterable[int]) -> bool:
@@ -68,10 +64,10 @@ def algebra_sizes(t: Terms, roots: list[int], fixed: Mapping[str, int] | None = 
         for x in t.walk(r):
             n = t.node(x)
             axes |= t.dims(x)
-            if n[0] == "size":
-                axes.add(n[1])
-            if n[0] == "index":
-                axes |= set(n[1])
+            if isinstance(n, Size):
+                axes.add(n.axis)
+            if isinstance(n, Index):
+                axes |= set(n.axes)
     sizes = dict(fixed or {})
     free = (n for n in count(2) if n not in sizes.values())
     for a in sorted(axes - set(sizes), key=lambda a: (t.sizes.get(a, 0), a), reverse=True):
@@ -86,11 +82,11 @@ def offset_axes(t: Terms, roots: list[int]) -> set[str]:
     for r in roots:
         for x in t.walk(r):
             n = t.node(x)
-            if n[0] == "in":
-                for i, d in enumerate(n[2]):
-                    used.setdefault((n[1], i), set()).update(d.axes)
+            if isinstance(n, Input):
+                for i, d in enumerate(n.index):
+                    used.setdefault((n.name, i), set()).update(d.axes)
                     if d.offset:
-                        rigid.add((n[1], i))
+                        rigid.add((n.name, i))
     return set().union(set(), *(used[k] for k in rigid))
 
 
@@ -105,7 +101,7 @@ def free_choice(field: Field) -> Hook:
 
 def independent_of_maxima(t: Terms, roots: list[int], sample: Sample, sizes: Mapping[str, int]) -> bool:
     """Are the values the same with any value in each maximum's place?"""
-    if not any(t.kind(x) == "red" and t.node(x)[1] == "max" for r in roots for x in t.walk(r)):
+    if not any(t.is_maximum(x) for r in roots for x in t.walk(r)):
         return True
     a = evaluate_terms(t, roots, sample.inputs, sample.field, sizes)
     b = evaluate_terms(t, roots, sample.inputs, sample.field, sizes, free_choice(sample.field))

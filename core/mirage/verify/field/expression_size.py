@@ -1,9 +1,9 @@
-"""How large a program's values are as expressions: what the theorems on random evaluation ask for.
+"""Degrees and numbers of terms of a program's values as expressions, which the error bound's theorems ask for.
 
 An arithmetic for the evaluators whose values are bounds on a quotient N / D of sums of exponential terms
 (sum of f_i * e^(g_i)): kn, kd their numbers of exponential terms, dn, dd the degrees of the f_i, en, ed how many
-exponentials are multiplied in one term, `picks` how many bits of
-choice (comparisons, maxima) decide which expression it is, `key` the identity of the denominator (1: none).
+exponentials are multiplied in one term, `picks` how many bits of choice (comparisons, maxima) decide which expression it is,
+`key` the identity of the denominator (1: none).
 """
 
 from __future__ import annotations

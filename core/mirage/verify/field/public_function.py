@@ -1,5 +1,6 @@
-"""The public function of an emitted module, in the worker: called as a user would, on a small launch, and with what its
-kernels were not made for, which must reach the original."""
+"""The public function of an emitted module on a small launch, and the test of its guard, in a worker.
+
+It is called as a user would, and with what its kernels were not made for, which must reach the original."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Protocol
 
 from mirage.errors import MirageError
+from mirage.meaning.nodes import Input
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import Accumulate, MuGraph
 from mirage.mugraph.resized import rigid_axes, shrink, tiny_sizes
@@ -124,8 +125,8 @@ def term_only_sizes(t: Terms, targets: Sequence[Target], graph: MuGraph) -> dict
     for x in targets:
         for y in t.walk(x.term):
             n = t.node(y)
-            if n[0] == "in" and n[1] in shapes:
-                for d, size in zip(n[2], shapes[n[1]], strict=True):
+            if isinstance(n, Input) and n.name in shapes:
+                for d, size in zip(n.index, shapes[n.name], strict=True):
                     if len(d.axes) == 1 and d.axes[0] not in own and not d.offset:
                         found[d.axes[0]] = size
     return found

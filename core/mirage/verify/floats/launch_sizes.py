@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
+from mirage.meaning.nodes import Mul, Reduce
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph, TileDim
 from mirage.mugraph.resized import rigid_axes, same_size
@@ -57,23 +58,22 @@ def _indexed(mugraph: MuGraph, real: Mapping[str, int], sizes: dict[str, int]) -
                 sizes[a] = max(sizes[a], min(real[a], INTEGERS))
 
 
-def sums(t: Terms, targets: Sequence[Target]) -> list[int]:
+def sums(t: Terms, targets: Sequence[Target]) -> list[Reduce]:
     every = {y for x in targets for y in t.walk(x.term)}
-    return [y for y in sorted(every) if t.kind(y) == "red" and t.node(y)[1] == "sum"]
+    return [t.reduction(y) for y in sorted(every) if t.is_sum(y)]
 
 
 def contraction(t: Terms, targets: Sequence[Target], sizes: Mapping[str, int]) -> int:
     """The length of the longest sum."""
-    return max((sizes.get(t.node(y)[2], 1) for y in sums(t, targets)), default=1)
+    return max((sizes.get(n.axis, 1) for n in sums(t, targets)), default=1)
 
 
 def first_contraction(t: Terms, targets: Sequence[Target], sizes: Mapping[str, int]) -> int:
     """The length of the shortest sum of products of two different inputs in which nothing is summed before: of
     attention, that of the scores. The longest sum where there is none."""
     found = []
-    for y in sums(t, targets):
-        body = t.node(y)[3]
-        inner = any(t.kind(z) == "red" for z in t.walk(body))
-        if t.kind(body) == "mul" and not inner and len(t.inputs(body)) > 1:
-            found.append(sizes.get(t.node(y)[2], 1))
+    for n in sums(t, targets):
+        product = isinstance(t.node(n.body), Mul) and len(t.inputs(n.body)) > 1
+        if product and not any(isinstance(t.node(z), Reduce) for z in t.walk(n.body)):
+            found.append(sizes.get(n.axis, 1))
     return min(found) if found else contraction(t, targets, sizes)

@@ -1,4 +1,4 @@
-"""What a function means where it overflows only because it was written without a shift.
+"""Reference values for a function that overflows only because it was written without a shift, as softmax without its maximum.
 
 `sum(exp(s) v) / sum(exp(s))` is NaN in every dtype as soon as a score is large, and the value that it stands for does not
 depend on a shift. There the shifted term, evaluated in float64, says what a kernel must give. Where the shifted term is no

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from mirage.ir.dtypes import computing_dtypes
 from mirage.meaning.terms import Terms
@@ -21,6 +21,16 @@ from mirage.verify.field.schedule_opinion import Target
 from mirage.verify.floats.regimes import UNIT
 from mirage.verify.ranges.intervals import ACCUMULATOR, LIMITS, Ranges, largest_bound, safe_bound
 from mirage.verify.semantics.denote import Denoter, NotDenoted
+
+
+class Cast(TypedDict):
+    """A narrowing cast of the kernels, and the bound on the inputs under which its values fit."""
+
+    where: str
+    dtype: str
+    bound: float | None
+    output: bool
+
 
 CLOSE = 0.99  # bounds nearer than this are the same
 
@@ -94,7 +104,8 @@ def range_opinion(t: Terms, targets: Sequence[Target], mugraph: MuGraph) -> Evid
     start = time.perf_counter()
     sizes = dict(t.sizes) | dict(mugraph.axes)
     function, _ = safe_bound(t, [(x.term, ACCUMULATOR) for x in targets], sizes, ACCUMULATOR)
-    info: dict[str, Any] = {"bound": None, "beyond": "", "function": function, "narrower": False, "casts": []}
+    casts: list[Cast] = []
+    info: dict[str, object] = {"bound": None, "beyond": "", "function": function, "narrower": False, "casts": casts}
 
     def evidence(text: str) -> Evidence:
         return Evidence("range", "TESTED", None, time.perf_counter() - start, text, info)
@@ -103,8 +114,8 @@ def range_opinion(t: Terms, targets: Sequence[Target], mugraph: MuGraph) -> Evid
         events = events_of(t, mugraph)
         sizes |= {a: -(-sizes[axis] // _parts(mugraph, part)) for axis, part, a in _rests(mugraph)}
     except NotDenoted as e:
-        info["beyond"] = f"the kernels' intermediates have no closed form: {e}"
-        return evidence(f"no bound on the inputs is known to be safe: {info['beyond']}")
+        info["beyond"] = beyond = f"the kernels' intermediates have no closed form: {e}"
+        return evidence(f"no bound on the inputs is known to be safe: {beyond}")
     lost = rounding(events)
 
     def bound_of(which: Sequence[Event]) -> float | None:
@@ -113,21 +124,20 @@ def range_opinion(t: Terms, targets: Sequence[Target], mugraph: MuGraph) -> Evid
     bound = bound_of(events)
     worst = fits(t, events, sizes, 2.0**-24 if bound is None else bound * 1.001, lost)
     for cast in (e for e in events if e.narrows):
-        info["casts"].append(
-            {"where": cast.where, "dtype": cast.dtype, "bound": bound_of([cast]), "output": cast.output}
-        )
+        casts.append({"where": cast.where, "dtype": cast.dtype, "bound": bound_of([cast]), "output": cast.output})
+    beyond = ""
     if worst is not None:
-        info["beyond"] = f"{worst.where} may pass {LIMITS[worst.dtype]:.6g}, {worst.dtype}'s largest number"
+        beyond = f"{worst.where} may pass {LIMITS[worst.dtype]:.6g}, {worst.dtype}'s largest number"
     inner = bound_of([e for e in events if not e.output])
-    info |= {"bound": bound, "kernel": inner}
-    info["narrower"] = (inner or 0.0) < CLOSE * (function or 0.0)
+    narrower = (inner or 0.0) < CLOSE * (function or 0.0)
+    info |= {"beyond": beyond, "bound": bound, "kernel": inner, "narrower": narrower}
     if bound is None:
-        return evidence(f"no bound on the inputs is known to be safe: {info['beyond']}")
+        return evidence(f"no bound on the inputs is known to be safe: {beyond}")
     floats = [x.dtype for x in mugraph.inputs if x.dtype in LIMITS]
     if all(bound >= LIMITS[d] for d in floats):
         return evidence("no finite input overflows anything")
-    text = f"inputs up to {bound:.4g} overflow nothing; beyond, {info['beyond']}"
-    if info["narrower"] and function is not None:
+    text = f"inputs up to {bound:.4g} overflow nothing; beyond, {beyond}"
+    if narrower and function is not None:
         text += f" (the function in float32 is safe up to {function:.4g})"
     return evidence(text)
 
