@@ -26,7 +26,7 @@ import attrs
 import mirage
 from mirage.errors import FunctionNotFound, MirageError
 from mirage.ir.narrowing import Narrowing
-from mirage.link.question_options import Options
+from mirage.link.request_parameters import Options
 from mirage.link.version import DISTRIBUTION, package_version
 
 DRIVER = Path("/proc/driver/nvidia")

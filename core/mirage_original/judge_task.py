@@ -13,6 +13,7 @@ from mirage.ir.program import Program
 from mirage.mugraph import json_form
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.structure import canonical
+from mirage.results.codec import unstructure
 from mirage.results.verdict import Verdict
 from mirage_original import list_saved, saved_files
 
@@ -25,10 +26,10 @@ _verdicts: dict[tuple[str, ...], dict[str, Any]] = {}  # of this worker, by µGr
 
 def task(payload: dict[str, Any]) -> dict[str, Any]:
     """{"graph": data of a file's form, "index", "path", "wanted": {"program", "text", "function"} or None, "text": judge the
-    emitted text too} -> {"row": `listing.Row`, "verdict": `Verdict.to_dict()` or None}; or, for a µGraph of this project,
+    emitted text too} -> {"row": `listing.Row`, "verdict": a `Verdict` as data or None}; or, for a µGraph of this project,
     {"mugraph": its JSON form, "wanted"} -> {"verdict"}. Raises MugraphSyntax, InvalidMugraph, SignatureMismatch for that."""
     if "mugraph" in payload:
-        return {"verdict": _own(payload["mugraph"], payload["wanted"]).to_dict()}
+        return {"verdict": unstructure(_own(payload["mugraph"], payload["wanted"]))}
     (read,) = saved_files.entries([payload["graph"]], payload["path"])
     entry = replace(read, index=payload["index"])
     try:
@@ -70,7 +71,7 @@ def _verdict(graph: KNGraph, made: MuGraph, wanted: dict[str, Any], text: bool) 
     program = json.dumps(wanted["program"], sort_keys=True)
     key = (hashlib.sha256(form.encode()).hexdigest(), program, str(text))
     if key not in _verdicts:
-        _verdicts[key] = judged(graph, program_of(program), wanted, text).to_dict()
+        _verdicts[key] = unstructure(judged(graph, program_of(program), wanted, text))
     return _verdicts[key]
 
 

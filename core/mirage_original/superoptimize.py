@@ -28,6 +28,7 @@ from mirage.pipeline.search_problems import problem
 from mirage.plan import plan
 from mirage.profile.roofline import estimate
 from mirage.program.lower import lower
+from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken
 from mirage.search.engine import Bounds, Candidate, Problem, Search
 from mirage.verify.field.schedule_opinion import schedule_opinion
@@ -259,7 +260,7 @@ class Searched:
                 return tools.runner.call(name, payload, timeout_s=120.0)
 
             try:
-                return judge(case, task).to_dict()
+                return unstructure(judge(case, task))
             except MirageError as e:
                 e.path = e.path or "<kernel graph>"
                 raise

@@ -77,17 +77,17 @@ def verify(
         rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules)) for x, y in both)
     left, right = lefts[-1], rights[-1]
     verdicts = verify_by_size.Judged(left.label, right.label, rows, tuple(missing))
-    data = verdicts.to_dict()
-    found = next((x for _, _, e in report.rows(data) if (x := (e["counterexample"] or {}).get("concrete"))), None)
-    if script and found is not None and found["script"]:
-        write(Path(script), found["script"])
+    shown = (e.counterexample for e in verdicts.weakest.evidence if e.counterexample is not None)
+    code = next((x.concrete.script for x in shown if x.concrete is not None), "")
+    if script and code:
+        write(Path(script), code)
     if page:
-        write(Path(page), report.html(data, left.label, right.label))
+        write(Path(page), report.html(verdicts.whole, left.label, right.label))
     if as_json:
-        click.echo(json.dumps({"left": left.label, "right": right.label, **data}, indent=1))
+        click.echo(json.dumps({"left": left.label, "right": right.label, **verdicts.to_dict()}, indent=1))
     else:
         click.echo("\n".join(verdicts.lines()))
-        if script and found is not None and found["script"]:
+        if script and code:
             click.echo(f"  written  {script}")
     if not verdicts.weakest.accepted:
         raise SystemExit(3)

@@ -74,18 +74,15 @@ def line(j: Judged) -> str:
     if j.verdict is None:
         return f"graph {j.row.index}: INVALID {j.row.code} {j.row.why}"
     as_other = f", as graph {j.same_as}" if j.same_as is not None else ""
-    links = ", ".join(f"{name} {x['word']}" for name, x in j.verdict["links"].items())
+    links = ", ".join(f"{x.name} {x.word}" for x in j.verdict.links)
     judged = f" ({links})" if j.accepted else ""
-    return f"graph {j.row.index}: {j.verdict['headline']}{judged}{as_other}{reason(j)}"
+    return f"graph {j.row.index}: {j.verdict.headline}{judged}{as_other}{reason(j)}"
 
 
 def reason(j: Judged) -> str:
     """Why a graph was rejected, from its first opinion that says so."""
-    verdict = j.verdict or {}
-    if verdict.get("word") != "REJECTED":
+    verdict = j.verdict
+    if verdict is None or verdict.accepted:
         return ""
-    for opinion in verdict["opinions"].values():
-        for link, e in opinion.items():
-            if e["word"] == "REJECTED":
-                return f": {link}: {e['summary']}"
-    return f": {verdict['notes'][0]}" if verdict["notes"] else ""
+    said = [f"{e.link}: {e.summary}" for e in verdict.rejections] or verdict.notes
+    return f": {said[0]}" if said else ""

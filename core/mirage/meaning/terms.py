@@ -39,6 +39,7 @@ Key = tuple[Hashable, ...]
 T = TypeVar("T")
 EMPTY: frozenset[int] = frozenset()
 BOOLEAN = {"lt", "le", "eq", "and", "or", "not"}
+COMMUTATIVE = ("maximum", "minimum", "eq", "and", "or")
 
 
 def refit(value: float) -> Fraction | None:
@@ -86,6 +87,11 @@ class Terms:
         assert isinstance(n, Input)
         return n
 
+    def factors(self, x: int) -> list[int]:
+        """The parts of a product; anything else is its own only factor."""
+        n = self.nodes[x]
+        return list(n.parts) if isinstance(n, Mul) else [x]
+
     def change_of(self, x: int) -> Change:
         """The node of a term that is known to be the change of a running value."""
         n = self.nodes[x]
@@ -101,6 +107,11 @@ class Terms:
     def is_sum(self, x: int) -> bool:
         n = self.nodes[x]
         return isinstance(n, Reduce) and n.op == "sum"
+
+    def reduces(self, x: int, axis: str) -> bool:
+        """Is `x` a reduction over `axis`?"""
+        n = self.nodes[x]
+        return isinstance(n, Reduce) and n.axis == axis
 
     def is_maximum(self, x: int) -> bool:
         """A maximum over an axis (the pointwise one of two values is the function `maximum`)."""
@@ -369,7 +380,7 @@ class Terms:
         """A pointwise function that the algebra does not look into, by its name in the operator table."""
         if name == "where":
             return self.where(*xs)
-        if name in ("maximum", "minimum", "eq", "and", "or"):
+        if name in COMMUTATIVE:
             xs = tuple(sorted(xs))
         return self._of_parts(("fn", name, xs), lambda: Apply(name, xs), xs)
 

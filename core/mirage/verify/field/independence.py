@@ -1,6 +1,7 @@
 """The test whether the arguments of a program's exponentials are independent and uniform, for the better error bound.
 
-The bound is far better than the general theorem's: with y = omega^score independent and uniform, a wrong program is a nonzero Laurent polynomial in the y.
+The bound is far better than the general theorem's: with y = omega^score independent and uniform, a wrong program is a nonzero
+Laurent polynomial in the y.
 
 An argument A qualifies when it is affine in an input Y that no other argument and no root reads, and the matrix of its
 coefficients has full row rank: given the other inputs, A is then uniform. The rank is computed at a random point.

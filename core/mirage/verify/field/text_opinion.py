@@ -15,6 +15,7 @@ from mirage.errors import MirageError
 from mirage.ir.dtypes import TORCH_NAMES
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, MuGraph
 from mirage.mugraph.resized import tiny_sizes, whole_sizes
+from mirage.results.details import FieldDetails
 from mirage.results.verdict import Counterexample, Evidence
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field import algebra_opinion
@@ -121,23 +122,30 @@ def text_opinion(
             continue
         if given is not None:
             return evidence
-        first = evidence.details["sizes"]
+        told = field_details(evidence)
+        first = told.sizes
         others = {
             "whole_tiles": ("where tiles divide their dims", whole_launch(mugraph, first, seed)),
             "other_order": ("where other axes are the longer ones", reordered_launch(mugraph, first, seed)),
         }
+        sizes_of: dict[str, dict[str, int]] = {}
         for name, (what, launch) in others.items():
             if launch is None:
                 continue
             again = _opinion(about, WHOLE_DRAWS, launch, opaque)
             if again.word == "REJECTED":
                 return replace(again, summary=f"{what}: {again.summary}")
-            evidence = replace(
-                evidence, seconds=again.seconds, details=evidence.details | {name: again.details["sizes"]}
-            )
-        return evidence
+            sizes_of[name] = field_details(again).sizes
+            evidence = replace(evidence, seconds=again.seconds)
+        told = replace(told, whole_tiles=sizes_of.get("whole_tiles"), other_order=sizes_of.get("other_order"))
+        return replace(evidence, details=told)
     assert evidence is not None
     return evidence
+
+
+def field_details(evidence: Evidence) -> FieldDetails:
+    assert isinstance(evidence.details, FieldDetails)
+    return evidence.details
 
 
 def whole_launch(
@@ -176,8 +184,11 @@ class About:
 
 
 def _opinion(about: About, draws: int, launch: Launch | None, opaque: tuple[str, ...]) -> Evidence:
-    def rejected(text: str, info: dict[str, object] | None = None, shown: Counterexample | None = None) -> Evidence:
-        return Evidence("field", "REJECTED", None, time.perf_counter() - about.start, text, info or {}, shown)
+    def rejected(text: str, info: FieldDetails | None = None, shown: Counterexample | None = None) -> Evidence:
+        return Evidence(
+            link="text", opinion="field", word="REJECTED", summary=text, seconds=time.perf_counter() - about.start,
+            details=info, counterexample=shown,
+        )  # fmt: skip
 
     e = about.emitted
     sizes, tiles = launch or (None, None)
@@ -192,9 +203,9 @@ def _opinion(about: About, draws: int, launch: Launch | None, opaque: tuple[str,
         return rejected(f"the emitted text could not be run: {error}")
     good = int(small.sample.generic.sum())
     info = algebra_opinion.details_of(small.bound, small.sample, small.sizes, good)
-    info["tiles"] = launch_tiles(small.graph)
+    info = replace(info, tiles=launch_tiles(small.graph))
     if answer["faults"]:
-        return rejected(answer["faults"][0], info | {"faults": list(answer["faults"])})
+        return rejected(answer["faults"][0], replace(info, faults=tuple(answer["faults"])))
     why = _unlike_mugraph(about, answer)
     if why:
         return rejected(why, info)
@@ -209,7 +220,10 @@ def _opinion(about: About, draws: int, launch: Launch | None, opaque: tuple[str,
             shown = algebra_opinion.counterexample(small.sample.field, i, at, want, got, small.sizes)
             return rejected(f"the emitted text differs from its program at a random point ({what} {name})", info, shown)
     total, said = algebra_opinion.summary_of(small.bound, good)
-    return Evidence("field", "TESTED", total, time.perf_counter() - about.start, said, info)
+    return Evidence(
+        link="text", opinion="field", word="TESTED", summary=said, bound=total,
+        seconds=time.perf_counter() - about.start, details=info,
+    )  # fmt: skip
 
 
 def _unlike_mugraph(about: About, answer: FieldAnswer) -> str:

@@ -15,7 +15,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 import numpy as np
 
@@ -24,11 +23,12 @@ from mirage.ir.fp8_formats import FORMATS
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.resized import shrink
 from mirage.mugraph.without_calls import calls_of
-from mirage.results.verdict import Counterexample, Evidence
+from mirage.results.details import FloatDetails, RegimeError
+from mirage.results.verdict import Counterexample, Evidence, Word
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.schedule_opinion import Target, expected_outputs, term_only_sizes
 from mirage.verify.field.text_opinion import launch_tiles
-from mirage.verify.floats.error_limits import Compared, Figures, judge
+from mirage.verify.floats.error_limits import Compared, judge
 from mirage.verify.floats.launch_sizes import INTEGERS, contraction, first_contraction, launch_sizes
 from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, added_masks, round_to
 from mirage.verify.floats.shifted_reference import Shifted, Single, instead
@@ -40,21 +40,6 @@ from mirage.verify.worker_tasks import FloatPayload, FloatRun, RunTask, run_floa
 
 ROUNDINGS, NEARLY = 8, 8.0  # runs, where an error is not more than so many times what is allowed
 Given = Mapping[str, tuple[str, Array]]  # (dtype, float64 values rounded to it) of every parameter
-
-
-class Row(Figures):
-    """The figures of one output in one regime."""
-
-    regime: str
-    output: int
-    dtype: str
-    reference: str
-
-
-class JudgedAgain(Row):
-    """Of an output that was judged beside so many other roundings of the function."""
-
-    roundings: int
 
 
 class Failed(Exception):
@@ -104,34 +89,36 @@ def float_opinion(
     the budget of the dtype alone decides. `sizes`, `tiles`: of the launch, `launch_sizes` and the µGraph's if None.
     """
     start = time.perf_counter()
-    sizes = dict(sizes or launch_sizes(emitted.mugraph))
-    rows: list[Row] = []
-    info: dict[str, object] = {"sizes": sizes, "regimes": rows}
+    sizes = at_sizes = dict(sizes or launch_sizes(emitted.mugraph))
+    at_tiles: dict[str, dict[str, int]] = {}
+    rows: list[RegimeError] = []
 
-    def evidence(word: Literal["TESTED", "REJECTED"], text: str, shown: Counterexample | None = None) -> Evidence:
-        return Evidence("float", word, None, time.perf_counter() - start, text, info, shown)
+    def evidence(word: Word, text: str, shown: Counterexample | None = None, unlike: bool = False) -> Evidence:
+        told = FloatDetails(sizes=at_sizes, tiles=at_tiles, regimes=tuple(rows), unlike=unlike)
+        return Evidence(
+            link="text", opinion="float", word=word, summary=text, seconds=time.perf_counter() - start, details=told,
+            counterexample=shown,
+        )  # fmt: skip
 
     try:
         launch = small_launch(emitted, sizes, tiles)
     except MirageError as error:
         return evidence("REJECTED", f"the kernels could not be run: {error}")
-    info["tiles"] = launch_tiles(launch.graph)
+    at_tiles = launch_tiles(launch.graph)
     masks = added_masks(emitted.t, [x.term for x in emitted.targets])
     masks |= {i.name for i in launch.graph.inputs if i.dtype == "bool"}
     eight = any(i.dtype in FORMATS for i in launch.graph.inputs)
     regimes = [r for r in regimes if (r.flags is None or masks) and (eight or not r.eight_bit)]
-    look = _Regimes(emitted, launch, run_task, masks, constants or {}, sizes, seed, rows)
+    look = _Regimes(emitted, launch, run_task, masks, constants or {}, at_sizes, seed, rows)
     for number, regime in enumerate(regimes):  # one call each: the first that fails spares the rest
         try:
             look.judge(regime, 1 if number else 2)  # whether a kernel is deterministic shows in one regime
         except Failed as failed:
-            if failed.unlike:
-                info["unlike"] = True
-            return evidence("REJECTED", failed.text, failed.shown)
+            return evidence("REJECTED", failed.text, failed.shown, failed.unlike)
     if not rows:
-        info["unlike"] = True
-        return evidence("REJECTED", f"the function could be run on no inputs: {'; '.join(look.unlike)}")
-    worst = max(r["error"] / max(r["allowed"], 1e-300) for r in rows)
+        why = f"the function could be run on no inputs: {'; '.join(look.unlike)}"
+        return evidence("REJECTED", why, unlike=True)
+    worst = max(r.error / max(r.allowed, 1e-300) for r in rows)
     passed = len(regimes) - len(look.unlike)
     return evidence("TESTED", f"{passed} regimes of inputs; the largest error is {worst:.2g} of what is allowed")
 
@@ -157,7 +144,7 @@ class _Regimes:
     constants: Mapping[str, object]
     shown_sizes: dict[str, int]
     seed: int
-    rows: list[Row]
+    rows: list[RegimeError]
     unlike: list[str] = field(default_factory=list)
     shifted: Shifted | None = None
 
@@ -254,9 +241,7 @@ class _Regimes:
                 figures, at = judge(replace(x, others=others), k, regime.wild)
                 roundings = ROUNDINGS
         reference = "eager" if known else "terms"
-        row: Row = {"regime": regime.name, "output": i, "dtype": x.dtype, "reference": reference, **figures}
-        again: JudgedAgain = {**row, "roundings": roundings}
-        self.rows.append(again if roundings else row)
+        self.rows.append(RegimeError(regime.name, i, x.dtype, reference, **figures, roundings=roundings))
         if at is not None:
             values = repr(float(x.want[at])), repr(float(x.got[at]))
             shown = Counterexample("float", i, at, *values, self.shown_sizes, self.seed)

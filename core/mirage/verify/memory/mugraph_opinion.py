@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import replace
 
 import numpy as np
 
 from mirage.errors import MirageError
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.resized import shrink, tiny_sizes
+from mirage.results.details import MemoryDetails
 from mirage.results.verdict import Counterexample, Evidence, Word
 from mirage.verify.memory.mugraph_accesses import accesses_of, any_size, whole_axes
 from mirage.verify.memory.text_opinion import first_fault
@@ -77,7 +77,7 @@ def memory_opinion(
     tiles: Mapping[str, Mapping[str, int]] | None = None,
     timeout: int = TIMEOUT_MS,
 ) -> Evidence:
-    """PROVED for the µGraph's sizes (`details["scope"]`: "all sizes" or "these sizes"), TESTED where z3 did not answer, or
+    """PROVED for the µGraph's sizes (`details.scope`: "all sizes" or "these sizes"), TESTED where z3 did not answer, or
     REJECTED with the point at which it fails.
 
     The runs look at `launches` small launches at different sizes, at one where it is proved (or at the given one, at which
@@ -85,19 +85,20 @@ def memory_opinion(
     for that launch."""
     start = time.perf_counter()
 
-    def evidence(word: Word, text: str, info: dict[str, object], shown: Counterexample | None = None) -> Evidence:
+    def evidence(word: Word, text: str, told: MemoryDetails, shown: Counterexample | None = None) -> Evidence:
         bound = 0.0 if word == "PROVED" else None
-        return Evidence("memory", word, bound, time.perf_counter() - start, text, info, shown)
+        return Evidence(
+            link="schedule", opinion="memory", word=word, summary=text, bound=bound, seconds=time.perf_counter() - start,
+            details=told, counterexample=shown,
+        )  # fmt: skip
 
-    proof = _proof(mugraph if sizes is None else shrink(mugraph, sizes, tiles), timeout)
-    info, fault = proof.details, proof.fault
+    fault, told = _proof(mugraph if sizes is None else shrink(mugraph, sizes, tiles), timeout)
     if fault is not None:
         at = tuple(v for _, v in fault.at)
         shown = Counterexample("memory", 0, at, CLAIM, fault.text, dict(sizes or mugraph.axes))
-        return evidence("REJECTED", fault.text, info | {"at": dict(fault.at)}, shown)
+        return evidence("REJECTED", fault.text, replace(told, at=dict(fault.at)), shown)
     seen: list[dict[str, int]] = []
-    info["launches"] = seen
-    for i in range(launches if sizes is None and proof.scope is None else 1):
+    for i in range(launches if sizes is None and not told.proved else 1):
         try:
             at_sizes, cut = (sizes, tiles) if sizes is not None else tiny_sizes(mugraph, seed + i)
             graph = shrink(mugraph, at_sizes, cut)
@@ -108,37 +109,19 @@ def memory_opinion(
             faults = [str(e)]
             graph = mugraph
         seen.append(dict(graph.axes))
+        told = replace(told, launches=tuple(seen))
         if faults:
             shown = Counterexample("memory", 0, (), CLAIM, faults[0], dict(graph.axes))
-            return evidence("REJECTED", faults[0], info | {"proved": False, "faults": faults}, shown)
-    told = "every element written exactly once, in bounds, before it is read"
-    if proof.scope is None:
-        why = proof.unproved[0]
-        return evidence("TESTED", f"not proved ({why}): tested, {told}, at {len(seen)} sizes with tails", info)
-    return evidence("PROVED", f"{told}: proved for {proof.scope}, and run at {len(seen)} with tails", info)
+            return evidence("REJECTED", faults[0], replace(told, proved=False, faults=tuple(faults)), shown)
+    said = "every element written exactly once, in bounds, before it is read"
+    if not told.proved:
+        why = told.unproved[0]
+        return evidence("TESTED", f"not proved ({why}): tested, {said}, at {len(seen)} sizes with tails", told)
+    return evidence("PROVED", f"{said}: proved for {told.scope}, and run at {len(seen)} with tails", told)
 
 
-@dataclass(frozen=True)
-class _Proof:
-    """What z3 says: a fault, or for which sizes it is proved; what is `unproved`, and why not at all sizes (`beyond`)."""
-
-    questions: int
-    fault: Fault | None = None
-    scope: Literal["all sizes", "these sizes"] | None = None
-    unproved: tuple[str, ...] = ()
-    beyond: str = ""
-
-    @property
-    def details(self) -> dict[str, object]:
-        found: dict[str, object] = {"proved": self.scope is not None, "scope": self.scope, "questions": self.questions}
-        if self.scope is None:
-            found["unproved"] = list(self.unproved)
-        if self.beyond:
-            found["beyond"] = self.beyond
-        return found
-
-
-def _proof(mugraph: MuGraph, timeout: int) -> _Proof:
+def _proof(mugraph: MuGraph, timeout: int) -> tuple[Fault | None, MemoryDetails]:
+    """What z3 says: a fault, or None with what it proved."""
     unproved: list[str] = []
     prover = Prover(timeout)
     fault = None
@@ -149,11 +132,12 @@ def _proof(mugraph: MuGraph, timeout: int) -> _Proof:
     except (KeyError, IndexError, ValueError, TypeError) as e:  # malformed: the run says in which way
         unproved.append(f"the µGraph is malformed: {type(e).__name__}: {e}")
     if fault is not None or unproved:
-        return _Proof(prover.questions, fault, None, tuple(unproved))
+        return fault, MemoryDetails(questions=prover.questions, unproved=tuple(unproved))
+    scope, beyond = "these sizes", ""
     try:
         if whole_axes(mugraph):
             any_size(prover, mugraph)
-            return _Proof(prover.questions, None, "all sizes")
+            scope = "all sizes"
     except (Unknown, KeyError) as e:
-        return _Proof(prover.questions, None, "these sizes", beyond=str(e))
-    return _Proof(prover.questions, None, "these sizes")
+        beyond = str(e)
+    return None, MemoryDetails(proved=True, scope=scope, beyond=beyond, questions=prover.questions)

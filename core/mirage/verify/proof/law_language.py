@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mirage.ir.index import DimIndex
+from mirage.meaning.nodes import Reduce, Size
 from mirage.meaning.terms import Terms
 
 MARK = "?"  # letters of a law are inputs whose names no program's input can have
@@ -165,15 +166,12 @@ def read_law(t: Terms, name: str, text: str) -> ReadLaw:
     free = set().union(set(), *(letters_of(t, x) for c in law.conditions for x in (c.left, c.right)))
     free |= letters_of(t, law.claim.right)
     if law.claim.relation == "==" and free - known:
-        raise LawSyntax(f"`{min(free - known)[1:]}` does not stand on the left side")
-    axes = {str(t.node(y)[2]) for y in t.walk(law.claim.left) if t.kind(y) == "red"}
-    other = {
-        str(t.node(y)[2 if t.kind(y) == "red" else 1])
-        for x in (law.claim.right, *(z for c in law.conditions for z in (c.left, c.right)))
-        for y in t.walk(x) if t.kind(y) in ("red", "size")
-    }  # fmt: skip
+        raise LawSyntax(f"`{min(free - known).removeprefix(MARK)}` does not stand on the left side")
+    axes = {n.axis for n in map(t.node, t.walk(law.claim.left)) if isinstance(n, Reduce)}
+    sides = (law.claim.right, *(z for c in law.conditions for z in (c.left, c.right)))
+    other = {n.axis for x in sides for n in map(t.node, t.walk(x)) if isinstance(n, (Reduce, Size))}
     if other - axes:
-        raise LawSyntax(f"no sum or maximum of the left side binds `{min(other - axes)[1:]}`")
+        raise LawSyntax(f"no sum or maximum of the left side binds `{min(other - axes).removeprefix(MARK)}`")
     return law
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from mirage.meaning.nodes import Add, FloatLiteral
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
 from mirage.verify.proof.definedness import Condition as Defined
@@ -45,8 +46,9 @@ class Rewriter:
         if found is not None:
             return found
         kids = self.t.kids(x)
-        if self.t.kind(x) == "lit":
-            return self._literal(x)
+        n = self.t.node(x)
+        if isinstance(n, FloatLiteral):
+            return self._literal(x, float(n.text))
         y = self.t.rebuild(x, tuple(self.rewrite(k) for k in kids)) if kids else x
         following = self._step(y)
         while following is not None and self._steps < STEPS and time.thread_time() < self.until:
@@ -56,9 +58,9 @@ class Rewriter:
         self._done[x] = y
         return y
 
-    def _literal(self, x: int) -> int:
+    def _literal(self, x: int, value: float) -> int:
         """A literal that stands for the root of a fraction (0.7071067811865476 for sqrt(1/2)), as that root."""
-        t, value = self.t, float(self.t.node(x)[1])
+        t = self.t
         square = Fraction(value * value).limit_denominator(10**5) if math.isfinite(value) else Fraction(0)
         if not square or abs(float(square) / (value * value) - 1) > 1e-14:
             return x
@@ -80,7 +82,7 @@ class Rewriter:
     def whole(self, x: int, match: Match, part: int) -> int:
         if not match.rest:
             return part
-        return (self.t.add if self.t.kind(x) == "add" else self.t.mul)(part, *match.rest)
+        return (self.t.add if isinstance(self.t.node(x), Add) else self.t.mul)(part, *match.rest)
 
     def holds(self, law: ReadLaw, match: Match) -> bool:
         """Is every condition known, from the signs of terms or because the left side is defined at all?"""
