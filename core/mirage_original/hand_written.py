@@ -18,7 +18,7 @@ from mirage.search.problem import fork
 from mirage.verify.ranges.opinion import range_opinion
 from mirage_original.found_mugraph import Found
 from mirage_original.hand_graph_terms import against, same_signature
-from mirage_original.superoptimize import NAME, Searched
+from mirage_original.searched_graph import NAME, Searched
 
 if TYPE_CHECKING:
     from mirage_original.graph_builder import KNGraph

@@ -19,6 +19,7 @@ from mirage.mugraph import json_form
 from mirage.mugraph import text as printed
 from mirage.mugraph.check import SM_90, Limits, check
 from mirage.mugraph.grammar import MuGraph
+from mirage.pipeline.request import Request, read, trace
 from mirage.results.progress import CancelToken
 
 if TYPE_CHECKING:
@@ -70,8 +71,6 @@ def rows(where: str, worker: Worker, limits: Limits = SM_90) -> list[Subject]:
 
 
 def functions(where: str, worker: Worker) -> list[Subject]:
-
-    from mirage.pipeline.request import Request, read, trace
 
     path, text, names = place_argument.functions(where)
     if len(names) > 1:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Union, cast
 
+from mirage.codegen.interpreter import load_module
 from mirage.errors import MissingPackage
 from mirage.isolate.gpu_lock import locked
 from mirage.profile.worker_tasks import MeasureAnswer, MeasurePayload, TimingRow
@@ -137,7 +138,6 @@ def times_of_module(payload: MeasurePayload) -> MeasureAnswer:
     require_gpu()
     import torch
 
-    from mirage.codegen.interpreter import load_module
     from mirage.profile.streaming_read import read_all
 
     module = load_module(payload["text"], interpret=False)

@@ -15,10 +15,12 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from mirage.codegen.interpreter import load_module
 from mirage.profile import parallel_compile
 from mirage.profile.gpu_timing import Function, Tensors, measure, random_tensor, relative_difference, steady, timing_row
 from mirage.profile.successive_halving import halve
 from mirage.profile.worker_tasks import Emit, ModuleRow, TimingRow, TuneAnswer, TunePayload, WarmAnswer, WarmPayload
+from mirage.verify.floats.worker import exactly
 
 if TYPE_CHECKING:
     import torch
@@ -76,8 +78,6 @@ class Reference:
     def __init__(self, module: ModuleType, function: str) -> None:
         import torch
 
-        from mirage.verify.floats.worker import exactly
-
         original = getattr(module, f"_original_{function}")
         double = exactly(original, torch.float64)
         self.want, errors = [], []
@@ -102,7 +102,6 @@ def reference_of(module: ModuleType, function: str) -> Reference:
 def check(text: str, reference: Reference) -> tuple[ModuleRow, ModuleType | None]:
     """A compiled module on fresh inputs of each seed and poisoned memory: its `error` and eager's against float64, or why it
     `failed`."""
-    from mirage.codegen.interpreter import load_module
 
     def late(*_: object) -> None:
         raise TimeoutError(f"not launched after {LAUNCH_S} s")
@@ -250,8 +249,6 @@ class _Tuning:
 
     def compile_and_check(self) -> bool:
         """What is not yet known, as the compilers are done with it. False where the process launches nothing more."""
-        from mirage.codegen.interpreter import load_module
-
         todo = [i for i in range(len(self.texts)) if i not in self.modules]
         until = self.start + self.payload.get("seconds", math.inf)
         texts, processes = [self.texts[i] for i in todo], self.payload.get("processes", PROCESSES)

@@ -30,6 +30,7 @@ from mirage.verify.floats.launch_sizes import first_contraction, launch_sizes
 from mirage.verify.judge import Case
 from mirage.verify.semantics.evaluate_terms import Fault, TermEvaluator
 from mirage.verify.semantics.float64 import Floats
+from mirage.verify.two_programs import input_shapes, joined, small_sizes
 from mirage.verify.worker_tasks import Difference, RerunAnswer, RerunPayload, RunTask, Tiles, run_again
 
 SEEDS = 2
@@ -154,8 +155,6 @@ def _meant(t: Terms, targets: Sequence[Target], launch: Launch, answer: RerunAns
 
 def of_programs(a: Program, b: Program) -> tuple[Terms, list[Output], list[Launch]]:
     """The terms of two functions' outputs (those of `a`), and launches: tiny sizes, then their own."""
-    from mirage.verify.two_programs import input_shapes, joined, small_sizes
-
     lowered = lower(joined(a, b))
     n = len(a.outputs)
     outputs = [Output(str(i), x, dims) for i, (x, dims) in enumerate(lowered.outputs[:n])]

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mirage.codegen.interpreter import load_module
 from mirage.ir.dtypes import TORCH_NAMES
 from mirage.verify.field.arithmetic import Field
 from mirage.verify.field.device_memory import Kept, Memory, TextFault, TorchProxy
 from mirage.verify.field.public_function import Public
+from mirage.verify.field.triton_in_field import field_interpreter
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.worker_tasks import FieldAnswer, FieldCall, FieldPayload, PackedArray
 
@@ -30,9 +32,6 @@ def decode(data: PackedArray) -> Array:
 def run_in_field(payload: FieldPayload) -> FieldAnswer:
     """Calls the module's public function in the field. Gives outputs as packed arrays, faults in words."""
     os.environ["TRITON_INTERPRET"] = "1"
-    from mirage.codegen.interpreter import load_module
-    from mirage.verify.field.triton_in_field import field_interpreter
-
     module = load_module(payload["module"])
     field = Field(payload["seed"], payload["draws"], payload["opaque"])
     with field_interpreter(field) as memory:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from mirage.codegen.interpreter import float_interpreter, load_module
 from mirage.ir.dtypes import FLOATING, TORCH_NAMES
+from mirage.program.load_function import load
 from mirage.verify.field.device_memory import Shape, flat_shape
 from mirage.verify.field.public_function import Public
 from mirage.verify.semantics.arrays import Array
@@ -183,8 +185,6 @@ def run_on_floats(payload: FloatPayload) -> FloatAnswer:
     """In the worker: the module's public function is called, and its guard tried with what its kernels were not made for
     (where kernels run twice); without `names`, its launcher alone is."""
     os.environ["TRITON_INTERPRET"] = "1"
-    from mirage.program.load_function import load
-
     module = _loaded(payload["module"])
     user = load(payload["text"], payload["function"]) if payload["text"] else None
     if user is not None:
@@ -209,8 +209,6 @@ def _tensor(item: PackedInput) -> torch.Tensor:
 @lru_cache(maxsize=4)
 def _loaded(text: str) -> ModuleType:
     """The module; the regimes of one opinion share it."""
-    from mirage.codegen.interpreter import load_module
-
     return load_module(text)
 
 
@@ -246,8 +244,6 @@ def launched(module: ModuleType, payload: FloatPayload) -> Iterator[Launched]:
 
 
 def _kernels(module: ModuleType, payload: FloatPayload, tensors: list[torch.Tensor], times: int) -> KernelRun:
-    from mirage.codegen.interpreter import float_interpreter
-
     results: list[tuple[torch.Tensor, ...]] = []
     guards = True
     try:
