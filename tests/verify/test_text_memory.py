@@ -16,7 +16,7 @@ from workloads.hand_targets import targets
 
 from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import MuGraph
-from mirage.mugraph.text import from_text
+from mirage.mugraph.parse import parse
 from mirage.results.verdict import Evidence
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field import algebra_opinion
@@ -165,7 +165,7 @@ def test_offsets_that_do_not_fit_into_32_bits_are_refused() -> None:
     assert e.word == "REJECTED" and "64-bit" in e.summary and e.details.at["element"] >= 2**31
 
 
-TWO_OUTPUTS = from_text("""mugraph sums
+TWO_OUTPUTS = parse("""mugraph sums
 axes k=50 p=3 m=21
 input X fp16 [m, k]
 temp S0 fp32 [p, m]
