@@ -10,7 +10,7 @@ import msgpack
 
 from mirage.errors import ProtocolError
 from mirage.ir.dtypes import dtype_of
-from mirage.link.question_options import Inputs
+from mirage.link.request_parameters import Inputs
 from mirage_daemon.cache_store import Store
 
 KIND = "shapes"

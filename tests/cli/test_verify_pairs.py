@@ -24,6 +24,8 @@ from mirage.errors import MirageError
 from mirage.ir.program import Input, Program, TensorType
 from mirage.isolate.runner import Worker
 from mirage.mugraph import json_form, text
+from mirage.results.codec import structure, unstructure
+from mirage.results.verdict import Verdict
 from mirage.search.engine import Search
 from mirage.verify import report
 
@@ -61,12 +63,17 @@ def files(folder: Path, case: Case) -> dict[str, Path]:
 
 def verdict(worker: Worker, a: Path | str, b: Path | str) -> dict[str, Any]:
     left, right = verify_subjects.load(str(a), worker), verify_subjects.load(str(b), worker)
-    return judged(left, right, worker).to_dict()
+    return unstructure(judged(left, right, worker))
+
+
+def floats_on(found: dict[str, Any]) -> dict[str, Any]:
+    """What the float opinion says of the text."""
+    return next(e for e in found["evidence"] if (e["link"], e["opinion"]) == ("text", "float"))
 
 
 def rejected(found: dict[str, Any]) -> Any:
     """The counterexample in floats."""
-    return next(e["counterexample"]["concrete"] for _, _, e in report.rows(found) if e["word"] == "REJECTED")
+    return next(e["counterexample"]["concrete"] for e in found["evidence"] if e["word"] == "REJECTED")
 
 
 PAIRS = [
@@ -82,7 +89,7 @@ def test_what_is_equal_is_accepted(a: str, b: str, worker: Worker, tmp_path: Pat
     assert found["word"] in ("PROVED", "TESTED"), found
     assert set(found["links"]) == {"algebra", "schedule"} | ({"text"} if b in ("module.py", "result.json") else set())
     if "text" in found["links"]:
-        assert {"field", "float"} <= set(found["opinions"])
+        assert {"field", "float"} <= {e["opinion"] for e in found["evidence"]}
 
 
 BROKEN = [
@@ -160,7 +167,7 @@ def test_what_only_floats_see_is_shown_in_floats(worker: Worker, tmp_path: Path)
     result = tmp_path / "naive.json"
     result.write_text(json.dumps({"mugraphs": [json_form.to_json(small()["attention_split"].mugraph)], "text": naive}))
     found = verdict(worker, made["user.py"], result)
-    assert found["word"] == "REJECTED" and found["opinions"]["float"]["text"]["word"] == "REJECTED"
+    assert found["word"] == "REJECTED" and floats_on(found)["word"] == "REJECTED"
     shown = rejected(found)
     assert shown["script"], shown["note"]
     assert shown["actual"] in ("nan", "inf", "-inf")
@@ -186,9 +193,9 @@ def test_the_report_stands_alone_and_escapes(worker: Worker, tmp_path: Path) -> 
     found = verdict(worker, made["user.py"], made["result.json"])
     evil = "<script>alert(1)</script>&\"'"
     found["notes"] = [evil]
-    found["opinions"]["float"]["text"]["summary"] = evil
-    found["opinions"]["float"]["text"]["details"]["regimes"][0]["regime"] = evil
-    page = report.html(found, evil, evil)
+    floats_on(found)["summary"] = evil
+    floats_on(found)["details"]["regimes"][0]["regime"] = evil
+    page = report.html(structure(found, Verdict), evil, evil)
     read = Page()
     read.feed(page)
     assert "script" not in read.tags and not read.links and "@import" not in page and "url(" not in page

@@ -14,6 +14,7 @@ from mirage.errors import MugraphSyntax
 from mirage.mugraph import draw, json_form
 from mirage.mugraph import text as printed
 from mirage.mugraph.grammar import MuGraph
+from mirage.mugraph.parse import parse
 
 
 def load(where: str, target: str) -> list[MuGraph]:
@@ -33,7 +34,7 @@ def load(where: str, target: str) -> list[MuGraph]:
         return graphs
     text = place_argument.read(path)
     if not text.lstrip().startswith("{"):
-        return [printed.from_text(text)]
+        return [parse(text)]
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as e:
@@ -43,11 +44,11 @@ def load(where: str, target: str) -> list[MuGraph]:
 
 def noted(graph: MuGraph, verdict: dict[str, Any]) -> MuGraph:
     """The µGraph with what its verdict says among its notes."""
-    opinions = verdict.get("opinions") or {}
     said = [f"verdict: {verdict['headline']}"] if verdict.get("headline") else []
     for opinion in ("range", "memory"):
-        for link, word in (opinions.get(opinion) or {}).items():
-            said.append(f"{opinion} ({link}): {word['summary']}")
+        said += [
+            f"{opinion} ({e['link']}): {e['summary']}" for e in verdict.get("evidence", ()) if e["opinion"] == opinion
+        ]
     return replace(graph, notes=(*graph.notes, *said))
 
 

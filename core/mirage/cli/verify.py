@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from mirage.verify.proof.user_rules import Rules
 
 TASK_S = 180.0
+GRAPH_FILES = "mirage.graph_files"
 
 
 @click.command()
@@ -52,11 +55,9 @@ def verify(
     if (b is None) == (mugraphs is None):
         raise click.UsageError("give B, or --mugraphs FILE")
     if mugraphs is not None:
-        from mirage.cli import verify_saved_graphs
-
         if page or script or rules_file:
             raise click.UsageError("--mugraphs goes with --json and --text alone")
-        return verify_saved_graphs.verify(a, mugraphs, as_json, text)
+        return graph_files_reader()(a, mugraphs, as_json, text)
     assert b is not None
     if text:
         raise click.UsageError("--text goes with --mugraphs")
@@ -77,20 +78,29 @@ def verify(
         rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules)) for x, y in both)
     left, right = lefts[-1], rights[-1]
     verdicts = verify_by_size.Judged(left.label, right.label, rows, tuple(missing))
-    data = verdicts.to_dict()
-    found = next((x for _, _, e in report.rows(data) if (x := (e["counterexample"] or {}).get("concrete"))), None)
-    if script and found is not None and found["script"]:
-        write(Path(script), found["script"])
+    shown = (e.counterexample for e in verdicts.weakest.evidence if e.counterexample is not None)
+    code = next((x.concrete.script for x in shown if x.concrete is not None), "")
+    if script and code:
+        write(Path(script), code)
     if page:
-        write(Path(page), report.html(data, left.label, right.label))
+        write(Path(page), report.html(verdicts.whole, left.label, right.label))
     if as_json:
-        click.echo(json.dumps({"left": left.label, "right": right.label, **data}, indent=1))
+        click.echo(json.dumps({"left": left.label, "right": right.label, **verdicts.to_dict()}, indent=1))
     else:
         click.echo("\n".join(verdicts.lines()))
-        if script and found is not None and found["script"]:
+        if script and code:
             click.echo(f"  written  {script}")
     if not verdicts.weakest.accepted:
         raise SystemExit(3)
+
+
+def graph_files_reader() -> Callable[[str, str, bool, bool], None]:
+    """What reads the files of `--mugraphs`: another package's, by entry point."""
+    found = next(iter(metadata.entry_points(group=GRAPH_FILES)), None)
+    if found is None:
+        raise click.UsageError("no package that reads files of graphs is installed here")
+    reader: Callable[[str, str, bool, bool], None] = found.load()
+    return reader
 
 
 def judged(left: Subject, right: Subject, worker: Worker, rules: Rules | None = None) -> Verdict:

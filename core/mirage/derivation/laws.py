@@ -37,6 +37,7 @@ from mirage.meaning.marks import is_running
 from mirage.meaning.nodes import Add, Exp, Input, Inv, Mul, Reduce
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
+from mirage.verify.semantics.denote import split_axis
 
 Args = tuple[int | str, ...]
 Rule = Callable[[Terms, int, Args], int]
@@ -214,8 +215,6 @@ def shift(t: Terms, x: int, args: Args) -> int:
 
 def split(t: Terms, x: int, args: Args) -> int:
     """`args`: the axis, the axis of its parts, the axis within a part. Every sum and maximum over it becomes two."""
-    from mirage.verify.semantics.denote import split_axis
-
     names = all(isinstance(a, str) for a in args)
     need(names and len(args) == 3 and len(set(args)) == 3, "it names no axis, parts and rest")
     axis, part, rest = map(str, args)

@@ -1,8 +1,8 @@
-"""The only things a worker can be asked to do: name -> "module:function".
+"""The table of worker tasks, the only things that a worker can be asked to do: name -> "module:function". Other packages
+add theirs by the entry point group `mirage.tasks`.
 
-A task is `function(payload: dict) -> dict`, or `function(payload: dict, emit) -> dict` where `emit(dict)` sends an
-event to the parent. Payload, events and value are plain data (None, bool, int, float, str, bytes, list, dict); tuples
-become lists.
+A task is `function(payload) -> value`, or `function(payload, emit) -> value` where `emit(event)` sends an event to the
+parent. All are dicts of plain data (None, bool, int, float, str, bytes, list, dict); tuples become lists.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from __future__ import annotations
 import importlib
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import metadata
 from typing import Any
 
 from mirage.errors import ProtocolError
 
-Emit = Callable[[dict[str, Any]], None]
-Task = Callable[[dict[str, Any], Emit], dict[str, Any]]
+Payload = Mapping[str, object]
+Value = dict[str, Any]  # plain data; its form is the task's own, and known to whoever calls it
+Emit = Callable[[Value], None]
+Task = Callable[[Value, Emit], Value]
 
 TASKS: dict[str, str] = {
     "trace": "mirage.program.trace_task:trace",
@@ -30,12 +33,12 @@ TASKS: dict[str, str] = {
     "optimize": "mirage.pipeline.job_task:task",
     "warm": "mirage.isolate.task_table:warm",
     "recheck": "mirage.pipeline.recheck_task:task",
-    "saved": "mirage_original.judge_task:task",
     "selftest": "mirage.isolate.worker_selftest:task",
 }
+GROUP = "mirage.tasks"
 
 
-def warm(payload: dict[str, Any]) -> dict[str, Any]:
+def warm(payload: Payload) -> Value:
     """Import what takes long, so that the next call does not wait for it."""
     return {"seconds": {name: _import(name) for name in ("torch", "triton")}}
 
@@ -47,12 +50,12 @@ def _import(name: str) -> float:
 
 
 def resolve(name: str) -> Task:
-    """The task's function, imported now; ProtocolError for a name that is not in the table."""
-    place = TASKS.get(name)
+    """The task's function, imported now; ProtocolError for a name that is neither in the table nor added."""
+    place = TASKS.get(name) or next((e.value for e in metadata.entry_points(group=GROUP) if e.name == name), None)
     if place is None:
         raise ProtocolError(f"unknown worker task {name[:40]!r}")
     module, _, function = place.partition(":")
-    found: Callable[..., dict[str, Any]] = getattr(importlib.import_module(module), function)
+    found: Callable[..., Value] = getattr(importlib.import_module(module), function)
     if len(inspect.signature(found).parameters) >= 2:
         return found
     return lambda payload, emit: found(payload)

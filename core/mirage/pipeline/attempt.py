@@ -158,10 +158,7 @@ class Attempt:
         verdict = judge(case, self.task, floats_first=True)
         rows = compiled.result()
         if not verdict.accepted:
-            why = next(
-                (f"{link.name}: {e.summary}" for link in verdict.links for e in link.evidence if e.word == "REJECTED"),
-                "rejected",
-            )
+            why = next((f"{e.link}: {e.summary}" for e in verdict.rejections), "rejected")
             rejected.append(f"{candidate.label}: {why}")
             wide = self.widened(candidate)
             if wide is not None and inaccurate(verdict):

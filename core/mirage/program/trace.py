@@ -100,7 +100,8 @@ def _meaning(program: Program, path: str | None) -> Any:
     except MirageError as error:
         error.path = error.path or path
         raise
-    return lowered.terms.nodes, lowered.outputs, lowered.tensors, lowered.made, lowered.calls
+    nodes = [n.key for n in lowered.terms.nodes]
+    return nodes, lowered.outputs, lowered.tensors, lowered.made, lowered.calls
 
 
 def _resized(given: Given, name: str, scale: int = 2) -> Given:

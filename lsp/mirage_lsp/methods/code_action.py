@@ -31,7 +31,7 @@ async def handle(ls: MirageServer, params: types.CodeActionParams) -> list[types
     offered: list[types.CodeAction] = []
     for function in view.functions:
         if function.decorator_line <= last and first <= function.end_line:
-            offered += offer.quick_fixes(function)
+            offered += offer.fixes(function)
             offered += offer.for_function(view.document.entry(function))
     for found in view.blocks:
         if found.line + 1 <= last and first <= found.last_line + 1:

@@ -18,10 +18,12 @@ from mirage.codegen.emit import emit_module
 from mirage.errors import MirageError
 from mirage.ir.dtypes import EIGHT_BIT, FLOATING, TORCH_NAMES
 from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.resized import shrink, tiny_sizes
 from mirage.program.lower import lower
+from mirage.results.details import FieldDetails, FloatDetails
 from mirage.results.verdict import Concrete, Counterexample, Verdict
 from mirage.verify.field.schedule_opinion import Output, Target, expected_outputs, term_only_sizes
 from mirage.verify.field.text_opinion import launch_tiles
@@ -29,6 +31,7 @@ from mirage.verify.floats.opinion import first_contraction, launch_sizes
 from mirage.verify.judge import Case
 from mirage.verify.semantics.evaluate_terms import Fault, TermEvaluator
 from mirage.verify.semantics.float64 import Floats
+from mirage.verify.two_programs import input_shapes, joined, small_sizes
 
 RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 SEEDS = 2
@@ -100,7 +103,7 @@ def search(
         if found is None or (launch.every is not None and not _meant(t, targets, launch, result)):
             continue
         concrete = Concrete(
-            inputs=tuple({"name": n, "shape": list(s), "dtype": d} for n, s, d in launch.inputs),
+            inputs=tuple(TensorSpec(*spec) for spec in launch.inputs),
             kind=found["kind"], seed=found["seed"], sizes=dict(launch.sizes), tiles=payload["tiles"],
             output=found.get("output", 0), index=tuple(found.get("index", ())), expected=repr(found.get("expected", "")),
             actual=repr(found.get("actual", "")), error=found["error"], values=tuple(found["values"]),
@@ -134,8 +137,6 @@ def _meant(t: Terms, targets: Sequence[Target], launch: Launch, result: Mapping[
 
 def of_programs(a: Program, b: Program) -> tuple[Terms, list[Output], list[Launch]]:
     """The terms of two functions' outputs (those of `a`), and launches: tiny sizes, then their own."""
-    from mirage.verify.two_programs import input_shapes, joined, small_sizes
-
     lowered = lower(joined(a, b))
     n = len(a.outputs)
     outputs = [Output(str(i), x, dims) for i, (x, dims) in enumerate(lowered.outputs[:n])]
@@ -150,10 +151,9 @@ def of_programs(a: Program, b: Program) -> tuple[Terms, list[Output], list[Launc
 def of_case(case: Case, verdict: Verdict) -> list[Launch]:
     """The launches on which an opinion rejected, tiny ones, one of the real tiles, and the real one."""
     places: list[tuple[Mapping[str, int], Mapping[str, Mapping[str, int]] | None]] = []
-    for link in verdict.links:
-        for e in link.evidence:
-            if e.word == "REJECTED" and e.details.get("tiles") and e.details.get("sizes"):
-                places.append((e.details["sizes"], e.details["tiles"]))
+    for d in (e.details for e in verdict.rejections):
+        if isinstance(d, FieldDetails | FloatDetails) and d.tiles and d.sizes:
+            places.append((d.sizes, d.tiles))
     for seed in range(2):
         places.append(tiny_sizes(case.mugraph, seed))
     places += [(launch_sizes(case.mugraph), None), (dict(case.mugraph.axes), None)]
@@ -229,13 +229,10 @@ def _literal(values: Any) -> str:
 
 def with_concrete(verdict: Verdict, concrete: Concrete) -> Verdict:
     """The verdict with the floats beside each of its counterexamples; where a rejection has none, one is made."""
-    links = []
-    for link in verdict.links:
-        evidence = []
-        for e in link.evidence:
-            if e.word == "REJECTED":
-                shown = e.counterexample or Counterexample(e.opinion, concrete.output, (), "", e.summary, {})
-                e = replace(e, counterexample=replace(shown, concrete=concrete))
-            evidence.append(e)
-        links.append(replace(link, evidence=tuple(evidence)))
-    return replace(verdict, links=tuple(links))
+    evidence = []
+    for e in verdict.evidence:
+        if e.word == "REJECTED":
+            shown = e.counterexample or Counterexample(e.opinion, concrete.output, (), "", e.summary, {})
+            e = replace(e, counterexample=replace(shown, concrete=concrete))
+        evidence.append(e)
+    return replace(verdict, evidence=tuple(evidence))

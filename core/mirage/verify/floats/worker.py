@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from mirage.ir.dtypes import FLOATING
+from mirage.codegen.interpreter import float_interpreter, load_module
+from mirage.ir.dtypes import FLOATING, TORCH_NAMES
+from mirage.program.load_function import load
 from mirage.verify.field.public_function import Public
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -167,10 +169,6 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
     os.environ["TRITON_INTERPRET"] = "1"
     import torch
 
-    from mirage.codegen.interpreter import float_interpreter
-    from mirage.ir.dtypes import TORCH_NAMES
-    from mirage.program.load_function import load
-
     module = _loaded(payload["module"])
     user = load(payload["text"], payload["function"]) if payload["text"] else None
     constants = dict(payload.get("constants") or {})
@@ -191,8 +189,6 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
 @lru_cache(maxsize=4)
 def _loaded(text: str) -> Any:
     """The module; the regimes of one opinion share it."""
-    from mirage.codegen.interpreter import load_module
-
     return load_module(text)
 
 

@@ -41,14 +41,6 @@ class Proof:
     where: tuple[str, ...] = ()
     seconds: float = 0.0
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "route": self.route,
-            "laws": list(self.laws),
-            "where": list(self.where),
-            "seconds": round(self.seconds, 4),
-        }
-
 
 @dataclass
 class Prover:
