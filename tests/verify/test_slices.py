@@ -7,7 +7,7 @@ import pytest
 
 from mirage.mugraph.parse import parse
 from mirage.mugraph.resized import same_size, tiny_sizes
-from mirage.verify.floats.opinion import launch_sizes
+from mirage.verify.floats.launch_sizes import launch_sizes
 from mirage.verify.floats.worker import decode, packed
 
 HALVES = parse("""mugraph halves
