@@ -16,7 +16,7 @@ from mirage.mugraph.capacity import shared_bytes
 from mirage.mugraph.check import SM_90, Limits, broken_rule
 from mirage.mugraph.decisions import decide
 from mirage.mugraph.grammar import MuGraph
-from mirage.mugraph.text import from_text
+from mirage.mugraph.parse import parse
 from mirage.mugraph.walk import parts
 from mirage.plan import memory, plan
 from mirage.profile.roofline import estimate
@@ -64,7 +64,7 @@ def compiler() -> Iterator[Worker]:
 
 
 def product(**changes: object) -> MuGraph:
-    return from_text(PRODUCT.format(**USUAL | changes))
+    return parse(PRODUCT.format(**USUAL | changes))
 
 
 def compiled(worker: Worker, m: MuGraph, target: str) -> list[dict[str, int]]:
@@ -107,7 +107,7 @@ def test_what_is_deferred_is_said_once() -> None:
     read = PRODUCT.format(**USUAL | {"m": 1}).replace(
         "acc[b, m, n] += t", "acc[b, m, n] += t\n      e[b, m, n] = exp(acc)"
     )
-    (other,) = memory(from_text(read))  # its running value is read in the loop
+    (other,) = memory(parse(read))  # its running value is read in the loop
     (large,) = memory(product(m=1, n=256, k=256))  # more than the registers that there are for it
     (summed,) = memory(product())  # on tensor cores
     assert not any(ds for p in (other, large, summed) for ds in p.decisions.deferred.values())
