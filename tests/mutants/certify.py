@@ -125,7 +125,8 @@ def wrong_module(base: Base, text: str, run_task: RunTask) -> Word:
     graph = shrink(base.mugraph, sizes, tiles)
     for given in inputs({t.name: graph.shape(t) for t in graph.inputs}, 1):
         packed = [
-            {"type": "fp32", "shape": list(given[n].shape), "as": "float64", "data": given[n].tobytes()} for n in given_on
+            {"type": "fp32", "shape": list(given[n].shape), "as": "float64", "data": given[n].tobytes()}
+            for n in given_on
         ]
         payload = {
             "module": text.replace("torch.float16", "torch.float32"), "text": "", "function": "", "constants": {},

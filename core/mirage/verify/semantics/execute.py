@@ -31,6 +31,7 @@ from mirage.mugraph.grammar import (
     ThreadGraph,
     TileDim,
 )
+from mirage.mugraph.old_value import bare, is_old
 from mirage.verify.semantics.arrays import Array, Indices, Selection
 from mirage.verify.semantics.library_calls import run_library
 
@@ -279,8 +280,7 @@ class _Block:
         np.add.at(self.m.outcome.writes[s.tensor], where, 1)
 
     def _get(self, name: str, env: Env) -> _Tile:
-        base, _, old = name.partition("@")
-        return self.old[base] if old else env[name]
+        return self.old[bare(name)] if is_old(name) else env[name]
 
     def _align(self, tile: _Tile, dims: tuple[str, ...]) -> Array:
         """The tile's value over `dims`: missing ones have length one."""
