@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, Load, Store
 from mirage_original.block_data import Threadblock
 from mirage_original.block_statements import Emission, Emitted
@@ -85,7 +86,7 @@ class Text:
         )
 
     def compute(self, s: Compute) -> None:
-        if any(a.endswith("@old") or a in self.unknown for a in s.args):
+        if any(old_value.is_old(a) or a in self.unknown for a in s.args):
             self.unknown.add(s.out)
         elif s.op == "const":
             value = s.attr("value")

@@ -14,6 +14,7 @@ from mirage.codegen.tile_addresses import Places
 from mirage.codegen.tile_uses import Uses, parts, reads, statements
 from mirage.errors import EmissionRefused
 from mirage.ir.dtypes import computing_dtypes
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph, TileDim
 from mirage.mugraph.walk import size_of
 
@@ -65,7 +66,7 @@ class BlockWriter:
         return bound
 
     def found(self, name: str) -> Value | Pending:
-        base, _, old = name.partition("@")
+        base, old = old_value.bare(name), old_value.is_old(name)
         if old and base in self.old:
             return Value(self.old[base], self.accumulator(base).dims)
         for key in ((self.where, base), (None, base)):
@@ -156,7 +157,7 @@ class BlockWriter:
         a barrier. Those of a plain sum, or of a contraction without tensor cores, that nothing else reads, while the
         tiles are few registers: the largest are reduced in the loop first."""
         computes = {c.out: c for s in loop.body for c in parts(s) if isinstance(c, Compute)}
-        read = {x.partition("@")[0] for s in loop.body for c in parts(s) for x in reads(c)}
+        read = {old_value.bare(x) for s in loop.body for c in parts(s) for x in reads(c)}
         found: dict[str, tuple[str, ...]] = {}
         for s in loop.body:
             if not isinstance(s, Accumulate) or s.update or s.start or s.op != "sum" or s.out in read:
@@ -197,7 +198,7 @@ class BlockWriter:
         for s in rest[1:]:
             computes = s.body if isinstance(s, ThreadGraph) else (s,)
             for c in computes:
-                if isinstance(c, Compute) and f"{name}@old" in c.args:
+                if isinstance(c, Compute) and old_value.old(name) in c.args:
                     return True
                 if isinstance(c, Accumulate) and any(a == name for _, a in c.update):
                     return True
@@ -408,7 +409,7 @@ class BlockWriter:
         if use.total != 1 or len(readers) != 1 or readers[0].op != "sum" or set(readers[0].dims) != set(c.dims):
             return False
         running = {s.out for s in loop.body if isinstance(s, Accumulate)}
-        return not running & {a.partition("@")[0] for a in c.args} and all(
+        return not running & {old_value.bare(a) for a in c.args} and all(
             a in ("", readers[0].out) for _, a in readers[0].update
         )
 

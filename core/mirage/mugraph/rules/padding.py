@@ -11,6 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, Load, Loop, MuGraph, Statement, Store, ThreadGraph
 from mirage.mugraph.rules.breach import Breach, Limits
 from mirage.mugraph.rules.states import State, add, join, mul, of_number, pointwise, reduce
@@ -91,7 +92,7 @@ class Follower:
         before = list(self.report)
         while True:
             self.report = list(before)
-            self.env |= {f"{name}@old": tile for name, tile in old.items()}
+            self.env |= {old_value.old(name): tile for name, tile in old.items()}
             for s in loop.body:
                 self.statement(s)
             new = {
@@ -121,12 +122,12 @@ class Follower:
         states: dict[Outside, State] = {}
         for w in self.places(s.dims):
             if s.op == "max":
-                states[w] = _settle(w, reduce("max", self.env[f"{s.out}@old"].at(w), arg.at(w)))
+                states[w] = _settle(w, reduce("max", self.env[old_value.old(s.out)].at(w), arg.at(w)))
                 continue
             terms = s.update or (("", ""),)
             past: list[State] = []
             for coef, acc in terms:
-                value = self.env[f"{acc or s.out}@old"].at(w)
+                value = self.env[old_value.old(acc or s.out)].at(w)
                 past.append(mul(self.env[coef].at(w), value) if coef else value)
             states[w] = _settle(w, add(*past, arg.at(w)))
         return Tile(states)

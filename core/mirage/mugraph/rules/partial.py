@@ -7,6 +7,7 @@ does not have the loop's dim, summed and contracted over other dims; partial max
 
 from __future__ import annotations
 
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, MuGraph
 from mirage.mugraph.rules.breach import Breach, Limits, breach
 from mirage.mugraph.walk import computes, parts, reads, sites
@@ -20,7 +21,7 @@ TAKES = {"sum": LINEAR, "max": MAXIMAL}
 
 def _kind(c: Compute, dim: str, partial: dict[str, str]) -> str:
     """What the result of an operator in the loop over `dim` is: a partial "sum" or "max", or "" if it is no partial."""
-    kinds = [partial.get(a.removesuffix("@old"), "") for a in c.args]
+    kinds = [partial.get(old_value.bare(a), "") for a in c.args]
     if not any(kinds):
         over = BLOCK_OPS[c.op].form in ("reduce", "dot") and c.attr("dim") == dim
         return ("max" if c.op == "max" else "sum") if over else ""

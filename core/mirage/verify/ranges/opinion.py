@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mirage.ir.dtypes import computing_dtypes
+from mirage.meaning.marks import rest_of
 from mirage.meaning.terms import Terms
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Compute, CustomKernel, Load, MuGraph, Store
 from mirage.mugraph.walk import computes, parts, sites
 from mirage.results.details import Cast, RangeDetails
@@ -69,7 +71,7 @@ def _computed(c: Compute, loaded: set[str], operand: str) -> Sequence[str]:
     """The operands of a product that are rounded to the storage dtype: those that are not read as they are."""
     if c.op != "dot" or operand == ACCUMULATOR:
         return ()
-    return [a for a in c.args if a not in loaded and "@" not in a]
+    return [a for a in c.args if a not in loaded and not old_value.is_old(a)]
 
 
 def fits(t: Terms, events: Sequence[Event], sizes: dict[str, int], bound: float, lost: float = 0.0) -> Event | None:
@@ -138,7 +140,7 @@ def range_opinion(t: Terms, targets: Sequence[Target], mugraph: MuGraph) -> Evid
 def _rests(m: MuGraph) -> list[tuple[str, str, str]]:
     """(axis, the split that shares it, the axis within one share) as `denote` names them."""
     splits = [(p.graph, d) for p in parts(m) for d in p.graph.dims if d.role == "split"]
-    return [(a, d.name, f"{a}.rest") for graph, d in splits for a in graph.dim(d.splits).axes]
+    return [(a, d.name, rest_of(a)) for graph, d in splits for a in graph.dim(d.splits).axes]
 
 
 def _parts(m: MuGraph, name: str) -> int:
