@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mirage.mugraph.rules.states import pointwise
 from workloads.evaluate import evaluate
 
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.parse import parse
-from mirage.mugraph.rules.states import pointwise
 
 TEMPLATE = """mugraph reduce
 axes m=5 k=7

@@ -16,6 +16,7 @@ from mirage.errors import EmissionRefused
 from mirage.ir.program import computing
 from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph, TileDim
 from mirage.mugraph.walk import size_of
+from mirage.operators.block_operators import BLOCK
 
 DEFERRED = 64  # registers a thread of a tile that is added up as a whole and reduced after its loop
 INLINE = ("neg", "inv", "sqrt")  # read better as part of what uses them: a - b, a / b, tl.rsqrt(a)
@@ -349,8 +350,8 @@ class BlockWriter:
 
     def pointwise(self, c: Compute, dims: tuple[str, ...]) -> Value:
         key, kept = self.uses.key(self.where, c.out), self.base2.kept
-        if c.op == "exp" and self.uses.key(self.where, c.args[0]) in kept:
-            return template("tl.exp2({0})", [spread(as_float(self.kept(c.args[0])), dims)], dims, "f")
+        if BLOCK[c.op].exp2 and self.uses.key(self.where, c.args[0]) in kept:
+            return template(BLOCK[c.op].exp2, [spread(as_float(self.kept(c.args[0])), dims)], dims, "f")
         if key not in kept and not self.base2.compares(self.where, c, kept):
             return pointwise(c.op, [self.value(a) for a in c.args], dims)
         args = [self.kept(a) for a in c.args]

@@ -123,15 +123,6 @@ class Fingerprints:
     def _signed(self, pair: Pair) -> Array:
         return np.where(pair[0] > P // 2, pair[0] - P, pair[0])
 
-    def _integral(self, x: int) -> bool:
-        t = self.t
-        k = t.kind(x)
-        if k in ("index", "size"):
-            return True
-        if k == "const":
-            return bool(t.node(x)[1].denominator == 1)
-        return k in ("add", "mul") and all(self._integral(y) for y in t.kids(x))
-
     def _compute(self, x: int, which: int) -> Pair:
         t = self.t
         n, dims = t.node(x), t.dims(x)
@@ -199,7 +190,7 @@ class Fingerprints:
         if name == "where":
             c = parts[0][0] != 0
             return np.where(c, parts[1][0], parts[2][0]), np.where(c, parts[1][1], parts[2][1])
-        if name in ("lt", "le") and all(self._integral(k) for k in n[2]):
+        if name in ("lt", "le") and all(self.t.is_integral(k) for k in n[2]):
             a, b = (self._signed(p) for p in parts)
             v = ((a < b) if name == "lt" else (a <= b)).astype(np.int64)
             return v, v

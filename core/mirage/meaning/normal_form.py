@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from mirage.meaning.terms import Terms
+from mirage.operators.block_operators import commutes
 
 Factor = tuple[Any, ...]
 Mono = tuple[tuple[Factor, int], ...]
@@ -173,7 +174,7 @@ class Normalizer:
             return self.of(n[2][0])
         if kind == "fn":
             args = tuple(self.intern(self.of(k)) for k in n[2])
-            args = tuple(sorted(args)) if n[1] in ("maximum", "minimum", "eq", "and", "or") else args
+            args = tuple(sorted(args)) if commutes(n[1]) else args
             tag = "bool" if t.is_boolean(x) else "fn"
             return self.atom((tag, n[1], *args), axes)
         raise TooLarge

@@ -14,10 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 from mirage.ir.index import DimIndex
+from mirage.operators.block_operators import commutes, is_flag
 
 Node = tuple[Any, ...]
 EMPTY: frozenset[Any] = frozenset()
-BOOLEAN = {"lt", "le", "eq", "and", "or", "not"}
 
 
 def refit(value: float) -> Fraction | None:
@@ -150,10 +150,17 @@ class Terms:
     def is_boolean(self, x: int) -> bool:
         n = self.nodes[x]
         if n[0] == "fn":
-            return n[1] in BOOLEAN
+            return is_flag(n[1])
         if n[0] == "in":
             return n[1] in self.bool_inputs
         return bool(n[0] == "mul" and all(self.is_boolean(k) for k in n[1]))
+
+    def is_integral(self, x: int) -> bool:
+        """A term made of indices, sizes and integers alone."""
+        n = self.nodes[x]
+        if n[0] == "const":
+            return bool(n[1].denominator == 1)
+        return n[0] in ("index", "size") or (n[0] in ("add", "mul") and all(self.is_integral(k) for k in n[1]))
 
     def masked(self, x: int) -> tuple[int, int] | None:
         """(condition, score) of where(condition, score, -inf)."""
@@ -299,7 +306,7 @@ class Terms:
         """A pointwise function that the algebra does not look into, by its name in the operator table."""
         if name == "where":
             return self.where(*xs)
-        if name in ("maximum", "minimum", "eq", "and", "or"):
+        if commutes(name):
             xs = tuple(sorted(xs))
         return self.make(("fn", name, tuple(xs)), self._union(xs, self._dims), self._union(xs, self._front))
 
@@ -316,6 +323,21 @@ class Terms:
                 c, a = self.mul(c, hit[0]), hit[1]
         xs = (c, a, b)
         return self.make(("fn", "where", xs), self._union(xs, self._dims), self._union(xs, self._front))
+
+    def select(self, c: int, a: int, b: int) -> int:
+        """`where`, with the -inf branch last, so that masked scores read alike however they were written."""
+        if self.kind(a) == "ninf" and self.kind(b) != "ninf":
+            return self.where(self.negation(c), b, a)
+        return self.where(c, a, b)
+
+    def negation(self, c: int) -> int:
+        """not c; comparisons of integers turn round (those of floats do not: NaN)."""
+        n = self.nodes[c]
+        if n[0] == "fn" and n[1] == "not":
+            return int(n[2][0])
+        if n[0] == "fn" and n[1] in ("lt", "le") and all(self.is_integral(k) for k in n[2]):
+            return self.fn("le" if n[1] == "lt" else "lt", n[2][1], n[2][0])
+        return self.fn("not", c)
 
     def max(self, axis: str, body: int) -> int:
         if axis not in self._dims[body]:

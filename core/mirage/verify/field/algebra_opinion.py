@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mirage.meaning.terms import Terms
+from mirage.operators.block_operators import is_exponential
 from mirage.results.verdict import SAYS_NOTHING, Counterexample, Evidence
 from mirage.verify.field.arithmetic import Array, Field, is_special
 from mirage.verify.field.error_bound import Bound, bound_of
@@ -40,17 +41,16 @@ OPAQUE_IN_TEXT: tuple[tuple[str, ...], ...] = (
     ("sigmoid", "products"),
     ("products",),
 )
-EXPONENTIALS = ("exp", "exp2", "sigmoid", "tanh")
 
 
-def is_exponential(t: Terms, x: int) -> bool:
-    return t.kind(x) == "exp" or (t.kind(x) == "fn" and t.node(x)[1] in EXPONENTIALS)
+def exponential(t: Terms, x: int) -> bool:
+    return t.kind(x) == "exp" or (t.kind(x) == "fn" and is_exponential(t.node(x)[1]))
 
 
 def nested(t: Terms, roots: Iterable[int]) -> bool:
     """Is an exponential inside another?"""
-    outer = [x for r in roots for x in t.walk(r) if is_exponential(t, x)]
-    return any(is_exponential(t, y) for x in outer for k in t.kids(x) for y in t.walk(k))
+    outer = [x for r in roots for x in t.walk(r) if exponential(t, x)]
+    return any(exponential(t, y) for x in outer for k in t.kids(x) for y in t.walk(k))
 
 
 def variants(t: Terms, roots: Iterable[int], every: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:

@@ -8,13 +8,16 @@ choice (comparisons, maxima) decide which expression it is, `key` the identity o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from mirage.operators.block_operators import BLOCK
+
 Array = np.ndarray[Any, np.dtype[Any]]
+Exact = Callable[..., Array]
 COUNT = np.dtype(
     [
         ("kn", "f8"),
@@ -142,7 +145,7 @@ class Counts:
         out["exp"], out["inf"] = a["exp"] | b["exp"], a["inf"] | b["inf"]
         return out
 
-    def _inv(self, x: Array) -> Array:
+    def inv(self, x: Array) -> Array:
         x = self.lift(x)
         out = x.copy()
         out["kn"], out["dn"], out["kd"], out["dd"] = x["kd"], x["dd"], np.maximum(x["kn"], 1), x["dn"]
@@ -152,7 +155,7 @@ class Counts:
         out["key"] = np.where(plain, np.uint64(1), fresh)
         return np.asarray(out)
 
-    def _exp(self, x: Array) -> Array:
+    def exp(self, x: Array) -> Array:
         x = self.lift(x)
         live = ~x["inf"]
         self.exps = True
@@ -161,7 +164,7 @@ class Counts:
             self.degree = max(self.degree, float((x["dn"] + x["dd"])[live].max()))
         return _make(x.shape, kn=live.astype(float), en=1, picks=x["picks"], exp=True)
 
-    def _sqrt(self, x: Array) -> Array:
+    def sqrt(self, x: Array) -> Array:
         x = self.lift(x)
         self.root_of_exp |= bool(x["exp"].any())
         self.roots += int(((x["dn"] + x["dd"]) > 0).sum())
@@ -191,54 +194,83 @@ class Counts:
         out["picks"] = sum(x["picks"] for x in xs) + bits
         return np.asarray(out)
 
-    def _compare(self, *xs: Array) -> Array:
+    # ---- the methods that entries of the operator table name
+    def sub(self, a: Array, b: Array) -> Array:
+        return self.add(a, self.neg(b))
+
+    def neg(self, x: Array) -> Array:
+        return x if x.dtype == COUNT else np.asarray(-x.astype(np.int64))
+
+    def div(self, a: Array, b: Array) -> Array:
+        return self.mul(self.lift(a), self.inv(b))
+
+    def sigmoid(self, x: Array) -> Array:
+        return self._opaque(x) if "sigmoid" in self.opaque else self.inv(self.add(self.const(1), self.exp(x)))
+
+    def abs(self, x: Array) -> Array:
+        return self._choose(x)
+
+    def finite(self, x: Array) -> Array:
+        return x
+
+    def maximum(self, a: Array, b: Array) -> Array:
+        return self._pick(np.maximum, a, b)
+
+    def minimum(self, a: Array, b: Array) -> Array:
+        return self._pick(np.minimum, a, b)
+
+    def _pick(self, exact: Exact, a: Array, b: Array) -> Array:
+        return self._choose(a, b) if COUNT in (a.dtype, b.dtype) else np.asarray(exact(a, b))
+
+    def lt(self, a: Array, b: Array) -> Array:
+        return self._compare(np.less, a, b)
+
+    def le(self, a: Array, b: Array) -> Array:
+        return self._compare(np.less_equal, a, b)
+
+    def eq(self, a: Array, b: Array) -> Array:
+        return self._compare(np.equal, a, b)
+
+    def _compare(self, exact: Exact, *xs: Array) -> Array:
+        if any(x.dtype == COUNT for x in xs):
+            return self._chosen(*xs)
+        return np.asarray(exact(*(x.astype(np.int64) for x in xs)))
+
+    def _chosen(self, *xs: Array) -> Array:
+        """0 or 1 by a choice between its arguments."""
         out = self._choose(*xs)
         return _make(out.shape, picks=out["picks"])
 
+    def conjunction(self, a: Array, b: Array) -> Array:
+        return self._logic(np.logical_and, a, b)
+
+    def disjunction(self, a: Array, b: Array) -> Array:
+        return self._logic(np.logical_or, a, b)
+
+    def negation(self, x: Array) -> Array:
+        return self._logic(np.logical_not, x)
+
+    def _logic(self, exact: Exact, *xs: Array) -> Array:
+        if any(x.dtype == COUNT for x in xs):
+            return self._chosen(*xs)
+        return np.asarray(exact(*(self.truth(x) for x in xs)))
+
+    def where(self, c: Array, a: Array, b: Array) -> Array:
+        if c.dtype != COUNT:
+            if COUNT in (a.dtype, b.dtype) and a.dtype != b.dtype:
+                a, b = self.lift(a), self.lift(b)
+            return np.where(self.truth(c), a, b)
+        out = self._choose(a, b, bits=0.0)
+        out["picks"] += c["picks"]
+        return out
+
     def fn(self, name: str, *xs: Array) -> Array:
-        if name in ("add", "mul"):
-            return np.asarray(getattr(self, name)(*xs))
-        if name == "sub":
-            return self.add(xs[0], self.fn("neg", xs[1]))
-        if name == "neg":
-            return xs[0] if xs[0].dtype == COUNT else np.asarray(-xs[0].astype(np.int64))
-        if name == "div":
-            return self.mul(self.lift(xs[0]), self._inv(xs[1]))
-        if name == "finite":
-            return xs[0]
-        if name in ("inv", "exp", "sqrt"):
-            return np.asarray({"inv": self._inv, "exp": self._exp, "sqrt": self._sqrt}[name](xs[0]))
-        if name == "exp2":
-            return self._exp(xs[0])
-        if name in ("sigmoid", "tanh") and "sigmoid" not in self.opaque:
-            out = self._inv(self.add(self.const(1), self._exp(xs[0])))
-            return out if name == "sigmoid" else self.add(out, self.const(-1))
-        if name == "rsqrt":
-            return self._inv(self._sqrt(xs[0]))
-        if name in ("lt", "le", "eq") and all(x.dtype != COUNT for x in xs):
-            a, b = (x.astype(np.int64) for x in xs)
-            return np.asarray({"lt": a < b, "le": a <= b, "eq": a == b}[name])
-        if name in ("and", "or", "not") and all(x.dtype != COUNT for x in xs):
-            flags = [self.truth(x) for x in xs]
-            return np.asarray(~flags[0] if name == "not" else getattr(np, f"logical_{name}")(*flags))
-        if name in ("lt", "le", "eq", "and", "or", "not"):
-            return self._compare(*xs)
-        if name == "where":
-            if xs[0].dtype != COUNT:
-                a, b = xs[1:]
-                if COUNT in (a.dtype, b.dtype) and a.dtype != b.dtype:
-                    a, b = self.lift(a), self.lift(b)
-                return np.where(self.truth(xs[0]), a, b)
-            out = self._choose(xs[1], xs[2], bits=0.0)
-            out["picks"] += xs[0]["picks"]
-            return out
-        if name in ("maximum", "minimum"):
-            if all(x.dtype != COUNT for x in xs):
-                return np.asarray((np.maximum if name == "maximum" else np.minimum)(*xs))
-            return self._choose(*xs)
-        if name == "abs":
-            return self._choose(xs[0])
-        return self._opaque(*xs)
+        entry = BLOCK.get(name)
+        value = None if entry is None else entry.in_field(self, *xs)
+        if value is not None:
+            return np.asarray(value)
+        out = self._opaque(*xs)
+        return self._chosen(out) if entry is not None and entry.flag else out
 
     def sum(self, x: Array, axis: int) -> Array:
         if x.dtype != COUNT:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from mirage.meaning.terms import Terms
+from mirage.operators.block_operators import BLOCK, field_methods
 from mirage.verify.field.arithmetic import Array, Field, pack, second
-from mirage.verify.field.sampling import ROOTS
 from mirage.verify.semantics.evaluate_terms import TermEvaluator
 
 MOST_COLUMNS = 512
@@ -35,10 +35,23 @@ def _is_shift(t: Terms, x: int) -> bool:
 
 def arguments(t: Terms, roots: list[int], opaque: bool = True) -> list[int]:
     """The distinct arguments of the exponentials below `roots`; of sigmoids too where these are not `opaque`."""
-    names = ("exp2",) if opaque else ("exp2", "sigmoid", "tanh")
+    return sorted({strip_shift(t, k) for x in _exponentials(t, roots, opaque) for k in t.kids(x)})
+
+
+def _exponentials(t: Terms, roots: list[int], opaque: bool) -> list[int]:
     every = {x for r in roots for x in t.walk(r)}
-    found = [x for x in every if t.kind(x) == "exp" or (t.kind(x) == "fn" and t.node(x)[1] in names)]
-    return sorted({strip_shift(t, t.kids(x)[0]) for x in found})
+    return [x for x in every if _exponent_degree(t, x, opaque) is not None]
+
+
+def _exponent_degree(t: Terms, x: int, opaque: bool) -> int | None:
+    """Of an exponential, and of a function that is made of some: the degree of the exponents in its arguments."""
+    if t.kind(x) == "exp":
+        return 1
+    if t.kind(x) != "fn" or t.node(x)[1] not in BLOCK:
+        return None
+    made = field_methods(BLOCK[t.node(x)[1]])
+    found = [made[m] for m in ("exp",) + (() if opaque else ("sigmoid",)) if m in made]
+    return max(found, default=None)
 
 
 def linear_inputs(t: Terms, x: int) -> list[int]:
@@ -74,8 +87,10 @@ def independent(
 ) -> int | None:
     """How many scores there are, if all exponentials' arguments are independent and uniform; None if that is not
     known. The input that makes them so is real, and under no root: what is redrawn is not uniform."""
+    if any((_exponent_degree(t, x, opaque) or 0) > 1 for x in _exponentials(t, roots, opaque)):
+        return None  # an exponent that is not affine in what stands under the function
     args = arguments(t, roots, opaque)
-    rooted = {n for r in roots for x in t.walk(r) if _is_root(t, x) for n in t.inputs(x)}
+    rooted = {n for r in roots for x in t.walk(r) if t.kind(x) == "sqrt" for n in t.inputs(x)}
     total = 0
     for x in args:
         others = rooted.union(*(t.inputs(y) for y in args if y != x))
@@ -85,10 +100,6 @@ def independent(
             return None
         total += int(np.prod([sizes[d] for d in t.dims(x)], dtype=np.int64))
     return total if args else None
-
-
-def _is_root(t: Terms, x: int) -> bool:
-    return t.kind(x) == "sqrt" or (t.kind(x) == "fn" and t.node(x)[1] in ROOTS)
 
 
 def widened(t: Terms, roots: list[int], sizes: dict[str, int], fixed: frozenset[str]) -> dict[str, int]:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from mirage.meaning.terms import Terms
+from mirage.operators.block_operators import is_exponential
 from mirage.verify.field.arithmetic import OPAQUE, Array, Field, first, random_field
 from mirage.verify.semantics.evaluate_terms import TermEvaluator, grid_index
 
 ROUNDS = 60  # of redrawing what lies under a root; each round halves what is left
 FIELDS = 40
-ROOTS = ("sqrt", "rsqrt")
 COMPARISONS = ("lt", "le", "eq")
 
 
@@ -66,9 +66,9 @@ def root_nodes(t: Terms, roots: Iterable[int]) -> list[tuple[int, bool]]:
     for r in roots:
         for x in t.walk(r):
             everything.add(x)
-            if t.kind(x) == "exp" or (t.kind(x) == "fn" and t.node(x)[1] in ("sigmoid", "tanh", "exp2")):
+            if t.kind(x) == "exp" or (t.kind(x) == "fn" and is_exponential(t.node(x)[1])):
                 below |= set(t.walk(x)) - {x}
-    found = [x for x in everything if t.kind(x) == "sqrt" or (t.kind(x) == "fn" and t.node(x)[1] in ROOTS)]
+    found = [x for x in everything if t.kind(x) == "sqrt"]
     return [(x, x in below) for x in sorted(found)]
 
 

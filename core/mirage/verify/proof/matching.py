@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations, product
 
 from mirage.meaning.terms import Terms
+from mirage.operators.block_operators import commutes
 from mirage.verify.proof.law_language import MARK
 
 MOST_PARTS = 5  # of a sum or product that several letters share
-COMMUTE = ("maximum", "minimum", "eq", "and", "or")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Matcher:
                 yield from self._one(n[3], y[3], replace(m, axes={**m.axes, str(n[2]): axis}))
         elif n[0] == "fn":
             if n[1] == y[1] and len(n[2]) == len(y[2]):
-                orders = permutations(y[2]) if n[1] in COMMUTE else [y[2]]
+                orders = permutations(y[2]) if commutes(n[1]) else [y[2]]
                 for order in orders:
                     yield from self._all(n[2], tuple(order), m)
         elif n[0] in ("inv", "exp", "sqrt"):

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 
 from mirage.errors import RuleFalse, RuleUnreadable
 from mirage.meaning.terms import Terms
+from mirage.operators.signs import Signs
 from mirage.verify.field.algebra_opinion import field_opinion
 from mirage.verify.proof.axioms import AXIOMS, Axiom
 from mirage.verify.proof.law_language import Law, LawSyntax, letters_of, read_law
 from mirage.verify.proof.law_test import check
 from mirage.verify.proof.prover import Prover
 from mirage.verify.proof.rewriting import RELATIONS
-from mirage.verify.proof.signs import Signs
 
 USER = "user"
 FEWEST_POINTS = 100  # at which a rule must have said something to count as tested

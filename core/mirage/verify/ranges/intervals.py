@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mirage.meaning.terms import Terms
+from mirage.operators.block_operators import BLOCK
+from mirage.operators.intervals import WHOLE, Interval, inverse, plus, summed, times, zero_times
 from mirage.verify.floats.regimes import LARGEST
 
 LEAST, MOST = -24, 127  # exponents of the bounds that are tried
@@ -23,28 +24,6 @@ SLACK = 1 - 2.0**-12  # for the roundings on the way: float32 sums err by less; 
 LIMITS = {d: x * (SLACK if d in ("bf16", "fp32", "fp64") else 1) for d, x in LARGEST.items()}
 
 
-@dataclass(frozen=True)
-class Interval:
-    low: float
-    high: float
-
-    @property
-    def size(self) -> float:
-        return max(abs(self.low), abs(self.high))
-
-
-Rule = Callable[[Interval], Interval]
-
-
-def _times(a: float, b: float) -> float:
-    return 0.0 if a == 0 or b == 0 else a * b
-
-
-def product(x: Interval, y: Interval) -> Interval:
-    ends = [_times(a, b) for a in (x.low, x.high) for b in (y.low, y.high)]
-    return Interval(min(ends), max(ends))
-
-
 def within(x: Interval, y: Interval | None) -> Interval:
     """What two analyses of one value agree on."""
     return x if y is None else Interval(_least(max, x.low, y.low), _least(min, x.high, y.high))
@@ -52,40 +31,6 @@ def within(x: Interval, y: Interval | None) -> Interval:
 
 def _least(choose: Callable[[float, float], float], a: float, b: float) -> float:
     return b if math.isnan(a) else a if math.isnan(b) else choose(a, b)
-
-
-def _exp(x: Interval) -> Interval:
-    def e(v: float) -> float:
-        return math.inf if v > 700 else math.exp(v)
-
-    return Interval(e(x.low), e(x.high))
-
-
-def _inverse(x: Interval) -> Interval:
-    if x.low > 0 or x.high < 0:
-        return Interval(1 / x.high, 1 / x.low)
-    return Interval(-math.inf, math.inf)
-
-
-def _root(x: Interval) -> Interval:
-    return Interval(math.sqrt(max(x.low, 0.0)), math.sqrt(max(x.high, 0.0)))
-
-
-def _abs(x: Interval) -> Interval:
-    return Interval(0.0 if x.low <= 0 <= x.high else min(abs(x.low), abs(x.high)), x.size)
-
-
-UNIT = Interval(-1.0, 1.0)
-FUNCTIONS: dict[str, Rule] = {
-    "sigmoid": lambda x: Interval(0.0, 1.0),
-    "tanh": lambda x: UNIT,
-    "erf": lambda x: UNIT,
-    "sin": lambda x: UNIT,
-    "cos": lambda x: UNIT,
-    "abs": _abs,
-    "finite": lambda x: x,
-    "log": lambda x: Interval(math.log(x.low) if x.low > 0 else -math.inf, math.log(max(x.high, 1e-300))),
-}
 
 
 class Ranges:
@@ -130,7 +75,7 @@ class Ranges:
         if kind == "add":
             if self._shifted(x):
                 return Interval(-2 * max(k.size for k in kids), 0.0)
-            return Interval(sum(k.low for k in kids), sum(k.high for k in kids))
+            return plus(*kids)
         if kind == "mul":
             return self._product(t.kids(x))
         if kind == "red":
@@ -139,25 +84,12 @@ class Ranges:
                 for k in t.kids(n[3]):
                     if t.kind(k) != "in" and t.dims(k):  # a computed operand of a contraction is cast before it
                         self._limit(k, self.memo[k], self.operand)
-            whole = Interval(_times(kids[0].low, length), _times(kids[0].high, length))
+            whole = summed(kids[0], length)
             return within(whole, self._summed(n[2], n[3])) if n[1] == "sum" else whole
-        if kind == "exp":
-            return _exp(kids[0])
         if kind == "inv":
             return self._inverse(t.kids(x)[0])
-        if kind == "sqrt":
-            return _root(kids[0])
-        name = n[1]
-        if name in FUNCTIONS:
-            return FUNCTIONS[name](kids[0])
-        if name in ("maximum", "minimum"):
-            f = max if name == "maximum" else min
-            return Interval(f(k.low for k in kids), f(k.high for k in kids))
-        if name == "where":
-            return Interval(min(k.low for k in kids[1:]), max(k.high for k in kids[1:]))
-        if name in ("lt", "le", "eq", "and", "or", "not"):
-            return Interval(0.0, 1.0)
-        return kids[0] if name.startswith("round") else Interval(-math.inf, math.inf)
+        entry = BLOCK.get(n[1] if kind == "fn" else kind)
+        return WHOLE if entry is None else entry.interval(*kids)
 
     def _product(self, factors: tuple[int, ...]) -> Interval:
         """Equal factors are a power: x * x is not negative. A value over a sum of which it is a part is at most 1."""
@@ -167,10 +99,10 @@ class Ranges:
             part = self.memo[f]
             base = part
             for _ in range(power - 1):
-                part = product(part, base)
+                part = times(part, base)
             if power % 2 == 0:
                 part = Interval(max(part.low, 0.0) if base.low > 0 else 0.0, part.high)
-            out = product(out, part)
+            out = times(out, part)
         for f in factors:
             if self.t.kind(f) != "inv":
                 continue
@@ -180,7 +112,7 @@ class Ranges:
                     rest = list(factors)
                     rest.remove(f)
                     rest.remove(g)
-                    out = within(out, product(bounded, self._product(tuple(rest))))
+                    out = within(out, times(bounded, self._product(tuple(rest))))
         for f in factors:
             if self.t.kind(f) == "inv" and (share := self._share(f, factors)) is not None:
                 rest = [k for k in factors if k not in (f, share)]
@@ -244,7 +176,7 @@ class Ranges:
             found = self._mean(f, rest[0]) if len(rest) == 1 else None
             if found is not None:
                 left.remove(f)
-                return product(found, self._product(tuple(left)))
+                return times(found, self._product(tuple(left)))
         return None
 
     def _norm(self, factors: tuple[int, ...], below: int, axis: str, summed: bool) -> Interval | None:
@@ -268,7 +200,7 @@ class Ranges:
                 rest = list(factors)
                 rest.remove(square[0])
                 size = self._product(tuple(rest)).size
-                size = _times(size, math.sqrt((self.sizes[axis] if summed else 1.0) / scale.low))
+                size = zero_times(size, math.sqrt((self.sizes[axis] if summed else 1.0) / scale.low))
                 return Interval(-size, size)
         return None
 
@@ -287,7 +219,7 @@ class Ranges:
             body = self.t.node(x)[3]
             if self.t.kind(body) == "exp" and self._shifted(self.t.node(body)[1], self.t.node(x)[2]):
                 return Interval(1 / max(value.high, 1.0), 1.0)
-        return _inverse(value)
+        return inverse(value)
 
     def _shifted(self, x: int, axis: str | None = None) -> bool:
         """Is `x` = b - max(b) (over `axis`, if given)?"""
