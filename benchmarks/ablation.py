@@ -27,7 +27,7 @@ from candidates import KEPT, TARGET, traced  # noqa: E402
 from mirage.codegen.emit import emit_module  # noqa: E402
 from mirage.devices.table import device  # noqa: E402
 from mirage.mugraph.grammar import CustomKernel, MuGraph  # noqa: E402
-from mirage.pipeline.attempt import problems  # noqa: E402
+from mirage.pipeline.search_problems import problems  # noqa: E402
 from mirage.plan import PASSES, memory, plan  # noqa: E402
 from mirage.profile.roofline import estimate  # noqa: E402
 from mirage.search.engine import Bounds, Candidate, Search  # noqa: E402

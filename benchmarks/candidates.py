@@ -13,7 +13,9 @@ from mirage.codegen.emit import emit_module
 from mirage.devices.table import device
 from mirage.ir.program import Program
 from mirage.mugraph.grammar import MuGraph
-from mirage.pipeline.attempt import Request, floor, problems, read
+from mirage.pipeline.answer import floor
+from mirage.pipeline.request import Request, read
+from mirage.pipeline.search_problems import problems
 from mirage.profile.candidate_choice import KEPT
 from mirage.profile.roofline import estimate
 from mirage.search.engine import Bounds, Candidate, Search

@@ -28,8 +28,9 @@ def one(seed: int) -> dict[str, Any]:
     from program.random_programs import random_programs
 
     from mirage.errors import MirageError
-    from mirage.pipeline.attempt import Request, optimize
+    from mirage.pipeline.optimize import optimize
     from mirage.pipeline.processes import Tools
+    from mirage.pipeline.request import Request
     from mirage.results.progress import CancelToken
 
     _tools = _tools or Tools()

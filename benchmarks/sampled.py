@@ -76,7 +76,8 @@ def sample(point: str, many: int) -> list[tuple[str, str]]:
     from mirage.ir.program import Program
     from mirage.mugraph.grammar import CustomKernel
     from mirage.mugraph.text import to_text
-    from mirage.pipeline.attempt import Request, problem, read
+    from mirage.pipeline.request import Request, read
+    from mirage.pipeline.search_problems import problem
     from mirage.plan import plan
     from mirage.profile.launch_variants import chosen, with_launch
     from mirage.profile.roofline import estimate

@@ -161,8 +161,9 @@ def facts() -> list[dict[str, Any]]:
 
 def seconds() -> list[dict[str, Any]]:
     """Full verdicts over all examples, as the pipeline gives them, in warm workers."""
-    from mirage.pipeline.attempt import Request, optimize
+    from mirage.pipeline.optimize import optimize
     from mirage.pipeline.processes import Tools
+    from mirage.pipeline.request import Request
     from mirage.results.progress import CancelToken
     from mirage.source import detect
 

@@ -27,9 +27,9 @@ from references import REFERENCES, WORKLOADS, Reference, interpreted  # noqa: E4
 
 import mirage  # noqa: E402
 from mirage.errors import MirageError  # noqa: E402
-from mirage.pipeline.attempt import versions  # noqa: E402
 from mirage.pipeline.processes import Tools  # noqa: E402
 from mirage.profile.roofline import baseline  # noqa: E402
+from mirage.results.versions import package_versions  # noqa: E402
 from mirage_original.hand_written import written  # noqa: E402
 from mirage_original.superoptimize import DEFAULTS  # noqa: E402
 
@@ -126,7 +126,7 @@ def main() -> int:
     if args.json:
         print(json.dumps({
             "bench": "workloads", "date": datetime.date.today().isoformat(), "device": platform.processor() or "cpu",
-            "versions": versions(), "rows": found,
+            "versions": package_versions(), "rows": found,
         }, indent=1))  # fmt: skip
     return 0 if all(r["ok"] for r in found) else 1
 

@@ -38,7 +38,8 @@ Row = dict[str, Any]
 
 def optimized(path: Path, name: str) -> tuple[Any, list[Row]]:
     """The result, installed, and the rows of the times on the way."""
-    from mirage.pipeline.attempt import Request, optimize
+    from mirage.pipeline.optimize import optimize
+    from mirage.pipeline.request import Request
     from mirage.results.progress import CancelToken
     from mirage.runtime import installed_kernels
 

@@ -19,9 +19,11 @@ from mutants.certify import wrong_mugraph
 from daemonbench.process import TEXT, Row, row
 from mirage.errors import MirageError
 from mirage.mugraph import json_form
-from mirage.pipeline.attempt import Request, optimize, problem, read, trace
+from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.recheck_task import recheck
+from mirage.pipeline.request import Request, read, trace
+from mirage.pipeline.search_problems import problem
 from mirage.program.lower import lower
 from mirage.results.progress import CancelToken
 from mirage_daemon import text_alias

@@ -8,7 +8,7 @@ from functools import cache
 
 from mirage.devices.table import Device
 from mirage.ir.program import Program
-from mirage.pipeline.attempt import problem as from_program
+from mirage.pipeline.search_problems import problem as from_program
 from mirage.profile.roofline import baseline
 from mirage.program.lower import lower
 from mirage.program.trace import trace

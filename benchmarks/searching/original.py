@@ -20,8 +20,9 @@ from mirage.ir.program import Program
 from mirage.mugraph import maps
 from mirage.mugraph.grammar import Accumulate, Compute, CustomKernel, Loop, MuGraph
 from mirage.mugraph.structure import structure_key
-from mirage.pipeline.attempt import Function, Request, problem, read, trace
 from mirage.pipeline.processes import Tools
+from mirage.pipeline.request import Function, Request, read, trace
+from mirage.pipeline.search_problems import problem
 from mirage.plan import plan
 from mirage.profile.roofline import estimate
 from mirage.program.lower import lower

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from mirage.errors import MirageError, NotVerified, ProtocolError, UnknownEntry, UnknownJob
 from mirage.link import paths, protocol
-from mirage.pipeline.attempt import optimize
+from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.recheck_task import recheck
 from mirage.pipeline.request_payload import from_payload

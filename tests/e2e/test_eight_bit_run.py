@@ -10,8 +10,10 @@ import pytest
 
 from mirage.errors import DtypeOfDevice, UnsupportedOperands
 from mirage.mugraph import json_form
-from mirage.pipeline.attempt import Request, optimize, problems, read, trace
+from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
+from mirage.pipeline.request import Request, read, trace
+from mirage.pipeline.search_problems import problems
 from mirage.results.progress import CancelToken
 from mirage.results.result import Result
 from mirage.verify.judge import Case, judge

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from mirage.errors import Cancelled, WorkerDied, WorkerTimeout
-from mirage.pipeline.attempt import Request, optimize
+from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
+from mirage.pipeline.request import Request
 from mirage.results.progress import CancelToken, Progress
 from mirage.results.result import Result
 

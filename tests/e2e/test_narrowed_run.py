@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mirage.errors import FunctionNotFound, MirageError
-from mirage.pipeline.attempt import Request, optimize, read
+from mirage.pipeline.optimize import optimize
+from mirage.pipeline.request import Request, read
 from mirage.results.progress import CancelToken
 
 TEXT = """import mirage

@@ -6,9 +6,10 @@ import json
 import pytest
 
 from mirage.errors import MirageError, MugraphSyntax, NotVerified, UntrustedWorkspace
-from mirage.pipeline.attempt import Request, optimize
+from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.recheck_task import recheck
+from mirage.pipeline.request import Request
 from mirage.results.progress import CancelToken
 
 TEXT = """\

@@ -8,8 +8,10 @@ from mirage.codegen.emit import emit_module
 from mirage.mugraph import json_form
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.text import from_text, to_text
-from mirage.pipeline.attempt import Request, optimize, problem, read, trace
+from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
+from mirage.pipeline.request import Request, read, trace
+from mirage.pipeline.search_problems import problem
 from mirage.program.lower import lower
 from mirage.results.progress import CancelToken
 from mirage.results.verdict import Verdict

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
-from mirage.pipeline.attempt import TRIES, Tries
+from mirage.pipeline.candidate_order import TRIES, Tries
 from mirage.search.engine import Candidate
 
 

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from mirage.devices.table import DEVICES
 from mirage.mugraph.grammar import CustomKernel, MuGraph
-from mirage.pipeline.attempt import Attempt, inaccurate, problem, widened
+from mirage.pipeline.attempt import Attempt
+from mirage.pipeline.candidate_order import inaccurate, widened
+from mirage.pipeline.search_problems import problem
 from mirage.profile.roofline import estimate
 from mirage.program.builder import Builder
 from mirage.program.lower import lower

@@ -18,7 +18,9 @@ from mirage.mugraph.grammar import Accumulate, Loop, MuGraph
 from mirage.mugraph.json_form import from_json, to_json
 from mirage.mugraph.parse import parse as from_text
 from mirage.mugraph.text import to_text
-from mirage.pipeline.attempt import Request, optimize, problem
+from mirage.pipeline.optimize import optimize
+from mirage.pipeline.request import Request
+from mirage.pipeline.search_problems import problem
 from mirage.profile.roofline import estimate
 from mirage.program.builder import Builder
 from mirage.program.lower import lower

@@ -9,7 +9,7 @@ from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import Load
 from mirage.mugraph.parse import parse
 from mirage.mugraph.text import to_text
-from mirage.pipeline.attempt import problem
+from mirage.pipeline.search_problems import problem
 from mirage.profile.roofline import estimate
 from mirage.program.builder import Builder
 from mirage.program.lower import lower

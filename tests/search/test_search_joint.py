@@ -15,7 +15,9 @@ from mirage.ir.program import Program
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import DTensor, MuGraph, Store
-from mirage.pipeline.attempt import Request, optimize, problem
+from mirage.pipeline.optimize import optimize
+from mirage.pipeline.request import Request
+from mirage.pipeline.search_problems import problem
 from mirage.profile.roofline import estimate
 from mirage.program.builder import Builder
 from mirage.program.lower import lower

@@ -15,8 +15,8 @@ from mirage.ir.program import Program
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, MuGraph
-from mirage.pipeline.attempt import problem
 from mirage.pipeline.fusion_remarks import explain
+from mirage.pipeline.search_problems import problem
 from mirage.profile.roofline import baseline, estimate
 from mirage.program.builder import Builder
 from mirage.program.lower import lower

@@ -17,7 +17,8 @@ from mirage.mugraph import json_form
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.walk import parts
-from mirage.pipeline.attempt import Tries, problems, which
+from mirage.pipeline.candidate_order import Tries
+from mirage.pipeline.search_problems import problems, which
 from mirage.plan import plan
 from mirage.profile.roofline import estimate
 from mirage.program.trace import trace

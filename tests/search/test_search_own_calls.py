@@ -133,7 +133,7 @@ def test_the_same_calls_and_no_others() -> None:
 
 
 def test_a_program_of_calls_alone_has_no_answer() -> None:
-    from mirage.pipeline.attempt import problem
+    from mirage.pipeline.search_problems import problem
     from mirage.program.lower import lower
     from mirage.program.trace import trace
     from mirage.search.engine import Search

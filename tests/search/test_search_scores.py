@@ -14,7 +14,7 @@ from mirage.devices.table import DEVICES
 from mirage.ir.program import Program
 from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import MuGraph
-from mirage.pipeline.attempt import problem
+from mirage.pipeline.search_problems import problem
 from mirage.profile.roofline import estimate
 from mirage.program.builder import Builder
 from mirage.program.lower import lower

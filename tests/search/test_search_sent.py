@@ -6,8 +6,10 @@ import pytest
 from workloads.terms import problem
 
 from mirage.devices.table import DEVICES
-from mirage.pipeline.attempt import Attempt, Request, problems
+from mirage.pipeline.attempt import Attempt
 from mirage.pipeline.job_task import Sent
+from mirage.pipeline.request import Request
+from mirage.pipeline.search_problems import problems
 from mirage.profile.roofline import estimate
 from mirage.program.trace import trace
 from mirage.results.progress import CancelToken

@@ -13,8 +13,8 @@ from mirage.ir.torch_calls import fault, sizes_of
 from mirage.isolate.runner import Worker
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.without_calls import calls_of
-from mirage.pipeline.attempt import problems, which
 from mirage.pipeline.fusion_remarks import explain
+from mirage.pipeline.search_problems import problems, which
 from mirage.profile.roofline import baseline, estimate
 from mirage.program.library_variants import OPERATORS, ways
 from mirage.program.trace import trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mirage.codegen.emit import emit_module
 from mirage.codegen.kernel_text import tiles_of
 from mirage.devices.table import DEVICES
-from mirage.pipeline.attempt import problems
+from mirage.pipeline.search_problems import problems
 from mirage.plan import plan
 from mirage.profile.candidate_choice import KEPT
 from mirage.profile.roofline import estimate

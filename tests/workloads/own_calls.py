@@ -8,7 +8,7 @@ from mirage.codegen.emit import emit_module
 from mirage.devices.table import DEVICES
 from mirage.ir.program import Program
 from mirage.mugraph.grammar import MuGraph
-from mirage.pipeline.attempt import problem
+from mirage.pipeline.search_problems import problem
 from mirage.profile.roofline import estimate
 from mirage.program.lower import lower
 from mirage.program.trace import trace

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+from mirage.meaning.nodes import Node
 from mirage.meaning.terms import Terms
 from mirage.search.engine import Problem
 
@@ -37,7 +38,7 @@ def shuffled(problem: Problem, seed: int) -> Problem:
     return replace(problem, t=new, outputs=outputs)
 
 
-def rebuilt(t: Terms, n: tuple[object, ...], kids: tuple[int, ...]) -> int:
+def rebuilt(t: Terms, n: Node, kids: tuple[int, ...]) -> int:
     build = {"add": t.add, "mul": t.mul, "inv": t.inv, "exp": t.exp, "sqrt": t.sqrt}
     if n[0] == "red":
         return (t.sum if n[1] == "sum" else t.max)(str(n[2]), kids[0])

@@ -16,7 +16,8 @@ def load(where: str, target: str) -> list[dict[str, Any]]:
     """The derivations of a file: of a result as JSON (or a list of them), or of a Python file, which is optimized."""
     path = where.partition("::")[0]
     if path.endswith(".py"):
-        from mirage.pipeline.attempt import Request, optimize
+        from mirage.pipeline.optimize import optimize
+        from mirage.pipeline.request import Request
         from mirage.results.progress import CancelToken
 
         path, text, names = place_argument.functions(where)

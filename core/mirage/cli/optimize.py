@@ -99,7 +99,7 @@ def here(text: str, path: str, function: str, target: str, options: Options, lin
     """Does the work in this process."""
     import attrs
 
-    from mirage.pipeline.attempt import optimize as run
+    from mirage.pipeline.optimize import optimize as run
     from mirage.pipeline.request_payload import from_payload
 
     payload = {"text": text, "path": path, "function": function, "target": target, "options": attrs.asdict(options)}

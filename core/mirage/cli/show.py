@@ -21,7 +21,8 @@ def load(where: str, target: str) -> list[MuGraph]:
     notes say its verdict, the range of its inputs, and what is known of its memory accesses."""
     path = where.partition("::")[0]
     if path.endswith(".py"):
-        from mirage.pipeline.attempt import Request, optimize
+        from mirage.pipeline.optimize import optimize
+        from mirage.pipeline.request import Request
         from mirage.results.progress import CancelToken
 
         path, text, names = place_argument.functions(where)

@@ -59,7 +59,7 @@ def verify(program: str, file: str, as_json: bool, text: bool) -> None:
 def kernel_graph(path: str, worker: Worker) -> Subject:
     """The program that a file of the original's has: `graph.to_json(path)`, or a checkpoint of May 2024."""
     from mirage.cli.verify_subjects import Subject
-    from mirage.pipeline.attempt import Request, read, trace
+    from mirage.pipeline.request import Request, read, trace
     from mirage.results.progress import CancelToken
     from mirage_original import rebuild_saved, saved_files
     from mirage_original.superoptimize import NAME

@@ -69,7 +69,7 @@ def rows(where: str, worker: Worker) -> list[Subject]:
 
 def functions(where: str, worker: Worker) -> list[Subject]:
 
-    from mirage.pipeline.attempt import Request, read, trace
+    from mirage.pipeline.request import Request, read, trace
 
     path, text, names = place_argument.functions(where)
     if len(names) > 1:

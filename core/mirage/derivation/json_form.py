@@ -53,7 +53,7 @@ def _build(t: Terms, row: list[Any], ids: list[int]) -> int:
     if kind == "const":
         return t.const(Fraction(row[1]))
     if kind == "lit":
-        return t.make(("lit", str(row[1])), (), ())
+        return t.opaque(str(row[1]))
     if kind == "size":
         return t.size(str(row[1]))
     if kind == "index":

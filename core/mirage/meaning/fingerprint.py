@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mirage.meaning.nodes import Node
 from mirage.meaning.terms import Terms
 
 P, Q = 2147483579, 1073741789
@@ -144,7 +145,7 @@ class Fingerprints:
         if kind == "const":
             return tuple(np.asarray(n[1].numerator * pow(n[1].denominator, -1, m) % m) for m in (P, Q))  # type: ignore[return-value]
         if kind in ("lit", "ninf"):
-            s = _salt(repr(n))
+            s = _salt(repr(n.key))
             return np.asarray(int(s) % P), np.asarray(int(s) % Q)
         if kind == "size":
             return np.asarray(self._size(n[1], which)), np.asarray(self._size(n[1], which))
@@ -185,7 +186,7 @@ class Fingerprints:
         ]
         return self._function(n, aligned)  # type: ignore[arg-type]
 
-    def _function(self, n: tuple[Any, ...], parts: list[Pair]) -> Pair:
+    def _function(self, n: Node, parts: list[Pair]) -> Pair:
         name = n[1]
         if name == "where":
             c = parts[0][0] != 0

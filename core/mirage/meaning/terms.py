@@ -8,16 +8,37 @@ exp of a masked score. 0/1 factors of a product *select*: where the factor is 0 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace as dc_replace
 from fractions import Fraction
-from typing import Any
+from typing import Literal, TypeVar
 
 from mirage.ir.index import DimIndex
+from mirage.meaning.nodes import (
+    Action,
+    Add,
+    Apply,
+    Change,
+    Const,
+    Exp,
+    FloatLiteral,
+    Index,
+    Input,
+    Inv,
+    Kind,
+    Mul,
+    NegInf,
+    Node,
+    Op,
+    Reduce,
+    Size,
+    Sqrt,
+)
 from mirage.operators.block_operators import commutes, is_flag
 
-Node = tuple[Any, ...]
-EMPTY: frozenset[Any] = frozenset()
+Key = tuple[Hashable, ...]
+T = TypeVar("T")
+EMPTY: frozenset[int] = frozenset()
 
 
 def refit(value: float) -> Fraction | None:
@@ -41,7 +62,7 @@ class Terms:
         self.nodes: list[Node] = []
         self._dims: list[frozenset[str]] = []
         self._front: list[frozenset[int]] = []
-        self._ids: dict[Any, int] = {}
+        self._ids: dict[Key, int] = {}
         self._made: dict[tuple[str, tuple[int, ...]], int] = {}  # what sums and products of these came to
         self.bool_inputs: set[str] = set()
         self.dropped: set[int] = set()  # terms that cancelled or stood beside a 0: whether they have a value is lost
@@ -50,8 +71,51 @@ class Terms:
     def node(self, x: int) -> Node:
         return self.nodes[x]
 
-    def kind(self, x: int) -> str:
-        return str(self.nodes[x][0])
+    def kind(self, x: int) -> Kind:
+        return self.nodes[x].kind
+
+    def operator(self, x: int) -> str:
+        """The operator of the table that makes a term of its parts: a function's name, else the node's own kind."""
+        n = self.nodes[x]
+        return n.name if isinstance(n, Apply) else n.kind
+
+    def reduction(self, x: int) -> Reduce:
+        """The node of a term that is known to be a reduction."""
+        n = self.nodes[x]
+        assert isinstance(n, Reduce)
+        return n
+
+    def read(self, x: int) -> Input:
+        """The node of a term that is known to be an element of an input."""
+        n = self.nodes[x]
+        assert isinstance(n, Input)
+        return n
+
+    def change_of(self, x: int) -> Change:
+        """The node of a term that is known to be the change of a running value."""
+        n = self.nodes[x]
+        assert isinstance(n, Change)
+        return n
+
+    def arg(self, x: int) -> int:
+        """What stands under a term's fraction line, exponential or root."""
+        n = self.nodes[x]
+        assert isinstance(n, (Inv, Exp, Sqrt))
+        return n.arg
+
+    def is_sum(self, x: int) -> bool:
+        n = self.nodes[x]
+        return isinstance(n, Reduce) and n.op == "sum"
+
+    def is_maximum(self, x: int) -> bool:
+        """A maximum over an axis (the pointwise one of two values is the function `maximum`)."""
+        n = self.nodes[x]
+        return isinstance(n, Reduce) and n.op == "max"
+
+    def applies(self, x: int, name: str) -> bool:
+        """Is `x` the pointwise function `name` of something?"""
+        n = self.nodes[x]
+        return isinstance(n, Apply) and n.name == name
 
     def dims(self, x: int) -> frozenset[str]:
         """The axes along which `x` varies."""
@@ -62,17 +126,7 @@ class Terms:
         return self._front[x]
 
     def kids(self, x: int) -> tuple[int, ...]:
-        n = self.nodes[x]
-        k = n[0]
-        if k in ("add", "mul"):
-            return tuple(n[1])
-        if k == "fn":
-            return tuple(n[2])
-        if k == "red":
-            return (n[3],)
-        if k in ("inv", "exp", "sqrt"):
-            return (n[1],)
-        return ()
+        return self.nodes[x].kids
 
     def closure(self, x: int) -> frozenset[int]:
         """Every reduction needed to compute `x`."""
@@ -80,12 +134,13 @@ class Terms:
         todo = set(self._front[x])
         while todo:
             out |= todo
-            todo = set().union(*(self._front[self.nodes[r][3]] | self.siblings(r) for r in todo)) - out
+            todo = set().union(*(self._front[self.reduction(r).body] | self.siblings(r) for r in todo)) - out
         return frozenset(out)
 
     def siblings(self, r: int) -> frozenset[int]:
         """The other accumulators that a carried reduction's update reads."""
-        return frozenset().union(EMPTY, *(self._front[x] for _, x in self.nodes[r][5] if x is not None))
+        updates = self.reduction(r).updates
+        return frozenset().union(EMPTY, *(self._front[u.sibling] for u in updates if u.sibling is not None))
 
     def walk(self, x: int, *, into_reductions: bool = True) -> Iterator[int]:
         """`x` and everything below it, once each."""
@@ -102,89 +157,108 @@ class Terms:
                     todo.append(k)
 
     def inputs(self, x: int) -> frozenset[str]:
-        return frozenset(self.nodes[y][1] for y in self.walk(x) if self.kind(y) == "in")
+        return frozenset(n.name for n in map(self.node, self.walk(x)) if isinstance(n, Input))
 
     # ---- building
-    def make(self, node: Node, dims: Iterable[str], front: Iterable[int], key: Any = None) -> int:
-        key = node if key is None else key
+    def make(self, node: Node, dims: Iterable[str], front: Iterable[int], key: Key | None = None) -> int:
+        """The term of `node`; `key` where its identity is another than its fields'."""
+        key = node.key if key is None else key
         found = self._ids.get(key)
-        if found is None:
-            found = self._ids[key] = len(self.nodes)
-            self.nodes.append(node)
-            self._dims.append(frozenset(dims))
-            self._front.append(frozenset(front))
-        return found
+        return self._new(key, node, dims, front) if found is None else found
 
-    def _union(self, xs: Iterable[int], table: list[frozenset[Any]]) -> frozenset[Any]:
+    def _new(self, key: Key, node: Node, dims: Iterable[str], front: Iterable[int]) -> int:
+        x = self._ids[key] = len(self.nodes)
+        self.nodes.append(node)
+        self._dims.append(frozenset(dims))
+        self._front.append(frozenset(front))
+        return x
+
+    def _union(self, xs: Iterable[int], table: list[frozenset[T]]) -> frozenset[T]:
         return frozenset().union(*(table[x] for x in xs))
+
+    def _of_parts(self, key: Key, build: Callable[[], Node], parts: tuple[int, ...]) -> int:
+        """The term of `key`; its node is built, with the axes and reductions of its parts, only where it is new."""
+        found = self._ids.get(key)
+        if found is not None:
+            return found
+        return self._new(key, build(), self._union(parts, self._dims), self._union(parts, self._front))
 
     def input(self, name: str, index: tuple[DimIndex, ...], *, boolean: bool = False) -> int:
         if boolean:
             self.bool_inputs.add(name)
-        return self.make(("in", name, tuple(index)), [a for d in index for a in d.axes], ())
+        return self.make(Input(name, tuple(index)), [a for d in index for a in d.axes], ())
 
     def const(self, value: Fraction | int) -> int:
-        return self.make(("const", Fraction(value)), (), ())
+        number = Fraction(value)
+        found = self._ids.get(("const", number))
+        return self.make(Const(number), (), ()) if found is None else found
 
     def literal(self, value: float) -> int:
         """A float from the program's text; one that no small fraction fits is equal to itself alone."""
         if value == -math.inf:
             return self.neg_inf()
         fitted = refit(value)
-        return self.const(fitted) if fitted is not None else self.make(("lit", repr(float(value))), (), ())
+        return self.const(fitted) if fitted is not None else self.opaque(repr(float(value)))
+
+    def opaque(self, text: str) -> int:
+        """A float by its text, equal to itself alone."""
+        return self.make(FloatLiteral(text), (), ())
 
     def neg_inf(self) -> int:
-        return self.make(("ninf",), (), ())
+        return self.make(NegInf(), (), ())
 
     def size(self, axis: str) -> int:
-        return self.make(("size", axis), (), ())
+        return self.make(Size(axis), (), ())
 
     def index(self, axes: tuple[str, ...]) -> int:
         """The global index along `axes` flattened row-major: an integer."""
-        return self.make(("index", tuple(axes)), axes, ())
+        return self.make(Index(tuple(axes)), axes, ())
 
     def is_const(self, x: int, value: int | None = None) -> bool:
         n = self.nodes[x]
-        return bool(n[0] == "const" and (value is None or n[1] == value))
+        return isinstance(n, Const) and (value is None or n.value == value)
 
     def is_boolean(self, x: int) -> bool:
         n = self.nodes[x]
-        if n[0] == "fn":
-            return is_flag(n[1])
-        if n[0] == "in":
-            return n[1] in self.bool_inputs
-        return bool(n[0] == "mul" and all(self.is_boolean(k) for k in n[1]))
+        if isinstance(n, Apply):
+            return is_flag(n.name)
+        if isinstance(n, Input):
+            return n.name in self.bool_inputs
+        return isinstance(n, Mul) and all(self.is_boolean(k) for k in n.parts)
 
     def is_integral(self, x: int) -> bool:
         """A term made of indices, sizes and integers alone."""
         n = self.nodes[x]
-        if n[0] == "const":
-            return bool(n[1].denominator == 1)
-        return n[0] in ("index", "size") or (n[0] in ("add", "mul") and all(self.is_integral(k) for k in n[1]))
+        if isinstance(n, Const):
+            return n.value.denominator == 1
+        return isinstance(n, (Index, Size)) or (isinstance(n, (Add, Mul)) and all(map(self.is_integral, n.parts)))
 
     def masked(self, x: int) -> tuple[int, int] | None:
         """(condition, score) of where(condition, score, -inf)."""
         n = self.nodes[x]
-        if n[0] == "fn" and n[1] == "where" and self.kind(n[2][2]) == "ninf":
-            return n[2][0], n[2][1]
+        if isinstance(n, Apply) and n.name == "where":
+            condition, score, otherwise = n.args
+            if isinstance(self.nodes[otherwise], NegInf):
+                return condition, score
         return None
 
     def coefficient(self, x: int) -> Fraction:
+        """The number that a product is a multiple by."""
         n = self.nodes[x]
-        if n[0] == "mul" and self.is_const(n[1][-1]):
-            return Fraction(self.nodes[n[1][-1]][1])
-        return Fraction(1)
+        last = self.nodes[n.parts[-1]] if isinstance(n, Mul) else n
+        return last.value if isinstance(n, Mul) and isinstance(last, Const) else Fraction(1)
 
-    def flat(self, kind: str, xs: Iterable[int]) -> tuple[Fraction, list[int]]:
+    def flat(self, kind: Literal["add", "mul"], xs: Iterable[int]) -> tuple[Fraction, list[int]]:
         """The constant and the sorted other parts of a flattened sum or product."""
-        c = Fraction(1 if kind == "mul" else 0)
+        join = Mul if kind == "mul" else Add
+        c = Fraction(1 if join is Mul else 0)
         rest: list[int] = []
         for x in xs:
             n = self.nodes[x]
-            for y in n[1] if n[0] == kind else (x,):
+            for y in n.kids if isinstance(n, join) else (x,):
                 m = self.nodes[y]
-                if m[0] == "const":
-                    c = c * m[1] if kind == "mul" else c + m[1]
+                if isinstance(m, Const):
+                    c = c * m.value if join is Mul else c + m.value
                 else:
                     rest.append(y)
         return c, sorted(rest)
@@ -223,12 +297,13 @@ class Terms:
             rest = [*rest, self.const(c)]
         if len(rest) == 1:
             return rest[0]
-        return self.make(("add", tuple(rest)), self._union(rest, self._dims), self._union(rest, self._front))
+        parts = tuple(rest)
+        return self._of_parts(("add", parts), lambda: Add(parts), parts)
 
     def _without_coefficient(self, x: int) -> int:
         n = self.nodes[x]
-        if n[0] == "mul" and self.is_const(n[1][-1]):
-            return self.mul(*n[1][:-1])
+        if isinstance(n, Mul) and self.is_const(n.parts[-1]):
+            return self.mul(*n.parts[:-1])
         return x
 
     def mul(self, *xs: int) -> int:
@@ -257,16 +332,19 @@ class Terms:
             rest = [*rest, self.const(c)]
         if len(rest) == 1:
             return rest[0]
-        return self.make(("mul", tuple(rest)), self._union(rest, self._dims), self._union(rest, self._front))
+        parts = tuple(rest)
+        return self._of_parts(("mul", parts), lambda: Mul(parts), parts)
 
     def is_infinite(self, x: int) -> bool:
         """An infinity, a NaN or 1 / 0 as it stands: 0 times it is not 0, and less itself it is not 0."""
-        n = self.nodes[x]
-        return bool(
-            n[0] == "ninf"
-            or (n[0] == "lit" and not math.isfinite(float(n[1])))
-            or (n[0] == "inv" and self.is_const(n[1], 0))
-        )
+        match self.nodes[x]:
+            case NegInf():
+                return True
+            case FloatLiteral(text):
+                return not math.isfinite(float(text))
+            case Inv(arg):
+                return self.is_const(arg, 0)
+        return False
 
     def neg(self, x: int) -> int:
         return self.mul(self.const(-1), x)
@@ -276,31 +354,28 @@ class Terms:
 
     def inv(self, x: int) -> int:
         n = self.nodes[x]
-        if n[0] == "const" and n[1]:
-            return self.const(1 / n[1])
-        if n[0] == "inv":
-            return int(n[1])
-        if n[0] == "mul" and not any(self.is_boolean(y) for y in n[1]):
-            return self.mul(*[self.inv(y) for y in n[1]])
-        return self._unary("inv", x)
+        if isinstance(n, Const) and n.value:
+            return self.const(1 / n.value)
+        if isinstance(n, Inv):
+            return n.arg
+        if isinstance(n, Mul) and not any(self.is_boolean(y) for y in n.parts):
+            return self.mul(*[self.inv(y) for y in n.parts])
+        return self._of_parts(("inv", x), lambda: Inv(x), (x,))
 
     def exp(self, x: int) -> int:
         if self.is_const(x, 0):
             return self.const(1)
-        if self.kind(x) == "ninf":
+        if isinstance(self.nodes[x], NegInf):
             return self.const(0)
         hit = self.masked(x)
         if hit:
             return self.mul(hit[0], self.exp(hit[1]))
-        return self._unary("exp", x)
+        return self._of_parts(("exp", x), lambda: Exp(x), (x,))
 
     def sqrt(self, x: int) -> int:
         if self.is_const(x, 0) or self.is_const(x, 1):
             return x
-        return self._unary("sqrt", x)
-
-    def _unary(self, kind: str, x: int) -> int:
-        return self.make((kind, x), self._dims[x], self._front[x])
+        return self._of_parts(("sqrt", x), lambda: Sqrt(x), (x,))
 
     def fn(self, name: str, *xs: int) -> int:
         """A pointwise function that the algebra does not look into, by its name in the operator table."""
@@ -308,7 +383,7 @@ class Terms:
             return self.where(*xs)
         if commutes(name):
             xs = tuple(sorted(xs))
-        return self.make(("fn", name, tuple(xs)), self._union(xs, self._dims), self._union(xs, self._front))
+        return self._of_parts(("fn", name, xs), lambda: Apply(name, xs), xs)
 
     def where(self, c: int, a: int, b: int) -> int:
         if a == b or self.is_const(c, 1):
@@ -317,12 +392,12 @@ class Terms:
             return b
         if self.is_const(b, 0) and self.is_boolean(c):
             return self.mul(c, a)
-        if self.kind(b) == "ninf":
+        if isinstance(self.nodes[b], NegInf):
             hit = self.masked(a)
             if hit and self.is_boolean(c):
                 c, a = self.mul(c, hit[0]), hit[1]
         xs = (c, a, b)
-        return self.make(("fn", "where", xs), self._union(xs, self._dims), self._union(xs, self._front))
+        return self._of_parts(("fn", "where", xs), lambda: Apply("where", xs), xs)
 
     def select(self, c: int, a: int, b: int) -> int:
         """`where`, with the -inf branch last, so that masked scores read alike however they were written."""
@@ -332,65 +407,69 @@ class Terms:
 
     def negation(self, c: int) -> int:
         """not c; comparisons of integers turn round (those of floats do not: NaN)."""
-        n = self.nodes[c]
-        if n[0] == "fn" and n[1] == "not":
-            return int(n[2][0])
-        if n[0] == "fn" and n[1] in ("lt", "le") and all(self.is_integral(k) for k in n[2]):
-            return self.fn("le" if n[1] == "lt" else "lt", n[2][1], n[2][0])
+        match self.nodes[c]:
+            case Apply("not", (inner,)):
+                return inner
+            case Apply("lt" | "le" as order, (a, b)) if self.is_integral(a) and self.is_integral(b):
+                return self.fn("le" if order == "lt" else "lt", b, a)
         return self.fn("not", c)
 
     def max(self, axis: str, body: int) -> int:
         if axis not in self._dims[body]:
             return body
-        key = ("red", "max", axis, body, EMPTY, ())
-        return self.make(key, self._dims[body] - {axis}, [self._next(key)], key)
+        return self._reduce("max", axis, body)
 
     def sum(self, axis: str, body: int) -> int:
         """The sum over `axis`; factors that are constants or sizes leave it."""
         if axis not in self._dims[body]:
             return self.mul(self.size(axis), body)
         outside, inside = self.strip(body)
-        key = ("red", "sum", axis, inside, EMPTY, ())
-        r = self.make(key, self._dims[inside] - {axis}, [self._next(key)], key)
+        r = self._reduce("sum", axis, inside)
         return self.mul(*outside, r) if outside else r
 
-    def _next(self, key: Any) -> int:
-        return self._ids.get(key, len(self.nodes))
+    def _reduce(self, op: Op, axis: str, body: int) -> int:
+        key = ("red", op, axis, body, EMPTY, ())
+        found = self._ids.get(key)
+        return self.reduce(Reduce(op, axis, body), key) if found is None else found
+
+    def reduce(self, node: Reduce, key: Key) -> int:
+        """The reduction as it stands; `key` is what makes two of them one."""
+        return self.make(node, self._dims[node.body] - {node.axis}, [len(self.nodes)], key)
+
+    def change(self, atom: int, action: Action) -> int:
+        return self.make(Change(atom, action), self._dims[atom], ())
 
     def strip(self, body: int) -> tuple[list[int], int]:
         """Constant factors (numbers, sizes and their inverses) of a product, and the rest."""
-        if self.kind(body) != "mul":
+        n = self.nodes[body]
+        if not isinstance(n, Mul):
             return [], body
-        parts = self.nodes[body][1]
-        outside = [y for y in parts if self.is_plain(y)]
-        return outside, self.mul(*[y for y in parts if y not in outside])
+        outside = [y for y in n.parts if self.is_plain(y)]
+        return outside, self.mul(*[y for y in n.parts if y not in outside])
 
     def is_plain(self, x: int) -> bool:
         """A number or a size, or the inverse or root of one: the same everywhere, known before anything runs."""
-        k = self.kind(x)
-        if k in ("const", "lit", "size"):
-            return True
-        return k in ("inv", "sqrt") and self.is_plain(self.nodes[x][1])
+        n = self.nodes[x]
+        return isinstance(n, (Const, FloatLiteral, Size)) or (isinstance(n, (Inv, Sqrt)) and self.is_plain(n.arg))
 
     # ---- rebuilding
     def rebuild(self, x: int, kids: tuple[int, ...]) -> int:
         """`x` with other parts (in the order of `kids`)."""
-        n = self.nodes[x]
-        k = n[0]
-        if k == "add":
-            return self.add(*kids)
-        if k == "mul":
-            return self.mul(*kids)
-        if k == "inv":
-            return self.inv(kids[0])
-        if k == "exp":
-            return self.exp(kids[0])
-        if k == "sqrt":
-            return self.sqrt(kids[0])
-        if k == "fn":
-            return self.fn(n[1], *kids)
-        if k == "red":
-            return self.sum(n[2], kids[0]) if n[1] == "sum" else self.max(n[2], kids[0])
+        match self.nodes[x]:
+            case Add():
+                return self.add(*kids)
+            case Mul():
+                return self.mul(*kids)
+            case Inv():
+                return self.inv(*kids)
+            case Exp():
+                return self.exp(*kids)
+            case Sqrt():
+                return self.sqrt(*kids)
+            case Apply(name):
+                return self.fn(name, *kids)
+            case Reduce(op, axis):
+                return (self.sum if op == "sum" else self.max)(axis, *kids)
         return x
 
     def rename(self, x: int, axes: dict[str, str], memo: dict[int, int] | None = None) -> int:
@@ -398,44 +477,49 @@ class Terms:
         memo = {} if memo is None else memo
         if x in memo:
             return memo[x]
-        n = self.nodes[x]
-        if n[0] == "in":
-            index = tuple(dc_replace(d, axes=tuple(axes.get(a, a) for a in d.axes)) for d in n[2])
-            out = self.make(("in", n[1], index), [a for d in index for a in d.axes], ())
-        elif n[0] == "size":
-            out = self.size(axes.get(str(n[1]), str(n[1])))
-        elif n[0] == "index":
-            out = self.index(tuple(axes.get(a, a) for a in n[1]))
-        elif n[0] == "red":
-            body = self.rename(n[3], axes, memo)
-            axis = axes.get(str(n[2]), str(n[2]))
-            out = self.sum(axis, body) if n[1] == "sum" else self.max(axis, body)
-        else:
-            kids = self.kids(x)
-            out = self.rebuild(x, tuple(self.rename(k, axes, memo) for k in kids)) if kids else x
+        match self.nodes[x]:
+            case Input(name, index):
+                moved = tuple(dc_replace(d, axes=tuple(axes.get(a, a) for a in d.axes)) for d in index)
+                out = self.make(Input(name, moved), [a for d in moved for a in d.axes], ())
+            case Size(axis):
+                out = self.size(axes.get(axis, axis))
+            case Index(along):
+                out = self.index(tuple(axes.get(a, a) for a in along))
+            case Reduce(op, axis, body):
+                out = (self.sum if op == "sum" else self.max)(axes.get(axis, axis), self.rename(body, axes, memo))
+            case node:
+                out = self.rebuild(x, tuple(self.rename(k, axes, memo) for k in node.kids)) if node.kids else x
         memo[x] = out
         return out
 
     def show(self, x: int, depth: int = 12) -> str:
         """Readable text, for people and golden files."""
-        n = self.nodes[x]
         if depth == 0:
             return "…"
         sub = [self.show(k, depth - 1) for k in self.kids(x)]
-        if n[0] == "in":
-            index = ", ".join(("*".join(d.axes) or "0") + (f"{d.offset:+d}" if d.offset else "") for d in n[2])
-            return f"{n[1]}[{index}]"
-        if n[0] == "const":
-            return str(n[1])
-        if n[0] in ("lit", "size"):
-            return f"{n[0]}({n[1]})"
-        if n[0] == "index":
-            return f"index({'*'.join(n[1])})"
-        if n[0] == "ninf":
-            return "-inf"
-        if n[0] in ("add", "mul"):
-            return "(" + (" + " if n[0] == "add" else " * ").join(sub) + ")"
-        if n[0] == "red":
-            carried = "~" if n[5] else ""
-            return f"{n[1]}{carried}_{n[2]}({sub[0]})"
-        return f"{n[1] if n[0] == 'fn' else n[0]}({', '.join(sub)})"
+        match self.nodes[x]:
+            case Input(name, index):
+                shown = (("*".join(d.axes) or "0") + (f"{d.offset:+d}" if d.offset else "") for d in index)
+                return f"{name}[{', '.join(shown)}]"
+            case Const(value):
+                return str(value)
+            case FloatLiteral(text):
+                return f"lit({text})"
+            case Size(axis):
+                return f"size({axis})"
+            case Index(axes):
+                return f"index({'*'.join(axes)})"
+            case NegInf():
+                return "-inf"
+            case Add():
+                return "(" + " + ".join(sub) + ")"
+            case Mul():
+                return "(" + " * ".join(sub) + ")"
+            case Reduce(op, axis, updates=updates):
+                return f"{op}{'~' if updates else ''}_{axis}({sub[0]})"
+            case Change(atom, action):
+                return f"change{action}({self.show(atom, depth - 1)})"
+            case Apply(name):
+                return f"{name}({', '.join(sub)})"
+            case node:
+                return f"{node.kind}({', '.join(sub)})"

@@ -72,7 +72,7 @@ def _compare(name: str, value: Callable[..., Array], sign: str, **more: Any) -> 
 
 
 def _extremum(
-    name: str, value: Callable[..., Array], other: str, larger: Callable[..., int], **more: Any
+    name: str, value: Callable[..., Array], other: str, larger: Callable[..., tuple[int, ...]], **more: Any
 ) -> BlockOperator:
     return BlockOperator(
         name, 2, 2, value, f"tl.{name}({{0}}, {{1}}, propagate_nan=tl.PropagateNan.ALL)", name, f"torch.{name}({{0}}, {{1}})",
@@ -226,8 +226,8 @@ class _Degrees:
         return 0
 
     def fn(self, name: str, *xs: int) -> int:
-        found = BLOCK[name].in_field(self, *xs)  # type: ignore[arg-type]
-        return 2 * min(1, max(xs)) if found is None else int(found)  # type: ignore[call-overload]
+        found = BLOCK[name].in_field(self, *xs) if name in BLOCK else None  # type: ignore[arg-type]
+        return 2 * min(1, max(xs)) if found is None else int(found)
 
     def __getattr__(self, name: str) -> Callable[..., int]:
         def call(*xs: int) -> int:

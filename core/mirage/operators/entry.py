@@ -163,7 +163,7 @@ class BlockOperator:
         """The value in a field arithmetic; None of an oracle."""
         if self.field == ORACLE:
             return None
-        return getattr(f, self.field)(*xs) if isinstance(self.field, str) else self.field(f, *xs)  # type: ignore[no-any-return]
+        return getattr(f, self.field)(*xs) if isinstance(self.field, str) else self.field(f, *xs)
 
 
 class ShapeError(ValueError):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import SupportsFloat
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def always(low: float, high: float) -> IntervalRule:
     return lambda *parts: out
 
 
-def increasing(value: Callable[[float], float]) -> IntervalRule:
+def increasing(value: Callable[..., SupportsFloat]) -> IntervalRule:
     """A function of one argument that does not fall: its values at the ends bound it."""
     return lambda x: Interval(float(value(x.low)), float(value(x.high)))
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Literal
 
 State = Literal["zero", "one", "nonzero", "lowest", "finite", "huge", "any", "data"]
@@ -22,7 +23,7 @@ FINITE: frozenset[State] = CONSTANTS | {"finite", "data"}
 BOUNDED: frozenset[State] = FINITE | {"huge", "lowest"}
 
 
-def of_number(x: float) -> State:
+def of_number(x: float | Fraction) -> State:
     """The state of a constant."""
     if math.isnan(x):
         return "any"

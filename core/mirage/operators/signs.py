@@ -18,6 +18,7 @@ POSITIVE: Signs = frozenset((1,))
 NEGATIVE: Signs = frozenset((-1,))
 NONNEGATIVE: Signs = frozenset((0, 1))
 NONZERO: Signs = frozenset((-1, 1))
+SIGN_WORDS: dict[Signs, str] = {NONNEGATIVE: ">= 0", POSITIVE: "> 0", NONZERO: "!= 0"}
 
 
 def of_number(value: float) -> Signs:

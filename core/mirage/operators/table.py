@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from mirage.operators import type_rules
 from mirage.operators.block_operators import BLOCK, field_methods
@@ -18,6 +19,7 @@ from mirage.operators.movement import SHAPE
 from mirage.operators.pointwise import BINARY_ONLY, POINTWISE
 from mirage.operators.reduction import REDUCTION
 
+Entry = TypeVar("Entry")
 OPERATORS: dict[str, Operator] = {}
 ATEN: dict[str, tuple[Operator, Form]] = {}
 _ARGUMENTS = ("self", "other")
@@ -73,9 +75,14 @@ def temporary(*entries: Operator | BlockOperator) -> Iterator[None]:
             register(entry)
         yield
     finally:
-        for table, old in zip((OPERATORS, ATEN, BLOCK), kept, strict=True):
-            table.clear()
-            table.update(old)  # type: ignore[attr-defined]
+        _restore(OPERATORS, kept[0])
+        _restore(ATEN, kept[1])
+        _restore(BLOCK, kept[2])
+
+
+def _restore(table: dict[str, Entry], old: dict[str, Entry]) -> None:
+    table.clear()
+    table.update(old)
 
 
 def _forget(entry: Operator | BlockOperator) -> None:
@@ -92,4 +99,4 @@ for _block in BLOCK.values():
 for _entry in (*CONTRACTION, *REDUCTION, *POINTWISE, *SHAPE, *COMPOSITE):
     register(_entry)
 
-__all__ = ["ATEN", "BLOCK", "OPERATORS", "register", "temporary"]
+__all__ = ["ATEN", "BLOCK", "OPERATORS", "field_methods", "register", "temporary"]

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mirage.errors import MirageError
-from mirage.pipeline.attempt import optimize
+from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request_payload import from_payload
 from mirage.results.progress import CancelToken

@@ -16,9 +16,12 @@ from mirage.devices.table import device
 from mirage.errors import MirageError, MugraphSyntax, NotVerified, UntrustedWorkspace
 from mirage.mugraph import json_form
 from mirage.mugraph.without_calls import other_calls
-from mirage.pipeline.attempt import Attempt, Report, Request, problems, read, trace, which
+from mirage.pipeline.attempt import Attempt
+from mirage.pipeline.candidate_timing import Report
 from mirage.pipeline.processes import Tools
+from mirage.pipeline.request import Request, read, trace
 from mirage.pipeline.request_payload import from_payload
+from mirage.pipeline.search_problems import problems, which
 from mirage.profile.roofline import baseline, estimate
 from mirage.results.progress import CancelToken, Progress
 from mirage.results.result import Result
@@ -60,7 +63,7 @@ def recheck(
             raise NotVerified(f"the µGraph does not fit the function ({type(e).__name__}: {e})") from e
         if chosen is None:
             raise NotVerified("; ".join(rejected) or "the µGraph was not verified")
-        return attempt.explained(attempt.result(base, chosen, rejected, 0.0), found, chosen[1], ())
+        return attempt.explained(attempt.result(base, chosen, rejected, 0.0), found, chosen.mugraph, ())
 
 
 def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mirage.ir.narrowing import Narrowing
-from mirage.pipeline.attempt import Request
+from mirage.pipeline.request import Request
 from mirage.search.engine import Bounds
 
 FIELDS = ("text", "path", "function", "target", "trusted")

@@ -9,31 +9,21 @@ import json
 import logging
 from collections.abc import Callable
 from functools import lru_cache
-from importlib import metadata
 from types import FunctionType
 from typing import Any
 
 from mirage.errors import MirageError
+from mirage.results.versions import package_versions
 from mirage.runtime import installed_kernels
 from mirage.runtime.observed_calls import Inputs
 from mirage.source.dtypes import dtype_of
 
 log = logging.getLogger("mirage.runtime")
-PACKAGES = ("mirage-superoptimizer", "torch", "triton", "numpy")  # those that a result names
 NO_GPU = "sm_90"
 ACCEPTED = ("PROVED", "TESTED")
 
 
-@lru_cache(maxsize=1)
-def versions() -> dict[str, str]:
-    """Of PACKAGES, in this interpreter."""
-    found = {}
-    for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "missing"
-    return found
+versions = lru_cache(maxsize=1)(package_versions)
 
 
 def target() -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from mirage.meaning.nodes import Const, Index, Input, NegInf, Reduce
 from mirage.meaning.terms import Terms
 from mirage.operators.block_operators import state_of
-from mirage.operators.padding import FINITE, State
+from mirage.operators.padding import FINITE, State, of_number
 
 
 def in_padding(t: Terms, x: int, axis: str, memo: dict[int, State] | None = None) -> State:
@@ -21,17 +22,15 @@ def is_finite(state: State) -> bool:
 
 def _in_padding(t: Terms, x: int, axis: str, memo: dict[int, State]) -> State:
     n = t.node(x)
-    kind = n[0]
     if axis not in t.dims(x):
-        if kind == "const":
-            return "zero" if n[1] == 0 else "one" if n[1] == 1 else "nonzero"
-        return "any" if kind == "ninf" else "finite"
-    if kind == "in":
+        if isinstance(n, Const):
+            return of_number(n.value)
+        return "any" if isinstance(n, NegInf) else "finite"
+    if isinstance(n, Input):
         return "zero"
-    if kind == "index":
+    if isinstance(n, Index):
         return "finite"
-    if kind == "red":
-        return in_padding(t, n[3], axis, memo)
-    kids = t.kids(x)
-    parts = [in_padding(t, k, axis, memo) for k in kids]
-    return state_of(n[1] if kind == "fn" else kind, parts, [t.is_boolean(k) for k in kids])
+    if isinstance(n, Reduce):
+        return in_padding(t, n.body, axis, memo)
+    parts = [in_padding(t, k, axis, memo) for k in n.kids]
+    return state_of(t.operator(x), parts, [t.is_boolean(k) for k in n.kids])

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from mirage.meaning.fingerprint import Fingerprints
 from mirage.meaning.finite_rank import Collected, Collector
+from mirage.meaning.nodes import ACTIONS, Op, Reduce, Update
 from mirage.meaning.terms import EMPTY, Terms
 from mirage.results.progress import CancelToken
 from mirage.search.initial_values import finite_at_first
@@ -39,10 +40,10 @@ class Moves:
         self.prints = Fingerprints(t)
         self.cancelling: set[int] = set()  # sums with subtracted terms: E[x^2] - E[x]^2 and its kin
 
-    def reduction(self, op: str, axis: str, body: int, update: tuple[tuple[int, int | None], ...] = ()) -> int:
+    def reduction(self, op: Op, axis: str, body: int, update: tuple[Update, ...] = ()) -> int:
         """The canonical reduction: constant factors leave; its identity is semantic (the fingerprint of its body).
 
-        `update` = () or, for a carried one, ((coefficient in the deltas, sibling accumulator or None for itself), ...)."""
+        `update`: () or, for a carried one, the terms of what each step makes of the accumulator."""
         t = self.t
         self.cancel.check()
         if axis not in t.dims(body):
@@ -53,15 +54,9 @@ class Moves:
         deltas = frozenset(y for c, _ in update for y in t.walk(c) if t.kind(y) == "delta")
         key = (
             "red*", op, axis, self.prints.of(inner), t.front(inner),
-            frozenset((self.prints.of(t.node(y)[1]), t.node(y)[2]) for y in deltas), frozenset(x for _, x in update),
+            frozenset((self.prints.of(c.atom), c.action) for c in map(t.change_of, deltas)), frozenset(u.sibling for u in update),
         )  # fmt: skip
-        found = t._ids.get(key)
-        if found is not None:
-            return found
-        return t.make(("red", op, axis, inner, deltas, update), t.dims(inner) - {axis}, [len(t.nodes)], key)
-
-    def delta(self, atom: int, action: str) -> int:
-        return self.t.make(("delta", atom, action), self.t.dims(atom), ())
+        return t.reduce(Reduce(op, axis, inner, deltas, update), key)
 
     def carried(self, axis: str, body: int, groups: Sequence[frozenset[int]], depth: int = 0) -> int | None:
         """The running sum over `axis` of F(x, u): put u + delta or u * delta for u (fewer terms wins), collect in delta."""
@@ -73,12 +68,12 @@ class Moves:
         if any(t.kind(y) == "size" and t.node(y)[1] == axis for g in groups for u in g for y in t.walk(u)):
             return None  # a running mean needs the running count, which an accumulator does not know
         best: tuple[Collected, int] | None = None
-        for actions in product("+*", repeat=len(groups)):
+        for actions in product(ACTIONS, repeat=len(groups)):
             deltas = {
-                u: self.delta(u, a) for a, g in zip(actions, groups, strict=True) for u in g
+                u: t.change(u, a) for a, g in zip(actions, groups, strict=True) for u in g
                 if self.collector.occurs(body, frozenset([u]))
             }  # fmt: skip
-            moved = {u: (t.add if t.node(y)[2] == "+" else t.mul)(u, y) for u, y in deltas.items()}
+            moved = {u: (t.add if t.change_of(y).action == "+" else t.mul)(u, y) for u, y in deltas.items()}
             terms = self.collector.collect(self.collector.replace(body, moved), frozenset(deltas.values()))
             me = [a for a, b in (terms or {}).items() if self.prints.of(b) == self.prints.of(body)]
             if not terms or not me or (best is not None and len(terms) >= len(best[0])):
@@ -87,10 +82,10 @@ class Moves:
                 best = terms, me[0]
         if best is None or depth > 3:
             return None
-        update: list[tuple[int, int | None]] = []
+        update: list[Update] = []
         for a, b in best[0].items():
             if a == best[1]:
-                update.append((a, None))
+                update.append(Update(a, None))
                 continue
             sibling = self.carried(axis, b, groups, depth + 1)
             if sibling is None:
@@ -98,7 +93,7 @@ class Moves:
             scale, sibling = t.strip(sibling)  # a scaled sibling: the scale is part of the coefficient
             if t.kind(sibling) != "red" or t.node(sibling)[2] != axis:
                 return None
-            update.append((t.mul(a, *scale), sibling))
+            update.append(Update(t.mul(a, *scale), sibling))
         return t.mul(*outside, self.reduction("sum", axis, body, tuple(update)))
 
     def _pulls_out_safely(self, body: int, group: frozenset[int]) -> bool:
@@ -107,7 +102,7 @@ class Moves:
             return False
         return not any(self.t.kind(y) == "exp" for a in c for y in self.t.walk(a, into_reductions=False))
 
-    def _finish(self, op: str, axis: str, terms: Collected) -> Iterator[int]:
+    def _finish(self, op: Op, axis: str, terms: Collected) -> Iterator[int]:
         """All carried and kept versions of sum_k c_k * red(B_k)."""
         t = self.t
         groups: set[frozenset[int]] = set()
@@ -127,7 +122,7 @@ class Moves:
                 self.cancelling.add(e)
             yield e
 
-    def options(self, op: str, axis: str, body: int) -> Iterator[int]:
+    def options(self, op: Op, axis: str, body: int) -> Iterator[int]:
         """Every way to compute the reduction of `body` over `axis`."""
         t = self.t
         groups = self.collector.groups(body, axis)

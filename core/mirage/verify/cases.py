@@ -223,7 +223,7 @@ def found_again(
     Of several with those tables the one with the module's kernels, if there is one."""
     from mirage.codegen.emit import emit_module, split_parts
     from mirage.devices.table import device
-    from mirage.pipeline.attempt import problems
+    from mirage.pipeline.search_problems import problems
     from mirage.plan import plan
     from mirage.profile.candidate_choice import KEPT
     from mirage.profile.roofline import estimate

@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+from mirage.meaning.nodes import Const, FloatLiteral, Index, Input, Mul, NegInf, Reduce, Size
 from mirage.meaning.terms import Terms
 from mirage.operators.block_operators import BLOCK
-from mirage.operators.signs import ANY, NEGATIVE, NONNEGATIVE, POSITIVE, Signs, of_number, plus, product_of, total
+from mirage.operators.signs import ANY, NEGATIVE, NONNEGATIVE, POSITIVE, Signs, absolute, of_number, plus, product_of
 
 
 class SignAnalysis:
@@ -27,30 +28,23 @@ class SignAnalysis:
 
     def _of(self, x: int) -> Signs:
         t = self.t
-        n = t.node(x)
-        kind = n[0]
-        if kind == "const":
-            return of_number(float(n[1]) if abs(n[1]) < 1 << 60 else math.copysign(1, n[1]))
-        if kind == "lit":
-            return of_number(float(n[1]))
-        if kind == "in":
-            return NONNEGATIVE if n[1] in t.bool_inputs else self.given.get(n[1], ANY)
-        if kind == "size":
-            return POSITIVE
-        if kind == "index":
-            return NONNEGATIVE
-        if kind == "ninf":
-            return NEGATIVE
-        parts = [self.of(k) for k in t.kids(x)]
-        if kind == "add":
-            return total(*parts)
-        if kind == "mul":
-            powers = []
-            for k, times in Counter(t.kids(x)).items():
-                even = frozenset(abs(s) for s in self.of(k))
-                powers.append(even if times % 2 == 0 else self.of(k))
-            return product_of(*powers)
-        if kind == "red":
-            return parts[0] if n[1] == "max" else plus(parts[0], parts[0])
-        entry = BLOCK.get(n[1] if kind == "fn" else kind)
-        return ANY if entry is None else entry.signs(*parts)
+        match t.node(x):
+            case Const(value):
+                return of_number(float(value) if abs(value) < 1 << 60 else math.copysign(1, value))
+            case FloatLiteral(text):
+                return of_number(float(text))
+            case Input(name):
+                return NONNEGATIVE if name in t.bool_inputs else self.given.get(name, ANY)
+            case Size():
+                return POSITIVE
+            case Index():
+                return NONNEGATIVE
+            case NegInf():
+                return NEGATIVE
+            case Reduce(op, _, body):
+                return self.of(body) if op == "max" else plus(self.of(body), self.of(body))
+            case Mul(factors):  # equal factors are a power: x * x is not negative
+                powers = Counter(factors)
+                return product_of(*(absolute(self.of(k)) if n % 2 == 0 else self.of(k) for k, n in powers.items()))
+        entry = BLOCK.get(t.operator(x))
+        return ANY if entry is None else entry.signs(*(self.of(k) for k in t.kids(x)))

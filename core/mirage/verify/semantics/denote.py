@@ -312,7 +312,7 @@ class Run:
             text = s.attr("value")
             if text == "-inf":
                 return t.neg_inf()
-            return t.make(("lit", text[1:]), (), ()) if text.startswith("~") else t.const(Fraction(text))
+            return t.opaque(text[1:]) if text.startswith("~") else t.const(Fraction(text))
         if s.op == "size":
             out = t.const(1)
             for a in self.split.get(s.attr("axis"), (s.attr("axis"),)):

@@ -1,0 +1,145 @@
+"""What an attempt answers: the result, the facts of its kernels, and the provenance at the module's top."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from mirage.devices.table import Device
+from mirage.ir.program import Program
+from mirage.mugraph import json_form, maps
+from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
+from mirage.profile.candidate_choice import EQUAL, Measured
+from mirage.profile.roofline import speed_of_light
+from mirage.results.result import Estimate, KernelFacts, Result
+from mirage.results.verdict import Verdict
+from mirage.results.versions import package_versions
+from mirage.search.engine import Candidate, SearchCounts
+
+
+def floor(program: Program, dev: Device) -> float:
+    """The speed of light of the program: inputs read once, outputs written once."""
+    moved = sum(i.type.bytes for i in program.inputs) + sum(program.type_of(o).bytes for o in program.outputs)
+    return speed_of_light(moved, 0.0, 0.0, 0, dev)
+
+
+def header(
+    program: Program, verdict: Verdict | None, us: float, base: float, dev: Device, found: Measured | None
+) -> dict[str, str]:
+    """The provenance at the module's top."""
+    rows = {"made by": "mirage", "program": program.key[:16]}
+    if verdict is not None:
+        rows["verdict"] = verdict.headline
+    rows["time"] = f"{us:.1f} us estimated for {dev.name}, {base:.1f} us as written"
+    if found is not None:
+        rows["time"] = f"{us:.1f} us measured on {found.device}, {base:.1f} us by {found.peer}"
+    return rows
+
+
+def facts(mugraph: MuGraph, compiled: list[dict[str, Any]], target: str) -> tuple[KernelFacts, ...]:
+    """What the table says of each kernel; `compiled` are the static profile's rows, in launch order."""
+    out = []
+    for i, k in enumerate(x for x in mugraph.kernels if isinstance(x, CustomKernel)):
+        row = compiled[i] if i < len(compiled) else {}
+        loops = tuple(
+            {"dim": s.dim, "range": maps.loop_range(mugraph, k, s), "tile": k.block.dim(s.dim).tile}
+            for s in k.block.body if isinstance(s, Loop)
+        )  # fmt: skip
+        out.append(
+            KernelFacts(
+                str(row.get("name", k.name)),  # as in the module: that is where people look
+                maps.grid(mugraph, k),
+                loops,
+                k.warps,
+                k.stages,
+                row.get("shared"),
+                row.get("registers"),
+                row.get("spills"),
+                row.get("tensor_cores"),
+                target,
+            )
+        )
+    return tuple(out)
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A candidate that was accepted: its planned µGraph, the verdict, the module's text, the compiler's figures by kernel."""
+
+    candidate: Candidate
+    mugraph: MuGraph
+    verdict: Verdict
+    text: str
+    compiled: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an attempt knows when its candidates were tried, but for the one that was accepted."""
+
+    function: str
+    program: Program
+    dev: Device
+    counts: SearchCounts
+    seconds: float
+    base: float  # µs without a kernel of ours
+    measured: Measured | None
+    unmeasured: str  # why a GPU that is here gave no times
+    rejected: Sequence[str]
+
+    def result(self, chosen: Verified | None, *, anyway: bool) -> Result:
+        """The result; `anyway` gives a verified kernel also where it is not faster."""
+        if chosen is None:
+            return self.without_kernel()
+        us, verdict = chosen.candidate.us, chosen.verdict
+        slower = us >= self.base * (1.0 if self.measured is None else EQUAL)
+        how = "the estimate" if self.measured is None else f"measurement (against {self.measured.peer})"
+        found = replace(
+            self.without_kernel(),
+            verdict=verdict.to_dict(),
+            kernels=facts(chosen.mugraph, chosen.compiled, self.dev.target),
+            estimate=self.time(us),
+            mugraphs=(json_form.to_json(chosen.mugraph),),
+        )
+        if slower and not anyway:
+            written = "as written" if self.measured is None else f"by {self.measured.peer}"
+            reason = f"keep yours: {self.base:.1f} µs {written}, {us:.1f} µs at best by {how}"
+            return replace(found, reason=reason)
+        custom = sum(isinstance(k, CustomKernel) for k in chosen.mugraph.kernels)
+        word = "estimated" if self.measured is None else f"measured over {self.measured.peer}"
+        reason = f"{self.base / us:.1f}x {word}, {custom} kernel{'s' if custom > 1 else ''}, {verdict.headline}"
+        if slower:
+            reason += f"; not faster than yours by {how}, given because you asked"
+        return replace(found, answer="kernel", reason=reason, source=chosen.text)
+
+    def without_kernel(self) -> Result:
+        """The answer "keep yours" where nothing was accepted."""
+        reason = "nothing found that fits: keep yours"
+        if self.rejected:  # the best one's
+            many, first = len(self.rejected), self.rejected[0]
+            reason = f"no candidate was verified: keep yours (of {many} refused, the first: {first})"
+        notes = (*self.program.notes, *(f"not taken: {r}" for r in self.rejected))
+        return Result(
+            function=self.function,
+            answer="keep",
+            reason=reason,
+            inputs=tuple(
+                {"name": i.name, "shape": list(i.type.shape), "dtype": i.type.dtype, "names": list(i.names)}
+                for i in self.program.inputs
+            ),
+            program_key=self.program.key,
+            verdict={},
+            search={**asdict(self.counts), "total_seconds": round(self.seconds, 3)},
+            estimate=self.time(self.base),
+            measured={} if self.measured is None else self.measured.to_dict(),
+            notes=(*notes, self.unmeasured) if self.unmeasured else notes,
+            versions=package_versions(),
+        )
+
+    def time(self, us: float) -> Estimate:
+        figures = (us, floor(self.program, self.dev), self.base)
+        us, light, base = (float(f"{x:.4g}") for x in figures)  # tiny tensors take less than a nanosecond
+        if self.measured is None:
+            return Estimate(us, light, base, f"{self.dev.name} ({self.dev.target})")
+        return Estimate(us, light, base, f"{self.measured.device} ({self.dev.target})", True)

@@ -1,0 +1,65 @@
+"""The order in which a search's candidates are verified, and the wider form of one that was too inaccurate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mirage.mugraph.grammar import CustomKernel
+from mirage.results.verdict import Verdict
+from mirage.search.engine import Candidate
+
+TRIES = 8  # candidates that are verified before the answer is "keep yours"
+
+
+def widened(candidate: Candidate) -> Candidate | None:
+    """The candidate with computed operands, and what goes from kernel to kernel, in float32's range; None if they have
+    it already."""
+    kernels = tuple(
+        replace(k, operands="wide") if isinstance(k, CustomKernel) else k for k in candidate.mugraph.kernels
+    )
+    made = {k.out for k in kernels if not isinstance(k, CustomKernel)}  # a library gives its operands' dtype
+    read = {a for k in kernels if not isinstance(k, CustomKernel) for a in k.args}
+    tensors = tuple(
+        replace(t, dtype="fp32") if t.kind == "temp" and t.dtype == "fp16" and t.name not in made | read else t
+        for t in candidate.mugraph.tensors
+    )
+    if (kernels, tensors) == (candidate.mugraph.kernels, candidate.mugraph.tensors):
+        return None
+    wide = replace(candidate.mugraph, kernels=kernels, tensors=tensors)
+    return replace(candidate, mugraph=wide, label=f"{candidate.label} wide")
+
+
+def inaccurate(verdict: Verdict) -> bool:
+    """Was it rejected for a number (an overflow, an error) that the float opinion met? A wider dtype may mend that."""
+    evidence = (e for link in verdict.links for e in link.evidence)
+    return any(e.opinion == "float" and e.word == "REJECTED" and e.counterexample is not None for e in evidence)
+
+
+class Tries:
+    """The candidates to verify, at most TRIES: best first, but where one was refused, those that share nothing of what may
+    be wrong with it (its structure, its library calls) come before those that do. Of candidates with one label and
+    one time, which differ in the order of their operations at most, the first comes before the others."""
+
+    def __init__(self, best: Sequence[Candidate]) -> None:
+        self.left, self.tried = list(best), 0
+        self.met: set[object] = set()
+        self.alike: set[tuple[str, float]] = set()
+
+    def next(self) -> Candidate | None:
+        """The next one; asking for it says that the one before was refused."""
+        if not self.left or self.tried == TRIES:
+            return None
+        chosen = min(self.left, key=lambda c: ((c.label, c.us) in self.alike, not self.met.isdisjoint(suspects(c))))
+        self.left = [c for c in self.left if c is not chosen]
+        self.tried += 1
+        self.met |= suspects(chosen)
+        self.alike.add((chosen.label, chosen.us))
+        return chosen
+
+
+def suspects(candidate: Candidate) -> set[object]:
+    """What of a candidate others may have in common with it, and a fault with that."""
+    calls = {(k.op, k.args, k.out) for k in candidate.mugraph.kernels if not isinstance(k, CustomKernel)}
+    padded = {axis for axis, size in candidate.mugraph.axes if size == 1}  # one row on the matrix instruction
+    return {candidate.structure, *calls, *padded}

@@ -1,0 +1,85 @@
+"""A request to optimize a function, and its first steps: reading the function's text, tracing its program.
+
+Tracing runs the user's code, so it happens in a worker (`isolate`); nothing here imports torch or triton.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mirage.devices.table import Device
+from mirage.errors import DtypeOfDevice, FunctionNotFound, MirageError
+from mirage.ir.program import TORCH_NAMES, Program
+from mirage.isolate.runner import Worker
+from mirage.results.progress import CancelToken
+from mirage.search.checkpoint import Checkpoint
+from mirage.search.engine import Bounds
+from mirage.source import detect, shapes, slice
+from mirage.verify.proof.user_rules import Rules
+
+TRACE_S = 60.0  # limit of tracing
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked: the file's text and path, the function, the target architecture, the search's bounds. What the
+    decorator asks of every kernel holds unless `bounds.given` asks for something."""
+
+    text: str
+    path: str
+    function: str
+    target: str = "sm_90"
+    trusted: bool = True
+    anyway: bool = False  # give the best verified kernel also where the answer is "keep yours"
+    measure: bool = True  # time the candidates where this machine has a GPU of the target
+    bounds: Bounds = field(default_factory=Bounds)
+    rules: Rules | None = None  # the user's, read and tested
+    checkpoint: Checkpoint | None = None  # where searches keep their finished parts (a file: those of one)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A decorated function that was read: its slice, and its inputs' specs (of the last of the `rows` that it asks for)."""
+
+    decorated: detect.Decorated
+    slice: slice.Slice
+    inputs: tuple[shapes.InputSpec, ...]
+    rows: tuple[tuple[shapes.InputSpec, ...], ...]
+
+
+def read(request: Request) -> Function:
+    """The function's slice and shapes, or the error that says why not."""
+    scan = detect.find(request.text, request.path)
+    found = next((f for f in scan.functions if f.name == request.function), None)
+    if found is None:
+        names = ", ".join(f.name for f in scan.functions) or "none"
+        raise FunctionNotFound(f"no decorated function {request.function} (decorated here: {names})", path=request.path)
+    if found.error is not None:
+        raise found.error
+    rows = tuple(dict.fromkeys(map(tuple, shapes.rows(found))))
+    return Function(found, slice.cut_decorated(found), rows[-1], rows)
+
+
+def trace(function: Function, path: str, worker: Worker, cancel: CancelToken) -> Program:
+    """The tensor program, traced in the worker."""
+    payload = {
+        "text": function.slice.text,
+        "function": function.decorated.name,
+        "inputs": [
+            {"name": i.name, "shape": list(i.shape), "dtype": i.dtype, "names": list(i.dim_names)}
+            for i in function.inputs
+        ],
+    }
+    try:
+        return Program.from_dict(worker.call("trace", payload, timeout_s=TRACE_S, cancel=cancel)["program"])
+    except MirageError as e:
+        e.path = e.path or path
+        raise
+
+
+def runnable(program: Program, dev: Device, path: str) -> None:
+    """Raises DtypeOfDevice where the device has not a dtype of the program."""
+    lacking = dev.lacks([i.type.dtype for i in program.inputs] + [n.type.dtype for n in program.nodes])
+    if lacking:
+        names = ", ".join(TORCH_NAMES[d] for d in lacking)
+        raise DtypeOfDevice(f"kernels for {dev.target} ({dev.name}) have no {names}", path=path)

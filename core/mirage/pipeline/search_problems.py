@@ -1,0 +1,58 @@
+"""The search problems that a program poses: as the operator table means it, with library calls, with one row as an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mirage.ir.program import DTYPES, Program, computing
+from mirage.mugraph.grammar import DTensor, MuGraph
+from mirage.mugraph.without_calls import other_calls
+from mirage.program.axis_names import output_names
+from mirage.program.library_variants import ways
+from mirage.program.lower import Lowered, lower
+from mirage.search.engine import Problem
+from mirage.search.kernel_pieces import Target
+from mirage.search.one_row import one_row
+
+
+def problem(program: Program, lowered: Lowered) -> Problem:
+    """The search's problem: the terms of the outputs, and the device tensors."""
+    names = output_names(program)
+    called = {x.name for x in lowered.given}
+    targets = [
+        Target(name, term, dims, program.type_of(x).dtype)
+        for name, x, (term, dims) in zip(names, program.outputs, lowered.outputs, strict=True)
+        if name not in called
+    ]
+    targets += [Target(x.name, x.term, x.dims, x.dtype, "temp") for x in lowered.made]
+    outputs = [program.type_of(x).dtype for x in program.outputs]
+    dtype = min(computing((i.type.dtype for i in program.inputs), outputs), key=lambda d: DTYPES[d][0])
+    return Problem(
+        program.name, lowered.terms, tuple(lowered.tensors), tuple(targets), dtype, lowered.given, lowered.calls,
+        tuple(names),
+    )  # fmt: skip
+
+
+def problems(program: Program) -> list[Problem]:
+    """The search's problems: the program as the table means it; with what stays PyTorch's own
+    (`program/library_variants.py`); and with the one row of its products as an axis (`search/one_row.py`)."""
+    found = [problem(p, lower(p)) for p in ways(program)]
+    row = one_row(found[0])
+    return found if row is None else [*found, row]
+
+
+def which(posed: Sequence[Problem], graph: MuGraph) -> int:
+    """The number of the problem whose calls a µGraph makes, and whose axes its inputs have; the first where there is none."""
+
+    def axes(inputs: Iterable[DTensor]) -> dict[str, tuple[int, ...]]:
+        return {x.name: tuple(map(len, x.dims)) for x in inputs}
+
+    have = axes(graph.inputs).items()
+    return next(
+        (
+            i
+            for i, p in enumerate(posed)
+            if not other_calls(p.calls, graph) and have <= axes((*p.inputs, *p.given)).items()
+        ),
+        0,
+    )
