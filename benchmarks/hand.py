@@ -23,7 +23,8 @@ from workloads import hand  # noqa: E402
 
 from mirage.codegen.emit import emit_module  # noqa: E402
 from mirage.devices.table import device  # noqa: E402
-from mirage.ir.program import DTYPES, Input, Program, TensorType  # noqa: E402
+from mirage.ir.dtypes import DTYPES  # noqa: E402
+from mirage.ir.program import Input, Program, TensorType  # noqa: E402
 from mirage.mugraph.grammar import MuGraph  # noqa: E402
 from mirage.profile.roofline import estimate, speed_of_light  # noqa: E402
 
@@ -108,7 +109,7 @@ def rows_of(name: str, gpu: bool) -> list[dict[str, Any]]:
 
 def bytes_of(graph: MuGraph, name: str) -> int:
     t = graph.tensor(name)
-    n = DTYPES[t.dtype][0]
+    n = DTYPES[t.dtype].bytes
     for s in graph.shape(t):
         n *= s
     return n

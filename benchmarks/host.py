@@ -88,10 +88,10 @@ def least(function: Any, *args: Any) -> float:
 def tensors(batch: int) -> list[Any]:
     import torch
 
-    from mirage.codegen.launcher_text import TORCH_DTYPES
+    from mirage.ir.dtypes import TORCH_NAMES
 
     given = program(batch).inputs
-    return [torch.zeros(i.type.shape, dtype=getattr(torch, TORCH_DTYPES[i.type.dtype]), device=DEVICE) for i in given]
+    return [torch.zeros(i.type.shape, dtype=getattr(torch, TORCH_NAMES[i.type.dtype]), device=DEVICE) for i in given]
 
 
 def row(name: str, value: float) -> dict[str, Any]:

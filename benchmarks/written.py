@@ -31,7 +31,7 @@ sys.path[:0] = [str(ROOT / "core"), str(Path(__file__).resolve().parent)]
 from gpu import host_times, row, say  # noqa: E402
 from points import BATCHES, WORKLOADS  # noqa: E402
 
-from mirage.codegen.launcher_text import TORCH_DTYPES  # noqa: E402
+from mirage.ir.dtypes import TORCH_NAMES  # noqa: E402
 
 Row = dict[str, Any]
 
@@ -76,9 +76,9 @@ def imported(path: Path) -> Any:
 def sizes(result: Any) -> list[tuple[str, list[tuple[tuple[int, ...], str]], float]]:
     """Of each size that has a kernel: a name, its inputs' shapes and dtypes, and the promised µs."""
     if not result.by_size:
-        return [("", [(tuple(i["shape"]), TORCH_DTYPES[i["dtype"]]) for i in result.inputs], result.estimate.us)]
+        return [("", [(tuple(i["shape"]), TORCH_NAMES[i["dtype"]]) for i in result.inputs], result.estimate.us)]
     return [
-        (f"/{n}", [(shape, TORCH_DTYPES[dtype]) for shape, dtype in s.inputs], s.estimate.us)
+        (f"/{n}", [(shape, TORCH_NAMES[dtype]) for shape, dtype in s.inputs], s.estimate.us)
         for n, s in enumerate(result.by_size) if s.mugraph >= 0
     ]  # fmt: skip
 

@@ -9,15 +9,17 @@ import re
 import secrets
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import ParamSpec, cast
 
 import click
 
 from mirage.errors import CannotWrite, MirageError, ResultsUnreadable
+from mirage.ir.json_value import json_texts
 from mirage.link import Client, protocol
+from mirage.link.answers import CacheAnswer, CacheRow
 
 FORMAT = "mirage results"
 VERSION = 1
@@ -26,16 +28,17 @@ SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 TIMES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 # what an imported result may say, and of what type; everything else in it is not looked at
 ASKED = {"text": str, "function": str, "target": str, "mugraph": dict}
+P = ParamSpec("P")
 UNITS = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]?)\Z")
 
 
-def mistakes(command: Any) -> Any:
+def mistakes(command: Callable[P, None]) -> Callable[P, None]:
     """A MirageError ends the command with its words and status 1."""
 
     @wraps(command)
-    def guarded(*args: Any, **kwargs: Any) -> Any:
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            return command(*args, **kwargs)
+            command(*args, **kwargs)
         except MirageError as e:
             click.echo(str(e), err=True)
             sys.exit(1)
@@ -55,7 +58,7 @@ def cache() -> None:
     """What was found: list, show, verify, gc, export, import."""
 
 
-def pages(client: Client, do: str, key: str = "") -> Iterator[dict[str, Any]]:
+def pages(client: Client, do: str, key: str = "") -> Iterator[CacheAnswer]:
     after = ""
     while True:
         page = client.cache(do, key=key, after=after)
@@ -94,7 +97,7 @@ def show(key: str, as_json: bool) -> None:
         return
     result = found["result"]
     click.echo(f"# {found['key']}\n# {result['function']}: {result['reason']}")
-    click.echo(result["source"] or "\n".join(result["notes"]))
+    click.echo(result["source"] or "\n".join(json_texts(result["notes"])))
 
 
 @cache.command()
@@ -130,7 +133,7 @@ def export(file: str, keys: tuple[str, ...]) -> None:
 
     It holds functions, inputs and µGraphs, no paths and nothing else of your files.
     """
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, CacheRow] = {}
     passed = 0
     with Client.connect() as client:
         for key in keys or ("",):
@@ -154,7 +157,7 @@ def write(path: Path, text: str) -> None:
         raise CannotWrite(f"{path} cannot be written: {e.strerror}", path=str(path)) from None
 
 
-def read(path: Path) -> list[dict[str, Any]]:
+def read(path: Path) -> list[CacheRow]:
     """The results of a file, each with the fields of ASKED and "options" and "inputs"; ResultsUnreadable otherwise."""
     try:
         with open(path, "rb") as file:
@@ -178,7 +181,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     for n, row in enumerate(rows):
         if not isinstance(row, dict) or not all(type(row.get(name)) is kind for name, kind in ASKED.items()):
             raise ResultsUnreadable(f"{path}: result {n + 1} has not the form of a result", path=str(path))
-    return rows
+    return cast("list[CacheRow]", rows)
 
 
 @cache.command("import")
@@ -204,7 +207,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def adopt(client: Client, row: dict[str, Any]) -> tuple[str, str]:
+def adopt(client: Client, row: CacheRow) -> tuple[str, str]:
     """(final state, why in a few words) of one result."""
     try:
         options = protocol.structure(row.get("options") or {}, protocol.Options)

@@ -1,4 +1,4 @@
-"""The requests about what is kept: why an answer is what it is, the cache, what a colleague found, the log.
+"""Handlers of the requests about the cache, a colleague's µGraphs, the explanation of an answer, and the log.
 
 An entry of the kind `result` is [state, result, origin]. The origin is what a colleague's daemon needs in order to ask
 the same question and to verify the answer: the least text of the function, its target, options and learned inputs.
@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, cast
 
 import msgpack
 
 from mirage.errors import MirageError, NotVerified, ProtocolError, UnknownEntry
-from mirage.link import paths, protocol
+from mirage.ir.json_value import JsonObject
+from mirage.link import answers, paths, protocol
+from mirage.link.requests import Requests
 from mirage_daemon import text_alias
 from mirage_daemon.cache_store import Entry
 from mirage_daemon.connection import Connection
+from mirage_daemon.handler import answering
+from mirage_daemon.journal import JobPayload
 
 if TYPE_CHECKING:
     from mirage_daemon.jobs import Job
@@ -28,21 +32,27 @@ AT_ONCE = 32  # entries that are read before others have their turn in the store
 PAGE_ROWS, PAGE_BYTES, PAGE_VALUES = 200, 4 << 20, 50_000  # a frame has twice as many values at most
 MAX_LINES, LOG_TAIL = 1000, 1 << 18
 LONG = ("source", "mugraphs")  # of a result, what an explanation leaves out
-Body = dict[str, Any]
+Found = tuple[str, JsonObject, answers.Origin]  # state, result, origin: what an entry of the kind `result` holds
 
 
-def origin(job: Job) -> Body:
-    """What is kept beside a result, for an export."""
+def origin(job: Job) -> answers.Origin:
+    """What stands beside a result in the cache, for an export."""
     asked = job.payload
     try:
         least = text_alias.least(asked["text"], asked["path"], asked["function"])
     except MirageError:  # it was read when it was asked; kept without a way to a colleague
         least = ""
-    kept = {name: asked[name] for name in ("function", "target", "options", "inputs") if name in asked}
-    return {**kept, "text": least}
+    kept = {name: value for name, value in asked.items() if name in ("function", "target", "options", "inputs")}
+    return cast(answers.Origin, {**kept, "text": least})
 
 
-async def adopt(server: Server, connection: Connection, ident: int, body: protocol.Adopt) -> Body:
+def headline(result: JsonObject | None) -> str:
+    """The verdict of a result, in a few words; "" where it has none."""
+    verdict = (result or {}).get("verdict")
+    return str(verdict.get("headline", "")) if isinstance(verdict, dict) else ""
+
+
+async def adopt(server: Server, connection: Connection, ident: int, body: protocol.Adopt) -> answers.Submitted:
     """A job that verifies what a colleague found; what it finds right is kept like an answer of this machine's own."""
     if body.options.rules:
         raise NotVerified("it was proved by laws that the file brings along, and a stranger's laws are not believed")
@@ -54,19 +64,30 @@ async def adopt(server: Server, connection: Connection, ident: int, body: protoc
         job = server.jobs.add_final(question, *known)
     else:
         own = hashlib.sha256(f"adopt {question} {body.mugraph}".encode("utf-8", "surrogatepass")).hexdigest()
-        asked = protocol.unstructure(body)
-        payload = {**asked, "trusted": True, "interpreter": interpreter, "question": question, "project": "import"}
+        payload = JobPayload(
+            text=body.text,
+            path=body.path,
+            function=body.function,
+            mugraph=body.mugraph,
+            target=body.target,
+            options=protocol.unstructure(body.options),
+            inputs=body.inputs,
+            trusted=True,
+            interpreter=interpreter,
+            question=question,
+            project="import",
+        )
         job = server.jobs.submit(own, payload, 2, connection.id)
     return {"job": job.id, "key": question, "state": job.state}
 
 
-async def explain(server: Server, connection: Connection, ident: int, body: protocol.Explain) -> Body:
+async def explain(server: Server, connection: Connection, ident: int, body: protocol.Explain) -> answers.Explanation:
     job = server.jobs.find(body.job)
     said = {name: value for name, value in (job.result or {}).items() if name not in LONG}
-    return {**job.event(), "error": job.error, **said}
+    return cast(answers.Explanation, {**job.event(), "error": job.error, **said})
 
 
-async def log(server: Server, connection: Connection, ident: int, body: protocol.Log) -> Body:
+async def log(server: Server, connection: Connection, ident: int, body: protocol.Log) -> answers.LogLines:
     if not 0 < body.lines <= MAX_LINES:
         raise ProtocolError(f"the log is given in 1 to {MAX_LINES} lines, not {body.lines}")
 
@@ -81,57 +102,61 @@ async def log(server: Server, connection: Connection, ident: int, body: protocol
     return {"lines": await asyncio.to_thread(tail)}
 
 
-async def cache(server: Server, connection: Connection, ident: int, body: protocol.Cache) -> Body:
+async def cache(server: Server, connection: Connection, ident: int, body: protocol.Cache) -> answers.CacheAnswer:
     action = ACTIONS.get(body.do)
     if action is None:
         raise ProtocolError(f"the cache can {', '.join(ACTIONS)}; not {body.do[:40]!r}")
-    return await action(server, body)
+    return cast(answers.CacheAnswer, await action(server, body))
 
 
-async def _list(server: Server, body: protocol.Cache) -> Body:
-    rows: list[Body] = []
+async def _list(server: Server, body: protocol.Cache) -> Mapping[str, object]:
+    rows: list[answers.CacheRow] = []
     async for entry, (state, result, begin) in _results(server, body):
-        verdict = result.get("verdict") or {}
         rows.append(
-            {
-                **_facts(entry),
-                "state": state,
-                "function": str(result.get("function", "")),
-                "target": str(begin.get("target", "")),
-                "reason": str(result.get("reason", "")),
-                "verdict": str(verdict.get("headline", "")),
-            }
+            answers.CacheRow(
+                key=entry.key.hex(),
+                size=entry.size,
+                created=entry.created,
+                used=entry.used,
+                state=state,
+                function=str(result.get("function", "")),
+                target=str(begin.get("target", "")),
+                reason=str(result.get("reason", "")),
+                verdict=headline(result),
+            )
         )
         if len(rows) == PAGE_ROWS:
             return {"results": rows, "after": rows[-1]["key"]}
     return {"results": rows, "after": ""}
 
 
-async def _show(server: Server, body: protocol.Cache) -> Body:
+async def _show(server: Server, body: protocol.Cache) -> Mapping[str, object]:
     found = [row async for row in _results(server, body)] if body.key else []
     if len(found) != 1:
         raise UnknownEntry(f"{len(found) or 'no'} results have a key that begins with {body.key[:64]!r}")
     entry, (state, result, begin) = found[0]
-    return {**_facts(entry), "state": state, "result": result, "origin": begin}
+    return answers.CacheResult(**_facts(entry), state=state, result=result, origin=begin)
 
 
-async def _export(server: Server, body: protocol.Cache) -> Body:
+async def _export(server: Server, body: protocol.Cache) -> Mapping[str, object]:
     """What a colleague's daemon needs; verdict and reason go along for people, no daemon reads them."""
-    rows, size, passed, values = [], 0, 0, 0
+    rows: list[answers.CacheRow] = []
+    size = passed = values = 0
     async for entry, (state, result, begin) in _results(server, body):
-        mugraphs = result.get("mugraphs") or ()
-        if state != "done" or len(mugraphs) != 1 or not begin.get("text") or (begin.get("options") or {}).get("rules"):
+        mugraphs = result.get("mugraphs")
+        one = mugraphs[0] if isinstance(mugraphs, list) and len(mugraphs) == 1 else None
+        if state != "done" or one is None or not begin.get("text") or (begin.get("options") or {}).get("rules"):
             passed += 1
             continue
-        says = {"reason": result.get("reason", ""), "versions": result.get("versions", {})}
-        rows.append({**begin, "mugraph": mugraphs[0], "says": says})
+        says: JsonObject = {"reason": result.get("reason", ""), "versions": result.get("versions", {})}
+        rows.append(cast(answers.CacheRow, {**begin, "mugraph": one, "says": says}))
         size, values = size + entry.size, values + _values(rows[-1])
         if size > PAGE_BYTES or values > PAGE_VALUES:
             return {"results": rows, "passed": passed, "after": entry.key.hex()}
     return {"results": rows, "passed": passed, "after": ""}
 
 
-async def _verify(server: Server, body: protocol.Cache) -> Body:
+async def _verify(server: Server, body: protocol.Cache) -> Mapping[str, object]:
     before = (await server._in_store(server._store.stats))["entries"]
     entries = await server._in_store(lambda: list(server._store.entries()))
     sound = 0
@@ -140,14 +165,14 @@ async def _verify(server: Server, body: protocol.Cache) -> Body:
     return {"sound": sound, "refused": max(0, before - sound)}
 
 
-async def _gc(server: Server, body: protocol.Cache) -> Body:
+async def _gc(server: Server, body: protocol.Cache) -> Mapping[str, object]:
     limit = None if body.limit_bytes < 0 else body.limit_bytes
     older = None if body.older_s < 0 else body.older_s
     deleted = await server._in_store(server._store.gc, limit, older)
     return {"deleted": deleted, **await server._in_store(server._store.stats)}
 
 
-ACTIONS: dict[str, Callable[[Server, protocol.Cache], Awaitable[Body]]] = {
+ACTIONS: dict[str, Callable[[Server, protocol.Cache], Awaitable[Mapping[str, object]]]] = {
     "list": _list,
     "show": _show,
     "export": _export,
@@ -156,7 +181,7 @@ ACTIONS: dict[str, Callable[[Server, protocol.Cache], Awaitable[Body]]] = {
 }
 
 
-async def _results(server: Server, body: protocol.Cache) -> Any:
+async def _results(server: Server, body: protocol.Cache) -> AsyncIterator[tuple[Entry, Found]]:
     """(entry, what it holds) of the sound results whose key begins with `body.key` and comes after `body.after`."""
     entries = await server._in_store(lambda: list(server._store.entries("result")))
     wanted = [e for e in entries if e.key.hex().startswith(body.key) and e.key.hex() > body.after]
@@ -165,10 +190,10 @@ async def _results(server: Server, body: protocol.Cache) -> Any:
             yield entry, opened(value)
 
 
-def opened(value: bytes) -> tuple[str, Body, Body]:
+def opened(value: bytes) -> Found:
     """(state, result, origin) of an entry; its MAC says that we wrote it."""
     state, result, *begin = msgpack.unpackb(value, strict_map_key=False)
-    return str(state), dict(result), dict(begin[0]) if begin else {}
+    return str(state), dict(result), begin[0] if begin else answers.Origin()
 
 
 def _parts(entries: list[Entry]) -> Iterator[list[Entry]]:
@@ -187,15 +212,22 @@ def _count_sound(server: Server, entries: list[Entry]) -> int:
     return len(_read(server, entries))
 
 
-def _values(data: Any) -> int:
+def _values(data: object) -> int:
     """As a frame counts them."""
     if isinstance(data, dict):
         return 1 + len(data) + sum(map(_values, data.values()))
     return 1 + sum(map(_values, data)) if isinstance(data, list) else 1
 
 
-def _facts(entry: Entry) -> Body:
+def _facts(entry: Entry) -> answers.CacheEntry:
     return {"key": entry.key.hex(), "size": entry.size, "created": entry.created, "used": entry.used}
 
 
-HANDLERS = {"adopt": adopt, "explain": explain, "cache": cache, "log": log}
+HANDLERS = dict(
+    (
+        answering(Requests.adopt, adopt),
+        answering(Requests.explain, explain),
+        answering(Requests.cache, cache),
+        answering(Requests.log, log),
+    )
+)

@@ -16,15 +16,17 @@ import sqlite3
 import stat
 import time
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mirage.errors import CannotWrite
+from mirage.link.answers import CacheNumbers
 
 log = logging.getLogger("mirage.daemon.store")
 SCHEMA = 1
+Values = tuple[str | bytes | int | float, ...]  # of one statement
 MAC_BYTES = 32
 PROMISES = ("job", "part")  # kinds that are not gc's to forget: they end with their job
 # what a row of ours looks like; damage may leave others, which have no place in an order
@@ -70,7 +72,7 @@ class Store(ABC):
         """All entries (of a kind), the most recently used first. Their values are not checked."""
 
     @abstractmethod
-    def stats(self) -> dict[str, int]:
+    def stats(self) -> CacheNumbers:
         """entries, bytes, and since the start: hits, misses, refused (torn, wrong or foreign), write_errors."""
 
     @abstractmethod
@@ -90,7 +92,7 @@ class SqliteStore(Store):
         self._clock = clock
         self._path = folder / f"cache-v{SCHEMA}.sqlite"  # another schema is another file: the old one stays as it is
         self._secret = load_secret(folder / "cache.key")
-        self._counts = {"hits": 0, "misses": 0, "refused": 0, "write_errors": 0}
+        self._counts = Counter[str]()
         self._db = self._open_whatever_there_is()
 
     def _open_whatever_there_is(self) -> sqlite3.Connection:
@@ -209,11 +211,14 @@ class SqliteStore(Store):
         for name, key, created, used, size in rows:
             yield Entry(name.decode("utf-8", "replace"), bytes(key), created, used, size)
 
-    def stats(self) -> dict[str, int]:
+    def stats(self) -> CacheNumbers:
         return {
             "entries": self._one("SELECT count(*) FROM entry"),
             "bytes": self._one("SELECT coalesce(sum(size), 0) FROM entry"),
-            **self._counts,
+            "hits": self._counts["hits"],
+            "misses": self._counts["misses"],
+            "refused": self._counts["refused"],
+            "write_errors": self._counts["write_errors"],
         }
 
     def gc(self, limit_bytes: int | None, older_s: float | None = None) -> int:
@@ -234,7 +239,7 @@ class SqliteStore(Store):
     def close(self) -> None:
         self._db.close()
 
-    def _one(self, query: str, values: tuple[Any, ...] = ()) -> int:
+    def _one(self, query: str, values: Values = ()) -> int:
         try:
             return int(self._db.execute(query, values).fetchone()[0])
         except sqlite3.Error as e:
@@ -242,7 +247,7 @@ class SqliteStore(Store):
             self._recover(e)
             return 0
 
-    def _write(self, statement: str, values: tuple[Any, ...]) -> sqlite3.Error | None:
+    def _write(self, statement: str, values: Values) -> sqlite3.Error | None:
         """Do one statement durably; what went wrong, if anything did (then nothing was changed)."""
         try:
             self._db.execute("BEGIN IMMEDIATE")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from mirage.errors import MirageError, ProtocolError
 from mirage.link import protocol
+from mirage.link.frames import Message
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Connection:
         self.tasks: set[asyncio.Task[None]] = set()
         self.dropped = False
 
-    def send(self, kind: str, ident: int, body: dict[str, Any]) -> None:
+    def send(self, kind: str, ident: int, body: Mapping[str, object]) -> None:
         """Queue one message; too large a one becomes an error."""
         try:
             frame = protocol.encode({"type": kind, "id": ident, "body": body})
@@ -59,7 +60,7 @@ class Connection:
         self.dropped = True
         self._writer.transport.abort()
 
-    async def read(self, first_s: float) -> dict[str, Any] | None:
+    async def read(self, first_s: float) -> Message | None:
         """The next message, None at the end of the stream. TimeoutError: no frame began within `first_s`. ProtocolError
         where one that began was not whole in time: what comes after it would be read as another."""
         try:
@@ -75,7 +76,7 @@ class Connection:
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
 
-    async def read_request(self) -> dict[str, Any] | None:
+    async def read_request(self) -> Message | None:
         """As `read`, with as much time as the connection may be idle; requests under way keep it from being idle."""
         while True:
             try:

@@ -9,12 +9,12 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import click
 
 from mirage.errors import DaemonUnavailable, MirageError
 from mirage.link import paths
+from mirage.link.answers import DaemonStatus
 from mirage.link.client import Client, dial
 
 STOP_TIMEOUT_S = 15.0
@@ -100,7 +100,7 @@ def status(as_json: bool) -> None:
     _print_status(facts)
 
 
-def _print_status(facts: dict[str, Any]) -> None:
+def _print_status(facts: DaemonStatus) -> None:
     click.echo(f"running: process {facts['pid']}, version {facts['package']}, {facts['uptime_s']:.0f} s")
     click.echo(f"clients: {facts['clients']}")
     for job in facts["jobs"]:
@@ -130,7 +130,7 @@ def watch(folder: str, off: bool, target: str) -> None:
             if off:
                 click.echo("no longer watched" if client.unwatch(folder) else "was not watched")
                 return
-            row = client.watch(folder, interpreter=sys.executable, target=target)
+            row = client.watch(folder, trusted=True, interpreter=sys.executable, target=target)
     except MirageError as e:
         _fail(e)
     click.echo(f"watching {row['root']}: {row['files']} files, {row['functions']} functions")

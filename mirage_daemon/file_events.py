@@ -1,4 +1,4 @@
-"""Being told of changes below a folder, by watchdog.
+"""File system notifications below a folder, by watchdog.
 
 On Linux every folder is watched by itself, so that ignored ones (an environment has thousands) cost nothing; elsewhere
 the system watches the whole tree at once.
@@ -9,14 +9,19 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, cast
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
 try:
     from watchdog.observers.inotify_c import CallbackId, InotifyConstants, InotifyEvent, InotifyFD
+
+    SINGLE_FOLDERS = True
 except ImportError:  # not Linux, or a watchdog that has no watches of single folders
-    InotifyFD = None
+    SINGLE_FOLDERS = False
+if TYPE_CHECKING:
+    from watchdog.observers.inotify_c import Mask, WatchDescriptor
 
 Changed = Callable[[str, bool], None]  # (full path, whether it is a folder); called in a thread of watchdog's
 Lost = Callable[[], None]  # the system dropped events: anything may have changed
@@ -24,6 +29,16 @@ Lost = Callable[[], None]  # the system dropped events: anything may have change
 
 class LimitReached(OSError):
     """The system gives no more watches."""
+
+
+class Notifier(Protocol):
+    """Tells of changes below a root, from `add` to `close`; `count` watches of the system are in use for it."""
+
+    @property
+    def count(self) -> int: ...
+    def add(self, folder: str) -> None: ...
+    def drop(self, folder: str) -> None: ...
+    def close(self) -> None: ...
 
 
 class WholeTree(FileSystemEventHandler):
@@ -59,11 +74,11 @@ class EachFolder:
     def __init__(self, root: str, changed: Changed, lost: Lost) -> None:
         self._changed, self._lost = changed, lost
         self._fd, self._id = InotifyFD.get_instance(), CallbackId(id(self))  # OSError: no more instances of inotify
-        self._paths: dict[int, str] = {}  # by watch
-        self._watches: dict[str, int] = {}
+        self._paths: dict[WatchDescriptor, str] = {}  # by watch
+        self._watches: dict[str, WatchDescriptor] = {}
         c = InotifyConstants
         told = c.IN_CLOSE_WRITE | c.IN_CREATE | c.IN_DELETE | c.IN_MOVED_FROM | c.IN_MOVED_TO
-        self._mask = told | c.IN_ONLYDIR | c.IN_DONT_FOLLOW | c.IN_EXCL_UNLINK
+        self._mask = cast("Mask", told | c.IN_ONLYDIR | c.IN_DONT_FOLLOW | c.IN_EXCL_UNLINK)
 
     @property
     def count(self) -> int:
@@ -105,7 +120,7 @@ class EachFolder:
         if folder is not None:
             self._changed(os.path.join(folder, os.fsdecode(event.name)), event.is_directory)
 
-    def on_watch_deleted(self, wd: int) -> None:
+    def on_watch_deleted(self, wd: WatchDescriptor) -> None:
         path = self._paths.pop(wd, None)
         if path is not None and self._watches.get(path) == wd:
             self._watches.pop(path, None)
@@ -115,4 +130,6 @@ class EachFolder:
         self._lost()
 
 
-Notifier = WholeTree if InotifyFD is None else EachFolder
+def notifier(root: str, changed: Changed, lost: Lost) -> Notifier:
+    """The cheapest kind that this system has. OSError where it gives no more."""
+    return EachFolder(root, changed, lost) if SINGLE_FOLDERS else WholeTree(root, changed, lost)

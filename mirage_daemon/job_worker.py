@@ -7,17 +7,16 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any
 
 from mirage.errors import FileUnreadable, WorkerDied
 from mirage.isolate import Worker
 from mirage.results.progress import CancelToken
-from mirage_daemon.jobs import Progress
-from mirage_daemon.journal import MAX_PARTS, size_of
+from mirage_daemon.jobs import Report
+from mirage_daemon.journal import MAX_PARTS, JobPayload, size_of
 
 log = logging.getLogger("mirage.daemon.workers")
 JOB_TIMEOUT_S = 3600.0
@@ -85,14 +84,16 @@ class Pool:
         with self._lock:
             return [(i.interpreter, i.worker.pid) for i in self._idle]
 
-    def run_job(self, payload: dict[str, Any], progress: Progress, cancel: CancelToken) -> dict[str, Any]:
+    def run_job(self, payload: JobPayload, report: Report, cancel: CancelToken) -> Mapping[str, object]:
         """One job, start to end. `payload` is the task's own, with the interpreter under "interpreter" and whose job it is
         under "project". A worker that dies is replaced once, and the search goes on from its finished parts."""
-        body = {name: value for name, value in payload.items() if name not in ("interpreter", "project")}
-        checkpoint = {search: dict(parts) for search, parts in (body.get("checkpoint") or {}).items()}
+        interpreter, body = payload["interpreter"], payload.copy()
+        del body["interpreter"]
+        body.pop("project", None)
+        checkpoint = {search: dict(parts) for search, parts in body.get("checkpoint", {}).items()}
         size = sum(size_of(s, name, line) for s, parts in checkpoint.items() for name, line in parts.items())
 
-        def seen(event: dict[str, Any]) -> None:
+        def note_part(event: Mapping[str, object]) -> None:
             nonlocal size
             part = event.get("part")
             if isinstance(part, dict) and all(isinstance(part.get(k), str) for k in ("search", "name", "line")):
@@ -100,25 +101,30 @@ class Pool:
                 if size + more <= MAX_PARTS:
                     checkpoint.setdefault(part["search"], {})[part["name"]] = part["line"]
                     size += more
-            progress(event)
+            report(event)
 
         for tried in range(1, TRIES + 1):
             try:
-                return self._call(str(payload["interpreter"]), {**body, "checkpoint": checkpoint}, seen, cancel)
+                return self._call(interpreter, {**body, "checkpoint": checkpoint}, note_part, cancel)
             except WorkerDied as e:
                 if tried == TRIES or cancel.cancelled:
                     raise
                 log.warning("%s; the job is tried again in a fresh process", e.message)
-                progress({"counts": {"retries": tried}})
+                report({"counts": {"retries": tried}})
         raise AssertionError("unreachable")
 
-    def _call(self, interpreter: str, body: dict[str, Any], seen: Progress, cancel: CancelToken) -> dict[str, Any]:
+    def _call(self, interpreter: str, body: JobPayload, report: Report, cancel: CancelToken) -> Mapping[str, object]:
         held = self._take(interpreter)
         held.calls += 1
         try:
-            body = {**body, "warm": held.calls < MOST_CALLS}
             task = "recheck" if "mugraph" in body else self._task
-            return held.worker.call(task, body, timeout_s=self._timeout_s, cancel=cancel, on_event=seen)
+            return held.worker.call(
+                task,
+                {**body, "warm": held.calls < MOST_CALLS},
+                timeout_s=self._timeout_s,
+                cancel=cancel,
+                on_event=report,
+            )
         finally:
             self._give(held)
 

@@ -12,29 +12,30 @@ import logging
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
 
 from mirage.errors import Cancelled, DaemonBusy, MirageError, ProtocolError, UnknownJob, WorkerDied
+from mirage.ir.json_value import JsonObject
+from mirage.link.answers import JobEvent, Outcome
 from mirage.link.protocol import FINAL, STATES
 from mirage.results.progress import CancelToken
 from mirage_daemon.crash_suspects import MAX_STARTS, Suspects
 from mirage_daemon.job_order import Turns
-from mirage_daemon.journal import Journal, Row
+from mirage_daemon.journal import JobPayload, Journal, PromisedJob
 
 log = logging.getLogger("mirage.daemon.jobs")
 MAX_ACTIVE = 1000  # jobs that are queued or running
 MAX_TEXTS = 256 << 20  # characters of the texts that they hold
-LONG = ("text", "mugraph")  # of a payload: not needed once the job is over
 MAX_FINAL = 256  # jobs that are over and whose result can still be asked for
 EVENT_EVERY_S = 0.05  # counts change faster than anyone reads them; a new state is always told
 MAX_COUNTS, MAX_BEST = 64, 500
 ANSWERS = {"kernel": "done", "keep": "kept"}  # Result.answer -> the job's state
 
-Progress = Callable[[dict[str, Any]], None]
-RunJob = Callable[[dict[str, Any], Progress, CancelToken], dict[str, Any]]
+Report = Callable[[Mapping[str, object]], None]  # takes what a worker says of its progress, unchecked
+Listener = Callable[[JobEvent], None]
+RunJob = Callable[[JobPayload, Report, CancelToken], Mapping[str, object]]
 
 
 @dataclass(eq=False)
@@ -43,19 +44,19 @@ class Job:
 
     id: str
     key: str
-    payload: dict[str, Any] = field(repr=False)
+    payload: JobPayload = field(repr=False)
     priority: int = 1
     state: str = "queued"
     counts: dict[str, int] = field(default_factory=dict)
     best: str = ""
-    result: dict[str, Any] | None = field(default=None, repr=False)
-    error: dict[str, Any] | None = None
+    result: JsonObject | None = field(default=None, repr=False)
+    error: JsonObject | None = None
     wanted: set[int] = field(default_factory=set)
-    listeners: list[Progress] = field(default_factory=list, repr=False)
+    listeners: list[Listener] = field(default_factory=list, repr=False)
     cancel: CancelToken = field(default_factory=CancelToken, repr=False)
     over: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     told: float = float("-inf")
-    starts: int = 0  # see journal.Row
+    starts: int = 0  # see journal.PromisedJob
     parts: int = 0
     begun: bool = False  # by this daemon
     taken_back: bool = False  # nobody wants it any more
@@ -66,18 +67,18 @@ class Job:
         return str(self.payload.get("project", ""))
 
     @property
-    def row(self) -> Row:
-        return Row(self.key, self.payload, self.priority, self.starts, self.parts)
+    def row(self) -> PromisedJob:
+        return PromisedJob(self.key, self.payload, self.priority, self.starts, self.parts)
 
     @property
     def final(self) -> bool:
         return self.state in FINAL
 
-    def event(self) -> dict[str, Any]:
+    def event(self) -> JobEvent:
         """The body of protocol.Event."""
         return {"job": self.id, "state": self.state, "counts": dict(self.counts), "best": self.best}
 
-    def outcome(self) -> dict[str, Any]:
+    def outcome(self) -> Outcome:
         """The reply to `result`."""
         return {"state": self.state, "result": self.result, "error": self.error}
 
@@ -120,7 +121,9 @@ class Jobs:
             later.add(job.key)
         return found
 
-    def submit(self, key: str, payload: dict[str, Any], priority: int, client: int, earlier: Row | None = None) -> Job:
+    def submit(
+        self, key: str, payload: JobPayload, priority: int, client: int, earlier: PromisedJob | None = None
+    ) -> Job:
         """The job for `key`: the one that is under way, or a new one. More urgent wishes move it forward. `earlier`: what
         the journal says of it."""
         job = self.under_way(key)
@@ -130,19 +133,19 @@ class Jobs:
             if sum(len(j.payload.get("text", "")) for j in self._active.values()) > MAX_TEXTS:
                 raise DaemonBusy(f"the jobs that are queued or running hold more than {MAX_TEXTS >> 20} MiB of text")
             starts, parts = (earlier.starts, earlier.parts) if earlier else (0, 0)  # asking again is no new beginning
-            job = self._add(Row(key, payload, priority, starts, parts))
+            job = self._add(PromisedJob(key, payload, priority, starts, parts))
         job.priority = min(job.priority, priority)
         job.wanted.add(client)
         self._pump()
         return job
 
-    def take_up(self, row: Row) -> None:
+    def take_up(self, row: PromisedJob) -> None:
         """Go on with a job that an earlier daemon promised, unless it is under way."""
         if self.under_way(row.key) is None:
             self._add(row)
             self._pump()
 
-    def _add(self, row: Row) -> Job:
+    def _add(self, row: PromisedJob) -> Job:
         job = Job(secrets.token_hex(8), row.key, row.payload, row.priority, starts=row.starts, parts=row.parts)
         self._active[job.key] = job
         if self._journal is not None:
@@ -154,7 +157,7 @@ class Jobs:
             self._end(job, "cancelled", error=Cancelled("the daemon stopped").to_dict())
         return job
 
-    def add_final(self, key: str, state: str, result: dict[str, Any]) -> Job:
+    def add_final(self, key: str, state: str, result: JsonObject) -> Job:
         """A job that is over before it began: its result was known."""
         job = Job(secrets.token_hex(8), key, {}, state=state, result=result)
         job.over.set()
@@ -190,7 +193,7 @@ class Jobs:
         for job in self._active.values():
             job.wanted.discard(client)
 
-    async def follow(self, job: Job, listener: Progress) -> dict[str, Any]:
+    async def follow(self, job: Job, listener: Listener) -> Outcome:
         """Tell `listener` the present state and every later one, until the job is over; then its outcome."""
         listener(job.event())
         job.listeners.append(listener)
@@ -225,14 +228,14 @@ class Jobs:
     async def _run(self, job: Job) -> None:
         loop = asyncio.get_running_loop()
 
-        def progress(body: dict[str, Any]) -> None:
+        def report(body: Mapping[str, object]) -> None:
             if self._journal is not None and "part" in body:
                 self._journal.put_part(job.key, body["part"])
             else:
                 loop.call_soon_threadsafe(self._advance, job, body)
 
-        def work() -> dict[str, Any]:
-            return self._run_job(self._begin(job), progress, job.cancel)
+        def work() -> Mapping[str, object]:
+            return self._run_job(self._begin(job), report, job.cancel)
 
         try:
             if job.final:  # cancelled just before its turn
@@ -254,7 +257,7 @@ class Jobs:
             self._running.pop(job.id, None)
             self._pump()
 
-    def _begin(self, job: Job) -> dict[str, Any]:
+    def _begin(self, job: Job) -> JobPayload:
         """The payload, with what an earlier run of the job finished. In the job's thread."""
         if self._journal is None:
             return job.payload
@@ -279,7 +282,7 @@ class Jobs:
         except MirageError as e:
             log.warning("the result of job %s is not kept: %s", job.id, e)
 
-    def _advance(self, job: Job, body: dict[str, Any]) -> None:
+    def _advance(self, job: Job, body: Mapping[str, object]) -> None:
         """Take over a progress event. It comes from a process that ran user code, so only its known parts count."""
         if job.final:
             return
@@ -292,18 +295,21 @@ class Jobs:
             job.counts.update(itertools.islice(fitting.items(), MAX_COUNTS))
             while len(job.counts) > MAX_COUNTS:
                 job.counts.popitem()
-        if isinstance(body.get("best"), str):
-            job.best = body["best"][:MAX_BEST]
+        best = body.get("best")
+        if isinstance(best, str):
+            job.best = best[:MAX_BEST]
         if job.state != before or self._clock() - job.told >= EVENT_EVERY_S:
             self._tell(job)
 
-    def _end(self, job: Job, state: str, error: dict[str, Any] | None = None) -> None:
+    def _end(self, job: Job, state: str, error: JsonObject | None = None) -> None:
         job.state, job.error = state, error
         if self._active.get(job.key) is job:  # after a cancellation another may have taken its place
             del self._active[job.key]
             if self._journal is not None:
                 self._settle(self._journal, job)
-        job.payload = {name: value for name, value in job.payload.items() if name not in LONG}
+        job.payload = job.payload.copy()
+        job.payload.pop("text", None)  # not needed once the job is over, and long
+        job.payload.pop("mugraph", None)
         self._queue.discard(job)
         self._remember(job)
         log.info("job %s %s%s", job.id, state, f" ({error.get('code')})" if error else "")
@@ -328,9 +334,9 @@ class Jobs:
             self._final.popitem(last=False)
 
 
-def _read_answer(answer: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _read_answer(answer: Mapping[str, object]) -> tuple[str, JsonObject]:
     """(state, result) of what a worker gave; ProtocolError when it is not a result."""
-    result = answer.get("result") if isinstance(answer, dict) else None
+    result = answer.get("result") if isinstance(answer, Mapping) else None
     with contextlib.suppress(KeyError, TypeError):
         if isinstance(result, dict):
             return ANSWERS[result["answer"]], result

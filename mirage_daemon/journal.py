@@ -15,11 +15,14 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import ParamSpec, TypedDict
 
 import msgpack
 
 from mirage.errors import CannotWrite
+from mirage.ir.json_value import JsonObject
+from mirage.link.request_parameters import Inputs
 from mirage_daemon.cache_store import Store
 
 log = logging.getLogger("mirage.daemon.journal")
@@ -29,15 +32,34 @@ KEY_BYTES = 32
 MAX_PART, MAX_PARTS = 16 << 20, 40 << 20
 MAX_NAME = 1000
 Parts = dict[str, dict[str, str]]  # search -> name of the part -> its line, see mirage.search.checkpoint
+P = ParamSpec("P")
+
+
+class JobPayload(TypedDict, total=False):
+    """What a job is about, as its request said it, made complete by the daemon. `question` (the question's digest) and
+    `mugraph` stand in the jobs that verify a colleague's answer, `checkpoint` where an earlier run finished parts."""
+
+    text: str
+    path: str
+    function: str
+    target: str
+    trusted: bool
+    interpreter: str
+    options: JsonObject
+    inputs: Inputs
+    project: str
+    question: str
+    mugraph: str
+    checkpoint: Parts
 
 
 @dataclass(frozen=True)
-class Row:
+class PromisedJob:
     """A promised job. `starts` counts the daemons that died while it ran, since its search last got further than `parts`
     parts."""
 
     key: str
-    payload: dict[str, Any]
+    payload: JobPayload
     priority: int
     starts: int = 0
     parts: int = 0
@@ -50,11 +72,11 @@ class Journal:
         self._store, self._thread = store, thread
         self._sizes: dict[str, int] = {}  # bytes of the parts, by job; in the store's thread
 
-    def begin(self, row: Row) -> Future[None]:
+    def begin(self, row: PromisedJob) -> Future[None]:
         """Promise the job; done when the promise is durable. A store that cannot be written costs the promise alone."""
         return self._do(self._begin, row)
 
-    def unbegin(self, row: Row) -> Future[None]:
+    def unbegin(self, row: PromisedJob) -> Future[None]:
         """The daemon stops, and does not die: this start of the job does not count. It keeps its place in the order."""
         return self._do(self._unbegin, row)
 
@@ -62,7 +84,7 @@ class Journal:
         """The job is over: forget it and its parts."""
         return self._do(self._end, key)
 
-    def put_part(self, key: str, part: Any) -> None:
+    def put_part(self, key: str, part: object) -> None:
         """Keep what a job's worker says is a finished part; waits until it is durable, so that a search cannot outrun the
         disk. What does not fit is dropped: the search is repeated there."""
         if not isinstance(part, dict) or set(part) != {"search", "name", "line"}:
@@ -80,7 +102,7 @@ class Journal:
         self._do(self._parts, key, found).result()
         return found
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[PromisedJob]:
         """The jobs that were promised and are not over, the oldest first. Parts without a job are deleted. In the store's
         thread."""
         parts = list(self._store.entries(PART))
@@ -103,19 +125,19 @@ class Journal:
                 self._store.delete(PART, entry.key)
         return rows
 
-    def _do(self, call: Callable[..., None], *arguments: Any) -> Future[None]:
+    def _do(self, call: Callable[P, None], *arguments: P.args, **named: P.kwargs) -> Future[None]:
         try:
-            return self._thread.submit(_quietly, call, *arguments)
+            return self._thread.submit(_quietly, partial(call, *arguments, **named))
         except RuntimeError:  # the daemon ends: the store is closed, what it has is what the next one finds
             done: Future[None] = Future()
             done.set_result(None)
             return done
 
-    def _begin(self, row: Row, created: float | None = None) -> None:
+    def _begin(self, row: PromisedJob, created: float | None = None) -> None:
         value = msgpack.packb([row.payload, row.priority, row.starts, row.parts])
         self._store.put(JOB, bytes.fromhex(row.key), value, created=created)
 
-    def _unbegin(self, row: Row) -> None:
+    def _unbegin(self, row: PromisedJob) -> None:
         key = bytes.fromhex(row.key)
         for entry in self._store.entries(JOB):
             if entry.key == key:
@@ -153,19 +175,19 @@ def size_of(search: str, name: str, line: str) -> int:
     return len(search) + len(name) + (len(line) if line.isascii() else len(line.encode("utf-8", "replace")))
 
 
-def _opened(key: str, value: bytes) -> Row | None:
+def _opened(key: str, value: bytes) -> PromisedJob | None:
     """The row; its MAC says that we wrote it, but another version may have had another form for it."""
     found = msgpack.unpackb(value, strict_map_key=False)
     kinds = (dict, int, int, int)
     if isinstance(found, list) and len(found) == len(kinds) and all(map(isinstance, found, kinds)):
-        return Row(key, *found)
+        return PromisedJob(key, *found)
     log.warning("a job of another version of the daemon is given up")
     return None
 
 
-def _quietly(call: Callable[..., None], *arguments: Any) -> None:
+def _quietly(call: Callable[[], None]) -> None:
     """A promise or a part that cannot be written costs time after a kill, not an answer now."""
     try:
-        call(*arguments)
+        call()
     except CannotWrite as e:
         log.warning("not kept: %s", e)

@@ -9,8 +9,8 @@ import os
 import msgpack
 
 from mirage.errors import ProtocolError
-from mirage.link.question_options import Inputs
-from mirage.source.dtypes import dtype_of
+from mirage.ir.dtypes import dtype_of
+from mirage.link.request_parameters import Inputs
 from mirage_daemon.cache_store import Store
 
 KIND = "shapes"

@@ -1,4 +1,4 @@
-"""The requests about projects: watching their files, and what their functions were called with at run time."""
+"""Handlers of the requests about projects: watching their files, and the inputs that their functions were called with."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import asyncio
 import contextlib
 import itertools
 import os
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
 from mirage.errors import FileUnreadable, MissingShape, UnknownJob, UntrustedWorkspace
-from mirage.link import protocol
+from mirage.link import answers, protocol
+from mirage.link.requests import Requests
 from mirage.source.observed_shapes import completed
 from mirage_daemon import observed_shapes
+from mirage_daemon.handler import answering
 from mirage_daemon.job_worker import check_interpreter
 from mirage_daemon.watch_projects import Watcher
 from mirage_daemon.watched_project import Change
@@ -92,7 +94,7 @@ async def asked(server: Server, body: Body) -> tuple[Body, str, str]:
         return body, *await server._ask(body)
 
 
-async def watch(server: Server, connection: Connection, ident: int, body: protocol.Watch) -> dict[str, Any]:
+async def watch(server: Server, connection: Connection, ident: int, body: protocol.Watch) -> answers.WatchedProject:
     if not body.trusted:
         raise UntrustedWorkspace("nothing of this workspace may run, so its files are not watched")
     if not os.path.isabs(body.root) or not os.path.isdir(body.root):
@@ -101,7 +103,7 @@ async def watch(server: Server, connection: Connection, ident: int, body: protoc
     return await server.projects.watcher.add(os.path.realpath(body.root), interpreter, body.target)
 
 
-async def unwatch(server: Server, connection: Connection, ident: int, body: protocol.Unwatch) -> dict[str, Any]:
+async def unwatch(server: Server, connection: Connection, ident: int, body: protocol.Unwatch) -> answers.Unwatched:
     if "\0" in body.root:  # no folder has such a name
         return {"watched": False}
     root = os.path.realpath(body.root)
@@ -110,19 +112,27 @@ async def unwatch(server: Server, connection: Connection, ident: int, body: prot
     return {"watched": watched}
 
 
-async def abandon(server: Server, connection: Connection, ident: int, body: protocol.Abandon) -> dict[str, Any]:
+async def abandon(server: Server, connection: Connection, ident: int, body: protocol.Abandon) -> answers.Cancelled:
     return {"cancelled": server.projects.abandon(body.job, connection.id)}
 
 
-async def seen(server: Server, connection: Connection, ident: int, body: protocol.Seen) -> dict[str, Any]:
+async def seen(server: Server, connection: Connection, ident: int, body: protocol.Seen) -> answers.Recorded:
     new = await server._in_store(observed_shapes.record, server._store, body.path, body.function, body.inputs)
     if new:
         server.projects.watcher.learned(body.path, body.function)
     return {"new": new}
 
 
-async def shapes(server: Server, connection: Connection, ident: int, body: protocol.Shapes) -> dict[str, Any]:
+async def shapes(server: Server, connection: Connection, ident: int, body: protocol.Shapes) -> answers.ObservedShapes:
     return {"shapes": await server._in_store(observed_shapes.of, server._store, body.path)}
 
 
-HANDLERS = {"watch": watch, "unwatch": unwatch, "abandon": abandon, "seen": seen, "shapes": shapes}
+HANDLERS = dict(
+    (
+        answering(Requests.watch, watch),
+        answering(Requests.unwatch, unwatch),
+        answering(Requests.abandon, abandon),
+        answering(Requests.seen, seen),
+        answering(Requests.shapes, shapes),
+    )
+)

@@ -8,9 +8,10 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from functools import partial
+from typing import ParamSpec, TypeVar
 
 import msgpack
 
@@ -23,16 +24,20 @@ from mirage.errors import (
     UnknownJob,
     UntrustedWorkspace,
 )
+from mirage.ir.json_value import JsonObject
 from mirage.isolate.resource_limits import sandbox_report
-from mirage.link import paths, protocol
+from mirage.link import answers, paths, protocol
+from mirage.link.frames import Message
+from mirage.link.requests import BY_NAME, Requests
 from mirage.link.version import is_newer, package_version
 from mirage_daemon import cache_requests, project_requests, text_alias
 from mirage_daemon.cache_store import Store
 from mirage_daemon.connection import Connection, Limits
+from mirage_daemon.handler import Handler, answering
 from mirage_daemon.job_order import project_of
 from mirage_daemon.job_worker import check_interpreter
 from mirage_daemon.jobs import Job, Jobs, RunJob
-from mirage_daemon.journal import Journal, Row
+from mirage_daemon.journal import JobPayload, Journal, PromisedJob
 
 log = logging.getLogger("mirage.daemon.server")
 MAX_CONNECTIONS = 512
@@ -44,7 +49,7 @@ SHOWN_ENDED = 20  # jobs that are over, in `status`
 MAX_DEADLINE_S = 7 * 24 * 3600.0
 DEFAULT_DEADLINE_S = 600.0  # of a request that names none, except `subscribe`
 T = TypeVar("T")
-Handler = Callable[["Server", Connection, int, Any], Awaitable[dict[str, Any]]]
+P = ParamSpec("P")
 
 
 class Server:
@@ -69,7 +74,7 @@ class Server:
         self._ids = itertools.count(1)
         self._connections: dict[int, asyncio.Task[None]] = {}
         self._stopping = asyncio.Event()
-        self._earlier: dict[str, Row] = {}  # what earlier daemons promised, until it is under way here
+        self._earlier: dict[str, PromisedJob] = {}  # what earlier daemons promised, until it is under way here
         self._earlier_read = asyncio.Event()
         self.projects = project_requests.Projects(self)
 
@@ -110,14 +115,12 @@ class Server:
             except Exception:  # a mistake of ours with one job is none of the others'
                 log.exception("a job of an earlier daemon is left to the next one")
 
-    async def _take_up_one(self, row: Row) -> None:
+    async def _take_up_one(self, row: PromisedJob) -> None:
         if "question" in row.payload:  # an import: whoever asked for it asks again
             self._forget(row.key)
             return
         try:
-            wanted = {
-                name: row.payload[name] for name in protocol.REQUESTS["submit"].__annotations__ if name in row.payload
-            }
+            wanted = {name: value for name, value in row.payload.items() if name in protocol.Submit.__annotations__}
             key, _ = await self._ask(protocol.structure(wanted, protocol.Submit))
         except MirageError as e:
             log.warning("a job of an earlier daemon is given up: %s", e)
@@ -129,7 +132,7 @@ class Server:
         if known or key != row.key:
             self._forget(row.key)
         if not known:  # where the key is another (packages, the code or the machine are others now) it begins anew
-            self.jobs.take_up(self._earlier.get(key) or Row(key, row.payload, row.priority))
+            self.jobs.take_up(self._earlier.get(key) or PromisedJob(key, row.payload, row.priority))
             self._earlier.pop(key, None)
 
     def _forget(self, key: str) -> None:
@@ -214,12 +217,13 @@ class Server:
                 return
             self._last = self._clock()
             kind, ident = message["type"], _ident(message)
-            if kind not in HANDLERS:
+            handler, row = HANDLERS.get(kind), BY_NAME.get(kind)
+            if handler is None or row is None:
                 raise ProtocolError(f"unknown request {kind[:40]!r}")
             if not set(message) <= {"type", "id", "deadline_s", "body"}:
                 raise ProtocolError("a request has a key that the protocol does not know")
-            body = protocol.structure(message.get("body"), protocol.REQUESTS[kind])
-            deadline_s = _deadline(message, None if kind == "subscribe" else DEFAULT_DEADLINE_S)
+            body = protocol.structure(message.get("body"), row.body)
+            deadline_s = _deadline(message, None if row.deadline_s is None else DEFAULT_DEADLINE_S)
             if len(connection.tasks) >= self._limits.requests:
                 connection.fail(ident, DaemonBusy(f"{self._limits.requests} requests of this client are under way"))
                 continue
@@ -227,7 +231,9 @@ class Server:
             connection.tasks.add(task)
             task.add_done_callback(connection.tasks.discard)
 
-    async def _answer(self, connection: Connection, ident: int, kind: str, body: Any, deadline_s: float | None) -> None:
+    async def _answer(
+        self, connection: Connection, ident: int, kind: str, body: object, deadline_s: float | None
+    ) -> None:
         """Exactly one reply or error."""
         try:
             work = HANDLERS[kind](self, connection, ident, body)
@@ -241,10 +247,11 @@ class Server:
             connection.fail(ident, MirageError(f"the daemon failed on {kind!r}: {type(e).__name__}"))
 
     # ---- cache
-    async def _in_store(self, call: Callable[..., T], *arguments: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._store_thread, call, *arguments)
+    async def _in_store(self, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        work = partial(call, *arguments, **named)
+        return await asyncio.get_running_loop().run_in_executor(self._store_thread, work)
 
-    async def _known(self, question_key: bytes) -> tuple[str, dict[str, Any]] | None:
+    async def _known(self, question_key: bytes) -> tuple[str, JsonObject] | None:
         """(state, result) from the cache."""
         value = await self._in_store(self._follow_alias, question_key)
         if value is None:
@@ -282,7 +289,7 @@ class Server:
             question = await asyncio.to_thread(text_alias.ask, *wanted)
         return text_alias.key(question).hex(), interpreter
 
-    async def _submit(self, connection: Connection, ident: int, body: protocol.Submit) -> dict[str, Any]:
+    async def _submit(self, connection: Connection, ident: int, body: protocol.Submit) -> answers.Submitted:
         job = await self.take(body, connection.id)
         return {"job": job.id, "key": job.key, "state": job.state}
 
@@ -290,22 +297,22 @@ class Server:
         """The job of a submission: one that is over, if the result is known."""
         body, key, interpreter = await project_requests.asked(self, body)
         known = await self._answer_of(key, body.fresh)
-        payload: dict[str, Any] = {}
+        payload = JobPayload()
         if known is None:
             if not body.trusted:
                 raise UntrustedWorkspace(
                     f"`{body.function}` is not in the cache, and nothing of this workspace may run"
                 )
-            payload = {
-                "text": body.text,
-                "path": body.path,
-                "function": body.function,
-                "target": body.target,
-                "trusted": True,
-                "interpreter": interpreter,
-                "options": protocol.unstructure(body.options),
-                "project": await asyncio.to_thread(project_of, body.path),
-            }
+            payload = JobPayload(
+                text=body.text,
+                path=body.path,
+                function=body.function,
+                target=body.target,
+                trusted=True,
+                interpreter=interpreter,
+                options=protocol.unstructure(body.options),
+                project=await asyncio.to_thread(project_of, body.path),
+            )
             await self._earlier_read.wait()
             known = await self._answer_of(key, body.fresh)  # a job that was under way may have ended meanwhile
         if known is not None:
@@ -316,31 +323,31 @@ class Server:
             await asyncio.wrap_future(job.promised)  # what the client hears outlives a kill of this process
         return job
 
-    async def _answer_of(self, key: str, fresh: bool) -> tuple[str, dict[str, Any]] | None:
+    async def _answer_of(self, key: str, fresh: bool) -> tuple[str, JsonObject] | None:
         """A known answer, unless a `fresh` one is asked for or a search for it is under way."""
         if fresh or self.jobs.under_way(key) is not None:
             return None
         return await self._known(bytes.fromhex(key))
 
-    async def _subscribe(self, connection: Connection, ident: int, body: protocol.Subscribe) -> dict[str, Any]:
+    async def _subscribe(self, connection: Connection, ident: int, body: protocol.Subscribe) -> answers.Outcome:
         return await self.jobs.follow(self.jobs.find(body.job), lambda event: connection.send("event", ident, event))
 
-    async def _cancel(self, connection: Connection, ident: int, body: protocol.Cancel) -> dict[str, Any]:
+    async def _cancel(self, connection: Connection, ident: int, body: protocol.Cancel) -> answers.Cancelled:
         return {"cancelled": self.jobs.cancel(body.job, connection.id)}
 
-    async def _result(self, connection: Connection, ident: int, body: protocol.Result) -> dict[str, Any]:
+    async def _result(self, connection: Connection, ident: int, body: protocol.Result) -> answers.Outcome:
         job = self.jobs.find(body.job)
         if not job.final:
             raise UnknownJob(f"job {job.id} has no result yet: it is {job.state}", next_step="subscribe to it")
         return job.outcome()
 
-    async def _lookup(self, connection: Connection, ident: int, body: protocol.Lookup) -> dict[str, Any]:
+    async def _lookup(self, connection: Connection, ident: int, body: protocol.Lookup) -> answers.Found:
         _, key, _ = await project_requests.asked(self, body)
         known = await self._known(bytes.fromhex(key))
         return {"result": None if known is None else known[1]}
 
-    async def _status(self, connection: Connection, ident: int, body: protocol.Status) -> dict[str, Any]:
-        active = [
+    async def _status(self, connection: Connection, ident: int, body: protocol.Status) -> answers.DaemonStatus:
+        active: list[answers.ActiveJob] = [
             {
                 **job.event(),
                 "key": job.key,
@@ -364,7 +371,7 @@ class Server:
             "projects": self.projects.watcher.rows(),
         }
 
-    def _ended(self, job: Job) -> dict[str, Any]:
+    def _ended(self, job: Job) -> answers.EndedJob:
         """A job that is over, as `status` tells of it."""
         result, error = job.result or {}, job.error or {}
         return {
@@ -374,40 +381,44 @@ class Server:
             "path": job.payload["path"],
             "ago_s": self._clock() - job.told,
             "reason": str(result.get("reason", "") or error.get("message", "")),
-            "verdict": str((result.get("verdict") or {}).get("headline", "")),
+            "verdict": cache_requests.headline(job.result),
             "error": str(error.get("code", "")),
         }
 
-    async def _shutdown(self, connection: Connection, ident: int, body: protocol.Shutdown) -> dict[str, Any]:
+    async def _shutdown(self, connection: Connection, ident: int, body: protocol.Shutdown) -> answers.Stopping:
         log.info("client %d (%s) asked for the end", connection.id, connection.name)
         asyncio.get_running_loop().call_later(0.05, self.stop)  # the reply leaves first
         return {"stopping": True}
 
 
 HANDLERS: dict[str, Handler] = {
-    "submit": Server._submit,
-    "subscribe": Server._subscribe,
-    "cancel": Server._cancel,
-    "result": Server._result,
-    "lookup": Server._lookup,
-    "status": Server._status,
-    "shutdown": Server._shutdown,
+    **dict(
+        (
+            answering(Requests.submit, Server._submit),
+            answering(Requests.subscribe, Server._subscribe),
+            answering(Requests.cancel, Server._cancel),
+            answering(Requests.result, Server._result),
+            answering(Requests.lookup, Server._lookup),
+            answering(Requests.status, Server._status),
+            answering(Requests.shutdown, Server._shutdown),
+        )
+    ),
     **project_requests.HANDLERS,
     **cache_requests.HANDLERS,
 }
 
 
-def _ident(message: dict[str, Any]) -> int:
+def _ident(message: Message) -> int:
     ident = message.get("id")
-    if type(ident) is not int or not 0 <= ident < 1 << 63:
+    if not isinstance(ident, int) or isinstance(ident, bool) or not 0 <= ident < 1 << 63:
         raise ProtocolError("a request has no id")
     return ident
 
 
-def _deadline(message: dict[str, Any], default_s: float | None) -> float | None:
+def _deadline(message: Message, default_s: float | None) -> float | None:
     deadline_s = message.get("deadline_s")
     if deadline_s is None:
         return default_s
-    if type(deadline_s) not in (int, float) or not 0 < deadline_s <= MAX_DEADLINE_S:
+    if isinstance(deadline_s, bool) or not isinstance(deadline_s, (int, float)) or not 0 < deadline_s <= MAX_DEADLINE_S:
         raise ProtocolError("a request's deadline_s is not a time")
     return float(deadline_s)

@@ -24,12 +24,14 @@ from pathlib import Path
 import attrs
 
 import mirage
+import mirage_original
 from mirage.errors import FunctionNotFound, MirageError
 from mirage.ir.narrowing import Narrowing
-from mirage.link.question_options import Options
+from mirage.link.request_parameters import Options
 from mirage.link.version import DISTRIBUTION, package_version
 
 DRIVER = Path("/proc/driver/nvidia")
+OUR_PACKAGES = (mirage, mirage_original)  # whose files take part in an answer
 PACKAGES = ("torch", "triton", "z3-solver", "numpy", DISTRIBUTION)  # their versions in the project's interpreter
 
 
@@ -251,7 +253,7 @@ def code_digest() -> str:
 
 @lru_cache(maxsize=1)
 def _code_now(second: int) -> str:
-    return _code(tuple(sorted(_python_files(os.path.dirname(mirage.__file__)))))
+    return _code(tuple(sorted(x for p in OUR_PACKAGES for x in _python_files(os.path.dirname(str(p.__file__))))))
 
 
 def _python_files(folder: str) -> Iterator[tuple[str, int, int]]:

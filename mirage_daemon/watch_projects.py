@@ -7,17 +7,21 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from functools import partial
+from typing import ParamSpec, TypeVar
 
 from mirage.errors import DaemonBusy, MirageError
+from mirage.link.answers import WatchedProject
 from mirage_daemon.watched_project import Change, Project
 
 log = logging.getLogger("mirage.daemon.watch")
 QUIET_S, LATEST_S = 0.2, 2.0  # a batch is read once nothing came for so long, at the latest after so long
 MAX_TOUCHED = 20_000  # paths in a batch; beyond that the tree is read anew
 MAX_PROJECTS = 32
+P = ParamSpec("P")
+T = TypeVar("T")
 ROOTS_EVERY_S = 2.0  # no event tells that another folder has a root's name now
 
 
@@ -37,7 +41,7 @@ class Watcher:
         self._one_batch = asyncio.Lock()
         self._begin(self._watch_roots())
 
-    async def add(self, root: str, interpreter: str, target: str) -> dict[str, Any]:
+    async def add(self, root: str, interpreter: str, target: str) -> WatchedProject:
         """Watch a root; its row. A root that is watched already gets the new interpreter and target."""
         project = self._projects.get(root)
         if project is not None:
@@ -63,7 +67,7 @@ class Watcher:
             await self._in_thread(project.close)
         return project is not None
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[WatchedProject]:
         return [project.row() for project in self._projects.values()]
 
     def learned(self, path: str, function: str) -> None:
@@ -80,8 +84,8 @@ class Watcher:
             await self.remove(root)
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def _in_thread(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        return await self._loop.run_in_executor(self._thread, call, *arguments)
+    async def _in_thread(self, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        return await self._loop.run_in_executor(self._thread, partial(call, *arguments, **named))
 
     async def _watch_roots(self) -> None:
         while True:
@@ -93,7 +97,7 @@ class Watcher:
         if await self._in_thread(project.replaced):
             self._touch(project.root, None)
 
-    def _begin(self, work: Any) -> None:
+    def _begin(self, work: Coroutine[object, object, None]) -> None:
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -14,11 +14,11 @@ import os
 import stat
 from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass
-from typing import Any
 
 from mirage.errors import MirageError, MissingShape
+from mirage.link.answers import WatchedProject
 from mirage.source import detect, shapes
-from mirage_daemon.file_events import LimitReached, Notifier
+from mirage_daemon.file_events import LimitReached, notifier
 from mirage_daemon.ignored_paths import RULES, Ignores, read_regular
 
 log = logging.getLogger("mirage.daemon.watch")
@@ -51,12 +51,12 @@ class Project:
         self.root, self.interpreter, self.target = root, interpreter, target
         self.problem, self.submitted = "", 0
         self._ignores, self._touched = Ignores(root), touched
-        self._notifier = Notifier(root, self._event, lost)
+        self._notifier = notifier(root, self._event, lost)
         self._known: dict[str, dict[str, str]] = {}  # path -> function -> identity, the last that could be read
         self._files: set[str] = set()
         self._folder: tuple[int, int] | None = None  # the root's device and number, when it was last walked
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> WatchedProject:
         """What `status` says of it."""
         return {
             "root": self.root,

@@ -29,7 +29,7 @@ from mirage.program.lower import lower
 from mirage.results.progress import CancelToken
 from mirage.search.engine import Bounds, Candidate, Search
 from mirage.verify.judge import Case, judge
-from mirage_original.superoptimize import TARGET, Searched, without_launch
+from mirage_original.searched_graph import TARGET, Searched, without_launch
 from searching.rows import Clock, Row, at_least, at_most, row
 
 WANTED, WITHIN, SAMPLE, KEEP = 69, 60.0, 8, 160  # µGraphs, seconds, emitted ones, answers of the search

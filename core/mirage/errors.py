@@ -212,7 +212,9 @@ class ModuleUnreadable(MirageError):
 
 class MugraphUnknown(MirageError):
     code, title = "MIR307", "No µGraph is known for a module"
-    default_next_step = "pass the output of `mirage optimize --json` in the module's place"
+    default_next_step = (
+        "emit the module again with `mirage optimize`, or pass the output of `mirage optimize --json` in its place"
+    )
 
 
 class NotVerified(MirageError):

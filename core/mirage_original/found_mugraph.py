@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from mirage.codegen.interpreter import interpreting, load_module
+from mirage.mugraph import json_form
 from mirage.mugraph.grammar import MuGraph
 from mirage_original.arguments import shown
 from mirage_original.mistakes import mistake
@@ -15,7 +17,7 @@ from mirage_original.tensors import inverse
 
 if TYPE_CHECKING:
     from mirage_original.graph_builder import KNGraph
-    from mirage_original.superoptimize import Searched
+    from mirage_original.searched_graph import Searched
 
 
 @dataclass
@@ -41,8 +43,6 @@ class Found:
         return verdict if text else verdict | {"range": self.searched.in_range(self)}
 
     def json(self) -> dict[str, Any]:
-        from mirage.mugraph import json_form
-
         return json_form.to_json(self.mugraph)
 
     @cached_property
@@ -53,8 +53,6 @@ class Found:
 
 def imported(text: str) -> types.ModuleType:
     """A module's text, imported from a file of its own: Triton reads the source of its kernels."""
-    from mirage.codegen.interpreter import interpreting, load_module
-
     return load_module(text, interpret=interpreting())
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mirage.errors import CannotWrite
+from mirage.ir.dtypes import TORCH_NAMES
 from mirage_original.arguments import MOST_ELEMENTS, limits, path_of, shown, whole_numbers
 from mirage_original.block_builder import TBGraph, attached
 from mirage_original.mistakes import Place, caller, mistake
@@ -264,7 +265,7 @@ class KNGraph:
 
     def searched_inputs(self) -> list[tuple[tuple[int, ...], str]]:
         """Shape and dtype of each input, as torch names it."""
-        return [(t.shape, {"float8_e4m3": "float8_e4m3fn"}.get(t.dtype.name, t.dtype.name)) for t in self.inputs]
+        return [(t.shape, TORCH_NAMES[t.dtype.short]) for t in self.inputs]
 
     # ---- optimizing and running
     def superoptimize(self, *lists: Any, **parameters: Any) -> KNGraph:
@@ -277,6 +278,13 @@ class KNGraph:
             raise TypeError("superoptimize() got a parameter twice, or too many by place")
         free: dict[str, Any] = dict.fromkeys(DEFAULTS)
         return (superoptimize(self, **free | dict(zip(names, lists, strict=False)) | parameters) or [self])[0]
+
+    @staticmethod
+    def __mirage_optimize__(graph: KNGraph, **parameters: Any) -> list[KNGraph]:
+        """What `mirage.optimize(graph)` means: the original's first demos call its search so."""
+        from mirage_original.superoptimize import superoptimize
+
+        return superoptimize(graph, **parameters)
 
     @property
     def cygraph(self) -> KNGraph:

@@ -13,11 +13,12 @@ from mirage.mugraph.structure import structure_key
 from mirage.pipeline.processes import Tools
 from mirage.plan import plan
 from mirage.profile.roofline import estimate
+from mirage.results.details import RangeDetails
 from mirage.search.problem import fork
 from mirage.verify.ranges.opinion import range_opinion
 from mirage_original.found_mugraph import Found
 from mirage_original.hand_graph_terms import against, same_signature
-from mirage_original.superoptimize import NAME, Searched
+from mirage_original.searched_graph import NAME, Searched
 
 if TYPE_CHECKING:
     from mirage_original.graph_builder import KNGraph
@@ -38,9 +39,10 @@ def fitted(graph: KNGraph, searched: Searched, label: str) -> Found:
     t = fork(p.t)  # other graphs cut the same axes in other ways
     found, targets = against(graph, t, p.inputs, p.outputs, NAME)
     outputs = tuple(replace(o, term=x.term, dims=x.dims) for o, x in zip(p.outputs, targets, strict=True))
-    mugraph = plan(found.mugraph)
-    if range_opinion(t, outputs, mugraph).details.get("narrower"):
-        mugraph = plan(wide(found.mugraph))
+    mugraph = plan(found.mugraph, searched.device)
+    told = range_opinion(t, outputs, mugraph).details
+    if isinstance(told, RangeDetails) and told.narrower:
+        mugraph = plan(wide(found.mugraph), searched.device)
     own = replace(searched, problem=replace(p, t=t, outputs=outputs))
     return Found(mugraph, estimate(mugraph, searched.device), label, structure_key(mugraph), own)
 

@@ -8,12 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 from mirage.errors import MirageError, NotVerified, SavedFileUnreadable, SavedGraphInvalid
+from mirage.ir.narrowing import FREE
 from mirage.mugraph import json_form
 from mirage.mugraph.structure import structure_key
+from mirage.pipeline.processes import Tools
+from mirage.profile.roofline import estimate
 from mirage_original import export_2025, saved_files
 from mirage_original.bounded_json import parse, read_bytes
+from mirage_original.found_mugraph import Found
 from mirage_original.graph_builder import KNGraph, text
+from mirage_original.judge_saved import GRAPH_S
 from mirage_original.rebuild_saved import build
+from mirage_original.searched_graph import NAME, Searched
 
 NOTE, PART = "program: ", 8000  # how the notes begin, and how much of the program each has
 
@@ -55,13 +61,6 @@ def read(path: str, index: int = 0) -> KNGraph:
 
 
 def _found(data: Any, path: str) -> KNGraph:
-    from mirage.ir.narrowing import FREE
-    from mirage.pipeline.processes import Tools
-    from mirage.profile.roofline import estimate
-    from mirage_original.found_mugraph import Found
-    from mirage_original.judge_saved import GRAPH_S
-    from mirage_original.superoptimize import NAME, Searched
-
     try:
         mugraph = json_form.from_json(data)
     except MirageError as e:

@@ -20,6 +20,8 @@ from typing import Any
 from mirage.errors import MirageError, WorkerTimeout
 from mirage.ir.program import Program
 from mirage.isolate.runner import Worker
+from mirage.results.codec import structure, unstructure
+from mirage.results.verdict import Verdict
 from mirage_original import export_2025
 from mirage_original.list_saved import Row
 from mirage_original.rebuild_saved import NAMED
@@ -43,18 +45,18 @@ class Wanted:
 
 @dataclass
 class Judged:
-    """A graph's row and its verdict (`Verdict.to_dict()`, None for a graph that is none). `same_as`: the graph of the file
+    """A graph's row and its verdict (None for a graph that is none). `same_as`: the graph of the file
     whose verdict it has. `seconds`: that its judging took."""
 
     row: Row
-    verdict: dict[str, Any] | None = None
+    verdict: Verdict | None = None
     same_as: int | None = None
     seconds: float = 0.0
 
     @property
     def word(self) -> str:
         """The verdict's word, or INVALID."""
-        return "INVALID" if self.verdict is None else str(self.verdict["word"])
+        return "INVALID" if self.verdict is None else self.verdict.word
 
     @property
     def accepted(self) -> bool:
@@ -66,7 +68,7 @@ class Judged:
             "word": self.word,
             "same_as": self.same_as,
             "seconds": round(self.seconds, 3),
-            "verdict": self.verdict,
+            "verdict": None if self.verdict is None else unstructure(self.verdict),
         }
 
 
@@ -92,7 +94,8 @@ class Pool:
                 raise WorkerTimeout(f"it was not judged: the {FILE_S:g} s for a file were over")
             value = worker.call("saved", payload, timeout_s=min(TEXT_S if self.text else GRAPH_S, left))
             row = Row.from_dict(value["row"])
-            out = Judged(replace(row, notes=entry.graph.notes if entry.graph else ()), value["verdict"])
+            verdict = None if value["verdict"] is None else structure(value["verdict"], Verdict)
+            out = Judged(replace(row, notes=entry.graph.notes if entry.graph else ()), verdict)
         except MirageError as e:  # the worker's end, or its time's: nothing was shown of this graph
             out = Judged(Row(entry.index, code=e.code, why=f"graph {entry.index}: {e.message}"))
         finally:

@@ -8,13 +8,24 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from mirage.codegen.emit import emit_module
 from mirage.errors import MirageError, SavedGraphInvalid, SignatureMismatch
 from mirage.ir.program import Program
+from mirage.isolate.task_table import resolve
 from mirage.mugraph import json_form
+from mirage.mugraph.check import check
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.structure import canonical
+from mirage.plan import plan
+from mirage.program.lower import lower
+from mirage.results.codec import unstructure
 from mirage.results.verdict import Verdict
+from mirage.verify import cases
+from mirage.verify.field.schedule_opinion import Output
+from mirage.verify.judge import Case, judge
 from mirage_original import list_saved, saved_files
+from mirage_original.hand_graph_terms import against, same_signature
+from mirage_original.two_links import two_links
 
 if TYPE_CHECKING:
     from mirage.verify.judge import Case
@@ -25,10 +36,10 @@ _verdicts: dict[tuple[str, ...], dict[str, Any]] = {}  # of this worker, by µGr
 
 def task(payload: dict[str, Any]) -> dict[str, Any]:
     """{"graph": data of a file's form, "index", "path", "wanted": {"program", "text", "function"} or None, "text": judge the
-    emitted text too} -> {"row": `listing.Row`, "verdict": `Verdict.to_dict()` or None}; or, for a µGraph of this project,
+    emitted text too} -> {"row": `listing.Row`, "verdict": a `Verdict` as data or None}; or, for a µGraph of this project,
     {"mugraph": its JSON form, "wanted"} -> {"verdict"}. Raises MugraphSyntax, InvalidMugraph, SignatureMismatch for that."""
     if "mugraph" in payload:
-        return {"verdict": _own(payload["mugraph"], payload["wanted"]).to_dict()}
+        return {"verdict": unstructure(_own(payload["mugraph"], payload["wanted"]))}
     (read,) = saved_files.entries([payload["graph"]], payload["path"])
     entry = replace(read, index=payload["index"])
     try:
@@ -48,10 +59,6 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def _own(data: dict[str, Any], wanted: dict[str, Any]) -> Verdict:
-    from mirage.mugraph.check import check
-    from mirage.verify import cases
-    from mirage.verify.judge import judge
-
     made = json_form.from_json(data)
     check(made)
     program = program_of(json.dumps(wanted["program"], sort_keys=True))
@@ -60,8 +67,6 @@ def _own(data: dict[str, Any], wanted: dict[str, Any]) -> Verdict:
 
 def run_task(name: str, data: dict[str, Any]) -> dict[str, Any]:
     """A task of the judge's, in this worker."""
-    from mirage.isolate.task_table import resolve
-
     return resolve(name)(data, lambda event: None)
 
 
@@ -70,7 +75,7 @@ def _verdict(graph: KNGraph, made: MuGraph, wanted: dict[str, Any], text: bool) 
     program = json.dumps(wanted["program"], sort_keys=True)
     key = (hashlib.sha256(form.encode()).hexdigest(), program, str(text))
     if key not in _verdicts:
-        _verdicts[key] = judged(graph, program_of(program), wanted, text).to_dict()
+        _verdicts[key] = unstructure(judged(graph, program_of(program), wanted, text))
     return _verdicts[key]
 
 
@@ -82,9 +87,6 @@ def program_of(text: str) -> Program:
 def judged(graph: KNGraph, program: Program, wanted: dict[str, Any], text: bool) -> Verdict:
     """The verdict on the graph; REJECTED, with the reason as a note, where it takes or gives other tensors, or where its
     kernels cut the program's dims in ways that do not fit together."""
-    from mirage.verify.judge import judge
-    from mirage_original.two_links import two_links
-
     try:
         case, axes = case_of(graph, program, wanted["text"], wanted["function"])
         if not text:
@@ -96,11 +98,6 @@ def judged(graph: KNGraph, program: Program, wanted: dict[str, Any], text: bool)
 
 def case_of(graph: KNGraph, program: Program, text: str, function: str) -> tuple[Case, dict[str, tuple[str, ...]]]:
     """What the judge is asked, and how the program's axes are cut for it."""
-    from mirage.program.lower import lower
-    from mirage.verify.field.schedule_opinion import Output
-    from mirage.verify.judge import Case
-    from mirage_original.hand_graph_terms import against, same_signature
-
     same_signature(graph, [i.type for i in program.inputs], [program.type_of(o) for o in program.outputs])
     lowered = lower(program)
     if lowered.calls:
@@ -114,9 +111,6 @@ def case_of(graph: KNGraph, program: Program, text: str, function: str) -> tuple
 
 def with_module(case: Case) -> Case:
     """With the module that is emitted for the µGraph, as it is planned."""
-    from mirage.codegen.emit import emit_module
-    from mirage.plan import plan
-
     made = plan(case.mugraph)
     module = emit_module(case.program, made, case.slice, function=case.function, header={"made by": "mirage"})
     return replace(case, mugraph=made, module=module)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from mirage_original import tensors
+from mirage.ir.dtypes import BY_TORCH_NAME
+from mirage.program.torch_dtypes import to_torch
 from mirage_original.arguments import shown
 from mirage_original.graph_builder import KNGraph
 from mirage_original.mistakes import mistake
-from mirage_original.tensors import dtype
+from mirage_original.tensors import GRAPH_DTYPES, dtype
 
-_TORCH = {"float8_e4m3": "float8_e4m3fn"}  # where torch has another name
 _said: set[str] = set()
 
 
@@ -53,19 +53,14 @@ def generate_nki_program(graph: KNGraph, **_: Any) -> dict[str, Any]:
 
 def convert_dtype_to_torch_type(kind: dtype) -> Any:
     """torch's dtype. Raises GraphMistake for what is no dtype of a graph."""
-    import torch
-
     if not isinstance(kind, dtype):
         raise mistake(f"{shown(kind)} is no dtype of a graph", "give mirage.float16 or another of its own")
-
-    return getattr(torch, _TORCH.get(kind.name, kind.name))
+    return to_torch(kind.short)
 
 
 def convert_torch_type_to_dtype(kind: Any) -> dtype:
     """The dtype of a torch one. Raises GraphMistake for one that graphs do not take."""
-    name = str(kind).removeprefix("torch.")
-    name = next((own for own, theirs in _TORCH.items() if theirs == name), name)
-    found = getattr(tensors, name, None)
-    if not isinstance(found, dtype):
+    found = GRAPH_DTYPES.get(BY_TORCH_NAME.get(str(kind).removeprefix("torch."), ""))
+    if found is None:
         raise mistake(f"{kind} is no dtype of a graph", "cast the tensor")
     return found

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mirage.search.engine import Search
     from mirage_original.found_mugraph import Found
     from mirage_original.saved_files import Entry
-    from mirage_original.superoptimize import Searched
+    from mirage_original.searched_graph import Searched
 
 
 @dataclass(frozen=True)

@@ -7,25 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mirage.errors import MirageError, SavedGraphInvalid
-from mirage_original import tensors
 from mirage_original.block_builder import STensor, TBGraph, new_threadblock_graph
 from mirage_original.graph_builder import KNGraph
 from mirage_original.saved_data import SavedBlock, SavedGraph, SavedOp, SavedTensor
-from mirage_original.tensors import DTensor, dtype
+from mirage_original.tensors import GRAPH_DTYPES, DTensor, dtype
 
-NAMED = {
-    x.name: x
-    for x in (
-        tensors.float16,
-        tensors.bfloat16,
-        tensors.float32,
-        tensors.float64,
-        tensors.float8_e4m3,
-        tensors.int8,
-        tensors.int32,
-        tensors.int64,
-    )
-}
+NAMED = {d.name: d for d in GRAPH_DTYPES.values()}
 
 
 def build(saved: SavedGraph, place: str = "the graph", path: str | None = None, *, layouts: bool = False) -> KNGraph:

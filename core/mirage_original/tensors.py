@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mirage.ir.dtypes import TORCH_NAMES
 from mirage_original.mistakes import mistake
 
 if TYPE_CHECKING:
@@ -17,6 +18,11 @@ class dtype:
 
     name: str
     short: str
+
+    @staticmethod
+    def of(short: str) -> dtype:
+        """The original names dtypes as torch does, but for the `fn` of float8_e4m3fn."""
+        return dtype(TORCH_NAMES[short].removesuffix("fn"), short)
 
     def is_fp16(self) -> bool:
         return self.short == "fp16"
@@ -31,15 +37,10 @@ class dtype:
         return f"mirage.{self.name}"
 
 
-float16 = dtype("float16", "fp16")
-bfloat16 = dtype("bfloat16", "bf16")
-float32 = dtype("float32", "fp32")
-float64 = dtype("float64", "fp64")
-float8_e4m3 = dtype("float8_e4m3", "fp8e4m3")
-float8 = float8_e4m3
-int8 = dtype("int8", "int8")
-int32 = dtype("int32", "int32")
-int64 = dtype("int64", "int64")
+float16, bfloat16, float32, float64 = (dtype.of(short) for short in ("fp16", "bf16", "fp32", "fp64"))
+float8 = float8_e4m3 = dtype.of("fp8e4m3")
+int8, int32, int64 = (dtype.of(short) for short in ("int8", "int32", "int64"))
+GRAPH_DTYPES = {d.short: d for d in (float16, bfloat16, float32, float64, float8, int8, int32, int64)}
 
 
 def size(shape: tuple[int, ...], i: int) -> int:

@@ -19,7 +19,8 @@ from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.resized import shrink, tiny_sizes
 from mirage.mugraph.structure import structure_key
 from mirage.mugraph.walk import parts, size_of
-from mirage.results.verdict import Evidence, Link, Verdict
+from mirage.results.details import FieldDetails
+from mirage.results.verdict import Evidence, Verdict
 from mirage.verify.field.schedule_opinion import schedule_opinion
 from mirage.verify.judge import Case, algebra
 from mirage.verify.memory.mugraph_opinion import memory_opinion
@@ -35,22 +36,23 @@ def two_links(case: Case, program: str, axes: dict[str, tuple[str, ...]]) -> Ver
     began = time.monotonic()
     proof = proof_opinion(case.t, {o.tensor: (o.term, o.dims) for o in case.targets}, case.mugraph)
     found = [proof] if proof is not None else algebra(case)
-    links = [Link("algebra", tuple(found))] if found else []
-    if not links or links[0].word != "REJECTED":
+    if not any(e.word == "REJECTED" for e in found):
         schedule = _schedule(case, program, axes)
-        links = links or [Link("algebra", (schedule,))]  # without a term of its own: the schedule's run contains it
-        right = schedule.word != "REJECTED"
-        links.append(Link("schedule", (schedule, memory_opinion(case.mugraph)) if right else (schedule,)))
+        found = found or [
+            replace(schedule, link="algebra")
+        ]  # without a term of its own: the schedule's run contains it
+        found += [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
     scope, reasons = all_sizes([case.program], case.t, [o.term for o in case.targets])
-    rests = trusted(e for link in links for e in link.evidence)
-    return Verdict(tuple(links), scope, (f"{time.monotonic() - began:.1f} s", *rests, *reasons))
+    rests = trusted(found)
+    return Verdict(tuple(found), len(case.targets), scope, (f"{time.monotonic() - began:.1f} s", *rests, *reasons))
 
 
 def _schedule(case: Case, program: str, axes: dict[str, tuple[str, ...]]) -> Evidence:
     key = launch_key(case, program, axes)
     if key is not None and key in _launches:
         kept = _launches[key]
-        return replace(kept, seconds=0.0, details=kept.details | {"same_launch": True})
+        told = replace(kept.details, same_launch=True) if isinstance(kept.details, FieldDetails) else kept.details
+        return replace(kept, seconds=0.0, details=told)
     found = schedule_opinion(case.t, case.targets, case.mugraph)
     if key is not None:
         _launches[key] = found

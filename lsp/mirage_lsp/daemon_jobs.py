@@ -7,10 +7,11 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from mirage.errors import DaemonUnavailable, MirageError, UnknownJob
+from mirage.ir.json_value import JsonObject
 from mirage.link import protocol
+from mirage.link.answers import CacheAnswer, CacheRow, DaemonStatus
 from mirage.link.async_client import AsyncClient
 from mirage.link.client import dial
 from mirage_lsp import observed_shapes
@@ -38,8 +39,8 @@ class Answer:
     """How a job ended: a final state of `protocol.STATES`, and the result or the error, as on the wire."""
 
     state: str
-    result: dict[str, Any] | None = None
-    error: dict[str, Any] | None = None
+    result: JsonObject | None = None
+    error: JsonObject | None = None
 
 
 class Jobs:
@@ -69,7 +70,7 @@ class Jobs:
                 on_event(protocol.Event(job=job, state=state, counts={}))
                 end = await self._client.subscribe(job, on_event)
                 if end["state"] != "cancelled":
-                    return Answer(str(end["state"]), end.get("result"), end.get("error"))
+                    return Answer(end["state"], end["result"], end["error"])
                 on_away()  # nothing was cancelled here: the daemon ends
                 if pause is None or not await self._comes_back():
                     return Answer("away")
@@ -89,7 +90,7 @@ class Jobs:
                     self._release(submitted)
         raise AssertionError("the loop returns or raises")
 
-    async def lookup(self, ask: Ask) -> dict[str, Any] | None:
+    async def lookup(self, ask: Ask) -> JsonObject | None:
         """The cached result, or None. Runs nothing of the workspace."""
         return await self._client.lookup(
             ask.text, ask.path, ask.function, target=ask.target, interpreter=ask.interpreter
@@ -100,22 +101,22 @@ class Jobs:
         found = await self._client.shapes(path)
         return {name: observed_shapes.read(calls[-1]) for name, calls in found.items() if calls}
 
-    async def status(self) -> dict[str, Any]:
+    async def status(self) -> DaemonStatus:
         """The daemon's jobs, of all clients, and its cache."""
         return await self._client.status()
 
-    async def results(self) -> list[dict[str, Any]]:
+    async def results(self) -> list[CacheRow]:
         """What the cache holds, of all projects: the lines of `mirage cache list`."""
-        rows: list[dict[str, Any]] = []
+        rows: list[CacheRow] = []
         after = ""
         while True:
             page = await self._client.cache("list", after=after)
             rows += page["results"]
-            after = str(page["after"])
+            after = page["after"]
             if not after:
                 return rows
 
-    async def cached(self, key: str) -> dict[str, Any]:
+    async def cached(self, key: str) -> CacheAnswer:
         """One result of the cache, whole."""
         return await self._client.cache("show", key=key)
 
@@ -138,9 +139,9 @@ class Jobs:
             interpreter=ask.interpreter,
             fresh=ask.fresh,
         )
-        job = str(reply["job"])
+        job = reply["job"]
         self._wishes[job] += 1
-        return job, str(reply["state"])
+        return job, reply["state"]
 
     def _release(self, submitted: asyncio.Task[tuple[str, str]]) -> str:
         """A wish is over; its job, if nothing else here wishes for it."""

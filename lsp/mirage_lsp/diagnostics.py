@@ -8,7 +8,6 @@ from pathlib import Path
 import attrs
 from lsprotocol import types
 
-import mirage
 from mirage.errors import MirageError, MissingShape, SymbolWithoutSize
 from mirage.source import detect
 from mirage_lsp import observed_shapes, one_line_texts
@@ -80,7 +79,7 @@ def _related(document: Document, function: detect.Decorated, entry: Entry) -> li
 @functools.lru_cache(maxsize=4)
 def page(name: str) -> str:
     """The URI of a page of the documentation, "" where it is not installed."""
-    path = Path(mirage.__file__).resolve().parents[2] / "docs" / name
+    path = Path(__file__).resolve().parents[2] / "docs" / name
     return path.as_uri() if path.is_file() else ""
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from mirage.source.dtypes import JAXTYPING, dtype_of
+from mirage.ir.dtypes import DTYPES, dtype_of
 
 # (parameter, shape, dtype) of the tensors of one call, in the order of the parameters
 Seen = tuple[tuple[str, tuple[int, ...], str], ...]
-_KINDS: Mapping[str, str] = {dtype: kind for kind, dtype in reversed(JAXTYPING.items())}
 
 
 def read(inputs: object) -> Seen:
@@ -20,9 +17,9 @@ def read(inputs: object) -> Seen:
         name, shape, dtype = one
         sizes = isinstance(shape, (list, tuple)) and all(type(size) is int and size > 0 for size in shape)
         known = dtype_of(dtype) if isinstance(dtype, str) else None
-        if not isinstance(name, str) or not name.isidentifier() or not sizes or known not in _KINDS:
+        if not isinstance(name, str) or not name.isidentifier() or not sizes or known is None:
             return ()
-        found.append((name, tuple(shape), str(known)))
+        found.append((name, tuple(shape), known))
     return tuple(found)
 
 
@@ -33,7 +30,7 @@ def shown(seen: Seen) -> str:
 
 def kind(dtype: str) -> str:
     """The name in jaxtyping: `Float16`."""
-    return _KINDS[dtype]
+    return DTYPES[dtype].jaxtyping
 
 
 def option(seen: Seen) -> str:

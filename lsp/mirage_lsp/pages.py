@@ -122,9 +122,9 @@ def _links(result: Mapping[str, Any]) -> str:
 
 def _safety(result: Mapping[str, Any]) -> str:
     """Up to which inputs nothing overflows, and what is known of its memory accesses."""
-    opinions = (result.get("verdict") or {}).get("opinions") or {}
-    found = [((opinions.get(o) or {}).get("text") or {}).get("summary") for o in ("range", "memory")]
-    return "\n".join(f"- {name}: {said}" for name, said in zip(("range", "memory"), found) if said)
+    evidence = (result.get("verdict") or {}).get("evidence") or ()
+    found = {e["opinion"]: e["summary"] for e in evidence if e["link"] == "text"}
+    return "\n".join(f"- {name}: {found[name]}" for name in ("range", "memory") if name in found)
 
 
 def _bound(bound: Any, word: Any) -> str:

@@ -47,7 +47,7 @@ def mark(entry: Entry) -> str:
 
 
 def result(view: View, name: str) -> dict[str, Any]:
-    """The answer of `mirage.results.result`. Raises NoKernel while the function has no result."""
+    """The answer of `mirage.result`. Raises NoKernel while the function has no result."""
     entry = view.document.entries.get(name)
     if entry is None or entry.result is None:
         raise NoKernel(f"there is no result for `{name}` yet")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -20,7 +20,7 @@ class WorkDone:
 
     def __init__(self, server: MirageServer, token: str, entry: Entry, shown: bool) -> None:
         self.entry = entry
-        self.on_end: Callable[[], Any] = lambda: None
+        self.on_end: Callable[[], object] = lambda: None
         self._server, self._token, self._begun, self._ended, self._last = server, token, False, False, ""
         if shown:
             params = types.WorkDoneProgressCreateParams(token=token)
@@ -38,12 +38,12 @@ class WorkDone:
         self._ended = True
         self.on_end()
 
-    def _created(self, answer: asyncio.Future[Any]) -> None:
+    def _created(self, answer: asyncio.Future[object]) -> None:
         if self._ended or answer.cancelled() or answer.exception() is not None:
             return
         self._begun, self._last = True, one_line_texts.progress(self.entry)
         title = f"Mirage: {self.entry.name}"
         self._notify(types.WorkDoneProgressBegin(title=title, cancellable=True, message=self._last))
 
-    def _notify(self, value: Any) -> None:
+    def _notify(self, value: object) -> None:
         self._server.protocol.notify(types.PROGRESS, types.ProgressParams(token=self._token, value=value))

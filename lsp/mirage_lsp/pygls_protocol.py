@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Generator
-from typing import Any
+from typing import cast
 
 from lsprotocol import types
 from pygls.exceptions import (
@@ -24,10 +24,12 @@ from pygls.exceptions import (
     JsonRpcParseError,
 )
 from pygls.protocol import LanguageServerProtocol
+from pygls.protocol.json_rpc import RPCMessage
 from pygls.protocol.language_server import lsp_method
 
 log = logging.getLogger(__name__)
 NOT_INITIALIZED = -32002
+Handlers = Generator[object, object, None]  # each with its arguments, for pygls to call
 
 
 class NotInitialized(JsonRpcException):
@@ -45,7 +47,7 @@ class RequestFailed(JsonRpcException):
     MESSAGE = "the request failed"
 
 
-def sound(body: bytes) -> Any:
+def parsed(body: bytes) -> object:
     """The JSON value in a message's body. Raises JsonRpcParseError."""
     try:
         return json.loads(body.decode("utf-8"))
@@ -66,9 +68,9 @@ class Protocol(LanguageServerProtocol):
 
     def receive(self, body: bytes) -> None:
         """Handle one message's body. Never raises for what a client sends."""
-        ident: Any = None
+        ident: object = None
         try:
-            value = sound(body)
+            value = parsed(body)
             if not isinstance(value, dict):
                 raise JsonRpcInvalidRequest(message="a message is an object")
             ident = value.get("id")
@@ -79,7 +81,7 @@ class Protocol(LanguageServerProtocol):
             log.exception("a message could not be handled")
             self._refuse(ident, JsonRpcInternalError(message=f"{type(error).__name__}: {error}"))
 
-    def _dispatch(self, value: dict[str, Any], ident: Any) -> None:
+    def _dispatch(self, value: dict[str, object], ident: object) -> None:
         method, is_request = value.get("method"), "method" in value and "id" in value
         if is_request and (isinstance(ident, bool) or not isinstance(ident, (int, str))):
             raise JsonRpcInvalidRequest(message="an id is a number or a text")
@@ -99,13 +101,13 @@ class Protocol(LanguageServerProtocol):
             return  # the specification: notifications before `initialize` are dropped, except `exit`
         self.handle_message(self._structured(value, method))
 
-    def _answered(self, value: dict[str, Any], ident: Any) -> None:
+    def _answered(self, value: dict[str, object], ident: object) -> None:
         """The client's answer to a request of ours. One that does not fit is an error of that request; answers get no
         answer."""
         try:
             self.handle_message(self._structured(value, None))
         except JsonRpcException as error:
-            future = self._request_futures.pop(ident, None)
+            future = self._request_futures.pop(cast("int | str", ident), None)
             if future is not None and not future.done():
                 future.set_exception(error)
 
@@ -120,15 +122,15 @@ class Protocol(LanguageServerProtocol):
         if method not in self.fm.builtin_features and method not in self.fm.features:
             raise JsonRpcMethodNotFound.of(method)
 
-    def _structured(self, value: dict[str, Any], method: Any) -> Any:
+    def _structured(self, value: dict[str, object], method: object) -> RPCMessage:
         value = {"jsonrpc": self.VERSION, "params": None, **value} if method else {"jsonrpc": self.VERSION, **value}
         try:
-            return self.structure_message(value)
+            return cast(RPCMessage, self.structure_message(value))
         except (JsonRpcInvalidParams, JsonRpcInternalError):
             # pygls has logged which field it was
             raise JsonRpcInvalidParams(message=f"the parameters do not fit {method}") from None
 
-    def _refuse(self, ident: Any, error: JsonRpcException) -> None:
+    def _refuse(self, ident: object, error: JsonRpcException) -> None:
         """The one answer to a request that went wrong; to what has no usable id, JSON-RPC answers with a null id."""
         if isinstance(ident, bool) or not isinstance(ident, (int, str)):
             if not isinstance(error, (JsonRpcParseError, JsonRpcInvalidRequest)):
@@ -139,18 +141,18 @@ class Protocol(LanguageServerProtocol):
         self._send_data({"jsonrpc": self.VERSION, "id": ident, "error": answer})
 
     @lsp_method(types.INITIALIZE)
-    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[object, object, types.InitializeResult]:
         result = yield from super().lsp_initialize(params)
         result.capabilities.position_encoding = types.PositionEncodingKind.Utf16
         self.started = True
         return result
 
     @lsp_method(types.EXIT)
-    def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]
+    def lsp_exit(self, *args: object) -> None:  # type: ignore[override]
         self.left = 0 if self._shutdown else 1
 
     @lsp_method(types.SHUTDOWN)
-    def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
+    def lsp_shutdown(self, *args: object) -> Handlers:
         self._shutdown = True  # now: a client may send `exit` without waiting for the answer
         user_handler = self.fm.features.get(types.SHUTDOWN)
         if user_handler is not None:
@@ -161,33 +163,29 @@ class Protocol(LanguageServerProtocol):
                 future.cancel()
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
-    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> Generator[Any, Any, None]:
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> Handlers:
         yield self.fm.features[types.TEXT_DOCUMENT_DID_OPEN], (params,), None
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
-    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Generator[Any, Any, None]:
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Handlers:
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
-    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> Generator[Any, Any, None]:
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> Handlers:
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CLOSE], (params,), None
 
     @lsp_method(types.NOTEBOOK_DOCUMENT_DID_OPEN)
-    def lsp_notebook_document__did_open(self, params: types.DidOpenNotebookDocumentParams) -> Generator[Any, Any, None]:
+    def lsp_notebook_document__did_open(self, params: types.DidOpenNotebookDocumentParams) -> Handlers:
         yield self.fm.features[types.NOTEBOOK_DOCUMENT_DID_OPEN], (params,), None
 
     @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
-    def lsp_notebook_document__did_change(
-        self, params: types.DidChangeNotebookDocumentParams
-    ) -> Generator[Any, Any, None]:
+    def lsp_notebook_document__did_change(self, params: types.DidChangeNotebookDocumentParams) -> Handlers:
         yield self.fm.features[types.NOTEBOOK_DOCUMENT_DID_CHANGE], (params,), None
 
     @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
-    def lsp_notebook_document__did_close(
-        self, params: types.DidCloseNotebookDocumentParams
-    ) -> Generator[Any, Any, None]:
+    def lsp_notebook_document__did_close(self, params: types.DidCloseNotebookDocumentParams) -> Handlers:
         yield self.fm.features[types.NOTEBOOK_DOCUMENT_DID_CLOSE], (params,), None
 
     @lsp_method(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
-    def lsp_work_done_progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> Generator[Any, Any, None]:
+    def lsp_work_done_progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> Handlers:
         yield self.fm.features[types.WINDOW_WORK_DONE_PROGRESS_CANCEL], (params,), None

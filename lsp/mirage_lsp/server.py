@@ -71,7 +71,7 @@ class MirageServer(LanguageServer):
         wanted = [path for path in paths if path and watchable(path)] if given.trusted and given.auto else []
         return wanted, given.interpreter, given.target
 
-    def supports(self, question: Callable[[types.ClientCapabilities], Any]) -> bool:
+    def supports(self, question: Callable[[types.ClientCapabilities], object]) -> bool:
         """Whether the client said that it can do something; `question` may run into a missing part, which means no."""
         try:
             return bool(question(self.protocol.client_capabilities))

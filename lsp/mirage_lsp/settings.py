@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 _WORDS = {
     "debounce_ms": "debounceMs",
@@ -16,6 +15,9 @@ _WORDS = {
 }
 # What a running server takes from the client's configuration. Not `trusted`: configuration can come from the workspace.
 LIVE = ("auto", "target", "debounce_ms", "interpreter", "inlay_hints", "code_lens")
+
+
+LONGEST_QUIET_MS = 10_000
 
 
 @dataclass(frozen=True)
@@ -38,23 +40,22 @@ class Settings:
     command_links: bool = False
 
     @staticmethod
-    def read(options: Any) -> Settings:
+    def read(options: object) -> Settings:
         defaults = Settings()
         given = options if isinstance(options, Mapping) else {}
         return _with(defaults, given, defaults, tuple(Settings.__dataclass_fields__))
 
-    def changed(self, given: Mapping[str, Any]) -> Settings:
+    def changed(self, given: Mapping[str, object]) -> Settings:
         """These settings with what a configuration says of those that may change while the server runs."""
         return _with(self, given, Settings(), LIVE)
 
 
-def _with(base: Settings, given: Mapping[str, Any], defaults: Settings, fields: tuple[str, ...]) -> Settings:
-    chosen: dict[str, Any] = {}
+def _with(base: Settings, given: Mapping[str, object], defaults: Settings, fields: tuple[str, ...]) -> Settings:
+    chosen: dict[str, object] = {}
     for name in fields:
         word = _WORDS.get(name, name)
         if word in given:
             default, value = getattr(defaults, name), given[word]
             chosen[name] = value if type(value) is type(default) else default
-    if "debounce_ms" in chosen:
-        chosen["debounce_ms"] = max(0, min(chosen["debounce_ms"], 10_000))
-    return replace(base, **chosen)
+    changed = replace(base, **chosen)  # type: ignore[arg-type]  # each has its default's type
+    return replace(changed, debounce_ms=max(0, min(changed.debounce_ms, LONGEST_QUIET_MS)))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from lsprotocol import types
 
@@ -111,7 +110,7 @@ def versioned(
     """Edits that the client refuses if the document is no longer at `version`. `note`: id and label of what the client
     says of them, and whether it asks before it applies them. `module`: a file to write, with its text."""
     ident = note[0] if note else None
-    changes: list[Any] = []
+    changes: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = []
     if module is not None:
         path, text = module
         options = types.CreateFileOptions(overwrite=True)
@@ -128,7 +127,7 @@ def _of_document(
     uri: str, version: int | None, edits: Sequence[types.TextEdit], ident: str | None
 ) -> types.TextDocumentEdit:
     document = types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=version)
-    noted: list[Any] = list(edits)
+    noted: list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit] = list(edits)
     if ident is not None:
         noted = [types.AnnotatedTextEdit(annotation_id=ident, range=e.range, new_text=e.new_text) for e in edits]
     return types.TextDocumentEdit(text_document=document, edits=noted)

@@ -8,7 +8,6 @@ import logging
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 from mirage.errors import MirageError
 from mirage.link.async_client import AsyncClient
@@ -22,7 +21,7 @@ class Link(AsyncClient):
 
     def __init__(self, *, start_daemon: bool, name: str = "lsp") -> None:
         super().__init__(start_daemon=start_daemon, name=name)
-        self.on_connect: Callable[[], Any] = lambda: None
+        self.on_connect: Callable[[], object] = lambda: None
         self._greeted: Welcome | None = None
 
     async def connect(self) -> Welcome:
@@ -58,9 +57,9 @@ class Folders:
         for root in roots:
             if self._known.get(root) != (interpreter, target):
                 self._known[root] = (interpreter, target)
-                self._begin(self._client.watch(root, interpreter=interpreter, target=target))
+                self._begin(self._client.watch(root, trusted=True, interpreter=interpreter, target=target))
 
-    def _begin(self, request: Awaitable[Any]) -> None:
+    def _begin(self, request: Awaitable[object]) -> None:
         task = asyncio.ensure_future(_quietly(request))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -70,7 +69,7 @@ class Folders:
             task.cancel()
 
 
-async def _quietly(request: Awaitable[Any]) -> None:
+async def _quietly(request: Awaitable[object]) -> None:
     """Nobody waits for it: without it a save elsewhere is seen when its file is opened."""
     try:
         await request

@@ -122,7 +122,7 @@ def test_the_object(done: Done) -> None:
     assert v["word"] in ("PROVED", "TESTED") and set(v["links"]) == {"algebra", "schedule", "text"}
     assert all(link["word"] in ("PROVED", "TESTED") for link in v["links"].values())
     assert v["word"] == "PROVED" or 0 <= v["bound"] <= 1e-18
-    assert {"proof", "field", "float"} <= set(v["opinions"])
+    assert {"proof", "field", "float"} <= {e["opinion"] for e in v["evidence"]}
     assert r["search"]["values"] > 0 and r["search"]["mugraphs"] > 0 and r["search"]["seconds"] > 0
     e = r["estimate"]
     assert 0 < e["speed_of_light_us"] <= e["us"] and not e["measured"] and "sm_90" in e["device"]

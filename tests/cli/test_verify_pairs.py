@@ -13,16 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from mutants.facts import NAIVE
 from workloads.hand import Case, small
 
-from mirage.cli import verify_subjects
+from mirage.cli import main, verify_subjects
 from mirage.cli.verify import judged
 from mirage.codegen.emit import emit_module
 from mirage.errors import MirageError
 from mirage.ir.program import Input, Program, TensorType
 from mirage.isolate.runner import Worker
 from mirage.mugraph import json_form, text
+from mirage.results.codec import structure, unstructure
+from mirage.results.verdict import Verdict
+from mirage.search.engine import Search
 from mirage.verify import report
 
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom jaxtyping import Float16\nfrom torch import Tensor\n\nimport mirage\n\n\n"
@@ -59,15 +63,23 @@ def files(folder: Path, case: Case) -> dict[str, Path]:
 
 def verdict(worker: Worker, a: Path | str, b: Path | str) -> dict[str, Any]:
     left, right = verify_subjects.load(str(a), worker), verify_subjects.load(str(b), worker)
-    return judged(left, right, worker, "sm_90").to_dict()
+    return unstructure(judged(left, right, worker))
+
+
+def floats_on(found: dict[str, Any]) -> dict[str, Any]:
+    """What the float opinion says of the text."""
+    return next(e for e in found["evidence"] if (e["link"], e["opinion"]) == ("text", "float"))
 
 
 def rejected(found: dict[str, Any]) -> Any:
     """The counterexample in floats."""
-    return next(e["counterexample"]["concrete"] for _, _, e in report.rows(found) if e["word"] == "REJECTED")
+    return next(e["counterexample"]["concrete"] for e in found["evidence"] if e["word"] == "REJECTED")
 
 
-PAIRS = [("user.py", "graph.txt"), ("user.py", "result.json"), ("graph.json", "graph.txt"), ("graph.txt", "module.py")]
+PAIRS = [
+    ("user.py", "graph.txt"), ("user.py", "result.json"), ("graph.json", "graph.txt"), ("graph.txt", "module.py"),
+    ("user.py", "module.py"), ("module.py", "module.py"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("a,b", PAIRS, ids=[f"{a}, {b}" for a, b in PAIRS])
@@ -77,7 +89,7 @@ def test_what_is_equal_is_accepted(a: str, b: str, worker: Worker, tmp_path: Pat
     assert found["word"] in ("PROVED", "TESTED"), found
     assert set(found["links"]) == {"algebra", "schedule"} | ({"text"} if b in ("module.py", "result.json") else set())
     if "text" in found["links"]:
-        assert {"field", "float"} <= set(found["opinions"])
+        assert {"field", "float"} <= {e["opinion"] for e in found["evidence"]}
 
 
 BROKEN = [
@@ -155,7 +167,7 @@ def test_what_only_floats_see_is_shown_in_floats(worker: Worker, tmp_path: Path)
     result = tmp_path / "naive.json"
     result.write_text(json.dumps({"mugraphs": [json_form.to_json(small()["attention_split"].mugraph)], "text": naive}))
     found = verdict(worker, made["user.py"], result)
-    assert found["word"] == "REJECTED" and found["opinions"]["float"]["text"]["word"] == "REJECTED"
+    assert found["word"] == "REJECTED" and floats_on(found)["word"] == "REJECTED"
     shown = rejected(found)
     assert shown["script"], shown["note"]
     assert shown["actual"] in ("nan", "inf", "-inf")
@@ -181,9 +193,9 @@ def test_the_report_stands_alone_and_escapes(worker: Worker, tmp_path: Path) -> 
     found = verdict(worker, made["user.py"], made["result.json"])
     evil = "<script>alert(1)</script>&\"'"
     found["notes"] = [evil]
-    found["opinions"]["float"]["text"]["summary"] = evil
-    found["opinions"]["float"]["text"]["details"]["regimes"][0]["regime"] = evil
-    page = report.html(found, evil, evil)
+    floats_on(found)["summary"] = evil
+    floats_on(found)["details"]["regimes"][0]["regime"] = evil
+    page = report.html(structure(found, Verdict), evil, evil)
     read = Page()
     read.feed(page)
     assert "script" not in read.tags and not read.links and "@import" not in page and "url(" not in page
@@ -215,6 +227,19 @@ MISTAKES: list[tuple[str, Callable[[Path, Files], tuple[Path, Path]], str]] = [
     ("no file", lambda d, m: (m["user.py"], d / "none.py"), "MIR100"),
     ("a module in pieces", lambda d, m: (m["user.py"], cut(d, m["module.py"], "# mirage:end launcher")), "MIR306"),
     ("a module without tables", lambda d, m: (m["graph.txt"], cut(d, m["module.py"], "_EXPECTED =")), "MIR306"),
+    ("no µGraph in a module", lambda d, m: (m["user.py"], cut(d, m["module.py"], "# mirage:begin mugraph")), "MIR307"),
+    ("a µGraph of other sizes", lambda d, m: (m["user.py"], cut(d, m["module.py"], "# axes m=", "1")), "MIR307"),
+    ("a µGraph of other tiles", lambda d, m: (m["user.py"], other(d, m, "grid tile 16", "grid tile 32")), "MIR307"),
+    ("an invalid µGraph", lambda d, m: (m["user.py"], other(d, m, " = rsqrt(", " = nothing(")), "MIR300"),
+    ("a µGraph of one input less", lambda d, m: (m["user.py"], other(d, m, "\n# input", "\n# temp")), "MIR300"),
+    ("a µGraph that does not parse", lambda d, m: (m["user.py"], other(d, m, " = rsqrt(", " = rsqrt[")), "MIR301"),
+    ("code for a µGraph", lambda d, m: (m["user.py"], other(d, m, "\n# axes", "\nimport os\n# axes")), "MIR306"),
+    ("two µGraphs for a row", lambda d, m: (m["user.py"], other(d, m, "\n# axes", "\n# mugraph f\n# axes")), "MIR306"),
+    (
+        "a huge µGraph",
+        lambda d, m: (m["user.py"], other(d, m, "\n# axes", "\n# " + "x" * (1 << 20) + "\n# axes")),
+        "MIR306",
+    ),
     ("a module of other tiles", lambda d, m: (m["graph.txt"], cut(d, m["module.py"], 'SIZES = {"m": ', "1")), "MIR303"),
 ]
 
@@ -230,6 +255,13 @@ def cut(folder: Path, path: Path, old: str, more: str = "") -> Path:
     return written(folder / "cut.py", content.replace(old, old + more if more else ""))
 
 
+def other(folder: Path, made: Files, old: str, new: str) -> Path:
+    """The module with its µGraph changed, and nothing else of it."""
+    head, mark, part = made["module.py"].read_text("utf-8").partition("# mirage:begin mugraph")
+    assert old in part
+    return written(folder / "other.py", head + mark + part.replace(old, new, 1))
+
+
 @pytest.mark.parametrize("what,make,code", MISTAKES, ids=[m[0] for m in MISTAKES])
 def test_mistakes_have_codes(what: str, make: Any, code: str, worker: Worker, tmp_path: Path) -> None:
     a, b = make(tmp_path, files(tmp_path, small()["rmsnorm_linear"]))
@@ -237,3 +269,47 @@ def test_mistakes_have_codes(what: str, make: Any, code: str, worker: Worker, tm
         verdict(worker, a, b)
     assert raised.value.code == code, raised.value
     assert raised.value.next_step
+
+
+OTHER_PROGRAMS = [
+    ("another operator", " = rsqrt(", " = sqrt("),
+    ("another constant", "const(value=1/", "const(value=2/"),
+]
+
+
+@pytest.mark.parametrize("what,old,new", OTHER_PROGRAMS, ids=[o[0] for o in OTHER_PROGRAMS])
+def test_another_programs_mugraph_is_no_evidence(what: str, old: str, new: str, worker: Worker, tmp_path: Path) -> None:
+    """A valid µGraph of the same shapes and tiles that computes something else: the text is right, and is not accepted by it; nor
+    is a text that is wrong in the same way."""
+    made = files(tmp_path, small()["rmsnorm_linear"])
+    wrong = other(tmp_path, made, old, new)
+    alike = written(tmp_path / "alike.py", wrong.read_text("utf-8").replace("tl.rsqrt(", "tl.sqrt("))
+    for module in (wrong, alike):
+        found = verdict(worker, made["user.py"], module)
+        assert found["word"] == "REJECTED" and found["links"]["algebra"]["word"] == "REJECTED"
+
+
+def test_a_wrong_text_beside_the_right_mugraph_is_rejected(worker: Worker, tmp_path: Path) -> None:
+    made = files(tmp_path, small()["rmsnorm_linear"])
+    wrong = written(tmp_path / "wrong.py", made["module.py"].read_text("utf-8").replace("tl.rsqrt(", "tl.sqrt("))
+    found = verdict(worker, made["user.py"], wrong)
+    assert found["links"]["algebra"]["word"] != "REJECTED" and found["links"]["text"]["word"] == "REJECTED"
+
+
+def test_verifying_a_module_searches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No search is made for the verdict on a module, and the count sees the one that made the module."""
+    searched: list[str] = []
+    run = Search.run
+
+    def counted(self: Search) -> Any:
+        searched.append(self.problem.name)
+        return run(self)
+
+    monkeypatch.setattr(Search, "run", counted)
+    user, module = function(tmp_path, "f", "torch.softmax(x, -1)"), tmp_path / "module.py"
+    done = CliRunner().invoke(main, ["optimize", str(user), "--anyway", "--no-daemon", "--out", str(module)])
+    assert done.exit_code == 0 and searched, done.output
+    searched.clear()
+    done = CliRunner().invoke(main, ["verify", str(user), str(module), "--json"])
+    assert done.exit_code == 0, done.output
+    assert set(json.loads(done.stdout)["links"]) == {"algebra", "schedule", "text"} and searched == []

@@ -13,7 +13,7 @@ from mirage.codegen.size_table import inputs_of, rows_of
 from mirage.mugraph import json_form
 from mirage.pipeline.by_size import KEEP, Book, Row, together
 from mirage.results.result import Estimate, KernelFacts, Result
-from mirage.results.verdict import Evidence, Link, Verdict
+from mirage.results.verdict import Evidence, Verdict
 from mirage.source import detect, slice
 
 CASES = [hand.rmsnorm_linear(m=19), hand.rmsnorm_linear(m=40, tn=32), hand.rmsnorm_linear(m=80, tn=32)]
@@ -33,7 +33,7 @@ ROWS = [row(CASES[0], 5.0), row(CASES[1], 4.0), row(CASES[2], 2.0)]
 
 
 def verdict(word: Any, bound: float | None) -> Verdict:
-    return Verdict((Link("text", (Evidence("field", word, bound, 0.0, "so it is"),)),))
+    return Verdict((Evidence(link="text", opinion="field", word=word, bound=bound, summary="so it is"),))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import attrs
 import pytest
 
 from mirage.errors import FunctionNotFound, MirageError
-from mirage.link import question_options
+from mirage.link import request_parameters
 from mirage_daemon import text_alias
 
 ASK = {"path": "a.py", "function": "f", "target": "sm_90", "interpreter": sys.executable}
@@ -54,7 +54,7 @@ def world(tmp_path, monkeypatch, text):
     monkeypatch.setattr(text_alias.mirage, "__file__", str(code / "__init__.py"))
     return SimpleNamespace(
         folder=tmp_path, site=site, drivers=drivers, code=code, monkeypatch=monkeypatch, text=text, target="sm_90",
-        options=question_options.Options(), function="f",
+        options=request_parameters.Options(), function="f",
     )  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def test_each_thing_that_can_change_the_answer_changes_its_row_and_the_key(world
 
 def test_every_row_is_changed_by_something_and_every_option_and_package_is_among_them():
     assert set().union(*(rows for _, rows in CHANGES.values())) == set(text_alias.KEY_INPUTS)
-    assert {f"option {f.name}" for f in attrs.fields(question_options.Options)} <= set(CHANGES)
+    assert {f"option {f.name}" for f in attrs.fields(request_parameters.Options)} <= set(CHANGES)
     assert {"torch", "triton", "z3-solver", "numpy"} < set(text_alias.PACKAGES)
 
 
@@ -219,7 +219,7 @@ def test_asking_imports_neither_torch_nor_triton(text):
     import subprocess
 
     script = (
-        "import sys\nfrom mirage_daemon import alias, life\n"
+        "import sys\nfrom mirage_daemon import text_alias as alias\n"
         f"alias.ask({text!r}, 'a.py', 'f', 'sm_90', sys.executable)\n"
         "assert not {'torch', 'triton'} & set(sys.modules), 'heavy'\n"
     )

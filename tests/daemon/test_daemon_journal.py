@@ -14,7 +14,7 @@ from mirage.link import Client, paths
 from mirage_daemon import text_alias
 from mirage_daemon.cache_store import SqliteStore
 from mirage_daemon.crash_suspects import MAX_STARTS
-from mirage_daemon.journal import MAX_PARTS, Journal, Row
+from mirage_daemon.journal import MAX_PARTS, Journal, PromisedJob
 
 KEY, OTHER = "aa" * 32, "bb" * 32
 
@@ -40,7 +40,7 @@ def journal(tmp_path):
 
 def test_a_row_and_its_parts_are_there_until_the_job_ends(journal):
     book, inside, _ = journal
-    row = Row(KEY, {"text": "t", "n": [1]}, 0, 3, 7)
+    row = PromisedJob(KEY, {"text": "t", "n": [1]}, 0, 3, 7)
     book.begin(row).result()
     for n in range(3):
         book.put_part(KEY, part(n))
@@ -55,7 +55,7 @@ def test_a_row_and_its_parts_are_there_until_the_job_ends(journal):
 def test_an_end_does_not_overtake_its_beginning(journal):
     book, inside, _ = journal
     for _ in range(20):
-        book.begin(Row(KEY, {}, 1))
+        book.begin(PromisedJob(KEY, {}, 1))
         book.end(KEY)
     assert inside(book.rows) == []
 
@@ -82,7 +82,7 @@ def test_the_parts_of_a_job_are_bounded(journal, monkeypatch):
 
 def test_a_row_that_somebody_else_wrote_is_no_job(journal, tmp_path):
     book, inside, store = journal
-    book.begin(Row(KEY, {"trusted": True}, 1)).result()
+    book.begin(PromisedJob(KEY, {"trusted": True}, 1)).result()
     inside(lambda: store._db.execute("UPDATE entry SET value = ?, size = 1, sha256 = ?", (b"x", b"y" * 32)))
     assert inside(book.rows) == []
 
@@ -178,7 +178,7 @@ def test_a_job_that_ends_the_daemon_again_and_again_is_given_up(house, text, hom
         payload = h.server.jobs.active[0].payload
     with ThreadPoolExecutor(1) as thread:
         store = thread.submit(SqliteStore, paths.data_dir()).result()
-        Journal(store, thread).begin(Row(key, payload, 1, MAX_STARTS, 0)).result()
+        Journal(store, thread).begin(PromisedJob(key, payload, 1, MAX_STARTS, 0)).result()
         thread.submit(store.close).result()
     caplog.set_level("INFO")
     with house(hangs) as h:

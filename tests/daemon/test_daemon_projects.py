@@ -7,7 +7,7 @@ import time
 import pytest
 
 from mirage.errors import BadSearchParameter, FileUnreadable, MissingShape, ProtocolError, UntrustedWorkspace
-from mirage.link.question_options import Options
+from mirage.link.request_parameters import Options
 from mirage_daemon import watch_projects
 
 HEAD = "import mirage\nimport torch\n\n\n"
@@ -38,7 +38,7 @@ def project(home):
 def test_a_save_in_a_watched_project_makes_the_result_known(house, answer, project):
     with house(lambda payload, *_: answer(payload)) as h:
         client, file = h.client(), project / "m.py"
-        row = client.watch(str(project))
+        row = client.watch(str(project), trusted=True)
         assert (row["files"], row["functions"], row["problem"]) == (1, 1, "") and client.status()["projects"] == [row]
         file.write_text(HEAD + SHAPED.format(3))
         until(lambda: client.lookup(file.read_text(), str(file), "f") is not None)
@@ -58,7 +58,7 @@ def test_only_a_trusted_folder_is_watched(house, answer, project):
             client.watch(str(project), trusted=False)
         for root in ("project", str(project / "nothing"), str(project / "m.py")):
             with pytest.raises(FileUnreadable):
-                client.watch(root)
+                client.watch(root, trusted=True)
         (project / "m.py").write_text(HEAD + SHAPED.format(3))
         time.sleep(0.3)
         assert h.runs == [] and client.status()["projects"] == []
@@ -77,7 +77,7 @@ def test_what_an_earlier_text_asked_for_is_stopped(house, answer, project):
 
     with house(run) as h:
         client, file = h.client(), project / "m.py"
-        client.watch(str(project))
+        client.watch(str(project), trusted=True)
         file.write_text(HEAD + SHAPED.format(3))
         until(lambda: len(h.runs) == 1)
         file.write_text(HEAD + SHAPED.format(4))
@@ -99,7 +99,7 @@ def test_what_a_user_stops_is_stopped_for_saves_too(house, answer, project):
 
     with house(run) as h:
         client, other, file = h.client(), h.client(), project / "m.py"
-        client.watch(str(project))
+        client.watch(str(project), trusted=True)
         file.write_text(HEAD + SHAPED.format(3))
         until(lambda: [(job["wanted"], job["saves"]) for job in client.status()["jobs"]] == [(1, 1)])
         job = client.submit(file.read_text(), str(file), "f")["job"]
@@ -147,7 +147,7 @@ def test_a_watched_function_without_shapes_is_submitted_once_they_are_seen(house
     file.write_text(HEAD + BARE)
     with house(lambda payload, *_: answer(payload)) as h:
         client = h.client()
-        client.watch(str(project))
+        client.watch(str(project), trusted=True)
         assert client.seen(str(project.parent / "other.py"), "f", SEEN)
         assert client.seen(str(file), "f", SEEN)
         until(lambda: client.lookup(HEAD + BARE, str(file), "f") is not None)
@@ -209,8 +209,8 @@ def test_paths_with_links_are_one_project(house, answer, project):
     os.symlink(project, project.parent / "link")
     with house(lambda payload, *_: answer(payload)) as h:
         client = h.client()
-        client.watch(str(project))
-        client.watch(str(project.parent / "link"))
+        client.watch(str(project), trusted=True)
+        client.watch(str(project.parent / "link"), trusted=True)
         assert len(client.status()["projects"]) == 1
 
 

@@ -211,7 +211,7 @@ def test_what_is_seen_of_a_call(load, args, kwargs, seen):
 def test_a_forked_process_has_a_queue_of_its_own(home):
     code = (
         "import os, sys; sys.path.insert(0, sys.argv[1])\n"
-        "from mirage.runtime import background as b\n"
+        "from mirage.runtime import daemon_thread as b\n"
         "old = b._background; old._lock.acquire()\n"
         "pid = os.fork()\n"
         "if pid == 0: os._exit(0 if b._background is not old and b._background._lock.acquire(blocking=False) else 1)\n"

@@ -23,7 +23,7 @@ from mirage.errors import (
     UnknownOperator,
     UntrustedWorkspace,
 )
-from mirage.link import AsyncClient, paths, protocol
+from mirage.link import AsyncClient, paths, protocol, requests
 from mirage.link import client as link_client
 from mirage_daemon import server
 
@@ -272,7 +272,7 @@ def test_a_malformed_frame_is_refused_and_ends_that_connection_only(house, answe
 
 
 def test_mutated_frames_leave_the_daemon_as_it_was(house, answer):
-    chance, kinds = random.Random(5), [k for k in protocol.REQUESTS if k not in ("shutdown", "submit")]
+    chance, kinds = random.Random(5), ["hello", *(k for k in requests.BY_NAME if k not in ("shutdown", "submit"))]
     with house(at_once(answer)) as h:
         client = h.client()
         before = len(os.listdir("/proc/self/fd"))

@@ -15,7 +15,7 @@ from mirage.link import paths
 from mirage_daemon import crash_suspects
 from mirage_daemon.cache_store import SqliteStore
 from mirage_daemon.crash_suspects import FREE_STARTS, MAX_STARTS, Suspects, pause_s
-from mirage_daemon.journal import JOB, PART, Journal, Row
+from mirage_daemon.journal import JOB, PART, Journal, PromisedJob
 from mirage_daemon.server import Server
 
 
@@ -67,7 +67,7 @@ def promised(house, text):
             for key, _ in keys:
                 journal.end(key).result()
             for key, payload in keys[:names]:
-                journal.begin(Row(key, payload, 1, starts, 0)).result()
+                journal.begin(PromisedJob(key, payload, 1, starts, 0)).result()
 
     return write
 

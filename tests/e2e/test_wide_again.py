@@ -12,15 +12,15 @@ from mirage.pipeline.search_problems import problem
 from mirage.profile.roofline import estimate
 from mirage.program.builder import Builder
 from mirage.program.lower import lower
-from mirage.results.verdict import Counterexample, Evidence, Link, Verdict
+from mirage.results.verdict import Counterexample, Evidence, Verdict
 from mirage.search.engine import Bounds, Candidate, Search
 
 SHOWN = Counterexample("float", 0, (0,), "1.0", "2.0", {}, 0)
 
 
 def verdict(opinion: str, word: str, shown: Counterexample | None) -> Verdict:
-    e = Evidence(opinion, word, None, 0.0, "times 10: error 0.97 against 0.004 allowed", {}, shown)  # type: ignore[arg-type]
-    return Verdict((Link("text", (e,)),), "these sizes", ())
+    said = "times 10: error 0.97 against 0.004 allowed"
+    return Verdict((Evidence(link="text", opinion=opinion, word=word, summary=said, counterexample=shown),))  # type: ignore[arg-type]
 
 
 def test_a_wrong_number_is_tried_again_and_other_refusals_are_not() -> None:

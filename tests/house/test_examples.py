@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from mirage.ir.program import DTYPES, TORCH_NAMES
+from mirage.ir.dtypes import DTYPES, TORCH_NAMES
 from mirage.source.detect import find
 from mirage.source.shapes import read
 from mirage.source.slice import cut

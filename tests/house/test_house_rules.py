@@ -43,7 +43,7 @@ def test_the_import_rules_are_kept() -> None:
         ("mirage/source", "def f():\n    import triton"),
         ("mirage/link", "import mirage.verify"),
         ("mirage/verify", "import mirage_daemon"),
-        ("mirage_lsp", "from mirage_daemon import command"),
+        ("mirage_lsp", "from mirage_daemon import daemon_command"),
         ("mirage_lsp", "import torch"),
     ],
 )

@@ -261,7 +261,7 @@ def test_a_fork_bomb_meets_its_limit():
     if os.geteuid() != 0:
         pytest.skip("only the superuser can become a user without processes")
     script = (
-        "import os, signal, sys, time\nfrom mirage.isolate import limits\n"
+        "import os, signal, sys, time\nfrom mirage.isolate import resource_limits as limits\n"
         "limits.MORE_PROCESSES = 20\nos.setpgid(0, 0)\nos.setgid(65534)\nos.setuid(65534)\n"
         "assert limits.apply(1 << 30, None)['processes']\nmade = 0\n"
         "try:\n    while made < 5000:\n        if os.fork() == 0:\n            time.sleep(30)\n"

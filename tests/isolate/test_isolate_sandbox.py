@@ -17,7 +17,7 @@ from mirage.isolate.resource_limits import sandbox_report
 
 TRIES = """
 import ctypes, json, os, signal, socket, subprocess, sys, tempfile, threading
-from mirage.isolate import limits, sandbox
+from mirage.isolate import resource_limits as limits, sandbox
 outside, port, unix, private, allow = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5] == "unix"
 os.chdir(private)
 secret, libc = outside + "/secret", ctypes.CDLL(None, use_errno=True)

@@ -12,6 +12,7 @@ import pytest
 
 from mirage.errors import DeadlinePassed
 from mirage.link import AsyncClient, Client, async_client, client, paths, protocol
+from mirage.link.requests import Requests
 
 LARGE = "x" * (8 << 20)  # more than the system keeps for a reader
 
@@ -48,7 +49,7 @@ def hanging(monkeypatch):
 @pytest.mark.parametrize("text", ["", LARGE])
 def test_a_daemon_that_hangs_costs_the_deadline_and_no_more(hanging, text):
     with Client.connect(start_daemon=False) as blocking, pytest.raises(DeadlinePassed):
-        blocking._ask("lookup", protocol.Lookup(text, "a.py", "f"), 0.2)
+        blocking.perform(Requests.lookup, protocol.Lookup(text, "a.py", "f"), 0.2)
 
 
 @pytest.mark.parametrize("text", ["", LARGE])
@@ -56,6 +57,6 @@ def test_nor_does_it_cost_more_with_await(hanging, text):
     async def main():
         async with AsyncClient(start_daemon=False) as one:
             with pytest.raises(DeadlinePassed):
-                await asyncio.wait_for(one._ask("lookup", protocol.Lookup(text, "a.py", "f"), 0.2), 5.0)
+                await asyncio.wait_for(one.perform(Requests.lookup, protocol.Lookup(text, "a.py", "f"), 0.2), 5.0)
 
     asyncio.run(main())

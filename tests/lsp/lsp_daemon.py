@@ -13,6 +13,7 @@ from typing import Any
 
 from mirage.errors import Cancelled
 from mirage.link import protocol
+from mirage.link.requests import BY_NAME
 
 
 class FakeDaemon:
@@ -104,7 +105,8 @@ class FakeDaemon:
             while True:
                 (size,) = struct.unpack(">I", await reader.readexactly(4))
                 message = protocol.decode(await reader.readexactly(size))
-                protocol.structure(message["body"], protocol.REQUESTS[message["type"]])
+                kind = message["type"]
+                protocol.structure(message["body"], BY_NAME[kind].body if kind in BY_NAME else protocol.Hello)
                 self.requests.append((message["type"], message["body"]))
                 while message["type"] == "submit" and self.holds_submit.is_set():
                     await asyncio.sleep(0.005)

@@ -268,7 +268,7 @@ COMMAND_CASES: dict[str, Case] = {
     "mirage.giveInputs": command("mirage.giveInputs", BARE, seen=True),
     "mirage.showMugraph": show_mugraph,
     "mirage.showProof": command("mirage.showProof"),
-    "mirage.results.result": command("mirage.results.result"),
+    "mirage.result": command("mirage.result"),
     "mirage.jobs": of_daemon("mirage.jobs"),
     "mirage.cache": of_daemon("mirage.cache"),
     "mirage.cached": of_daemon("mirage.cached", "a1"),

@@ -59,7 +59,7 @@ def test_the_result_has_pictures_and_both_texts(editor: Editor, daemon: FakeDaem
     golden = Path(__file__).resolve().parents[1] / "golden" / "mugraph"
     graph = json_form.to_json(from_text((golden / "rmsnorm_linear.txt").read_text("utf-8")))
     opened(daemon, editor, result(mugraphs=[graph]))
-    answer = editor.command("mirage.results.result", URI, "double")
+    answer = editor.command("mirage.result", URI, "double")
     assert answer["headline"].startswith("1.8x") and not answer["stale"]
     assert answer["svg"] == [(golden / "rmsnorm_linear.svg").read_text("utf-8")]
     (box,) = answer["pictures"]
@@ -69,7 +69,7 @@ def test_the_result_has_pictures_and_both_texts(editor: Editor, daemon: FakeDaem
     assert answer["before"] == TEXT and "# mirage:begin double" in answer["after"] and FUNCTION not in answer["after"]
     editor.command("mirage.replace", URI, "double")
     wait_until(lambda: editor.texts[URI] == answer["after"], "the replacement")
-    again = editor.command("mirage.results.result", URI, "double")
+    again = editor.command("mirage.result", URI, "double")
     assert (again["before"], again["after"]) == (TEXT, answer["after"])
 
 
@@ -77,9 +77,9 @@ def test_there_is_no_result_of_nothing(editor: Editor, daemon: FakeDaemon) -> No
     editor.initialize(trusted=True)
     editor.open(TEXT)
     daemon.wait("subscribe")
-    assert editor.command("mirage.results.result", URI, "double")["error"]["code"].startswith("MIR")
-    assert editor.command("mirage.results.result", URI, "other")["error"]["code"].startswith("MIR")
-    assert editor.command("mirage.results.result", 7)["error"]["code"].startswith("MIR")
+    assert editor.command("mirage.result", URI, "double")["error"]["code"].startswith("MIR")
+    assert editor.command("mirage.result", URI, "other")["error"]["code"].startswith("MIR")
+    assert editor.command("mirage.result", 7)["error"]["code"].startswith("MIR")
 
 
 def test_the_jobs_of_all_projects(editor: Editor, daemon: FakeDaemon) -> None:

@@ -176,7 +176,7 @@ def test_what_is_printed_does_not_reach_the_stream() -> None:
 
 def test_no_torch_no_triton_no_daemon_in_the_process() -> None:
     code = (
-        "import sys, mirage_lsp.server; from mirage.mugraph import jsonform, text;"
+        "import sys, mirage_lsp.server; from mirage.mugraph import json_form, text;"
         "print([m for m in ('torch', 'triton', 'mirage_daemon', 'z3') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True)

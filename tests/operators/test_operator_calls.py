@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from program.numeric import HEAD, draw, eager
 from program.random_programs import random_programs
 
+from mirage.ir.dtypes import TORCH_NAMES
 from mirage.ir.program import Node, Program
 from mirage.operators.table import OPERATORS
-from mirage.program.torch_dtypes import TORCH_NAMES
 from mirage.program.trace import trace
 
 MORE = {

@@ -90,7 +90,7 @@ def test_a_launch_that_is_the_same_is_looked_at_once(wanted, monkeypatch):
     right = [g for g in w.graphs()][:8:2]
     verdicts = [here(g, wanted(w)) for g in right]
     assert all(v.accepted for v in verdicts) and len(asked) < len(right)
-    assert any(e.details.get("same_launch") for v in verdicts for x in v.links for e in x.evidence)
+    assert any(e.opinion == "field" and e.details.same_launch for v in verdicts for e in v.evidence)
     assert not any(here(next(w.graphs(t)), wanted(w)).accepted for t in w.twists)
 
 
@@ -142,7 +142,7 @@ def test_the_text_is_judged_where_it_is_asked_for(wanted):
     graphs = [next(RMS.graphs()), next(RMS.graphs("no norm"))]
     entries = saved_files.entries(json.loads(json.dumps(graphs)), "g.json")
     right, wrong = judge_saved.judged(entries, "g.json", [wanted(RMS)], text=True, cores=1)
-    assert list(right.verdict["links"]) == ["algebra", "schedule", "text"] and right.accepted
+    assert [x.name for x in right.verdict.links] == ["algebra", "schedule", "text"] and right.accepted
     assert wrong.word == "REJECTED"
 
 
@@ -218,7 +218,8 @@ def test_verify_gives_each_graph_a_verdict(folder):
     assert [g["word"] for g in data["graphs"]] == ["TESTED", "REJECTED", "REJECTED", "INVALID", "TESTED"]
     assert data["graphs"][4]["same_as"] == 0 and data["counts"]["REJECTED"] == 2
     assert data["graphs"][0]["verdict"]["links"]["algebra"]["word"] == "PROVED"
-    shown = data["graphs"][1]["verdict"]["opinions"]["field"]["algebra"]["counterexample"]
+    evidence = data["graphs"][1]["verdict"]["evidence"]
+    shown = next(e["counterexample"] for e in evidence if (e["opinion"], e["link"]) == ("field", "algebra"))
     assert shown["expected"] != shown["actual"]
 
 

@@ -32,4 +32,4 @@ def test_rmsnorm_and_linear_by_hand_is_judged_in_every_dtype(dtype, accumulator,
     """Squares of subnormal numbers are 0 in float32, so that the function as written divides by it there."""
     of = getattr(mi, dtype)
     found = fused(of, accumulator).verify(program(of), text=word == "TESTED")
-    assert found["word"] == word, found["opinions"]
+    assert found["word"] == word, found["evidence"]

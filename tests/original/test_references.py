@@ -26,7 +26,8 @@ def test_a_reference_is_valid_and_right_and_a_wrong_one_is_not(name, tools):
     program = r.wanted(r.small)
     verdict = written(r.build(**r.small), program, tools).verify(text=False)
     assert verdict["word"] in ("PROVED", "TESTED"), verdict
-    assert verdict["opinions"]["memory"]["schedule"]["word"] == "PROVED" and verdict["range"]
+    memory = next(e for e in verdict["evidence"] if (e["opinion"], e["link"]) == ("memory", "schedule"))
+    assert memory["word"] == "PROVED" and verdict["range"]
     wrong = written(r.build(**r.small, **r.wrong), program, tools)
     if all(e.word != "REJECTED" for e in algebra(wrong.searched.case(wrong.mugraph, ""))):  # the first link is enough
         assert wrong.verify(text=False)["word"] == "REJECTED"

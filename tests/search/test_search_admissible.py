@@ -8,7 +8,7 @@ import pytest
 from workloads.terms import problem
 
 from mirage.devices.table import DEVICES
-from mirage.ir.program import DTYPES
+from mirage.ir.dtypes import DTYPES
 from mirage.meaning.abstract import of_term, part_of
 from mirage.meaning.exp_shift import insert_shifts
 from mirage.profile.roofline import estimate, speed_of_light
@@ -42,7 +42,7 @@ def test_the_cost_of_the_whole_is_that_of_its_kernels(name):
 def test_the_roofline_is_below_the_model(name):
     for c in searched(name).best:
         m = c.mugraph
-        moved = sum(math.prod(m.shape(t)) * DTYPES[t.dtype][0] for t in (*m.inputs, *m.outputs))
+        moved = sum(math.prod(m.shape(t)) * DTYPES[t.dtype].bytes for t in (*m.inputs, *m.outputs))
         assert speed_of_light(moved, 0.0, 0.0, len(m.kernels), DEVICE) <= c.us
 
 

@@ -13,10 +13,11 @@ from mirage.derivation import laws
 from mirage.derivation.derive import Derivation, derive, replay
 from mirage.derivation.find_steps import NoProof, Prover
 from mirage.derivation.json_form import from_json, lines, to_json
-from mirage.derivation.laws import LAWS, Broken
+from mirage.derivation.laws import STEPS, Broken
 from mirage.devices.table import DEVICES
 from mirage.errors import DerivationBroken
 from mirage.ir.index import DimIndex
+from mirage.meaning import laws as rows
 from mirage.meaning.evaluate import evaluate
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import Accumulate, Loop
@@ -56,7 +57,7 @@ def test_every_candidate_is_derived(name):
     for i, c in enumerate(s.best):
         d = derive(t, tg, c.mugraph, prover)
         assert set(replay(t, tg, d, c.mugraph)) >= set(tg)
-        assert laws.NORMAL not in d.laws  # the steps are laws, not "they are equal"
+        assert rows.SAME_FORM not in d.laws  # the steps are laws, not "they are equal"
         if i < 2:
             elsewhere = shuffled(problem(name), i)
             data = json.loads(json.dumps(to_json(t, d)))
@@ -99,11 +100,11 @@ def test_the_laws_are_those_of_the_kernels():
         t, tg = s.problem.t, targets(s.problem)
         return {n for c in s.best for n in derive(t, tg, c.mugraph).laws}
 
-    assert laws.PULL in used("rmsnorm_linear")
-    assert {laws.SHIFT, laws.EXP, laws.SPLIT} <= used("attention_without_shift")
-    assert laws.SHIFT not in used("attention")
-    assert laws.ORDER in used("low_rank_adapter")
-    assert laws.LET in used("norm_mlp")
+    assert rows.PULL in used("rmsnorm_linear")
+    assert {rows.SHIFT, rows.EXP, rows.SPLIT} <= used("attention_without_shift")
+    assert rows.SHIFT not in used("attention")
+    assert rows.ORDER in used("low_rank_adapter")
+    assert rows.LET in used("norm_mlp")
 
 
 def leaves(steps, path=()):
@@ -156,14 +157,14 @@ def test_a_tampered_step_is_refused(name):
     for i, path, x in places:
         place = f"{d.goals[i].kind} {d.goals[i].name}: "
         at = path[-1] + 1
-        other = next(n for n in LAWS if n not in (x.law, laws.NORMAL) and n not in laws.GROUPS)
+        other = next(n for n in STEPS if n not in (x.law, rows.SAME_FORM) and n not in laws.GROUPS)
         for wrong in (
             replace(x, law=other), replace(x, law="it is well known"), replace(x, forward=not x.forward),
             replace(x, before=d.goals[i].end + 10**6), replace(x, args=(*x.args, "?")),
         ):  # fmt: skip
-            if wrong.forward != x.forward and x.law == laws.EXCHANGE:
+            if wrong.forward != x.forward and x.law == rows.EXCHANGE:
                 continue  # holds in both directions
-            if wrong.args != x.args and x.law not in (laws.PULL, laws.SHIFT, laws.SPLIT, laws.LET):
+            if wrong.args != x.args and x.law not in (rows.PULL, rows.SHIFT, rows.SPLIT, rows.LET):
                 continue  # has no arguments
             said = broken(t, tg, with_steps(d, i, edited(d.goals[i].steps, path, [wrong])), g)
             assert said.startswith(place) and f"step {at} ({wrong.law})" in said
@@ -194,11 +195,11 @@ def test_swapped_steps_are_refused(name):
 
 def test_a_group_has_its_laws_alone():
     t, tg, g, d = longest("low_rank_adapter whole")
-    i, j, x = next((i, j, x) for i, q in enumerate(d.goals) for j, x in enumerate(q.steps) if x.law == laws.INSIDE)
-    part = replace(x.parts[0], steps=(replace(x.parts[0].steps[0], law=laws.EXP),))
-    group = replace(x, law=laws.ORDER, parts=(part,))
+    i, j, x = next((i, j, x) for i, q in enumerate(d.goals) for j, x in enumerate(q.steps) if x.law == rows.INSIDE)
+    part = replace(x.parts[0], steps=(replace(x.parts[0].steps[0], law=rows.EXP),))
+    group = replace(x, law=rows.ORDER, parts=(part,))
     said = broken(t, tg, with_steps(d, i, edited(d.goals[i].steps, (j,), [group])), g)
-    assert f"step {j + 1} ({laws.ORDER})" in said and "may not have" in said
+    assert f"step {j + 1} ({rows.ORDER})" in said and "may not have" in said
     said = broken(t, tg, with_steps(d, i, edited(d.goals[i].steps, (j,), [replace(x, parts=())])), g)
     assert "without steps" in said
 
@@ -291,28 +292,28 @@ def holds(law):
     top = t.fn("finite", t.max("k", a))
     soft = t.mul(t.sum("k", t.mul(exp_a, b)), t.inv(t.sum("k", exp_a)))
     return t, {
-        laws.PULL: ((t.sum("k", t.mul(a, c)), ()), (t.sum("k", t.mul(a, d)), ())),
-        laws.LINEAR: ((t.sum("k", t.add(a, d)), ()), (t.max("k", t.add(a, d)), ())),
-        laws.EXCHANGE: ((t.sum("k", t.sum("e", t.mul(a, t.exp(b)))), ()), (t.sum("k", t.max("e", b)), ())),
-        laws.DISTRIBUTE: ((t.mul(t.add(a, c), d), ()), (t.mul(a, d), ())),
-        laws.EXP: ((t.exp(t.add(a, c)), ()), (t.exp(t.mul(a, c)), ())),
-        laws.INVERSE: ((t.inv(exp_a), ()), (t.inv(a), ())),
-        laws.CANCEL: ((t.mul(a, t.inv(a), c), ()), (t.mul(a, t.inv(d), c), ())),
-        laws.GUARD: ((top, ()), (t.fn("finite", a), ())),
-        laws.SHIFT: ((soft, (exp_a, top)), (t.sum("k", exp_a), (exp_a, top))),
-        laws.SPLIT: ((t.sum("e", b), ("e", "p", "r")), (t.sum("k", b), ("e", "p", "r"))),
-        laws.LET: ((t.mul(c, tensor(t, "v", "m")), ("v", t.sum("k", a), "m")), (t.mul(c, tensor(t, "v", "k")), ("v", t.sum("k", a), "m"))),
-        laws.NORMAL: ((t.mul(t.add(a, c), d), (t.add(t.mul(a, d), t.mul(c, d)),)), (t.mul(a, c), (t.mul(a, d),))),
+        rows.PULL: ((t.sum("k", t.mul(a, c)), ()), (t.sum("k", t.mul(a, d)), ())),
+        rows.LINEAR: ((t.sum("k", t.add(a, d)), ()), (t.max("k", t.add(a, d)), ())),
+        rows.EXCHANGE: ((t.sum("k", t.sum("e", t.mul(a, t.exp(b)))), ()), (t.sum("k", t.max("e", b)), ())),
+        rows.DISTRIBUTE: ((t.mul(t.add(a, c), d), ()), (t.mul(a, d), ())),
+        rows.EXP: ((t.exp(t.add(a, c)), ()), (t.exp(t.mul(a, c)), ())),
+        rows.INVERSE: ((t.inv(exp_a), ()), (t.inv(a), ())),
+        rows.CANCEL: ((t.mul(a, t.inv(a), c), ()), (t.mul(a, t.inv(d), c), ())),
+        rows.GUARD: ((top, ()), (t.fn("finite", a), ())),
+        rows.SHIFT: ((soft, (exp_a, top)), (t.sum("k", exp_a), (exp_a, top))),
+        rows.SPLIT: ((t.sum("e", b), ("e", "p", "r")), (t.sum("k", b), ("e", "p", "r"))),
+        rows.LET: ((t.mul(c, tensor(t, "v", "m")), ("v", t.sum("k", a), "m")), (t.mul(c, tensor(t, "v", "k")), ("v", t.sum("k", a), "m"))),
+        rows.SAME_FORM: ((t.mul(t.add(a, c), d), (t.add(t.mul(a, d), t.mul(c, d)),)), (t.mul(a, c), (t.mul(a, d),))),
     }[law]  # fmt: skip
 
 
-EACH = [n for n in LAWS if n not in laws.GROUPS]
+EACH = [n for n in STEPS if n not in laws.GROUPS]
 
 
 @pytest.mark.parametrize("law", EACH)
 def test_a_law_keeps_the_value(law):
     t, ((x, args), _) = holds(law)
-    y = LAWS[law].apply(t, x, args)
+    y = STEPS[law].apply(t, x, args)
     assert y != x
     rng = np.random.default_rng(1)
     shapes = {"A": "mk", "B": "ke", "C": "m", "D": "mk"}
@@ -328,15 +329,15 @@ def test_a_law_keeps_the_value(law):
 def test_a_law_is_refused_where_it_does_not_hold(law):
     t, (_, (x, args)) = holds(law)
     with pytest.raises(Broken):
-        LAWS[law].apply(t, x, args)
+        STEPS[law].apply(t, x, args)
 
 
 def test_a_factor_along_the_axis_does_not_leave_the_sum():
     t, a, _, c, d = terms()
     with pytest.raises(Broken, match="varies along k"):
-        LAWS[laws.PULL].apply(t, t.sum("k", t.mul(a, d, c)), (a,))
+        STEPS[rows.PULL].apply(t, t.sum("k", t.mul(a, d, c)), (a,))
     with pytest.raises(Broken, match="not there"):
-        LAWS[laws.PULL].apply(t, t.sum("k", t.mul(a, d)), (c,))
+        STEPS[rows.PULL].apply(t, t.sum("k", t.mul(a, d)), (c,))
 
 
 def test_different_terms_have_no_proof():

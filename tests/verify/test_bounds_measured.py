@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mirage.meaning.terms import Terms
-from mirage.results.verdict import Evidence, Link, Verdict
+from mirage.results.verdict import Evidence, Verdict
 from mirage.verify.field import arithmetic as field_module
 from mirage.verify.field.algebra_opinion import field_opinion
 from mirage.verify.field.arithmetic import Field
@@ -159,7 +159,7 @@ def test_the_sign_of_a_root_costs_a_bit(build: Any, monkeypatch: pytest.MonkeyPa
     assert sample.conditions.signs == 1
     e = field_opinion(t, a, b)
     assert e.word == "REJECTED"
-    assert e.details["bound_a_draw"] >= measured - 0.03
+    assert e.details.bound_a_draw >= measured - 0.03
     e = field_opinion(t, a, a)
     assert e.word == "TESTED" and e.bound is not None and e.bound < 1e-9
 
@@ -199,7 +199,7 @@ def test_programs_at_small_primes(build: Any, pair: tuple[int, int], monkeypatch
     t = Terms()
     a, b = build(t)
     e = field_opinion(t, a, b, draws=1)
-    bound = e.details["bound_a_draw"]
+    bound = e.details.bound_a_draw
     assert bound is not None and 0 < measured <= bound + 0.01
     monkeypatch.undo()
     assert field_opinion(t, a, b).word == "REJECTED"
@@ -210,9 +210,10 @@ def test_programs_at_small_primes(build: Any, pair: tuple[int, int], monkeypatch
     "bounds,total", [((1e-9, 0.0, 1e-9), 2e-9), ((0.3, 0.1, 0.2), None), ((1e-9, None, 0.0), None)]
 )
 def test_a_verdict_states_no_bound_that_says_nothing(bounds, total):
-    links = tuple(Link("text", (Evidence("field", "TESTED", b, 0.0, ""),)) for b in bounds)
-    assert Verdict(links).bound == total
-    assert ("no bound" in Verdict(links).headline) == (total is None)
+    found = zip(("algebra", "schedule", "text"), bounds, strict=False)
+    evidence = [Evidence(link=x, opinion="field", word="TESTED", bound=b, summary="") for x, b in found]
+    assert Verdict(tuple(evidence)).bound == total
+    assert ("no bound" in Verdict(tuple(evidence)).headline) == (total is None)
 
 
 def test_a_chance_near_one_is_no_bound():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from mirage.ir.dtypes import computing_dtypes
 from mirage.ir.fp8_formats import FORMATS
-from mirage.ir.program import computing
 from mirage.verify.floats.opinion import judge
 from mirage.verify.floats.regimes import REGIMES, SMALLEST, round_to
 from mirage.verify.floats.worker import GUARD, Allocations, decode, packed, torch_equal
@@ -84,7 +84,7 @@ def test_what_is_too_large_for_e4m3_is_its_largest_number() -> None:
 
 
 def test_8_bit_floats_are_only_stored() -> None:
-    assert computing(["fp8e4m3", "bf16", "int64"], ["fp32"]) == ["bf16"]
-    assert computing(["fp8e4m3", "fp8e5m2"], ["fp8e4m3", "fp16"]) == ["fp16"]
-    assert computing(["fp8e4m3"], ["fp8e4m3"]) == ["fp32"]
-    assert computing(["bool"], ["fp16"]) == ["fp32"]
+    assert computing_dtypes(["fp8e4m3", "bf16", "int64"], ["fp32"]) == ["bf16"]
+    assert computing_dtypes(["fp8e4m3", "fp8e5m2"], ["fp8e4m3", "fp16"]) == ["fp16"]
+    assert computing_dtypes(["fp8e4m3"], ["fp8e4m3"]) == ["fp32"]
+    assert computing_dtypes(["bool"], ["fp16"]) == ["fp32"]

@@ -195,7 +195,7 @@ def test_nested_exponentials_are_accepted_without_a_bound(name: str, seed: int) 
     a, b = NESTED[name](t)
     e = field_opinion(t, a, b, seed=seed)
     assert e.word == "TESTED", (e.summary, e.counterexample)
-    assert (e.bound is None) == e.details["theorem"].startswith("an exponential inside")
+    assert (e.bound is None) == e.details.theorem.startswith("an exponential inside")
 
 
 @pytest.mark.parametrize("name", NOT_NESTED)
@@ -234,12 +234,12 @@ def test_the_bound_falls_with_the_draws_and_names_its_theorem() -> None:
     a, b = softmax(t, square, "k", None), softmax(t, square, "k", t.max("k", square))
     few, many = (field_opinion(t, a, b, draws=n) for n in (4, 64))
     assert few.bound is not None and many.bound is not None and many.bound < few.bound < 1
-    assert "theorem 2" in many.details["theorem"]
+    assert "theorem 2" in many.details.theorem
     linear = field_opinion(t, mean(t, "k", x), mean(t, "k", x))
-    assert "Schwartz-Zippel: d" in linear.details["theorem"]
+    assert "Schwartz-Zippel: d" in linear.details.theorem
     assert linear.bound is not None and 2.0**-128 <= linear.bound < 2.0**-64  # never 0: that would be a proof
     affine = field_opinion(t, softmax(t, x, "k", None), softmax(t, x, "k", t.max("k", x)))
-    assert "independent exponentials" in affine.details["theorem"]
+    assert "independent exponentials" in affine.details.theorem
 
 
 def test_a_sigmoid_that_is_written_out_counts_as_an_exponential() -> None:
@@ -250,8 +250,8 @@ def test_a_sigmoid_that_is_written_out_counts_as_an_exponential() -> None:
     e = field_opinion(t, t.fn("sigmoid", inner), written)
     assert e.word == "TESTED" and e.bound is None, e.details  # a sigmoid of a sigmoid is nested once it is written out
     e = field_opinion(t, inner, t.inv(t.add(t.const(1), t.exp(t.neg(x)))))
-    assert e.details["exponential_terms"] >= 4 and e.bound is not None
-    assert e.details["bound_a_draw_any_exponents"] >= e.details["bound_a_draw"]
+    assert e.details.exponential_terms >= 4 and e.bound is not None
+    assert e.details.bound_a_draw_any_exponents >= e.details.bound_a_draw
 
 
 def test_large_sizes_have_a_weak_bound_and_nested_exponentials_none() -> None:
@@ -259,7 +259,7 @@ def test_large_sizes_have_a_weak_bound_and_nested_exponentials_none() -> None:
     x = read(t, "X", "mk")
     p = softmax(t, t.mul(x, x), "k", None)
     e = field_opinion(t, p, p, sizes={"m": 2, "k": 40}, draws=8)
-    a_draw = e.details["bound_a_draw"]  # each draw catches at least one in k
+    a_draw = e.details.bound_a_draw  # each draw catches at least one in k
     assert e.word == "TESTED" and 0.5 < a_draw**8 < 1 and e.bound is None and "no bound" in e.summary
     e = field_opinion(t, p, p, sizes={"m": 2, "k": 40}, draws=256)
     assert e.bound == a_draw**256 and e.bound < 0.5
@@ -304,13 +304,13 @@ def test_roots_and_exponentials_together_have_a_bound() -> None:
     good = t.mul(t.sum("t", t.mul(p, read(t, "V", "te"))), t.inv(t.sum("t", p)))
     e = field_opinion(t, good, good)
     assert e.word == "TESTED" and e.bound is not None and e.bound < 2.0**-60, e.details
-    assert "independent exponentials" in e.details["theorem"] and "a = 4^" in e.details["theorem"]
+    assert "independent exponentials" in e.details.theorem and "a = 4^" in e.details.theorem
     wrong = t.mul(t.sum("t", t.mul(p, read(t, "V", "te"))), t.inv(t.sum("t", t.mul(p, p))))
     assert field_opinion(t, good, wrong).word == "REJECTED"
     square = t.mul(read(t, "Q", "qd"), t.inv(t.sqrt(t.sum("d", t.mul(read(t, "Q", "qd"), read(t, "Q", "qd"))))))
     p = t.exp(square)  # the roots' own input is all that the exponents have
     e = field_opinion(t, t.sum("d", p), t.sum("d", p), sizes={"q": 2, "d": 3})
-    assert e.bound is not None and "sums of k exponentials" in e.details["theorem"]
+    assert e.bound is not None and "sums of k exponentials" in e.details.theorem
 
 
 def test_inputs_are_drawn_so_that_roots_exist() -> None:
@@ -338,7 +338,7 @@ def test_a_root_that_never_exists_is_an_uninterpreted_function() -> None:
     a, b = scalar(t, "a"), scalar(t, "b")
     r = t.sqrt(t.neg(t.mul(a, a)))
     same = field_opinion(t, r, r)
-    assert same.word == "TESTED" and "sqrt" in same.details["opaque"]
+    assert same.word == "TESTED" and "sqrt" in same.details.opaque
     other = t.mul(b, r)
     assert field_opinion(t, r, other).word == "REJECTED"
     product = t.mul(r, t.sqrt(t.neg(t.mul(b, b))))

@@ -25,13 +25,13 @@ CASES = small()
 def test_hand_written_mugraphs_are_proved_for_all_sizes(name: str) -> None:
     for graph in (CASES[name].mugraph, BUILDERS[name]().mugraph):
         e = memory_opinion(graph, launches=1)
-        assert (e.word, e.details["scope"]) == ("PROVED", "all sizes"), e.summary
+        assert (e.word, e.details.scope) == ("PROVED", "all sizes"), e.summary
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n.startswith("search/")][:4])
 def test_found_mugraphs_are_proved(name: str) -> None:
     e = memory_opinion(base(name).mugraph, launches=1)
-    assert e.word == "PROVED" and e.details["scope"] == "all sizes"
+    assert e.word == "PROVED" and e.details.scope == "all sizes"
 
 
 def moved(name: str, dim: int, by: int) -> Callable[[Any], Any]:

@@ -87,7 +87,7 @@ def test_rows_without_anything_are_looked_at(kind: str, run: Run) -> None:
     assert text_opinion(t, [output], graph, good, ["X", "M"], run, draws=8).word == "TESTED"
     e = floats(kind, good, source, run)
     assert e.word == "TESTED", (e.summary, e.details)
-    assert any("masked" in r["regime"] for r in e.details["regimes"])
+    assert any("masked" in r.regime for r in e.details.regimes)
     (division,) = [x for x in good.splitlines() if x.startswith("    o = e / l")]
     zero = good.replace(division, f"{division}\n    o = tl.where(l[:, None] > 0.0, o, 0.0)")
     assert zero != good

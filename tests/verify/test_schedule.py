@@ -129,8 +129,8 @@ def test_hand_written_mugraphs_are_accepted(name: str, seed: int) -> None:
     t, outputs = targets(graph)
     e = schedule_opinion(t, outputs, graph, seed=seed)
     assert e.word == "TESTED", (e.summary, e.counterexample)
-    assert e.details["independent_of_shift"] in ((True,) if name.startswith("attention") else (None,))
-    assert e.bound is not None and e.bound < 1e-9, e.details["theorem"]
+    assert e.details.independent_of_shift in ((True,) if name.startswith("attention") else (None,))
+    assert e.bound is not None and e.bound < 1e-9, e.details.theorem
     assert memory_opinion(graph, seed=seed).word == "PROVED"
 
 

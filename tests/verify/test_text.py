@@ -61,13 +61,11 @@ def floats(case: Case, module: str, run: Run, text: str | None = None) -> Any:
 def test_emitted_modules_are_accepted(name: str, run: Run) -> None:
     case = CASES[name]
     e = field(case, module_of(case), run)
-    assert e.word == "TESTED", (e.summary, e.counterexample, e.details.get("faults"))
+    assert e.word == "TESTED", (e.summary, e.counterexample, e.details)
     assert e.bound is not None and e.bound < 1e-4
     e = floats(case, module_of(case), run)
     assert e.word == "TESTED", (e.summary, e.counterexample, e.details)
-    assert {r["regime"] for r in e.details["regimes"]} == {
-        r.name for r in REGIMES if r.flags is None and not r.eight_bit
-    }
+    assert {r.regime for r in e.details.regimes} == {r.name for r in REGIMES if r.flags is None and not r.eight_bit}
 
 
 ATTENTION, NORM, LAYER, MLP, CLUSTER, TAIL = (
@@ -175,7 +173,7 @@ def test_launches_without_tails_are_looked_at_too(name: str, what: str, old: str
     case = real(name)
     good = module_of(case)
     e = field(case, good, run)
-    assert e.word == "TESTED" and e.details["whole_tiles"] != e.details["sizes"], e.summary
+    assert e.word == "TESTED" and e.details.whole_tiles != e.details.sizes, e.summary
     assert field(case, mutated(good, old, new), run).word == "REJECTED", what
 
 

@@ -41,8 +41,8 @@ def run() -> Iterator[Run]:
 def test_emitted_kernels_are_proved(name: str) -> None:
     for graph in (CASES[name].mugraph, BUILDERS[name]().mugraph):
         e = opinion(graph, module_of(graph))
-        assert e.word == "PROVED" and e.details["proved"], e.summary
-        assert e.details["accesses"] >= len(graph.tensors)
+        assert e.word == "PROVED" and e.details.proved, e.summary
+        assert e.details.accesses >= len(graph.tensors)
 
 
 @pytest.mark.parametrize("name", ["search/gated_mlp", "search/norm_mlp", "search/low_rank_adapter", "search/attention"])
@@ -119,7 +119,7 @@ def test_a_counterexample_is_a_block_a_lane_and_an_element() -> None:
     bad = module_of(graph).replace("(i_n < N)", "(i_n < N + 1)")
     e = opinion(graph, bad)
     assert e.word == "REJECTED" and "the load of W1 is out of bounds" in e.summary
-    at = e.details["at"]
+    at = e.details.at
     tile = graph.kernels[0].block.dim("n").tile  # type: ignore[union-attr]
     column = at["block"] % -(-graph.size("n") // tile) * tile + at["lane1"]
     row = next(v for name, v in at.items() if name.startswith("tile_k")) * 32 + at["lane0"]
@@ -141,8 +141,8 @@ def test_what_is_not_understood_is_not_proved(old: str, new: str, said: str) -> 
     good = module_of(graph)
     assert old in good
     e = opinion(graph, good.replace(old, new, 1))
-    assert e.word == "TESTED" and not e.details["proved"] and e.bound is None
-    assert any(said in u for u in e.details["unproved"]), e.details["unproved"]
+    assert e.word == "TESTED" and not e.details.proved and e.bound is None
+    assert any(said in u for u in e.details.unproved), e.details.unproved
 
 
 def test_a_question_that_takes_too_long_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ def test_offsets_that_do_not_fit_into_32_bits_are_refused() -> None:
     module = module_of(graph)
     assert "tl.int64" in module and opinion(graph, module).word == "PROVED"
     e = opinion(graph, module.replace(".to(tl.int64)", ""))
-    assert e.word == "REJECTED" and "64-bit" in e.summary and e.details["at"]["element"] >= 2**31
+    assert e.word == "REJECTED" and "64-bit" in e.summary and e.details.at["element"] >= 2**31
 
 
 TWO_OUTPUTS = from_text("""mugraph sums
@@ -207,7 +207,5 @@ def test_a_last_block_that_reads_what_it_wrote_without_a_barrier_is_not() -> Non
     again = re.sub(r"(    s1 = tl\.load\()", r"    tl.store(S1_ptr + i_m, t0, mask=in_m)\n    \1", parts[1], count=1)
     assert again != parts[1]
     e = opinion(TWO_OUTPUTS, parts[0] + "    if arrived ==" + again)
-    assert e.word != "PROVED" and not e.details["proved"]
-    assert any("no barrier between a store of the last block" in u for u in e.details["unproved"]), e.details[
-        "unproved"
-    ]
+    assert e.word != "PROVED" and not e.details.proved
+    assert any("no barrier between a store of the last block" in u for u in e.details.unproved), e.details.unproved

@@ -30,8 +30,8 @@ def test_a_rule_that_is_only_tested_is_trusted_and_named() -> None:
     verdict = compare(a, b, load(f"# trigonometry\n\n{ANGLE}  # known\n"))
     assert verdict.word == "PROVED"
     assert any("trusted by the user" in n and "sin(2 * a)" in n for n in verdict.notes)
-    proof = verdict.to_dict()["opinions"]["proof"]["algebra"]["details"]
-    assert proof["trusted_by_user"] == {"double angle": "sin(2 * a) == 2 * sin(a) * cos(a)"}
+    (proof,) = [e.details for e in verdict.evidence if e.opinion == "proof"]
+    assert proof.trusted_by_user == {"double angle": "sin(2 * a) == 2 * sin(a) * cos(a)"}
 
 
 def test_a_rule_proves_nothing_beyond_itself() -> None:

@@ -16,7 +16,7 @@ interface Place {
 export function register(server: Server, panels: Panels, documents: Documents, jobs: Jobs): vscode.Disposable[] {
   const here = (given?: unknown, name?: unknown) => place(server, given, name);
   const diff = async (at: Place) => {
-    const answer = await server.ask<Answer>("mirage.results.result", at.uri.toString(), at.name);
+    const answer = await server.ask<Answer>("mirage.result", at.uri.toString(), at.name);
     if (answer) await documents.diff(at.uri, at.name, answer);
   };
   const onFunction = (act: (at: Place) => unknown) => async (uri?: unknown, name?: unknown) => {

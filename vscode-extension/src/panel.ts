@@ -36,7 +36,7 @@ export class Panels implements vscode.Disposable {
   }
 
   async show(kind: Kind, uri: vscode.Uri, name: string): Promise<void> {
-    const answer = await this.server.ask<Answer>("mirage.results.result", uri.toString(), name);
+    const answer = await this.server.ask<Answer>("mirage.result", uri.toString(), name);
     if (!answer) return;
     const key = `${kind} ${name} ${uri}`;
     const there = this.open.get(key);
@@ -60,7 +60,7 @@ export class Panels implements vscode.Disposable {
     };
     const fill = async () => {
       const known = this.server.window.of(uri).some((f) => f.name === name && f.result);
-      const next = known ? await this.server.ask<Answer>("mirage.results.result", uri.toString(), name) : undefined;
+      const next = known ? await this.server.ask<Answer>("mirage.result", uri.toString(), name) : undefined;
       if (!next || !this.open.has(key)) return;
       latest = next;
       const { before: _before, after: _after, svg: _svg, ...shown } = latest;

@@ -1,4 +1,4 @@
-/** The answer of the server's command `mirage.results.result`, as far as it is used here (docs/editor.md). */
+/** The answer of the server's command `mirage.result`, as far as it is used here (docs/editor.md). */
 export interface Answer {
   headline: string;
   stale: boolean;

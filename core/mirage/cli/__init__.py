@@ -16,13 +16,13 @@ COMMANDS = {
     "optimize": ("mirage.cli.optimize", "optimize", "Find a verified kernel for a decorated function."),
     "show": ("mirage.cli.show", "show", "Show a µGraph as text, SVG or JSON."),
     "verify": ("mirage.cli.verify", "verify", "Say whether two functions compute the same."),
-    "import": ("mirage.cli.imports", "import_", "List the graphs that the original Mirage saved in a file."),
     "doctor": ("mirage.cli.doctor", "doctor", "Check this machine and say what is missing."),
 }
 GROUP = "mirage.commands"
 HELP = {  # of commands that other packages add: importing them for a line of text would take time
     "cache": "What was found: list, show, give to a colleague, forget.",
     "daemon": "The background service.",
+    "import": "List the graphs that the original Mirage saved in a file.",
     "lsp": "The language server.",
 }
 EXIT_CODES = """

@@ -16,8 +16,9 @@ from mirage.errors import (
     MirageError,
     UnknownJob,
 )
+from mirage.link.answers import Outcome
 from mirage.link.client import Client
-from mirage.link.question_options import Options
+from mirage.link.request_parameters import Options
 from mirage.results.progress import Progress
 
 TRIES = 3  # a daemon that ends under a question is started again, and goes on from its last checkpoint
@@ -64,7 +65,7 @@ class Daemon:
     def _follow(
         self, client: Client, text: str, path: str, function: str, target: str, options: Options,
         report: Callable[[Progress], None],
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> Outcome:  # fmt: skip
         said = os.fsencode(path).decode("utf-8", "replace")  # a file's name need not be text
         job = client.submit(
             text, said, function, target=target, priority=0, interpreter=sys.executable, options=options

@@ -9,17 +9,18 @@ from typing import Any
 import click
 
 from mirage.cli import place_argument
+from mirage.derivation.json_form import from_json, lines
 from mirage.errors import DerivationBroken, MugraphSyntax
+from mirage.meaning.terms import Terms
+from mirage.pipeline.optimize import optimize
+from mirage.pipeline.request import Request
+from mirage.results.progress import CancelToken
 
 
 def load(where: str, target: str) -> list[dict[str, Any]]:
     """The derivations of a file: of a result as JSON (or a list of them), or of a Python file, which is optimized."""
     path = where.partition("::")[0]
     if path.endswith(".py"):
-        from mirage.pipeline.optimize import optimize
-        from mirage.pipeline.request import Request
-        from mirage.results.progress import CancelToken
-
         path, text, names = place_argument.functions(where)
         full = str(Path(path).resolve())
         results = [optimize(Request(text, full, n, target), lambda _: None, CancelToken()) for n in names]
@@ -34,9 +35,6 @@ def load(where: str, target: str) -> list[dict[str, Any]]:
 
 def show(where: str, target: str, form: str) -> None:
     """Prints every derivation of a file as text, or as JSON."""
-    from mirage.derivation.json_form import from_json, lines
-    from mirage.meaning.terms import Terms
-
     found = load(where, target)
     if not found:
         raise DerivationBroken(f"{where} has no derivation", path=where.partition("::")[0])

@@ -13,7 +13,7 @@ import click
 
 from mirage.cli import place_argument
 from mirage.errors import CannotWrite, DaemonUnavailable, RuleFalse, RuleUnreadable
-from mirage.link.question_options import Options
+from mirage.link.request_parameters import Options
 from mirage.results.progress import CancelToken, Progress
 
 
@@ -48,7 +48,7 @@ def table(result: dict[str, Any]) -> str:
         lines.append(f"  verdict  {v['headline']}")
         for name, link in v["links"].items():
             bound = f", bound {link['bound']:.1e}" if link["bound"] else ""
-            said = "; ".join(f"{o}: {w[name]['summary']}" for o, w in v["opinions"].items() if name in w)
+            said = "; ".join(f"{w['opinion']}: {w['summary']}" for w in v["evidence"] if w["link"] == name)
             lines.append(f"    {name:9}{link['word']}{bound} ({said})")
     for k in result["kernels"]:
         shared = "-" if k["shared_bytes"] is None else f"{k['shared_bytes']} B"

@@ -43,11 +43,11 @@ def load(where: str, target: str) -> list[MuGraph]:
 
 def noted(graph: MuGraph, verdict: dict[str, Any]) -> MuGraph:
     """The µGraph with what its verdict says among its notes."""
-    opinions = verdict.get("opinions") or {}
     said = [f"verdict: {verdict['headline']}"] if verdict.get("headline") else []
     for opinion in ("range", "memory"):
-        for link, word in (opinions.get(opinion) or {}).items():
-            said.append(f"{opinion} ({link}): {word['summary']}")
+        said += [
+            f"{opinion} ({e['link']}): {e['summary']}" for e in verdict.get("evidence", ()) if e["opinion"] == opinion
+        ]
     return replace(graph, notes=(*graph.notes, *said))
 
 

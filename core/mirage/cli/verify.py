@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +16,12 @@ from mirage.errors import MirageError, MugraphUnknown, SignatureMismatch
 if TYPE_CHECKING:
     from mirage.cli.verify_subjects import Subject
     from mirage.isolate.runner import Worker
+    from mirage.mugraph.grammar import MuGraph
     from mirage.results.verdict import Verdict
     from mirage.verify.proof.user_rules import Rules
 
 TASK_S = 180.0
+GRAPH_FILES = "mirage.graph_files"
 
 
 @click.command()
@@ -28,7 +32,7 @@ TASK_S = 180.0
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @click.option("--html", "page", metavar="FILE", help="Write a report as one HTML file.")
 @click.option("--counterexample", "script", metavar="FILE", help="Where they differ: write a script that shows it.")
-@click.option("--target", default="sm_90", show_default=True, help="The GPU architecture of an emitted module.")
+@click.option("--target", default="sm_90", show_default=True, help="The GPU whose limits µGraphs must keep.")
 @click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
 def verify(
     a: str,
@@ -51,45 +55,55 @@ def verify(
     if (b is None) == (mugraphs is None):
         raise click.UsageError("give B, or --mugraphs FILE")
     if mugraphs is not None:
-        from mirage.cli import verify_saved_graphs
-
         if page or script or rules_file:
             raise click.UsageError("--mugraphs goes with --json and --text alone")
-        return verify_saved_graphs.verify(a, mugraphs, as_json, text)
+        return graph_files_reader()(a, mugraphs, as_json, text)
     assert b is not None
     if text:
         raise click.UsageError("--text goes with --mugraphs")
     from mirage.cli import place_argument, verify_by_size, verify_subjects
     from mirage.cli.optimize import write
+    from mirage.devices.table import device
     from mirage.isolate.runner import Worker
+    from mirage.mugraph.check import Limits
     from mirage.verify import report
 
     rules = place_argument.rules(rules_file)
     with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
-        lefts, rights = verify_subjects.rows(a, worker), verify_subjects.rows(b, worker)
+        limits = Limits.of(device(target))
+        lefts, rights = verify_subjects.rows(a, worker, limits), verify_subjects.rows(b, worker, limits)
         if rights[-1].kind == "function" and lefts[-1].kind != "function":
             lefts, rights = rights, lefts
         both, missing = verify_by_size.pairs(lefts, rights)
-        rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, target, rules)) for x, y in both)
+        rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules)) for x, y in both)
     left, right = lefts[-1], rights[-1]
     verdicts = verify_by_size.Judged(left.label, right.label, rows, tuple(missing))
-    data = verdicts.to_dict()
-    found = next((x for _, _, e in report.rows(data) if (x := (e["counterexample"] or {}).get("concrete"))), None)
-    if script and found is not None and found["script"]:
-        write(Path(script), found["script"])
+    shown = (e.counterexample for e in verdicts.weakest.evidence if e.counterexample is not None)
+    code = next((x.concrete.script for x in shown if x.concrete is not None), "")
+    if script and code:
+        write(Path(script), code)
     if page:
-        write(Path(page), report.html(data, left.label, right.label))
+        write(Path(page), report.html(verdicts.whole, left.label, right.label))
     if as_json:
-        click.echo(json.dumps({"left": left.label, "right": right.label, **data}, indent=1))
+        click.echo(json.dumps({"left": left.label, "right": right.label, **verdicts.to_dict()}, indent=1))
     else:
         click.echo("\n".join(verdicts.lines()))
-        if script and found is not None and found["script"]:
+        if script and code:
             click.echo(f"  written  {script}")
     if not verdicts.weakest.accepted:
         raise SystemExit(3)
 
 
-def judged(left: Subject, right: Subject, worker: Worker, target: str, rules: Rules | None = None) -> Verdict:
+def graph_files_reader() -> Callable[[str, str, bool, bool], None]:
+    """What reads the files of `--mugraphs`: another package's, by entry point."""
+    found = next(iter(metadata.entry_points(group=GRAPH_FILES)), None)
+    if found is None:
+        raise click.UsageError("no package that reads files of graphs is installed here")
+    reader: Callable[[str, str, bool, bool], None] = found.load()
+    return reader
+
+
+def judged(left: Subject, right: Subject, worker: Worker, rules: Rules | None = None) -> Verdict:
     """The verdict, with floats beside each counterexample."""
     from mirage.verify import cases
     from mirage.verify.counterexamples.float_search import with_concrete
@@ -103,38 +117,37 @@ def judged(left: Subject, right: Subject, worker: Worker, target: str, rules: Ru
         assert right.program is not None
         verdict, case = compare(left.program, right.program, rules), None
     else:
-        graph, module = right.mugraph, right.module
         if left.program is not None and right.program is not None:
             check_signatures(left.program, right.program)
-        if graph is None:
-            graph = structure_of(left, right, target)
+        graph = structure_of(left, right) if right.kind == "module" else right.mugraph
+        assert graph is not None
         if left.program is not None:
-            case = cases.of_program(left.program, graph, module, left.text, left.function)
+            case = cases.of_program(left.program, graph, right.module, left.text, left.function)
         else:
             assert left.mugraph is not None
-            case = cases.of_mugraph(left.mugraph, graph, module)
+            case = cases.of_mugraph(left.mugraph, graph, right.module)
         verdict = judge(replace(case, rules=rules), task)
     if verdict.accepted:
         return verdict
     return with_concrete(verdict, in_floats(left, right, case, verdict, task))
 
 
-def structure_of(left: Subject, right: Subject, target: str) -> Any:
-    """The µGraph of a module: the left one if that is a µGraph, else the one that the search finds again."""
+def structure_of(left: Subject, right: Subject) -> MuGraph:
+    """The µGraph that a module is judged against: the left side where that is one, else the one that the module carries. It
+    must be the one that the module launches; whether it computes what the left side says is the judge's question."""
     from mirage.cli.verify_subjects import tables
     from mirage.verify import cases
 
     sizes, tiles = tables(right.module, right.label)
-    if left.mugraph is not None:
+    if left.program is None and left.mugraph is not None:
         if not cases.matches(left.mugraph, sizes, tiles):
             raise SignatureMismatch(f"the SIZES and TILES of {right.label} are not those of {left.label}")
         return left.mugraph
-    if left.program is None:
-        raise SignatureMismatch(f"{left.label} says nothing that {right.label} could be compared with")
-    found = cases.found_again(left.program, left.text, left.function, right.module, sizes, tiles, target)
-    if found is None:
-        raise MugraphUnknown(f"no µGraph of {left.label} has the SIZES and TILES of {right.label}", path=right.label)
-    return found
+    if right.mugraph is None:
+        raise MugraphUnknown(f"{right.label} carries no µGraph", path=right.label)
+    if not cases.matches(right.mugraph, sizes, tiles):
+        raise MugraphUnknown(f"{right.label} carries another µGraph than that of its SIZES and TILES", path=right.label)
+    return right.mugraph
 
 
 def in_floats(left: Subject, right: Subject, case: Any, verdict: Verdict, task: Any) -> Any:

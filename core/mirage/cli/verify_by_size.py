@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mirage.codegen.size_table import headline
 from mirage.pipeline.by_size import strength
+from mirage.results.codec import unstructure
 from mirage.results.verdict import Verdict
 from mirage.verify import report
 
@@ -31,15 +32,21 @@ class Judged:
 
     def to_dict(self) -> dict[str, Any]:
         """The weakest row's verdict, and where there are several rows all of them."""
-        data = self.weakest.to_dict()
-        if len(self.rows) + len(self.missing) == 1:
+        data = unstructure(self.whole)
+        if self.single:
             return data
-        every = [{"inputs": shapes, **v.to_dict()} for shapes, v in self.rows]
-        return data | {
-            "rows": every,
-            "not_judged": [x for x, _ in self.missing],
-            "notes": [*data["notes"], *self.said()],
-        }
+        every = [{"inputs": shapes, **unstructure(v)} for shapes, v in self.rows]
+        return data | {"rows": every, "not_judged": [x for x, _ in self.missing]}
+
+    @property
+    def single(self) -> bool:
+        return len(self.rows) + len(self.missing) == 1
+
+    @property
+    def whole(self) -> Verdict:
+        """The weakest row's verdict, with what is said of the other rows among its notes."""
+        found = self.weakest
+        return found if self.single else replace(found, notes=(*found.notes, *self.said()))
 
     def said(self) -> list[str]:
         """A line for each row."""
@@ -48,11 +55,11 @@ class Judged:
 
     def lines(self) -> list[str]:
         """For a terminal."""
-        if len(self.rows) + len(self.missing) == 1:
-            return report.lines(self.rows[0][1].to_dict(), self.left, self.right)
+        if self.single:
+            return report.lines(self.rows[0][1], self.left, self.right)
         out = []
         for shapes, v in self.rows:
-            out += [f"{shapes}: {v.headline}", *report.lines(v.to_dict(), self.left, self.right)[1:]]
+            out += [f"{shapes}: {v.headline}", *report.lines(v, self.left, self.right)[1:]]
         word = f"the weakest of {len(self.rows)} sizes" if len(self.rows) > 1 else "one size"
         left_out = [x for x in self.said() if ": not judged, " in x]
         return [f"{self.left} and {self.right}: {self.weakest.headline} ({word})", *out, *left_out]

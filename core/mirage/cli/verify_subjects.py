@@ -9,28 +9,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from mirage.cli import place_argument
+from mirage.codegen.carried_mugraph import read_carried
 from mirage.codegen.emit import split_parts
-from mirage.codegen.launcher_text import TORCH_DTYPES
 from mirage.codegen.size_table import focused, rows_of
-from mirage.errors import FunctionNotFound, ModuleUnreadable, MugraphSyntax
+from mirage.errors import FunctionNotFound, InvalidMugraph, ModuleUnreadable, MugraphSyntax
+from mirage.ir.dtypes import BY_TORCH_NAME
 from mirage.ir.program import Program
 from mirage.mugraph import json_form
 from mirage.mugraph import text as printed
-from mirage.mugraph.check import check
+from mirage.mugraph.check import SM_90, Limits, check
 from mirage.mugraph.grammar import MuGraph
+from mirage.pipeline.request import Request, read, trace
 from mirage.results.progress import CancelToken
 
 if TYPE_CHECKING:
     from mirage.isolate.runner import Worker
 
 KERNELS = "# mirage:begin kernels"
-DTYPES = {v: k for k, v in TORCH_DTYPES.items()}
 
 
 @dataclass(frozen=True)
 class Subject:
-    """One side of a comparison, for one row of sizes. A function has a `program` and its `text`; a module has a `module`, and
-    the original in it for `program` and `text`; a µGraph has a `mugraph`, and a `module` where it comes from a result."""
+    """One side of a comparison, for one row of sizes. A function has a `program` and its `text`; a module has a `module`, the
+    original in it for `program` and `text`, and the `mugraph` that it carries, if any; a µGraph has a `mugraph`, and a `module`
+    where it comes from a result."""
 
     kind: Literal["function", "module", "mugraph"]
     label: str
@@ -43,33 +45,32 @@ class Subject:
     @property
     def inputs(self) -> dict[str, tuple[tuple[int, ...], str]]:
         """Shape and dtype of each input, in their order."""
-        if self.mugraph is not None:
-            return {x.name: (self.mugraph.shape(x), x.dtype) for x in self.mugraph.inputs}
-        assert self.program is not None
-        return {i.name: (i.type.shape, i.type.dtype) for i in self.program.inputs}
+        if self.program is not None:
+            return {i.name: (i.type.shape, i.type.dtype) for i in self.program.inputs}
+        assert self.mugraph is not None
+        return {x.name: (self.mugraph.shape(x), x.dtype) for x in self.mugraph.inputs}
 
 
-def load(where: str, worker: Worker) -> Subject:
+def load(where: str, worker: Worker, limits: Limits = SM_90) -> Subject:
     """The last of `rows`."""
-    return rows(where, worker)[-1]
+    return rows(where, worker, limits)[-1]
 
 
-def rows(where: str, worker: Worker) -> list[Subject]:
+def rows(where: str, worker: Worker, limits: Limits = SM_90) -> list[Subject]:
     """Reads FILE[::FUNCTION]: one subject for each row of sizes that a function's decorator, a module's table or a result
-    has, the one that is meant where no size is named last. Raises FileUnreadable, NoDecoratedFunction, MugraphSyntax,
+    has, the one that is meant where no size is named last. µGraphs have to keep to the `limits` of a
+    device. Raises FileUnreadable, NoDecoratedFunction, MugraphSyntax,
     InvalidMugraph, ModuleUnreadable, and what tracing raises."""
     path, _, wanted = where.partition("::")
     text = place_argument.read(path)
     if not path.endswith(".py"):
-        return structures(path, text)
+        return structures(path, text, limits)
     if KERNELS in text and not wanted:
-        return modules(path, text, worker)
+        return modules(path, text, worker, limits)
     return functions(where, worker)
 
 
 def functions(where: str, worker: Worker) -> list[Subject]:
-
-    from mirage.pipeline.request import Request, read, trace
 
     path, text, names = place_argument.functions(where)
     if len(names) > 1:
@@ -84,7 +85,7 @@ def functions(where: str, worker: Worker) -> list[Subject]:
     return [Subject("function", f"{path}::{names[0]}", p, found.slice.text, names[0]) for p in programs]
 
 
-def structures(path: str, text: str) -> list[Subject]:
+def structures(path: str, text: str, limits: Limits) -> list[Subject]:
     """A µGraph as text or JSON, or a result of `mirage optimize --json`, whose module is taken too."""
     module, graphs = "", []
 
@@ -109,25 +110,32 @@ def structures(path: str, text: str) -> list[Subject]:
     else:
         graphs = [printed.from_text(text)]
     for graph in graphs:
-        check(graph)
+        check(graph, limits)
     return [Subject("mugraph", path, mugraph=graph, module=module) for graph in graphs]
 
 
-def modules(path: str, text: str, worker: Worker) -> list[Subject]:
-    """An emitted module. Its original, at the shapes that a row's guard expects, is the function that the row stands for."""
+def modules(path: str, text: str, worker: Worker, limits: Limits) -> list[Subject]:
+    """An emitted module. Its original, at the shapes that a row's guard expects, is the function that the row stands for; the
+    µGraphs that it carries are read and valid, and nothing more is known of them."""
     parts = split_parts(text)
     if {"imports", "kernels", "launcher", "original"} - set(parts):
         raise ModuleUnreadable(f"{path} lacks one of the marked parts imports, kernels, launcher, original", path=path)
     try:
         table = rows_of(text)
-        texts = [focused(text, row.inputs) for row in (*table[1:], table[0])]  # the plain names are the first one's
-    except ModuleUnreadable as e:
+        carried = read_carried(parts["mugraph"], len(table)) if "mugraph" in parts else [None] * len(table)
+        for graph in carried:
+            if graph is not None:
+                check(graph, limits)
+        pairs = [(focused(text, row.inputs), graph) for row, graph in zip(table, carried, strict=True)]
+    except (ModuleUnreadable, MugraphSyntax, InvalidMugraph) as e:
         e.path = e.path or path
         raise
-    return [module(path, x, worker) for x in texts]
+    return [
+        module(path, x, graph, worker) for x, graph in (*pairs[1:], pairs[0])
+    ]  # the plain names are the first one's
 
 
-def module(path: str, text: str, worker: Worker) -> Subject:
+def module(path: str, text: str, carried: MuGraph | None, worker: Worker) -> Subject:
     """A module, read by its plain names."""
     parts = split_parts(text)
     try:
@@ -138,7 +146,7 @@ def module(path: str, text: str, worker: Worker) -> Subject:
         shapes = [(ast.literal_eval(e.elts[0]), e.elts[1].attr) for e in expected.value.elts]
         names = [a.arg for a in run.args.args][: len(shapes)]
         inputs = [
-            {"name": n, "shape": list(s), "dtype": DTYPES[d], "names": []}
+            {"name": n, "shape": list(s), "dtype": BY_TORCH_NAME[d], "names": []}
             for n, (s, d) in zip(names, shapes, strict=True)
         ]
     except (SyntaxError, StopIteration, ValueError, AttributeError, IndexError, KeyError) as e:
@@ -151,7 +159,7 @@ def module(path: str, text: str, worker: Worker) -> Subject:
     name = f"_original_{public}"
     data = worker.call("trace", {"text": original, "function": name, "inputs": inputs}, timeout_s=60)["program"]
     program = replace(Program.from_dict(data), name=public)
-    return Subject("module", path, program, original, name, module=text)
+    return Subject("module", path, program, original, name, carried, text)
 
 
 def _assigns(node: Any, name: str) -> bool:

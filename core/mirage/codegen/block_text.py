@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from mirage.codegen.exp2 import LN2, LOG2E, Base2
+from mirage.codegen.exp2 import LN2, LOG2E, Base2, exponent
 from mirage.codegen.kernel_parameters import Symbols
 from mirage.codegen.line_layout import INDENT, call
 from mirage.codegen.operator_text import pointwise, template
@@ -13,7 +13,7 @@ from mirage.codegen.text_values import ATOM, PRODUCT, SUM, Value, as_float, cons
 from mirage.codegen.tile_addresses import Places
 from mirage.codegen.tile_uses import Uses, parts, reads, statements
 from mirage.errors import EmissionRefused
-from mirage.ir.program import computing
+from mirage.ir.dtypes import computing_dtypes
 from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph, TileDim
 from mirage.mugraph.walk import size_of
 from mirage.operators.block_operators import BLOCK
@@ -350,7 +350,7 @@ class BlockWriter:
 
     def pointwise(self, c: Compute, dims: tuple[str, ...]) -> Value:
         key, kept = self.uses.key(self.where, c.out), self.base2.kept
-        if BLOCK[c.op].exp2 and self.uses.key(self.where, c.args[0]) in kept:
+        if exponent(c) and self.uses.key(self.where, c.args[0]) in kept:
             return template(BLOCK[c.op].exp2, [spread(as_float(self.kept(c.args[0])), dims)], dims, "f")
         if key not in kept and not self.base2.compares(self.where, c, kept):
             return pointwise(c.op, [self.value(a) for a in c.args], dims)
@@ -459,7 +459,7 @@ class BlockWriter:
         if a.storage and b.storage:
             return "fp16"  # it holds every 8-bit float
         tensors = self.symbols.mugraph
-        floats = computing((t.dtype for t in tensors.inputs), (t.dtype for t in tensors.outputs))
+        floats = computing_dtypes((t.dtype for t in tensors.inputs), (t.dtype for t in tensors.outputs))
         return floats[0] if floats[0] in DOT_TYPES else "fp32"
 
     def operand(self, value: Value, other: Value, storage: str) -> str:

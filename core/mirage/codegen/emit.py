@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mirage.codegen.carried_mugraph import comment_lines
 from mirage.codegen.identifiers import Names
 from mirage.codegen.kernel_text import KernelText, emit_kernel
 from mirage.codegen.launcher_text import (
@@ -21,7 +22,7 @@ from mirage.codegen.original_function import Original, read_original
 from mirage.ir.program import Program
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 
-PARTS = ("header", "imports", "kernels", "launcher", "original")
+PARTS = ("header", "imports", "kernels", "launcher", "original", "mugraph")
 MODULE_NAMES = ("_fits", "_BY_SIZE", "_PLAIN", "_COMPILED", "_ZEROED", "_counters")
 
 
@@ -37,7 +38,8 @@ def emit_module(
     """The text of a module in which `function` runs `mugraph`'s kernels where they fit and the original elsewhere.
 
     `original` is the source of the user's function with the helpers that it needs, `header` what the provenance comment
-    says (a line an entry), `docstring` replaces the original's. The parts stand between `# mirage:begin NAME` and
+    says (a line an entry), `docstring` replaces the original's. The module carries its µGraph as comments, which
+    `mirage verify` judges the text against. The parts stand between `# mirage:begin NAME` and
     `# mirage:end NAME`. Raises EmissionRefused where the µGraph has no Triton text.
     """
     return emit_rows([(program, mugraph)], original, function=function, header=header, docstring=docstring)
@@ -88,6 +90,7 @@ def emit_rows(
             ]
         ),
         "original": kept.text.split("\n"),
+        "mugraph": comment_lines(m for _, m in rows),
     }
     return assemble(parts)
 

@@ -61,7 +61,7 @@ class Base2:
     def could(self, c: Compute | Accumulate) -> bool:
         if isinstance(c, Accumulate):
             return c.op == "max" and not c.update
-        return BLOCK[c.op].scaling == "homogeneous" or c.op in ("where", "mul")
+        return scaling(c) == "homogeneous" or c.op in ("where", "mul")
 
     def neutral(self, key: Key) -> bool:
         """0 and -inf, which are the same times any positive number."""
@@ -118,7 +118,7 @@ class Base2:
     def takes(self, where: int | None, c: Read, kept: set[Key]) -> bool:
         if isinstance(c, Store):
             return False
-        if isinstance(c, Compute) and (BLOCK[c.op].exp2 or self.compares(where, c, kept)):
+        if isinstance(c, Compute) and (exponent(c) or self.compares(where, c, kept)):
             return True
         own = (None if isinstance(c, Accumulate) else where, c.out)
         return own in kept and own not in self.factor
@@ -127,7 +127,7 @@ class Base2:
         """Whether the operator compares tiles all of which are kept so."""
         args = [self.uses.key(where, a) for a in c.args]
         return (
-            BLOCK[c.op].scaling == "invariant"
+            scaling(c) == "invariant"
             and any(a in kept for a in args)
             and all(a in kept or self.neutral(a) for a in args)
         )
@@ -138,7 +138,7 @@ class Base2:
         todo = [
             self.uses.key(where, c.args[0])
             for (where, _), c in self.made.items()
-            if isinstance(c, Compute) and BLOCK[c.op].exp2
+            if isinstance(c, Compute) and exponent(c)
         ]
         if not any(k in good and k[0] is not None for k in todo):
             return set()
@@ -151,9 +151,21 @@ class Base2:
         return found
 
 
+def scaling(c: Compute) -> str:
+    """What a positive factor of its arguments does to an operator's result; nothing is known of one that no entry has."""
+    entry = BLOCK.get(c.op)
+    return entry.scaling if entry is not None else ""
+
+
+def exponent(c: Compute) -> bool:
+    """Whether the operator has a text that takes its argument times log2(e)."""
+    entry = BLOCK.get(c.op)
+    return entry is not None and bool(entry.exp2)
+
+
 def ends(c: Compute) -> bool:
     """Whether an operator's result has nothing to do with the factor: an exponential takes it, a comparison does not see it."""
-    return bool(BLOCK[c.op].exp2) or BLOCK[c.op].scaling == "invariant"
+    return exponent(c) or scaling(c) == "invariant"
 
 
 def only_exponents(m: MuGraph, tensor: str) -> bool:
@@ -181,11 +193,7 @@ def only_exponents(m: MuGraph, tensor: str) -> bool:
                         continue
                     if isinstance(c, Accumulate) and (c.op != "max" or c.update):
                         return False
-                    if (
-                        isinstance(c, Compute)
-                        and BLOCK[c.op].scaling != "homogeneous"
-                        and not shifts(c, where, uses, tainted)
-                    ):
+                    if isinstance(c, Compute) and scaling(c) != "homogeneous" and not shifts(c, where, uses, tainted):
                         return False
                     key = (None if isinstance(c, Accumulate) else where, c.out)
                     if key not in tainted:

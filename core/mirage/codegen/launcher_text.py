@@ -14,21 +14,9 @@ from mirage.codegen.library_text import library_call
 from mirage.codegen.line_layout import INDENT
 from mirage.codegen.original_function import Original
 from mirage.errors import EmissionRefused
+from mirage.ir.dtypes import TORCH_NAMES
 from mirage.ir.program import Program
 from mirage.mugraph.grammar import CustomKernel, DTensor, LibraryKernel, MuGraph
-
-TORCH_DTYPES = {
-    "fp64": "float64",
-    "fp32": "float32",
-    "fp16": "float16",
-    "bf16": "bfloat16",
-    "fp8e4m3": "float8_e4m3fn",
-    "fp8e5m2": "float8_e5m2",
-    "int64": "int64",
-    "int32": "int32",
-    "int8": "int8",
-    "bool": "bool",
-}
 
 
 @dataclass(frozen=True)
@@ -47,7 +35,7 @@ class RowNames:
 
 
 def torch_dtype(name: str) -> str:
-    return f"torch.{TORCH_DTYPES[name]}"
+    return f"torch.{TORCH_NAMES[name]}"
 
 
 def tables(mugraph: MuGraph, kernels: Sequence[KernelText], own: RowNames) -> list[str]:

@@ -9,8 +9,9 @@ import tokenize
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mirage.codegen.launcher_text import TORCH_DTYPES, RowNames
+from mirage.codegen.launcher_text import RowNames
 from mirage.errors import ModuleUnreadable
+from mirage.ir.dtypes import TORCH_NAMES
 from mirage.ir.program import Program
 
 Inputs = tuple[tuple[tuple[int, ...], str], ...]  # of each input its shape, and its dtype as torch calls it
@@ -27,7 +28,7 @@ class Row:
 
 def inputs_of(program: Program) -> Inputs:
     """The inputs that a module for the program is made for."""
-    return tuple((i.type.shape, TORCH_DTYPES[i.type.dtype]) for i in program.inputs)
+    return tuple((i.type.shape, TORCH_NAMES[i.type.dtype]) for i in program.inputs)
 
 
 def rows_of(text: str) -> list[Row]:

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mirage.derivation.find_steps import NoProof, Prover
-from mirage.derivation.laws import LAWS, LET, SHIFT, SPLIT, Broken, renamed
+from mirage.derivation.laws import STEPS, Broken, renamed
 from mirage.derivation.replay import Step, replay_steps
 from mirage.derivation.schedule_steps import Tiling, check_tilings, tilings
 from mirage.errors import DerivationBroken
 from mirage.ir.index import DimIndex
 from mirage.meaning.exp_shift import guard, shifts, substitute
+from mirage.meaning.laws import LET, SHIFT, SPLIT
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import (
@@ -189,7 +190,7 @@ def _derive(t: Terms, targets: Targets, mugraph: MuGraph, prover: Prover) -> Der
             steps: tuple[Step, ...] = ()
             for axis, pair in m.splits.items():
                 if any(axis in t.dims(y) for y in t.walk(here)):
-                    after = LAWS[SPLIT].apply(t, here, (axis, *pair))
+                    after = STEPS[SPLIT].apply(t, here, (axis, *pair))
                     steps += (Step(SPLIT, here, after, True, (axis, *pair)),)
                     here = after
             end = m.outputs[name][0]

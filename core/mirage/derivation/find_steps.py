@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from mirage.derivation.laws import (
+from mirage.derivation.laws import STEPS, Args, Broken, factors
+from mirage.derivation.replay import Part, Step, put, turned
+from mirage.meaning.laws import (
     CANCEL,
     DISTRIBUTE,
     EXCHANGE,
@@ -17,16 +19,11 @@ from mirage.derivation.laws import (
     GUARD,
     INSIDE,
     INVERSE,
-    LAWS,
     LINEAR,
-    NORMAL,
     ORDER,
     PULL,
-    Args,
-    Broken,
-    factors,
+    SAME_FORM,
 )
-from mirage.derivation.replay import Part, Step, put, turned
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
 
@@ -91,7 +88,7 @@ class Form:
     def root(self, name: str, x: int) -> Step | None:
         args: Args = ()
         try:
-            y = LAWS[name].apply(self.t, x, args)
+            y = STEPS[name].apply(self.t, x, args)
         except Broken:
             return None
         return Step(name, x, y, True, args) if y != x else None
@@ -151,7 +148,7 @@ class Form:
 
     def holds(self, s: Step) -> bool:
         try:
-            return LAWS[s.law].apply(self.t, s.after, s.args) == s.before
+            return STEPS[s.law].apply(self.t, s.after, s.args) == s.before
         except Broken:
             return False
 
@@ -162,7 +159,7 @@ class Form:
                 at = x
                 for _ in range(i):
                     at = int(self.t.node(at)[3])
-                return self.under(x, i, Step(EXCHANGE, at, LAWS[EXCHANGE].apply(self.t, at, ()), True))
+                return self.under(x, i, Step(EXCHANGE, at, STEPS[EXCHANGE].apply(self.t, at, ()), True))
         return None
 
     def simplified(self, x: int) -> Step | None:
@@ -181,7 +178,7 @@ class Form:
             here = int(t.node(places[depth])[3])
             free = [f for f in factors(t, here) if not t.dims(f) & set(axes)]
             if free and len(free) < len(factors(t, here)):
-                after = LAWS[PULL].apply(t, places[depth], tuple(free))
+                after = STEPS[PULL].apply(t, places[depth], tuple(free))
                 return self.under(x, depth, Step(PULL, places[depth], after, True, tuple(free)))
         return None
 
@@ -201,7 +198,7 @@ class Prover:
         if steps is None:
             if not self.normal.equal(a, b):
                 raise NoProof("the terms have different normal forms")
-            steps = (Step(NORMAL, a, b, True, (b,)),)
+            steps = (Step(SAME_FORM, a, b, True, (b,)),)
         return steps
 
     def _try(self, a: int, b: int) -> Steps | None:

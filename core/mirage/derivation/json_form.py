@@ -8,11 +8,12 @@ from typing import Any
 
 from mirage.derivation.derive import Derivation, Goal, Targets, derive, replay
 from mirage.derivation.infix import written
-from mirage.derivation.laws import GROUPS, INSIDE, LAWS
+from mirage.derivation.laws import GROUPS
 from mirage.derivation.replay import Part, Step
 from mirage.derivation.schedule_steps import Tiling
 from mirage.errors import DerivationBroken
 from mirage.ir.index import DimIndex
+from mirage.meaning.laws import INSIDE, LAWS
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
 
@@ -90,7 +91,10 @@ def to_json(t: Terms, d: Derivation) -> dict[str, Any]:
         }
         for g in d.goals
     ]  # fmt: skip
-    laws = [{"name": n, **{k: getattr(LAWS[n], k) for k in ("statement", "condition", "source")}} for n in d.laws]
+    laws = [
+        {"name": n, "statement": LAWS[n].shown, "condition": LAWS[n].condition, "source": LAWS[n].source}
+        for n in d.laws
+    ]
     return {
         "version": VERSION, "terms": table.rows, "goals": goals, "kept": list(d.kept),
         "schedule": [s.to_json() for s in d.schedule], "laws": laws,

@@ -1,4 +1,4 @@
-"""The laws that lead from a program to a candidate: one entry a law, with its statement, side condition and source.
+"""How the laws that lead from a program to a candidate are applied: one function for each row of the table of laws.
 
 A law is applied to one term and gives the other side, or refuses. Nothing here trusts what a search or a derivation says:
 each function looks at the term itself and checks its side conditions. Equalities hold where both sides are defined (no
@@ -12,10 +12,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mirage.ir.index import DimIndex
+from mirage.meaning.laws import (
+    CANCEL,
+    DERIVATION,
+    DISTRIBUTE,
+    EXCHANGE,
+    EXP,
+    GUARD,
+    INSIDE,
+    INVERSE,
+    LET,
+    LINEAR,
+    ORDER,
+    PULL,
+    SAME_FORM,
+    SHIFT,
+    SPLIT,
+    Law,
+    used_by,
+)
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
+from mirage.verify.semantics.denote import split_axis
 
 Args = tuple[int | str, ...]
+Apply = Callable[[Terms, int, Args], int]
 MOST = 600  # factors times terms of one distribution
 
 
@@ -24,15 +45,12 @@ class Broken(Exception):
 
 
 @dataclass(frozen=True)
-class Law:
-    """`statement` reads left to right; a step may use it in either direction. `apply(terms, term, args)` gives the right
-    side for a left side or raises Broken."""
+class StepLaw:
+    """A law of the table and how it is applied. A step may use it in either direction: `apply(terms, term, args)` gives the
+    right side for a left side or raises Broken."""
 
-    name: str
-    statement: str
-    condition: str
-    source: str
-    apply: Callable[[Terms, int, Args], int]
+    law: Law
+    apply: Apply
 
 
 def need(condition: bool, why: str) -> None:
@@ -175,8 +193,6 @@ def shift(t: Terms, x: int, args: Args) -> int:
 
 def split(t: Terms, x: int, args: Args) -> int:
     """`args`: the axis, the axis of its parts, the axis within a part. Every sum and maximum over it becomes two."""
-    from mirage.verify.semantics.denote import split_axis
-
     names = all(isinstance(a, str) for a in args)
     need(names and len(args) == 3 and len(set(args)) == 3, "it names no axis, parts and rest")
     axis, part, rest = map(str, args)
@@ -221,33 +237,10 @@ def grouped(t: Terms, x: int, args: Args) -> int:
     raise Broken("a group of steps has no rule of its own")
 
 
-PULL, LINEAR, EXCHANGE, DISTRIBUTE = "pull a factor out of a sum", "sum of a sum", "exchange of sums", "distributivity"
-EXP, INVERSE, CANCEL = "exponential of a sum", "inverse of an exponential", "cancellation"
-GUARD, SHIFT, SPLIT, NORMAL = "guard of a maximum", "shift invariance", "split of a reduction", "normal form"
-LET, ORDER, INSIDE = "kept value", "contraction order", "inside"
-
-LAWS: dict[str, Law] = {
-    law.name: law
-    for law in (
-        Law(PULL, "sum_k c B = c sum_k B", "c does not vary along k", "distributivity; paper, figure 3", pull),
-        Law(LINEAR, "sum_k (A + B) = sum_k A + sum_k B", "", "linearity; right to left: sums over one axis merge", linear),
-        Law(EXCHANGE, "sum_k sum_e F = sum_e sum_k F", "k and e differ", "finite sums commute", exchange),
-        Law(DISTRIBUTE, "(A + B) C = A C + B C", "", "ring axiom", distribute),
-        Law(EXP, "exp(a + b) = exp(a) exp(b)", "", "homomorphism; paper, Lax fragment", exp_of_sum),
-        Law(INVERSE, "1 / exp(a) = exp(-a)", "", "homomorphism", inverse_of_exp),
-        Law(CANCEL, "a (1/a) B = B", "a is not 0", "field axiom", cancel),
-        Law(GUARD, "finite(max B) = max B", "some element of the row is finite", "definition of the guard", unguard),
-        Law(SHIFT, "f(exp(x)) = f(exp(x - c))", "f gives the same for any c, shown with a free c",
-            "softmax; online softmax, Milakov and Gimelshein 2018", shift),
-        Law(SPLIT, "sum_k F = sum_p sum_r F, max_k F = max_p max_r F", "k is the pair (p, r); the result has no k",
-            "a finite sum in parts", split),
-        Law(LET, "let v = A in F(v) = F(A)", "v is read at axes of its own sizes", "definition; right to left: a kernel boundary",
-            inline),
-        Law(NORMAL, "A = B", "both have one normal form: sums of products, binders joined", "meaning/normal_form.py",
-            same_normal_form),
-        Law(ORDER, "sum_k A (sum_e B C) = sum_e (sum_k A B) C", "A does not vary along e, C not along k",
-            "a group: pull, exchange of sums, pull", grouped),
-        Law(INSIDE, "A = B gives F(A) = F(B)", "", "a group: steps at parts of the term", grouped),
-    )
+APPLIED: dict[str, Apply] = {
+    PULL: pull, LINEAR: linear, EXCHANGE: exchange, DISTRIBUTE: distribute, EXP: exp_of_sum, INVERSE: inverse_of_exp,
+    CANCEL: cancel, GUARD: unguard, SHIFT: shift, SPLIT: split, LET: inline, SAME_FORM: same_normal_form, ORDER: grouped,
+    INSIDE: grouped,
 }  # fmt: skip
-GROUPS: dict[str, frozenset[str]] = {ORDER: frozenset({PULL, EXCHANGE, CANCEL, INSIDE}), INSIDE: frozenset(LAWS)}
+STEPS: dict[str, StepLaw] = {law.name: StepLaw(law, APPLIED[law.name]) for law in used_by(DERIVATION)}
+GROUPS: dict[str, frozenset[str]] = {ORDER: frozenset({PULL, EXCHANGE, CANCEL, INSIDE}), INSIDE: frozenset(STEPS)}

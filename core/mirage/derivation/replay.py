@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from mirage.derivation.laws import GROUPS, INSIDE, LAWS, Args, Broken
+from mirage.derivation.laws import GROUPS, STEPS, Args, Broken
 from mirage.errors import DerivationBroken
+from mirage.meaning.laws import INSIDE
 from mirage.meaning.terms import Terms
 
 
@@ -58,7 +59,7 @@ def put(t: Terms, x: int, parts: tuple[Part, ...]) -> int:
 
 
 def replay_steps(
-    t: Terms, start: int, steps: tuple[Step, ...], place: str, allowed: frozenset[str] = frozenset(LAWS)
+    t: Terms, start: int, steps: tuple[Step, ...], place: str, allowed: frozenset[str] = frozenset(STEPS)
 ) -> int:
     """Where the steps lead from `start`. Raises DerivationBroken, naming the step, where one does not hold."""
     here = start
@@ -67,7 +68,7 @@ def replay_steps(
         if s.before != here:
             raise DerivationBroken(f"{name} does not begin where the step before it ended")
         try:
-            if s.law not in LAWS:
+            if s.law not in STEPS:
                 raise Broken("there is no such law")
             if s.law not in allowed:
                 raise Broken("a step that this group may not have")
@@ -80,7 +81,7 @@ def replay_steps(
 
 
 def _replay(t: Terms, s: Step, name: str) -> int:
-    law = LAWS[s.law]
+    law = STEPS[s.law]
     if s.law in GROUPS:
         if not s.parts:
             raise Broken("a group without steps")

@@ -1,46 +1,19 @@
 """The tensor program: what a function computes, as a list of operators of the operator table in order.
 
-Plain data: it imports nothing but the standard library, serializes to JSON, and its `key` is the identity that the
-cache, the daemon and the verdict speak of. Shapes are tuples of positive ints; dtypes are the short names of `DTYPES`.
+Plain data: it serializes to JSON, and its `key` is the identity that the
+cache, the daemon and the verdict speak of. Shapes are tuples of positive ints; dtypes are the short names of `ir.dtypes`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-DTYPES = {
-    # name: (bytes, is floating)
-    "fp64": (8, True),
-    "fp32": (4, True),
-    "fp16": (2, True),
-    "bf16": (2, True),
-    "fp8e4m3": (1, True),
-    "fp8e5m2": (1, True),
-    "int64": (8, False),
-    "int32": (4, False),
-    "int8": (1, False),
-    "bool": (1, False),
-}
-TORCH_NAMES = {
-    "fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp8e4m3": "float8_e4m3fn",
-    "fp8e5m2": "float8_e5m2", "int64": "int64", "int32": "int32", "int8": "int8", "bool": "bool",
-}  # fmt: skip
-EIGHT_BIT = ("fp8e4m3", "fp8e5m2")
+from mirage.ir.dtypes import DTYPES
+
 Attr = int | float | bool | str | None | tuple[Any, ...]
-
-
-def computing(inputs: Iterable[str], outputs: Iterable[str]) -> list[str]:
-    """The floating dtypes in which a program may compute: its inputs'; where these are 8-bit floats alone, which are only
-    stored, its outputs'; else float32."""
-    known = [d for d in inputs if DTYPES[d][1]]
-    found = [d for d in known if d not in EIGHT_BIT]
-    if known and not found:
-        found = [d for d in outputs if DTYPES[d][1] and d not in EIGHT_BIT]
-    return found or ["fp32"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +33,7 @@ class TensorType:
 
     @property
     def bytes(self) -> int:
-        return self.numel * DTYPES[self.dtype][0]
+        return self.numel * DTYPES[self.dtype].bytes
 
 
 @dataclass(frozen=True)

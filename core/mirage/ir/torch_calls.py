@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mirage.ir.program import TORCH_NAMES
+from mirage.ir.dtypes import TORCH_NAMES
 
 OPERATOR = re.compile(r"aten\.[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*\Z")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
@@ -87,7 +87,7 @@ def literal(value: Any, arguments: Sequence[str]) -> str:
     return repr(value)
 
 
-DTYPES = {f"torch.{name}" for name in TORCH_NAMES.values()}
+DTYPES = {f"torch.{name}" for name in TORCH_NAMES.values()}  # as they stand in attributes
 NUMBERS = {str(x): x for x in (math.inf, -math.inf, math.nan)}
 
 

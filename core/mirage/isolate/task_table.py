@@ -1,4 +1,5 @@
-"""The only things a worker can be asked to do: name -> "module:function".
+"""The only things a worker can be asked to do: name -> "module:function". Other packages add theirs by the entry point
+group `mirage.tasks`.
 
 A task is `function(payload: dict) -> dict`, or `function(payload: dict, emit) -> dict` where `emit(dict)` sends an
 event to the parent. Payload, events and value are plain data (None, bool, int, float, str, bytes, list, dict); tuples
@@ -11,6 +12,7 @@ import importlib
 import inspect
 import time
 from collections.abc import Callable
+from importlib import metadata
 from typing import Any
 
 from mirage.errors import ProtocolError
@@ -30,9 +32,9 @@ TASKS: dict[str, str] = {
     "optimize": "mirage.pipeline.job_task:task",
     "warm": "mirage.isolate.task_table:warm",
     "recheck": "mirage.pipeline.recheck_task:task",
-    "saved": "mirage_original.judge_task:task",
     "selftest": "mirage.isolate.worker_selftest:task",
 }
+GROUP = "mirage.tasks"
 
 
 def warm(payload: dict[str, Any]) -> dict[str, Any]:
@@ -47,8 +49,8 @@ def _import(name: str) -> float:
 
 
 def resolve(name: str) -> Task:
-    """The task's function, imported now; ProtocolError for a name that is not in the table."""
-    place = TASKS.get(name)
+    """The task's function, imported now; ProtocolError for a name that is neither in the table nor added."""
+    place = TASKS.get(name) or next((e.value for e in metadata.entry_points(group=GROUP) if e.name == name), None)
     if place is None:
         raise ProtocolError(f"unknown worker task {name[:40]!r}")
     module, _, function = place.partition(":")

@@ -7,10 +7,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import mirage
-
 # taken over from this process's environment; none of them names code to load
 KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
+CORE = Path(__file__).resolve().parents[2]  # the folder on the path that holds these packages
 TOKEN = "MIRAGE_WORKER"
 # every cache that torch and triton would write goes to the private folder: what a worker compiles, it compiled itself
 _PRIVATE = ("TMPDIR", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "XDG_CACHE_HOME", "CUDA_CACHE_PATH")
@@ -27,7 +26,7 @@ def build(interpreter: str, folder: Path, token: str, extra: Mapping[str, str] |
     environment["PYTHONSAFEPATH"] = "1"
     environment[TOKEN] = token
     if same_interpreter(interpreter):
-        environment["PYTHONPATH"] = str(Path(mirage.__file__).resolve().parent.parent)
+        environment["PYTHONPATH"] = str(CORE)
     environment.update(extra or {})
     return environment
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mirage.errors import TraceFailed
+from mirage.isolate.runner import Worker
 from mirage.isolate.task_table import Emit
 
 
@@ -83,15 +84,13 @@ def _bomb(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
 
 def _nested(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     """A worker of this worker, which says who it is and sleeps."""
-    from mirage.isolate.runner import Worker
-
     with Worker() as inner:
         emit(inner.call("selftest", {"action": "facts"}, timeout_s=60))
         return inner.call("selftest", {"action": "sleep", "seconds": payload["seconds"]}, timeout_s=600)
 
 
 def _error(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
-    raise TraceFailed("asked for", next_step="nothing to do", path="worker_selftest.py", line=7)
+    raise TraceFailed("asked for", next_step="nothing to do", path="selftest.py", line=7)
 
 
 def _raise(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""How to talk to a daemon. `AsyncClient` is loaded when it is first named: asyncio costs a third of this import."""
+"""The daemon's protocol and its clients. `AsyncClient` is loaded when it is first named: asyncio costs a third of this import."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mirage.link.client import Client
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncClient", "Client"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "AsyncClient":
         from mirage.link.async_client import AsyncClient
 

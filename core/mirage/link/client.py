@@ -1,6 +1,6 @@
-"""A blocking connection to the daemon, for the command line and the runtime.
+"""The blocking client of the daemon, for the command line and the runtime: one request at a time.
 
-`aio.AsyncClient` is the same with await.
+Its requests are the rows of `requests.Requests`; `async_client.AsyncClient` has the same with await.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import cast
 
 from mirage.errors import DaemonUnavailable, DeadlinePassed, MirageError, ProtocolError
+from mirage.ir.json_value import JsonObject
 from mirage.link import daemon_start, paths, protocol
+from mirage.link.frames import Message
+from mirage.link.requests import DEADLINE_S, Answer, AnyRequest, Body, OnEvent, Requests, Value
 from mirage.link.version import package_version
 
-DEADLINE_S = 30.0  # of every request but `subscribe`
-CACHE_DEADLINE_S = 600.0  # reading all of a large cache takes time
 GRACE_S = 2.0  # the client waits so much longer than the deadline that it gave to the daemon
-OnEvent = Callable[[protocol.Event], None]
+HELLO_DEADLINE_S = 10.0
 
 
-def request(ident: int, kind: str, body: Any, deadline_s: float | None) -> bytes:
-    """One framed request; `body` is an instance of the class that `protocol.REQUESTS` has for `kind`."""
-    message = {"type": kind, "id": ident, "body": protocol.unstructure(body)}
+def request(ident: int, kind: str, body: object, deadline_s: float | None) -> bytes:
+    """One framed request; `body` is an instance of the class that the table has for `kind`."""
+    message: dict[str, object] = {"type": kind, "id": ident, "body": protocol.unstructure(body)}
     if deadline_s is not None:
         message["deadline_s"] = deadline_s
     return protocol.encode(message)
 
 
-def opened(answer: dict[str, Any]) -> dict[str, Any]:
+def opened(answer: Message) -> JsonObject:
     """The body of a reply; an error answer is raised as what it was in the daemon."""
     body = answer.get("body")
     if not isinstance(body, dict):
@@ -72,7 +72,7 @@ def dial(timeout_s: float = 5.0) -> socket.socket:
     return connection
 
 
-class Client:
+class Client(Requests):
     """One connection, one request at a time; a context manager. Not shared between threads."""
 
     def __init__(self, connection: socket.socket, name: str, *, replaces: bool = False) -> None:
@@ -80,7 +80,7 @@ class Client:
         self._received = bytearray()
         self.daemon_pid = paths.check_peer(connection)
         hello = protocol.Hello(protocol.VERSION, package_version(), name, replaces)
-        self.welcome = protocol.structure(self._ask("hello", hello, 10.0), protocol.Welcome)
+        self.welcome = protocol.structure(self._ask("hello", hello, HELLO_DEADLINE_S), protocol.Welcome)
 
     @classmethod
     def connect(cls, *, start_daemon: bool = True, name: str = "cli") -> Client:
@@ -106,110 +106,17 @@ class Client:
     def close(self) -> None:
         self._socket.close()
 
-    def submit(
+    def perform(
         self,
-        text: str,
-        path: str,
-        function: str,
-        *,
-        target: str = "sm_90",
-        priority: int = 1,
-        trusted: bool = True,
-        interpreter: str = "",
-        options: protocol.Options | None = None,
-    ) -> dict[str, Any]:
-        """{"job", "key", "state"}; a state that is final means that the result is there already."""
-        given = options or protocol.Options()
-        return self._ask("submit", protocol.Submit(text, path, function, target, priority, trusted, interpreter, given))
+        request: AnyRequest[Body, Answer, Value],
+        body: Body,
+        deadline_s: float | None = DEADLINE_S,
+        on_event: OnEvent | None = None,
+    ) -> Value:
+        """Send a request of the table, and wait for what its caller gets of the answer."""
+        return request.value(cast(Answer, self._ask(request.name, body, deadline_s, on_event)))
 
-    def subscribe(self, job: str, on_event: OnEvent | None = None, deadline_s: float | None = None) -> dict[str, Any]:
-        """Events to `on_event` until the job is final, then {"state", "result", "error"}."""
-        return self._ask("subscribe", protocol.Subscribe(job), deadline_s, on_event)
-
-    def cancel(self, job: str) -> bool:
-        """This client no longer wants the job; whether the work was stopped, because nobody does."""
-        return bool(self._ask("cancel", protocol.Cancel(job))["cancelled"])
-
-    def abandon(self, job: str) -> bool:
-        """As `cancel`, by the user's own hand: saves of watched projects do not ask for it either."""
-        return bool(self._ask("abandon", protocol.Abandon(job))["cancelled"])
-
-    def result(self, job: str) -> dict[str, Any]:
-        """{"state", "result", "error"} of a job that is final; UnknownJob otherwise."""
-        return self._ask("result", protocol.Result(job))
-
-    def lookup(
-        self,
-        text: str,
-        path: str,
-        function: str,
-        *,
-        target: str = "sm_90",
-        interpreter: str = "",
-        options: protocol.Options | None = None,
-        inputs: protocol.Inputs | None = None,
-    ) -> dict[str, Any] | None:
-        """The result from the cache, or None. Starts nothing."""
-        given = options or protocol.Options()
-        body = protocol.Lookup(text, path, function, target, interpreter, given, inputs or [])
-        return self._ask("lookup", body)["result"]  # type: ignore[no-any-return]
-
-    def watch(self, root: str, *, interpreter: str = "", target: str = "sm_90", trusted: bool = True) -> dict[str, Any]:
-        """Submit what a save changes below `root`, from now on; the project's row of `status`."""
-        return self._ask("watch", protocol.Watch(root, trusted, interpreter, target))
-
-    def unwatch(self, root: str) -> bool:
-        """Whether the folder was watched."""
-        return bool(self._ask("unwatch", protocol.Unwatch(root))["watched"])
-
-    def seen(self, path: str, function: str, inputs: protocol.Inputs) -> bool:
-        """Record what a decorated function was called with; whether that is new."""
-        return bool(self._ask("seen", protocol.Seen(path, function, inputs))["new"])
-
-    def shapes(self, path: str) -> dict[str, list[protocol.Inputs]]:
-        """What the decorated functions of a file were called with, the latest last."""
-        return self._ask("shapes", protocol.Shapes(path))["shapes"]  # type: ignore[no-any-return]
-
-    def adopt(
-        self,
-        text: str,
-        path: str,
-        function: str,
-        mugraph: str,
-        *,
-        target: str = "sm_90",
-        interpreter: str = "",
-        options: protocol.Options | None = None,
-        inputs: protocol.Inputs | None = None,
-    ) -> dict[str, Any]:
-        """As `submit`, of a job that verifies a µGraph (its JSON) that somebody else found."""
-        given = options or protocol.Options()
-        body = protocol.Adopt(text, path, function, mugraph, target, interpreter, given, inputs or [])
-        return self._ask("adopt", body)
-
-    def explain(self, job: str) -> dict[str, Any]:
-        """What is known of a job and its answer, without the module and the µGraphs."""
-        return self._ask("explain", protocol.Explain(job))
-
-    def cache(
-        self, do: str, *, key: str = "", after: str = "", limit_bytes: int = -1, older_s: float = -1.0
-    ) -> dict[str, Any]:
-        """`do` is list, show, export, verify or gc: see protocol.Cache."""
-        return self._ask("cache", protocol.Cache(do, key, after, limit_bytes, older_s), CACHE_DEADLINE_S)
-
-    def log(self, lines: int = 40) -> list[str]:
-        """The end of the daemon's log."""
-        return list((self._ask("log", protocol.Log(lines)))["lines"])
-
-    def status(self) -> dict[str, Any]:
-        return self._ask("status", protocol.Status())
-
-    def shutdown(self) -> None:
-        self._ask("shutdown", protocol.Shutdown())
-
-    def _ask(
-        self, kind: str, body: Any, deadline_s: float | None = DEADLINE_S, on_event: OnEvent | None = None
-    ) -> dict[str, Any]:
+    def _ask(self, kind: str, body: object, deadline_s: float | None, on_event: OnEvent | None = None) -> JsonObject:
         ident = next(self._ids)
         until = None if deadline_s is None else time.monotonic() + deadline_s + GRACE_S
         try:
@@ -230,7 +137,7 @@ class Client:
             self.close()
             raise DaemonUnavailable(f"the connection to the daemon broke ({e.strerror or e})") from None
 
-    def _receive(self, until: float | None) -> dict[str, Any]:
+    def _receive(self, until: float | None) -> Message:
         self._fill(4, until)
         (size,) = struct.unpack_from(">I", self._received)
         if size > protocol.MAX_FRAME:

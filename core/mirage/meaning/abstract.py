@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
+from mirage.meaning.nodes import Add, Apply, Exp, Input, Inv, Mul, Reduce, Sqrt
 from mirage.meaning.terms import Terms
 
 Expr = tuple[Any, ...]
@@ -176,25 +177,22 @@ def part_of(x: Expr, y: Expr) -> bool:
 
 def of_term(t: Terms, x: int) -> Expr:
     """The abstract expression of a term. Constants and sizes are inputs of their own name; signs are constants."""
-    n = t.node(x)
-    kind = n[0]
-    if kind == "in":
-        return ("in", n[1])
-    if kind in ("add", "mul"):
-        over = [t.node(k)[1] for k in n[1] if kind == "mul" and t.kind(k) == "inv"]
-        parts = [of_term(t, k) for k in n[1] if not (kind == "mul" and t.kind(k) == "inv")]
-        out = parts[0] if parts else ("in", "1")
-        for p in parts[1:]:
-            out = (kind, out, p)
-        for d in over:
-            out = ("div", out, of_term(t, d))
-        return out
-    if kind == "inv":
-        return ("div", ("in", "1"), of_term(t, n[1]))
-    if kind in ("exp", "sqrt"):
-        return (kind, of_term(t, n[1]))
-    if kind == "red":
-        return ("sum", (n[2],), of_term(t, n[3])) if n[1] == "sum" else (f"max {n[2]}", of_term(t, n[3]))
-    if kind == "fn":
-        return (n[1], *(of_term(t, k) for k in n[2]))
+    match t.node(x):
+        case Input(name):
+            return ("in", name)
+        case Add(parts):
+            return reduce(lambda a, b: ("add", a, b), [of_term(t, k) for k in parts])
+        case Mul(parts):
+            over = [t.arg(k) for k in parts if isinstance(t.node(k), Inv)]
+            top = [of_term(t, k) for k in parts if not isinstance(t.node(k), Inv)]
+            out: Expr = reduce(lambda a, b: ("mul", a, b), top) if top else ("in", "1")
+            return reduce(lambda a, d: ("div", a, of_term(t, d)), over, out)
+        case Inv(arg):
+            return ("div", ("in", "1"), of_term(t, arg))
+        case Exp(arg) | Sqrt(arg):
+            return (t.kind(x), of_term(t, arg))
+        case Reduce(op, axis, body):
+            return ("sum", (axis,), of_term(t, body)) if op == "sum" else (f"max {axis}", of_term(t, body))
+        case Apply(name, args):
+            return (name, *(of_term(t, k) for k in args))
     return ("in", t.show(x))

@@ -7,6 +7,22 @@ from typing import Any
 
 import numpy as np
 
+from mirage.meaning.nodes import (
+    Add,
+    Apply,
+    Const,
+    Exp,
+    FloatLiteral,
+    Index,
+    Input,
+    Inv,
+    Mul,
+    NegInf,
+    Node,
+    Reduce,
+    Size,
+    Sqrt,
+)
 from mirage.meaning.terms import Terms
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -50,50 +66,61 @@ def evaluate(
             memo[y] = compute(y)
         return memo[y]
 
+    def leaf(n: Node, have: tuple[str, ...]) -> Array | None:
+        match n:
+            case Input(name, index):
+                return read(inputs[name], index, have, sizes)
+            case Const(number):
+                return np.asarray(float(number))
+            case FloatLiteral(text):
+                return np.asarray(float(text))
+            case NegInf():
+                return np.asarray(-np.inf)
+            case Size(axis):
+                return np.asarray(float(sizes[axis]))
+            case Index(axes):
+                flat: Array = np.zeros([1] * len(have))
+                for a in axes:
+                    flat = flat * sizes[a] + np.arange(sizes[a]).reshape([sizes[a] if d == a else 1 for d in have])
+                return np.broadcast_to(flat, [sizes[d] for d in have])
+        return None
+
+    def product(kids: tuple[int, ...], parts: list[Array]) -> Array:
+        out: Array = np.asarray(1.0)
+        select: Array = np.asarray(True)
+        for k, a in zip(kids, parts, strict=True):
+            if t.is_boolean(k):
+                select = select & (a != 0)
+            else:
+                out = out * a
+        return np.where(select, out, 0.0)
+
     def compute(y: int) -> tuple[Array, tuple[str, ...]]:
         n = t.node(y)
         have = tuple(sorted(t.dims(y)))
-        kind = n[0]
-        if kind == "in":
-            return read(inputs[n[1]], n[2], have, sizes), have
-        if kind == "const":
-            return np.asarray(float(n[1])), ()
-        if kind == "lit":
-            return np.asarray(float(n[1])), ()
-        if kind == "ninf":
-            return np.asarray(-np.inf), ()
-        if kind == "size":
-            return np.asarray(float(sizes[n[1]])), ()
-        if kind == "index":
-            flat: Array = np.zeros([1] * len(have))
-            for a in n[1]:
-                flat = flat * sizes[a] + np.arange(sizes[a]).reshape([sizes[a] if d == a else 1 for d in have])
-            return np.broadcast_to(flat, [sizes[d] for d in have]), have
-        if kind == "red":
-            a, dims_in = go(n[3])
+        found = leaf(n, have)
+        if found is not None:
+            return found, have
+        if isinstance(n, Reduce):
+            a, dims_in = go(n.body)
             a = np.broadcast_to(a, [sizes[d] for d in dims_in])
-            axis = dims_in.index(n[2])
-            return (np.sum if n[1] == "sum" else np.max)(a, axis=axis), tuple(d for d in dims_in if d != n[2])
-        parts = [align(*go(k), have) for k in t.kids(y)]
-        if kind == "add":
-            return sum(parts[1:], parts[0]), have
-        if kind == "mul":
-            out: Array = np.asarray(1.0)
-            select: Array = np.asarray(True)
-            for k, a in zip(t.kids(y), parts, strict=True):
-                if t.is_boolean(k):
-                    select = select & (a != 0)
-                else:
-                    out = out * a
-            return np.where(select, out, 0.0), have
+            return (np.sum if n.op == "sum" else np.max)(a, axis=dims_in.index(n.axis)), have
+        parts = [align(*go(k), have) for k in n.kids]
         with np.errstate(all="ignore"):
-            if kind == "inv":
-                return 1.0 / parts[0], have
-            if kind == "exp":
-                return np.exp(parts[0]), have
-            if kind == "sqrt":
-                return np.sqrt(parts[0]), have
-            return np.asarray(functions[n[1]](*parts), dtype=np.float64), have
+            match n:
+                case Add():
+                    return sum(parts[1:], parts[0]), have
+                case Mul(kids):
+                    return product(kids, parts), have
+                case Inv():
+                    return 1.0 / parts[0], have
+                case Exp():
+                    return np.exp(parts[0]), have
+                case Sqrt():
+                    return np.sqrt(parts[0]), have
+                case Apply(name):
+                    return np.asarray(functions[name](*parts), dtype=np.float64), have
+        raise TypeError(f"a term without a value: {n}")
 
     with np.errstate(all="ignore"):
         value, have = go(x)

@@ -9,25 +9,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mirage.meaning.fingerprint import Fingerprints
+from mirage.meaning.nodes import Add, Apply, Exp, Reduce
 from mirage.meaning.terms import Terms
 
 
 def bounded(t: Terms, prints: Fingerprints, x: int) -> bool:
     """Is `x` = exp(B - max_d(B)), up to the guard for rows without any finite score?"""
-    arg = t.node(x)[1]
-    if t.kind(arg) != "add":
+    arg = t.arg(x)
+    if not isinstance(t.node(arg), Add):
         return False
     for k in t.kids(arg):
-        m = t.neg(k)
-        if t.kind(m) == "fn" and t.node(m)[1] == "finite":
-            m = t.node(m)[2][0]
-        if t.kind(m) == "red" and t.node(m)[1] == "max":
+        n = t.node(unguarded(t, t.neg(k)))
+        if isinstance(n, Reduce) and n.op == "max":
             rest = t.add(*[y for y in t.kids(arg) if y != k])
-            body = t.node(m)[3]
-            hit = t.masked(body)
-            if rest == body or prints.of(rest) == prints.of(body) or (hit and prints.of(rest) == prints.of(hit[1])):
+            hit = t.masked(n.body)
+            same = (n.body, hit[1]) if hit else (n.body,)
+            if rest in same or prints.of(rest) in map(prints.of, same):
                 return True
     return False
+
+
+def unguarded(t: Terms, x: int) -> int:
+    """`x` without the guard for rows that have no finite score."""
+    n = t.node(x)
+    return n.args[0] if isinstance(n, Apply) and n.name == "finite" else x
 
 
 def unbounded(t: Terms, prints: Fingerprints, x: int) -> set[int]:
@@ -56,13 +61,13 @@ def guard(t: Terms, x: int) -> int:
     before, and a first tile of -inf alone no longer poisons the tiles after it."""
     mapping = {}
     for y in t.walk(x):
-        if t.kind(y) != "exp" or t.kind(t.node(y)[1]) != "add":
+        n = t.node(y)
+        if not isinstance(n, Exp) or not isinstance(t.node(n.arg), Add):
             continue
-        arg = t.node(y)[1]
-        for k in t.kids(arg):
+        for k in t.kids(n.arg):
             m = t.neg(k)
-            if t.kind(m) == "red" and t.node(m)[1] == "max":
-                rest = [z for z in t.kids(arg) if z != k]
+            if t.is_maximum(m):
+                rest = [z for z in t.kids(n.arg) if z != k]
                 mapping[y] = t.exp(t.sub(t.add(*rest), t.fn("finite", m)))
     return substitute(t, x, mapping) if mapping else x
 
@@ -71,9 +76,9 @@ def shifts(t: Terms, x: int) -> Iterator[tuple[int, int, int]]:
     """The maxima put in where `x` does not depend on them, one after the other: the exponential, the shift of its argument,
     and `x` with it."""
     prints = Fingerprints(t)
-    bound = {t.node(r)[2] for r in t.closure(x)}
+    bound = {t.reduction(r).axis for r in t.closure(x)}
     for y in sorted(unbounded(t, prints, x)):
-        arg = t.node(y)[1]
+        arg = t.arg(y)
         for axis in sorted(t.dims(arg) & bound):
             m = t.fn("finite", t.max(axis, arg))
             moved = substitute(t, x, {y: t.exp(t.sub(arg, m))})
@@ -86,5 +91,8 @@ def shifts(t: Terms, x: int) -> Iterator[tuple[int, int, int]]:
 def insert_shifts(t: Terms, x: int) -> tuple[int, tuple[int, ...]]:
     """`x` with maxima put in where it does not depend on them, and the exponentials' arguments that were shifted."""
     x = guard(t, x)
-    steps = list(shifts(t, x))
-    return steps[-1][2] if steps else x, tuple(t.node(y)[1] for y, _, _ in steps)
+    arguments: list[int] = []
+    for y, _, moved in shifts(t, x):
+        x = moved
+        arguments.append(t.arg(y))
+    return x, tuple(arguments)

@@ -8,11 +8,29 @@ counts. The search identifies reductions by it; verification draws fields of its
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from mirage.meaning.nodes import Node
+from mirage.meaning.nodes import (
+    Add,
+    Apply,
+    Change,
+    Const,
+    Exp,
+    FloatLiteral,
+    Index,
+    Input,
+    Inv,
+    Mul,
+    NegInf,
+    Node,
+    Reduce,
+    Size,
+    Sqrt,
+)
 from mirage.meaning.terms import Terms
 
 P, Q = 2147483579, 1073741789
@@ -74,7 +92,7 @@ class Fingerprints:
         """Is an exp below `x`? Its second residue then means nothing (it only keeps nested exps apart)."""
         found = self._has_exp.get(x)
         if found is None:
-            found = self.t.kind(x) == "exp" or any(self._spent(k) for k in self.t.kids(x))
+            found = isinstance(self.t.node(x), Exp) or any(self._spent(k) for k in self.t.kids(x))
             self._has_exp[x] = found
         return found
 
@@ -86,9 +104,9 @@ class Fingerprints:
     def _scan(self) -> None:
         """Axes that index the same dimension of the same tensor get the same tiny size."""
         for node in self.t.nodes[self._read :]:
-            if node[0] == "in":
-                for i, d in enumerate(node[2]):
-                    first = self._placed.setdefault((node[1], i), d.axes)
+            if isinstance(node, Input):
+                for i, d in enumerate(node.index):
+                    first = self._placed.setdefault((node.name, i), d.axes)
                     if len(first) == len(d.axes):
                         for a, b in zip(first, d.axes, strict=True):
                             self._classes[self._find(b)] = self._find(a)
@@ -119,91 +137,105 @@ class Fingerprints:
             n = self._size(a, which)
             line = np.arange(n).reshape([n if d == a else 1 for d in sorted(dims)])
             total = total * n + line
-        return np.array(np.broadcast_to(total, [self._size(d, which) for d in sorted(dims)]))
+        return np.array(np.broadcast_to(total, self._shape(dims, which)))
 
     def _signed(self, pair: Pair) -> Array:
         return np.where(pair[0] > P // 2, pair[0] - P, pair[0])
 
     def _compute(self, x: int, which: int) -> Pair:
-        t = self.t
-        n, dims = t.node(x), t.dims(x)
-        kind = n[0]
-        if kind == "in":
-            shape = [self._size(d, which) for d in sorted(dims)]
-            key: Array = np.full(shape, _salt(n[1]), np.uint64)
-            for i, d in enumerate(n[2]):
-                spread = (self._spread(d.axes, dims, which) + d.offset).astype(np.uint64)
-                key = _mix(key + spread * _M1 + np.uint64(i + 1))
-            if n[1] in t.bool_inputs:
-                bit = (key & np.uint64(1)).astype(np.int64)
-                return bit, bit
-            return (key % np.uint64(P)).astype(np.int64), (_mix(key + _M1) % np.uint64(Q)).astype(np.int64)
-        if kind == "delta":
-            key = np.full([self._size(d, which) for d in sorted(dims)], np.uint64(n[1]) + np.uint64(77), np.uint64)
-            key = _mix(key + np.arange(key.size, dtype=np.uint64).reshape(key.shape) * _M1)
-            return (key % np.uint64(P)).astype(np.int64), (_mix(key + _M1) % np.uint64(Q)).astype(np.int64)
-        if kind == "const":
-            return tuple(np.asarray(n[1].numerator * pow(n[1].denominator, -1, m) % m) for m in (P, Q))  # type: ignore[return-value]
-        if kind in ("lit", "ninf"):
-            s = _salt(repr(n.key))
-            return np.asarray(int(s) % P), np.asarray(int(s) % Q)
-        if kind == "size":
-            return np.asarray(self._size(n[1], which)), np.asarray(self._size(n[1], which))
-        if kind == "index":
-            v = self._spread(n[1], dims, which)
-            return v, v
-        parts = [self._value(k, which) for k in t.kids(x)]
-        if kind in ("add", "mul"):
-            out = []
-            for j, m in ((0, P), (1, Q)):
-                acc: Array | None = None
-                for k, pair in zip(t.kids(x), parts, strict=True):
-                    a = self._align(pair[j], t.dims(k), dims)
-                    acc = a if acc is None else (acc + a) % m if kind == "add" else acc * a % m
-                out.append(acc)
-            return out[0], out[1]  # type: ignore[return-value]
-        if kind == "red":
-            axis = sorted(t.dims(n[3])).index(n[2])
-            p, q = parts[0]
-            if n[1] == "max":
-                p, q = self._oracle("max", [parts[0]], [n[3]])
-            return np.asarray(p.sum(axis=axis) % P), np.asarray(q.sum(axis=axis) % Q)
-        if kind == "inv":
-            p, q = (np.atleast_1d(a) for a in parts[0])
-            shape = parts[0][0].shape
-            return (
-                _power(p, np.full_like(p, P - 2), P).reshape(shape),
-                _power(q, np.full_like(q, Q - 2), Q).reshape(shape),
-            )
-        if kind == "exp":
-            p, q = parts[0]
-            e = _power(GENERATOR, np.atleast_1d(q), P).reshape(q.shape)
-            return e, self._oracle("exp", [(np.zeros_like(q), q)], [n[1]])[1]
-        if kind == "sqrt":
-            return self._oracle("sqrt", parts, [n[1]])
-        aligned = [
-            tuple(self._align(v, t.dims(k), dims) for v in pair) for k, pair in zip(t.kids(x), parts, strict=True)
-        ]
-        return self._function(n, aligned)  # type: ignore[arg-type]
+        n, dims = self.t.node(x), self.t.dims(x)
+        match n:
+            case Input():
+                return self._input(n, dims, which)
+            case Change(atom):
+                key: Array = np.full(self._shape(dims, which), np.uint64(atom) + np.uint64(77), np.uint64)
+                return self._residues(_mix(key + np.arange(key.size, dtype=np.uint64).reshape(key.shape) * _M1))
+            case Const(value):
+                p, q = (np.asarray(value.numerator * pow(value.denominator, -1, m) % m) for m in (P, Q))
+                return p, q
+            case FloatLiteral() | NegInf():
+                s = int(_salt(repr(n.key)))
+                return np.asarray(s % P), np.asarray(s % Q)
+            case Size(axis):
+                return np.asarray(self._size(axis, which)), np.asarray(self._size(axis, which))
+            case Index(axes):
+                v = self._spread(axes, dims, which)
+                return v, v
+        return self._operation(n, dims, [self._value(k, which) for k in n.kids])
 
-    def _function(self, n: Node, parts: list[Pair]) -> Pair:
-        name = n[1]
+    def _shape(self, dims: frozenset[str], which: int) -> list[int]:
+        return [self._size(d, which) for d in sorted(dims)]
+
+    def _residues(self, key: Array) -> Pair:
+        return (key % np.uint64(P)).astype(np.int64), (_mix(key + _M1) % np.uint64(Q)).astype(np.int64)
+
+    def _input(self, n: Input, dims: frozenset[str], which: int) -> Pair:
+        """A value drawn for the element's name and place."""
+        key: Array = np.full(self._shape(dims, which), _salt(n.name), np.uint64)
+        for i, d in enumerate(n.index):
+            spread = (self._spread(d.axes, dims, which) + d.offset).astype(np.uint64)
+            key = _mix(key + spread * _M1 + np.uint64(i + 1))
+        if n.name in self.t.bool_inputs:
+            bit = (key & np.uint64(1)).astype(np.int64)
+            return bit, bit
+        return self._residues(key)
+
+    def _operation(self, n: Node, dims: frozenset[str], parts: list[Pair]) -> Pair:
+        match n:
+            case Add() | Mul():
+                return self._joined(n, dims, parts)
+            case Reduce(op, axis, body):
+                p, q = self._oracle("max", parts, n.kids) if op == "max" else parts[0]
+                place = sorted(self.t.dims(body)).index(axis)
+                return np.asarray(p.sum(axis=place) % P), np.asarray(q.sum(axis=place) % Q)
+            case Inv():
+                p, q = map(np.atleast_1d, parts[0])
+                shape = parts[0][0].shape
+                return (
+                    _power(p, np.full_like(p, P - 2), P).reshape(shape),
+                    _power(q, np.full_like(q, Q - 2), Q).reshape(shape),
+                )
+            case Exp():
+                _, q = parts[0]
+                e = _power(GENERATOR, np.atleast_1d(q), P).reshape(q.shape)
+                return e, self._oracle("exp", [(np.zeros_like(q), q)], n.kids)[1]
+            case Sqrt():
+                return self._oracle("sqrt", parts, n.kids)
+            case Apply(name, args):
+                kept = [self.t.dims(k) for k in args]
+                aligned = [(self._align(p, d, dims), self._align(q, d, dims)) for (p, q), d in zip(parts, kept)]
+                return self._function(name, args, aligned)
+        raise TypeError(f"a term without a value: {n}")
+
+    def _joined(self, n: Add | Mul, dims: frozenset[str], parts: list[Pair]) -> Pair:
+        """The sum or product of the parts, residue by residue."""
+
+        def residue(values: Iterable[Array], m: int) -> Array:
+            aligned = (self._align(v, self.t.dims(k), dims) for v, k in zip(values, n.parts))
+            if isinstance(n, Add):
+                return reduce(lambda a, b: (a + b) % m, aligned)
+            return reduce(lambda a, b: a * b % m, aligned)
+
+        return residue((p for p, _ in parts), P), residue((q for _, q in parts), Q)
+
+    def _function(self, name: str, args: tuple[int, ...], parts: list[Pair]) -> Pair:
         if name == "where":
-            c = parts[0][0] != 0
-            return np.where(c, parts[1][0], parts[2][0]), np.where(c, parts[1][1], parts[2][1])
-        if name in ("lt", "le") and all(self.t.is_integral(k) for k in n[2]):
-            a, b = (self._signed(p) for p in parts)
-            v = ((a < b) if name == "lt" else (a <= b)).astype(np.int64)
+            (c, _), (a, a2), (b, b2) = parts
+            return np.where(c != 0, a, b), np.where(c != 0, a2, b2)
+        if name in ("lt", "le") and all(map(self.t.is_integral, args)):
+            x, y = map(self._signed, parts)
+            v = ((x < y) if name == "lt" else (x <= y)).astype(np.int64)
             return v, v
         if name == "eq":
-            v = (parts[0][0] == parts[1][0]).astype(np.int64)
+            (x, _), (y, _) = parts
+            v = (x == y).astype(np.int64)
             return v, v
-        p, q = self._oracle(name, parts, n[2])
+        p, q = self._oracle(name, parts, args)
         if name in ("lt", "le"):
             return p & 1, p & 1
         return p, q
 
-    def _oracle(self, name: str, parts: list[Pair], args: Any) -> Pair:
+    def _oracle(self, name: str, parts: list[Pair], args: tuple[int, ...]) -> Pair:
         """An uninterpreted function of its arguments' values."""
         key: Any = _salt(name)
         with np.errstate(over="ignore"):
@@ -211,4 +243,4 @@ class Fingerprints:
                 key = _mix(key + p.astype(np.uint64) * _M1)
                 if name == "exp" or not self._spent(x):
                     key = _mix(key + q.astype(np.uint64))
-            return (key % np.uint64(P)).astype(np.int64), (_mix(key + _M1) % np.uint64(Q)).astype(np.int64)
+            return self._residues(key)

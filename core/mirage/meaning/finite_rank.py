@@ -5,6 +5,7 @@ Only the spine that contains u is touched; the B_k are never expanded, so that p
 
 from __future__ import annotations
 
+from mirage.meaning.nodes import Add, Exp, Inv, Mul, Reduce
 from mirage.meaning.terms import Terms
 
 Collected = dict[int, int]  # coefficient in u -> body free of u
@@ -22,7 +23,7 @@ class Collector:
         """Is one of `atoms` part of `x`, not looking into reductions?"""
         if x in atoms:
             return True
-        if self.t.kind(x) == "red":
+        if isinstance(self.t.node(x), Reduce):
             return False
         key = (x, atoms)
         hit = self._occurs.get(key)
@@ -44,39 +45,48 @@ class Collector:
             return {one: e}
         if e in atoms:
             return {e: one}
-        kind = t.kind(e)
-        if kind == "add":
-            total: Collected = {}
-            for y in t.kids(e):
-                part = self.collect(y, atoms)
-                if part is None:
-                    return None
-                for a, b in part.items():
-                    total[a] = t.add(total[a], b) if a in total else b
-            return total
-        if kind == "mul":
-            product: Collected = {one: one}
-            for y in t.kids(e):
-                part = self.collect(y, atoms)
-                if part is None:
-                    return None
-                following: Collected = {}
-                for a, b in product.items():
-                    for a2, b2 in part.items():
-                        a3, b3 = t.mul(a, a2), t.mul(b, b2)
-                        following[a3] = t.add(following[a3], b3) if a3 in following else b3
-                product = following
-            return product
-        if kind not in ("inv", "exp"):
-            return None  # sqrt, sigmoid, ... of a mixed argument; a nested reduction is decided at its own turn
-        part = self.collect(t.kids(e)[0], atoms)
-        if part is None:
-            return None
-        if kind == "inv":
-            if len(part) != 1:
+        match t.node(e):
+            case Add(parts):
+                return self._sum(parts, atoms)
+            case Mul(parts):
+                return self._product(parts, atoms)
+            case Inv(arg):
+                part = self.collect(arg, atoms)
+                return {t.inv(a): t.inv(b) for a, b in part.items()} if part is not None and len(part) == 1 else None
+            case Exp(arg):
+                part = self.collect(arg, atoms)
+                return None if part is None else self._exponential(part)
+        return None  # sqrt, sigmoid, ... of a mixed argument; a nested reduction is decided at its own turn
+
+    def _sum(self, parts: tuple[int, ...], atoms: frozenset[int]) -> Collected | None:
+        t = self.t
+        total: Collected = {}
+        for y in parts:
+            part = self.collect(y, atoms)
+            if part is None:
                 return None
-            ((a, b),) = part.items()
-            return {t.inv(a): t.inv(b)}
+            for a, b in part.items():
+                total[a] = t.add(total[a], b) if a in total else b
+        return total
+
+    def _product(self, parts: tuple[int, ...], atoms: frozenset[int]) -> Collected | None:
+        t = self.t
+        product: Collected = {t.const(1): t.const(1)}
+        for y in parts:
+            part = self.collect(y, atoms)
+            if part is None:
+                return None
+            following: Collected = {}
+            for a, b in product.items():
+                for a2, b2 in part.items():
+                    a3, b3 = t.mul(a, a2), t.mul(b, b2)
+                    following[a3] = t.add(following[a3], b3) if a3 in following else b3
+            product = following
+        return product
+
+    def _exponential(self, part: Collected) -> Collected | None:
+        """exp of a sum: a summand reads the atoms alone (up to a number) or not at all."""
+        t = self.t
         of_atoms = [t.mul(a, b) for a, b in part.items() if t.is_plain(b)]
         of_rest = [b for a, b in part.items() if t.is_const(a, 1) and not t.is_plain(b)]
         if len(of_atoms) + len(of_rest) != len(part):

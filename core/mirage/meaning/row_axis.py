@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from mirage.ir.index import DimIndex
 from mirage.meaning.exp_shift import substitute
+from mirage.meaning.nodes import Input
 from mirage.meaning.terms import Terms
 
 _Item = TypeVar("_Item")
@@ -17,11 +18,10 @@ def along(t: Terms, x: int, place: Mapping[str, int], row: str) -> int:
     """The term with each input in `place` read along the axis `row` at that dim, where it was read at index 0."""
     leaves: dict[int, int] = {}
     for y in list(t.walk(x)):
-        kind, *rest = t.node(y)
-        if kind == "in" and rest[0] in place:
-            name, index = rest
-            read = with_item(index, place[name], DimIndex((row,)))
-            leaves[y] = t.input(name, read, boolean=name in t.bool_inputs)
+        n = t.node(y)
+        if isinstance(n, Input) and n.name in place:
+            read = with_item(n.index, place[n.name], DimIndex((row,)))
+            leaves[y] = t.input(n.name, read, boolean=n.name in t.bool_inputs)
     return substitute(t, x, leaves)
 
 

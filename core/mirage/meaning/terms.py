@@ -91,6 +91,11 @@ class Terms:
         assert isinstance(n, Input)
         return n
 
+    def factors(self, x: int) -> list[int]:
+        """The parts of a product; anything else is its own only factor."""
+        n = self.nodes[x]
+        return list(n.parts) if isinstance(n, Mul) else [x]
+
     def change_of(self, x: int) -> Change:
         """The node of a term that is known to be the change of a running value."""
         n = self.nodes[x]
@@ -106,6 +111,11 @@ class Terms:
     def is_sum(self, x: int) -> bool:
         n = self.nodes[x]
         return isinstance(n, Reduce) and n.op == "sum"
+
+    def reduces(self, x: int, axis: str) -> bool:
+        """Is `x` a reduction over `axis`?"""
+        n = self.nodes[x]
+        return isinstance(n, Reduce) and n.axis == axis
 
     def is_maximum(self, x: int) -> bool:
         """A maximum over an axis (the pointwise one of two values is the function `maximum`)."""

@@ -11,7 +11,17 @@ from fractions import Fraction
 from itertools import product
 
 from mirage.meaning.abstract import of_term, part_of
-from mirage.meaning.normal_form import Factor, Mono, Normalizer, Poly, TooLarge
+from mirage.meaning.factors import (
+    CallFactor,
+    ExpFactor,
+    MaxFactor,
+    Mono,
+    Poly,
+    PolyFactor,
+    SqrtFactor,
+    SumFactor,
+)
+from mirage.meaning.normal_form import Normalizer, TooLarge
 from mirage.meaning.terms import Terms
 
 STEPS = 4000  # of one question; beyond it the answer is silence
@@ -55,7 +65,7 @@ class Typed:
         """Is p * m a part of the sum q, for a product m?"""
         if not p:
             return False
-        first, c = min(p, key=repr)
+        first, c = self.normal.terms(p)[0]
         for mono, k in q:
             factor = self._quotient(mono, first)
             if factor is not None and self.normal.times(p, frozenset([(factor, k / c)])) <= q:
@@ -64,36 +74,33 @@ class Typed:
 
     def _quotient(self, mono: Mono, part: Mono) -> Mono | None:
         """The product m with part * m = mono, without cancellation."""
-        powers = {f: e for f, e in mono if f[0] != "exp"}
+        powers = {f: e for f, e in mono if not isinstance(f, ExpFactor)}
         for f, e in part:
-            if f[0] == "exp":
+            if isinstance(f, ExpFactor):
                 continue
             left = powers.get(f, 0)
             if left * e < 0 or abs(left) < abs(e):
                 return None
             powers[f] = left - e
-        above = frozenset().union(*(self._exponents(f) for f, _ in mono if f[0] == "exp"))
-        below = frozenset().union(*(self._exponents(f) for f, _ in part if f[0] == "exp"))
+        above, below = self._exponents(mono), self._exponents(part)
         if not below <= above:
             return None
         out: Mono = tuple((f, e) for f, e in powers.items() if e)
-        rest: Poly = frozenset(above - below)
+        rest: Poly = above - below
         if rest:
-            f = ("exp", self.normal.intern(rest))
-            self.normal.atom(f, self.normal.axes_of(rest))
-            out = (*out, (f, 1))
-        return self.normal.monos(out, ())[0]
+            out = (*out, (self.normal.exp_of(rest), 1))
+        return self.normal.monos(out, ())
 
-    def _exponents(self, f: Factor) -> Poly:
-        return self.normal._polys[f[1]]
+    def _exponents(self, m: Mono) -> Poly:
+        return frozenset().union(*(self.normal.poly(f.poly) for f, _ in m if isinstance(f, ExpFactor)))
 
     def _opened(self, q: Poly) -> Iterator[Poly]:
         """`q` with one of its sums opened along an axis in every product that has one."""
-        axes = {a for m, _ in q for f, _ in m if f[0] == "sum" for a in f[1]}
+        axes = {a for m, _ in q for f, _ in m if isinstance(f, SumFactor) for a in f.axes}
         for axis in sorted(axes):
             choices: list[list[Poly]] = []
             for m, c in q:
-                having = [i for i, (f, e) in enumerate(m) if f[0] == "sum" and axis in f[1] and e > 0]
+                having = [i for i, (f, e) in enumerate(m) if isinstance(f, SumFactor) and axis in f.axes and e > 0]
                 opened = [self._open(m, c, i, axis) for i in having]
                 if opened:
                     choices.append(opened)
@@ -103,8 +110,9 @@ class Typed:
     def _open(self, m: Mono, c: Fraction, place: int, axis: str) -> Poly:
         """The product with one factor sum_B(inner) as sum_(B - axis)(inner)."""
         f, e = m[place]
-        body: Poly = frozenset([(f[2], Fraction(1))])
-        for a in sorted(f[1] - {axis}):
+        assert isinstance(f, SumFactor)
+        body: Poly = frozenset([(f.body, Fraction(1))])
+        for a in sorted(f.axes - {axis}):
             body = self.normal.bind(a, body)
         rest = tuple(x for i, x in enumerate(m) if i != place) + (((f, e - 1),) if e > 1 else ())
         return self.normal.times(frozenset([(rest, c)]), body)
@@ -113,11 +121,10 @@ class Typed:
         """What stands under an exponential, a root, a fraction line, a maximum or a function."""
         for m, _ in q:
             for f, e in m:
-                if f[0] in ("exp", "sqrt", "poly"):
-                    yield self.normal._polys[f[1]]
-                elif f[0] == "max":
-                    yield self.normal._polys[f[2]]
-                elif f[0] in ("fn", "bool"):
-                    yield from (self.normal._polys[i] for i in f[2:] if isinstance(i, int))
-                if e < 0 and f[0] != "poly":
+                match f:
+                    case ExpFactor(poly) | SqrtFactor(poly) | PolyFactor(poly) | MaxFactor(_, poly):
+                        yield self.normal.poly(poly)
+                    case CallFactor(_, args):
+                        yield from map(self.normal.poly, args)
+                if e < 0 and not isinstance(f, PolyFactor):
                     yield frozenset([(((f, -e),), Fraction(1))])

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mirage.ir.program import DTYPES
+from mirage.ir.dtypes import DTYPES
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, MuGraph, Statement, ThreadGraph
 from mirage.mugraph.walk import Part, computes, reads, writes
 
@@ -41,7 +41,7 @@ def elements(graph: BlockGraph, dims: tuple[str, ...]) -> int:
 def tile_bytes(m: MuGraph, graph: BlockGraph, s: Statement) -> int:
     """Bytes of the tile that a statement binds (0 for a store)."""
     if isinstance(s, Load):
-        return elements(graph, s.dims) * DTYPES[m.tensor(s.tensor).dtype][0]
+        return elements(graph, s.dims) * DTYPES[m.tensor(s.tensor).dtype].bytes
     return elements(graph, s.dims) * FLOAT32 if writes(s) else 0  # type: ignore[union-attr]
 
 

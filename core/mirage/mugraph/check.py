@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mirage.devices.table import device
 from mirage.errors import InvalidMugraph
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.rules import cover, fits, form, loops, padding, partial, scope
@@ -13,7 +14,7 @@ __all__ = ["RULES", "SM_90", "Limits", "broken_rule", "check"]
 
 Rule = Callable[[MuGraph, Limits], None]
 
-SM_90 = Limits()
+SM_90 = Limits.of(device("sm_90"))
 
 # In this order: a rule may take for granted what the rules before it hold.
 RULES: dict[str, Rule] = {

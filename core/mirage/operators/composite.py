@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import TensorType
 from mirage.operators import type_rules
 from mirage.operators.entry import Attrs, Form, OperandsError, Operator, ShapeError
@@ -66,10 +67,6 @@ def _norm_type(types: Types, a: Attrs) -> TensorType:
     return TensorType(shape, type_rules.promote(types))
 
 
-_EPS = {"fp64": 2.220446049250313e-16, "fp32": 1.1920928955078125e-07, "fp16": 1.1920928955078125e-07,
-        "bf16": 1.1920928955078125e-07}  # fmt: skip
-
-
 def _normed(op: str, shape: str) -> Form:
     """rms_norm and layer_norm; without eps, that of the dtype PyTorch computes in."""
 
@@ -78,7 +75,7 @@ def _normed(op: str, shape: str) -> Form:
         x = a["self" if "self" in a else "input"]
         if a.get("weight") is None and params:
             params.insert(0, m.const(1.0))
-        eps = a["eps"] if a["eps"] is not None else _EPS[m.type(x).dtype]
+        eps = a["eps"] if a["eps"] is not None else DTYPES["fp64" if m.type(x).dtype == "fp64" else "fp32"].epsilon
         if params and m.type(params[0]).shape == () and len(params) == 2:
             return m.op("add", m.op(op, x, rank=len(a[shape]), eps=eps), params[1])
         return m.op(op, x, *params, rank=len(a[shape]), eps=eps)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from mirage.ir.program import DTYPES, TensorType
+from mirage.ir.dtypes import DTYPES
+from mirage.ir.program import TensorType
 from mirage.operators.entry import Attrs, DtypeError, Infer, ShapeError
 
-_ORDER = ["bool", "int8", "int32", "int64", "fp8e5m2", "fp8e4m3", "fp16", "bf16", "fp32", "fp64"]
+_ORDER = list(DTYPES)
 
 
 def is_float(dtype: str) -> bool:
-    return DTYPES[dtype][1]
+    return DTYPES[dtype].floating
 
 
 def _category(dtype: str) -> int:

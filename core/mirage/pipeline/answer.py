@@ -12,6 +12,7 @@ from mirage.mugraph import json_form, maps
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
 from mirage.profile.candidate_choice import EQUAL, Measured
 from mirage.profile.roofline import speed_of_light
+from mirage.results.codec import unstructure
 from mirage.results.result import Estimate, KernelFacts, Result
 from mirage.results.verdict import Verdict
 from mirage.results.versions import package_versions
@@ -97,7 +98,7 @@ class Answer:
         how = "the estimate" if self.measured is None else f"measurement (against {self.measured.peer})"
         found = replace(
             self.without_kernel(),
-            verdict=verdict.to_dict(),
+            verdict=unstructure(verdict),
             kernels=facts(chosen.mugraph, chosen.compiled, self.dev.target),
             estimate=self.time(us),
             mugraphs=(json_form.to_json(chosen.mugraph),),

@@ -144,7 +144,7 @@ class Attempt:
         """The candidate with its verdict; None where it is refused, whose reason joins `rejected`."""
         counts = {"values": self.counts.values, "mugraphs": self.counts.mugraphs, "tried": len(rejected) + 1}
         self.progress(Progress("verifying", counts, f"{candidate.us:.1f} µs"))
-        graph = plan(candidate.mugraph)
+        graph = plan(candidate.mugraph, self.dev)
         try:
             text = self.emit(graph, None, candidate.us, base)
         except MirageError as e:
@@ -158,10 +158,7 @@ class Attempt:
         verdict = judge(case, self.task, floats_first=True)
         rows = compiled.result()
         if not verdict.accepted:
-            why = next(
-                (f"{link.name}: {e.summary}" for link in verdict.links for e in link.evidence if e.word == "REJECTED"),
-                "rejected",
-            )
+            why = next((f"{e.link}: {e.summary}" for e in verdict.rejections), "rejected")
             rejected.append(f"{candidate.label}: {why}")
             wide = self.widened(candidate)
             if wide is not None and inaccurate(verdict):

@@ -11,8 +11,9 @@ from mirage.codegen.emit import emit_rows
 from mirage.codegen.size_table import headline, inputs_of, launched
 from mirage.ir.program import Program
 from mirage.mugraph import json_form
+from mirage.results.codec import unstructure
 from mirage.results.result import BySize, Result
-from mirage.results.verdict import Verdict
+from mirage.results.verdict import STRENGTH, Verdict
 from mirage.search.engine import Problem
 from mirage.source.detect import Decorated
 from mirage.source.slice import Slice
@@ -20,7 +21,6 @@ from mirage.verify.judge import Case, judge
 from mirage.verify.proof.user_rules import Rules
 
 RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
-WORDS = ("REJECTED", "TESTED", "PROVED")
 KEEP = -1  # the place of a µGraph for what runs as written
 
 
@@ -106,11 +106,11 @@ def merged(
         entry(r, graphs.index(r.result.mugraphs[0]) if i in verdicts else KEEP, verdicts.get(i))
         for i, r in enumerate(rows)
     ]
-    said = [{"inputs": rows[i].shapes, **verdicts[i].to_dict()} for i in sorted(order)]
+    said = [{"inputs": rows[i].shapes, **unstructure(verdicts[i])} for i in sorted(order)]
     return replace(
         primary,
         reason=reason(rows, order, weakest),
-        verdict={**weakest.to_dict(), "rows": said},
+        verdict={**unstructure(weakest), "rows": said},
         kernels=tuple(k for n, k in enumerate(kernels) if k not in kernels[:n]),
         source=text,
         mugraphs=tuple(graphs),
@@ -127,11 +127,11 @@ def entry(row: Row, graph: int, verdict: Verdict | None) -> BySize:
 
 def strength(v: Verdict) -> tuple[int, float, bool]:
     """Verdicts in order, the weakest first."""
-    return WORDS.index(v.word), -1.0 if v.bound is None else -v.bound, v.scope == "all sizes"
+    return STRENGTH[v.word], -1.0 if v.bound is None else -v.bound, v.scope == "all sizes"
 
 
 def why(v: Verdict) -> str:
-    return next(f"{k.name}: {e.summary}" for k in v.links for e in k.evidence if e.word == "REJECTED")
+    return next(f"{e.link}: {e.summary}" for e in v.rejections)
 
 
 def notes_of(rows: Sequence[Row]) -> list[str]:

@@ -32,8 +32,7 @@ def widened(candidate: Candidate) -> Candidate | None:
 
 def inaccurate(verdict: Verdict) -> bool:
     """Was it rejected for a number (an overflow, an error) that the float opinion met? A wider dtype may mend that."""
-    evidence = (e for link in verdict.links for e in link.evidence)
-    return any(e.opinion == "float" and e.word == "REJECTED" and e.counterexample is not None for e in evidence)
+    return any(e.opinion == "float" and e.counterexample is not None for e in verdict.rejections)
 
 
 class Tries:

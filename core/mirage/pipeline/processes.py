@@ -11,7 +11,7 @@ from typing import Any
 
 from mirage.devices.table import Device
 from mirage.errors import MirageError
-from mirage.ir.program import EIGHT_BIT
+from mirage.ir.dtypes import EIGHT_BIT
 from mirage.isolate.runner import Worker
 from mirage.profile.candidate_choice import gpu_here
 from mirage.results.progress import CancelToken

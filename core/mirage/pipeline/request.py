@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from mirage.devices.table import Device
 from mirage.errors import DtypeOfDevice, FunctionNotFound, MirageError
-from mirage.ir.program import TORCH_NAMES, Program
+from mirage.ir.dtypes import TORCH_NAMES
+from mirage.ir.program import Program
 from mirage.isolate.runner import Worker
 from mirage.results.progress import CancelToken
 from mirage.search.checkpoint import Checkpoint

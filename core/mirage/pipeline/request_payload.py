@@ -7,6 +7,7 @@ from typing import Any
 from mirage.ir.narrowing import Narrowing
 from mirage.pipeline.request import Request
 from mirage.search.engine import Bounds
+from mirage.verify.proof.user_rules import load
 
 FIELDS = ("text", "path", "function", "target", "trusted")
 
@@ -20,8 +21,6 @@ def from_payload(payload: dict[str, Any], **more: Any) -> Request:
     bounds = {name: asked[name] for name in ("kernels", "loops", "seconds") if asked.get(name)}
     rules = None
     if asked.get("rules"):
-        from mirage.verify.proof.user_rules import load
-
         rules = load(asked["rules"])
     return Request(
         **{name: payload[name] for name in FIELDS if name in payload},

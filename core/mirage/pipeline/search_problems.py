@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mirage.ir.program import DTYPES, Program, computing
+from mirage.ir.dtypes import DTYPES, computing_dtypes
+from mirage.ir.program import Program
 from mirage.mugraph.grammar import DTensor, MuGraph
 from mirage.mugraph.without_calls import other_calls
 from mirage.program.axis_names import output_names
@@ -26,7 +27,7 @@ def problem(program: Program, lowered: Lowered) -> Problem:
     ]
     targets += [Target(x.name, x.term, x.dims, x.dtype, "temp") for x in lowered.made]
     outputs = [program.type_of(x).dtype for x in program.outputs]
-    dtype = min(computing((i.type.dtype for i in program.inputs), outputs), key=lambda d: DTYPES[d][0])
+    dtype = min(computing_dtypes((i.type.dtype for i in program.inputs), outputs), key=lambda d: DTYPES[d].bytes)
     return Problem(
         program.name, lowered.terms, tuple(lowered.tensors), tuple(targets), dtype, lowered.given, lowered.calls,
         tuple(names),

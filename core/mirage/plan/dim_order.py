@@ -13,8 +13,8 @@ import math
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 
+from mirage.ir.dtypes import DTYPES
 from mirage.ir.index import DimIndex
-from mirage.ir.program import DTYPES
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
@@ -216,7 +216,7 @@ class _Block:
         """A tile and the tensor that it comes from or goes to: their orders, and how long the pieces in memory are."""
         t = self.m.tensor(tensor)
         node, key = self.o.nodes["", tensor], self.key(tile)
-        width = DTYPES[t.dtype][0]
+        width = DTYPES[t.dtype].bytes
         for i, order in enumerate(node.orders):
             last = [self.dim_of[a] for a in index[int(order[-1])].axes if a in self.dim_of] if order else []
             piece = width * math.prod(d.tile for d in dict.fromkeys(last))

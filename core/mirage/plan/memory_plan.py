@@ -55,8 +55,7 @@ def _stages(m: MuGraph, k: CustomKernel, limits: Limits) -> int:
     return next(fitting, 1)
 
 
-def memory_plan(m: MuGraph, limits: Limits | None = None) -> MuGraph:
+def memory_plan(m: MuGraph, limits: Limits) -> MuGraph:
     """As many stages as asked for where shared memory has room for them, else as many as fit (at least one)."""
-    limits = limits or Limits()
     kernels = tuple(replace(k, stages=_stages(m, k, limits)) if isinstance(k, CustomKernel) else k for k in m.kernels)
     return replace(m, kernels=kernels)

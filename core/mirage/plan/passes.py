@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from mirage.devices.table import DEVICES, Device
+from mirage.mugraph.check import Limits
 from mirage.mugraph.grammar import MuGraph
 from mirage.plan.dim_order import layout
 from mirage.plan.memory_plan import memory_plan
@@ -11,25 +13,31 @@ from mirage.plan.operand_scaling import operand_scaling
 from mirage.plan.operator_order import operator_order
 from mirage.plan.thread_fusion import thread_fusion
 
-Pass = Callable[[MuGraph], MuGraph]
+Pass = Callable[[MuGraph, Limits], MuGraph]
+
+
+def everywhere(apply: Callable[[MuGraph], MuGraph]) -> Pass:
+    """A pass that does the same for every device."""
+    return lambda mugraph, limits: apply(mugraph)
+
 
 # In this order: scaling moves single factors; fusion shortens the list that is then ordered; stages are chosen last.
 PASSES: dict[str, Pass] = {
-    "operand_scaling": operand_scaling,
-    "thread_fusion": thread_fusion,
-    "operator_order": operator_order,
-    "layout": layout,
+    "operand_scaling": everywhere(operand_scaling),
+    "thread_fusion": everywhere(thread_fusion),
+    "operator_order": everywhere(operator_order),
+    "layout": everywhere(layout),
     "memory_plan": memory_plan,
 }
 
 
-def plan(mugraph: MuGraph, without: Iterable[str] = ()) -> MuGraph:
-    """The µGraph after every pass but those named in `without`. Raises KeyError for a name that is no pass."""
-    skipped = set(without)
+def plan(mugraph: MuGraph, dev: Device = DEVICES["sm_90"], without: Iterable[str] = ()) -> MuGraph:
+    """The µGraph after every pass for a device but those named in `without`. Raises KeyError for a name that is no pass."""
+    skipped, limits = set(without), Limits.of(dev)
     unknown = skipped - set(PASSES)
     if unknown:
         raise KeyError(f"no such pass: {', '.join(sorted(unknown))}; there are {', '.join(PASSES)}")
     for name, apply in PASSES.items():
         if name not in skipped:
-            mugraph = apply(mugraph)
+            mugraph = apply(mugraph, limits)
     return mugraph

@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mirage.devices.table import device
 from mirage.errors import EmissionRefused
 from mirage.ir.program import Program
 from mirage.mugraph.grammar import MuGraph
@@ -122,7 +124,7 @@ def lead(candidate: Candidate, program: Program, function: str, emit: Emit, call
     """Lets the worker compile, check and time what a search has found so far, while the search goes on: it then knows that."""
     texts = []
     with suppress(EmissionRefused):
-        texts = [emit(v.mugraph) for v in leads([candidate], plan, 0, 1)]
+        texts = [emit(v.mugraph) for v in leads([candidate], partial(plan, dev=device(target)), 0, 1)]
     if texts:
         Tuner(function, target, attention(program), call).ask(texts, last=False, until=SECONDS)
 
@@ -139,7 +141,7 @@ def measured(
     """Tunes a search's candidates on this machine's GPU, or times them `as_they_are`: first the leading ones, then what is
     near the fastest of them. None where there is no GPU of that target. A variant that is wrong on the GPU never comes
     back; nor does one without a time."""
-    tuner = Tuner(function, target, attention(program), call)
+    tuner, planned = Tuner(function, target, attention(program), call), partial(plan, dev=device(target))
     known: dict[str, Tried] = {}
 
     def emitted(some: Sequence[Variant]) -> dict[str, Variant]:
@@ -156,11 +158,11 @@ def measured(
         return answer
 
     if as_they_are:
-        final = emitted([Variant(i, plan(c.mugraph), c.us, c.structure, c.label, 0, 0) for i, c in enumerate(best)])
+        final = emitted([Variant(i, planned(c.mugraph), c.us, c.structure, c.label, 0, 0) for i, c in enumerate(best)])
     else:
         with ThreadPoolExecutor(1) as beside:  # the model's first is compiled and checked while the others are planned
-            ahead = beside.submit(ask, emitted(leads(best[:1], plan, 0, 1)), last=False, until=SECONDS)
-            rest = emitted(leads(best, plan, COUNT, STRUCTURES))
+            ahead = beside.submit(ask, emitted(leads(best[:1], planned, 0, 1)), last=False, until=SECONDS)
+            rest = emitted(leads(best, planned, COUNT, STRUCTURES))
         if not ahead.result()["device"]:
             return None
         rest = {text: v for text, v in rest.items() if text not in known}
@@ -169,7 +171,7 @@ def measured(
         order = by_time(known)
         for _ in range(STEPS):
             ranks = {t.variant.rank for t in known.values()}
-            step = emitted(neighbors(best, plan, [t.variant for t in order[:NEAREST]], ranks, STEP))
+            step = emitted(neighbors(best, planned, [t.variant for t in order[:NEAREST]], ranks, STEP))
             step = {text: v for text, v in step.items() if text not in known}
             if not step or not ask(step, last=False, until=STEP_SECONDS)["device"]:
                 break
@@ -178,7 +180,7 @@ def measured(
                 break
         again = [*[t for t in known.values() if "cold" in t.row][:1], *order[:AGAIN]]
         ranks = {t.variant.rank for t in known.values()}
-        near = emitted(closer(best, plan, [t.variant for t in order[:LEAD]], ranks, MORE))
+        near = emitted(closer(best, planned, [t.variant for t in order[:LEAD]], ranks, MORE))
         final = {t.text: t.variant for t in again} | {text: v for text, v in near.items() if text not in known}
     answer = ask(final, last=True, until=MORE_SECONDS)
     if not answer["device"]:

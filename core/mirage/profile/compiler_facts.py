@@ -18,19 +18,9 @@ from typing import Any
 from mirage.codegen.interpreter import load_module
 from mirage.devices.table import Device, device
 from mirage.errors import EmissionRefused
+from mirage.ir.dtypes import DTYPES
 
-POINTERS = {
-    "torch.float64": "*fp64",
-    "torch.float32": "*fp32",
-    "torch.float16": "*fp16",
-    "torch.bfloat16": "*bf16",
-    "torch.float8_e4m3fn": "*fp8e4nv",
-    "torch.float8_e5m2": "*fp8e5",
-    "torch.int64": "*i64",
-    "torch.int32": "*i32",
-    "torch.int8": "*i8",
-    "torch.bool": "*i1",
-}
+POINTERS = {f"torch.{d.torch}": f"*{d.triton}" for d in DTYPES.values()}
 INSTRUCTIONS = {
     "wgmma": ("wgmma.mma_async",),
     "mma": ("mma.sync",),

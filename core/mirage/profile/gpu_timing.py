@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mirage.codegen.interpreter import load_module
 from mirage.errors import MissingPackage
 from mirage.isolate.gpu_lock import locked
 
@@ -137,7 +138,6 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
     require_gpu()
     import torch
 
-    from mirage.codegen.interpreter import load_module
     from mirage.profile.streaming_read import read_all
 
     module = load_module(str(payload["text"]), interpret=False)

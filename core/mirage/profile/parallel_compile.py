@@ -16,6 +16,10 @@ from concurrent.futures import TimeoutError as Late
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from mirage.codegen.interpreter import load_module
+from mirage.devices.table import device
+from mirage.profile.compiler_facts import first_line, record_launches
+
 COMPILE_S = 60  # of one module
 EARLY = 4  # processes that start before there is anything to compile
 LATE = "not run: no time was left"
@@ -46,10 +50,6 @@ class Target:
 def compile_text(text: str, target: str) -> Row:
     """{"shared": bytes of a block, "compile_s"}, or why it `failed`."""
     from triton.runtime import driver
-
-    from mirage.codegen.interpreter import load_module
-    from mirage.devices.table import device
-    from mirage.profile.compiler_facts import first_line, record_launches
 
     def late(*_: object) -> None:
         raise TimeoutError(f"not compiled after {COMPILE_S} s")
@@ -92,7 +92,6 @@ def ready(target: str) -> None:
     import torch
     from triton.runtime import driver
 
-    from mirage.devices.table import device
     from mirage.profile.streaming_read import BLOCK, _read
 
     driver.set_active(Target(device(target).capability))

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mirage.devices.table import Costs, Device
-from mirage.ir.program import DTYPES, Program, TensorType
+from mirage.ir.dtypes import DTYPES
+from mirage.ir.program import Program, TensorType
 from mirage.mugraph.grammar import CustomKernel, DTensor, MuGraph
 from mirage.operators.table import OPERATORS
 from mirage.profile.work_counts import Path, Work, work
@@ -75,7 +76,7 @@ def library_flops(mugraph: MuGraph, op: str, args: list[DTensor], out: DTensor) 
 
 
 def _bytes(mugraph: MuGraph, t: DTensor) -> float:
-    return float(math.prod(mugraph.shape(t)) * DTYPES[t.dtype][0])
+    return float(math.prod(mugraph.shape(t)) * DTYPES[t.dtype].bytes)
 
 
 def _library(moved: float, flops: float, depth: float, device: Device) -> float:

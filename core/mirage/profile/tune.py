@@ -16,9 +16,11 @@ from dataclasses import asdict
 from types import ModuleType
 from typing import Any
 
+from mirage.codegen.interpreter import load_module
 from mirage.profile import parallel_compile
 from mirage.profile.gpu_timing import Function, measure, random_tensor, relative_difference, steady
 from mirage.profile.successive_halving import halve
+from mirage.verify.floats.worker import exactly
 
 WRONG = 0.02  # of the largest value
 LAUNCH_S = 60  # of one check
@@ -76,8 +78,6 @@ class Reference:
     def __init__(self, module: ModuleType, function: str) -> None:
         import torch
 
-        from mirage.verify.floats.worker import exactly
-
         original = getattr(module, f"_original_{function}")
         double = exactly(original, torch.float64)
         self.want, errors = [], []
@@ -102,7 +102,6 @@ def reference_of(module: ModuleType, function: str) -> Reference:
 def check(text: str, reference: Reference) -> tuple[Row, ModuleType | None]:
     """A compiled module on fresh inputs of each seed and poisoned memory: its `error` and eager's against float64, or why it
     `failed`."""
-    from mirage.codegen.interpreter import load_module
 
     def late(*_: object) -> None:
         raise TimeoutError(f"not launched after {LAUNCH_S} s")
@@ -209,7 +208,6 @@ def task(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     and {"ns"} of the first that is right, then {"timed"} a round."""
     import torch
 
-    from mirage.codegen.interpreter import load_module
     from mirage.profile.streaming_read import read_all
 
     start, target = time.monotonic(), str(payload.get("target") or here())

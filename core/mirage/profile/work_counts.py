@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from mirage.ir.program import DTYPES
+from mirage.ir.dtypes import DTYPES
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
@@ -173,7 +173,7 @@ class _Meter:
         return n
 
     def tile_bytes(self, s: Load) -> float:
-        return float(self.elements(s.dims) * DTYPES[self.tensors[s.tensor].dtype][0])
+        return float(self.elements(s.dims) * DTYPES[self.tensors[s.tensor].dtype].bytes)
 
     def statement(self, s: Statement, times: float, loop: str) -> None:
         """Counts a statement that each block runs `times` times."""
@@ -182,7 +182,7 @@ class _Meter:
             self.load(s, loop)
         elif isinstance(s, Store):
             axes = [a for d in s.index for a in d.axes]
-            w.written += math.prod(self.sizes[a] for a in axes) * DTYPES[self.tensors[s.tensor].dtype][0]
+            w.written += math.prod(self.sizes[a] for a in axes) * DTYPES[self.tensors[s.tensor].dtype].bytes
         elif isinstance(s, Accumulate):
             n = self.elements(s.dims)
             w.registers += n
@@ -194,7 +194,7 @@ class _Meter:
                 self.compute(c, times)
 
     def load(self, s: Load, loop: str) -> None:
-        size = DTYPES[self.tensors[s.tensor].dtype][0]
+        size = DTYPES[self.tensors[s.tensor].dtype].bytes
         own = {self.dim_of[a] for d in s.index for a in d.axes}
         unique = float(size * math.prod(self.sizes[a] for d in s.index for a in d.axes))
         again = 1.0

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from mirage.errors import DtypeMix, MirageError, RankMismatch, UnknownOperator, UnsupportedOperands, ZeroSizeAxis
-from mirage.ir.program import DTYPES, Attr, Input, Node, Program, TensorType
+from mirage.ir.dtypes import DTYPES
+from mirage.ir.program import Attr, Input, Node, Program, TensorType
 from mirage.ir.torch_calls import is_call
 from mirage.operators.entry import DtypeError, OperandsError, ShapeError
 from mirage.operators.table import OPERATORS

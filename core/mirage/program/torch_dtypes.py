@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mirage.errors import UnsupportedOperands
-from mirage.ir.program import TORCH_NAMES
-
-_OURS = {v: k for k, v in TORCH_NAMES.items()}
+from mirage.ir.dtypes import TORCH_NAMES, dtype_of
 
 
 def to_torch(dtype: str) -> Any:
@@ -19,7 +17,7 @@ def to_torch(dtype: str) -> Any:
 
 def from_torch(dtype: Any) -> str:
     """The short name of a torch.dtype. Raises UnsupportedOperands."""
-    name = str(dtype).removeprefix("torch.")
-    if name not in _OURS:
-        raise UnsupportedOperands(f"dtype {name} is not covered")
-    return _OURS[name]
+    found = dtype_of(str(dtype))
+    if found is None:
+        raise UnsupportedOperands(f"dtype {str(dtype).removeprefix('torch.')} is not covered")
+    return found

@@ -14,7 +14,8 @@ from dataclasses import replace as dc_replace
 from typing import Any
 
 from mirage.errors import InPlaceEdit, MirageError, TraceFailed, UnknownOperator, UnsupportedOperands, UnsupportedOutput
-from mirage.ir.program import DTYPES, EIGHT_BIT, TORCH_NAMES, Program, TensorType
+from mirage.ir.dtypes import DTYPES, EIGHT_BIT, FLOATING, TORCH_NAMES
+from mirage.ir.program import Program, TensorType
 from mirage.ir.torch_calls import RESULT, is_call
 from mirage.operators.entry import DtypeError, Form, OperandsError, ShapeError
 from mirage.operators.table import ATEN, OPERATORS
@@ -99,7 +100,8 @@ def _meaning(program: Program, path: str | None) -> Any:
     except MirageError as error:
         error.path = error.path or path
         raise
-    return lowered.terms.nodes, lowered.outputs, lowered.tensors, lowered.made, lowered.calls
+    nodes = [n.key for n in lowered.terms.nodes]
+    return nodes, lowered.outputs, lowered.tensors, lowered.made, lowered.calls
 
 
 def _resized(given: Given, name: str, scale: int = 2) -> Given:
@@ -247,7 +249,7 @@ def _floats(inputs: Sequence[Given]) -> set[str]:
     """The floating dtypes that the inputs have and the function computes in: a cast to one of them is not a precision
     event."""
     known = {str(given[2]) for given in inputs}
-    return {d for d in known if DTYPES.get(d, (0, False))[1] and d not in EIGHT_BIT}
+    return {d for d in known if d in FLOATING and d not in EIGHT_BIT}
 
 
 class _Reader:
@@ -362,7 +364,9 @@ class _Reader:
         narrower = (
             is_float(have)
             and is_float(dtype)
-            and (DTYPES[dtype][0] < DTYPES[have][0] or {have, dtype} in ({"fp16", "bf16"}, {"fp8e4m3", "fp8e5m2"}))
+            and (
+                DTYPES[dtype].bytes < DTYPES[have].bytes or {have, dtype} in ({"fp16", "bf16"}, {"fp8e4m3", "fp8e5m2"})
+            )
         )
         event = narrower and dtype != "fp32" and dtype not in self.own  # kernels compute in fp32
         if narrower and not event:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from mirage.program.trace import trace_generic
+
 
 def trace(payload: dict[str, Any]) -> dict[str, Any]:
     """{"text", "function", "inputs": [{"name", "shape", "dtype", "names"}], "path", "constants", "lines"} -> {"program"}.
 
     Executes the user's function on meta tensors; only a worker may call it.
     """
-    from mirage.program.trace import trace_generic
-
     inputs = [(i["name"], tuple(i["shape"]), i["dtype"], tuple(i.get("names") or ())) for i in payload["inputs"]]
     lines = {int(k): int(v) for k, v in (payload.get("lines") or {}).items()}
     program = trace_generic(

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from mirage.ir.tensor_spec import TensorSpec
+from mirage.results.details import Details, Sizes, Tiles
 
 Word = Literal["PROVED", "TESTED", "REJECTED"]
-LINKS = ("algebra", "schedule", "text")
-OPINIONS = ("field", "proof", "float", "memory", "range")
-EQUALITY = ("field", "proof", "float")  # the opinions on what the values are
+LinkName = Literal["algebra", "schedule", "text"]
+Opinion = Literal["field", "proof", "float", "memory", "range"]
+Scope = Literal["all sizes", "these sizes"]
+LINKS: tuple[LinkName, ...] = ("algebra", "schedule", "text")
+EQUALITY: tuple[Opinion, ...] = ("field", "proof", "float")  # the opinions on what the values are
 TRUSTED = ("Triton and its compiler", "ptxas", "the GPU driver", "IEEE floating-point hardware", "PyTorch's tracer")
 SAYS_NOTHING = 0.5  # a chance from here on is not called a bound
-_STRENGTH = {"REJECTED": 0, "TESTED": 1, "PROVED": 2}
+STRENGTH: dict[Word, int] = {"REJECTED": 0, "TESTED": 1, "PROVED": 2}
 
 
 @dataclass(frozen=True)
@@ -20,17 +27,17 @@ class Concrete:
     few), the output's index and both values as text, or what the second one raised. `script` is a Python file that
     shows it; without one, `note` says why."""
 
-    inputs: tuple[dict[str, Any], ...] = ()
+    inputs: tuple[TensorSpec, ...] = ()
     kind: str = ""
     seed: int = 0
-    sizes: dict[str, int] = field(default_factory=dict)
-    tiles: dict[str, dict[str, int]] = field(default_factory=dict)
+    sizes: Sizes = field(default_factory=dict)
+    tiles: Tiles = field(default_factory=dict)
     output: int = 0
     index: tuple[int, ...] = ()
     expected: str = ""
     actual: str = ""
     error: str = ""
-    values: tuple[Any, ...] = ()
+    values: tuple[object, ...] = ()
     script: str = ""
     note: str = ""
 
@@ -40,78 +47,105 @@ class Counterexample:
     """Where two programs differ: the seed that makes the inputs, the output's index, and both values as text.
     `concrete`: the same in floats, where that was looked for."""
 
-    opinion: str
+    opinion: Opinion
     output: int
     index: tuple[int, ...]
     expected: str
     actual: str
-    sizes: dict[str, int] = field(default_factory=dict)
+    sizes: Sizes = field(default_factory=dict)
     seed: int = 0
     concrete: Concrete | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What one opinion says of one link. `bound` is the probability that a wrong program passes (0 for a proof, None
-    where no theorem gives one); `details` are figures for people (draws, sizes, errors)."""
+    """What one opinion says of one link. `output`: the number of the only output it looked at; None where it looked at all
+    of them together. `bound` is the probability that a wrong program passes (0 for a proof, None where no theorem gives
+    one); `details` are figures for people."""
 
-    opinion: str
+    link: LinkName
+    opinion: Opinion
     word: Word
-    bound: float | None
-    seconds: float
     summary: str
-    details: dict[str, Any] = field(default_factory=dict)
+    output: int | None = None
+    bound: float | None = None
+    seconds: float = 0.0
+    details: Details | None = None
     counterexample: Counterexample | None = None
+
+    def of_output(self, output: int) -> Evidence:
+        """The same about one output of several, by an opinion that was asked about this one alone."""
+        shown = self.counterexample
+        return replace(self, output=output, counterexample=None if shown is None else replace(shown, output=output))
 
 
 @dataclass(frozen=True)
 class Link:
-    """One link's verdict: as strong as its strongest opinion on equality, REJECTED as soon as any opinion rejects. Memory
-    and range say nothing of what the values are: they can refuse a link, not make it stronger."""
+    """One link's verdict on a program with so many `outputs`: REJECTED as soon as any opinion rejects, else as strong as
+    the weakest output. Memory and range say nothing of what the values are: they can refuse a link, not make it stronger."""
 
-    name: str
+    name: LinkName
     evidence: tuple[Evidence, ...]
+    outputs: int = 1
+
+    def about(self, output: int) -> list[Evidence]:
+        """The opinions on what the values of one output are."""
+        return [e for e in self.evidence if e.opinion in EQUALITY and e.output in (None, output)]
 
     @property
     def word(self) -> Word:
-        if not self.evidence or any(e.word == "REJECTED" for e in self.evidence):
+        """Of each output its strongest opinion; of the outputs the weakest. An output of which nothing was shown is refused."""
+        if any(e.word == "REJECTED" for e in self.evidence):
             return "REJECTED"
-        return max(
-            (e.word for e in self.evidence if e.opinion in EQUALITY), key=_STRENGTH.__getitem__, default="TESTED"
-        )
+        found: list[Word] = [
+            max((e.word for e in self.about(i)), key=STRENGTH.__getitem__, default="REJECTED")
+            for i in range(self.outputs)
+        ]
+        return min(found, key=STRENGTH.__getitem__, default="REJECTED")
 
     @property
     def bound(self) -> float | None:
-        if self.word == "PROVED":
-            return 0.0
-        bounds = [e.bound for e in self.evidence if e.bound is not None and e.opinion in EQUALITY]
-        return min(bounds) if bounds else None
+        """The least of the opinions on all outputs together, and of the sum over outputs (union bound) of the least bound
+        of each: a wrong program passes every opinion, so any one of them bounds its chance."""
+        if self.word == "REJECTED":
+            return None
+        together = _least(e.bound for e in self.evidence if e.opinion in EQUALITY and e.output is None)
+        single = [_least(e.bound for e in self.about(i) if e.output is not None) for i in range(self.outputs)]
+        return _least([together, _sum(single)])
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The headline is the weakest link's word; the bound is the sum over links (union bound), None where one has none
-    or their sum says nothing."""
+    """All evidence on a program with so many `outputs`. The headline is the weakest link's word; the bound is the sum over
+    links (union bound), None where one has none or their sum says nothing."""
 
-    links: tuple[Link, ...]
-    scope: Literal["all sizes", "these sizes"] = "these sizes"
+    evidence: tuple[Evidence, ...]
+    outputs: int = 1
+    scope: Scope = "these sizes"
     notes: tuple[str, ...] = ()
 
     @property
+    def links(self) -> tuple[Link, ...]:
+        """The links that anything was said of, in their order."""
+        found = ((name, tuple(e for e in self.evidence if e.link == name)) for name in LINKS)
+        return tuple(Link(name, evidence, self.outputs) for name, evidence in found if evidence)
+
+    @property
     def word(self) -> Word:
-        if not self.links:
-            return "REJECTED"
-        return min((link.word for link in self.links), key=_STRENGTH.__getitem__)
+        return min((link.word for link in self.links), key=STRENGTH.__getitem__, default="REJECTED")
 
     @property
     def bound(self) -> float | None:
-        bounds = [link.bound for link in self.links]
-        total = sum(SAYS_NOTHING if b is None else b for b in bounds)
-        return total if total < SAYS_NOTHING else None
+        return _sum([link.bound for link in self.links]) if self.accepted else None
 
     @property
     def accepted(self) -> bool:
         return self.word != "REJECTED"
+
+    @property
+    def rejections(self) -> tuple[Evidence, ...]:
+        """The evidence that refuses it, in the order of the links."""
+        return tuple(e for link in self.links for e in link.evidence if e.word == "REJECTED")
 
     @property
     def headline(self) -> str:
@@ -121,25 +155,12 @@ class Verdict:
             return f"TESTED (bound {self.bound:.1e})" if self.bound is not None else "TESTED (no bound)"
         return "REJECTED"
 
-    def to_dict(self) -> dict[str, Any]:
-        opinions: dict[str, dict[str, Any]] = {}
-        for link in self.links:
-            for e in link.evidence:
-                opinions.setdefault(e.opinion, {})[link.name] = {
-                    "word": e.word,
-                    "bound": e.bound,
-                    "summary": e.summary,
-                    "seconds": round(e.seconds, 4),
-                    "details": e.details,
-                    "counterexample": asdict(e.counterexample) if e.counterexample else None,
-                }
-        return {
-            "word": self.word,
-            "headline": self.headline,
-            "scope": self.scope,
-            "bound": self.bound,
-            "links": {link.name: {"word": link.word, "bound": link.bound} for link in self.links},
-            "opinions": opinions,
-            "notes": list(self.notes),
-            "trusted": list(TRUSTED),
-        }
+
+def _least(bounds: Iterable[float | None]) -> float | None:
+    return min((b for b in bounds if b is not None), default=None)
+
+
+def _sum(bounds: Iterable[float | None]) -> float | None:
+    """None where one has none, or where all together say nothing."""
+    total = math.fsum(SAYS_NOTHING if b is None else b for b in bounds)
+    return total if total < SAYS_NOTHING else None

@@ -13,10 +13,10 @@ from types import FunctionType
 from typing import Any
 
 from mirage.errors import MirageError
+from mirage.ir.dtypes import dtype_of
 from mirage.results.versions import package_versions
 from mirage.runtime import installed_kernels
 from mirage.runtime.observed_calls import Inputs
-from mirage.source.dtypes import dtype_of
 
 log = logging.getLogger("mirage.runtime")
 NO_GPU = "sm_90"

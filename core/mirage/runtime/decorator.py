@@ -68,14 +68,13 @@ def optimize(
     the first call. A daemon that runs is told the inputs of calls, and one that it finished is taken at a later call
     (docs/daemon.md; MIRAGE_RUNTIME=off switches both off).
     """
-    if type(function).__name__ == "KNGraph":  # as the original's first demos call its search
-        from mirage_original.superoptimize import superoptimize
-
+    itself = getattr(type(function), "__mirage_optimize__", None)
+    if itself is not None:  # no function, but what another package optimizes in its own way
         lists: dict[str, Any] = {
             "imaps": imaps, "omaps": omaps, "griddims": griddims, "blockdims": blockdims, "fmaps": fmaps, "franges": franges
         }  # fmt: skip
         given = {name: value for name, value in lists.items() if value is not None}
-        return cast("Callable[..., Any]", superoptimize(cast(Any, function), **given, **others))
+        return cast("Callable[..., Any]", itself(function, **given, **others))
     if others:
         raise TypeError(f"optimize() got an unexpected keyword argument {next(iter(others))!r}")
     if function is None:

@@ -9,8 +9,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TypeGuard
 
 from mirage.ir.index import DimIndex
+from mirage.meaning.nodes import (
+    Add,
+    Apply,
+    Change,
+    Const,
+    Exp,
+    FloatLiteral,
+    Index,
+    Input,
+    Inv,
+    Mul,
+    NegInf,
+    Node,
+    Reduce,
+    Size,
+    Sqrt,
+)
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, Statement, Store, TileDim
 from mirage.search.padding_values import in_padding, is_finite
@@ -51,7 +69,7 @@ class BlockBuilder:
     ) -> None:
         self.t, self.dims, self.streamed, self.order, self.nested = t, dims, streamed, order, nested
         self.dim_of = {a: d for d in dims if d.role != "split" for a in d.axes}
-        self.passes = max([order[r] for r in order if streamed and t.node(r)[2] == streamed], default=0)
+        self.passes = max([order[r] for r in order if streamed and t.reduction(r).axis == streamed], default=0)
         self.middle = [Container(i, False) for i in range(self.passes + 1)]
         self.loops = [Container(i, True) for i in range(self.passes + 2)]
         self.accumulators: dict[int, str] = {}
@@ -80,23 +98,23 @@ class BlockBuilder:
     def varies(self, x: int) -> bool:
         return self.streamed is not None and self.streamed in self.t.dims(x)
 
+    def over_stream(self, x: int) -> bool:
+        """Is `x` a reduction over the streamed axis?"""
+        return self.streamed is not None and self.t.reduces(x, self.streamed)
+
     def available(self, x: int) -> int:
         """The passes that must be complete before `x` exists (for a part along the streamed axis: before its loop)."""
         if x not in self._avail:
             t = self.t
-            if t.kind(x) == "red" and t.node(x)[2] == self.streamed:
-                level = self.order[x]
-            else:
-                level = max([self.available(k) for k in t.kids(x)], default=0)
-            self._avail[x] = level
+            found = self.order[x] if self.over_stream(x) else max(map(self.available, t.kids(x)), default=0)
+            self._avail[x] = found
         return self._avail[x]
 
     # ---- values
     def value(self, x: int, at: Container, mode: str = "") -> str:
         """The name of the tile of `x` as seen from `at`. mode "": final values; "run": running values of the
         accumulators of this loop; "old": as they were when the iteration began."""
-        t = self.t
-        if t.kind(x) == "red" and t.node(x)[2] == self.streamed:
+        if self.over_stream(x):
             if at.loop and self.order[x] == at.level + 1:
                 if mode == "":
                     raise CannotBuild("a running value is read as if it were final")
@@ -145,40 +163,48 @@ class BlockBuilder:
 
     def compute(self, x: int, at: Container, mode: str) -> str:
         t = self.t
-        n = t.node(x)
-        kind = n[0]
         dims = self.tile_dims(x)
-        if kind == "in":
-            out = self.fresh(n[1].lower())
-            at.body.append(Load(out, n[1], n[2], dims))
-            return out
-        if kind == "const":
-            return self.emit(at, "c", "const", (), (), value=str(n[1]))
-        if kind == "lit":
-            return self.emit(at, "c", "const", (), (), value="~" + n[1])
-        if kind == "ninf":
-            return self.emit(at, "ninf", "const", (), (), value="-inf")
-        if kind == "size":
-            return self.emit(at, f"size_{n[1]}", "size", (), (), axis=n[1])
-        if kind == "index":
-            return self.index(n[1], at)
-        if kind == "delta":
-            raise CannotBuild("a delta outside an update")
-        if kind == "red":
-            return self.reduce(n[1], n[2], n[3], at, mode)
-        if kind == "add":
-            return self.add(x, at, mode)
-        if kind == "mul":
-            return self.product(list(n[1]), at, mode, dims)
-        if kind == "inv":
-            if t.kind(n[1]) == "sqrt":
-                return self.emit(at, "r", "rsqrt", (self.value(t.node(n[1])[1], at, mode),), dims)
-            return self.emit(at, "r", "inv", (self.value(n[1], at, mode),), dims)
-        if kind == "fn":
-            if n[1] == "finite" and mode == "old":
-                return self.value(n[2][0], at, mode)  # before the first element the maximum is -inf: exp gives 0
-            return self.emit(at, n[1], n[1], tuple(self.value(k, at, mode) for k in n[2]), dims)
-        return self.emit(at, {"exp": "p", "sqrt": "s"}[kind], kind, (self.value(n[1], at, mode),), dims)
+        match t.node(x):
+            case Input(name, index):
+                out = self.fresh(name.lower())
+                at.body.append(Load(out, name, index, dims))
+                return out
+            case Index(axes):
+                return self.index(axes, at)
+            case Change():
+                raise CannotBuild("a change of a running value outside an update")
+            case Reduce(op, axis, body):
+                return self.reduce(op, axis, body, at, mode)
+            case Add():
+                return self.add(x, at, mode)
+            case Mul(parts):
+                return self.product(list(parts), at, mode, dims)
+            case Inv(arg):
+                root = t.node(arg)
+                if isinstance(root, Sqrt):
+                    return self.emit(at, "r", "rsqrt", (self.value(root.arg, at, mode),), dims)
+                return self.emit(at, "r", "inv", (self.value(arg, at, mode),), dims)
+            case Exp(arg):
+                return self.emit(at, "p", "exp", (self.value(arg, at, mode),), dims)
+            case Sqrt(arg):
+                return self.emit(at, "s", "sqrt", (self.value(arg, at, mode),), dims)
+            case Apply("finite", (arg,)) if mode == "old":
+                return self.value(arg, at, mode)  # before the first element the maximum is -inf: exp gives 0
+            case Apply(name, args):
+                return self.emit(at, name, name, tuple(self.value(k, at, mode) for k in args), dims)
+            case n:
+                return self.number(n, at)
+
+    def number(self, n: Const | FloatLiteral | NegInf | Size, at: Container) -> str:
+        match n:
+            case Const(value):
+                return self.emit(at, "c", "const", (), (), value=str(value))
+            case FloatLiteral(text):
+                return self.emit(at, "c", "const", (), (), value="~" + text)
+            case NegInf():
+                return self.emit(at, "ninf", "const", (), (), value="-inf")
+            case Size(axis):
+                return self.emit(at, f"size_{axis}", "size", (), (), axis=axis)
 
     def index(self, axes: tuple[str, ...], at: Container) -> str:
         total: str | None = None
@@ -217,8 +243,8 @@ class BlockBuilder:
             factors = [f for f in factors if f != t.const(-1)]
             out = self.product(factors, at, mode, ())
             return self.emit(at, "v", "neg", (out,), self.ordered(*(self.tile_dims(f) for f in factors)))
-        over = [t.node(f)[1] for f in factors if t.kind(f) == "inv" and t.kind(t.node(f)[1]) != "sqrt"]
-        top = [f for f in factors if not (t.kind(f) == "inv" and t.kind(t.node(f)[1]) != "sqrt")]
+        over = [n.arg for n in map(t.node, factors) if self.divides(n)]
+        top = [f for f in factors if not self.divides(t.node(f))]
         # small factors first, so that broadcasts happen last
         top.sort(key=lambda f: (len(t.dims(f)), f))
         names = tuple(self.value(f, at, mode) for f in top)
@@ -232,6 +258,10 @@ class BlockBuilder:
             have = self.ordered(have, self.tile_dims(d))
             out = self.emit(at, "v", "div", (out, self.value(d, at, mode)), have)
         return out
+
+    def divides(self, n: Node) -> TypeGuard[Inv]:
+        """Is a factor written as a division by what stands under it? (1 / sqrt has an instruction of its own.)"""
+        return isinstance(n, Inv) and not isinstance(self.t.node(n.arg), Sqrt)
 
     # ---- reductions
     def padded(self, axis: str) -> bool:
@@ -249,7 +279,7 @@ class BlockBuilder:
             mask = self.emit(at, "inside", "mask", (), (dim.name,), dim=dim.name)
             v = self.emit(at, "v", "where", (mask, v, self.value(t.neg_inf(), at)), dims)
             return self.emit(at, "top", "max", (v,), tuple(d for d in dims if d != dim.name), dim=dim.name)
-        if t.kind(body) == "add" and any(self.sides(axis, t.flat("mul", (k,))[1]) for k in t.kids(body)):
+        if isinstance(t.node(body), Add) and any(self.sides(axis, t.flat("mul", (k,))[1]) for k in t.kids(body)):
             parts = []
             for k in t.kids(body):
                 if axis not in t.dims(k):
@@ -314,8 +344,8 @@ class BlockBuilder:
         if nested is not None:
             return self.go_through(axis, nested, at, mode)
         dim = self.dim_of[axis].name
-        factors = t.flat("mul", (body,))
-        parts = [*factors[1]] + ([t.const(factors[0])] if factors[0] != 1 else [])
+        scale, factors = t.flat("mul", (body,))
+        parts = [*factors, *([t.const(scale)] if scale != 1 else [])]
         outside = [f for f in parts if axis not in t.dims(f)]
         inside = [f for f in parts if axis in t.dims(f)]
         clean = in_padding(t, t.mul(*inside), axis) == "zero"
@@ -363,31 +393,28 @@ class BlockBuilder:
 
     def accumulator(self, r: int) -> str:
         if r not in self.accumulators:
-            self.accumulators[r] = self.fresh({"max": "top", "sum": "acc"}[self.t.node(r)[1]])
+            self.accumulators[r] = self.fresh({"max": "top", "sum": "acc"}[self.t.reduction(r).op])
         return self.accumulators[r]
 
     def accumulate(self, r: int) -> None:
         """The accumulator of a reduction over the streamed axis, in its loop."""
         t = self.t
-        _, op, axis, body, _, update = t.node(r)
+        n = t.reduction(r)
         at = self.loops[self.order[r] - 1]
-        arg = self.reduce(op, axis, body, at, "run")
+        arg = self.reduce(n.op, n.axis, n.body, at, "run")
         coefficients = []
-        for c, sibling in update:
-            swap = {}
-            for y in t.walk(c):
-                if t.kind(y) == "delta":
-                    swap[y] = self.delta(y, at)
-            name = self.coefficient(c, swap, at)
-            coefficients.append((name, "" if sibling is None else self.accumulator(sibling)))
+        for u in n.updates:
+            changes = [(y, c) for y in t.walk(u.coefficient) if isinstance(c := t.node(y), Change)]
+            swap = {y: self.change(y, c, at) for y, c in changes}
+            name = self.coefficient(u.coefficient, swap, at)
+            coefficients.append((name, "" if u.sibling is None else self.accumulator(u.sibling)))
         at.body.append(
-            Accumulate(self.accumulator(r), op, arg, self.tile_dims(r), tuple(coefficients), self.starts.get(r, ""))
+            Accumulate(self.accumulator(r), n.op, arg, self.tile_dims(r), tuple(coefficients), self.starts.get(r, ""))
         )
 
-    def delta(self, y: int, at: Container) -> str:
-        _, atom, action = self.t.node(y)
-        new, old = self.value(atom, at, "run"), self.value(atom, at, "old")
-        return self.emit(at, "delta", "sub" if action == "+" else "div", (new, old), self.tile_dims(atom))
+    def change(self, y: int, c: Change, at: Container) -> str:
+        new, old = self.value(c.atom, at, "run"), self.value(c.atom, at, "old")
+        return self.emit(at, "delta", "sub" if c.action == "+" else "div", (new, old), self.tile_dims(c.atom))
 
     def coefficient(self, c: int, swap: dict[int, str], at: Container) -> str:
         """The tile of a coefficient in the deltas."""
@@ -398,16 +425,15 @@ class BlockBuilder:
             return self.value(c, at, "run")
         names = tuple(self.coefficient(k, swap, at) for k in t.kids(c))
         n = t.node(c)
-        return self.emit(at, "alpha", n[1] if n[0] == "fn" else n[0], names, self.tile_dims(c))
+        return self.emit(at, "alpha", n.name if isinstance(n, Apply) else n.kind, names, self.tile_dims(c))
 
     # ---- the whole block
     def build(self, outputs: list[Output], reductions: frozenset[int], cluster: int = 1) -> BlockGraph:
         return BlockGraph(self.dims, self.statements(outputs, reductions), cluster)
 
     def statements(self, outputs: list[Output], reductions: frozenset[int]) -> tuple[Statement | Loop, ...]:
-        t = self.t
         for r in sorted(reductions):
-            if t.node(r)[2] == self.streamed:
+            if self.over_stream(r):
                 self.accumulate(r)
         last = self.loops[self.passes]
         for o in outputs:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from mirage.meaning.exp_shift import substitute
+from mirage.meaning.nodes import Add, Reduce
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, TileDim
 from mirage.search.block_builder import BlockBuilder, Output
@@ -33,27 +34,29 @@ class Before:
 def chained(t: Terms, output: int) -> Iterator[tuple[str, Before]]:
     """Every pair of plain sums that `output` adds, over different axes, with the axis of the second."""
     for total in sorted(t.walk(output, into_reductions=False)):
-        sums = [k for k in t.kids(total) if t.kind(total) == "add" and plain_sum(t, k)]
+        n = t.node(total)
+        sums = [k for k in n.parts if plain_sum(t, k)] if isinstance(n, Add) else []
         for one, two in combinations(sums, 2):
             for first, second in ((one, two), (two, one)):
                 found = pair(t, output, total, first, second)
                 if found is not None:
-                    yield t.node(second)[2], found
+                    yield t.reduction(second).axis, found
                     break  # the other order differs in nothing that the estimate sees
 
 
 def plain_sum(t: Terms, x: int) -> bool:
-    return t.kind(x) == "red" and t.node(x)[1] == "sum" and not t.node(x)[4]
+    n = t.node(x)
+    return isinstance(n, Reduce) and n.op == "sum" and not n.changes
 
 
 def pair(t: Terms, output: int, total: int, first: int, second: int) -> Before | None:
-    k, n = t.node(first)[2], t.node(second)[2]
+    k, n = t.reduction(first).axis, t.reduction(second).axis
     if k == n or t.dims(first) != t.dims(second):
         return None
     rest = t.add(*[x for x in t.kids(total) if x != first])
     others = t.closure(substitute(t, output, {total: rest}))
     here = t.closure(first)
-    if first in others or any(t.node(r)[2] == k for r in others) or any(t.node(r)[2] == n for r in here):
+    if first in others or any(t.reduction(r).axis == k for r in others) or any(t.reduction(r).axis == n for r in here):
         return None
     order, after = passes(t, here, k), passes(t, others, n)
     if order is None or after is None or order[first] != 1:

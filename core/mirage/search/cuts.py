@@ -8,8 +8,10 @@ from itertools import combinations, permutations
 
 from mirage.ir.index import DimIndex
 from mirage.meaning.exp_shift import substitute
+from mirage.meaning.nodes import Input, Reduce
 from mirage.meaning.terms import Terms
 from mirage.search.kernel_pieces import Target
+from mirage.search.reassociation import products
 from mirage.search.tile_dims import components
 
 
@@ -36,74 +38,86 @@ def cut_candidates(t: Terms, roots: list[int], shifted: Collection[int] = ()) ->
     found: dict[int, bool] = {}
     for root in roots:
         for r in sorted(t.closure(root)):
-            _, op, axis, body, *_ = t.node(r)
+            n = t.reduction(r)
             if r not in roots and t.dims(r):
                 found.setdefault(r, False)
-            if len(t.front(body)) > 1 and all(t.dims(f) == t.dims(body) for f in t.front(body)):
-                found[body] = True  # made of several reductions element by element: one tensor for all of them
-            if op != "sum":
-                continue
-            for product in t.kids(body) if t.kind(body) == "add" else (body,):
-                sides = operands(t, r, product)
-                for side in sides:
-                    if t.kind(side) != "in" and t.dims(side):
-                        found[side] = True
-                if sides:
-                    continue
-                factors = [f for f in t.flat("mul", (product,))[1] if axis in t.dims(f)]
-                computed = [f for f in factors if t.front(f)]
-                if not computed or len(computed) == len(factors) == 1:
-                    continue
-                for dims in widest(t.dims(f) for f in computed):
-                    # vectors along the reduced axis travel with the computed side
-                    term = t.mul(*(f for f in factors if t.dims(f) <= dims))
-                    if term != product and t.dims(term):
-                        found[term] = True
+            if len(t.front(n.body)) > 1 and all(t.dims(f) == t.dims(n.body) for f in t.front(n.body)):
+                found[n.body] = True  # made of several reductions element by element: one tensor for all of them
+            for product in products(t, n.body) if n.op == "sum" else ():
+                found |= dict.fromkeys(computed_operands(t, r, product), True)
     cuts = together(t, sorted(found.items(), key=lambda f: depth(t, f[0])))
     below = {y for x in shifted for y in t.walk(x)}
     return [replace(c, score=bool(below & {c.term, *(x for x, _ in c.again)})) for c in cuts]
 
 
+def computed_operands(t: Terms, r: int, product: int) -> Iterator[int]:
+    """What the sum `r` contracts in one product of its body and has to be computed before."""
+    sides = operands(t, r, product)
+    yield from (x for x in sides if not isinstance(t.node(x), Input) and t.dims(x))
+    if sides:
+        return
+    factors = [f for f in t.flat("mul", (product,))[1] if t.reduction(r).axis in t.dims(f)]
+    computed = [f for f in factors if t.front(f)]
+    if not computed or len(computed) == len(factors) == 1:
+        return
+    for dims in widest(t.dims(f) for f in computed):
+        # vectors along the reduced axis travel with the computed side
+        term = t.mul(*(f for f in factors if t.dims(f) <= dims))
+        if term != product and t.dims(term):
+            yield term
+
+
 def operands(t: Terms, r: int, product: int) -> tuple[int, ...]:
     """The two sides of a matrix product: what the sum `r` (and the sums that are all of its body) contracts in `product`,
     each side with the vectors that go with it; none where it is no matrix product."""
-    axes = {t.node(r)[2]}
-    while t.kind(product) == "red" and t.node(product)[1] == "sum" and not t.node(product)[4]:
-        axes.add(t.node(product)[2])
-        product = t.node(product)[3]
+    axes = {t.reduction(r).axis}
+    n = t.node(product)
+    while isinstance(n, Reduce) and n.op == "sum" and not n.changes:
+        axes.add(n.axis)
+        product = n.body
+        n = t.node(product)
     _, factors = t.flat("mul", (product,))
     free = [t.dims(f) - axes for f in factors]
-    every = frozenset().union(*free)
-    shared = sorted(a for a in every if sum(a in d for d in free) > 1)
-    for batch in (frozenset[str](), *(frozenset({a}) for a in shared), frozenset(shared)):
-        parts = components(every - batch, [d - batch for d in free])
-        if len(parts) == 2:
-            break
-    else:
+    found = two_sides(free)
+    if found is None:
         return ()
+    batch, part = found
     sides: list[list[int]] = [[], []]
     for f, d in zip(factors, free, strict=True):
         if d - batch:
-            sides[0 if d & parts[0] else 1].append(f)
+            sides[0 if d & part else 1].append(f)
     if not all(axes <= frozenset().union(*(t.dims(f) for f in s)) for s in sides):
         return ()
-    plain = [len(s) == 1 and t.kind(s[0]) == "in" for s in sides]
+    plain = [len(s) == 1 and isinstance(t.node(s[0]), Input) for s in sides]
     rest = [f for f, d in zip(factors, free, strict=True) if not d - batch]
     sides[1 if plain[0] and not plain[1] else 0] += rest
     return tuple(t.mul(*s) for s in sides)
 
 
+def two_sides(free: list[frozenset[str]]) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Of the axes of factors the fewest that both operands of a product share, and the other ones of its first operand; None
+    where the factors do not fall into two operands."""
+    every = frozenset[str]().union(*free)
+    shared = sorted(a for a in every if sum(a in d for d in free) > 1)
+    for batch in (frozenset[str](), *(frozenset({a}) for a in shared), frozenset(shared)):
+        parts = components(every - batch, [d - batch for d in free])
+        if len(parts) == 2:
+            return batch, parts[0]
+    return None
+
+
 def dims_of(t: Terms, x: int, outputs: list[Target]) -> tuple[tuple[str, ...], ...]:
     """The dims of a temporary: of a matrix product those of its operands, as a library would give it; else the axes in
     `axis_order`, with those together that a tensor of the program has as one dim."""
-    if t.kind(x) != "red":  # what is made of a product element by element lies as the product does
+    n = t.node(x)
+    if not isinstance(n, Reduce):  # what is made of a product element by element lies as the product does
         same = [r for r in sorted(t.front(x)) if t.dims(r) == t.dims(x) and is_product(t, r)]
         return dims_of(t, same[0], outputs) if same else flattened(t, axis_order(t, x, outputs), outputs)
     axes = axis_order(t, x, outputs)
-    if t.node(x)[1] == "sum":
-        for side in operands(t, x, t.node(x)[3]):
-            if t.kind(side) == "in":
-                index = [d.axes for d in t.node(side)[2]]
+    if n.op == "sum":
+        for side in map(t.node, operands(t, x, n.body)):
+            if isinstance(side, Input):
+                index = [d.axes for d in side.index]
                 columns = tuple(d for d in index if d and set(d) <= set(axes))
                 rows = tuple((a,) for a in axes if not any(a in d for d in columns))
                 if len(columns) == 1 and sum(map(len, columns)) + len(rows) == len(axes):
@@ -113,7 +127,8 @@ def dims_of(t: Terms, x: int, outputs: list[Target]) -> tuple[tuple[str, ...], .
 
 def is_product(t: Terms, r: int) -> bool:
     """Is the reduction a matrix product?"""
-    return t.node(r)[1] == "sum" and bool(operands(t, r, t.node(r)[3]))
+    n = t.node(r)
+    return isinstance(n, Reduce) and n.op == "sum" and bool(operands(t, r, n.body))
 
 
 def depth(t: Terms, x: int) -> tuple[int, int]:
@@ -122,8 +137,8 @@ def depth(t: Terms, x: int) -> tuple[int, int]:
 
 
 def flattened(t: Terms, axes: tuple[str, ...], outputs: list[Target]) -> tuple[tuple[str, ...], ...]:
-    every = {y for o in outputs for y in t.walk(o.term) if t.kind(y) == "in"}
-    known = {d.axes for y in every for d in t.node(y)[2]} | {d for o in outputs for d in o.dims}
+    read = (n for o in outputs for n in map(t.node, t.walk(o.term)) if isinstance(n, Input))
+    known = {d.axes for n in read for d in n.index} | {d for o in outputs for d in o.dims}
     out: list[tuple[str, ...]] = []
     while axes:
         n = next((n for n in range(len(axes), 1, -1) if axes[:n] in known), 1)
@@ -142,7 +157,7 @@ def starts(t: Terms, cuts: Sequence[Cut]) -> Iterator[tuple[Cut, ...]]:
     """Every operand of a contraction; and every matrix product too."""
     own = [c for c in cuts if not c.instead]
     yield tuple(c for c in own if c.operand)
-    yield tuple(c for c in own if c.operand or (t.kind(c.term) == "red" and is_product(t, c.term)))
+    yield tuple(c for c in own if c.operand or is_product(t, c.term))
 
 
 def descend(t: Terms, cuts: list[Cut], cost: Callable[[tuple[Cut, ...]], float]) -> Iterator[tuple[Cut, ...]]:
@@ -210,7 +225,7 @@ def kept_dtype(t: Terms, c: Cut, dtype: str) -> str:
     """Operands of matrix products and products are kept in the program's dtype, as PyTorch keeps them; other reductions in
     float32, and scores too: a function that is written without a shift gives nothing where they are large, so that
     nothing but float32 says how far off their exponentials may be (half a unit of a float16 near 800 is a factor of 1.28)."""
-    product = t.kind(c.term) == "red" and is_product(t, c.term)
+    product = is_product(t, c.term)
     return dtype if c.operand or (product and not c.score) else "fp32"
 
 

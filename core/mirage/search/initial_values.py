@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from mirage.meaning.nodes import Add, Apply, Change, Const, Exp, FloatLiteral, Inv, Mul, NegInf, Node, Reduce, Sqrt
 from mirage.meaning.terms import Terms
 
 GENERIC = (1.25, 0.75, 1.5, 0.5, 1.75)  # for what may have any value
@@ -23,34 +24,42 @@ def finite_at_first(t: Terms, coefficient: int, axis: str) -> bool:
 
 def _value(t: Terms, x: int, axis: str, *, before: bool) -> float:
     """`x` for generic inputs; `before`: with the reductions over `axis` as they are before the first tile."""
-    n = t.node(x)
-    kind = n[0]
-    if kind == "delta":
-        new, old = (_value(t, n[1], axis, before=b) for b in (False, True))
-        return new - old if n[2] == "+" else divided(new, old)
-    if kind == "red":
-        if not before:
+    match t.node(x):
+        case Change(atom, action):
+            new, old = (_value(t, atom, axis, before=b) for b in (False, True))
+            return new - old if action == "+" else divided(new, old)
+        case Reduce(op, over, body) if before:
+            if over == axis:
+                return 0.0 if op == "sum" else -math.inf
+            return _value(t, body, axis, before=before)
+        case Reduce():
             return GENERIC[x % len(GENERIC)]
-        if n[2] == axis:
-            return 0.0 if n[1] == "sum" else -math.inf
-        return _value(t, n[3], axis, before=before)
-    if kind in ("const", "lit"):
-        return float(n[1])
-    if kind == "ninf":
-        return -math.inf
-    kids = [_value(t, k, axis, before=before) for k in t.kids(x)]
-    if not kids:
-        return GENERIC[x % len(GENERIC)]
-    if kind == "add":
-        return sum(kids)
-    if kind == "mul":
-        return math.prod(kids)
-    if kind == "inv":
-        return divided(1.0, kids[0])
-    if kind in ("exp", "sqrt"):
-        return float((np.exp if kind == "exp" else np.sqrt)(kids[0]))
-    if n[1] == "finite":
-        return kids[0]  # the guard holds for final values; a running maximum is read as it is
+        case Const(number):
+            return float(number)
+        case FloatLiteral(text):
+            return float(text)
+        case NegInf():
+            return -math.inf
+        case n:
+            kids = [_value(t, k, axis, before=before) for k in n.kids]
+            return _computed(x, n, kids) if kids else GENERIC[x % len(GENERIC)]
+
+
+def _computed(x: int, n: Node, kids: list[float]) -> float:
+    """The value of an operation on values."""
+    match n:
+        case Add():
+            return sum(kids)
+        case Mul():
+            return math.prod(kids)
+        case Inv():
+            return divided(1.0, *kids)
+        case Exp():
+            return float(np.exp(kids[0]))
+        case Sqrt():
+            return float(np.sqrt(kids[0]))
+        case Apply("finite"):  # the guard holds for final values; a running maximum is read as it is
+            return kids[0]
     return GENERIC[x % len(GENERIC)] if all(map(math.isfinite, kids)) else math.nan
 
 

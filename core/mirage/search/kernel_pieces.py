@@ -170,8 +170,8 @@ class KernelSpace:
         """Systems with a choice of the streamed axis."""
         t = self.t
         for s in self.systems:
-            bound = sorted({t.node(r)[2] for r in s.reductions})
-            carried = {t.node(r)[2] for r in s.reductions if t.node(r)[4]}
+            bound = sorted({t.reduction(r).axis for r in s.reductions})
+            carried = {n.axis for n in map(t.reduction, s.reductions) if n.changes}
             if len(carried) > 1:
                 continue
             lay = layout(t, s.output, self.target.axes)
@@ -270,7 +270,7 @@ class KernelSpace:
         t = self.t
         if streamed is None or streamed in t.dims(s.output) or streamed in self.target.axes:
             return
-        own = [r for r in sorted(s.reductions) if t.node(r)[2] == streamed]
+        own = [r for r in sorted(s.reductions) if t.reduction(r).axis == streamed]
         if max(order[r] for r in own) != 1:
             return
         part = f"{streamed}_part" if name == MAIN else f"{streamed}_part_{self.target.tensor}"
@@ -307,9 +307,9 @@ class KernelSpace:
         resident = TileDim(part, (part,), power(parts), "resident")
         inner = tuple(
             replace(d, role="resident", tile=max(d.tile, power(t.sizes[d.axes[0]])))
-            for d in dims if d.role in ("loop", "resident") and any(t.node(r)[2] in d.axes for r in t.closure(total))
+            for d in dims if d.role in ("loop", "resident") and any(t.reduction(r).axis in d.axes for r in t.closure(total))
         )  # fmt: skip
-        bound = {t.node(r)[2] for r in t.closure(total)}
+        bound = {t.reduction(r).axis for r in t.closure(total)}
         grid = tuple(d for d in dims if d not in inner and d.role != "loop" and not bound & set(d.axes))
         grid = tuple(d for d in grid if any(a in self.target.axes for a in d.axes))
         main = CustomKernel(name, first, warps=warps_for(first))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from mirage.meaning.nodes import Input, Reduce
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import LibraryKernel
 from mirage.search.kernel_pieces import Piece, Target
@@ -18,11 +19,11 @@ DTYPES = ("fp16", "bf16", "fp32")
 def product_of(t: Terms, term: int) -> tuple[frozenset[str], tuple[int, ...]] | None:
     """The axes and the factors of a sum, or of sums in sums, of one product."""
     axes: list[str] = []
-    while t.kind(term) == "red":
-        _, op, axis, term, deltas, _ = t.node(term)
-        if op != "sum" or deltas:
+    while isinstance(n := t.node(term), Reduce):
+        if n.op != "sum" or n.changes:
             return None
-        axes.append(axis)
+        axes.append(n.axis)
+        term = n.body
     scale, factors = t.flat("mul", (term,))
     return (frozenset(axes), tuple(factors)) if axes and scale == 1 else None
 
@@ -34,25 +35,25 @@ def calls(t: Terms, target: Target, name: str, dtypes: Mapping[str, str]) -> Ite
         return
     axes, factors = found
     for x, w in (factors, factors[::-1]):
-        if t.kind(x) != "in" or t.kind(w) != "in":
+        a, b = t.node(x), t.node(w)
+        if not isinstance(a, Input) or not isinstance(b, Input):
             return
-        dtype = dtypes.get(t.node(x)[1])
-        if dtype not in DTYPES or dtype != dtypes.get(t.node(w)[1]):
+        dtype = dtypes.get(a.name)
+        if dtype not in DTYPES or dtype != dtypes.get(b.name):
             return
         if target.dtype != dtype:
             return
-        left, right = whole(t, x), whole(t, w)
+        left, right = whole(a), whole(b)
         op = None if left is None or right is None else call(left, right, axes, target.dims)
         if op is not None:
-            kernel = LibraryKernel(name, op, (t.node(x)[1], t.node(w)[1]), target.tensor)
+            kernel = LibraryKernel(name, op, (a.name, b.name), target.tensor)
             yield Piece((kernel,), (), (), f"torch.{op}", f"library {op}")
 
 
-def whole(t: Terms, x: int) -> Dims | None:
+def whole(x: Input) -> Dims | None:
     """The axes of the dims of a tensor that is read whole."""
-    index = t.node(x)[2]
-    axes = [a for d in index for a in d.axes]
-    return None if any(d.offset for d in index) or len(set(axes)) < len(axes) else tuple(d.axes for d in index)
+    axes = [a for d in x.index for a in d.axes]
+    return None if any(d.offset for d in x.index) or len(set(axes)) < len(axes) else tuple(d.axes for d in x.index)
 
 
 def call(left: Dims, right: Dims, axes: frozenset[str], out: Dims) -> str | None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import islice, product
 
 from mirage.ir.index import DimIndex
+from mirage.meaning.nodes import Input, Reduce
 from mirage.meaning.terms import Terms
 from mirage.search.kernel_pieces import Target
 
@@ -99,7 +100,7 @@ def joint(t: Terms, members: Sequence[Target]) -> Target | None:
 
 
 def bound(t: Terms, x: int) -> list[str]:
-    return list(dict.fromkeys(t.node(r)[2] for r in sorted(t.closure(x))))
+    return list(dict.fromkeys(t.reduction(r).axis for r in sorted(t.closure(x))))
 
 
 def aligned(t: Terms, base: Target, x: Target) -> dict[str, str]:
@@ -128,4 +129,4 @@ def aligned(t: Terms, base: Target, x: Target) -> dict[str, str]:
 
 def shared_nodes(t: Terms, x: int) -> set[int]:
     """What two terms may share: what they read and what they reduce."""
-    return {y for y in t.walk(x) if t.kind(y) in ("in", "red")}
+    return {y for y in t.walk(x) if isinstance(t.node(y), (Input, Reduce))}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from mirage.ir.narrowing import FREE, Narrowing
+from mirage.meaning.nodes import Input
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import CustomKernel, DTensor, LibraryKernel, MuGraph
 from mirage.search.kernel_pieces import Piece, Target
@@ -89,19 +90,19 @@ def assemble(
     have = {x.name for x in tensors}
     calls = {x.name: replace(x, kind="input") for x in problem.given}
     for target in targets:
-        for y in t.walk(target.term):
-            if t.kind(y) == "in" and t.node(y)[1] not in have:
-                d = tuple(i.axes for i in t.node(y)[2])
-                name = t.node(y)[1]
-                dtype = (kept or {}).get(name, problem.dtype)
-                tensors.append(calls[name] if name in calls else DTensor(name, dtype, d, kind="input"))
-                have.add(name)
+        for n in map(t.node, t.walk(target.term)):
+            if isinstance(n, Input) and n.name not in have:
+                dims = tuple(i.axes for i in n.index)
+                dtype = (kept or {}).get(n.name, problem.dtype)
+                tensors.append(calls[n.name] if n.name in calls else DTensor(n.name, dtype, dims, kind="input"))
+                have.add(n.name)
     for x in tensors:
         for d in x.dims:
             axes |= {a: t.sizes[a] for a in d if a not in added}
     for target in targets:
         axes |= {a: t.sizes[a] for y in t.walk(target.term) for a in t.dims(y) if a not in added}
-        axes |= {t.node(r)[2]: t.sizes[t.node(r)[2]] for r in t.closure(target.term) if t.node(r)[2] not in added}
+        bound = {t.reduction(r).axis for r in t.closure(target.term)}
+        axes |= {a: t.sizes[a] for a in bound if a not in added}
     names = problem.returns or [o.tensor for o in problem.outputs]
     place = {name: i for i, name in enumerate(names)}  # outputs in the program's order
     tensors.sort(key=lambda x: place.get(x.name, -1))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mirage.meaning.nodes import Add, Reduce
 from mirage.meaning.terms import Terms
 
 
@@ -28,13 +29,14 @@ def through(t: Terms, axis: str, product: int) -> Through | None:
     """How the sum over `axis` of `product` goes through a plain sum among its factors, if it can."""
     coefficient, factors = t.flat("mul", (product,))
     for f in factors:
-        if t.kind(f) != "red" or axis not in t.dims(f):
+        n = t.node(f)
+        if not isinstance(n, Reduce) or n.op != "sum" or n.changes or axis not in t.dims(f) or n.axis == axis:
             continue
-        _, op, e, body, deltas, _ = t.node(f)
+        e = n.axis
         others = [g for g in factors if g != f]
-        if op != "sum" or deltas or e == axis or t.kind(body) == "add" or any(e in t.dims(g) for g in others):
+        if isinstance(t.node(n.body), Add) or any(e in t.dims(g) for g in others):
             continue
-        scale, parts = t.flat("mul", (body,))
+        scale, parts = t.flat("mul", (n.body,))
         inner = [g for g in (*others, *parts) if axis in t.dims(g)]
         outer = [g for g in parts if axis not in t.dims(g)]
         if not outer or not any(e in t.dims(g) for g in inner) or not any(axis in t.dims(g) for g in others):
@@ -47,11 +49,12 @@ def through(t: Terms, axis: str, product: int) -> Through | None:
 
 def products(t: Terms, body: int) -> tuple[int, ...]:
     """The products that a body adds up."""
-    return t.kids(body) if t.kind(body) == "add" else (body,)
+    n = t.node(body)
+    return n.parts if isinstance(n, Add) else (body,)
 
 
 def any_through(t: Terms, reductions: Iterable[int]) -> bool:
     return any(
-        through(t, t.node(r)[2], x) is not None
-        for r in reductions if t.node(r)[1] == "sum" for x in products(t, t.node(r)[3])
+        through(t, n.axis, x) is not None
+        for n in map(t.reduction, reductions) if n.op == "sum" for x in products(t, n.body)
     )  # fmt: skip

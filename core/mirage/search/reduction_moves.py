@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from mirage.meaning.fingerprint import Fingerprints
 from mirage.meaning.finite_rank import Collected, Collector
-from mirage.meaning.nodes import ACTIONS, Op, Reduce, Update
+from mirage.meaning.nodes import ACTIONS, Action, Add, Change, Exp, Mul, Op, Reduce, Size, Update
 from mirage.meaning.terms import EMPTY, Terms
 from mirage.results.progress import CancelToken
 from mirage.search.initial_values import finite_at_first
@@ -27,6 +27,13 @@ T = TypeVar("T")
 
 def subsets(xs: Sequence[T]) -> list[tuple[T, ...]]:
     return [c for n in range(len(xs) + 1) for c in combinations(xs, n)]
+
+
+def divisions(xs: Sequence[T]) -> list[list[list[T]]]:
+    """Every division into two, and the one into single items."""
+    first, *_ = xs
+    two = [[list(s), [x for x in xs if x not in s]] for s in subsets(xs) if first in s and len(s) < len(xs)]
+    return [*two, [[x] for x in xs]] if len(xs) > 2 else two
 
 
 class Moves:
@@ -51,12 +58,12 @@ class Moves:
         outside, inner = t.strip(body) if op == "sum" else ([], body)
         if outside:
             return t.mul(*outside, self.reduction(op, axis, inner, update))
-        deltas = frozenset(y for c, _ in update for y in t.walk(c) if t.kind(y) == "delta")
+        changes = frozenset(y for u in update for y in t.walk(u.coefficient) if isinstance(t.node(y), Change))
         key = (
             "red*", op, axis, self.prints.of(inner), t.front(inner),
-            frozenset((self.prints.of(c.atom), c.action) for c in map(t.change_of, deltas)), frozenset(u.sibling for u in update),
+            frozenset((self.prints.of(c.atom), c.action) for c in map(t.change_of, changes)), frozenset(u.sibling for u in update),
         )  # fmt: skip
-        return t.reduce(Reduce(op, axis, inner, deltas, update), key)
+        return t.reduce(Reduce(op, axis, inner, changes, update), key)
 
     def carried(self, axis: str, body: int, groups: Sequence[frozenset[int]], depth: int = 0) -> int | None:
         """The running sum over `axis` of F(x, u): put u + delta or u * delta for u (fewer terms wins), collect in delta."""
@@ -65,42 +72,61 @@ class Moves:
         groups = [g for g in groups if any(self.collector.occurs(body, frozenset([u])) for u in g)]
         if not groups:
             return t.mul(*outside, self.reduction("sum", axis, body))
-        if any(t.kind(y) == "size" and t.node(y)[1] == axis for g in groups for u in g for y in t.walk(u)):
+        if self._counts(axis, groups):
             return None  # a running mean needs the running count, which an accumulator does not know
         best: tuple[Collected, int] | None = None
         for actions in product(ACTIONS, repeat=len(groups)):
-            deltas = {
-                u: t.change(u, a) for a, g in zip(actions, groups, strict=True) for u in g
-                if self.collector.occurs(body, frozenset([u]))
-            }  # fmt: skip
-            moved = {u: (t.add if t.change_of(y).action == "+" else t.mul)(u, y) for u, y in deltas.items()}
-            terms = self.collector.collect(self.collector.replace(body, moved), frozenset(deltas.values()))
-            me = [a for a, b in (terms or {}).items() if self.prints.of(b) == self.prints.of(body)]
-            if not terms or not me or (best is not None and len(terms) >= len(best[0])):
+            terms = self._in_changes(body, groups, actions)
+            own = [a for a, b in (terms or {}).items() if self.prints.of(b) == self.prints.of(body)]
+            if not terms or not own or (best is not None and len(terms) >= len(best[0])):
                 continue
             if all(finite_at_first(t, a, axis) for a in terms):
-                best = terms, me[0]
+                best = terms, own[0]
         if best is None or depth > 3:
             return None
-        update: list[Update] = []
-        for a, b in best[0].items():
-            if a == best[1]:
-                update.append(Update(a, None))
+        updates = self._updates(axis, *best, groups, depth)
+        return None if updates is None else t.mul(*outside, self.reduction("sum", axis, body, updates))
+
+    def _counts(self, axis: str, groups: Sequence[frozenset[int]]) -> bool:
+        """Does a value read the size of the axis?"""
+        below = (n for g in groups for u in g for n in map(self.t.node, self.t.walk(u)))
+        return any(isinstance(n, Size) and n.axis == axis for n in below)
+
+    def _in_changes(self, body: int, groups: Sequence[frozenset[int]], actions: Sequence[Action]) -> Collected | None:
+        """`body` at the new values of the groups, as a sum of coefficients in their changes times bodies at the old ones."""
+        t = self.t
+        changes = {
+            u: t.change(u, action) for action, g in zip(actions, groups, strict=True) for u in g
+            if self.collector.occurs(body, frozenset([u]))
+        }  # fmt: skip
+        moved = {u: (t.add if t.change_of(y).action == "+" else t.mul)(u, y) for u, y in changes.items()}
+        return self.collector.collect(self.collector.replace(body, moved), frozenset(changes.values()))
+
+    def _updates(
+        self, axis: str, terms: Collected, own: int, groups: Sequence[frozenset[int]], depth: int
+    ) -> tuple[Update, ...] | None:
+        """The terms of the update, each of another body being a carried sum of its own; `own`: the coefficient of the
+        accumulator's old value."""
+        t = self.t
+        updates: list[Update] = []
+        for a, b in terms.items():
+            if a == own:
+                updates.append(Update(a, None))
                 continue
             sibling = self.carried(axis, b, groups, depth + 1)
             if sibling is None:
                 return None
             scale, sibling = t.strip(sibling)  # a scaled sibling: the scale is part of the coefficient
-            if t.kind(sibling) != "red" or t.node(sibling)[2] != axis:
+            if not t.reduces(sibling, axis):
                 return None
-            update.append(Update(t.mul(a, *scale), sibling))
-        return t.mul(*outside, self.reduction("sum", axis, body, tuple(update)))
+            updates.append(Update(t.mul(a, *scale), sibling))
+        return tuple(updates)
 
     def _pulls_out_safely(self, body: int, group: frozenset[int]) -> bool:
         c = self.collector.collect(body, group)
         if not self.lean or c is None or len(c) != 1:
             return False
-        return not any(self.t.kind(y) == "exp" for a in c for y in self.t.walk(a, into_reductions=False))
+        return not any(isinstance(self.t.node(y), Exp) for a in c for y in self.t.walk(a, into_reductions=False))
 
     def _finish(self, op: Op, axis: str, terms: Collected) -> Iterator[int]:
         """All carried and kept versions of sum_k c_k * red(B_k)."""
@@ -109,7 +135,7 @@ class Moves:
         if op == "sum" and self.carry:
             for b in terms.values():
                 for g in self.collector.groups(b, axis):
-                    same_loop = any(t.node(r)[2] == axis for u in g for r in t.closure(u))
+                    same_loop = any(t.reduction(r).axis == axis for u in g for r in t.closure(u))
                     if same_loop and not self._pulls_out_safely(b, g):
                         groups.add(g)
         for online in subsets(sorted(groups, key=sorted)):
@@ -139,19 +165,14 @@ class Moves:
         """A sum of sums as several accumulators: sum_d F * (G + H) -> sum_d F * G + sum_d F * H, in every division of the
         summands into two and in one for each. Only where each of them varies along the axis: what does not leaves by `out`."""
         t = self.t
-        factors = list(t.kids(body)) if t.kind(body) == "mul" else [body]
+        factors = t.factors(body)
         for f in factors:
-            if t.kind(f) != "add" or factors.count(f) > 1:
+            n = t.node(f)
+            if not isinstance(n, Add) or factors.count(f) > 1 or any(axis not in t.dims(k) for k in n.parts):
                 continue
-            kids = t.kids(f)
-            if any(axis not in t.dims(k) for k in kids):
-                continue
+            kids = n.parts
             rest = [x for x in factors if x != f]
-            some = [s for s in subsets(kids) if kids[0] in s and len(s) < len(kids)]
-            divisions = [[list(s), [k for k in kids if k not in s]] for s in some]
-            if len(kids) > 2:
-                divisions.append([[k] for k in kids])
-            for parts in divisions:
+            for parts in divisions(kids):
                 e = t.add(*[self.reduction("sum", axis, t.mul(*rest, t.add(*part))) for part in parts])
                 if any(t.coefficient(k) < 0 for k in kids):
                     self.cancelling.add(e)
@@ -161,8 +182,9 @@ class Moves:
         """A body linear in a nested sum over e: the order of the two sums exchanged."""
         t = self.t
         for inner in sorted(t.front(body)):
-            _, op, e, nested, deltas, _ = t.node(inner)
-            if op != "sum" or e == axis or axis not in t.dims(inner) or deltas:
+            n = t.reduction(inner)
+            e, nested = n.axis, n.body
+            if n.op != "sum" or e == axis or axis not in t.dims(inner) or n.changes:
                 continue
             c = self.collector.collect(body, frozenset([inner]))
             if c is None or set(c) - {inner, t.const(1)} or inner not in c or e in t.dims(c[inner]):
@@ -181,7 +203,7 @@ class Moves:
         """The sum of products, what all of them have as a factor being outside if the rest is only read: one contraction with
         a sum, not several. (With a reduction in the rest it would be formed for every element.)"""
         t = self.t
-        factors = [list(t.kids(p)) if t.kind(p) == "mul" else [p] for p in products]
+        factors = [t.factors(p) for p in products]
         common = [f for f in dict.fromkeys(factors[0]) if not t.is_plain(f) and all(f in fs for fs in factors)]
         for fs in factors:
             for f in common:
@@ -195,41 +217,50 @@ class Moves:
         out, todo = [x], [x]
         while todo and len(out) < 16:
             y = todo.pop()
-            for a in [z for z in t.walk(y, into_reductions=False) if t.kind(z) == "add"]:
-                by_axis: dict[str, list[tuple[int, list[int], int]]] = {}
-                for k in t.kids(a):
-                    outside, r = t.strip(k)
-                    if t.kind(r) == "red" and t.node(r)[1] == "sum" and not t.node(r)[4]:
-                        by_axis.setdefault(t.node(r)[2], []).append((k, outside, r))
-                for axis, ks in by_axis.items():
-                    reds = [r for *_, r in ks]
-                    covering = any(all(t.dims(r) <= t.dims(q) for r in reds) for q in reds)
-                    if len(ks) < 2 or not covering or any((t.closure(r) - {r}) & set(reds) for r in reds):
-                        continue
-                    gone = {k for k, *_ in ks}
-                    merged = self.reduction("sum", axis, self.factored([t.mul(*o, t.node(r)[3]) for _, o, r in ks]))
-                    b = t.add(*[k for k in t.kids(a) if k not in gone], merged)
-                    z = self.collector.replace(y, {a: b})
+            for a in [z for z in t.walk(y, into_reductions=False) if isinstance(t.node(z), Add)]:
+                for z in self._merged(y, a):
                     if z not in out:
                         out.append(z)
                         todo.append(z)
         return out
+
+    def _merged(self, x: int, a: int) -> Iterator[int]:
+        """`x` with the plain reductions over one axis among the terms of the sum `a` merged."""
+        t = self.t
+        by_axis: dict[str, list[tuple[int, list[int], int]]] = {}
+        for k in t.kids(a):
+            outside, r = t.strip(k)
+            n = t.node(r)
+            if isinstance(n, Reduce) and n.op == "sum" and not n.changes:
+                by_axis.setdefault(n.axis, []).append((k, outside, r))
+        for axis, ks in by_axis.items():
+            reds = [r for *_, r in ks]
+            covering = any(all(t.dims(r) <= t.dims(q) for r in reds) for q in reds)
+            if len(ks) < 2 or not covering or any((t.closure(r) - {r}) & set(reds) for r in reds):
+                continue
+            gone = {k for k, *_ in ks}
+            bodies = [t.mul(*outside, t.reduction(r).body) for _, outside, r in ks]
+            merged = self.reduction("sum", axis, self.factored(bodies))
+            yield self.collector.replace(x, {a: t.add(*[k for k in t.kids(a) if k not in gone], merged)})
 
     def spelled(self, x: int, memo: dict[int, int] | None = None) -> int:
         """`x` as it is written, of canonical reductions."""
         memo = {} if memo is None else memo
         if x not in memo:
             n, kids = self.t.node(x), tuple(self.spelled(k, memo) for k in self.t.kids(x))
-            memo[x] = self.reduction(n[1], n[2], kids[0]) if n[0] == "red" else self.t.rebuild(x, kids) if kids else x
+            if isinstance(n, Reduce):
+                memo[x] = self.reduction(n.op, n.axis, self.spelled(n.body, memo))
+            else:
+                memo[x] = self.t.rebuild(x, kids) if kids else x
         return memo[x]
 
     def pushes(self, x: int) -> Iterator[int]:
         """`x` with the other factors of a product of several sums pushed into one of them, for each of them."""
         t = self.t
         for y in t.walk(x, into_reductions=False):
-            if t.kind(y) != "mul":
+            if not isinstance(t.node(y), Mul):
                 continue
-            sums = [k for k in dict.fromkeys(t.kids(y)) if t.kind(k) == "red" and t.node(k)[1] == "sum"]
+            sums = [k for k in dict.fromkeys(t.kids(y)) if t.is_sum(k)]
             for s in sums if len(t.front(y)) > 1 and len(sums) > 1 else ():
                 yield self.merges(self.collector.replace(x, {y: self.pushed(t.kids(y), s)}))[-1]
 
@@ -237,7 +268,8 @@ class Moves:
         """The product, what reads a reduction and does not vary along the axis of the sum `s` being a factor of its body. Not
         what has axes that no other factor there has: the products would no longer be those of two operands."""
         t = self.t
-        axis, body = t.node(s)[2], t.node(s)[3]
+        n = t.reduction(s)
+        axis, body = n.axis, n.body
         others = list(factors)
         others.remove(s)
         wide = [t.dims(f) for f in t.flat("mul", (body,))[1]]
@@ -256,25 +288,27 @@ class Moves:
     def _inward(self, x: int, memo: dict[int, int]) -> int:
         t = self.t
         n = t.node(x)
-        if n[0] == "red":
-            return self.reduction(n[1], n[2], self.inward(n[3], memo))
-        parts = [self.inward(k, memo) for k in t.kids(x)]
-        if n[0] == "add":
+        if isinstance(n, Reduce):
+            return self.reduction(n.op, n.axis, self.inward(n.body, memo))
+        parts = [self.inward(k, memo) for k in n.kids]
+        if isinstance(n, Add):
             return self.merges(t.add(*parts))[-1]
-        if n[0] != "mul":
+        if not isinstance(n, Mul):
             return t.rebuild(x, tuple(parts)) if parts else x
         c, flat = t.flat("mul", parts)
         flat = [*flat, t.const(c)]
-        sums = [k for k in flat if t.kind(k) == "red" and t.node(k)[1] == "sum"]
+        sums = [k for k in flat if t.is_sum(k)]
         if len(sums) != 1:
             return t.mul(*flat)
-        axis, body = t.node(sums[0])[2], t.node(sums[0])[3]
-        factors = t.flat("mul", (body,))[1]
+        (only,) = sums
+        inner = t.reduction(only)
+        axis, body = inner.axis, inner.body
+        _, factors = t.flat("mul", (body,))
         inside = [
             k for k in flat
-            if k != sums[0] and t.front(k) and axis not in t.dims(k) and any(t.dims(k) <= t.dims(f) for f in factors)
+            if k != only and t.front(k) and axis not in t.dims(k) and any(t.dims(k) <= t.dims(f) for f in factors)
         ]  # fmt: skip
         if not inside:
             return t.mul(*flat)
-        rest = [k for k in flat if k not in inside and k != sums[0]]
+        rest = [k for k in flat if k not in inside and k != only]
         return t.mul(*rest, self.inward(self.reduction("sum", axis, t.mul(body, *inside)), memo))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mirage.meaning.nodes import Reduce
 from mirage.meaning.terms import Terms
 from mirage.results.progress import CancelToken
 from mirage.search.reduction_moves import Moves
@@ -56,7 +57,7 @@ def enumerate_systems(moves: Moves, target: int, cancel: CancelToken, limit: int
             if reductions in found:
                 continue
             found[reductions] = System(e, reductions, cancelling)
-            if any(t.node(r)[4] for r in reductions):
+            if any(t.reduction(r).changes for r in reductions):
                 continue
             for other in moves.pushes(e):
                 if t.closure(other) in met:
@@ -78,13 +79,13 @@ def systems_from(moves: Moves, target: int, cancel: CancelToken, limit: int, cou
     order = sorted(t.closure(target))
     states: dict[tuple[tuple[int, int], ...], None] = {(): None}
     for i, r in enumerate(order):
-        live = frozenset().union(t.front(target), *(t.front(t.node(s)[3]) for s in order[i + 1 :]))
+        live = frozenset().union(t.front(target), *(t.front(t.reduction(s).body) for s in order[i + 1 :]))
         new: dict[tuple[tuple[int, int], ...], None] = {}
-        _, op, axis, body, *_ = t.node(r)
+        n = t.reduction(r)
         for state in states:
             cancel.check()
-            for b in moves.merges(moves.collector.replace(body, dict(state))):
-                for e in moves.options(op, axis, b):
+            for b in moves.merges(moves.collector.replace(n.body, dict(state))):
+                for e in moves.options(n.op, n.axis, b):
                     counts.tried += 1
                     new[tuple(kv for kv in (*state, (r, e)) if kv[0] in live)] = None
             if len(new) > limit:
@@ -103,21 +104,19 @@ def passes(t: Terms, reductions: frozenset[int], axis: str) -> dict[int, int] | 
     def front(x: int, stop: set[int]) -> set[int]:
         if x in stop:
             return set()
-        if t.kind(x) == "red":
+        if isinstance(t.node(x), Reduce):
             return {x}
         return set().union(*(front(k, stop) for k in t.kids(x)), ())
 
     for r in sorted(reductions):
-        _, _, d, body, deltas, update = t.node(r)
-        atoms = {t.node(y)[1] for y in deltas}
-        kept = max([order[s] for s in front(body, atoms)], default=0)
+        n = t.reduction(r)
+        atoms = {t.change_of(y).atom for y in n.changes}
+        kept = max([order[s] for s in front(n.body, atoms)], default=0)
         running = max([order[s] for u in atoms for s in t.front(u)], default=0)
-        order[r] = max(1 + kept, running) if d == axis else max(kept, running)
-        if atoms and d == axis:
+        order[r] = max(1 + kept, running) if n.axis == axis else max(kept, running)
+        if atoms and n.axis == axis:
             if running < order[r]:
                 return None
-            if any(
-                order[s] != order[r] for _, x in update if x is not None for s in t.front(x) if t.node(s)[2] == axis
-            ):
+            if any(order[s] != order[r] for s in t.siblings(r) if t.reduction(s).axis == axis):
                 return None
     return order

@@ -7,13 +7,14 @@ same coefficients that their update has: the shift's factor is part of the algeb
 from __future__ import annotations
 
 from mirage.ir.index import DimIndex
-from mirage.meaning.exp_shift import substitute
+from mirage.meaning.exp_shift import substitute, unguarded
+from mirage.meaning.nodes import Reduce
 from mirage.meaning.terms import Terms
 
 
 def strip_guard(t: Terms, x: int) -> int:
     """`x` without the guards of its maxima: a part without elements has maximum -inf, and its factor is exp(-inf) = 0."""
-    mapping = {y: t.node(y)[2][0] for y in t.walk(x) if t.kind(y) == "fn" and t.node(y)[1] == "finite"}
+    mapping = {y: unguarded(t, y) for y in t.walk(x) if t.applies(y, "finite")}
     return substitute(t, x, mapping) if mapping else x
 
 
@@ -23,7 +24,11 @@ def _over(t: Terms, x: int, mapping: dict[int, int], memo: dict[int, int]) -> in
         return mapping[x]
     if x not in memo:
         kids = t.kids(x)
-        memo[x] = x if t.kind(x) == "red" or not kids else t.rebuild(x, tuple(_over(t, k, mapping, memo) for k in kids))
+        memo[x] = (
+            x
+            if isinstance(t.node(x), Reduce) or not kids
+            else t.rebuild(x, tuple(_over(t, k, mapping, memo) for k in kids))
+        )
     return memo[x]
 
 
@@ -35,19 +40,21 @@ def combine(t: Terms, output: int, partial: dict[int, tuple[str, tuple[str, ...]
     }
     final: dict[int, int] = {}
     for r in sorted(partial):
-        _, op, _, _, deltas, update = t.node(r)
-        if op == "max":
+        n = t.reduction(r)
+        if n.op == "max":
             final[r] = t.max(part, loads[r])
             continue
-        if not deltas:
+        if not n.updates:
             final[r] = t.sum(part, loads[r])
             continue
-        change: dict[int, int] = {}
-        for y in deltas:
-            _, atom, action = t.node(y)
-            end = _over(t, atom, final, {})
-            here = strip_guard(t, _over(t, atom, loads, {}))
-            change[y] = t.sub(end, here) if action == "+" else t.mul(end, t.inv(here))
-        body = [t.mul(substitute(t, c, change), loads[r if s is None else s]) for c, s in update]
+        whole: dict[int, int] = {}  # each change, from the part's own value to the final one
+        for y in n.changes:
+            c = t.change_of(y)
+            end = _over(t, c.atom, final, {})
+            here = strip_guard(t, _over(t, c.atom, loads, {}))
+            whole[y] = t.sub(end, here) if c.action == "+" else t.mul(end, t.inv(here))
+        body = [
+            t.mul(substitute(t, u.coefficient, whole), loads[r if u.sibling is None else u.sibling]) for u in n.updates
+        ]
         final[r] = t.sum(part, t.add(*body))
     return _over(t, output, final, {})

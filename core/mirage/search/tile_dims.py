@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from mirage.meaning.terms import Terms
+from mirage.search.reassociation import products
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,11 @@ def contractions(t: Terms, root: int) -> list[tuple[str, tuple[int, ...]]]:
     """Every (axis, factors along the axis) of the sums in `root`, one for each product of a body."""
     found = []
     for r in sorted(t.closure(root)):
-        _, op, axis, body, *_ = t.node(r)
-        if op != "sum":
-            continue
-        for product in t.kids(body) if t.kind(body) == "add" else (body,):
-            factors = tuple(f for f in t.flat("mul", (product,))[1] if axis in t.dims(f))
+        n = t.reduction(r)
+        for product in products(t, n.body) if n.op == "sum" else ():
+            factors = tuple(f for f in t.flat("mul", (product,))[1] if n.axis in t.dims(f))
             if len(factors) > 1:
-                found.append((axis, factors))
+                found.append((n.axis, factors))
     return found
 
 
@@ -56,7 +55,7 @@ def _sides(t: Terms, axis: str, factors: tuple[int, ...], batch: frozenset[str])
 
 def layout(t: Terms, root: int, parallel: tuple[str, ...]) -> Layout:
     """The layout of a kernel that computes `root` for every element of its `parallel` axes (in output order)."""
-    bound = tuple(dict.fromkeys(t.node(r)[2] for r in sorted(t.closure(root))))
+    bound = tuple(dict.fromkeys(t.reduction(r).axis for r in sorted(t.closure(root))))
     free = tuple(a for a in parallel if a not in bound)
     todo = contractions(t, root)
     batch: frozenset[str] = frozenset()

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Sequence
 
 from mirage.errors import MirageError, MissingShape
+from mirage.ir.dtypes import dtype_of
 from mirage.source import shapes
 from mirage.source.detect import Decorated, find, is_decorator
-from mirage.source.dtypes import dtype_of
 
 Inputs = Sequence[tuple[str, Sequence[int], str]]
 

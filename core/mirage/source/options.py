@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mirage.errors import BadAnnotation, BadSearchParameter
+from mirage.ir.dtypes import dtype_of
 from mirage.ir.narrowing import FREE, PARAMETERS, Narrowing
-from mirage.source.dtypes import dtype_of
 from mirage.source.module_names import Names, NotConstant, evaluate
 
 # Calls in `inputs=` that stand for a tensor of their shape.

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mirage.errors import BadAnnotation, MirageError, MissingShape, SymbolWithoutSize, ZeroSizeAxis
+from mirage.ir.dtypes import DTYPES
 from mirage.source.detect import Decorated, Param
-from mirage.source.dtypes import INEXACT, JAXTYPING
 from mirage.source.module_names import Names, NotConstant, evaluate
 from mirage.source.options import Entries
 from mirage.source.statements import Place, try_parse
@@ -18,6 +18,13 @@ from mirage.source.statements import Place, try_parse
 # More rows than this are a slip (every combination of the dimensions' sizes is a row).
 MAX_ROWS = 64
 _NAME = re.compile(r"[A-Za-z_]\w*")
+# jaxtyping's classes: those of one dtype (`Float` is torch's default), and those of several or of one that no kernel handles.
+EXACT = {**{d.jaxtyping: name for name, d in DTYPES.items()}, "Float": "fp32"}
+INEXACT = {
+    "Int", "UInt", "Integer", "Real", "Inexact", "Complex", "Num", "Shaped", "Key", "Complex64", "Complex128",
+    "UInt2", "UInt4", "UInt8", "UInt16", "UInt32", "UInt64", "Int2", "Int4", "Int16",
+    "Float8e4m3b11fnuz", "Float8e4m3fnuz", "Float8e5m2fnuz",
+}  # fmt: skip
 _LARGEST_SIZE = 2**48
 _ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: lambda a, b: a + b,
@@ -29,7 +36,7 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
 
 @dataclass(frozen=True)
 class InputSpec:
-    """A tensor parameter: shape in elements, dtype as in `program.ir.DTYPES`, and for each dimension its name or ""."""
+    """A tensor parameter: shape in elements, dtype as in `ir.dtypes`, and for each dimension its name or ""."""
 
     name: str
     shape: tuple[int, ...]
@@ -190,7 +197,7 @@ def _read_param(param: Param, function: Decorated, known: dict[str, int]) -> _Sp
     if param.annotation is not None:
         place = names.chunks.place(param.annotation)
     kind = _kind_of(node, names)
-    if not isinstance(node, ast.Subscript) or kind not in {*JAXTYPING, *INEXACT}:
+    if not isinstance(node, ast.Subscript) or kind not in {*EXACT, *INEXACT}:
         if param.default is None or _is_tensor(node, names):
             what = "an annotation without a shape" if param.annotation is not None else "no annotation"
             raise MissingShape(f"`{param.name}` has {what}", **place)
@@ -224,7 +231,7 @@ def _read_param(param: Param, function: Decorated, known: dict[str, int]) -> _Sp
             )
         dims.append(dim)
         dim_names.append(name)
-    return _Spec(param, tuple(dims), tuple(dim_names), JAXTYPING[kind], place["line"], place["column"])
+    return _Spec(param, tuple(dims), tuple(dim_names), EXACT[kind], place["line"], place["column"])
 
 
 def _read_dim(word: str) -> tuple[str, int | ast.expr]:

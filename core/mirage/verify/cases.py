@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mirage.errors import MirageError, SignatureMismatch
+from mirage.errors import SignatureMismatch
 from mirage.ir.program import Input, Program, TensorType
 from mirage.ir.torch_calls import is_call
 from mirage.meaning.row_axis import along, with_item
@@ -15,7 +15,6 @@ from mirage.mugraph.without_calls import calls_of
 from mirage.program.axis_names import output_names
 from mirage.program.library_variants import ways
 from mirage.program.lower import Lowered, lower
-from mirage.search.one_row import bounds_for
 from mirage.verify.field.schedule_opinion import Output
 from mirage.verify.field.text_opinion import launch_tiles
 from mirage.verify.judge import Case
@@ -213,39 +212,3 @@ def matches(graph: MuGraph, sizes: Mapping[str, int], tiles: Mapping[str, Mappin
         if {d: have.get(d) for d in row} != row:
             return False
     return True
-
-
-def found_again(
-    program: Program, text: str, function: str, module: str, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]],
-    target: str,
-) -> MuGraph | None:  # fmt: skip
-    """The µGraph that a module with these tables was emitted from: the program is searched again, as far as a GPU's tuner looks.
-    Of several with those tables the one with the module's kernels, if there is one."""
-    from mirage.codegen.emit import emit_module, split_parts
-    from mirage.devices.table import device
-    from mirage.pipeline.search_problems import problems
-    from mirage.plan import plan
-    from mirage.profile.candidate_choice import KEPT
-    from mirage.profile.roofline import estimate
-    from mirage.search.engine import Bounds, Candidate, Search
-
-    first: MuGraph | None = None
-    wanted = split_parts(module).get("kernels")
-    best: list[Candidate] = []
-    for found in problems(program):
-        search = Search(found, lambda g: estimate(g, device(target)), bounds=bounds_for(found, Bounds(keep=KEPT), best))
-        for _ in search.run():
-            pass
-        best += search.best
-        for candidate in search.best:
-            if not matches(candidate.mugraph, sizes, tiles):
-                continue
-            try:
-                graph = plan(candidate.mugraph)
-                emitted = emit_module(program, graph, text, function=function, header={})
-            except MirageError:
-                continue
-            if split_parts(emitted).get("kernels") == wanted:
-                return graph
-            first = first or graph
-    return first

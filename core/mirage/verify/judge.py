@@ -15,12 +15,14 @@ from typing import Any
 
 from mirage.codegen.size_table import focused, inputs_of
 from mirage.errors import ModuleUnreadable
+from mirage.ir.dtypes import DTYPES
 from mirage.ir.index import DimIndex
-from mirage.ir.program import DTYPES, Program
+from mirage.ir.program import Program
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.mugraph.without_calls import calls_of, opened, other_calls
-from mirage.results.verdict import Evidence, Link, Verdict
+from mirage.results.details import FloatDetails
+from mirage.results.verdict import Evidence, Verdict
 from mirage.verify.field.algebra_opinion import field_opinion
 from mirage.verify.field.schedule_opinion import Output, Target, schedule_opinion
 from mirage.verify.field.text_opinion import text_opinion
@@ -85,51 +87,52 @@ def algebra(case: Case) -> list[Evidence]:
         out.append(proof)
     t = case.t
     types = [(i.name, i.type.dtype) for i in case.program.inputs] + [(x.name, x.dtype) for x in graph.inputs]
-    kinds = {name: "bool" if dtype == "bool" else "int" for name, dtype in types if not DTYPES[dtype][1]}
+    kinds = {name: "bool" if dtype == "bool" else "int" for name, dtype in types if not DTYPES[dtype].floating}
     try:
         meaning = denote(t, graph)
-        for name, (target, dims) in targets.items():
+        for output, (name, (target, dims)) in enumerate(targets.items()):
             term, have = meaning.outputs[name]
             for axis, (part, rest) in meaning.splits.items():
                 target = split_axis(t, target, axis, part, rest)
-            out.append(field_opinion(t, target, same_axes(t, term, have, dims), kinds=kinds))
+            found = field_opinion(t, target, same_axes(t, term, have, dims), kinds=kinds)
+            out.append(found.of_output(output))
     except NotDenoted:
         pass  # the schedule's run, which contains the algebra at its sizes, then speaks for this link
     return out
 
 
-def opinions(case: Case, run_task: RunTask, floats_first: bool = False) -> Iterator[tuple[str, list[Evidence]]]:
-    """Links in order, so that a rejection spares the rest."""
+def opinions(case: Case, run_task: RunTask, floats_first: bool = False) -> Iterator[list[Evidence]]:
+    """The evidence link by link, in their order, so that a rejection spares the rest."""
     wrong = other_calls(case.calls, case.mugraph)
     if wrong:
-        yield "algebra", [Evidence("field", "REJECTED", None, 0.0, f"the µGraph has {wrong}")]
+        yield [Evidence(link="algebra", opinion="field", word="REJECTED", summary=f"the µGraph has {wrong}")]
         return
     early = floats(case, run_task) if floats_first and case.module else []
     if any(e.word == "REJECTED" for e in early):
-        yield "text", early
+        yield early
         return
     found = algebra(case)
     schedule = schedule_opinion(case.t, case.targets, case.inner)
-    yield "algebra", found or [schedule]
-    yield "schedule", [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
+    yield found or [replace(schedule, link="algebra")]
+    yield [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
     if not case.module:
         return
     try:
         case = replace(case, module=focused(case.module, inputs_of(case.program)))
     except ModuleUnreadable as e:
-        yield "text", [Evidence("memory", "REJECTED", None, 0.0, e.message)]
+        yield [Evidence(link="text", opinion="memory", word="REJECTED", summary=e.message)]
         return
     memory = text_memory_opinion(case.mugraph, case.module, [i.name for i in case.program.inputs])
     if memory.word == "REJECTED":
-        yield "text", [memory]
+        yield [memory]
         return
     text = in_text(case, run_task, TEXT_DRAWS)
     if text.word == "TESTED" and text.bound is not None and text.bound > WEAK:
         text = in_text(case, run_task, MORE_DRAWS)
     if text.word == "REJECTED":
-        yield "text", [text]
+        yield [text]
         return
-    yield "text", [text, memory, *(early or floats(case, run_task)), in_range(case)]
+    yield [text, memory, *(early or floats(case, run_task)), in_range(case)]
 
 
 def in_text(case: Case, run_task: RunTask, draws: int) -> Evidence:
@@ -166,7 +169,7 @@ def floats(case: Case, run_task: RunTask) -> list[Evidence]:
     found = at(None)
     elements = sum(math.prod(case.mugraph.shape(x)) for x in case.mugraph.tensors)
     if (
-        found.details.get("unlike") and elements <= MOST_ELEMENTS
+        isinstance(found.details, FloatDetails) and found.details.unlike and elements <= MOST_ELEMENTS
     ):  # it names sizes of its own, and nothing else has a call's value
         found = at(dict(case.mugraph.axes))
     return [found]
@@ -175,13 +178,13 @@ def floats(case: Case, run_task: RunTask) -> list[Evidence]:
 def judge(case: Case, run_task: RunTask, *, floats_first: bool = False) -> Verdict:
     """The verdict; links after the first rejected one are not looked at. With `floats_first` the float opinion is asked
     before all others, for candidates of a search: where they fail, it is there."""
-    links: list[Link] = []
+    evidence: list[Evidence] = []
     start = time.monotonic()
-    for name, evidence in opinions(case, run_task, floats_first):
-        links.append(Link(name, tuple(evidence)))
-        if links[-1].word == "REJECTED":
+    for found in opinions(case, run_task, floats_first):
+        evidence += found
+        if any(e.word == "REJECTED" for e in found):
             break
     scope, reasons = all_sizes([case.program], case.t, [o.term for o in case.targets])
-    rests = trusted(e for link in links for e in link.evidence)
+    rests = trusted(evidence)
     notes = (f"{time.monotonic() - start:.1f} s", *rests, *reasons)
-    return Verdict(tuple(links), scope, notes)
+    return Verdict(tuple(evidence), len(case.targets), scope, notes)

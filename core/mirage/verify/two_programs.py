@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from mirage.errors import SignatureMismatch, UnsupportedReshape
-from mirage.ir.program import DTYPES, Node, Program, TensorType
+from mirage.ir.dtypes import DTYPES
+from mirage.ir.program import Node, Program, TensorType
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
 from mirage.program.lower import Lowered, lower
-from mirage.results.verdict import Counterexample, Evidence, Link, Verdict
+from mirage.results.details import FloatDetails
+from mirage.results.verdict import Counterexample, Evidence, Verdict
 from mirage.verify.field.algebra_opinion import algebra_sizes, field_opinion, offset_axes
 from mirage.verify.proof.definedness import conditions, needs, unexplained
 from mirage.verify.proof.opinion import details, summary, trusted
@@ -144,7 +146,10 @@ def proved(
         if proof is None:
             return None
         proofs.append(proof)
-    return Evidence("proof", "PROVED", 0.0, time.monotonic() - start, summary(proofs), details(proofs, rules))
+    return Evidence(
+        link="algebra", opinion="proof", word="PROVED", bound=0.0, seconds=time.monotonic() - start,
+        summary=summary(proofs), details=details(proofs, rules),
+    )  # fmt: skip
 
 
 def at_these_sizes(
@@ -211,7 +216,10 @@ def apart(
         at = tuple(int(i) for i in np.argwhere(bad)[0])
         shown = Counterexample("float", output, at[1:], str(float(a[at])), str(float(b[at])), dict(sizes))
         text = "one of the two has no value where the other has one (a root or logarithm of a negative number)"
-        return Evidence("float", "REJECTED", None, time.monotonic() - start, text, {"draw": at[0]}, shown)
+        return Evidence(
+            link="algebra", opinion="float", word="REJECTED", summary=text, output=output,
+            seconds=time.monotonic() - start, details=FloatDetails(sizes=dict(sizes), draw=at[0]), counterexample=shown,
+        )  # fmt: skip
     return None
 
 
@@ -228,7 +236,7 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
     pairs = list(zip([x for x, _ in lowered.outputs[:n]], [y for y, _ in lowered.outputs[n : 2 * n]], strict=True))
     roots = [x for pair in pairs for x in pair]
     tensors = (*lowered.tensors, *lowered.given)
-    kinds = {x.name: "bool" if x.dtype == "bool" else "int" for x in tensors if not DTYPES[x.dtype][1]}
+    kinds = {x.name: "bool" if x.dtype == "bool" else "int" for x in tensors if not DTYPES[x.dtype].floating}
     sizes = small_sizes(lowered, roots)
     shapes = input_shapes(lowered, sizes)
     lost = unseen(t, roots)
@@ -236,13 +244,13 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
     if proof is None and not lost:
         here = at_these_sizes(lowered, pairs, kinds, rules)
         if here is not None:
-            lengths = ", ".join(f"{axis} = {n}" for axis, n in sorted(t.sizes.items()))
+            lengths = ", ".join(f"{axis} = {length}" for axis, length in sorted(t.sizes.items()))
             notes = (*trusted([here]), f"equal with {lengths}; not shown for other sizes")
-            return Verdict((Link("algebra", (here,)),), "these sizes", notes)
+            return Verdict((here,), n, "these sizes", notes)
     evidence: list[Evidence] = [] if proof is None else [proof]
     notes = trusted(evidence)
-    for x, y in pairs:
-        e = field_opinion(t, x, y, kinds=kinds, sizes=sizes, shapes=shapes)
+    for output, (x, y) in enumerate(pairs):
+        e = field_opinion(t, x, y, kinds=kinds, sizes=sizes, shapes=shapes).of_output(output)
         if e.word == "REJECTED" and agree_in_floats(lowered, x, y, kinds, sizes, shapes):
             if proof is not None:
                 notes += ("the field is no judge here: its order and opaque functions are not those of numbers",)
@@ -263,4 +271,4 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
         evidence.append(domain)
     notes += tuple(f"no proof: what is taken away or multiplied by 0 is defined only where {c}" for c in lost)
     scope, reasons = all_sizes([a, b], t, roots)
-    return Verdict((Link("algebra", tuple(evidence)),), scope, (*notes, *reasons))
+    return Verdict(tuple(evidence), n, scope, (*notes, *reasons))

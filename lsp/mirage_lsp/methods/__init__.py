@@ -4,7 +4,7 @@ tells it something, and the daemon does the work."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
 
 # Method -> (handler, options for the capability).
-METHODS: dict[str, tuple[Callable[..., Any], Any]] = {
+METHODS: dict[str, tuple[Callable[..., object], object]] = {
     types.INITIALIZE: (initialize.handle, None),
     types.INITIALIZED: (initialized.handle, None),
     types.TEXT_DOCUMENT_DID_OPEN: (did_open.handle, None),

@@ -77,7 +77,7 @@ class Offer:
             count = len(self.view.document.functions)
             yield self.command(f"Mirage: optimize all {count} functions of the file", "mirage.optimize", "")
 
-    def quick_fixes(self, function: detect.Decorated) -> Iterator[types.CodeAction]:
+    def fixes(self, function: detect.Decorated) -> Iterator[types.CodeAction]:
         """What mends the function's diagnostic."""
         entry, name = self.view.document.entry(function), function.name
         if isinstance(entry.error, SymbolWithoutSize):

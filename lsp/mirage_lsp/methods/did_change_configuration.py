@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -27,13 +28,13 @@ async def pull(ls: MirageServer) -> None:
         answer.add_done_callback(lambda done: _answered(ls, done))
 
 
-def _answered(ls: MirageServer, done: Any) -> None:
+def _answered(ls: MirageServer, done: asyncio.Future[object]) -> None:
     found = None if done.cancelled() or done.exception() is not None else done.result()
     if isinstance(found, (list, tuple)) and found and isinstance(found[0], Mapping):
         _take(ls, found[0])
 
 
-def _take(ls: MirageServer, given: Mapping[str, Any]) -> None:
+def _take(ls: MirageServer, given: Mapping[str, object]) -> None:
     ls.session.configure(ls.session.settings.changed(given))
     ls.folders.look()
     ls.refresh()

@@ -8,9 +8,9 @@ cannot cancel one.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
 
 LISTED = 100  # results of the cache, the latest used first
-Command = Callable[..., Awaitable[dict[str, Any]]]
-Body = Callable[["MirageServer", View, str, "int | None"], Awaitable[dict[str, Any]]]
+Answer = Mapping[str, object]
+Command = Callable[..., Awaitable[Answer]]
+Body = Callable[["MirageServer", View, str, "int | None"], Awaitable[Answer]]
 
 
 def _command(body: Body) -> Command:
     """Arguments checked, mistakes shown and answered."""
 
-    async def run(ls: MirageServer, *arguments: Any) -> dict[str, Any]:
+    async def run(ls: MirageServer, *arguments: object) -> Answer:
         try:
             uri, name, version = _arguments(arguments)
             view = ls.session.view(uri)
@@ -45,7 +46,7 @@ def _command(body: Body) -> Command:
     return run
 
 
-def _arguments(given: tuple[Any, ...]) -> tuple[str, str, int | None]:
+def _arguments(given: tuple[object, ...]) -> tuple[str, str, int | None]:
     uri, name, version = (*given, None, None, None)[:3]
     if not isinstance(uri, str) or not isinstance(name, (str, type(None))):
         raise FunctionNotFound("the arguments are a document's URI and a function's name")
@@ -53,16 +54,16 @@ def _arguments(given: tuple[Any, ...]) -> tuple[str, str, int | None]:
 
 
 @_command
-async def optimize(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
+async def optimize(ls: MirageServer, view: View, name: str, version: int | None) -> Answer:
     return _start(ls, view, name, fresh=False)
 
 
 @_command
-async def measure(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
+async def measure(ls: MirageServer, view: View, name: str, version: int | None) -> Answer:
     return _start(ls, view, name, fresh=True)
 
 
-def _start(ls: MirageServer, view: View, name: str, fresh: bool) -> dict[str, Any]:
+def _start(ls: MirageServer, view: View, name: str, fresh: bool) -> Answer:
     if not ls.session.settings.trusted:
         raise UntrustedWorkspace("nothing was started")
     document = view.document
@@ -78,7 +79,7 @@ def _start(ls: MirageServer, view: View, name: str, fresh: bool) -> dict[str, An
 
 
 @_command
-async def stop(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
+async def stop(ls: MirageServer, view: View, name: str, version: int | None) -> Answer:
     entries = [e for e in view.document.entries.values() if name in ("", e.name)]
     return {"stopped": [e.name for e in entries if ls.session.stop(e, by_user=True)]}
 
@@ -87,7 +88,7 @@ def _editing(action: str) -> Command:
     """The command that has an action's edit applied."""
 
     @_command
-    async def apply(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
+    async def apply(ls: MirageServer, view: View, name: str, version: int | None) -> Answer:
         edit = apply_edit.edit(ls, action, view, name, version)
         params = types.ApplyWorkspaceEditParams(edit=edit, label=apply_edit.label(action, name))
         answer = await ls.ask(types.WORKSPACE_APPLY_EDIT, params)
@@ -97,7 +98,7 @@ def _editing(action: str) -> Command:
 
 
 @_command
-async def show_mugraph(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
+async def show_mugraph(ls: MirageServer, view: View, name: str, version: int | None) -> Answer:
     entry = view.document.entries.get(name)
     if entry is None or entry.result is None or not entry.result.get("mugraphs"):
         raise NoKernel(f"there is no µGraph for `{name}`")
@@ -107,7 +108,7 @@ async def show_mugraph(ls: MirageServer, view: View, name: str, version: int | N
 
 
 @_command
-async def show_proof(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
+async def show_proof(ls: MirageServer, view: View, name: str, version: int | None) -> Answer:
     entry = view.document.entries.get(name)
     if entry is None or entry.result is None or not entry.result.get("verdict"):
         raise NoKernel(f"there is no proof for `{name}`")
@@ -126,14 +127,14 @@ def _open(ls: MirageServer, name: str, text: str) -> None:
 
 
 @_command
-async def result(ls: MirageServer, view: View, name: str, version: int | None) -> dict[str, Any]:
+async def result(ls: MirageServer, view: View, name: str, version: int | None) -> Answer:
     return panel_data.result(view, name)
 
 
-def _of_daemon(ask: Callable[..., Awaitable[dict[str, Any]]]) -> Command:
+def _of_daemon(ask: Callable[..., Awaitable[Answer]]) -> Command:
     """A question about all projects; "error" while no daemon runs. Nothing is shown: views ask it again and again."""
 
-    async def run(ls: MirageServer, *arguments: Any) -> dict[str, Any]:
+    async def run(ls: MirageServer, *arguments: object) -> Answer:
         try:
             return await ask(ls, *arguments[:1])
         except MirageError as error:
@@ -144,19 +145,19 @@ def _of_daemon(ask: Callable[..., Awaitable[dict[str, Any]]]) -> Command:
 
 
 @_of_daemon
-async def jobs(ls: MirageServer, *_: Any) -> dict[str, Any]:
+async def jobs(ls: MirageServer, *_: object) -> Answer:
     return await ls.session.jobs.status()
 
 
 @_of_daemon
-async def cache(ls: MirageServer, *_: Any) -> dict[str, Any]:
+async def cache(ls: MirageServer, *_: object) -> Answer:
     rows = await ls.session.jobs.results()
     latest = sorted(rows, key=lambda row: -float(row["used"]))
     return {"results": latest[:LISTED], "more": max(0, len(rows) - LISTED)}
 
 
 @_of_daemon
-async def cached(ls: MirageServer, key: Any = None) -> dict[str, Any]:
+async def cached(ls: MirageServer, key: object = None) -> Answer:
     if not isinstance(key, str):
         raise UnknownEntry("the argument is a key of the cache")
     return await ls.session.jobs.cached(key)
@@ -168,7 +169,7 @@ COMMANDS: dict[str, Command] = {
     "mirage.stop": stop,
     "mirage.showMugraph": show_mugraph,
     "mirage.showProof": show_proof,
-    "mirage.results.result": result,
+    "mirage.result": result,
     "mirage.jobs": jobs,
     "mirage.cache": cache,
     "mirage.cached": cached,

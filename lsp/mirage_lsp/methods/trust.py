@@ -5,7 +5,7 @@ A notification of its own and not a setting: settings can come from the workspac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 METHOD = "mirage/didGrantTrust"
 
 
-def handle(ls: MirageServer, params: Any) -> None:
+def handle(ls: MirageServer, params: object) -> None:
     ls.session.grant_trust()
     ls.folders.look()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mirage.devices.table import Device
 from mirage.mugraph.text import statement_text
 from mirage.mugraph.walk import Site
 
@@ -13,10 +14,15 @@ THREADS_PER_WARP = 32
 
 @dataclass(frozen=True)
 class Limits:
-    """What a block may use: `shared` bytes of shared memory (227 KiB on sm_90), elements of one tile."""
+    """What a block may use: `shared` bytes of shared memory, elements of one tile."""
 
-    shared: int = 232_448
+    shared: int
     tile_elements: int = 1 << 20
+
+    @staticmethod
+    def of(device: Device) -> Limits:
+        """What a block may use on a device."""
+        return Limits(device.shared_per_block)
 
     def registers(self, warps: int) -> int:
         """Bytes of registers of a block."""

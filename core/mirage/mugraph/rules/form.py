@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from mirage.ir.program import DTYPES
+from mirage.ir.dtypes import DTYPES
 from mirage.ir.torch_calls import RESULT_TENSOR, fault, is_call, sizes_of
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, Loop, MuGraph, TileDim
 from mirage.mugraph.rules.breach import Breach, Limits

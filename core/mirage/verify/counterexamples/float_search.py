@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 
 from mirage.codegen.emit import emit_module
-from mirage.codegen.launcher_text import TORCH_DTYPES
 from mirage.errors import MirageError
-from mirage.ir.program import DTYPES, EIGHT_BIT, Program
+from mirage.ir.dtypes import EIGHT_BIT, FLOATING, TORCH_NAMES
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.resized import shrink, tiny_sizes
 from mirage.program.lower import lower
+from mirage.results.details import FieldDetails, FloatDetails
 from mirage.results.verdict import Concrete, Counterexample, Verdict
 from mirage.verify.field.schedule_opinion import Output, Target, expected_outputs, term_only_sizes
 from mirage.verify.field.text_opinion import launch_tiles
@@ -29,11 +31,11 @@ from mirage.verify.floats.opinion import first_contraction, launch_sizes
 from mirage.verify.judge import Case
 from mirage.verify.semantics.evaluate_terms import Fault, TermEvaluator
 from mirage.verify.semantics.float64 import Floats
+from mirage.verify.two_programs import input_shapes, joined, small_sizes
 
 RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 SEEDS = 2
 SECONDS = 60.0
-FLOATS = tuple(d for d, (_, floating) in DTYPES.items() if floating)
 ROUNDED = {"bf16": "bfloat16", **dict.fromkeys(EIGHT_BIT, "8-bit floats")}
 MOST = 1 << 25  # elements of all inputs of a launch
 NOTHING = "no float inputs that were tried show it: the difference shows in the field alone"
@@ -78,7 +80,7 @@ def search(
 ) -> Concrete:
     """The first difference on the launches in order; `note` says why there is none. `left` says what is wanted; where a
     launch is smaller than the program, it must agree there with the program's terms (it may name sizes of its own)."""
-    fit = [x for x in launches if x.elements <= MOST and all(d in TORCH_DTYPES for _, _, d in x.inputs)]
+    fit = [x for x in launches if x.elements <= MOST and all(d in TORCH_NAMES for _, _, d in x.inputs)]
     short = [ROUNDED[d] for x in fit for _, _, d in x.inputs if d in ROUNDED]
     if short and not right.function:
         return Concrete(note=f"no script: Triton's interpreter rounds {short[0]} otherwise than a GPU does")
@@ -87,7 +89,7 @@ def search(
     for launch in fit:
         payload: dict[str, Any] = {
             "left": left.script, "right": right.script, "seeds": SEEDS, "seconds": max(1.0, until - time.monotonic()),
-            "inputs": [[n, list(s), TORCH_DTYPES[d]] for n, s, d in launch.inputs], "sizes": dict(launch.sizes),
+            "inputs": [[n, list(s), TORCH_NAMES[d]] for n, s, d in launch.inputs], "sizes": dict(launch.sizes),
             "tiles": {k: dict(v) for k, v in launch.tiles.items()}, "k": launch.k,
         }  # fmt: skip
         try:
@@ -101,7 +103,7 @@ def search(
         if found is None or (launch.every is not None and not _meant(t, targets, launch, result)):
             continue
         concrete = Concrete(
-            inputs=tuple({"name": n, "shape": list(s), "dtype": d} for n, s, d in launch.inputs),
+            inputs=tuple(TensorSpec(*spec) for spec in launch.inputs),
             kind=found["kind"], seed=found["seed"], sizes=dict(launch.sizes), tiles=payload["tiles"],
             output=found.get("output", 0), index=tuple(found.get("index", ())), expected=repr(found.get("expected", "")),
             actual=repr(found.get("actual", "")), error=found["error"], values=tuple(found["values"]),
@@ -117,7 +119,7 @@ def _meant(t: Terms, targets: Sequence[Target], launch: Launch, result: Mapping[
     for (name, shape, dtype), data in zip(launch.inputs, result["inputs"], strict=True):
         value = np.frombuffer(data, np.float64).reshape(shape)
         arrays[name] = (
-            value.astype(bool) if dtype == "bool" else value if dtype in FLOATS else value.astype(np.int64)
+            value.astype(bool) if dtype == "bool" else value if dtype in FLOATING else value.astype(np.int64)
         )[None]
     try:
         terms = expected_outputs(t, targets, TermEvaluator(t, arrays, Floats(), launch.every))
@@ -135,8 +137,6 @@ def _meant(t: Terms, targets: Sequence[Target], launch: Launch, result: Mapping[
 
 def of_programs(a: Program, b: Program) -> tuple[Terms, list[Output], list[Launch]]:
     """The terms of two functions' outputs (those of `a`), and launches: tiny sizes, then their own."""
-    from mirage.verify.two_programs import input_shapes, joined, small_sizes
-
     lowered = lower(joined(a, b))
     n = len(a.outputs)
     outputs = [Output(str(i), x, dims) for i, (x, dims) in enumerate(lowered.outputs[:n])]
@@ -151,10 +151,9 @@ def of_programs(a: Program, b: Program) -> tuple[Terms, list[Output], list[Launc
 def of_case(case: Case, verdict: Verdict) -> list[Launch]:
     """The launches on which an opinion rejected, tiny ones, one of the real tiles, and the real one."""
     places: list[tuple[Mapping[str, int], Mapping[str, Mapping[str, int]] | None]] = []
-    for link in verdict.links:
-        for e in link.evidence:
-            if e.word == "REJECTED" and e.details.get("tiles") and e.details.get("sizes"):
-                places.append((e.details["sizes"], e.details["tiles"]))
+    for d in (e.details for e in verdict.rejections):
+        if isinstance(d, FieldDetails | FloatDetails) and d.tiles and d.sizes:
+            places.append((d.sizes, d.tiles))
     for seed in range(2):
         places.append(tiny_sizes(case.mugraph, seed))
     places += [(launch_sizes(case.mugraph), None), (dict(case.mugraph.axes), None)]
@@ -230,13 +229,10 @@ def _literal(values: Any) -> str:
 
 def with_concrete(verdict: Verdict, concrete: Concrete) -> Verdict:
     """The verdict with the floats beside each of its counterexamples; where a rejection has none, one is made."""
-    links = []
-    for link in verdict.links:
-        evidence = []
-        for e in link.evidence:
-            if e.word == "REJECTED":
-                shown = e.counterexample or Counterexample(e.opinion, concrete.output, (), "", e.summary, {})
-                e = replace(e, counterexample=replace(shown, concrete=concrete))
-            evidence.append(e)
-        links.append(replace(link, evidence=tuple(evidence)))
-    return replace(verdict, links=tuple(links))
+    evidence = []
+    for e in verdict.evidence:
+        if e.word == "REJECTED":
+            shown = e.counterexample or Counterexample(e.opinion, concrete.output, (), "", e.summary, {})
+            e = replace(e, counterexample=replace(shown, concrete=concrete))
+        evidence.append(e)
+    return replace(verdict, evidence=tuple(evidence))

@@ -64,8 +64,10 @@ def run(program: Any, tensors: Any, sizes: Any, tiles: Any, double: bool = True)
 
 
 # counterexample:end
+from mirage.ir.dtypes import FLOATING  # noqa: E402 - the copied text stands alone
+
 MANY = 64  # elements: so few are written out
-UNIT = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
+UNIT = {FLOATING[d].torch: FLOATING[d].roundoff for d in ("fp16", "bf16", "fp32")}
 FUNCTIONS = 1e-5  # of two functions in float64, which may cast to float32 on their way
 UNITS = 8.0
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from mirage.meaning.terms import Terms
 from mirage.operators.block_operators import is_exponential
-from mirage.results.verdict import SAYS_NOTHING, Counterexample, Evidence
+from mirage.results.details import FieldDetails
+from mirage.results.verdict import SAYS_NOTHING, Counterexample, Evidence, Word
 from mirage.verify.field.arithmetic import Array, Field, is_special
 from mirage.verify.field.error_bound import Bound, bound_of
 from mirage.verify.field.expression_size import Counts
@@ -183,23 +184,23 @@ def summary_of(bound: Bound, draws: int) -> tuple[float | None, str]:
     return total, f"equal at {draws} random points; {said}"
 
 
-def details_of(bound: Bound, sample: Sample, sizes: Mapping[str, int], draws: int) -> dict[str, Any]:
+def details_of(bound: Bound, sample: Sample, sizes: Mapping[str, int], draws: int) -> FieldDetails:
     f = sample.field
-    return {
-        "draws": draws,
-        "discarded": int((~sample.valid).sum()),
-        "p": f.p,
-        "q": f.q,
-        "sizes": dict(sizes),
-        "degree": bound.degree,
-        "exponential_terms": bound.terms,
-        "roots": sample.conditions.roots,
-        "signs": sample.conditions.signs,
-        "bound_a_draw": bound.a_draw,
-        "bound_a_draw_any_exponents": bound.general,
-        "theorem": bound.theorem,
-        "opaque": sorted(f.opaque),
-    }
+    return FieldDetails(
+        draws=draws,
+        discarded=int((~sample.valid).sum()),
+        p=f.p,
+        q=f.q,
+        sizes=dict(sizes),
+        degree=bound.degree,
+        exponential_terms=bound.terms,
+        roots=sample.conditions.roots,
+        signs=sample.conditions.signs,
+        bound_a_draw=bound.a_draw,
+        bound_a_draw_any_exponents=bound.general,
+        theorem=bound.theorem,
+        opaque=tuple(sorted(f.opaque)),
+    )
 
 
 def draws_for(bound: Bound, goal: float = GOAL) -> int:
@@ -253,8 +254,14 @@ def _opinion(
     opaque: tuple[str, ...],
     start: float,
 ) -> Evidence:
-    def took() -> float:
-        return time.perf_counter() - start
+    def evidence(
+        word: Word, text: str, info: FieldDetails | None = None, shown: Counterexample | None = None,
+        bound: float | None = None,
+    ) -> Evidence:  # fmt: skip
+        return Evidence(
+            link="algebra", opinion="field", word=word, summary=text, bound=bound, seconds=time.perf_counter() - start,
+            details=info, counterexample=shown,
+        )  # fmt: skip
 
     roots = [a, b]
     dims = tuple(sorted(t.dims(a) | t.dims(b)))
@@ -264,14 +271,14 @@ def _opinion(
         sample = draw(t, roots, sizes, seed + 1, draws or draws_for(bound), shapes=shapes, kinds=kinds, opaque=opaque)
         x, y = evaluate_terms(t, [(a, dims), (b, dims)], sample.inputs, sample.field, sizes)
     except Fault as e:
-        return Evidence("field", "REJECTED", None, took(), f"cannot be evaluated: {e}")
+        return evidence("REJECTED", f"cannot be evaluated: {e}")
     at = mismatch(sample.field, x, y, sample.valid, sample.ties)
     good = int(sample.generic.sum())
     info = details_of(bound, sample, sizes, good)
     if at is not None:
         shown = counterexample(sample.field, 0, at, x, y, sizes)
-        return Evidence("field", "REJECTED", None, took(), "the two differ at a random point", info, shown)
+        return evidence("REJECTED", "the two differ at a random point", info, shown)
     if good == 0:
-        return Evidence("field", "REJECTED", None, took(), "no point was found at which every root has a square", info)
+        return evidence("REJECTED", "no point was found at which every root has a square", info)
     total, text = summary_of(bound, good)
-    return Evidence("field", "TESTED", total, took(), text, info)
+    return evidence("TESTED", text, info, bound=total)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from mirage.errors import MirageError
@@ -12,7 +12,8 @@ from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import Accumulate, MuGraph
 from mirage.mugraph.resized import rigid_axes, shrink, tiny_sizes
 from mirage.mugraph.walk import parts, sites
-from mirage.results.verdict import Evidence
+from mirage.results.details import FieldDetails
+from mirage.results.verdict import Counterexample, Evidence
 from mirage.verify.field import algebra_opinion
 from mirage.verify.field.arithmetic import OPAQUE, Array
 from mirage.verify.field.error_bound import Bound
@@ -174,8 +175,11 @@ def _opinion(
     opaque: tuple[str, ...],
     start: float,
 ) -> Evidence:
-    def rejected(text: str, info: dict[str, Any] | None = None, shown: Any = None) -> Evidence:
-        return Evidence("field", "REJECTED", None, time.perf_counter() - start, text, info or {}, shown)
+    def rejected(text: str, info: FieldDetails | None = None, shown: Counterexample | None = None) -> Evidence:
+        return Evidence(
+            link="schedule", opinion="field", word="REJECTED", summary=text, seconds=time.perf_counter() - start,
+            details=info, counterexample=shown,
+        )  # fmt: skip
 
     try:
         small = small_case(t, targets, mugraph, draws=draws, seed=seed, opaque=opaque, sizes=sizes, tiles=tiles)
@@ -184,9 +188,8 @@ def _opinion(
         return rejected(f"the µGraph cannot be evaluated: {e}")
     good = int(small.sample.generic.sum())
     info = algebra_opinion.details_of(small.bound, small.sample, small.sizes, good)
-    info["independent_of_shift"] = None
     if outcome.faults:
-        return rejected(outcome.faults[0], info | {"faults": outcome.faults})
+        return rejected(outcome.faults[0], replace(info, faults=tuple(outcome.faults)))
     if missing := [x.tensor for x in targets if x.tensor not in outcome.outputs]:
         return rejected(f"output {missing[0]} is never written", info)
     if good == 0:
@@ -197,11 +200,14 @@ def _opinion(
     if small.free and has_running_maximum(mugraph):
         again = evaluate_mugraph(small.graph, small.sample.inputs, small.sample.field, free_shift=True)
         shown = compare(small, again.outputs)
-        info["independent_of_shift"] = shown is None
+        info = replace(info, independent_of_shift=shown is None)
         if shown is not None:
             return rejected("the result depends on the running maximum that shifts it", info, shown)
     total, text = algebra_opinion.summary_of(small.bound, good)
-    return Evidence("field", "TESTED", total, time.perf_counter() - start, text, info)
+    return Evidence(
+        link="schedule", opinion="field", word="TESTED", summary=text, bound=total, seconds=time.perf_counter() - start,
+        details=info,
+    )  # fmt: skip
 
 
 def has_running_maximum(mugraph: MuGraph) -> bool:

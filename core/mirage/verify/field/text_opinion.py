@@ -12,15 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from mirage.codegen.launcher_text import TORCH_DTYPES
+from mirage.codegen.interpreter import load_module
 from mirage.errors import MirageError
+from mirage.ir.dtypes import TORCH_NAMES
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, MuGraph
 from mirage.mugraph.resized import tiny_sizes, whole_sizes
-from mirage.results.verdict import Evidence
+from mirage.results.details import FieldDetails
+from mirage.results.verdict import Counterexample, Evidence
 from mirage.verify.field import algebra_opinion
-from mirage.verify.field.arithmetic import Array
+from mirage.verify.field.arithmetic import Array, Field
+from mirage.verify.field.device_memory import Kept, TextFault, TorchProxy
+from mirage.verify.field.public_function import Public
 from mirage.verify.field.schedule_opinion import Small, Target, small_case
+from mirage.verify.field.triton_in_field import field_interpreter
 from mirage.verify.semantics.evaluate_terms import Fault
 
 DRAWS = 32
@@ -88,21 +93,15 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
     os.environ["TRITON_INTERPRET"] = "1"
     import torch
 
-    from mirage.codegen.interpreter import load_module
-    from mirage.verify.field.arithmetic import Field
-    from mirage.verify.field.device_memory import Kept, TextFault, TorchProxy
-    from mirage.verify.field.public_function import Public
-    from mirage.verify.field.triton_in_field import field_interpreter
-
     module = load_module(payload["module"])
     field = Field(payload["seed"], payload["draws"], payload["opaque"])
     with field_interpreter(field) as memory:
         arguments = {}
         for item in payload["inputs"]:
-            value, dtype = decode(item), getattr(torch, TORCH_DTYPES[item["type"]])
+            value, dtype = decode(item), getattr(torch, TORCH_NAMES[item["type"]])
             arguments[item["name"]] = memory.given(value, dtype)
         inputs = len(memory.regions)
-        calls = [Kept(**{**c, "type": getattr(torch, TORCH_DTYPES[c["type"]])}) for c in kept_calls(payload)]
+        calls = [Kept(**{**c, "type": getattr(torch, TORCH_NAMES[c["type"]])}) for c in kept_calls(payload)]
         module.__dict__["torch"] = proxy = TorchProxy(memory, calls)
         constants = {"SIZES": dict(module.SIZES), "TILES": {k: dict(v) for k, v in module.TILES.items()}}
         try:
@@ -191,21 +190,25 @@ def text_opinion(
             continue
         if sizes is not None:
             return evidence
-        first = evidence.details["sizes"]
+        told = evidence.details
+        assert isinstance(told, FieldDetails)
+        first = told.sizes
         others = {
             "whole_tiles": ("where tiles divide their dims", whole_launch(mugraph, first, seed)),
             "other_order": ("where other axes are the longer ones", reordered_launch(mugraph, first, seed)),
         }
+        sizes_of: dict[str, dict[str, int]] = {}
         for name, (what, launch) in others.items():
             if launch is None:
                 continue
             again = _opinion(about, WHOLE_DRAWS, seed, *launch, opaque, start)
             if again.word == "REJECTED":
                 return replace(again, summary=f"{what}: {again.summary}")
-            evidence = replace(
-                evidence, seconds=again.seconds, details=evidence.details | {name: again.details["sizes"]}
-            )
-        return evidence
+            assert isinstance(again.details, FieldDetails)
+            sizes_of[name] = again.details.sizes
+            evidence = replace(evidence, seconds=again.seconds)
+        told = replace(told, whole_tiles=sizes_of.get("whole_tiles"), other_order=sizes_of.get("other_order"))
+        return replace(evidence, details=told)
     assert evidence is not None
     return evidence
 
@@ -256,8 +259,11 @@ def _opinion(
     opaque: tuple[str, ...],
     start: float,
 ) -> Evidence:
-    def rejected(text: str, info: dict[str, Any] | None = None, shown: Any = None) -> Evidence:
-        return Evidence("field", "REJECTED", None, time.perf_counter() - start, text, info or {}, shown)
+    def rejected(text: str, info: FieldDetails | None = None, shown: Counterexample | None = None) -> Evidence:
+        return Evidence(
+            link="text", opinion="field", word="REJECTED", summary=text, seconds=time.perf_counter() - start,
+            details=info, counterexample=shown,
+        )  # fmt: skip
 
     mugraph, parameters = about.mugraph, about.parameters
     try:
@@ -270,16 +276,16 @@ def _opinion(
     except MirageError as e:
         return rejected(f"the emitted text could not be run: {e}")
     good = int(small.sample.generic.sum())
-    info = algebra_opinion.details_of(small.bound, small.sample, small.sizes, good) | {
-        "tiles": launch_tiles(small.graph)
-    }
+    info = replace(
+        algebra_opinion.details_of(small.bound, small.sample, small.sizes, good), tiles=launch_tiles(small.graph)
+    )
     if result["faults"]:
-        return rejected(result["faults"][0], info | {"faults": list(result["faults"])})
+        return rejected(result["faults"][0], replace(info, faults=tuple(result["faults"])))
     for name, own in (("SIZES", dict(mugraph.axes)), ("TILES", launch_tiles(mugraph))):
         differing = _differences(result["constants"][name], own)
         if differing:
             return rejected(f"the module's {name} are not those of its µGraph: {differing}", info)
-    made_for = {i.name: (list(mugraph.shape(i)), f"torch.{TORCH_DTYPES[i.dtype]}") for i in mugraph.inputs}
+    made_for = {i.name: (list(mugraph.shape(i)), f"torch.{TORCH_NAMES[i.dtype]}") for i in mugraph.inputs}
     for name, (shape, dtype) in zip(parameters, result["expected"], strict=False):
         if name in made_for and (list(shape), dtype) != made_for[name]:
             return rejected(f"the guard asks {name} to be {dtype} {shape}, the µGraph is for {made_for[name]}", info)
@@ -305,4 +311,7 @@ def _opinion(
             shown = algebra_opinion.counterexample(small.sample.field, i, at, want, got, small.sizes)
             return rejected(f"the emitted text differs from its program at a random point ({what} {name})", info, shown)
     total, said = algebra_opinion.summary_of(small.bound, good)
-    return Evidence("field", "TESTED", total, time.perf_counter() - start, said, info)
+    return Evidence(
+        link="text", opinion="field", word="TESTED", summary=said, bound=total, seconds=time.perf_counter() - start,
+        details=info,
+    )  # fmt: skip

@@ -178,7 +178,6 @@ class Language:
             "create_precise_sqrt": op(lambda x: f.sqrt(x, watch=False)),
             "create_rsqrt": op(lambda x: f.inv(f.sqrt(x, watch=False))),
             "create_fabs": op(f.abs),
-            **{f"create_{call}": named(name) for call, name in oracle_calls().items()},
             "create_ceil": named("ceil"),
             "create_log2": op(lambda x: f.mul(f.fn("log", x), np.full((1,), f.log2e))),
             "create_maximumf": op(f.maximum),
@@ -193,6 +192,7 @@ class Language:
             "create_si_to_fp": from_int,
             "create_ui_to_fp": from_int,
             "create_dot": lambda b, x, y, acc, *more: self._dot(x, y, acc),
+            **{f"create_{call}": named(name) for call, name in oracle_calls().items()},
         }
 
     def _dot(self, x: Any, y: Any, acc: Any) -> Any:

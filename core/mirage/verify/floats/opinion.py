@@ -20,13 +20,15 @@ from typing import Any
 import numpy as np
 
 from mirage.errors import MirageError
+from mirage.ir.dtypes import DTYPES, EIGHT_BIT
 from mirage.ir.fp8_formats import FORMATS
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.resized import rigid_axes, same_size, shrink
 from mirage.mugraph.walk import parts
 from mirage.mugraph.without_calls import calls_of, dims_of_calls
-from mirage.results.verdict import Counterexample, Evidence
+from mirage.results.details import FloatDetails, RegimeError
+from mirage.results.verdict import Counterexample, Evidence, Word
 from mirage.verify.field.schedule_opinion import Target, expected_outputs, term_only_sizes
 from mirage.verify.field.text_opinion import launch_tiles
 from mirage.verify.floats.regimes import LARGEST, REGIMES, SATURATES, UNIT, Regime, added_masks, round_to
@@ -128,20 +130,24 @@ def float_opinion(
     """
     start = time.perf_counter()
 
-    def evidence(word: Any, summary: str, info: dict[str, Any], shown: Counterexample | None = None) -> Evidence:
-        return Evidence("float", word, None, time.perf_counter() - start, summary, info, shown)
+    def evidence(word: Word, summary: str, shown: Counterexample | None = None, unlike: bool = False) -> Evidence:
+        told = FloatDetails(sizes=at_sizes, tiles=at_tiles, regimes=tuple(rows), unlike=unlike)
+        return Evidence(
+            link="text", opinion="float", word=word, summary=summary, seconds=time.perf_counter() - start, details=told,
+            counterexample=shown,
+        )  # fmt: skip
 
-    sizes = dict(sizes or launch_sizes(mugraph))
-    rows: list[dict[str, Any]] = []
-    info: dict[str, Any] = {"sizes": sizes, "regimes": rows}
+    sizes = at_sizes = dict(sizes or launch_sizes(mugraph))
+    rows: list[RegimeError] = []
+    at_tiles: dict[str, dict[str, int]] = {}
     try:
         graph = shrink(mugraph, sizes, tiles)
         every = dict(t.sizes) | term_only_sizes(t, targets, graph) | dict(graph.axes)
         k, products = contraction(t, targets, every), first_contraction(t, targets, every)
     except MirageError as error:
-        return evidence("REJECTED", f"the kernels could not be run: {error}", info)
+        return evidence("REJECTED", f"the kernels could not be run: {error}")
     rng = np.random.default_rng((seed, 0xF10A7))
-    info["tiles"] = launch_tiles(graph)
+    at_tiles = launch_tiles(graph)
     masks = added_masks(t, [x.term for x in targets]) | {i.name for i in graph.inputs if i.dtype == "bool"}
     eight = any(i.dtype in FORMATS for i in graph.inputs)
     regimes = [r for r in regimes if (r.flags is None or masks) and (eight or not r.eight_bit)]
@@ -154,7 +160,7 @@ def float_opinion(
             "text": text,
             "function": function,
             "sizes": dict(graph.axes),
-            "tiles": info["tiles"],
+            "tiles": at_tiles,
             "constants": dict(constants or {}),
             "names": list(parameters),
             "inputs": [[packed(dt, v) for dt, v in given.values()]],
@@ -163,7 +169,7 @@ def float_opinion(
         try:
             (run,) = run_task("float", payload)["runs"]
         except MirageError as error:
-            return evidence("REJECTED", f"{regime.name}: the kernels could not be run: {error}", info)
+            return evidence("REJECTED", f"{regime.name}: the kernels could not be run: {error}")
         if (
             calls and run["double"] is None
         ):  # nothing else says what a call gives; where both raise there is nothing to compare
@@ -171,11 +177,11 @@ def float_opinion(
                 unlike.append(f"{regime.name}: {run['user_error']}")
                 continue
             why = f"the function raised {run['user_error']}, the kernels did not"
-            return evidence("REJECTED", f"{regime.name}: {why}", info | {"unlike": True})
+            return evidence("REJECTED", f"{regime.name}: {why}", unlike=True)
         if run["error"]:
-            return evidence("REJECTED", f"{regime.name}: the launch raised {run['error']}", info)
+            return evidence("REJECTED", f"{regime.name}: the launch raised {run['error']}")
         if not run["guards"]:
-            return evidence("REJECTED", f"{regime.name}: an element beside an output was written", info)
+            return evidence("REJECTED", f"{regime.name}: an element beside an output was written")
         e = _evaluator(t, given, every)
         terms, short_terms = {}, {}
         if (
@@ -186,14 +192,14 @@ def float_opinion(
         for i, target in enumerate(targets):
             got, again = decode(run["outputs"][i]), decode(run["again"][i])
             if got.tobytes() != again.tobytes():
-                return evidence("REJECTED", f"{regime.name}: two runs give different bits", info)
+                return evidence("REJECTED", f"{regime.name}: two runs give different bits")
             known = run["double"] is not None
             want = decode(run["double"][i]) if known else terms[target.tensor][0]
             eager = decode(run["eager"][i]) if known else None
             single = decode(run["single"][i]) if known else short_terms[target.tensor][0]
             dtype = graph.tensor(target.tensor).dtype
             if got.shape != want.shape:
-                return evidence("REJECTED", f"output {i} has shape {got.shape}, not {want.shape}", info)
+                return evidence("REJECTED", f"output {i} has shape {got.shape}, not {want.shape}")
             free, short = None, None
             if not np.isfinite(want).all() and not calls:
                 shifted = shifted or Shifted(t, targets)
@@ -209,20 +215,17 @@ def float_opinion(
                     others = [decode(one[i]) for one in other["rounded"]]
                     row, at = judge(got, want, eager, single, dtype, k, regime.wild, free, short, others)
                     row["roundings"] = ROUNDINGS
-            rows.append(
-                {"regime": regime.name, "output": i, "dtype": dtype, "reference": "eager" if known else "terms"} | row
-            )
+            rows.append(RegimeError(regime.name, i, dtype, "eager" if known else "terms", **row))
             if at is not None:
                 shown = Counterexample("float", i, at, repr(float(want[at])), repr(float(got[at])), sizes, seed)
-                return evidence("REJECTED", f"{regime.name}: {row['why']}", info, shown)
+                return evidence("REJECTED", f"{regime.name}: {row['why']}", shown)
     if not rows:
         why = f"the function could be run on no inputs: {'; '.join(unlike)}"
-        return evidence("REJECTED", why, info | {"unlike": True})
-    worst = max((r["error"] / max(r["allowed"], 1e-300) for r in rows), default=0.0)
+        return evidence("REJECTED", why, unlike=True)
+    worst = max((r.error / max(r.allowed, 1e-300) for r in rows), default=0.0)
     return evidence(
         "TESTED",
         f"{len(regimes) - len(unlike)} regimes of inputs; the largest error is {worst:.2g} of what is allowed",
-        info,
     )
 
 
@@ -338,8 +341,9 @@ def judge(
 
 def _absolute(dtype: str) -> float:
     """A few of the smallest numbers of a dtype; of an 8-bit one, one."""
-    smallest = {"fp8e4m3": 2.0**-12, "fp8e5m2": 2.0**-19, "fp16": 2.0**-24, "bf16": 2.0**-133, "fp32": 2.0**-149}
-    return smallest.get(dtype, 0.0) * 8
+    if dtype == "fp64":  # that in which outputs are compared
+        return 0.0
+    return DTYPES[dtype].subnormal * (1 if dtype in EIGHT_BIT else 8)
 
 
 def _first(mask: Array) -> tuple[int, ...]:

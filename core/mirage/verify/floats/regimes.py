@@ -9,23 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from mirage.ir.dtypes import FLOATING
 from mirage.ir.fp8_formats import FORMATS
 from mirage.meaning.terms import Terms
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Rng = np.random.Generator
-UNIT = {  # half a unit in the last place
-    "fp8e4m3": 2.0**-4, "fp8e5m2": 2.0**-3, "fp16": 2.0**-11, "bf16": 2.0**-8, "fp32": 2.0**-24, "fp64": 2.0**-53,
-}  # fmt: skip
-LARGEST = {
-    "fp8e4m3": FORMATS["fp8e4m3"].largest, "fp8e5m2": FORMATS["fp8e5m2"].largest,
-    "fp16": 65504.0, "bf16": 3.3895e38, "fp32": 3.4028234e38, "fp64": 1.7976931348623157e308,
-}  # fmt: skip
+UNIT = {name: d.roundoff for name, d in FLOATING.items()}
+LARGEST = {name: d.largest for name, d in FLOATING.items()}
+SMALLEST = {name: d.smallest for name, d in FLOATING.items()}
 SATURATES = {"fp8e4m3"}  # it has no infinity: what is too large becomes the largest number
-SMALLEST = {  # normal numbers
-    "fp8e4m3": 2.0**-6, "fp8e5m2": 2.0**-14,
-    "fp16": 2.0**-14, "bf16": 2.0**-126, "fp32": 2.0**-126, "fp64": 2.0**-1022,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from mirage.codegen.interpreter import float_interpreter, load_module
+from mirage.ir.dtypes import FLOATING, TORCH_NAMES
+from mirage.program.load_function import load
 from mirage.verify.field.public_function import Public
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -138,7 +141,7 @@ def _encode(t: Any) -> dict[str, Any]:
 
 
 # numpy's dtype for the values of ours, where it is shorter than float64: a launch with a large weight has to fit a message.
-PACKED = {"fp8e4m3": "float16", "fp8e5m2": "float16", "fp16": "float16", "bf16": "float32", "fp32": "float32"}
+PACKED = {name: d.numpy for name, d in FLOATING.items()}
 
 
 def packed(dtype: str, value: Array) -> dict[str, Any]:
@@ -166,10 +169,6 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
     os.environ["TRITON_INTERPRET"] = "1"
     import torch
 
-    from mirage.codegen.interpreter import float_interpreter
-    from mirage.codegen.launcher_text import TORCH_DTYPES
-    from mirage.program.load_function import load
-
     module = _loaded(payload["module"])
     user = load(payload["text"], payload["function"]) if payload["text"] else None
     constants = dict(payload.get("constants") or {})
@@ -177,7 +176,7 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
     for given in payload["inputs"]:
         tensors = []
         for item in given:
-            dtype = getattr(torch, TORCH_DTYPES[item["type"]])
+            dtype = getattr(torch, TORCH_NAMES[item["type"]])
             tensors.append(torch.from_numpy(decode(item).copy()).to(dtype))
         if payload.get("roundings"):
             runs.append({"rounded": _rounded(user, tensors, constants, int(payload["roundings"]))})
@@ -190,8 +189,6 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
 @lru_cache(maxsize=4)
 def _loaded(text: str) -> Any:
     """The module; the regimes of one opinion share it."""
-    from mirage.codegen.interpreter import load_module
-
     return load_module(text)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ import numpy as np
 from mirage.errors import MirageError
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.resized import shrink, tiny_sizes
-from mirage.results.verdict import Counterexample, Evidence
+from mirage.results.details import MemoryDetails
+from mirage.results.verdict import Counterexample, Evidence, Word
 from mirage.verify.memory.mugraph_accesses import accesses_of, any_size, whole_axes
 from mirage.verify.memory.text_opinion import first_fault
 from mirage.verify.memory.z3_proofs import TIMEOUT_MS, Fault, Prover, Unknown
@@ -82,7 +84,7 @@ def memory_opinion(
     tiles: Mapping[str, Mapping[str, int]] | None = None,
     timeout: int = TIMEOUT_MS,
 ) -> Evidence:
-    """PROVED for the µGraph's sizes (`details["scope"]`: "all sizes" or "these sizes"), TESTED where z3 did not answer, or
+    """PROVED for the µGraph's sizes (`details.scope`: "all sizes" or "these sizes"), TESTED where z3 did not answer, or
     REJECTED with the point at which it fails.
 
     The runs look at `launches` small launches at different sizes, at one where it is proved (or at the given one, at which
@@ -90,19 +92,20 @@ def memory_opinion(
     for that launch."""
     start = time.perf_counter()
 
-    def evidence(word: Any, text: str, info: dict[str, Any], shown: Counterexample | None = None) -> Evidence:
+    def evidence(word: Word, text: str, told: MemoryDetails, shown: Counterexample | None = None) -> Evidence:
         bound = 0.0 if word == "PROVED" else None
-        return Evidence("memory", word, bound, time.perf_counter() - start, text, info, shown)
+        return Evidence(
+            link="schedule", opinion="memory", word=word, summary=text, bound=bound, seconds=time.perf_counter() - start,
+            details=told, counterexample=shown,
+        )  # fmt: skip
 
-    info: dict[str, Any] = {"proved": False, "scope": None}
-    fault = _proof(mugraph if sizes is None else shrink(mugraph, sizes, tiles), timeout, info)
+    fault, told = _proof(mugraph if sizes is None else shrink(mugraph, sizes, tiles), timeout)
     if fault is not None:
         at = tuple(v for _, v in fault.at)
         shown = Counterexample("memory", 0, at, CLAIM, fault.text, dict(sizes or mugraph.axes))
-        return evidence("REJECTED", fault.text, info | {"at": dict(fault.at)}, shown)
+        return evidence("REJECTED", fault.text, replace(told, at=dict(fault.at)), shown)
     seen: list[dict[str, int]] = []
-    info["launches"] = seen
-    for i in range(launches if sizes is None and not info["proved"] else 1):
+    for i in range(launches if sizes is None and not told.proved else 1):
         try:
             at_sizes, cut = (sizes, tiles) if sizes is not None else tiny_sizes(mugraph, seed + i)
             graph = shrink(mugraph, at_sizes, cut)
@@ -113,18 +116,19 @@ def memory_opinion(
             faults = [str(e)]
             graph = mugraph
         seen.append(dict(graph.axes))
+        told = replace(told, launches=tuple(seen))
         if faults:
             shown = Counterexample("memory", 0, (), CLAIM, faults[0], dict(graph.axes))
-            return evidence("REJECTED", faults[0], info | {"proved": False, "faults": faults}, shown)
-    told = "every element written exactly once, in bounds, before it is read"
-    if not info["proved"]:
-        why = info["unproved"][0]
-        return evidence("TESTED", f"not proved ({why}): tested, {told}, at {len(seen)} sizes with tails", info)
-    return evidence("PROVED", f"{told}: proved for {info['scope']}, and run at {len(seen)} with tails", info)
+            return evidence("REJECTED", faults[0], replace(told, proved=False, faults=tuple(faults)), shown)
+    said = "every element written exactly once, in bounds, before it is read"
+    if not told.proved:
+        why = told.unproved[0]
+        return evidence("TESTED", f"not proved ({why}): tested, {said}, at {len(seen)} sizes with tails", told)
+    return evidence("PROVED", f"{said}: proved for {told.scope}, and run at {len(seen)} with tails", told)
 
 
-def _proof(mugraph: MuGraph, timeout: int, info: dict[str, Any]) -> Fault | None:
-    """What z3 says: a fault, or None with what it proved in `info`."""
+def _proof(mugraph: MuGraph, timeout: int) -> tuple[Fault | None, MemoryDetails]:
+    """What z3 says: a fault, or None with what it proved."""
     unproved: list[str] = []
     prover = Prover(timeout)
     try:
@@ -135,16 +139,13 @@ def _proof(mugraph: MuGraph, timeout: int, info: dict[str, Any]) -> Fault | None
     except (KeyError, IndexError, ValueError, TypeError) as e:  # malformed: the run says in which way
         fault = None
         unproved.append(f"the µGraph is malformed: {type(e).__name__}: {e}")
-    info["questions"] = prover.questions
     if fault is not None or unproved:
-        info["unproved"] = unproved
-        return fault
-    info["proved"], info["scope"] = True, "these sizes"
+        return fault, MemoryDetails(questions=prover.questions, unproved=tuple(unproved))
+    scope, beyond = "these sizes", ""
     try:
         if whole_axes(mugraph):
             any_size(prover, mugraph)
-            info["scope"] = "all sizes"
+            scope = "all sizes"
     except (Unknown, KeyError) as e:
-        info["beyond"] = str(e)
-    info["questions"] = prover.questions
-    return None
+        beyond = str(e)
+    return None, MemoryDetails(proved=True, scope=scope, beyond=beyond, questions=prover.questions)

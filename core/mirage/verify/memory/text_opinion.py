@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from mirage.mugraph.grammar import MuGraph
-from mirage.results.verdict import Counterexample, Evidence
+from mirage.results.details import MemoryDetails
+from mirage.results.verdict import Counterexample, Evidence, Word
 from mirage.verify.memory.kernel_reader import Kernel
 from mirage.verify.memory.launcher_reader import Call, Launches, Sizes, Tiles, read_launches
 from mirage.verify.memory.linear_forms import evaluate
@@ -29,30 +31,38 @@ def text_memory_opinion(
     """Is every access of the emitted module in bounds, and every element written once, before it is read?
 
     `mugraph`: at the sizes of the launch (a shrunk one with the `sizes` and `tiles` that it was shrunk to); `parameters`:
-    the function's tensor parameters in order. `details["proved"]` says whether all of it is proved for these sizes; what
-    is not (with the reason in `details["unproved"]`) only the run of the text in the field looks at. REJECTED names the
+    the function's tensor parameters in order. `details.proved` says whether all of it is proved for these sizes; what
+    is not (with the reason in `details.unproved`) only the run of the text in the field looks at. REJECTED names the
     block, the iteration, the lane and the element."""
     start = time.perf_counter()
     prover = Prover(timeout)
-    info: dict[str, Any] = {"proved": False, "sizes": dict(mugraph.axes)}
+    accesses = 0
     unproved: list[str] = []
     fault: Fault | None = None
     try:
         shapes = {t.name: mugraph.shape(t) for t in mugraph.tensors}
         launches = read_launches(module, shapes, parameters, sizes, tiles)
-        info["accesses"] = sum(len(s.accesses) for s in launches.steps if isinstance(s, Kernel))
+        accesses = sum(len(s.accesses) for s in launches.steps if isinstance(s, Kernel))
         fault = first_fault(prover, launches, unproved)
     except Unknown as e:
         unproved.append(str(e))
-    info["questions"] = prover.questions
-    took = time.perf_counter() - start
+    told = MemoryDetails(
+        sizes=dict(mugraph.axes), accesses=accesses, questions=prover.questions, unproved=tuple(unproved)
+    )
+
+    def evidence(word: Word, text: str, told: MemoryDetails, shown: Counterexample | None = None) -> Evidence:
+        return Evidence(
+            link="text", opinion="memory", word=word, summary=text, bound=0.0 if word == "PROVED" else None,
+            seconds=time.perf_counter() - start, details=told, counterexample=shown,
+        )  # fmt: skip
+
     if fault is not None:
         shown = Counterexample("memory", 0, tuple(v for _, v in fault.at), CLAIM, fault.text, dict(mugraph.axes))
-        return Evidence("memory", "REJECTED", None, took, fault.text, info | {"at": dict(fault.at)}, shown)
+        return evidence("REJECTED", fault.text, replace(told, at=dict(fault.at)), shown)
     if unproved:
         text = f"not proved ({unproved[0]}): tested by the run of the text alone"
-        return Evidence("memory", "TESTED", None, took, text, info | {"unproved": unproved})
-    return Evidence("memory", "PROVED", 0.0, took, f"{CLAIM}: proved for these sizes", info | {"proved": True})
+        return evidence("TESTED", text, told)
+    return evidence("PROVED", f"{CLAIM}: proved for these sizes", replace(told, proved=True))
 
 
 def first_fault(p: Prover, found: Launches, unproved: list[str]) -> Fault | None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mirage.meaning.normal_form import Factor, Mono, Normalizer, Poly, TooLarge
+from mirage.meaning.factors import Factor, Poly, SqrtFactor
+from mirage.meaning.normal_form import Normalizer, TooLarge
 
 ROUNDS = 12
 
@@ -24,7 +25,7 @@ def cleared(normal: Normalizer, p: Poly) -> Poly:
                     lowest[f] = min(lowest.get(f, 0), e)
         if not lowest:
             return p
-        factor: Mono = tuple(sorted(((f, -e) for f, e in lowest.items()), key=repr))
+        factor = normal.ordered((f, -e) for f, e in lowest.items())
         p = normal.times(p, frozenset([(factor, Fraction(1))]))
         p = normal.expanded(p)
     raise TooLarge
@@ -35,12 +36,13 @@ def _roots(normal: Normalizer, p: Poly) -> Poly:
     parts = []
     changed = False
     for m, c in p:
-        out: Poly = frozenset([(tuple((f, e) for f, e in m if f[0] != "sqrt" or abs(e) < 2), c)])
+        rest = tuple((f, e) for f, e in m if not isinstance(f, SqrtFactor) or abs(e) < 2)
+        out: Poly = frozenset([(rest, c)])
         for f, e in m:
-            if f[0] != "sqrt" or abs(e) < 2:
+            if not isinstance(f, SqrtFactor) or abs(e) < 2:
                 continue
             changed = True
-            inside = normal.poly(f[1])
+            inside = normal.poly(f.poly)
             inside = inside if e > 0 else normal.invert(inside)
             for _ in range(abs(e) // 2):
                 out = normal.times(out, inside)

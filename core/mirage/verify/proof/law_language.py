@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 from mirage.ir.index import DimIndex
+from mirage.meaning.nodes import Reduce, Size
 from mirage.meaning.terms import Terms
 from mirage.operators.block_operators import BLOCK
 from mirage.operators.entry import BlockOperator
@@ -43,7 +44,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Law:
+class ReadLaw:
     """`claim` holds wherever all of `conditions` do and both sides are defined; terms of one arena."""
 
     name: str
@@ -140,7 +141,7 @@ class _Reader:
         raise LawSyntax(f"`{name}` with {len(args)} arguments is not covered")
 
 
-def read_law(t: Terms, name: str, text: str) -> Law:
+def read_law(t: Terms, name: str, text: str) -> ReadLaw:
     """The law of a text, its terms in `t`. Raises LawSyntax."""
     claim, word, condition = text.partition(" if ")
     reader = _Reader(t)
@@ -153,7 +154,7 @@ def read_law(t: Terms, name: str, text: str) -> Law:
     try:
         claimed = reader.comparison(said)
         reader.scope = sorted(reader.bound)  # a condition on x[k] is one for all k
-        law = Law(name, text, claimed, tuple(reader.comparison(p) for p in parts))
+        law = ReadLaw(name, text, claimed, tuple(reader.comparison(p) for p in parts))
     except OverflowError as error:
         raise LawSyntax(f"`{text}` has a number that is too large") from error
     clash = reader.bound & set(reader.letters)
@@ -163,15 +164,12 @@ def read_law(t: Terms, name: str, text: str) -> Law:
     free = set().union(set(), *(letters_of(t, x) for c in law.conditions for x in (c.left, c.right)))
     free |= letters_of(t, law.claim.right)
     if law.claim.relation == "==" and free - known:
-        raise LawSyntax(f"`{min(free - known)[1:]}` does not stand on the left side")
-    axes = {str(t.node(y)[2]) for y in t.walk(law.claim.left) if t.kind(y) == "red"}
-    other = {
-        str(t.node(y)[2 if t.kind(y) == "red" else 1])
-        for x in (law.claim.right, *(z for c in law.conditions for z in (c.left, c.right)))
-        for y in t.walk(x) if t.kind(y) in ("red", "size")
-    }  # fmt: skip
+        raise LawSyntax(f"`{min(free - known).removeprefix(MARK)}` does not stand on the left side")
+    axes = {n.axis for n in map(t.node, t.walk(law.claim.left)) if isinstance(n, Reduce)}
+    sides = (law.claim.right, *(z for c in law.conditions for z in (c.left, c.right)))
+    other = {n.axis for x in sides for n in map(t.node, t.walk(x)) if isinstance(n, (Reduce, Size))}
     if other - axes:
-        raise LawSyntax(f"no sum or maximum of the left side binds `{min(other - axes)[1:]}`")
+        raise LawSyntax(f"no sum or maximum of the left side binds `{min(other - axes).removeprefix(MARK)}`")
     return law
 
 

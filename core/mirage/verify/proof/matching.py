@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import permutations, product
 
+from mirage.meaning.nodes import Add, Apply, Const, Exp, Input, Inv, Mul, Reduce, Size, Sqrt
 from mirage.meaning.terms import Terms
 from mirage.operators.block_operators import commutes
 from mirage.verify.proof.law_language import MARK
@@ -32,8 +33,9 @@ class Matcher:
     def find(self, pattern: int, x: int) -> Iterator[Match]:
         """Every way in which `x`, or a part of the sum or product that it is, has the form of `pattern`."""
         t = self.t
-        if t.kind(pattern) in ("add", "mul") and t.kind(x) == t.kind(pattern):
-            found = self._several(t.kids(pattern), list(t.kids(x)), Match(), t.kind(x), whole=False)
+        n = t.node(pattern)
+        if isinstance(n, (Add, Mul)) and type(t.node(x)) is type(n):
+            found = self._several(n.parts, list(t.kids(x)), Match(), n, whole=False)
         else:
             found = self._one(pattern, x, Match())
         for m in found:
@@ -42,7 +44,7 @@ class Matcher:
 
     def _is_letter(self, pattern: int) -> bool:
         n = self.t.node(pattern)
-        return bool(n[0] == "in" and n[1].startswith(MARK))
+        return isinstance(n, Input) and n.name.startswith(MARK)
 
     def _one(self, p: int, x: int, m: Match) -> Iterator[Match]:
         t = self.t
@@ -51,31 +53,33 @@ class Matcher:
             if have is None or have == x:
                 yield m if have == x else replace(m, letters={**m.letters, p: x})
             return
-        n, y = t.node(p), t.node(x)
-        if n[0] == "const":
-            if p == x:
-                yield m
-            return
-        if n[0] == "size":
-            if y[0] == "size" and m.axes.get(n[1]) == y[1]:
-                yield m
-            return
-        if n[0] != y[0]:
-            return
-        if n[0] in ("add", "mul"):
-            yield from self._several(t.kids(p), list(t.kids(x)), m, n[0], whole=True)
-        elif n[0] == "red":
-            axis = m.axes.get(str(n[2]), str(y[2]))
-            taken = [v for k, v in m.axes.items() if k != n[2]]
-            if n[1] == y[1] and not y[5] and axis == y[2] and axis not in taken:
-                yield from self._one(n[3], y[3], replace(m, axes={**m.axes, str(n[2]): axis}))
-        elif n[0] == "fn":
-            if n[1] == y[1] and len(n[2]) == len(y[2]):
-                orders = permutations(y[2]) if commutes(n[1]) else [y[2]]
-                for order in orders:
-                    yield from self._all(n[2], tuple(order), m)
-        elif n[0] in ("inv", "exp", "sqrt"):
-            yield from self._one(n[1], y[1], m)
+        y = t.node(x)
+        match t.node(p):
+            case Const():
+                if p == x:
+                    yield m
+            case Size(axis):
+                if isinstance(y, Size) and m.axes.get(axis) == y.axis:
+                    yield m
+            case (Add(parts) | Mul(parts)) as n:
+                if type(y) is type(n):
+                    yield from self._several(parts, list(y.kids), m, n, whole=True)
+            case Reduce() as n:
+                if isinstance(y, Reduce):
+                    yield from self._reduction(n, y, m)
+            case Apply(name, args):
+                if isinstance(y, Apply) and y.name == name and len(y.args) == len(args):
+                    for order in permutations(y.args) if commutes(name) else [y.args]:
+                        yield from self._all(args, tuple(order), m)
+            case (Inv(arg) | Exp(arg) | Sqrt(arg)) as n:
+                if type(y) is type(n):
+                    yield from self._one(arg, t.arg(x), m)
+
+    def _reduction(self, n: Reduce, y: Reduce, m: Match) -> Iterator[Match]:
+        axis = m.axes.get(n.axis, y.axis)
+        taken = [v for k, v in m.axes.items() if k != n.axis]
+        if n.op == y.op and not y.updates and axis == y.axis and axis not in taken:
+            yield from self._one(n.body, y.body, replace(m, axes={**m.axes, n.axis: axis}))
 
     def _all(self, ps: tuple[int, ...], xs: tuple[int, ...], m: Match) -> Iterator[Match]:
         if not ps:
@@ -84,14 +88,14 @@ class Matcher:
         for found in self._one(ps[0], xs[0], m):
             yield from self._all(ps[1:], xs[1:], found)
 
-    def _several(self, ps: tuple[int, ...], xs: list[int], m: Match, kind: str, *, whole: bool) -> Iterator[Match]:
+    def _several(self, ps: tuple[int, ...], xs: list[int], m: Match, n: Add | Mul, *, whole: bool) -> Iterator[Match]:
         """Parts of a sum or product: what has a form first, then the letters share what is left (all of it if `whole`)."""
         forms = [p for p in ps if not self._is_letter(p)]
         letters = [p for p in ps if self._is_letter(p)]
         if len(xs) < len(ps):
             return
         for left, found in self._forms(forms, xs, m):
-            yield from self._share(letters, left, found, kind, whole)
+            yield from self._share(letters, left, found, n, whole)
 
     def _forms(self, forms: list[int], xs: list[int], m: Match) -> Iterator[tuple[list[int], Match]]:
         if not forms:
@@ -105,8 +109,8 @@ class Matcher:
             for found in self._one(forms[0], x, m):
                 yield from self._forms(forms[1:], xs[:i] + xs[i + 1 :], found)
 
-    def _share(self, letters: list[int], xs: list[int], m: Match, kind: str, whole: bool) -> Iterator[Match]:
-        build = self.t.add if kind == "add" else self.t.mul
+    def _share(self, letters: list[int], xs: list[int], m: Match, n: Add | Mul, whole: bool) -> Iterator[Match]:
+        build = self.t.add if isinstance(n, Add) else self.t.mul
         if not letters:
             if not whole or not xs:
                 yield replace(m, rest=m.rest if whole else tuple(xs))
@@ -138,14 +142,12 @@ class Matcher:
     def fill(self, pattern: int, m: Match) -> int:
         """The term that a side of the law is for this match."""
         t = self.t
-        n = t.node(pattern)
-        if n[0] == "in":
-            return m.letters[pattern] if self._is_letter(pattern) else pattern
-        if n[0] == "size":
-            return t.size(m.axes.get(str(n[1]), str(n[1])))
-        if n[0] == "red":
-            body = self.fill(n[3], m)
-            axis = m.axes[n[2]]
-            return t.sum(axis, body) if n[1] == "sum" else t.max(axis, body)
+        match t.node(pattern):
+            case Input():
+                return m.letters[pattern] if self._is_letter(pattern) else pattern
+            case Size(axis):
+                return t.size(m.axes.get(axis, axis))
+            case Reduce(op, axis, body):
+                return (t.sum if op == "sum" else t.max)(m.axes[axis], self.fill(body, m))
         kids = t.kids(pattern)
         return t.rebuild(pattern, tuple(self.fill(k, m) for k in kids)) if kids else pattern

@@ -6,10 +6,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import replace
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
+from mirage.results.details import ProofDetails, ProofStep
 from mirage.results.verdict import Evidence
 from mirage.verify.proof.prover import SECONDS, Proof, Prover
 from mirage.verify.proof.user_rules import Rules, every
@@ -26,20 +27,21 @@ def summary(proofs: Iterable[Proof]) -> str:
     return "equal by " + ", ".join(f"{route} ({n})" for route, n in sorted(routes.items()))
 
 
-def details(proofs: Sequence[Proof], rules: Rules | None = None) -> dict[str, Any]:
+def details(proofs: Sequence[Proof], rules: Rules | None = None) -> ProofDetails:
     """The evidence as data: the route of each pair, the axioms applied or given to z3, the user's rules among them."""
     used = sorted({name for p in proofs for name in p.laws})
     mine = {r.name: r.text for r in rules.trusted} if rules is not None else {}
-    return {
-        "proofs": [p.to_dict() for p in proofs],
-        "axioms": [n for n in used if n not in mine],
-        "trusted_by_user": {n: mine[n] for n in used if n in mine},
-    }
+    return ProofDetails(
+        proofs=tuple(ProofStep(p.route, tuple(p.laws), tuple(p.where), p.seconds) for p in proofs),
+        axioms=tuple(n for n in used if n not in mine),
+        trusted_by_user={n: mine[n] for n in used if n in mine},
+    )
 
 
 def trusted(evidence: Iterable[Evidence | None]) -> tuple[str, ...]:
     """Notes for a verdict that rests on rules of the user's, which are tested and not proved."""
-    rules = {n: text for e in evidence if e is not None for n, text in e.details.get("trusted_by_user", {}).items()}
+    found = [e.details for e in evidence if e is not None and isinstance(e.details, ProofDetails)]
+    rules = {n: text for d in found for n, text in d.trusted_by_user.items()}
     return tuple(f"trusted by the user, tested only: {n}: {text}" for n, text in sorted(rules.items()))
 
 
@@ -71,10 +73,7 @@ def proof_opinion(
         proofs.append(proof)
     laws = len(meaning.obligations)
     return Evidence(
-        "proof", "PROVED", 0.0, time.monotonic() - start,
-        f"{summary(proofs)}{f', {laws} update laws' if laws else ''}",
-        {
-            "outputs": len(targets), "update_laws": laws, "splits": {a: list(p) for a, p in meaning.splits.items()},
-            **details(proofs, rules),
-        },
+        link="algebra", opinion="proof", word="PROVED", bound=0.0, seconds=time.monotonic() - start,
+        summary=f"{summary(proofs)}{f', {laws} update laws' if laws else ''}",
+        details=replace(details(proofs, rules), outputs=len(targets), update_laws=laws, splits=dict(meaning.splits)),
     )  # fmt: skip

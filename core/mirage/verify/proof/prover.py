@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from mirage.meaning.laws import REWRITING, SOLVER, Law, Use, used_by
+from mirage.meaning.nodes import Index, Reduce, Size
 from mirage.meaning.normal_form import Normalizer, TooLarge
 from mirage.meaning.terms import Terms
 from mirage.operators.signs import NONNEGATIVE, NONZERO, POSITIVE, Signs
 from mirage.verify.field.sampling import shapes_of
-from mirage.verify.proof.axioms import REWRITING, SOLVER, Axiom, used_by
 from mirage.verify.proof.definedness import Condition, conditions, unexplained
 from mirage.verify.proof.fractions import cleared
-from mirage.verify.proof.law_language import Law, read_law
+from mirage.verify.proof.law_language import ReadLaw, read_law
 from mirage.verify.proof.rewriting import Rewriter
 from mirage.verify.proof.signs import SignAnalysis
 from mirage.verify.proof.smt import Query
@@ -41,14 +42,6 @@ class Proof:
     where: tuple[str, ...] = ()
     seconds: float = 0.0
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "route": self.route,
-            "laws": list(self.laws),
-            "where": list(self.where),
-            "seconds": round(self.seconds, 4),
-        }
-
 
 @dataclass
 class Prover:
@@ -56,15 +49,15 @@ class Prover:
 
     t: Terms
     given: dict[str, Signs] = field(default_factory=dict)
-    rules: Sequence[Axiom] = ()
+    rules: Sequence[Law] = ()
     seconds: float = SECONDS
 
     def __post_init__(self) -> None:
         self.normal = Normalizer(self.t)
         self.signs = SignAnalysis(self.t, self.given)
-        self._laws: dict[str, list[Law]] = {}
+        self._laws: dict[str, list[ReadLaw]] = {}
 
-    def laws(self, use: str) -> list[Law]:
+    def laws(self, use: Use) -> list[ReadLaw]:
         if use not in self._laws:
             rows = (*self.rules, *used_by(use))
             self._laws[use] = [read_law(self.t, a.name, a.text) for a in rows]
@@ -122,15 +115,14 @@ class Prover:
     def _bodies(self, x: int, y: int, until: float, depth: int) -> tuple[int, set[str]] | None:
         """`x` with its sums and maxima replaced by those of `y` whose bodies are proved equal."""
         t, swap, used = self.t, {}, set()
-        theirs = [r for r in sorted(t.front(y)) if not t.node(r)[5]]
+        theirs = [(s, m) for s in sorted(t.front(y)) if not (m := t.reduction(s)).updates]
         for r in sorted(t.front(x)):
-            n = t.node(r)
-            for s in theirs:
-                m = t.node(s)
-                if r == s or n[5] or n[1:3] != m[1:3] or time.thread_time() > until:
+            n = t.reduction(r)
+            for s, m in theirs:
+                if r == s or n.updates or (n.op, n.axis) != (m.op, m.axis) or time.thread_time() > until:
                     continue
-                proof = self._values(n[3], m[3], until, depth - 1)
-                if proof is not None and self._same_domain(n[3], m[3]):
+                proof = self._values(n.body, m.body, until, depth - 1)
+                if proof is not None and self._same_domain(n.body, m.body):
                     swap[r] = s
                     used |= set(proof.laws)
                     break
@@ -140,7 +132,7 @@ class Prover:
         if x in swap:
             return swap[x]
         t = self.t
-        if t.kind(x) == "red" or not t.kids(x):
+        if isinstance(t.node(x), Reduce) or not t.kids(x):
             return x
         return t.rebuild(x, tuple(self._replaced(k, swap) for k in t.kids(x)))
 
@@ -171,10 +163,12 @@ class Prover:
         return bool(known.any()) and bool((np.abs(x[known] - y[known]) <= scale).all())
 
     def _axes(self, x: int) -> frozenset[str]:
-        n = self.t.node(x)
-        if n[0] == "index":
-            return frozenset(n[1])
-        return self.t.dims(x) | frozenset({"red": n[2:3], "size": n[1:2]}.get(n[0], ()))
+        match self.t.node(x):
+            case Index(axes):
+                return frozenset(axes)
+            case Reduce(axis=axis) | Size(axis):
+                return self.t.dims(x) | {axis}
+        return self.t.dims(x)
 
     # ---- where they are defined
     def _domain(self, *xs: int) -> list[Condition]:

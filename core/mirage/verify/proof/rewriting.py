@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from mirage.meaning.nodes import Add, FloatLiteral
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
 from mirage.operators.signs import NONNEGATIVE, NONZERO, POSITIVE, Signs
 from mirage.verify.proof.definedness import Condition as Defined
 from mirage.verify.proof.definedness import conditions, unexplained
-from mirage.verify.proof.law_language import Comparison, Law
+from mirage.verify.proof.law_language import Comparison, ReadLaw
 from mirage.verify.proof.matching import Match, Matcher
 from mirage.verify.proof.signs import SignAnalysis
 
@@ -29,7 +30,7 @@ class Rewriter:
     """`laws` in order of preference, their terms in `t`. `used` collects the names of those that were applied."""
 
     t: Terms
-    laws: Sequence[Law]
+    laws: Sequence[ReadLaw]
     signs: SignAnalysis
     normal: Normalizer
     until: float = float("inf")
@@ -46,8 +47,9 @@ class Rewriter:
         if found is not None:
             return found
         kids = self.t.kids(x)
-        if self.t.kind(x) == "lit":
-            return self._literal(x)
+        n = self.t.node(x)
+        if isinstance(n, FloatLiteral):
+            return self._literal(x, float(n.text))
         y = self.t.rebuild(x, tuple(self.rewrite(k) for k in kids)) if kids else x
         following = self._step(y)
         while following is not None and self._steps < STEPS and time.thread_time() < self.until:
@@ -57,9 +59,9 @@ class Rewriter:
         self._done[x] = y
         return y
 
-    def _literal(self, x: int) -> int:
+    def _literal(self, x: int, value: float) -> int:
         """A literal that stands for the root of a fraction (0.7071067811865476 for sqrt(1/2)), as that root."""
-        t, value = self.t, float(self.t.node(x)[1])
+        t = self.t
         square = Fraction(value * value).limit_denominator(10**5) if math.isfinite(value) else Fraction(0)
         if not square or abs(float(square) / (value * value) - 1) > 1e-14:
             return x
@@ -81,9 +83,9 @@ class Rewriter:
     def whole(self, x: int, match: Match, part: int) -> int:
         if not match.rest:
             return part
-        return (self.t.add if self.t.kind(x) == "add" else self.t.mul)(part, *match.rest)
+        return (self.t.add if isinstance(self.t.node(x), Add) else self.t.mul)(part, *match.rest)
 
-    def holds(self, law: Law, match: Match) -> bool:
+    def holds(self, law: ReadLaw, match: Match) -> bool:
         """Is every condition known, from the signs of terms or because the left side is defined at all?"""
         if not law.conditions:
             return True

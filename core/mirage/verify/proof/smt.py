@@ -7,22 +7,40 @@ for any inputs and any sizes. Unknown, a timeout and a model prove nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import lcm
 from typing import Any
 
-from mirage.meaning.normal_form import Factor, Mono, Normalizer, Poly, TooLarge
+from mirage.meaning.factors import (
+    CallFactor,
+    ExpFactor,
+    Factor,
+    IndexFactor,
+    InvFactor,
+    LiteralFactor,
+    Mono,
+    NegInfFactor,
+    Poly,
+    PolyFactor,
+    SizeFactor,
+    SqrtFactor,
+    is_boolean,
+)
+from mirage.meaning.nodes import Add, Const, Input, Mul
+from mirage.meaning.normal_form import Normalizer, TooLarge
 from mirage.meaning.terms import Terms
 from mirage.verify.proof.definedness import Condition
-from mirage.verify.proof.law_language import Law, letters_of
+from mirage.verify.proof.law_language import Comparison, ReadLaw, letters_of
 from mirage.verify.proof.matching import Matcher
 from mirage.verify.proof.rewriting import RELATIONS
 from mirage.verify.proof.signs import SignAnalysis
 
 MOST_INSTANCES, MOST_ATOMS, MOST_POWER, MOST_MONOMIALS = 60, 40, 8, 200
 SEED = 1
+SIGN = {0: "==", 1: ">", -1: "<"}
 
 
 class Encoding:
@@ -35,7 +53,7 @@ class Encoding:
         self.facts: list[Any] = []
         self.atoms: dict[Factor, Any] = {}
         self._bases: dict[Mono, Any] = {}
-        self._inverses: dict[Factor, Any] = {}
+        self._inverses: dict[Factor | Mono, Any] = {}
 
     def fresh(self) -> Any:
         if len(self.atoms) + len(self._bases) + len(self._inverses) > MOST_ATOMS:
@@ -49,12 +67,12 @@ class Encoding:
         if len(p) > MOST_MONOMIALS:
             raise TooLarge
         total = self.number(Fraction(0))
-        for m, c in sorted(p, key=repr):
+        for m, c in self.normal.terms(p):
             product = self.number(c)
             for f, e in m:
                 if abs(e) > MOST_POWER:
                     raise TooLarge
-                v = self.exp(f) if f[0] == "exp" else self.atom(f)
+                v = self.exp(f) if isinstance(f, ExpFactor) else self.atom(f)
                 v = v if e > 0 else self.inverse(f, v)
                 for _ in range(abs(e)):
                     product = product * v
@@ -64,33 +82,33 @@ class Encoding:
     def atom(self, f: Factor) -> Any:
         if f in self.atoms:
             return self.atoms[f]
-        if f[0] == "poly":
-            return self.poly(self.normal.poly(f[1]))
+        if isinstance(f, PolyFactor):
+            return self.poly(self.normal.poly(f.poly))
         v = self.atoms[f] = self.fresh()
-        z3 = self.z3
-        if f[0] == "bool":
-            self.facts.append(z3.Or(v == 0, v == 1))
-        elif f[0] == "size":
-            self.facts.append(v >= 1)
-        elif f[0] == "index":
-            self.facts.append(v >= 0)
-        elif f[0] == "lit":
-            self.facts.append(v > 0 if float(f[1]) > 0 else v < 0)
-        elif f[0] == "ninf":
-            raise TooLarge
+        if is_boolean(f):
+            self.facts.append(self.z3.Or(v == 0, v == 1))
+        match f:
+            case SizeFactor():
+                self.facts.append(v >= 1)
+            case IndexFactor():
+                self.facts.append(v >= 0)
+            case LiteralFactor(text):
+                self.facts.append(v > 0 if float(text) > 0 else v < 0)
+            case NegInfFactor():
+                raise TooLarge
         return v
 
-    def inverse(self, f: Factor, v: Any) -> Any:
+    def inverse(self, f: Factor | Mono, v: Any) -> Any:
         """1 / v: of zero it is any number, so that nothing follows from a division by zero."""
         if f not in self._inverses:
             w = self._inverses[f] = self.fresh()
             self.facts.append(self.z3.Or(v == 0, v * w == 1))
         return self._inverses[f]
 
-    def exp(self, f: Factor) -> Any:
+    def exp(self, f: ExpFactor) -> Any:
         """exp of a sum as a product of powers of one positive number a monomial."""
         out = self.number(Fraction(1))
-        for m, c in sorted(self.normal.poly(f[1]), key=repr):
+        for m, c in self.normal.terms(self.normal.poly(f.poly)):
             n = c * self.exponents.get(m, 1)
             if n.denominator != 1 or abs(n) > MOST_POWER:
                 raise TooLarge
@@ -98,8 +116,7 @@ class Encoding:
             if base is None:
                 base = self._bases[m] = self.fresh()
                 self.facts.append(base > 0)
-            key = ("base", m)
-            v = base if n > 0 else self.inverse(key, base)
+            v = base if n > 0 else self.inverse(m, base)
             for _ in range(abs(int(n))):
                 out = out * v
         return out
@@ -118,36 +135,50 @@ def exponents(normal: Normalizer, polys: Iterable[Poly]) -> dict[Mono, int]:
             for f, _ in m:
                 inner = parts(normal, f)
                 todo += inner
-                if f[0] == "exp":
-                    for m2, c2 in inner[0]:
+                if isinstance(f, ExpFactor):
+                    for m2, c2 in normal.poly(f.poly):
                         out[m2] = lcm(out.get(m2, 1), c2.denominator)
     return out
 
 
 def parts(normal: Normalizer, f: Factor) -> list[Poly]:
     """The polynomials that a factor is a function of, at the same index (not the bodies of sums and maxima)."""
-    if f[0] in ("exp", "sqrt", "poly", "inv"):
-        return [normal.poly(f[1])]
-    if f[0] == "fn" or (f[0] == "bool" and len(f) > 2 and all(isinstance(i, int) for i in f[2:])):
-        return [normal.poly(i) for i in f[2:]]
+    match f:
+        case ExpFactor(poly) | SqrtFactor(poly) | PolyFactor(poly) | InvFactor(poly):
+            return [normal.poly(poly)]
+        case CallFactor(_, args):
+            return [normal.poly(i) for i in args]
     return []
 
 
-def trigger(t: Terms, law: Law) -> int:
+def trigger(t: Terms, law: ReadLaw) -> int:
     """The part of a law's left side whose presence brings the law in: a function with all of its letters."""
     left = law.claim.left
-    if t.kind(left) in ("add", "mul"):
+    if isinstance(t.node(left), (Add, Mul)):
         for k in t.kids(left):
-            if t.kind(k) not in ("in", "const", "add", "mul") and letters_of(t, k) == letters_of(t, left):
+            if not isinstance(t.node(k), (Input, Const, Add, Mul)) and letters_of(t, k) == letters_of(t, left):
                 return k
     return left
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A law at terms: `claim`, where all that `held` says holds."""
+
+    law: ReadLaw
+    held: tuple[Comparison, ...]
+    claim: Comparison
+
+    @property
+    def terms(self) -> set[int]:
+        return {x for c in (self.claim, *self.held) for x in (c.left, c.right)}
 
 
 class Query:
     """One question to z3 about terms of one arena. `laws` as read by rulelang, `given` what is assumed."""
 
     def __init__(
-        self, t: Terms, normal: Normalizer, signs: SignAnalysis, laws: Sequence[Law], given: Iterable[Condition],
+        self, t: Terms, normal: Normalizer, signs: SignAnalysis, laws: Sequence[ReadLaw], given: Iterable[Condition],
         seconds: float,
     ) -> None:  # fmt: skip
         self.t, self.normal, self.signs, self.laws, self.seconds = t, normal, signs, laws, seconds
@@ -155,9 +186,10 @@ class Query:
         self.used: list[str] = []
         self.matcher = Matcher(t)
 
-    def instances(self, roots: Iterable[int]) -> list[tuple[Law, list[tuple[int, str, int]], tuple[int, str, int]]]:
-        """(law, conditions, claim) for every match in the terms and, once more, in what the instances speak of."""
-        t, out, seen = self.t, [], set()
+    def instances(self, roots: Iterable[int]) -> list[Instance]:
+        """Every match in the terms and, once more, in what the instances speak of."""
+        t, seen = self.t, set()
+        out: list[Instance] = []
         fresh = list(roots)
         for _ in range(2):
             here = sorted({y for r in fresh for y in t.walk(r, into_reductions=False)})
@@ -169,13 +201,13 @@ class Query:
                         def side(p: int, match: Any = match) -> int:
                             return self.matcher.fill(p, match)
 
-                        claim = (side(law.claim.left), law.claim.relation, side(law.claim.right))
+                        claim = Comparison(side(law.claim.left), law.claim.relation, side(law.claim.right))
                         if (law.name, claim) in seen:
                             continue
                         seen.add((law.name, claim))
-                        held = [(side(c.left), c.relation, side(c.right)) for c in law.conditions]
-                        out.append((law, held, claim))
-                        fresh += [claim[2], *(z for a, _, b in held for z in (a, b))]
+                        held = tuple(Comparison(side(c.left), c.relation, side(c.right)) for c in law.conditions)
+                        out.append(Instance(law, held, claim))
+                        fresh += [claim.right, *(z for c in held for z in (c.left, c.right))]
                         if len(out) >= MOST_INSTANCES:
                             return out
         return out
@@ -190,9 +222,7 @@ class Query:
     def _holds(self, a: int, relation: str, b: int) -> bool:
         normal = self.normal
         found = self.instances([a, b, *(c.argument for c in self.given)])
-        terms = {a, b, *(c.argument for c in self.given)}
-        for _, held, claim in found:
-            terms |= {claim[0], claim[2], *(z for x, _, y in held for z in (x, y))}
+        terms = {a, b, *(c.argument for c in self.given)}.union(*(i.terms for i in found))
         polys = {x: normal.of(x) for x in terms if not self._silent(x)}
         if a not in polys or b not in polys:
             return False
@@ -202,22 +232,26 @@ class Query:
         solver = z3.SolverFor("QF_NRA")
         solver.set("timeout", max(1, int(1000 * self.seconds)))
         solver.set("random_seed", SEED)
-        goal = compare(value[a], relation, value[b])
-        known = [(c.argument, c.signs) for c in self.given] + [(x, self.signs.of(x)) for x in sorted(value)]
-        facts = [
-            z3.Or(*(compare(value[x], {0: "==", 1: ">", -1: "<"}[s], 0) for s in sorted(signs)))
-            for x, signs in known if x in value and len(signs) < 3
-        ]  # fmt: skip
-        for law, held, (x, r, y) in found:
-            involved = [x, y, *(z for u, _, v in held for z in (u, v))]
-            if all(z in value for z in involved):
-                self.used.append(law.name)
-                when = [compare(value[u], q, value[v]) for u, q, v in held]
-                facts.append(z3.Implies(z3.And(*when), compare(value[x], r, value[y])) if when
-                             else compare(value[x], r, value[y]))  # fmt: skip
-        facts += list(self.congruence(encoding))
-        solver.add(*facts, *encoding.facts, z3.Not(goal))
+        solver.add(*self._signs(encoding, value), *self._given(encoding, value, found))
+        solver.add(*self.congruence(encoding), *encoding.facts, z3.Not(compare(value[a], relation, value[b])))
         return bool(solver.check() == z3.unsat)
+
+    def _signs(self, encoding: Encoding, value: Mapping[int, Any]) -> Iterator[Any]:
+        """What is known of the terms' signs."""
+        known = [(c.argument, c.signs) for c in self.given] + [(x, self.signs.of(x)) for x in sorted(value)]
+        for x, signs in known:
+            if x in value and len(signs) < 3:
+                yield encoding.z3.Or(*(compare(value[x], SIGN[s], 0) for s in sorted(signs)))
+
+    def _given(self, encoding: Encoding, value: Mapping[int, Any], found: Iterable[Instance]) -> Iterator[Any]:
+        """The instances of the laws, as implications."""
+        z3 = encoding.z3
+        for i in found:
+            if i.terms <= value.keys():
+                self.used.append(i.law.name)
+                when = [compare(value[c.left], c.relation, value[c.right]) for c in i.held]
+                claim = compare(value[i.claim.left], i.claim.relation, value[i.claim.right])
+                yield z3.Implies(z3.And(*when), claim) if when else claim
 
     def _silent(self, x: int) -> bool:
         try:
@@ -232,8 +266,9 @@ class Query:
         groups: dict[Any, list[tuple[Factor, list[Poly]]]] = {}
         for f in list(encoding.atoms):
             inside = parts(self.normal, f)
-            if inside and f[0] != "poly":
-                groups.setdefault((f[0], f[1] if f[0] in ("fn", "bool") else "", len(inside)), []).append((f, inside))
+            if inside and not isinstance(f, PolyFactor):
+                name = f.name if isinstance(f, CallFactor) else ""
+                groups.setdefault((f.kind, name, len(inside)), []).append((f, inside))
         for members in groups.values():
             for (f, xs), (g, ys) in combinations(members, 2):
                 same = [encoding.poly(x) == encoding.poly(y) for x, y in zip(xs, ys)]

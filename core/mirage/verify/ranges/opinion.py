@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
-from mirage.ir.program import computing
+from mirage.ir.dtypes import computing_dtypes
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import Compute, CustomKernel, Load, MuGraph, Store
 from mirage.mugraph.walk import computes, parts, sites
+from mirage.results.details import Cast, RangeDetails
 from mirage.results.verdict import Evidence
 from mirage.verify.field.schedule_opinion import Target
 from mirage.verify.floats.regimes import UNIT
@@ -46,7 +46,7 @@ def events_of(t: Terms, mugraph: MuGraph) -> list[Event]:
         denoter.run()
     except (KeyError, IndexError, TypeError, ValueError) as e:
         raise NotDenoted(f"the µGraph is malformed: {type(e).__name__}: {e}") from e
-    floats = computing((x.dtype for x in mugraph.inputs), (x.dtype for x in mugraph.outputs))
+    floats = computing_dtypes((x.dtype for x in mugraph.inputs), (x.dtype for x in mugraph.outputs))
     storage = min(floats, key=LIMITS.__getitem__)
     out: list[Event] = []
     for part, run in zip(parts(mugraph), denoter.runs, strict=True):
@@ -89,22 +89,24 @@ def range_opinion(t: Terms, targets: Sequence[Target], mugraph: MuGraph) -> Evid
     and each narrowing cast's own bound (`details`). TESTED always: intervals are wider than what values do, so that past
     the bound an overflow is possible, not certain; the float opinion decides there.
 
-    `details["narrower"]`: a cast or an intermediate of the kernels may overflow where the function, in float32 throughout,
-    does not; `details["function"]` is that function's bound. The outputs' own dtype is the function's doing."""
+    `details.narrower`: a cast or an intermediate of the kernels may overflow where the function, in float32 throughout,
+    does not; `details.function` is that function's bound. The outputs' own dtype is the function's doing."""
     start = time.perf_counter()
     sizes = dict(t.sizes) | dict(mugraph.axes)
     function, _ = safe_bound(t, [(x.term, ACCUMULATOR) for x in targets], sizes, ACCUMULATOR)
-    info: dict[str, Any] = {"bound": None, "beyond": "", "function": function, "narrower": False, "casts": []}
+    info = RangeDetails(function=function)
 
     def evidence(text: str) -> Evidence:
-        return Evidence("range", "TESTED", None, time.perf_counter() - start, text, info)
+        return Evidence(
+            link="text", opinion="range", word="TESTED", summary=text, seconds=time.perf_counter() - start, details=info
+        )
 
     try:
         events = events_of(t, mugraph)
         sizes |= {a: -(-sizes[axis] // _parts(mugraph, part)) for axis, part, a in _rests(mugraph)}
     except NotDenoted as e:
-        info["beyond"] = f"the kernels' intermediates have no closed form: {e}"
-        return evidence(f"no bound on the inputs is known to be safe: {info['beyond']}")
+        info = replace(info, beyond=f"the kernels' intermediates have no closed form: {e}")
+        return evidence(f"no bound on the inputs is known to be safe: {info.beyond}")
     lost = rounding(events)
 
     def bound_of(which: Sequence[Event]) -> float | None:
@@ -112,22 +114,23 @@ def range_opinion(t: Terms, targets: Sequence[Target], mugraph: MuGraph) -> Evid
 
     bound = bound_of(events)
     worst = fits(t, events, sizes, 2.0**-24 if bound is None else bound * 1.001, lost)
-    for cast in (e for e in events if e.narrows):
-        info["casts"].append(
-            {"where": cast.where, "dtype": cast.dtype, "bound": bound_of([cast]), "output": cast.output}
-        )
-    if worst is not None:
-        info["beyond"] = f"{worst.where} may pass {LIMITS[worst.dtype]:.6g}, {worst.dtype}'s largest number"
     inner = bound_of([e for e in events if not e.output])
-    info |= {"bound": bound, "kernel": inner}
-    info["narrower"] = (inner or 0.0) < CLOSE * (function or 0.0)
+    said = "" if worst is None else f"{worst.where} may pass {LIMITS[worst.dtype]:.6g}, {worst.dtype}'s largest number"
+    info = RangeDetails(
+        bound=bound,
+        beyond=said,
+        function=function,
+        kernel=inner,
+        narrower=(inner or 0.0) < CLOSE * (function or 0.0),
+        casts=tuple(Cast(e.where, e.dtype, bound_of([e]), e.output) for e in events if e.narrows),
+    )
     if bound is None:
-        return evidence(f"no bound on the inputs is known to be safe: {info['beyond']}")
+        return evidence(f"no bound on the inputs is known to be safe: {info.beyond}")
     floats = [x.dtype for x in mugraph.inputs if x.dtype in LIMITS]
     if all(bound >= LIMITS[d] for d in floats):
         return evidence("no finite input overflows anything")
-    text = f"inputs up to {bound:.4g} overflow nothing; beyond, {info['beyond']}"
-    if info["narrower"] and function is not None:
+    text = f"inputs up to {bound:.4g} overflow nothing; beyond, {info.beyond}"
+    if info.narrower and function is not None:
         text += f" (the function in float32 is safe up to {function:.4g})"
     return evidence(text)
 

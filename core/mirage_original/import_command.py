@@ -6,6 +6,8 @@ import json
 
 import click
 
+from mirage_original import judge_saved, saved_files
+
 
 @click.command("import")
 @click.argument("file", metavar="FILE")
@@ -16,8 +18,6 @@ def import_(file: str, as_json: bool) -> None:
     The file is a list of graphs (also `mirage_cached_mugraphs_*.json` and `mirage_search_checkpoint.json`), one graph, or a
     checkpoint of May 2024. Nothing of it is believed: `mirage verify PROGRAM --mugraphs FILE` says what is right.
     """
-    from mirage_original import judge_saved, saved_files
-
     found = [j.row for j in judge_saved.judged(saved_files.read(file), file, ())]
     structures = sorted({r.structure for r in found if r.valid})
     if as_json:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mirage.cli import verify_subjects
+from mirage.cli.verify_subjects import Subject
 from mirage.errors import SignatureMismatch
+from mirage.isolate.runner import Worker
+from mirage.pipeline.request import Request, read, trace
+from mirage.results.progress import CancelToken
+from mirage_original import rebuild_saved, saved_files
+from mirage_original.judge_saved import Wanted, judged
+from mirage_original.searched_graph import NAME
 
 if TYPE_CHECKING:
     from mirage.cli.verify_subjects import Subject
@@ -20,11 +28,6 @@ WORDS = ("PROVED", "TESTED", "REJECTED", "INVALID")
 
 def verify(program: str, file: str, as_json: bool, text: bool) -> None:
     """Prints each graph's verdict. Raises SystemExit(3) where one is not accepted."""
-    from mirage.cli import verify_subjects
-    from mirage.isolate.runner import Worker
-    from mirage_original import saved_files
-    from mirage_original.judge_saved import Wanted, judged
-
     entries = saved_files.read(file)  # first: a file that cannot be read costs nothing
     with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
         rows = [kernel_graph(program, worker)] if program.endswith(".json") else verify_subjects.rows(program, worker)
@@ -58,12 +61,6 @@ def verify(program: str, file: str, as_json: bool, text: bool) -> None:
 
 def kernel_graph(path: str, worker: Worker) -> Subject:
     """The program that a file of the original's has: `graph.to_json(path)`, or a checkpoint of May 2024."""
-    from mirage.cli.verify_subjects import Subject
-    from mirage.pipeline.request import Request, read, trace
-    from mirage.results.progress import CancelToken
-    from mirage_original import rebuild_saved, saved_files
-    from mirage_original.superoptimize import NAME
-
     graph = rebuild_saved.build(saved_files.program(path), "the program", path)
     function = read(Request(graph.source(NAME), path, NAME))
     return Subject("function", path, trace(function, path, worker, CancelToken()), function.slice.text, NAME)
@@ -74,18 +71,15 @@ def line(j: Judged) -> str:
     if j.verdict is None:
         return f"graph {j.row.index}: INVALID {j.row.code} {j.row.why}"
     as_other = f", as graph {j.same_as}" if j.same_as is not None else ""
-    links = ", ".join(f"{name} {x['word']}" for name, x in j.verdict["links"].items())
+    links = ", ".join(f"{x.name} {x.word}" for x in j.verdict.links)
     judged = f" ({links})" if j.accepted else ""
-    return f"graph {j.row.index}: {j.verdict['headline']}{judged}{as_other}{reason(j)}"
+    return f"graph {j.row.index}: {j.verdict.headline}{judged}{as_other}{reason(j)}"
 
 
 def reason(j: Judged) -> str:
     """Why a graph was rejected, from its first opinion that says so."""
-    verdict = j.verdict or {}
-    if verdict.get("word") != "REJECTED":
+    verdict = j.verdict
+    if verdict is None or verdict.accepted:
         return ""
-    for opinion in verdict["opinions"].values():
-        for link, e in opinion.items():
-            if e["word"] == "REJECTED":
-                return f": {link}: {e['summary']}"
-    return f": {verdict['notes'][0]}" if verdict["notes"] else ""
+    said = [f"{e.link}: {e.summary}" for e in verdict.rejections] or verdict.notes
+    return f": {said[0]}" if said else ""

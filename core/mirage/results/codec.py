@@ -1,0 +1,113 @@
+"""The one codec between typed values and plain data, for the wire, the cache and JSON: exact, nothing is turned into something.
+
+Unknown keys and values of another type are mistakes. What a type derives from its fields (a verdict's word and bound) is
+written out for readers in other languages, and must be the same when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import cattrs
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+from cattrs.strategies import configure_union_passthrough
+
+from mirage.errors import ProtocolError
+from mirage.results.details import Details, FieldDetails, FloatDetails, MemoryDetails, ProofDetails, RangeDetails
+from mirage.results.verdict import TRUSTED, Evidence, Opinion, Verdict
+
+T = TypeVar("T")
+DETAILS: dict[Opinion, type[Details]] = {
+    "field": FieldDetails,
+    "proof": ProofDetails,
+    "float": FloatDetails,
+    "memory": MemoryDetails,
+    "range": RangeDetails,
+}
+Derived = dict[str, Callable[[Verdict], object]]
+DERIVED: dict[type[Verdict], Derived] = {
+    Verdict: {
+        "word": lambda v: v.word,
+        "headline": lambda v: v.headline,
+        "bound": lambda v: v.bound,
+        "links": lambda v: {link.name: {"word": link.word, "bound": link.bound} for link in v.links},
+        "trusted": lambda v: list(TRUSTED),
+    },
+}
+
+_converter = cattrs.Converter(
+    forbid_extra_keys=True, prefer_attrib_converters=True, unstruct_collection_overrides={tuple: list}
+)
+
+
+def _exactly(value: object, cls: type[T]) -> T:
+    """cattrs would turn 5 into "5" and "no" into True; here that is a mistake."""
+    if type(value) is cls:
+        return value
+    raise ValueError(f"{type(value).__name__} where {cls.__name__} belongs")
+
+
+def _number(value: object, cls: type[float]) -> float:
+    return float(value) if type(value) is int else _exactly(value, cls)
+
+
+for _primitive in (str, int, bool):
+    _converter.register_structure_hook(_primitive, _exactly)
+_converter.register_structure_hook(float, _number)
+configure_union_passthrough(str | int | float | bool | None, _converter)
+_converter.register_structure_hook_func(lambda cls: cls is object, lambda value, _: value)
+
+
+_plain_evidence = make_dict_structure_fn(
+    Evidence, _converter, _cattrs_forbid_extra_keys=True, details=override(omit=True)
+)
+
+
+def _evidence(data: object, _: type[Evidence]) -> Evidence:
+    """The opinion says of which type its details are."""
+    if not isinstance(data, dict):
+        raise ValueError(f"{type(data).__name__} where Evidence belongs")
+    found = _plain_evidence({name: value for name, value in data.items() if name != "details"}, Evidence)
+    told = data.get("details")
+    return found if told is None else replace(found, details=_converter.structure(told, DETAILS[found.opinion]))
+
+
+def _with_derived(cls: type[Verdict], derived: Derived) -> None:
+    """Writes what `cls` derives beside its fields; refuses data in which it is not what the fields say."""
+    write = make_dict_unstructure_fn(cls, _converter)
+    read = make_dict_structure_fn(cls, _converter, _cattrs_forbid_extra_keys=True)
+
+    def written(value: Verdict) -> dict[str, object]:
+        return write(value) | {name: of(value) for name, of in derived.items()}
+
+    def taken(data: object, _: type[Verdict]) -> Verdict:
+        if not isinstance(data, dict):
+            raise ValueError(f"{type(data).__name__} where {cls.__name__} belongs")
+        value = read({name: x for name, x in data.items() if name not in derived}, cls)
+        wrong = [name for name, of in derived.items() if name not in data or data[name] != of(value)]
+        if wrong:
+            raise ValueError(f"{', '.join(wrong)} of {cls.__name__} is not what its fields say")
+        return value
+
+    _converter.register_unstructure_hook(cls, written)
+    _converter.register_structure_hook(cls, taken)
+
+
+_converter.register_structure_hook(Evidence, _evidence)
+for _cls, _derived in DERIVED.items():
+    _with_derived(_cls, _derived)
+
+
+def structure(data: object, cls: type[T]) -> T:
+    """`data` as an instance of `cls`, or ProtocolError with what does not fit."""
+    try:
+        return _converter.structure(data, cls)
+    except Exception as e:
+        raise ProtocolError(f"{cls.__name__}: {'; '.join(cattrs.transform_error(e))}") from None
+
+
+def unstructure(value: object) -> dict[str, Any]:
+    """Plain data: dicts, lists, strings, numbers."""
+    return dict(_converter.unstructure(value))
