@@ -49,11 +49,12 @@ def _flag(name: str, arity: int, value: Callable[..., Array], triton: str, **mor
 
 
 def _rounding(dtype: str, triton: str, torch: str, value: Callable[..., Array], **more: Any) -> BlockOperator:
-    """A narrowing that the dtypes of a program do not imply. It keeps 0, 1 and -inf; a large value may become infinite."""
+    """A narrowing that the dtypes of a program do not imply. It keeps 0 and 1, and -inf where the
+    format has infinities; a large value may become infinite."""
     return BlockOperator(
         f"round_{dtype}", 1, 1, value, f"{{0}}.to(tl.{triton}).to(tl.float32)", rounds=dtype, ulps=0.0,
         torch=f"{{0}}.to(torch.{torch}).to({{0}}.dtype)", interval=intervals.increasing(value), signs=signs.or_zero,
-        padding=by_state("huge", zero="zero", one="one", lowest="lowest"), domain=everywhere, **more
+        domain=everywhere, **({"padding": by_state("huge", zero="zero", one="one", lowest="lowest")} | more)
     )  # fmt: skip
 
 
@@ -184,6 +185,7 @@ _ENTRIES = (
     _rounding("fp16", "float16", "float16", float64_values.rounding(11, -13, 65504.0, np.inf)),
     _rounding("bf16", "bfloat16", "bfloat16", float64_values.rounding(8, -125, 3.3895313892515355e38, np.inf)),
     _rounding("fp8e4m3", "float8e4nv", "float8_e4m3fn", float64_values.rounding(4, -5, 448.0, 448.0),
+              padding=by_state(zero="zero", one="one", nonzero="huge", finite="huge"),  # it has no infinities
               hazards=("saturates at 448; NaN in older PyTorch",)),
     _rounding("fp8e5m2", "float8e5", "float8_e5m2", float64_values.rounding(3, -13, 57344.0, np.inf)),
     BlockOperator("sum", 1, 1, np.sum, "tl.sum({0}, axis={dim})", "sum", form="reduce", attrs=("dim",),

@@ -72,8 +72,9 @@ def mul(*xs: State) -> State:
     if all(x in FINITE for x in rest):
         return "zero" if "zero" in rest else "finite"
     wild = [x for x in rest if x not in FINITE]
-    safe = all(x == "nonzero" for x in rest if x in FINITE)
-    return "huge" if safe and all(x in BOUNDED for x in wild) else "any"
+    safe = all(x == "nonzero" for x in rest if x in FINITE) and all(x in BOUNDED for x in wild)
+    # what may be huge may be 0 as well, and 0 * inf is NaN
+    return "huge" if safe and (len(wild) == 1 or all(x == "lowest" for x in wild)) else "any"
 
 
 def div(a: State, b: State) -> State:
@@ -81,7 +82,7 @@ def div(a: State, b: State) -> State:
         return a
     if b == "nonzero" or b == "data":
         return a if a in ("zero", "data", "huge", "any") else "huge" if a == "lowest" else "finite"
-    return "huge" if a == "one" or a == "nonzero" else "any"
+    return "huge" if a in ("one", "nonzero") and b != "any" else "any"
 
 
 def maximum(a: State, b: State) -> State:

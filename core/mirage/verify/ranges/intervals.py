@@ -8,12 +8,12 @@ nothing overflows is the bound; an exponential whose argument is at most 0 by co
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from mirage.meaning.nodes import Add, Const, FloatLiteral, Index, Input, Inv, Mul, NegInf, Reduce, Size
 from mirage.meaning.terms import Terms
 from mirage.operators.block_operators import BLOCK
-from mirage.operators.intervals import FLAG, WHOLE, Interval, inverse, summed, times, zero_times
+from mirage.operators.intervals import FLAG, WHOLE, Interval, inverse, summed, times, unknown, zero_times
 from mirage.verify.floats.regimes import LARGEST
 
 LEAST, MOST = -24, 127  # exponents of the bounds that are tried
@@ -236,6 +236,12 @@ class Ranges:
                 if rest == top.body or (hit is not None and rest == hit[1]):
                     return True
         return False
+
+
+def without_interval(t: Terms, roots: Iterable[int]) -> set[str]:
+    """The operators below `roots` of whose results no interval is known, whatever their arguments are."""
+    names = {t.operator(x) for r in roots for x in t.walk(r)}
+    return {n for n in names if n in BLOCK and BLOCK[n].form == "pointwise" and BLOCK[n].interval is unknown}
 
 
 def largest_bound(holds: Callable[[float], bool]) -> float | None:
