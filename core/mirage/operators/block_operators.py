@@ -253,4 +253,4 @@ def field_methods(entry: BlockOperator) -> Mapping[str, int]:
 def is_exponential(name: str) -> bool:
     """Is an exponential part of the operator's value in the field, or may be (a sigmoid that is no oracle)?"""
     entry = BLOCK.get(name)
-    return entry is not None and not {"exp", "sigmoid"}.isdisjoint(field_methods(entry))
+    return entry is not None and entry.form == "pointwise" and not {"exp", "sigmoid"}.isdisjoint(field_methods(entry))

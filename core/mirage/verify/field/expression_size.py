@@ -1,22 +1,21 @@
-"""How large a program's values are as expressions: what the theorems on random evaluation ask for.
+"""Degrees and numbers of terms of a program's values as expressions, which the error bound's theorems ask for.
 
 An arithmetic for the evaluators whose values are bounds on a quotient N / D of sums of exponential terms
 (sum of f_i * e^(g_i)): kn, kd their numbers of exponential terms, dn, dd the degrees of the f_i, en, ed how many
-exponentials are multiplied in one term, `picks` how many bits of
-choice (comparisons, maxima) decide which expression it is, `key` the identity of the denominator (1: none).
+exponentials are multiplied in one term, `picks` how many bits of choice (comparisons, maxima) decide which expression it is,
+`key` the identity of the denominator (1: none).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from mirage.operators.block_operators import BLOCK
+from mirage.verify.semantics.arrays import Array
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Exact = Callable[..., Array]
 COUNT = np.dtype(
     [
@@ -34,7 +33,7 @@ COUNT = np.dtype(
 )
 
 
-def _make(shape: tuple[int, ...], **fields: Any) -> Array:
+def _make(shape: tuple[int, ...], **fields: float | Array) -> Array:
     out = np.zeros(shape, COUNT)
     out["kn"], out["kd"], out["key"] = 1, 1, 1
     for name, v in fields.items():
@@ -82,14 +81,10 @@ class Counts:
     def truth(self, x: Array) -> Array:
         return x if x.dtype == bool else np.asarray((x["kn"] != 0) if x.dtype == COUNT else (x != 0))
 
-    def same(self, a: Array, b: Array) -> Array:
-        return np.asarray(np.broadcast_arrays(self.lift(a)["kn"], self.lift(b)["kn"])[0] >= 0)
-
-    def show(self, x: Any) -> str:
-        return str(x)
-
     # ---- operators
-    def _fold(self, xs: tuple[Array, ...], fn: Any, exact: Any) -> Array:
+    def _fold(
+        self, xs: tuple[Array, ...], fn: Callable[[Array, Array], Array], exact: Callable[[Array, Array], Array]
+    ) -> Array:
         if all(x.dtype != COUNT for x in xs):
             out = xs[0].astype(np.int64)
             for x in xs[1:]:
