@@ -16,6 +16,8 @@ from mirage.operators.signs import NONNEGATIVE, POSITIVE
 from mirage.verify.proof.prover import Proof, Prover
 from mirage.verify.proof.signs import SignAnalysis
 
+pytestmark = pytest.mark.usefixtures("well_formed")
+
 
 def proof(text: str, *, both: bool = False, **options: object) -> Proof | None:
     t = Terms()
