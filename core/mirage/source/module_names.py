@@ -17,6 +17,8 @@ _WORDS = re.compile(r"\w+")
 # Statements whose insides may bind names at module level.
 _BLOCKS = ("if", "try", "with", "for", "while", "match", "del")
 
+DECORATORS = ("mirage.optimize", "mirage.runtime.optimize", "mirage.runtime.decorator.optimize")  # its spellings
+
 
 @dataclass(frozen=True)
 class Import:
@@ -230,3 +232,8 @@ def _bound_by(node: ast.stmt) -> set[str]:
         if isinstance(changed, ast.Name) and not (changed is n and isinstance(changed.ctx, ast.Load)):
             found.add(changed.id)
     return found
+
+
+def is_decorator(node: ast.expr, names: Names) -> bool:
+    """Whether an expression is `mirage.optimize` in one of its spellings, called or not."""
+    return names.dotted(node.func if isinstance(node, ast.Call) else node) in DECORATORS
