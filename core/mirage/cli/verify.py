@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from mirage.mugraph.grammar import MuGraph
     from mirage.results.verdict import Concrete, Verdict
     from mirage.verify.field.schedule_opinion import Target
-    from mirage.verify.judge import Case, RunTask
+    from mirage.verify.judge import Case
     from mirage.verify.proof.user_rules import Rules
+    from mirage.verify.worker_tasks import RunTask
 
 TASK_S = 180.0
 GRAPH_FILES = "mirage.graph_files"
