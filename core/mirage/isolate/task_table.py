@@ -22,7 +22,7 @@ Emit = Callable[[Value], None]
 Task = Callable[[Value, Emit], Value]
 
 TASKS: dict[str, str] = {
-    "trace": "mirage.program.trace_task:trace",
+    "trace": "mirage.program.trace_task:trace_task",
     "field_text": "mirage.verify.field.worker:run_in_field",
     "float": "mirage.verify.floats.worker:run_on_floats",
     "rerun": "mirage.verify.counterexamples.worker:difference",

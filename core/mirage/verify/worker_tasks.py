@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypedDict, cast
 
+from mirage.ir.program import Attr
+
 RunTask = Callable[[str, dict[str, object]], dict[str, object]]  # (the task's name, its payload) -> its answer
 Tiles = dict[str, dict[str, int]]
 
@@ -103,7 +105,7 @@ class FieldCall(PackedArray):
     """A call that stays PyTorch's own, and what it gives in this run."""
 
     op: str
-    attrs: Sequence[tuple[str, object]]
+    attrs: Sequence[tuple[str, Attr]]
     arguments: int
     type: str
 

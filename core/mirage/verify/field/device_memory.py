@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mirage.errors import UnknownOperator
+from mirage.ir.program import Attr
 from mirage.ir.torch_calls import RESULT, call_arguments
 from mirage.verify.field.arithmetic import NAN, Field
 from mirage.verify.semantics.arrays import Array
@@ -135,7 +136,7 @@ class Kept:
     """A call that stays PyTorch's own, and what it gives in this run."""
 
     op: str
-    attrs: Sequence[tuple[str, object]]
+    attrs: Sequence[tuple[str, Attr]]
     arguments: int
     type: torch.dtype
     value: Array
