@@ -168,9 +168,9 @@ def names_of(t: Terms, x: int) -> set[str]:
     """The axes that a term names."""
     match t.node(x):
         case Size(axis) | Reduce(axis=axis):
-            return {axis, *t.dims(x)}
+            return {*t.dims(x), axis}
         case Index(axes):
-            return {*axes, *t.dims(x)}
+            return {*t.dims(x), *axes}
     return set(t.dims(x))
 
 

@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from mirage.ir.index import DimIndex
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
@@ -31,7 +32,6 @@ from mirage.mugraph.grammar import (
     ThreadGraph,
     TileDim,
 )
-from mirage.mugraph.old_value import bare, is_old
 from mirage.verify.semantics.arrays import Array, Indices, Selection
 from mirage.verify.semantics.library_calls import run_library
 
@@ -280,7 +280,8 @@ class _Block:
         np.add.at(self.m.outcome.writes[s.tensor], where, 1)
 
     def _get(self, name: str, env: Env) -> _Tile:
-        return self.old[bare(name)] if is_old(name) else env[name]
+        base, old = old_value.bare(name), old_value.is_old(name)
+        return self.old[base] if old else env[name]
 
     def _align(self, tile: _Tile, dims: tuple[str, ...]) -> Array:
         """The tile's value over `dims`: missing ones have length one."""
