@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mirage.errors import InvalidMugraph
@@ -160,59 +160,91 @@ def _small_tiles(part: Part, fixed: frozenset[str], rng: random.Random) -> dict[
     }
 
 
+def _tiny_tiles(
+    m: MuGraph, fixed: frozenset[str], kind: Mapping[str, str], rng: random.Random
+) -> tuple[Tiles, frozenset[str]]:
+    """Small tiles for each block and tail, and the classes of axes whose loops are split in more than one way: those have the
+    smallest tiles, since they need many of them."""
+    tiles = {p.where: _small_tiles(p, fixed, rng) for p in parts(m) if p.role == "block"}
+    for p in parts(m):
+        if p.role == "tail":
+            own = tiles[p.kernel.name]  # without dims of rigid axes
+            tiles[p.where] = {d.name: own[d.name] for d in p.graph.grid if d.tile > 1 and d.name in own}
+    several = _split_twice(_cuts(m, tiles, fixed), kind)
+    for p in parts(m):
+        for d in p.graph.dims:
+            if d.role == "loop" and d.name in tiles.get(p.where, {}) and {kind[a] for a in d.axes} & several:
+                tiles[p.where][d.name] = min(SMALL_TILES["loop"])
+    return tiles, several
+
+
+@dataclass(frozen=True)
+class _SizeChoice:
+    """By what small sizes are drawn, one for each class of axes (`kind`). `kept`: sizes that stay. `free`: the other axes in the
+    order in which they are drawn. `odd`: those whose size is no multiple of any tile above one. `least`: the largest tile of
+    each class. `several`: the classes that are split in more than one way, `few`: the axes that split them."""
+
+    cuts: Sequence[_Cut]
+    kind: Mapping[str, str]
+    several: frozenset[str]
+    kept: Mapping[str, int]
+    free: tuple[str, ...]
+    odd: frozenset[str]
+    least: Mapping[str, int]
+    few: frozenset[str]
+
+    @staticmethod
+    def of(m: MuGraph, cuts: Sequence[_Cut], fixed: frozenset[str], several: frozenset[str]) -> _SizeChoice:
+        kind = same_size(m)
+        splits = {d.name for p in parts(m) for d in p.graph.dims if d.role == "split"}
+        resident = {a for p in parts(m) for d in p.graph.dims if d.role == "resident" for a in d.axes}
+        tiled = {kind[a] for a in resident} | {kind[a] for c in cuts for a in c.axes if c.tile > 1}
+        alone = {c.axes[0]: c.tile for c in cuts if len(c.axes) == 1}
+        least = {k: max((tile for a, tile in alone.items() if kind[a] == k), default=0) for k in set(kind.values())}
+        free = sorted((a for a, _ in m.axes if a not in fixed), key=lambda a: (a not in splits, -least[kind[a]]))
+        # partial results of a split are read whole: their tile has padding at an odd number of parts alone
+        odd = frozenset(a for a in free if kind[a] in tiled and (a not in splits or a in resident))
+        few = frozenset(c.split for c in cuts if c.split and {kind[a] for a in c.axes} & several)
+        return _SizeChoice(cuts, kind, several, {a: n for a, n in m.axes if a in fixed}, tuple(free), odd, least, few)
+
+    def options(self, a: str, sizes: Mapping[str, int], more: int) -> list[int]:
+        """The sizes that an axis may have beside `sizes`; `more` widens the range."""
+        least, odd, several = self.least[self.kind[a]], a in self.odd, self.kind[a] in self.several
+        low = 2 if not odd else 2 * least + 1 if least else 3
+        high = low + (8 if odd else 1) + more
+        if a in self.few:
+            high = low + len(self.few) + more
+        if several:  # chance seldom meets several numbers of parts at once
+            high = low + SEVERAL_SPLITS
+        options = [n for n in range(low, high + 1) if (n % 2 or not odd) and n not in sizes.values()]
+        if several:
+            splits = [c for c in self.cuts if c.split and len(c.axes) == 1 and self.kind[c.axes[0]] == self.kind[a]]
+            options = [n for n in options if all(c.holds({**sizes, c.axes[0]: n}) for c in splits)][: 2 + more]
+        return options
+
+    def draw(self, rng: random.Random, more: int) -> Sizes | None:
+        """Sizes that hold every cut; None where this attempt finds none."""
+        sizes = dict(self.kept)
+        for a in self.free:
+            twin = next((b for b in sizes if self.kind[b] == self.kind[a]), None)
+            options = [sizes[twin]] if twin is not None else self.options(a, sizes, more)
+            if not options:
+                return None
+            sizes[a] = options[0] if twin is not None else rng.choice(options)
+        return sizes if all(c.holds(sizes) for c in self.cuts) else None
+
+
 def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
     """Small sizes, pairwise distinct, and tiles for them: every tiled dim and loop has at least two tiles and a tail,
     every split an uneven last share. Axes of rigid dimensions keep their sizes (and the tiles of their dims).
     Deterministic for a seed; another seed gives other sizes. Raises InvalidMugraph if none is found."""
     rng = random.Random(seed)
     fixed = rigid_axes(m)
-    tiles = {p.where: _small_tiles(p, fixed, rng) for p in parts(m) if p.role == "block"}
-    for p in parts(m):
-        if p.role == "tail":
-            own = tiles[p.kernel.name]  # without dims of rigid axes
-            tiles[p.where] = {d.name: own[d.name] for d in p.graph.grid if d.tile > 1 and d.name in own}
-    kind = same_size(m)
-    several = _split_twice(_cuts(m, tiles, fixed), kind)
-    for p in parts(m):  # the smallest tiles where many of them are needed
-        for d in p.graph.dims:
-            if d.role == "loop" and d.name in tiles.get(p.where, {}) and {kind[a] for a in d.axes} & several:
-                tiles[p.where][d.name] = min(SMALL_TILES["loop"])
-    cuts = _cuts(m, tiles, fixed)
-    split_axes = {d.name for p in parts(m) for d in p.graph.dims if d.role == "split"}
-    tiled = {a for c in cuts for a in c.axes if c.tile > 1} | {
-        a for p in parts(m) for d in p.graph.dims if d.role == "resident" for a in d.axes
-    }
-    # partial results of a split are read whole: their tile has padding at an odd number of parts alone
-    padded = split_axes & {a for p in parts(m) for d in p.graph.dims if d.role == "resident" for a in d.axes}
-    free = [a for a, _ in m.axes if a not in fixed]
-    alone = {c.axes[0]: c for c in cuts if len(c.axes) == 1}
-    keep = {a: n for a, n in m.axes if a in fixed}
-    few = {c.split for c in cuts if c.split and {kind[a] for a in c.axes} & several}
-    least = {k: max((alone[a].tile for a in alone if kind[a] == k), default=0) for k in set(kind.values())}
+    tiles, several = _tiny_tiles(m, fixed, same_size(m), rng)
+    choice = _SizeChoice.of(m, _cuts(m, tiles, fixed), fixed, several)
     for attempt in range(ATTEMPTS):
-        more = attempt // 40  # the harder it is, the wider the search; grids stay small
-        sizes = dict(keep)
-        for a in sorted(free, key=lambda a: (a not in split_axes, -least[kind[a]])):
-            twin = next((b for b in sizes if kind[b] == kind[a]), None)
-            if twin is not None:
-                sizes[a] = sizes[twin]
-                continue
-            # an odd size is no multiple of any tile above one
-            odd = any(b in tiled for b in kind if kind[b] == kind[a]) and (a not in split_axes or a in padded)
-            low = 2 if not odd else 2 * least[kind[a]] + 1 if least[kind[a]] else 3
-            high = low + (8 if odd else 1) + more
-            if a in few:
-                high = low + len(few) + more
-            if kind[a] in several:  # chance seldom meets several numbers of parts at once
-                high = low + SEVERAL_SPLITS
-            options = [n for n in range(low, high + 1) if (n % 2 or not odd) and n not in sizes.values()]
-            if kind[a] in several:
-                splits = [c for c in cuts if c.split and len(c.axes) == 1 and kind[c.axes[0]] == kind[a]]
-                options = [n for n in options if all(c.holds({**sizes, c.axes[0]: n}) for c in splits)][: 2 + more]
-            if not options:
-                break
-            sizes[a] = rng.choice(options)
-        if len(sizes) == len(m.axes) and all(c.holds(sizes) for c in cuts):
+        sizes = choice.draw(rng, attempt // 40)  # the harder it is, the wider the search; grids stay small
+        if sizes is not None:
             return {a: sizes[a] for a, _ in m.axes}, {k: t for k, t in tiles.items() if not k.endswith(".tail")}
     raise InvalidMugraph(f"{m.name}: no small sizes with a tail for every tile, loop and split were found")
 
