@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mirage.errors import InvalidMugraph
-from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, TileDim
+from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, Role, TileDim
 from mirage.mugraph.maps import split_of
 from mirage.mugraph.walk import Part, parts, sites
 from mirage.mugraph.without_calls import dims_of_calls
@@ -178,6 +178,20 @@ def _tiny_tiles(
     return tiles, several
 
 
+def _axes_of(m: MuGraph, role: Role) -> frozenset[str]:
+    """The axes of the dims with that role; a split dim's own name is its axis."""
+    dims = [d for p in parts(m) for d in p.graph.dims if d.role == role]
+    return frozenset(a for d in dims for a in ((d.name,) if role == "split" else d.axes))
+
+
+def _largest_tiles(cuts: Sequence[_Cut], kind: Mapping[str, str]) -> dict[str, int]:
+    """Of each class of axes the largest tile that cuts one of them alone, 0 where none does."""
+    largest = dict.fromkeys(kind.values(), 0)
+    for axis, tile in {c.axes[0]: c.tile for c in cuts if len(c.axes) == 1}.items():
+        largest[kind[axis]] = max(largest[kind[axis]], tile)
+    return largest
+
+
 @dataclass(frozen=True)
 class _SizeChoice:
     """By what small sizes are drawn, one for each class of axes (`kind`). `kept`: sizes that stay. `free`: the other axes in the
@@ -196,11 +210,9 @@ class _SizeChoice:
     @staticmethod
     def of(m: MuGraph, cuts: Sequence[_Cut], fixed: frozenset[str], several: frozenset[str]) -> _SizeChoice:
         kind = same_size(m)
-        splits = {d.name for p in parts(m) for d in p.graph.dims if d.role == "split"}
-        resident = {a for p in parts(m) for d in p.graph.dims if d.role == "resident" for a in d.axes}
+        splits, resident = _axes_of(m, "split"), _axes_of(m, "resident")
         tiled = {kind[a] for a in resident} | {kind[a] for c in cuts for a in c.axes if c.tile > 1}
-        alone = {c.axes[0]: c.tile for c in cuts if len(c.axes) == 1}
-        least = {k: max((tile for a, tile in alone.items() if kind[a] == k), default=0) for k in set(kind.values())}
+        least = _largest_tiles(cuts, kind)
         free = sorted((a for a, _ in m.axes if a not in fixed), key=lambda a: (a not in splits, -least[kind[a]]))
         # partial results of a split are read whole: their tile has padding at an odd number of parts alone
         odd = frozenset(a for a in free if kind[a] in tiled and (a not in splits or a in resident))
