@@ -15,6 +15,7 @@ from workloads.evaluate import evaluate as run_mugraph
 from workloads.term_values import evaluate
 
 from mirage.errors import MirageError
+from mirage.meaning.nodes import Size
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.resized import shrink
@@ -57,7 +58,7 @@ def wrong_term(t: Terms, good: int, bad: int) -> Word:
     axes: set[str] = set()
     for x in {*t.walk(good), *t.walk(bad)}:
         n = t.node(x)
-        axes |= t.dims(x) | ({n[1]} if n[0] == "size" else set())
+        axes |= t.dims(x) | ({n.axis} if isinstance(n, Size) else set())
     numbers = count(3)
     sizes = {a: next(numbers) for a in sorted(axes)}
     dims = tuple(sorted(t.dims(good) | t.dims(bad)))

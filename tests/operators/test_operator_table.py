@@ -11,6 +11,7 @@ import pytest
 import torch
 from program.numeric import HEAD, expression
 
+from mirage.meaning.nodes import Apply
 from mirage.meaning.terms import Terms
 from mirage.operators import block_forms, document, table, type_rules
 from mirage.operators.entry import BlockOperator, Form, Operator
@@ -97,7 +98,7 @@ def test_values_use_known_block_operators() -> None:
     for entry in OPERATORS.values():
         if entry.value is not None:
             term = entry.value(t, axes[: entry.most], attrs)
-            used = {t.node(x)[1] for x in t.walk(term) if t.kind(x) == "fn"}
+            used = {n.name for n in map(t.node, t.walk(term)) if isinstance(n, Apply)}
             assert used <= set(BLOCK), (entry.name, used - set(BLOCK))
 
 

@@ -15,6 +15,8 @@ from mirage.meaning.terms import Terms
 from mirage.verify.proof.prover import Proof, Prover
 from mirage.verify.proof.signs import NONNEGATIVE, POSITIVE, SignAnalysis
 
+pytestmark = pytest.mark.usefixtures("well_formed")
+
 
 def proof(text: str, *, both: bool = False, **options: object) -> Proof | None:
     t = Terms()

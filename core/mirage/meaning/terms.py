@@ -173,6 +173,10 @@ class Terms:
         found = self._ids.get(key)
         return self._new(key, node, dims, front) if found is None else found
 
+    def find(self, node: Node) -> int | None:
+        """The term that was made of such a node, if any."""
+        return self._ids.get(node.key)
+
     def _new(self, key: Key, node: Node, dims: Iterable[str], front: Iterable[int]) -> int:
         x = self._ids[key] = len(self.nodes)
         self.nodes.append(node)

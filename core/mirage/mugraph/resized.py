@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from mirage.errors import InvalidMugraph
-from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, Role, TileDim
+from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, TileDim
 from mirage.mugraph.maps import split_of
 from mirage.mugraph.walk import Part, parts, sites
 from mirage.mugraph.without_calls import dims_of_calls
@@ -160,11 +160,8 @@ def _small_tiles(part: Part, fixed: frozenset[str], rng: random.Random) -> dict[
     }
 
 
-def _tiny_tiles(
-    m: MuGraph, fixed: frozenset[str], kind: Mapping[str, str], rng: random.Random
-) -> tuple[Tiles, frozenset[str]]:
-    """Small tiles for each block and tail, and the classes of axes whose loops are split in more than one way: those have the
-    smallest tiles, since they need many of them."""
+def _tiles(m: MuGraph, fixed: frozenset[str], kind: Mapping[str, str], rng: random.Random) -> Tiles:
+    """Small tiles; the smallest for the loops of axes of which many tiles are needed."""
     tiles = {p.where: _small_tiles(p, fixed, rng) for p in parts(m) if p.role == "block"}
     for p in parts(m):
         if p.role == "tail":
@@ -175,75 +172,83 @@ def _tiny_tiles(
         for d in p.graph.dims:
             if d.role == "loop" and d.name in tiles.get(p.where, {}) and {kind[a] for a in d.axes} & several:
                 tiles[p.where][d.name] = min(SMALL_TILES["loop"])
-    return tiles, several
+    return tiles
 
 
-def _axes_of(m: MuGraph, role: Role) -> frozenset[str]:
-    """The axes of the dims with that role; a split dim's own name is its axis."""
-    dims = [d for p in parts(m) for d in p.graph.dims if d.role == role]
-    return frozenset(a for d in dims for a in ((d.name,) if role == "split" else d.axes))
-
-
-def _largest_tiles(cuts: Sequence[_Cut], kind: Mapping[str, str]) -> dict[str, int]:
-    """Of each class of axes the largest tile that cuts one of them alone, 0 where none does."""
-    largest = dict.fromkeys(kind.values(), 0)
-    for axis, tile in {c.axes[0]: c.tile for c in cuts if len(c.axes) == 1}.items():
-        largest[kind[axis]] = max(largest[kind[axis]], tile)
-    return largest
+def _largest_tiles(cuts: Iterable[_Cut], kind: Mapping[str, str]) -> dict[str, int]:
+    """The largest tile of each class of axes, of those that are tiled by themselves; 0 where there is none."""
+    found = dict.fromkeys(kind.values(), 0)
+    tiles = {c.axes[0]: c.tile for c in cuts if len(c.axes) == 1}
+    for a, n in tiles.items():
+        found[kind[a]] = max(found[kind[a]], n)
+    return found
 
 
 @dataclass(frozen=True)
-class _SizeChoice:
-    """By what small sizes are drawn, one for each class of axes (`kind`). `kept`: sizes that stay. `free`: the other axes in the
-    order in which they are drawn. `odd`: those whose size is no multiple of any tile above one. `least`: the largest tile of
-    each class. `several`: the classes that are split in more than one way, `few`: the axes that split them."""
+class _Wanted:
+    """What small sizes must do. `kind`: the class of each axis, whose sizes are one; `order`: the axes whose sizes are free, as
+    they are drawn; `several`: classes whose loops are split in more than one way, `few` the axes of their parts; `tiled`:
+    classes of which a dim has a tile or is read whole; `padded`: axes of parts that are read whole, where an odd number
+    alone gives padding; `least`: the largest tile of each class."""
 
-    cuts: Sequence[_Cut]
     kind: Mapping[str, str]
+    cuts: tuple[_Cut, ...]
+    keep: Mapping[str, int]
+    order: tuple[str, ...]
     several: frozenset[str]
-    kept: Mapping[str, int]
-    free: tuple[str, ...]
-    odd: frozenset[str]
-    least: Mapping[str, int]
     few: frozenset[str]
+    tiled: frozenset[str]
+    split: frozenset[str]
+    padded: frozenset[str]
+    least: Mapping[str, int]
 
     @staticmethod
-    def of(m: MuGraph, cuts: Sequence[_Cut], fixed: frozenset[str], several: frozenset[str]) -> _SizeChoice:
-        kind = same_size(m)
-        splits, resident = _axes_of(m, "split"), _axes_of(m, "resident")
-        tiled = {kind[a] for a in resident} | {kind[a] for c in cuts for a in c.axes if c.tile > 1}
+    def of(m: MuGraph, tiles: Tiles, fixed: frozenset[str], kind: Mapping[str, str]) -> _Wanted:
+        cuts = tuple(_cuts(m, tiles, fixed))
+        several = _split_twice([*cuts], kind)
+        dims = [d for p in parts(m) for d in p.graph.dims]
+        split = frozenset(d.name for d in dims if d.role == "split")
+        whole = frozenset(a for d in dims if d.role == "resident" for a in d.axes)
+        tiled = whole | {a for c in cuts for a in c.axes if c.tile > 1}
         least = _largest_tiles(cuts, kind)
-        free = sorted((a for a, _ in m.axes if a not in fixed), key=lambda a: (a not in splits, -least[kind[a]]))
-        # partial results of a split are read whole: their tile has padding at an odd number of parts alone
-        odd = frozenset(a for a in free if kind[a] in tiled and (a not in splits or a in resident))
-        few = frozenset(c.split for c in cuts if c.split and {kind[a] for a in c.axes} & several)
-        return _SizeChoice(cuts, kind, several, {a: n for a, n in m.axes if a in fixed}, tuple(free), odd, least, few)
+        free = [a for a, _ in m.axes if a not in fixed]
+        return _Wanted(
+            kind, cuts, {a: n for a, n in m.axes if a in fixed},
+            tuple(sorted(free, key=lambda a: (a not in split, -least[kind[a]]))), several,
+            frozenset(c.split for c in cuts if c.split and {kind[a] for a in c.axes} & several),
+            frozenset(kind[a] for a in tiled), split, split & whole, least,
+        )  # fmt: skip
 
-    def options(self, a: str, sizes: Mapping[str, int], more: int) -> list[int]:
-        """The sizes that an axis may have beside `sizes`; `more` widens the range."""
-        least, odd, several = self.least[self.kind[a]], a in self.odd, self.kind[a] in self.several
-        low = 2 if not odd else 2 * least + 1 if least else 3
+    def draw(self, rng: random.Random, more: int) -> Sizes | None:
+        """Sizes at random; None where they do not do. The larger `more`, the wider the choice."""
+        sizes = dict(self.keep)
+        for a in self.order:
+            twin = next((b for b in sizes if self.kind[b] == self.kind[a]), None)
+            if twin is not None:
+                sizes[a] = sizes[twin]
+                continue
+            options = self.options(a, sizes, more)
+            if not options:
+                return None
+            sizes[a] = rng.choice(options)
+        return sizes if all(c.holds(sizes) for c in self.cuts) else None
+
+    def options(self, a: str, sizes: Sizes, more: int) -> list[int]:
+        """The sizes that an axis may get beside those that others have."""
+        kind = self.kind[a]
+        # an odd size is no multiple of any tile above one
+        odd = kind in self.tiled and (a not in self.split or a in self.padded)
+        low = 2 if not odd else 2 * self.least[kind] + 1 if self.least[kind] else 3
         high = low + (8 if odd else 1) + more
         if a in self.few:
             high = low + len(self.few) + more
-        if several:  # chance seldom meets several numbers of parts at once
+        if kind in self.several:  # chance seldom meets several numbers of parts at once
             high = low + SEVERAL_SPLITS
         options = [n for n in range(low, high + 1) if (n % 2 or not odd) and n not in sizes.values()]
-        if several:
-            splits = [c for c in self.cuts if c.split and len(c.axes) == 1 and self.kind[c.axes[0]] == self.kind[a]]
-            options = [n for n in options if all(c.holds({**sizes, c.axes[0]: n}) for c in splits)][: 2 + more]
-        return options
-
-    def draw(self, rng: random.Random, more: int) -> Sizes | None:
-        """Sizes that hold every cut; None where this attempt finds none."""
-        sizes = dict(self.kept)
-        for a in self.free:
-            twin = next((b for b in sizes if self.kind[b] == self.kind[a]), None)
-            options = [sizes[twin]] if twin is not None else self.options(a, sizes, more)
-            if not options:
-                return None
-            sizes[a] = options[0] if twin is not None else rng.choice(options)
-        return sizes if all(c.holds(sizes) for c in self.cuts) else None
+        if kind not in self.several:
+            return options
+        splits = [c for c in self.cuts if c.split and len(c.axes) == 1 and self.kind[c.axes[0]] == kind]
+        return [n for n in options if all(c.holds({**sizes, c.axes[0]: n}) for c in splits)][: 2 + more]
 
 
 def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
@@ -251,11 +256,11 @@ def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
     every split an uneven last share. Axes of rigid dimensions keep their sizes (and the tiles of their dims).
     Deterministic for a seed; another seed gives other sizes. Raises InvalidMugraph if none is found."""
     rng = random.Random(seed)
-    fixed = rigid_axes(m)
-    tiles, several = _tiny_tiles(m, fixed, same_size(m), rng)
-    choice = _SizeChoice.of(m, _cuts(m, tiles, fixed), fixed, several)
+    fixed, kind = rigid_axes(m), same_size(m)
+    tiles = _tiles(m, fixed, kind, rng)
+    wanted = _Wanted.of(m, tiles, fixed, kind)
     for attempt in range(ATTEMPTS):
-        sizes = choice.draw(rng, attempt // 40)  # the harder it is, the wider the search; grids stay small
+        sizes = wanted.draw(rng, attempt // 40)  # the harder it is, the wider the search; grids stay small
         if sizes is not None:
             return {a: sizes[a] for a, _ in m.axes}, {k: t for k, t in tiles.items() if not k.endswith(".tail")}
     raise InvalidMugraph(f"{m.name}: no small sizes with a tail for every tile, loop and split were found")
