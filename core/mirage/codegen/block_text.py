@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from mirage.codegen.exp2 import LN2, LOG2E, Base2
+from mirage.codegen.exp2 import LN2, LOG2E, Base2, exponent
 from mirage.codegen.kernel_parameters import Symbols
 from mirage.codegen.line_layout import INDENT, call
 from mirage.codegen.operator_text import pointwise, template
@@ -15,8 +15,10 @@ from mirage.codegen.tile_addresses import Places
 from mirage.codegen.tile_uses import Uses, parts, reads, statements
 from mirage.errors import EmissionRefused
 from mirage.ir.dtypes import DTYPES, computing_dtypes
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph, TileDim
 from mirage.mugraph.walk import size_of
+from mirage.operators.block_operators import BLOCK
 
 DEFERRED = 64  # registers a thread of a tile that is added up as a whole and reduced after its loop
 INLINE = ("neg", "inv", "sqrt")  # read better as part of what uses them: a - b, a / b, tl.rsqrt(a)
@@ -66,7 +68,7 @@ class BlockWriter:
         return bound
 
     def found(self, name: str) -> Value | Pending:
-        base, _, old = name.partition("@")
+        base, old = old_value.bare(name), old_value.is_old(name)
         if old and base in self.old:
             return Value(self.old[base], self.accumulator(base).dims)
         for key in ((self.where, base), (None, base)):
@@ -205,7 +207,7 @@ class BlockWriter:
         for s in rest[1:]:
             computes = s.body if isinstance(s, ThreadGraph) else (s,)
             for c in computes:
-                if isinstance(c, Compute) and f"{name}@old" in c.args:
+                if isinstance(c, Compute) and old_value.old(name) in c.args:
                     return True
                 if isinstance(c, Accumulate) and any(a == name for _, a in c.update):
                     return True
@@ -361,8 +363,8 @@ class BlockWriter:
 
     def pointwise(self, c: Compute, dims: tuple[str, ...]) -> Value:
         key, kept = self.uses.key(self.where, c.out), self.base2.kept
-        if c.op == "exp" and self.uses.key(self.where, c.args[0]) in kept:
-            return template("tl.exp2({0})", [spread(as_float(self.kept(c.args[0])), dims)], dims, "f")
+        if exponent(c) and self.uses.key(self.where, c.args[0]) in kept:
+            return template(BLOCK[c.op].exp2, [spread(as_float(self.kept(c.args[0])), dims)], dims, "f")
         if key not in kept and not self.base2.compares(self.where, c, kept):
             return pointwise(c.op, [self.value(a) for a in c.args], dims)
         args = [self.kept(a) for a in c.args]
@@ -420,7 +422,7 @@ class BlockWriter:
         if use.total != 1 or len(readers) != 1 or readers[0].op != "sum" or set(readers[0].dims) != set(c.dims):
             return False
         running = {s.out for s in loop.body if isinstance(s, Accumulate)}
-        return not running & {a.partition("@")[0] for a in c.args} and all(
+        return not running & {old_value.bare(a) for a in c.args} and all(
             a in ("", readers[0].out) for _, a in readers[0].update
         )
 
@@ -525,7 +527,7 @@ WAITS = (
 
 def names_read(loop: Loop) -> set[str]:
     """The tiles that a loop's statements read, those from before an update too."""
-    return {x.partition("@")[0] for s in loop.body for c in parts(s) for x in reads(c)}
+    return {old_value.bare(x) for s in loop.body for c in parts(s) for x in reads(c)}
 
 
 DOT_TYPES = {name: DTYPES[name].torch for name in ("fp16", "bf16")}  # as Triton's language names them

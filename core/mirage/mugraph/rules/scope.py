@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from mirage.ir.index import DimIndex
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, MuGraph, Statement, Store, ThreadGraph
 from mirage.mugraph.rules.breach import Breach, Limits, breach
 from mirage.mugraph.rules.form import IDENTIFIER
 from mirage.mugraph.walk import Part, Site, computes, dims_of_axes, parts, reads, sites, writes
-from mirage.operators.block_forms import BLOCK_OPS, BlockOp
+from mirage.operators.block_operators import BLOCK
+from mirage.operators.entry import BlockOperator
 
 MAX_DIMS = 8
 
@@ -42,7 +44,7 @@ class _Names:
         self.owned = {x.out for x in loop.body if isinstance(x, Accumulate)} if loop is not None else set()
 
     def read(self, s: Site, name: str) -> None:
-        bare, old = name.removesuffix("@old"), name.endswith("@old")
+        bare, old = old_value.bare(name), old_value.is_old(name)
         if old and bare not in self.owned:
             raise breach(s, f"{bare} is not an accumulator of this loop, so it has no value from before")
         if not old and bare in self.owned and bare not in self.running:
@@ -115,13 +117,13 @@ def _index(
 
 
 def _compute(m: MuGraph, graph: BlockGraph, c: Compute, known: dict[str, tuple[str, ...]]) -> None:
-    op = BLOCK_OPS.get(c.op)
+    op = BLOCK.get(c.op)
     if op is None:
         raise Breach("", f"{c.op} is not a block operator")
     if not op.least <= len(c.args) <= op.most:
         raise Breach("", f"{c.op} takes {op.least} to {op.most} arguments, not {len(c.args)}")
     _attributes(m, graph, c, op)
-    args = [set(known[a.removesuffix("@old")]) for a in c.args]
+    args = [set(known[old_value.bare(a)]) for a in c.args]
     union = set().union(*args)
     if op.form == "pointwise" and not union <= set(c.dims):
         raise Breach("", f"the result lacks the dims {sorted(union - set(c.dims))} of its arguments")
@@ -135,7 +137,7 @@ def _compute(m: MuGraph, graph: BlockGraph, c: Compute, known: dict[str, tuple[s
             raise Breach("", f"the index of {c.attr('axis')} has the one dim of that axis")
 
 
-def _attributes(m: MuGraph, graph: BlockGraph, c: Compute, op: BlockOp) -> None:
+def _attributes(m: MuGraph, graph: BlockGraph, c: Compute, op: BlockOperator) -> None:
     if len({k for k, _ in c.attrs}) != len(c.attrs) or not set(op.attrs) <= {k for k, _ in c.attrs}:
         raise Breach("", f"{c.op} needs the attributes {', '.join(op.attrs) or 'none'}, each once")
     if c.op == "const" and not is_constant(c.attr("value")):
@@ -190,10 +192,10 @@ def _statement(m: MuGraph, part: Part, x: Statement, known: dict[str, tuple[str,
         _thread_graph(m, part, x, known)
         known[x.out] = x.dims
     elif isinstance(x, Accumulate):
-        if set(known[x.arg.removesuffix("@old")]) != set(x.dims):
-            raise Breach("", f"the contribution has the dims {list(known[x.arg.removesuffix('@old')])}")
+        if set(known[old_value.bare(x.arg)]) != set(x.dims):
+            raise Breach("", f"the contribution has the dims {list(known[old_value.bare(x.arg)])}")
         for coef, acc in x.update:
-            if not set(known[coef.removesuffix("@old")]) | set(known[acc or x.out]) <= set(x.dims):
+            if not set(known[old_value.bare(coef)]) | set(known[acc or x.out]) <= set(x.dims):
                 raise Breach("", f"the term {coef} * {acc or x.out} has dims that the accumulator lacks")
     elif isinstance(x, Store) and set(_index(m, part.graph, x.tensor, x.index, outside=False)) != set(known[x.tile]):
         raise Breach("", f"the tile has the dims {list(known[x.tile])}, the index gives other ones")
@@ -202,9 +204,9 @@ def _statement(m: MuGraph, part: Part, x: Statement, known: dict[str, tuple[str,
 def _thread_graph(m: MuGraph, part: Part, x: ThreadGraph, known: dict[str, tuple[str, ...]]) -> None:
     inner = dict(known)
     for c in x.body:
-        if c.op not in BLOCK_OPS or BLOCK_OPS[c.op].form not in ("pointwise", "leaf"):
+        if c.op not in BLOCK or BLOCK[c.op].form not in ("pointwise", "leaf"):
             raise Breach("", f"{c.op} is not pointwise, so no part of a thread graph")
-        if any(a.removesuffix("@old") not in inner for a in c.args):
+        if any(old_value.bare(a) not in inner for a in c.args):
             raise Breach("", f"an argument of {c.out} is not defined before it")
         _compute(m, part.graph, c, inner)
         inner[c.out] = c.dims
