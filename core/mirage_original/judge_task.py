@@ -23,8 +23,8 @@ from mirage.program.lower import lower
 from mirage.results.codec import unstructure
 from mirage.results.verdict import Verdict
 from mirage.verify import cases
-from mirage.verify.field.schedule_opinion import Output
 from mirage.verify.judge import Case, judge
+from mirage.verify.output_terms import Output
 from mirage_original import list_saved, saved_files
 from mirage_original.hand_graph_terms import against, same_signature
 from mirage_original.two_links import two_links
