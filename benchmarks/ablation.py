@@ -71,11 +71,11 @@ def texts(point: str, count: int) -> tuple[str, dict[str, list[tuple[MuGraph, st
 
 
 def measured(point: str, count: int) -> list[Row]:
-    from mirage.profile.tune import task
+    from mirage.profile.tune import tune_modules
 
     name, found, size = texts(point, count)
     every = list(dict.fromkeys(text for some in found.values() for _, text in some))
-    answer = task({"texts": every, "function": name, "processes": 15, "bytes": size}, lambda event: None)
+    answer = tune_modules({"texts": every, "function": name, "processes": 15, "bytes": size}, lambda event: None)
     times = {t: r.get("cold") for t, r in zip(every, answer["rows"], strict=True)}
     compiled = {t: r.get("shared") for t, r in zip(every, answer["rows"], strict=True)}
     on = {text for _, text in found["nothing"]}

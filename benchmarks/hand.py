@@ -97,9 +97,9 @@ def rows_of(name: str, gpu: bool) -> list[dict[str, Any]]:
     rows.append(row(f"{name}/estimate", estimate(graph, card), "us"))
     rows.append(row(f"{name}/bytes_floor", speed_of_light(moved, 0, 0, 0, card), "us"))
     if gpu:
-        from mirage.profile.gpu_timing import task
+        from mirage.profile.gpu_timing import times_of_module
 
-        found = task({"text": text, "function": name, "compile": True})
+        found = times_of_module({"text": text, "function": name, "compile": True})
         rows.append(row(f"{name}/gpu_difference", found["error"], "relative", "<= 0.02"))
         for kind, times in found["times"].items():
             rows.append(row(f"{name}/{kind}/cold", times["cold"], "us"))

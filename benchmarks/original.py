@@ -99,7 +99,7 @@ def run(path: Path, shapes: Shapes = SHAPES) -> tuple[float, str]:
     import torch
 
     from mirage.codegen.interpreter import float_interpreter, load_module
-    from mirage.verify.floats.opinion import judge
+    from mirage.verify.floats.error_limits import Compared, judge
 
     torch.set_num_threads(1)
     worst = 0.0
@@ -112,7 +112,7 @@ def run(path: Path, shapes: Shapes = SHAPES) -> tuple[float, str]:
     except Exception as error:  # whatever a written file raises is its fault
         return float("inf"), f"{path.name}: {type(error).__name__}: {error}"[:500]
     for i, (got, right) in enumerate(zip(made.double().numpy(), want, strict=True)):
-        figures, at = judge(got, right, None, right, "fp16", shapes[1][-1], False)
+        figures, at = judge(Compared(got, right, None, right, "fp16"), shapes[1][-1], False)
         worst = max(worst, figures["error"] / figures["allowed"])
         if at is not None:
             return worst, f"{path.name}, {REGIMES[i % len(REGIMES)]}: {figures['why']}"

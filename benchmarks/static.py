@@ -44,7 +44,6 @@ from mirage.devices.table import device  # noqa: E402
 from mirage.errors import MirageError  # noqa: E402
 from mirage.mugraph.capacity import on_tensor_cores, shared_bytes  # noqa: E402
 from mirage.mugraph.grammar import CustomKernel, MuGraph  # noqa: E402
-from mirage.mugraph.text import from_text  # noqa: E402
 from mirage.mugraph.walk import computes, parts, sites  # noqa: E402
 from mirage.profile.roofline import Compiled, estimate  # noqa: E402
 
@@ -200,7 +199,7 @@ def main() -> int:
     if args.out:
         args.out.write_text(json.dumps(known))
 
-    graphs = {c["mugraph"]: from_text(c["mugraph"]) for own in points.values() for c in own}
+    graphs = {c["mugraph"]: parse(c["mugraph"]) for own in points.values() for c in own}
     model = {text: estimate(g, device(TARGET)) for text, g in graphs.items()}
     found: dict[str, list[tuple[float, float, float]]] = {}
     kernels: list[tuple[int, int, int]] = []

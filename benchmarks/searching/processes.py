@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterator
 from functools import partial
 
+from workloads.search_processes import Processes
 from workloads.terms import problem
 
 from mirage.devices.table import Device
 from mirage.profile.roofline import estimate
 from mirage.search.engine import Search
-from mirage.search.executor import Executor, Processes, Serial
+from mirage.search.executor import Executor, Serial
 from searching.rows import Clock, Row, row
 
 NAMES = ("norm_mlp", "qknorm_attention", "attention_block")

@@ -140,11 +140,14 @@ class Text:
             limit = next(self.numbers[a] for a in s.args if a in self.numbers)
             self.add(s.out, dims, f"torch.clamp({self.prefix}{tensors[0]}, {LIMITS[s.op]}={limit})")
         else:
-            texts = [self.numbers[a] if a in self.numbers else self.aligned(a, dims) for a in s.args]
-            if s.op in INFIX:
-                self.add(s.out, dims, f" {INFIX[s.op]} ".join(texts))
-            else:
-                self.add(s.out, dims, f"{CALLS.get(s.op, f'torch.{s.op}')}({', '.join(texts)})")
+            self.add(s.out, dims, self.call(s, dims))
+
+    def call(self, s: Compute, dims: tuple[str, ...]) -> str:
+        """The text of an operator of tensors and numbers."""
+        texts = [self.numbers[a] if a in self.numbers else self.aligned(a, dims) for a in s.args]
+        if s.op in INFIX:
+            return f" {INFIX[s.op]} ".join(texts)
+        return f"{CALLS.get(s.op, f'torch.{s.op}')}({', '.join(texts)})"
 
     def is_mean(self, total: str, count: str) -> bool:
         """Is it a sum over the number of what was summed? Then it is said as a mean, which holds for every size."""

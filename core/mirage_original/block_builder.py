@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mirage.ir.narrowing import MAX_BLOCK, MAX_GRID, MAX_THREADS, WARP
+from mirage.ir.program import Attr
 from mirage_original.accumulators import ACCUMULATORS, PLAIN, RESCALED
 from mirage_original.arguments import finite, limits, shown, whole_numbers
 from mirage_original.block_data import Step, Threadblock, Three
@@ -223,7 +224,7 @@ class TBGraph:
         return self._add("accumulate", (A.place, *(t.place for t in more)), shape, True, acc=name)
 
     # ---- inside
-    def _unary(self, op: str, A: STensor, **attrs: Any) -> STensor:
+    def _unary(self, op: str, A: STensor, **attrs: Attr) -> STensor:
         x = self._own(A)[0]
         return self._add(op, (A.place,), x.shape, x.after, **attrs)
 
@@ -290,7 +291,7 @@ class TBGraph:
         return tuple(tile)
 
     def _add(
-        self, op: str, args: tuple[int, ...], shape: tuple[int, ...], after: bool = False, **attrs: Any
+        self, op: str, args: tuple[int, ...], shape: tuple[int, ...], after: bool = False, **attrs: Attr
     ) -> STensor:
         self._own(*(STensor(self, a) for a in args))
         self.data.steps.append(Step(op, args, shape, after, tuple(sorted(attrs.items())), caller()))

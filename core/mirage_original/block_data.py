@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from mirage.ir.program import Attr
 from mirage_original.mistakes import Place
 
 Three = tuple[int, int, int]
@@ -32,10 +33,10 @@ class Step:
     args: tuple[int, ...]
     shape: tuple[int, ...]
     after: bool = False
-    attrs: tuple[tuple[str, Any], ...] = ()
+    attrs: tuple[tuple[str, Attr], ...] = ()
     place: Place | None = field(default=None, compare=False)
 
-    def attr(self, name: str, default: Any = None) -> Any:
+    def attr(self, name: str, default: Attr = None) -> Any:
         return dict(self.attrs).get(name, default)
 
 

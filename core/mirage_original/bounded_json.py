@@ -6,9 +6,10 @@ import json
 import math
 import os
 import stat
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from mirage.errors import SavedFileUnreadable
+from mirage.ir.json_value import Json, JsonObject
 
 MAX_BYTES = 32 << 20
 MAX_VALUES = 3_000_000  # brackets and commas: what is built of a text takes some 100 bytes for each
@@ -36,14 +37,14 @@ def read_bytes(path: str) -> bytes:
     return data
 
 
-def parse(data: bytes, path: str) -> Any:
+def parse(data: bytes, path: str) -> Json:
     """JSON data. Raises SavedFileUnreadable on anything else: broken text, deep nesting, numbers that are no numbers,
     an object that says a thing twice."""
 
     def fail(message: str) -> NoReturn:
         raise SavedFileUnreadable(message, path=path)
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Json]]) -> JsonObject:
         out = dict(pairs)
         if len(out) != len(pairs):
             fail("an object in it has the same field twice")
@@ -66,9 +67,10 @@ def parse(data: bytes, path: str) -> Any:
     if depth(text) > MAX_DEPTH:
         fail(f"it is nested more than {MAX_DEPTH} deep")
     try:
-        return json.loads(text, object_pairs_hook=once, parse_float=number, parse_constant=number)
+        value: Json = json.loads(text, object_pairs_hook=once, parse_float=number, parse_constant=number)
     except (ValueError, RecursionError) as e:
         fail(f"it is not JSON: {str(e)[:200]}")
+    return value
 
 
 def depth(text: str) -> int:

@@ -4,19 +4,20 @@ back is the same description. Numbers that its own files leave out (of clamp and
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
 from mirage.errors import GraphMistake
+from mirage.ir.json_value import Json, JsonObject
 from mirage_original.block_data import Threadblock
 from mirage_original.graph_builder import KNGraph
 from mirage_original.operator_names import BLOCK, KERNEL, NEW, PREFIXES, Named
-from mirage_original.saved_data import SavedBlock, SavedGraph, SavedOp, SavedTensor
+from mirage_original.saved_data import MAPS, NUMBERS, SavedAttrs, SavedBlock, SavedGraph, SavedOp, SavedTensor
 
 CODES = {name: code for code, name in NEW.items()}
 FIRST, FIRST_INSIDE = 10_000_000, 20_000_000  # guids
-NOWHERE = {"x": -1, "y": -1, "z": -1}
+NOWHERE: JsonObject = {"x": -1, "y": -1, "z": -1}
 DIMS = 4  # that each tensor's list of sizes has
 
 
@@ -28,17 +29,22 @@ def describe(graph: KNGraph) -> SavedGraph:
     ops: list[SavedOp] = []
     for i, n in enumerate(graph.nodes):
         if n.op != "customized":
-            ops.append(SavedOp(n.op, n.args, (i,), {k: v for k, v in n.attrs if k != "normalized_shape"}))
+            ops.append(SavedOp(n.op, n.args, (i,), _attrs((k, v) for k, v in n.attrs if k != "normalized_shape")))
         elif n.attr("output") == 0:
             outs = tuple(range(i, i + len(n.attr("block").outputs)))
             ops.append(SavedOp("customized", n.args, outs, block=_described(n.attr("block"), n.args, outs)))
     for p in graph.marked:
         order = graph.layouts.get(p, ())
-        ops.append(SavedOp("output", (p,), attrs={"strides": lying(kinds[p].shape, order)} if order else {}))
+        ops.append(SavedOp("output", (p,), attrs=_attrs([("strides", lying(kinds[p].shape, order))] if order else ())))
     return SavedGraph(tuple(kinds), tuple(ops))
 
 
 ACC = {"none": None, "rescale": None, "rescale_sum": "sum"}
+
+
+def _attrs(stated: Iterable[tuple[str, object]]) -> SavedAttrs:
+    """The attributes that an operator of the builder shares with a file's, by the same names."""
+    return cast(SavedAttrs, dict(stated))
 
 
 def _described(b: Threadblock, args: tuple[int, ...], outs: tuple[int, ...]) -> SavedBlock:
@@ -48,13 +54,10 @@ def _described(b: Threadblock, args: tuple[int, ...], outs: tuple[int, ...]) -> 
     savers = iter(outs)
     for i, s in enumerate(b.steps):
         taken = tuple(places[a] for a in s.args)
-        attrs = dict(s.attrs)
+        attrs = _attrs(s.attrs)
         if s.op == "output":
-            ops.append(
-                SavedOp("output", taken, (), {
-                    "output_map": attrs["map"], "forloop_dim": attrs["loop"], "source": next(savers)
-                })
-            )  # fmt: skip
+            attrs = SavedAttrs(output_map=s.attr("map"), forloop_dim=s.attr("loop"), source=next(savers))
+            ops.append(SavedOp("output", taken, (), attrs))
             continue
         shapes.append(SavedTensor(s.shape))
         places[i] = len(shapes) - 1
@@ -63,16 +66,16 @@ def _described(b: Threadblock, args: tuple[int, ...], outs: tuple[int, ...]) -> 
             continue
         op = s.op
         if op == "input":
-            attrs = {"input_map": attrs["map"], "forloop_dim": attrs["loop"], "source": args[attrs["input"]]}
+            attrs = SavedAttrs(input_map=s.attr("map"), forloop_dim=s.attr("loop"), source=args[s.attr("input")])
         elif op == "accumulate":
-            acc = attrs["acc"]
+            acc: str = s.attr("acc")
             op = "forloop_accum" + ("_rescale" if acc.startswith("rescale") else "_max" if acc == "max" else "")
-            attrs = {} if acc == "max" else {"acc": ACC.get(acc, acc)}
+            attrs = SavedAttrs() if acc == "max" else SavedAttrs(acc=ACC.get(acc, acc))
         ops.append(SavedOp(op, taken, (places[i],), attrs))
     return SavedBlock(b.grid, b.block, b.forloop_range, b.dimx, tuple(shapes), tuple(ops))
 
 
-def form(graphs: Sequence[SavedGraph]) -> list[Any]:
+def form(graphs: Sequence[SavedGraph]) -> list[Json]:
     """The file's data: a list of graphs."""
     return [_Writer(g).graph() for g in graphs]
 
@@ -86,7 +89,7 @@ def name_of(op: SavedOp, table: dict[str, Named]) -> str:
     raise GraphMistake(f"the original's files have no name for {op.op} {op.attrs}")
 
 
-def xyz(three: Sequence[int]) -> dict[str, int]:
+def xyz(three: Sequence[int]) -> JsonObject:
     return dict(zip("xyz", three, strict=True))
 
 
@@ -107,22 +110,23 @@ class _Writer:
         self.g = graph
         self.made = FIRST_INSIDE
 
-    def tensor(self, place: int) -> dict[str, Any]:
+    def tensor(self, place: int) -> JsonObject:
         t = self.g.tensors[place]
         return self.plain(t, FIRST + place, "DmemRowMajor", CODES[t.dtype])
 
-    def plain(self, t: SavedTensor, guid: int, layout: str, code: int) -> dict[str, Any]:
-        dim = [*t.shape, *[0] * (DIMS - len(t.shape))]
+    def plain(self, t: SavedTensor, guid: int, layout: str, code: int) -> JsonObject:
+        dim: list[Json] = [*t.shape, *[0] * (DIMS - len(t.shape))]
         return {"data_type": code, "dim": dim, "guid": guid, "layout": layout, "num_dims": len(t.shape)}
 
-    def graph(self) -> list[dict[str, Any]]:
+    def graph(self) -> list[Json]:
         marked = {o.args for o in self.g.ops if o.op == "output"}
         last = [SavedOp("output", (p,)) for p in self.g.outputs if (p,) not in marked]
         return [self.operator(o) for o in (*self.g.ops, *last)]
 
-    def operator(self, o: SavedOp) -> dict[str, Any]:
-        row: dict[str, Any] = {
-            "op_type": name_of(o, KERNEL),
+    def operator(self, o: SavedOp) -> JsonObject:
+        name = name_of(o, KERNEL)
+        row: JsonObject = {
+            "op_type": name,
             "input_tensors": [self.tensor(a) for a in o.args],
             "output_tensors": [self.tensor(a) for a in o.outs],
         }
@@ -134,33 +138,39 @@ class _Writer:
             row |= {"output_map": NOWHERE, "output_strides": list(o.attrs.get("strides") or strides(shape))}
         if o.block is not None:
             row["bgraph"] = self.block(o.block, CODES[self.g.tensors[o.outs[0]].dtype])
-        return row | {k: v for k, v in o.attrs.items() if k in KERNEL[row["op_type"]].fields}
+        return row | self.numbers(o, KERNEL[name])
 
-    def block(self, b: SavedBlock, code: int) -> dict[str, Any]:
+    def numbers(self, o: SavedOp, named: Named) -> JsonObject:
+        """The attributes that the file names as they are named here."""
+        stated: JsonObject = {k: o.attrs[k] for k in NUMBERS if k in named.fields and k in o.attrs}
+        loop = o.attrs.get("forloop_dim")
+        return stated if loop is None or "forloop_dim" not in named.fields else {"forloop_dim": loop, **stated}
+
+    def block(self, b: SavedBlock, code: int) -> JsonObject:
         first, self.made = self.made, self.made + len(b.tensors)
         after: set[int] = set()
         offsets, offset = [], 0
         for t in b.tensors:
             offsets.append(offset)
             offset += -(-2 * math.prod(t.shape) // 16) * 16
-        rows = []
+        rows: list[Json] = []
         for o in b.ops:
             if o.op.startswith("forloop_accum") or any(a in after for a in o.args):
                 after.update(o.outs)
-            row: dict[str, Any] = {"op_type": name_of(o, BLOCK)}
-            for key, places in (("input_tensors", o.args), ("output_tensors", o.outs)):
-                row[key] = [
+            name = name_of(o, BLOCK)
+            row: JsonObject = {"op_type": name}
+            for which, places in (("input_tensors", o.args), ("output_tensors", o.outs)):
+                row[which] = [
                     self.plain(b.tensors[p], first + p, "SmemRowMajor", code)
                     | {"after_accum": p in after, "smem_offset": offsets[p]}
                     for p in places
                 ]
-            for k, v in o.attrs.items():
-                if k in ("input_map", "output_map"):
-                    row[k] = xyz(v)
-                elif k == "source":
-                    row["dtensor"] = self.tensor(v)
-                elif k in BLOCK[row["op_type"]].fields:
-                    row[k] = v
+            for key in MAPS:
+                if key in o.attrs:
+                    row[key] = xyz(o.attrs[key])
+            row |= self.numbers(o, BLOCK[name])
+            if "source" in o.attrs:
+                row["dtensor"] = self.tensor(o.attrs["source"])
             rows.append(row)
         return {
             "graph_level": "thread_block_graph", "grid_dim": xyz(b.grid), "block_dim": xyz(b.block),

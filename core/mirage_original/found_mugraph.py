@@ -6,9 +6,10 @@ import types
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mirage.codegen.interpreter import interpreting, load_module
+from mirage.ir.json_value import JsonObject
 from mirage.mugraph import json_form
 from mirage.mugraph.grammar import MuGraph
 from mirage_original.arguments import shown
@@ -16,6 +17,8 @@ from mirage_original.mistakes import mistake
 from mirage_original.tensors import inverse
 
 if TYPE_CHECKING:
+    import torch
+
     from mirage_original.graph_builder import KNGraph
     from mirage_original.searched_graph import Searched
 
@@ -36,13 +39,13 @@ class Found:
         """The Triton module."""
         return self.searched.emit(self)
 
-    def verify(self, *, text: bool = True) -> dict[str, Any]:
+    def verify(self, *, text: bool = True) -> JsonObject:
         """The verdict of all three links, in a worker, as data (`mirage verify --json` has the same). Without `text` that of
         the µGraph, on two links, with the size of inputs up to which nothing overflows ("range")."""
         verdict = self.searched.judge(self, text=text)
         return verdict if text else verdict | {"range": self.searched.in_range(self)}
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> JsonObject:
         return json_form.to_json(self.mugraph)
 
     @cached_property
@@ -56,7 +59,9 @@ def imported(text: str) -> types.ModuleType:
     return load_module(text, interpret=interpreting())
 
 
-def run(graph: KNGraph, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> list[Any]:
+def run(
+    graph: KNGraph, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor] | None = None
+) -> list[torch.Tensor]:
     """The graph's outputs for tensors of its inputs' shapes and dtypes; in `outputs` if they are given. Raises GraphMistake."""
     wanted = graph.searched_inputs()
     tensors("inputs", inputs, [shape for shape, _ in wanted])
@@ -74,7 +79,7 @@ def run(graph: KNGraph, inputs: Sequence[Any], outputs: Sequence[Any] | None = N
     return list(given)
 
 
-def tensors(what: str, given: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+def tensors(what: str, given: object, shapes: Sequence[tuple[int, ...]]) -> None:
     """GraphMistake unless these are tensors of those shapes."""
     import torch
 
@@ -88,7 +93,7 @@ def tensors(what: str, given: Any, shapes: Sequence[tuple[int, ...]]) -> None:
             raise mistake(f"{what}[{i}] has {tuple(t.shape)}, the graph {shape}")
 
 
-def computed(graph: KNGraph, inputs: Sequence[Any]) -> list[Any]:
+def computed(graph: KNGraph, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """What the graph gives for tensors that fit."""
     stored = [t.permute(x.order).contiguous() if x.order else t for t, x in zip(inputs, graph.inputs, strict=True)]
     found = graph.kernels()
@@ -97,9 +102,11 @@ def computed(graph: KNGraph, inputs: Sequence[Any]) -> list[Any]:
     else:
         import torch
 
-        names: dict[str, Any] = {"torch": torch, "F": torch.nn.functional}
+        names: dict[str, object] = {"torch": torch, "F": torch.nn.functional}
         exec(graph.plain(), names)
-        made = names["program"](*stored)
+        program = names["program"]
+        assert callable(program)
+        made = program(*stored)
     results = list(made) if isinstance(made, tuple) else [made]
     orders = [graph.layouts.get(t.place, ()) for t in graph.outputs]
     return [r.contiguous().permute(inverse(o)) if o else r for r, o in zip(results, orders, strict=True)]

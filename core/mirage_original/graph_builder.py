@@ -15,12 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 from mirage.errors import CannotWrite
 from mirage.ir.dtypes import TORCH_NAMES
+from mirage.ir.json_value import JsonObject
+from mirage.ir.program import Attr
 from mirage_original.arguments import MOST_ELEMENTS, limits, path_of, shown, whole_numbers
 from mirage_original.block_builder import TBGraph, attached
+from mirage_original.block_data import Threadblock
 from mirage_original.mistakes import Place, caller, mistake
 from mirage_original.tensors import DTensor, dtype, float16, inverse, storage_order
 
 if TYPE_CHECKING:
+    import torch
+
     from mirage.mugraph.grammar import MuGraph
     from mirage_original.found_mugraph import Found
 
@@ -52,7 +57,7 @@ class Node:
 
     op: str
     args: tuple[int, ...] = ()
-    attrs: tuple[tuple[str, Any], ...] = ()
+    attrs: tuple[tuple[str, Attr | Threadblock], ...] = ()
     place: Place | None = field(default=None, compare=False)
 
     def attr(self, name: str) -> Any:
@@ -159,7 +164,7 @@ class KNGraph:
             for i, (shape, kind) in enumerate(made)
         ]
 
-    def _unary(self, op: str, A: DTensor, **attrs: Any) -> DTensor:
+    def _unary(self, op: str, A: DTensor, **attrs: Attr) -> DTensor:
         self._own(A)
         return self._op(op, (A,), A.shape, **attrs)
 
@@ -194,7 +199,7 @@ class KNGraph:
             if t.graph is not self:
                 raise mistake("a tensor of another graph", next_step="build each graph from its own inputs")
 
-    def _op(self, op: str, args: tuple[DTensor, ...], shape: tuple[int, ...], **attrs: Any) -> DTensor:
+    def _op(self, op: str, args: tuple[DTensor, ...], shape: tuple[int, ...], **attrs: Attr) -> DTensor:
         self._own(*args)
         if len({t.dtype for t in args}) > 1:
             raise mistake(f"{op} of {' and '.join(t.dtype.name for t in args)}")
@@ -268,7 +273,7 @@ class KNGraph:
         return [(t.shape, TORCH_NAMES[t.dtype.short]) for t in self.inputs]
 
     # ---- optimizing and running
-    def superoptimize(self, *lists: Any, **parameters: Any) -> KNGraph:
+    def superoptimize(self, *lists: object, **parameters: object) -> KNGraph:
         """The best graph found (this one, as written, where nothing better is verified). Parameters as in
         `mirage.superoptimize`, the first ones also by place, as the original's method has them; a list that is left out is free."""
         from mirage_original.superoptimize import DEFAULTS, superoptimize
@@ -276,8 +281,9 @@ class KNGraph:
         names = ("imaps", "omaps", "griddims", "blockdims", "fmaps", "franges", "verbose", "config", "backend")
         if len(lists) > len(names) or set(parameters) & set(names[: len(lists)]):
             raise TypeError("superoptimize() got a parameter twice, or too many by place")
-        free: dict[str, Any] = dict.fromkeys(DEFAULTS)
-        return (superoptimize(self, **free | dict(zip(names, lists, strict=False)) | parameters) or [self])[0]
+        free: dict[str, object] = dict.fromkeys(DEFAULTS)
+        given = free | dict(zip(names, lists, strict=False)) | parameters
+        return (superoptimize(self, **given) or [self])[0]
 
     @staticmethod
     def __mirage_optimize__(graph: KNGraph, **parameters: Any) -> list[KNGraph]:
@@ -329,7 +335,7 @@ class KNGraph:
 
         return mugraph_of(self)
 
-    def verify(self, program: KNGraph | None = None, *, text: bool = False) -> dict[str, Any]:
+    def verify(self, program: KNGraph | None = None, *, text: bool = False) -> JsonObject:
         """Does this graph compute what `program`, one of plain operators, computes (None: what its own block graphs say)? The
         verdict as data, as of `mirage verify --json`: on the µGraph, and with `text` on the emitted module too, which is
         then also run in floats. Raises SignatureMismatch where they take or give other tensors."""
@@ -355,7 +361,9 @@ class KNGraph:
             raise mistake("this graph was not found by a search", next_step="call superoptimize first")
         return found
 
-    def __call__(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None, **_: Any) -> list[Any]:
+    def __call__(
+        self, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor] | None = None, **_: object
+    ) -> list[torch.Tensor]:
         """Runs on tensors of the declared shapes: the kernels on a GPU, PyTorch elsewhere. `outputs` are filled if given;
         what steered the original's compiler is accepted."""
         from mirage_original.found_mugraph import run

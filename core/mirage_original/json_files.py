@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
 
 from mirage.errors import MirageError, NotVerified, SavedFileUnreadable, SavedGraphInvalid
+from mirage.ir.json_value import Json, JsonObject
 from mirage.ir.narrowing import FREE
 from mirage.mugraph import json_form
 from mirage.mugraph.structure import structure_key
@@ -27,7 +27,7 @@ NOTE, PART = "program: ", 8000  # how the notes begin, and how much of the progr
 def write(graph: KNGraph, path: str) -> None:
     """Writes the graph. Raises GraphMistake for what the original's files cannot say, CannotWrite."""
     if graph.found is None:
-        data: Any = export_2025.form([export_2025.describe(graph)])[0]
+        data: Json = export_2025.form([export_2025.describe(graph)])[0]
     else:
         program = json.dumps(export_2025.form([export_2025.describe(plain(graph))])[0], separators=(",", ":"))
         parts = [NOTE + program[i : i + PART] for i in range(0, len(program), PART)]
@@ -60,7 +60,7 @@ def read(path: str, index: int = 0) -> KNGraph:
     return build(entry.graph, f"graph {entry.index}", path, layouts=True)
 
 
-def _found(data: Any, path: str) -> KNGraph:
+def _found(data: JsonObject, path: str) -> KNGraph:
     try:
         mugraph = json_form.from_json(data)
     except MirageError as e:

@@ -18,6 +18,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from mirage.errors import MirageError, WorkerTimeout
+from mirage.ir.json_value import Json, JsonObject
 from mirage.ir.program import Program
 from mirage.isolate.runner import Worker
 from mirage.results.codec import structure, unstructure
@@ -85,7 +86,7 @@ class Pool:
         for _ in range(max(1, min(self.cores, os.cpu_count() or 1))):
             self.workers.put(Worker(memory_bytes=MEMORY, env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}))
 
-    def ask(self, entry: Entry, form: Any, path: str, wanted: dict[str, Any] | None) -> Judged:
+    def ask(self, entry: Entry, form: Json, path: str, wanted: JsonObject | None) -> Judged:
         worker, began = self.workers.get(), time.monotonic()
         left = self.until - began
         payload = {"graph": form, "index": entry.index, "path": path, "wanted": wanted, "text": self.text}
@@ -113,7 +114,7 @@ def judged(
 ) -> Iterator[Judged]:
     """A row for each entry, in order, with its verdict against the one of `wanted` (a program's rows of sizes) whose inputs it
     takes, or the last; the rows alone where nothing is wanted."""
-    data = [{"program": w.program.to_dict(), "text": w.text, "function": w.function} for w in wanted]
+    data: list[JsonObject] = [{"program": w.program.to_dict(), "text": w.text, "function": w.function} for w in wanted]
     forms = {e.index: export_2025.form([e.graph])[0] for e in entries if e.graph is not None}
     first: dict[str, int] = {}
     for i, form in forms.items():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mirage.codegen.emit import emit_module
 from mirage.errors import MirageError, SavedGraphInvalid, SignatureMismatch
+from mirage.ir.json_value import json_text
 from mirage.ir.program import Program
 from mirage.isolate.task_table import resolve
 from mirage.mugraph import json_form
@@ -58,11 +60,13 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
     return {"row": row.to_dict(), "verdict": verdict}
 
 
-def _own(data: dict[str, Any], wanted: dict[str, Any]) -> Verdict:
+def _own(data: object, wanted: Mapping[str, object]) -> Verdict:
     made = json_form.from_json(data)
     check(made)
     program = program_of(json.dumps(wanted["program"], sort_keys=True))
-    return judge(cases.of_program(program, made, "", wanted["text"], wanted["function"]), run_task)
+    return judge(
+        cases.of_program(program, made, "", json_text(wanted["text"]), json_text(wanted["function"])), run_task
+    )
 
 
 def run_task(name: str, data: dict[str, Any]) -> dict[str, Any]:
@@ -70,7 +74,7 @@ def run_task(name: str, data: dict[str, Any]) -> dict[str, Any]:
     return resolve(name)(data, lambda event: None)
 
 
-def _verdict(graph: KNGraph, made: MuGraph, wanted: dict[str, Any], text: bool) -> dict[str, Any]:
+def _verdict(graph: KNGraph, made: MuGraph, wanted: Mapping[str, object], text: bool) -> dict[str, Any]:
     form = json.dumps(json_form.to_json(canonical(made)), sort_keys=True)
     program = json.dumps(wanted["program"], sort_keys=True)
     key = (hashlib.sha256(form.encode()).hexdigest(), program, str(text))
@@ -84,11 +88,11 @@ def program_of(text: str) -> Program:
     return Program.from_dict(json.loads(text))
 
 
-def judged(graph: KNGraph, program: Program, wanted: dict[str, Any], text: bool) -> Verdict:
+def judged(graph: KNGraph, program: Program, wanted: Mapping[str, object], text: bool) -> Verdict:
     """The verdict on the graph; REJECTED, with the reason as a note, where it takes or gives other tensors, or where its
     kernels cut the program's dims in ways that do not fit together."""
     try:
-        case, axes = case_of(graph, program, wanted["text"], wanted["function"])
+        case, axes = case_of(graph, program, json_text(wanted["text"]), json_text(wanted["function"]))
         if not text:
             return two_links(case, program.key, axes)
         return judge(with_module(case), run_task)

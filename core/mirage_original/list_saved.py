@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
 from mirage.errors import MirageError
+from mirage.ir.json_value import JsonObject, json_int, json_text, json_texts
 from mirage.mugraph.check import check
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.structure import structure_key
@@ -31,13 +31,15 @@ class Row:
     why: str = ""
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         return asdict(self)
 
     @staticmethod
-    def from_dict(data: dict[str, Any]) -> Row:
-        plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
-        return Row(**plain)
+    def from_dict(data: JsonObject) -> Row:
+        """The row of the data that `to_dict` gives. Raises KeyError or TypeError for anything else."""
+        kernels, inputs, outputs, notes = (json_texts(data[k]) for k in ("kernels", "inputs", "outputs", "notes"))
+        structure, code, why = (json_text(data[k]) for k in ("structure", "code", "why"))
+        return Row(json_int(data["index"]), kernels, inputs, outputs, structure, bool(data["valid"]), code, why, notes)
 
 
 def row(entry: Entry, path: str) -> tuple[Row, KNGraph | None, MuGraph | None]:
@@ -45,23 +47,25 @@ def row(entry: Entry, path: str) -> tuple[Row, KNGraph | None, MuGraph | None]:
     if entry.graph is None:
         assert entry.error is not None
         return Row(entry.index, code=entry.error.code, why=entry.error.message), None, None
-    said = _said(entry.graph)
+    stated = _stated(entry.index, entry.graph)
     try:
         graph = build(entry.graph, f"graph {entry.index}", path)
         made = mugraph_of(graph)
         check(made)
     except MirageError as e:
-        return Row(entry.index, code=e.code, why=e.message, **said), None, None
-    return Row(entry.index, structure=structure_key(made)[:12], valid=True, **said), graph, made
+        return replace(stated, code=e.code, why=e.message), None, None
+    return replace(stated, structure=structure_key(made)[:12], valid=True), graph, made
 
 
-def _said(g: SavedGraph) -> dict[str, Any]:
-    return {
-        "kernels": tuple(_kernel(g, o) for o in g.ops if o.op not in ("input", "output")),
-        "inputs": tuple(_tensor(g, p) for p in g.inputs),
-        "outputs": tuple(_tensor(g, p) for p in g.outputs),
-        "notes": g.notes,
-    }
+def _stated(index: int, g: SavedGraph) -> Row:
+    """What the file itself says of a graph."""
+    return Row(
+        index,
+        kernels=tuple(_kernel(g, o) for o in g.ops if o.op not in ("input", "output")),
+        inputs=tuple(_tensor(g, p) for p in g.inputs),
+        outputs=tuple(_tensor(g, p) for p in g.outputs),
+        notes=g.notes,
+    )
 
 
 def _tensor(g: SavedGraph, place: int) -> str:

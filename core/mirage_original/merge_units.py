@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mirage.ir.index import DimIndex
@@ -67,21 +67,34 @@ def united(e: Emitted, joint: Joint) -> Emitted:
 def joined(e: Emitted, joint: Joint, *, loops: bool) -> Dims:
     """The units of a block in groups. `loops`: the loop's too."""
     entries = [entry for _, index in (*e.inputs, *e.outputs) for entry in index]
-    every = list(dict.fromkeys((*e.grid, *(() if e.loop is None else (e.loop,)), *(u for x in entries for u in x))))
+    loop = () if e.loop is None else (e.loop,)
+    every = list(dict.fromkeys((*e.grid, *loop, *(u for x in entries for u in x))))
     reduced = {s.attr("dim") for part in e.statements for s in part if isinstance(s, Compute) and reduces(s)}
     pairs: dict[int, int] = {}
-    for u in (*e.grid, *((e.loop,) if loops and e.loop is not None else ())):
-        nexts = {x[i + 1] if i + 1 < len(x) else None for x in entries for i, y in enumerate(x) if y == u}
-        tile = nexts.pop() if len(nexts) == 1 else None
-        if tile is None or tile in e.grid or tile == e.loop or tile in pairs.values():
+    for u in (*e.grid, *(loop if loops else ())):
+        tile = tile_of(u, e, joint, entries)
+        if tile is None or tile in pairs.values():
             continue
-        before = {x[i - 1] if i else None for x in entries for i, y in enumerate(x) if y == tile}
-        n = joint.size(tile)
-        alone = before != {u} or n & (n - 1) or (tile in e.dotted and n < DOT)
-        if not alone and (keeps(e, tile) if u == e.loop else unit(tile) not in reduced):
+        if keeps(e, tile) if u == e.loop else unit(tile) not in reduced:
             pairs[u] = tile
     inner = set(pairs.values())
     return Dims(tuple((u, pairs[u]) if u in pairs else (u,) for u in every if u not in inner))
+
+
+def tile_of(u: int, e: Emitted, joint: Joint, entries: Sequence[Sequence[int]]) -> int | None:
+    """The unit that each of `u`'s blocks or passes has in its tile: it follows `u` wherever `u` stands, stands nowhere else,
+    and has a size that a tile may have."""
+    following = neighbors(u, entries, 1)
+    tile = following.pop() if len(following) == 1 else None
+    if tile is None or tile in e.grid or tile == e.loop or neighbors(tile, entries, -1) != {u}:
+        return None
+    n = joint.size(tile)
+    return None if n & (n - 1) or (tile in e.dotted and n < DOT) else tile
+
+
+def neighbors(u: int, entries: Sequence[Sequence[int]], step: int) -> set[int | None]:
+    """What stands `step` places after a unit; None for an entry's end."""
+    return {x[i + step] if 0 <= i + step < len(x) else None for x in entries for i, y in enumerate(x) if y == u}
 
 
 def reduces(s: Compute) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, NoReturn
 
 from mirage.ir.dtypes import BY_TORCH_NAME
 from mirage.program.torch_dtypes import to_torch
@@ -11,6 +11,9 @@ from mirage_original.arguments import shown
 from mirage_original.graph_builder import KNGraph
 from mirage_original.mistakes import mistake
 from mirage_original.tensors import GRAPH_DTYPES, dtype
+
+if TYPE_CHECKING:
+    import torch
 
 _said: set[str] = set()
 
@@ -32,7 +35,7 @@ def bypass_compile_errors(value: bool = True) -> None:
     without_meaning("bypass_compile_errors", "a graph that is given has its kernels")
 
 
-def generate_triton_program(graph: KNGraph, *, target_cc: int | None = None) -> dict[str, Any]:
+def generate_triton_program(graph: KNGraph, *, target_cc: int | None = None) -> dict[str, str | list[list[int]]]:
     """The Triton module of a graph that a search found or that has block graphs ("code"), and its outputs' shapes. Triton
     compiles for the GPU that is there, whatever `target_cc` is."""
     found = graph.kernels() if isinstance(graph, KNGraph) else None
@@ -41,24 +44,24 @@ def generate_triton_program(graph: KNGraph, *, target_cc: int | None = None) -> 
     return {"code": found.text, "output_shapes": [list(t.shape) for t in graph.outputs]}
 
 
-def generate_cuda_program(graph: KNGraph, **_: Any) -> dict[str, Any]:
+def generate_cuda_program(graph: KNGraph, **_: object) -> NoReturn:
     """Refused: kernels are Triton's."""
     raise mistake("there is no CUDA code", "take generate_triton_program's")
 
 
-def generate_nki_program(graph: KNGraph, **_: Any) -> dict[str, Any]:
+def generate_nki_program(graph: KNGraph, **_: object) -> NoReturn:
     """Refused: kernels are Triton's."""
     raise mistake("there is no NKI code", "take generate_triton_program's")
 
 
-def convert_dtype_to_torch_type(kind: dtype) -> Any:
+def convert_dtype_to_torch_type(kind: dtype) -> torch.dtype:
     """torch's dtype. Raises GraphMistake for what is no dtype of a graph."""
     if not isinstance(kind, dtype):
         raise mistake(f"{shown(kind)} is no dtype of a graph", "give mirage.float16 or another of its own")
     return to_torch(kind.short)
 
 
-def convert_torch_type_to_dtype(kind: Any) -> dtype:
+def convert_torch_type_to_dtype(kind: object) -> dtype:
     """The dtype of a torch one. Raises GraphMistake for one that graphs do not take."""
     found = GRAPH_DTYPES.get(BY_TORCH_NAME.get(str(kind).removeprefix("torch."), ""))
     if found is None:

@@ -4,7 +4,7 @@ every shape that it states is compared with the one that follows."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeVar
 
 from mirage.errors import MirageError, SavedGraphInvalid
 from mirage_original.block_builder import STensor, TBGraph, new_threadblock_graph
@@ -12,6 +12,7 @@ from mirage_original.graph_builder import KNGraph
 from mirage_original.saved_data import SavedBlock, SavedGraph, SavedOp, SavedTensor
 from mirage_original.tensors import GRAPH_DTYPES, DTensor, dtype
 
+T = TypeVar("T")
 NAMED = {d.name: d for d in GRAPH_DTYPES.values()}
 
 
@@ -55,7 +56,7 @@ def _dtype(t: SavedTensor) -> dtype:
 
 def _block(b: SavedBlock, outer: dict[int, DTensor], place: str, path: str | None) -> tuple[TBGraph, list[int]]:
     """The block graph, and the places of the kernel graph's tensors that its savers write, in order."""
-    tb: TBGraph = _try(place, path, new_threadblock_graph, b.grid, b.block, b.forloop_range, b.reduction_dimx)
+    tb = _try(place, path, new_threadblock_graph, b.grid, b.block, b.forloop_range, b.reduction_dimx)
     made: dict[int, STensor] = {}
     places = []
     for i, op in enumerate(b.ops):
@@ -79,7 +80,7 @@ def _inside(tb: TBGraph, op: SavedOp, args: list[STensor], outer: dict[int, DTen
         a, b, c, d = args
         return [tb.add(tb.matmul(a, c), tb.matmul(b, d))]
     if op.op == "reduction_max":
-        return tb.reduction_max(args[0], **op.attrs)
+        return tb.reduction_max(args[0], op.attrs["dim"])
     return [getattr(tb, op.op)(*args, **op.attrs)]
 
 
@@ -88,7 +89,7 @@ def _same(have: tuple[int, ...], stated: SavedTensor, place: str, path: str | No
         raise SavedGraphInvalid(f"{place}: it gives {have}, and the file says {stated.shape}", path=path)
 
 
-def _try(place: str, path: str | None, call: Callable[..., Any], *args: Any) -> Any:
+def _try(place: str, path: str | None, call: Callable[..., T], *args: object) -> T:
     """The call's value; its mistake with the place in the file instead of the script's."""
     try:
         return call(*args)

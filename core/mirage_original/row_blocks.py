@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mirage.ir.narrowing import MAX_GRID
+from mirage.ir.program import Attr
 from mirage_original.block_data import Step, Threadblock, Three
 
 if TYPE_CHECKING:
@@ -41,14 +42,16 @@ def block_of(graph: KNGraph, place: int) -> Threadblock:
         parts = dict(cut)
         return tuple(m // parts.get(d, 1) if m > 1 else m for d, m in enumerate(shape))
 
-    def add(op: str, args: tuple[int, ...], shape: tuple[int, ...], *attrs: tuple[str, Any]) -> None:
+    def add(op: str, args: tuple[int, ...], shape: tuple[int, ...], *attrs: tuple[str, Attr]) -> None:
         tb.steps.append(Step(op, args, tile(shape), False, attrs, node.place))
 
     reads = list(dict.fromkeys(node.args))
     for i, a in enumerate(reads):
         shape = graph.tensors[a].shape
         add("input", (), shape, ("input", i), ("map", mapped(shape)), ("loop", -1))
-    attrs = (("dims", len(whole)),) if node.op == "rms_norm" else node.attrs
+    attrs: list[tuple[str, Attr]] = [(k, v) for k, v in node.attrs if not isinstance(v, Threadblock)]
+    if node.op == "rms_norm":
+        attrs = [("dims", len(whole))]
     add(node.op, tuple(map(reads.index, node.args)), out, *attrs)
     add("output", (len(tb.steps) - 1,), out, ("map", mapped(out)), ("loop", -1), ("full", out))
     return tb

@@ -4,7 +4,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal, TypedDict
+
+Three = tuple[int, int, int]
+
+
+class SavedAttrs(TypedDict, total=False):
+    """What a file says of an operator beyond its tensors."""
+
+    input_map: Three
+    output_map: Three
+    forloop_dim: int
+    source: int  # place of the kernel graph's tensor
+    dim: int
+    scalar: float
+    min_val: float
+    max_val: float
+    acc: str | None
+    strides: tuple[int, ...]
+
+
+MAPS: tuple[Literal["input_map", "output_map"], ...] = ("input_map", "output_map")
+NUMBERS: tuple[Literal["scalar", "min_val", "max_val"], ...] = ("scalar", "min_val", "max_val")
 
 
 @dataclass(frozen=True)
@@ -28,7 +49,7 @@ class SavedOp:
     op: str
     args: tuple[int, ...] = ()
     outs: tuple[int, ...] = ()
-    attrs: dict[str, Any] = field(default_factory=dict)
+    attrs: SavedAttrs = field(default_factory=lambda: SavedAttrs())
     block: SavedBlock | None = None
 
 
@@ -36,8 +57,8 @@ class SavedOp:
 class SavedBlock:
     """A threadblock graph."""
 
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
+    grid: Three
+    block: Three
     forloop_range: int
     reduction_dimx: int
     tensors: tuple[SavedTensor, ...]

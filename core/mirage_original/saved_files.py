@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import NoReturn, cast
 
 from mirage.errors import SavedFileUnreadable, SavedGraphInvalid
+from mirage.ir.json_value import Json, JsonObject
 from mirage_original.bounded_json import parse, read_bytes
 from mirage_original.operator_names import BLOCK, KERNEL, MANY, NEW, OLD, Named
-from mirage_original.saved_data import SavedBlock, SavedGraph, SavedOp, SavedTensor
+from mirage_original.saved_data import MAPS, NUMBERS, SavedAttrs, SavedBlock, SavedGraph, SavedOp, SavedTensor
 
 MOST_GRAPHS, MOST_OPERATORS, MOST_TENSORS, MOST_DIMS = 10_000, 256, 64, 4
 MOST_SIZE, MOST_ELEMENTS, MOST_BLOCKS, MOST_RANGE, MOST_GUID = 1 << 31, 1 << 40, 1 << 31, 1 << 20, 1 << 64
@@ -42,7 +43,7 @@ def read(path: str) -> list[Entry]:
     return entries(parse(read_bytes(path), path), path)
 
 
-def entries(data: Any, path: str) -> list[Entry]:
+def entries(data: object, path: str) -> list[Entry]:
     """The graphs of JSON data."""
     if isinstance(data, dict):
         if "mugraph" in data or "mugraphs" in data:
@@ -84,7 +85,7 @@ def program(path: str) -> SavedGraph:
     return found[0].graph
 
 
-def _entry(index: int, data: Any, path: str) -> Entry:
+def _entry(index: int, data: object, path: str) -> Entry:
     try:
         return Entry(index, _Reader(f"graph {index}", path).graph(data))
     except SavedGraphInvalid as e:
@@ -103,7 +104,7 @@ class _Reader:
         raise SavedGraphInvalid(f"{self.place}: {message}", path=self.path)
 
     # ---- graphs
-    def graph(self, data: Any) -> SavedGraph:
+    def graph(self, data: object) -> SavedGraph:
         rows = self.items(data, "a graph", MOST_OPERATORS)
         if not rows:
             self.fail("it has no operator")
@@ -115,18 +116,18 @@ class _Reader:
         for i, row in enumerate(rows):
             self.place = f"{self.top}, operator {i}"
             named, fields = self.operator(row, KERNEL)
-            args = self.args(row, named.takes, places, tensors)
-            outs = self.new_all(self.made(row, named.gives, names), tensors, places)
+            args = self.args(fields, named.takes, places, tensors)
+            outs = self.new_all(self.made(fields, named.gives, names), tensors, places)
             block = None
             if named.op == "customized":
                 block = self.block(fields["bgraph"], args, outs, places, tensors)
-            attrs = {} if named.op in ("input", "output", "customized") else self.attrs(named, fields)
+            attrs = SavedAttrs() if named.op in ("input", "output", "customized") else self.attrs(named, fields)
             if named.op == "input":
                 t = tensors[outs[0]]
                 tensors[outs[0]] = replace(t, strides=self.strides(fields.get("input_strides"), t.shape))
             if named.op == "output":
                 strides = self.strides(fields.get("output_strides"), tensors[args[0]].shape)
-                attrs = {} if strides is None else {"strides": strides}
+                attrs = SavedAttrs() if strides is None else SavedAttrs(strides=strides)
             ops.append(SavedOp(named.op, args, outs, attrs, block))
         self.place = self.top
         if not any(o.op not in ("input", "output") for o in ops):
@@ -135,7 +136,7 @@ class _Reader:
 
     def block(
         self,
-        data: Any,
+        data: object,
         args: tuple[int, ...],
         outs: tuple[int, ...],
         above: Mapping[int, int],
@@ -156,8 +157,8 @@ class _Reader:
         for i, row in enumerate(self.items(have["operators"], "operators", MOST_OPERATORS)):
             self.place = f"{place}, block operator {i}"
             named, fields = self.operator(row, BLOCK)
-            taken = self.args(row, named.takes, places, tensors)
-            made = self.made(row, named.gives, {})
+            taken = self.args(fields, named.takes, places, tensors)
+            made = self.made(fields, named.gives, {})
             attrs = self.attrs(named, fields)
             accumulates = accumulates or named.op.startswith("forloop_accum")
             if named.op in ("input", "output"):
@@ -180,7 +181,7 @@ class _Reader:
         return SavedBlock(grid, threads, forloop_range, dimx, tuple(tensors), tuple(ops))
 
     # ---- operators
-    def operator(self, row: Any, table: Mapping[str, Named]) -> tuple[Named, dict[str, Any]]:
+    def operator(self, row: object, table: Mapping[str, Named]) -> tuple[Named, JsonObject]:
         """What its name stands for, and its further fields."""
         if not isinstance(row, dict):
             self.fail("expected an operator, which is an object")
@@ -193,16 +194,16 @@ class _Reader:
             self.fail(f"the file does not say {' and '.join(missing)} of {name}, so nobody knows what it computes")
         return named, have
 
-    def attrs(self, named: Named, fields: Mapping[str, Any]) -> dict[str, Any]:
-        out: dict[str, Any] = dict(named.attrs)
-        for key in ("input_map", "output_map"):
-            if key in fields:
-                out[key] = self.xyz(fields[key], key, -1, MOST_DIMS - 1)
+    def attrs(self, named: Named, fields: Mapping[str, object]) -> SavedAttrs:
+        out = cast(SavedAttrs, dict(named.attrs))  # the table's words are its fields
+        for name in MAPS:
+            if name in fields:
+                out[name] = self.xyz(fields[name], name, -1, MOST_DIMS - 1)
         if "forloop_dim" in fields:
             out["forloop_dim"] = self.whole(fields["forloop_dim"], "forloop_dim", -1, MOST_DIMS - 1)
-        for key in ("scalar", "min_val", "max_val"):
-            if key in fields:
-                out[key] = self.number(fields[key], key)
+        for number in NUMBERS:
+            if number in fields:
+                out[number] = self.number(fields[number], number)
         for key in ("reduce_dim", "concat_dim"):
             if fields.get(key, out.get("dim")) != out.get("dim"):
                 self.fail(f"its {key} is {shown(fields[key])}, its name says {out.get('dim')}")
@@ -211,14 +212,14 @@ class _Reader:
         return out
 
     def args(
-        self, row: Mapping[str, Any], takes: int, places: Mapping[int, int], tensors: Sequence[SavedTensor]
+        self, row: Mapping[str, object], takes: int, places: Mapping[int, int], tensors: Sequence[SavedTensor]
     ) -> tuple[int, ...]:
         rows = self.items(row["input_tensors"], "input_tensors", MOST_TENSORS)
         if takes != MANY and len(rows) != takes:
             self.fail(f"{row['op_type']} takes {takes} tensors, not {len(rows)}")
         return tuple(self.known(x, places, tensors) for x in rows)
 
-    def known(self, data: Any, places: Mapping[int, int], tensors: Sequence[SavedTensor]) -> int:
+    def known(self, data: object, places: Mapping[int, int], tensors: Sequence[SavedTensor]) -> int:
         """The place of a tensor that was made before, with the sizes that it has there."""
         guid, here = self.tensor(data, {})
         if guid not in places:
@@ -228,7 +229,7 @@ class _Reader:
             self.fail(f"tensor {guid} has the sizes {here.shape} here, and {made} where it is made")
         return places[guid]
 
-    def made(self, row: Mapping[str, Any], gives: int, names: Mapping[int, str]) -> Made:
+    def made(self, row: Mapping[str, object], gives: int, names: Mapping[int, str]) -> Made:
         rows = self.items(row["output_tensors"], "output_tensors", MOST_TENSORS)
         if gives != MANY and len(rows) != gives:
             self.fail(f"{row['op_type']} gives {gives} tensors, not {len(rows)}")
@@ -242,7 +243,7 @@ class _Reader:
             places[guid] = len(tensors) - 1
         return tuple(places[guid] for guid, _ in made)
 
-    def tensor(self, data: Any, names: Mapping[int, str]) -> tuple[int, SavedTensor]:
+    def tensor(self, data: object, names: Mapping[int, str]) -> tuple[int, SavedTensor]:
         """(its guid, the tensor), its dtype by `names` of codes."""
         have = self.fields(data, "a tensor", TENSOR_FIELDS, TENSOR_MAY)
         guid = self.whole(have["guid"], "guid", -MOST_GUID, MOST_GUID)
@@ -262,7 +263,7 @@ class _Reader:
             self.fail(f"its data_type is {shown(code)}")
         return guid, SavedTensor(shape, names[code])
 
-    def strides(self, data: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    def strides(self, data: object, shape: tuple[int, ...]) -> tuple[int, ...] | None:
         """None for row-major."""
         if data is None:
             return None
@@ -273,7 +274,7 @@ class _Reader:
         return have
 
     # ---- dtypes
-    def _codes(self, rows: list[Any]) -> set[int]:
+    def _codes(self, rows: Sequence[object]) -> set[int]:
         found = set()
         for row in rows:
             outs = row.get("output_tensors") if isinstance(row, dict) else None
@@ -292,7 +293,7 @@ class _Reader:
         return NEW if new or (not old and 940 in self.codes) else OLD
 
     # ---- JSON
-    def fields(self, data: Any, what: str, needs: set[str], may: set[str]) -> dict[str, Any]:
+    def fields(self, data: object, what: str, needs: set[str], may: set[str]) -> JsonObject:
         if not isinstance(data, dict):
             self.fail(f"expected {what}, which is an object")
         if missing := sorted(needs - data.keys()):
@@ -301,7 +302,7 @@ class _Reader:
             self.fail(f"{what} has an unknown field {odd[0][:60]!r}")
         return data
 
-    def items(self, data: Any, what: str, most: int) -> list[Any]:
+    def items(self, data: object, what: str, most: int) -> list[Json]:
         if data is None and what == "operators":
             data = []
         if not isinstance(data, list):
@@ -310,23 +311,23 @@ class _Reader:
             self.fail(f"{what} has more than {most} entries")
         return data
 
-    def whole(self, data: Any, what: str, least: int, most: int) -> int:
-        if type(data) is not int or not least <= data <= most:
+    def whole(self, data: object, what: str, least: int, most: int) -> int:
+        if not isinstance(data, int) or isinstance(data, bool) or not least <= data <= most:
             self.fail(f"{what} is {shown(data)}, not a number from {least} to {most}")
         return data
 
-    def number(self, data: Any, what: str) -> float:
-        if type(data) not in (int, float) or not math.isfinite(data) or abs(data) > 1e300:
+    def number(self, data: object, what: str) -> float:
+        if not isinstance(data, (int, float)) or isinstance(data, bool) or not math.isfinite(data) or abs(data) > 1e300:
             self.fail(f"{what} is no number")
         return float(data)
 
-    def xyz(self, data: Any, what: str, least: int, most: int) -> tuple[int, int, int]:
+    def xyz(self, data: object, what: str, least: int, most: int) -> tuple[int, int, int]:
         have = self.fields(data, what, {"x", "y", "z"}, set())
         x, y, z = (self.whole(have[k], f"{what}.{k}", least, most) for k in "xyz")
         return x, y, z
 
 
-def shown(data: Any) -> str:
+def shown(data: object) -> str:
     """A value of a file for a message, short whatever it is."""
     if isinstance(data, str):
         return repr(data[:60])

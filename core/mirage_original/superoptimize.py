@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from mirage.errors import SavedFileUnreadable
 from mirage.ir.narrowing import Narrowing
@@ -36,7 +35,7 @@ BLOCKDIMS = ((128, 1, 1),)
 IMAPS = ((0, -1, -1), (0, 1, -1), (0, 2, -1), (0, -1, 1))
 OMAPS = ((0, -1, -1), (0, 1, -1), (0, 2, -1), (0, 2, 1))
 FMAPS, FRANGES = (-1, 1, 2), (1, 4, 8, 16)
-DEFAULTS: dict[str, Any] = {
+DEFAULTS: dict[str, tuple[object, ...]] = {
     "griddims": GRIDDIMS, "blockdims": BLOCKDIMS, "imaps": IMAPS, "omaps": OMAPS, "fmaps": FMAPS, "franges": FRANGES,
 }  # fmt: skip
 WITHOUT_MEANING = {
@@ -92,13 +91,13 @@ class Asked:
 def superoptimize(
     graph: KNGraph,
     *,
-    imaps: Any = IMAPS,
-    omaps: Any = OMAPS,
-    griddims: Any = GRIDDIMS,
-    blockdims: Any = BLOCKDIMS,
-    fmaps: Any = FMAPS,
-    franges: Any = FRANGES,
-    **others: Any,
+    imaps: object = IMAPS,
+    omaps: object = OMAPS,
+    griddims: object = GRIDDIMS,
+    blockdims: object = BLOCKDIMS,
+    fmaps: object = FMAPS,
+    franges: object = FRANGES,
+    **others: object,
 ) -> list[KNGraph]:
     """Distinct µGraphs that compute what `graph` does, best first by the estimate: each valid, its algebra proved or tested,
     its schedule tested in the field, its memory accesses checked. Prints how many there are.
@@ -132,7 +131,7 @@ def superoptimize(
     return new
 
 
-def within(lists: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def within(lists: dict[str, object]) -> Iterator[dict[str, object]]:
     """The lists as given; then, as long as some are defaults, with that of griddims free, and with all of them free."""
     left_out = {name for name, value in lists.items() if value is DEFAULTS[name]}
     yield lists
@@ -172,8 +171,9 @@ def verified(searched: Searched, asked: Asked, given: list[Found]) -> Iterator[F
     what is found."""
     most, seconds, previous = asked.most, asked.seconds, asked.previous
     end = time.monotonic() + seconds
-    wide: dict[str, Any] = {"per_kernel": 200, "structures": 64, "tilings": 64} if searched.given else {}
-    bounds = Bounds(keep=max(2 * most, 8) if most < 128 else 256, given=searched.given, seconds=seconds / 2, **wide)
+    bounds = Bounds(keep=max(2 * most, 8) if most < 128 else 256, given=searched.given, seconds=seconds / 2)
+    if searched.given:
+        bounds = replace(bounds, per_kernel=200, structures=64, tilings=64)
     search = Search(searched.problem, lambda g: estimate(g, searched.device), bounds=bounds)
     if previous is not None and previous.entries is None:
         search.checkpoint = checkpoint(previous.path, search)

@@ -196,9 +196,7 @@ class Lowerer:
         order = [*self.inputs, *(t.place for t in self.graph.tensors if self.is_temp(t.place)), *self.outputs]
         tensors = tuple(self.tensor(p, naming) for p in order)
         sizes = {names[c[0]]: self.joint.total(c) for c in chains}
-        used = {a for t in tensors for d in t.dims for a in d} | {
-            a for k in made if isinstance(k, CustomKernel) for d in k.block.dims for a in d.axes
-        }
+        used = used_axes(tensors, made)
         graph = MuGraph(self.name, tuple(sorted((a, n) for a, n in sizes.items() if a in used)), tensors, tuple(made))
         return Lowered(masked(graph), {a: naming(x) for a, x in self.axes.items()}, places)
 
@@ -271,3 +269,9 @@ class Lowerer:
         if place is not None:
             error.path, error.line = place
         return error
+
+
+def used_axes(tensors: Sequence[DTensor], kernels: Sequence[CustomKernel | LibraryKernel]) -> set[str]:
+    """The axes that tensors and blocks have."""
+    blocks = [k.block for k in kernels if isinstance(k, CustomKernel)]
+    return {a for t in tensors for d in t.dims for a in d} | {a for b in blocks for d in b.dims for a in d.axes}

@@ -11,7 +11,6 @@ import hashlib
 import json
 import time
 from dataclasses import replace
-from typing import Any
 
 from mirage.errors import MirageError
 from mirage.mugraph import json_form
@@ -67,7 +66,7 @@ def launch_key(case: Case, program: str, axes: dict[str, tuple[str, ...]]) -> st
     except MirageError:
         return None
     own = dict(m.axes)
-    data: list[Any] = [
+    data: list[object] = [
         program, sorted(axes.items()), [(o.tensor, o.dims) for o in case.targets],
         sorted((a, n) for a, n in case.t.sizes.items() if a not in own),
         structure_key(m), divides(m), json_form.to_json(small),

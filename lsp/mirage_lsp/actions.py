@@ -9,6 +9,7 @@ from lsprotocol import types
 from pygls.uris import to_fs_path
 
 from mirage.source import detect
+from mirage.source.module_names import is_decorator
 from mirage_lsp import kernel_block, merge_module, quick_fixes, text_edits
 from mirage_lsp.document import Entry, View
 from mirage_lsp.errors import CannotMerge, NoKernel, StaleEdit
@@ -116,7 +117,7 @@ def _check_version(view: View, version: int | None) -> None:
 def _target(view: View, function: detect.Decorated) -> merge_module.Target:
     if function.node is None or function.names is None:
         raise NoKernel(f"`{function.name}` does not parse")
-    ours = [d for d in function.node.decorator_list if detect.is_decorator(d, function.names)]
+    ours = [d for d in function.node.decorator_list if is_decorator(d, function.names)]
     first, last = ours[0].lineno, ours[-1].end_lineno or ours[-1].lineno
     up = view.first
     return merge_module.Target(

@@ -8,6 +8,7 @@ import re
 from lsprotocol import types
 
 from mirage.source import detect, shapes
+from mirage.source.module_names import is_decorator
 from mirage_lsp import observed_shapes
 from mirage_lsp.document import View
 
@@ -112,7 +113,7 @@ def _option(view: View, function: detect.Decorated, keyword: str, entries: dict[
     names, node = function.names, function.node
     if names is None or node is None:
         return []
-    decorator = next(d for d in node.decorator_list if detect.is_decorator(d, names))
+    decorator = next(d for d in node.decorator_list if is_decorator(d, names))
     end = (decorator.end_lineno or 0, decorator.end_col_offset or 0)
     inner = ", ".join(f"{key}: {value}" for key, value in entries.items())
     text = f"{keyword}={{{inner}}}" if entries else keyword

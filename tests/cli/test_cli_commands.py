@@ -13,6 +13,7 @@ from workloads.hand import small
 
 from mirage.cli import doctor
 from mirage.mugraph import json_form, text
+from mirage.mugraph.parse import parse
 
 Mirage = Callable[..., CompletedProcess[str]]
 HEAD = """\
@@ -89,7 +90,7 @@ def is_the_graph(printed: str, form: str) -> bool:
         root = ElementTree.fromstring(printed)
         said = " ".join(root.itertext())
         return root.tag.endswith("svg") and all(x.name in said for x in (*GRAPH.inputs, *GRAPH.outputs))
-    read = text.from_text(printed) if form == "text" else json_form.from_json(json.loads(printed))
+    read = parse(printed) if form == "text" else json_form.from_json(json.loads(printed))
     return text.to_text(read) == text.to_text(GRAPH)
 
 
@@ -110,7 +111,7 @@ def test_show_another_mugraph_would_be_seen(mirage: Mirage, tmp_path: Path) -> N
 def test_show_a_function(mirage: Mirage, files: dict[str, Path], tmp_path: Path) -> None:
     done = mirage("show", files["twice"])
     assert (done.returncode, done.stderr) == (0, "")
-    graph = text.from_text(done.stdout)
+    graph = parse(done.stdout)
     assert [t.name for t in graph.inputs] == ["x", "y"]
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(p.name for p in files.values()), "nothing is written"
 

@@ -14,6 +14,7 @@ from mirage.cli import main
 from mirage.codegen.emit import emit_rows
 from mirage.ir.program import Input, Program, TensorType
 from mirage.mugraph import json_form, text
+from mirage.mugraph.parse import parse
 
 CASES = [rmsnorm_linear(m=19), rmsnorm_linear(m=24), rmsnorm_linear(m=40, tn=32)]
 
@@ -70,7 +71,7 @@ def test_every_row_of_a_result_is_judged(tmp_path: Path) -> None:
 
 def test_one_wrong_row_is_enough(tmp_path: Path) -> None:
     """The first row's µGraph is wrong; the last row, which the plain names are for, is right."""
-    wrong = text.from_text(re.sub(r"= rsqrt\(", "= sqrt(", text.to_text(CASES[0].mugraph)))
+    wrong = parse(re.sub(r"= rsqrt\(", "= sqrt(", text.to_text(CASES[0].mugraph)))
     made = {"mugraphs": [json_form.to_json(c.mugraph) for c in CASES], "by_size": [{}]}
     made["mugraphs"][0] = json_form.to_json(wrong)
     path = tmp_path / "result.json"

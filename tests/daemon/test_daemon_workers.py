@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from mirage import isolate
 from mirage.errors import FileUnreadable
+from mirage.isolate import Worker
 from mirage_daemon import job_worker
 
 FAULTS = {
@@ -28,7 +28,8 @@ def test_a_fault_fails_its_job_alone(house, text, answer, fault):
     def run_job(payload, progress, cancel):
         if payload["function"] == "g":
             return answer(payload)
-        return isolate.run("selftest", body, timeout_s=2.0, memory_bytes=1 << 30, cancel=cancel, on_event=progress)
+        with Worker(memory_bytes=1 << 30) as worker:
+            return worker.call("selftest", body, timeout_s=2.0, cancel=cancel, on_event=progress)
 
     with house(run_job) as h:
         client, other = h.client(), h.client()
@@ -48,7 +49,8 @@ def test_cancelling_a_job_ends_its_process(house, text):
             started.set()
 
         body = {"action": "fork", "count": 2, "then_sleep": True}
-        return isolate.run("selftest", body, timeout_s=60, cancel=cancel, on_event=seen)
+        with Worker() as worker:
+            return worker.call("selftest", body, timeout_s=60, cancel=cancel, on_event=seen)
 
     with house(run_job) as h:
         client = h.client()

@@ -7,7 +7,8 @@ import pytest
 from mirage.codegen.emit import emit_module
 from mirage.mugraph import json_form
 from mirage.mugraph.grammar import MuGraph
-from mirage.mugraph.text import from_text, to_text
+from mirage.mugraph.parse import parse
+from mirage.mugraph.text import to_text
 from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Request, read, trace
@@ -62,11 +63,11 @@ def test_a_mean_over_everything_is_verified():
     assert result.answer == "kernel"
     text = to_text(json_form.from_json(result.mugraphs[0]))
     assert "= sub(" in text
-    assert judged(ERROR, from_text(text)).accepted
-    assert not judged(ERROR, from_text(text.replace("= sub(", "= add("))).accepted
+    assert judged(ERROR, parse(text)).accepted
+    assert not judged(ERROR, parse(text.replace("= sub(", "= add("))).accepted
 
 
 @pytest.mark.parametrize("change,accepted", [(("", ""), True), (("T @ C", "T @ (C + 1)"), False)])
 def test_a_module_of_calls_alone(change: tuple[str, str], accepted: bool):
-    verdict = judged(PRODUCTS, from_text(CALLS), change)
+    verdict = judged(PRODUCTS, parse(CALLS), change)
     assert verdict.accepted == accepted, verdict

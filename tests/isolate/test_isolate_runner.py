@@ -19,18 +19,20 @@ from mirage.errors import (
     WorkerRaised,
     WorkerTimeout,
 )
-from mirage.isolate import Worker, run, worker_messages
+from mirage.isolate import Worker, worker_messages
 from mirage.isolate.runner import OUTPUT_KEPT
 from mirage.isolate.system import System, sweep
 from mirage.results.progress import CancelToken
 
 
 def selftest(action, worker=None, timeout_s=20.0, **payload):
-    options = {k: payload.pop(k) for k in ("cancel", "on_event", "memory_bytes", "env", "interpreter") if k in payload}
+    options = {k: payload.pop(k) for k in ("cancel", "on_event") if k in payload}
+    made = {k: payload.pop(k) for k in ("memory_bytes", "env", "interpreter", "cpu_seconds") if k in payload}
     body = {"action": action, **payload}
     if worker is not None:
         return worker.call("selftest", body, timeout_s=timeout_s, **options)
-    return run("selftest", body, timeout_s=timeout_s, **options)
+    with Worker(**made) as fresh:
+        return fresh.call("selftest", body, timeout_s=timeout_s, **options)
 
 
 def alive(pid):

@@ -10,7 +10,7 @@ from lsp_daemon import FakeDaemon, wait_until
 from lsp_samples import FUNCTION, LINE, TEXT, kept, result
 
 from mirage.mugraph import json_form
-from mirage.mugraph.text import from_text
+from mirage.mugraph.parse import parse
 
 
 def opened(daemon: FakeDaemon, editor: Editor, answer: dict[str, Any], state: str = "done", **options: Any) -> None:
@@ -57,7 +57,7 @@ def test_a_kept_function_and_a_client_that_did_not_ask(editor: Editor, daemon: F
 
 def test_the_result_has_pictures_and_both_texts(editor: Editor, daemon: FakeDaemon) -> None:
     golden = Path(__file__).resolve().parents[1] / "golden" / "mugraph"
-    graph = json_form.to_json(from_text((golden / "rmsnorm_linear.txt").read_text("utf-8")))
+    graph = json_form.to_json(parse((golden / "rmsnorm_linear.txt").read_text("utf-8")))
     opened(daemon, editor, result(mugraphs=[graph]))
     answer = editor.command("mirage.result", URI, "double")
     assert answer["headline"].startswith("1.8x") and not answer["stale"]

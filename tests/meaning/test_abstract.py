@@ -6,12 +6,12 @@ import re
 
 import pytest
 import z3
+from workloads.abstract_terms import EQUAL, PART, form, of_term, part_of
 from workloads.brute import Brute, Small, Step, random_small
 from workloads.pruned import TYPED, UNTYPED, Relations
+from workloads.typed_terms import Typed
 
-from mirage.meaning.abstract import EQUAL, PART, form, of_term, part_of
 from mirage.meaning.terms import Terms
-from mirage.meaning.typed import Typed
 
 E = z3.DeclareSort("E")
 N = z3.DeclareSort("N")  # numbers of elements

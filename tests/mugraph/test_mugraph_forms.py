@@ -19,7 +19,8 @@ from mirage.ir.index import DimIndex
 from mirage.mugraph.draw import svg
 from mirage.mugraph.grammar import Compute, CustomKernel, DTensor, LibraryKernel, Load, MuGraph, TileDim
 from mirage.mugraph.json_form import from_json, to_json
-from mirage.mugraph.text import from_text, to_text
+from mirage.mugraph.parse import parse
+from mirage.mugraph.text import to_text
 from mirage.plan import plan
 
 NAMES = sorted(BUILDERS)
@@ -52,7 +53,7 @@ def _graphs() -> list[MuGraph]:
 def test_text_reads_back_exactly() -> None:
     for m in _graphs():
         text = to_text(m)
-        back = from_text(text)
+        back = parse(text)
         assert back == m and back.notes == m.notes and to_text(back) == text
 
 
@@ -64,7 +65,7 @@ def test_json_reads_back_exactly() -> None:
 
 
 def test_a_negative_zero_pad_survives() -> None:
-    assert "pad -0.0" in to_text(from_text(to_text(_odd())))
+    assert "pad -0.0" in to_text(parse(to_text(_odd())))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -117,7 +118,7 @@ def test_text_that_is_off_is_refused_with_its_line(old: str, new: str) -> None:
     text = to_text(small()["rmsnorm_linear"].mugraph)
     assert old in text
     with pytest.raises(MugraphSyntax) as error:
-        from_text(text.replace(old, new, 1))
+        parse(text.replace(old, new, 1))
     assert error.value.line is not None
 
 
@@ -184,7 +185,7 @@ def test_damaged_text_is_read_or_refused(data: st.DataObject) -> None:
     put = data.draw(st.text(alphabet='[]()=;,@*+ \nabc019"', max_size=4))
     damaged = text[:at] + put + text[at + length :]
     try:
-        m = from_text(damaged)
+        m = parse(damaged)
     except MugraphSyntax:
         return
-    assert from_text(to_text(m)) == m
+    assert parse(to_text(m)) == m

@@ -12,9 +12,9 @@ import numpy as np
 from mutants.bases import Base
 from workloads.evaluate import POINTWISE
 from workloads.evaluate import evaluate as run_mugraph
+from workloads.term_values import evaluate
 
 from mirage.errors import MirageError
-from mirage.meaning.evaluate import evaluate
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.resized import shrink

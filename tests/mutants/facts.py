@@ -13,6 +13,7 @@ from workloads.hand_targets import read as input_of
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, Loop, MuGraph, Statement, Store
+from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.algebra_opinion import field_opinion
 from mirage.verify.field.schedule_opinion import Output, schedule_opinion
 from mirage.verify.floats.opinion import float_opinion
@@ -63,7 +64,9 @@ def large_scores(run_task: RunTask, shifted: bool = True) -> bool:
         module = module.replace(*NAIVE)
     names = [i.name for i in c.mugraph.inputs]
     e = float_opinion(
-        t, outputs, c.mugraph, module, source_of(c), c.name, names, run_task, regimes=[regime("scores of 60000")]
+        EmittedModule(t, outputs, c.mugraph, module, names, source_of(c), c.name),
+        run_task,
+        regimes=[regime("scores of 60000")],
     )
     return e.word == "TESTED"
 
@@ -108,13 +111,7 @@ def variance_passes(run_task: RunTask, powers: bool) -> bool:
     if schedule_opinion(t, outputs, c.mugraph).word != "TESTED":
         raise AssertionError("both forms are equal in exact arithmetic")
     e = float_opinion(
-        t,
-        outputs,
-        c.mugraph,
-        module_of(c.mugraph),
-        source_of(c),
-        c.name,
-        ["X"],
+        EmittedModule(t, outputs, c.mugraph, module_of(c.mugraph), ["X"], source_of(c), c.name),
         run_task,
         regimes=[regime("mean 1000")],
     )

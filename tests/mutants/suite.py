@@ -13,6 +13,7 @@ from mutants.bases import Base
 
 from mirage.errors import MirageError
 from mirage.results.verdict import Evidence
+from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field import algebra_opinion
 from mirage.verify.field import arithmetic as field_module
 from mirage.verify.field.algebra_opinion import field_opinion
@@ -128,21 +129,20 @@ def look_schedule(base: Base, mutant: Any) -> dict[str, bool]:
 
 def look_text(base: Base, mutant: str, run_task: certify.RunTask, number: int) -> dict[str, bool]:
     sizes, tiles = base.launches[0]
+    emitted = EmittedModule(base.t, base.targets, base.mugraph, mutant, base.parameters)
     known = base.t.show(base.targets[0].term, 99) + mutant
     with patch.object(algebra_opinion, "OPAQUE_IN_TEXT", different(algebra_opinion.OPAQUE_IN_TEXT, known)):
-        e = text_opinion(
-            base.t, base.targets, base.mugraph, mutant, base.parameters, run_task, draws=DRAWS["text"],
-            sizes=sizes, tiles=tiles,
-        )  # fmt: skip
+        e = text_opinion(emitted, run_task, draws=DRAWS["text"], sizes=sizes, tiles=tiles)
     memory = text_memory_opinion(base.mugraph, mutant, base.parameters)
     if e.word != "REJECTED":  # the cheap launch says yes: ask as the judge does, on launches of its own choice
-        e = text_opinion(
-            base.t, base.targets, base.mugraph, mutant, base.parameters, run_task, draws=DRAWS["text"]
-        )  # fmt: skip
+        e = text_opinion(emitted, run_task, draws=DRAWS["text"])
     caught = {"field": e.word == "REJECTED", "memory": memory.word == "REJECTED"}
     if number % FLOAT_EVERY == 0 or not any(caught.values()):
         e = float_opinion(
-            base.t, base.targets, base.mugraph, mutant, "", "", base.parameters, run_task, sizes=sizes, tiles=tiles
+            emitted,
+            run_task,
+            sizes=sizes,
+            tiles=tiles,
         )
         caught["float"] = e.word == "REJECTED"
     return caught

@@ -15,7 +15,7 @@ import json, sys
 from workloads import hand
 from mirage.codegen.emit import emit_module
 from mirage.errors import MirageError
-from mirage.profile.compiler_facts import task
+from mirage.profile.compiler_facts import facts_of_module
 from mirage.ir.program import Input, Program, TensorType
 
 out = {}
@@ -26,7 +26,7 @@ for label, name, more, target in json.loads(sys.argv[1]):
     source = "\\n".join(x for x in case.source.splitlines() if not x.startswith("@mirage") and x != "import mirage")
     text = emit_module(Program(name, inputs, (), (0,)), graph, source, function=name, header={})
     try:
-        out[label] = task({"text": text, "target": target})["kernels"]
+        out[label] = facts_of_module({"text": text, "target": target})["kernels"]
     except MirageError as e:
         out[label] = e.to_dict()
 print(json.dumps(out))

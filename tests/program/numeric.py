@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from workloads.term_values import evaluate
 
 from mirage.ir.program import Program
-from mirage.meaning.evaluate import evaluate
 from mirage.operators.table import BLOCK
 from mirage.program.lower import lower
 from mirage.program.trace import trace

@@ -27,7 +27,7 @@ from mirage.program.load_function import load
 from mirage.program.lower import lower
 from mirage.program.reference import reference
 from mirage.program.trace import trace, trace_generic
-from mirage.program.trace_task import trace as task
+from mirage.program.trace_task import trace_task as task
 
 HEAD = "import torch\nimport torch.nn.functional as F\n"
 XW = [("x", (5, 7), "fp32"), ("w", (7, 11), "fp32")]

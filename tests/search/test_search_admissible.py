@@ -5,11 +5,11 @@ import math
 from dataclasses import replace
 
 import pytest
+from workloads.abstract_terms import of_term, part_of
 from workloads.terms import problem
 
 from mirage.devices.table import DEVICES
 from mirage.ir.dtypes import DTYPES
-from mirage.meaning.abstract import of_term, part_of
 from mirage.meaning.exp_shift import insert_shifts
 from mirage.profile.roofline import estimate, speed_of_light
 from mirage.results.progress import CancelToken

@@ -16,7 +16,7 @@ from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import Accumulate, Loop, MuGraph
 from mirage.mugraph.json_form import from_json, to_json
-from mirage.mugraph.parse import parse as from_text
+from mirage.mugraph.parse import parse
 from mirage.mugraph.text import to_text
 from mirage.pipeline.optimize import optimize
 from mirage.pipeline.request import Request
@@ -85,7 +85,7 @@ def test_a_product_that_was_kept_goes_on_too():
 
 
 def test_its_forms_are_read_as_they_were_written(graph):
-    assert from_text(to_text(graph)) == graph and from_json(to_json(graph)) == graph
+    assert parse(to_text(graph)) == graph and from_json(to_json(graph)) == graph
     assert " after acc" in to_text(graph)
 
 
@@ -118,7 +118,7 @@ def test_a_split_loop_does_not_begin_with_the_whole(graph):
     split = text.replace("    for ", f"    dim p (p) split tile 1 splits {axis} parts 2\n    for ", 1)
     split = split.replace("axes ", "axes p=2 ").replace("output out fp32 [m, n]", "output out fp32 [p, m, n]")
     split = split.replace("store out[m, n]", "store out[p, m, n]")
-    found = broken_rule(from_text(split))
+    found = broken_rule(parse(split))
     assert found is not None and "each part would begin" in found[1].message
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from workloads.rebuild import shuffled
 from workloads.small import small_program
+from workloads.term_values import evaluate
 from workloads.terms import MORE, WORKLOADS, problem
 
 from mirage.derivation import laws
@@ -18,7 +19,6 @@ from mirage.devices.table import DEVICES
 from mirage.errors import DerivationBroken
 from mirage.ir.index import DimIndex
 from mirage.meaning import laws as rows
-from mirage.meaning.evaluate import evaluate
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import Accumulate, Loop
 from mirage.profile.roofline import estimate

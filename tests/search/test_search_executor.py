@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from workloads.search_processes import Processes
 from workloads.terms import problem
 
 from mirage.devices.table import DEVICES
@@ -16,7 +17,7 @@ from mirage.errors import Cancelled
 from mirage.profile.roofline import estimate
 from mirage.results.progress import CancelToken
 from mirage.search.engine import Bounds, Search
-from mirage.search.executor import Processes, Serial
+from mirage.search.executor import Serial
 
 FEW = Bounds(keep=12, tilings=2, structures=2, seconds=600.0)
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,7 +95,7 @@ from workloads.terms import problem
 from mirage.devices.table import DEVICES
 from mirage.profile.roofline import estimate
 from mirage.search.engine import Search
-from mirage.search.executor import Processes
+from workloads.search_processes import Processes
 
 class Shown(Processes):
     def _start(self, work, guard):

@@ -13,7 +13,8 @@ from mirage.errors import DerivationBroken
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, MuGraph
 from mirage.mugraph.json_form import from_json, to_json
-from mirage.mugraph.text import from_text, to_text
+from mirage.mugraph.parse import parse
+from mirage.mugraph.text import to_text
 from mirage.mugraph.without_calls import calls_of, dims_of_calls, opened, other_calls
 from mirage.pipeline.fusion_remarks import explain
 from mirage.profile.roofline import estimate
@@ -41,7 +42,7 @@ def test_every_answer_is_valid_and_has_the_programs_calls(name: str) -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_mugraph_with_calls_reads_as_it_was_written(name: str) -> None:
     m = best(name)
-    assert from_text(to_text(m)) == m and from_json(to_json(m)) == m
+    assert parse(to_text(m)) == m and from_json(to_json(m)) == m
 
 
 @pytest.mark.parametrize("name", NAMES)

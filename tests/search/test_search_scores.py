@@ -19,6 +19,7 @@ from mirage.profile.roofline import estimate
 from mirage.program.builder import Builder
 from mirage.program.lower import lower
 from mirage.search.engine import Bounds, Search
+from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.floats.opinion import float_opinion
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -90,8 +91,11 @@ def test_scores_in_float16_are_refused(search: Search, run: Run) -> None:
     assert graph != narrow
     for m, word in ((graph, "TESTED"), (narrow, "REJECTED")):
         e = float_opinion(
-            search.problem.t, search.problem.outputs, m, module_of(m), SOURCE, "attention", ["Q", "K", "V"], run,
+            EmittedModule(
+                search.problem.t, search.problem.outputs, m, module_of(m), ["Q", "K", "V"], SOURCE, "attention"
+            ),
+            run,
             regimes=[regime("times 10")],
-        )  # fmt: skip
+        )
         assert e.word == word, e.summary
     assert "error" in e.summary

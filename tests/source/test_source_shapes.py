@@ -140,6 +140,7 @@ WRONG = [
     (BadAnnotation, "x", "inputs=make()"),
     (BadAnnotation, "x", 'inputs=[((n,), "fp16")]'),
     (BadAnnotation, "x", 'inputs=[((2 ** 10000,), "fp16")]'),
+    (BadAnnotation, "x", 'inputs=[((2 ** "a",), "fp16")]'),
     (BadAnnotation, "x", '[((4,), "fp16")]'),
 ]
 

@@ -18,6 +18,7 @@ from mirage.errors import ModuleUnreadable
 from mirage.ir.program import Input, Program, TensorType
 from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import CustomKernel, MuGraph
+from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.text_opinion import text_opinion
 from mirage.verify.memory.text_opinion import text_memory_opinion
 
@@ -64,7 +65,7 @@ def said(case: Case, module: str, run: Run) -> str:
     names = [i.name for i in program.inputs]
     for e in (
         text_memory_opinion(case.mugraph, module, names),
-        text_opinion(t, outputs, case.mugraph, module, names, run, draws=8),
+        text_opinion(EmittedModule(t, outputs, case.mugraph, module, names), run, draws=8),
     ):
         if e.word == "REJECTED":
             return e.summary

@@ -8,7 +8,7 @@ import torch
 
 from mirage.ir.dtypes import computing_dtypes
 from mirage.ir.fp8_formats import FORMATS
-from mirage.verify.floats.opinion import judge
+from mirage.verify.floats.error_limits import Compared, judge
 from mirage.verify.floats.regimes import REGIMES, SMALLEST, round_to
 from mirage.verify.floats.worker import GUARD, Allocations, decode, packed, torch_equal
 from mirage.verify.ranges.intervals import LIMITS
@@ -65,22 +65,22 @@ def rounded(x: np.ndarray, dtype: str) -> np.ndarray:
 def test_an_8_bit_output_may_be_off_by_its_rounding_alone() -> None:
     x = np.random.default_rng(0).standard_normal(4096)
     right = rounded(x, "fp8e4m3")
-    assert judge(right, x, None, x, "fp8e4m3", 16, False)[1] is None
-    assert judge(right, x, right, x, "fp8e4m3", 16, False)[1] is None
+    assert judge(Compared(right, x, None, x, "fp8e4m3"), 16, False)[1] is None
+    assert judge(Compared(right, x, right, x, "fp8e4m3"), 16, False)[1] is None
     coarse = rounded(rounded(x, "fp8e5m2"), "fp8e4m3")
-    assert judge(coarse, x, None, x, "fp8e4m3", 16, False)[1] is not None
+    assert judge(Compared(coarse, x, None, x, "fp8e4m3"), 16, False)[1] is not None
     off = np.where(np.arange(4096) == 7, 2 * right, right)
-    assert judge(off, x, right, x, "fp8e4m3", 16, False)[1] == (7,)
+    assert judge(Compared(off, x, right, x, "fp8e4m3"), 16, False)[1] == (7,)
 
 
 def test_what_is_too_large_for_e4m3_is_its_largest_number() -> None:
     want = np.array([1e4, -np.inf, 460.0, np.nan, 1.0])
     right = np.array([448.0, -448.0, 448.0, np.nan, 1.0])
-    assert judge(right, want, right, want, "fp8e4m3", 16, False)[1] is None
+    assert judge(Compared(right, want, right, want, "fp8e4m3"), 16, False)[1] is None
     for place, wrong in ((0, 256.0), (1, 448.0), (2, np.nan), (3, 448.0)):
         got = np.where(np.arange(5) == place, wrong, right)
-        assert judge(got, want, right, want, "fp8e4m3", 16, False)[1] == (place,), place
-    assert judge(np.array([57344.0]), np.array([1e6]), None, np.array([1e6]), "fp8e5m2", 16, False)[1] == (0,)
+        assert judge(Compared(got, want, right, want, "fp8e4m3"), 16, False)[1] == (place,), place
+    assert judge(Compared(np.array([57344.0]), np.array([1e6]), None, np.array([1e6]), "fp8e5m2"), 16, False)[1] == (0,)
 
 
 def test_8_bit_floats_are_only_stored() -> None:

@@ -18,6 +18,7 @@ from mirage.ir.program import Input, Program, TensorType
 from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, Store
+from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.schedule_opinion import Output, schedule_opinion
 from mirage.verify.field.text_opinion import text_opinion
 from mirage.verify.semantics.float64 import Floats
@@ -122,7 +123,7 @@ def test_library_kernels_are_run_in_graphs_and_modules(name: str, run: Run) -> N
         fixed = {"sizes": dict(graph.axes), "tiles": {"copy": {d.name: d.tile for d in copy.block.dims}}}
         return [
             schedule_opinion(t, outputs, graph, 8, **fixed).word,
-            text_opinion(t, outputs, graph, module, list(inputs), run, draws=8, **fixed).word,
+            text_opinion(EmittedModule(t, outputs, graph, module, list(inputs)), run, draws=8, **fixed).word,
         ]
 
     assert opinions(right) == ["TESTED", "TESTED"]

@@ -15,6 +15,7 @@ from mirage.ir.program import Input, Program, TensorType
 from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, MuGraph, Store
+from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.sampling import one_a_line
 from mirage.verify.field.schedule_opinion import Output
 from mirage.verify.field.text_opinion import text_opinion
@@ -76,7 +77,7 @@ def module_of(graph: MuGraph, source: str) -> str:
 
 def floats(kind: str, module: str, source: str, run: Run) -> Any:
     t, output, graph = masked_softmax("bool" if kind == "safe" else kind)
-    return float_opinion(t, [output], graph, module, source, "masked", ["X", "M"], run)
+    return float_opinion(EmittedModule(t, [output], graph, module, ["X", "M"], source, "masked"), run)
 
 
 @pytest.mark.parametrize("kind", ["bool", "added"])
@@ -84,7 +85,7 @@ def test_rows_without_anything_are_looked_at(kind: str, run: Run) -> None:
     source = f"import torch\n\n\ndef masked(X, M):\n{SOURCES[kind]}"
     t, output, graph = masked_softmax(kind)
     good = module_of(graph, source)
-    assert text_opinion(t, [output], graph, good, ["X", "M"], run, draws=8).word == "TESTED"
+    assert text_opinion(EmittedModule(t, [output], graph, good, ["X", "M"]), run, draws=8).word == "TESTED"
     e = floats(kind, good, source, run)
     assert e.word == "TESTED", (e.summary, e.details)
     assert any("masked" in r.regime for r in e.details.regimes)

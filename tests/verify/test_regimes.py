@@ -14,7 +14,10 @@ from workloads.hand import small
 from workloads.hand_targets import targets
 
 from mirage.isolate.runner import Worker
-from mirage.verify.floats.opinion import contraction, first_contraction, float_opinion, judge
+from mirage.verify.emitted_module import EmittedModule
+from mirage.verify.floats.error_limits import Compared, judge
+from mirage.verify.floats.launch_sizes import contraction, first_contraction
+from mirage.verify.floats.opinion import float_opinion
 from mirage.verify.floats.regimes import LARGEST, REGIMES, SMALLEST, round_to
 from mirage.verify.floats.worker import decode, packed, rounding
 
@@ -36,13 +39,7 @@ def attention(run: Run, dtype: str, part: str, naive: bool) -> Any:
     assert NAIVE[0] in module
     names = [i.name for i in graph.inputs]
     return float_opinion(
-        t,
-        outputs,
-        graph,
-        module.replace(*NAIVE) if naive else module,
-        source_of(c),
-        c.name,
-        names,
+        EmittedModule(t, outputs, graph, module.replace(*NAIVE) if naive else module, names, source_of(c), c.name),
         run,
         regimes=[regime(part)],
     )
@@ -91,11 +88,11 @@ def test_only_an_allowed_error_may_pass_the_largest_number() -> None:
     top = LARGEST["fp16"]
     assert want[0] < top
     for got, bad in [((np.inf, -np.inf, 1.0), None), ((-np.inf, -np.inf, 1.0), (0,)), ((np.nan, -65400.0, 1.0), (0,))]:
-        assert judge(np.array(got), want, None, want, "fp16", 16, True)[1] == bad
+        assert judge(Compared(np.array(got), want, None, want, "fp16"), 16, True)[1] == bad
     far = np.array([60000.0, 1.0])
-    assert judge(np.array([np.inf, 1.0]), far, None, far, "fp16", 16, True)[1] == (0,)
+    assert judge(Compared(np.array([np.inf, 1.0]), far, None, far, "fp16"), 16, True)[1] == (0,)
     noisy = np.array([1000.0, -1.0])  # however large the function's own error
-    assert judge(np.array([np.inf, -1.0]), noisy, 3 * noisy, noisy, "fp16", 16, True)[1] == (0,)
+    assert judge(Compared(np.array([np.inf, -1.0]), noisy, 3 * noisy, noisy, "fp16"), 16, True)[1] == (0,)
 
 
 def test_an_infinity_may_stand_where_the_function_in_its_dtype_gives_one() -> None:
@@ -110,8 +107,8 @@ def test_an_infinity_may_stand_where_the_function_in_its_dtype_gives_one() -> No
         (66000.0, -np.inf, (0,)),  # an error of 72000 reaches -42000 alone
     ]:
         eager = np.array([own, 30000.0])
-        assert judge(np.array([got, 30000.0]), want, eager, want, "fp16", 16, True)[1] == bad, (own, got)
-    assert judge(np.array([30000.0, np.inf]), want, eager, want, "fp16", 16, True)[1] == (1,)  # not beside it
+        assert judge(Compared(np.array([got, 30000.0]), want, eager, want, "fp16"), 16, True)[1] == bad, (own, got)
+    assert judge(Compared(np.array([30000.0, np.inf]), want, eager, want, "fp16"), 16, True)[1] == (1,)  # not beside it
 
 
 def test_rounding_without_range() -> None:
@@ -158,7 +155,9 @@ def test_an_error_is_judged_beside_the_functions_own_with_other_roundings() -> N
         return np.asarray(want + np.array([0.0, 0.0, error, 0.0]))
 
     def judged(kernel: float, *others: float) -> tuple[int, ...] | None:
-        return judge(off(kernel), want, off(0.01), want, "fp16", 16, False, others=[off(x) for x in others])[1]
+        return judge(Compared(off(kernel), want, off(0.01), want, "fp16", others=[off(x) for x in others]), 16, False)[
+            1
+        ]
 
     assert judged(0.03) == (2,)
     assert judged(0.03, 0.02, 0.01, 0.03) is None

@@ -15,8 +15,10 @@ from workloads.hand_targets import read
 
 from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
+from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.schedule_opinion import Output
-from mirage.verify.floats.opinion import float_opinion, judge
+from mirage.verify.floats.error_limits import Compared, judge
+from mirage.verify.floats.opinion import float_opinion
 from mirage.verify.floats.shifted_reference import Shifted, Single, Values, instead
 from mirage.verify.semantics.evaluate_terms import TermEvaluator
 from mirage.verify.semantics.float64 import Floats
@@ -53,9 +55,12 @@ def opinion(run: Run, part: str, change: tuple[str, str] = ("", "")) -> Any:
     assert change[0] in module
     names = [i.name for i in graph.inputs]
     return float_opinion(
-        t, [Output(o.name, written(t), o.dims)], graph, module.replace(*change), SOURCE, graph.name, names, run,
+        EmittedModule(
+            t, [Output(o.name, written(t), o.dims)], graph, module.replace(*change), names, SOURCE, graph.name
+        ),
+        run,
         regimes=[regime(part)],
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("part", ["normal", "times 10", "scores of 60000", "heavy tail", "far below zero", "zeros"])
@@ -107,7 +112,9 @@ def test_an_exponential_that_is_an_output_keeps_its_infinity() -> None:
     want, found = values([800.0], lambda t: t.sum("k", t.exp(read(t, "S", "k"))))
     assert np.isinf(want) and found is None
     for got, fails in ((np.inf, False), (3.0, True), (-np.inf, False)):
-        row, at = judge(np.array([got, 1.0]), np.array([want, 1.0]), None, np.array([want, 1.0]), "fp16", 1, False)
+        row, at = judge(
+            Compared(np.array([got, 1.0]), np.array([want, 1.0]), None, np.array([want, 1.0]), "fp16"), 1, False
+        )
         assert (at is not None) == fails, (got, row)
 
 
@@ -129,7 +136,7 @@ def test_what_is_allowed_there_is_not_the_functions_own_error_elsewhere() -> Non
     free = np.array([False, True])
     eager = np.array([1.3, np.nan])
     for got, at in (((1.2, 1.0), None), ((1.0, 1.2), (1,))):
-        assert judge(np.array(got), want, eager, want, "fp16", 16, True, free, want)[1] == at
+        assert judge(Compared(np.array(got), want, eager, want, "fp16", free, want), 16, True)[1] == at
 
 
 def test_a_sum_in_float32_is_rounded_at_each_step() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mirage.mugraph.parse import parse
 from mirage.mugraph.resized import same_size, tiny_sizes
-from mirage.mugraph.text import from_text
-from mirage.verify.floats.opinion import launch_sizes
+from mirage.verify.floats.launch_sizes import launch_sizes
 from mirage.verify.floats.worker import decode, packed
 
-HALVES = from_text("""mugraph halves
+HALVES = parse("""mugraph halves
 axes k=64 m=8 n=40 p=16 s=2
 input X fp16 [m, k]
 input W fp16 [n, k] sizes [56, _]
@@ -56,7 +56,7 @@ def test_slices_of_one_dimension_have_sizes_of_their_own():
 
 
 def test_a_dimension_that_two_names_index_whole_has_one_size():
-    whole = from_text(
+    whole = parse(
         "mugraph twice\naxes m=8 n=8\ninput X fp16 [m]\noutput out fp16 [m, n]\nkernel k warps 4 stages 1:\n"
         "  block cluster 1:\n    dim m (m) grid tile 4\n    dim n (n) grid tile 4\n    a[m] = load X[m]\n"
         "    b[n] = load X[n]\n    c[m, n] = mul(a, b)\n    store out[m, n] = c\n"

@@ -17,9 +17,12 @@ from mirage.ir.program import Input, Program, TensorType
 from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, Loop, MuGraph, Store
+from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.schedule_opinion import Output
 from mirage.verify.field.text_opinion import text_opinion
-from mirage.verify.floats.opinion import float_opinion, judge, launch_sizes
+from mirage.verify.floats.error_limits import Compared, judge
+from mirage.verify.floats.launch_sizes import launch_sizes
+from mirage.verify.floats.opinion import float_opinion
 from mirage.verify.floats.regimes import REGIMES, round_to
 
 CASES = small()
@@ -48,13 +51,13 @@ def module_of(case: Case) -> str:
 def field(case: Case, module: str, run: Run, **more: Any) -> Any:
     t, outputs = targets(case.mugraph)
     names = [i.name for i in case.mugraph.inputs]
-    return text_opinion(t, outputs, case.mugraph, module, names, run, draws=16, **more)
+    return text_opinion(EmittedModule(t, outputs, case.mugraph, module, names), run, draws=16, **more)
 
 
 def floats(case: Case, module: str, run: Run, text: str | None = None) -> Any:
     t, outputs = targets(case.mugraph)
     names = [i.name for i in case.mugraph.inputs]
-    return float_opinion(t, outputs, case.mugraph, module, text or text_of(case), case.name, names, run)
+    return float_opinion(EmittedModule(t, outputs, case.mugraph, module, names, text or text_of(case), case.name), run)
 
 
 @pytest.mark.parametrize("name", BUILDERS)
@@ -236,7 +239,7 @@ def test_outputs_in_another_order_are_rejected(run: Run) -> None:
     good = emit_module(program_of(graph), graph, text_of(case), function=case.name, header={})
 
     def word(module: str) -> str:
-        return str(text_opinion(t, outputs, graph, module, ["X", "W1", "W2"], run, draws=8).word)
+        return str(text_opinion(EmittedModule(t, outputs, graph, module, ["X", "W1", "W2"]), run, draws=8).word)
 
     assert good.count("return A, B") == 1
     assert word(good) == "TESTED"
@@ -304,21 +307,21 @@ def test_powers_for_a_variance_fall_at_a_large_mean() -> None:
     f = x.astype(np.float32)
     centred = np.square(f - f.mean(-1, keepdims=True)).mean(-1)
     powers = np.square(f).mean(-1, dtype=np.float32) - np.square(f.mean(-1, dtype=np.float32))
-    assert judge(centred.astype(float), want, None, want, "fp32", 512, False)[1] is None
-    assert judge(powers.astype(float), want, None, want, "fp32", 512, False)[1] is not None
+    assert judge(Compared(centred.astype(float), want, None, want, "fp32"), 512, False)[1] is None
+    assert judge(Compared(powers.astype(float), want, None, want, "fp32"), 512, False)[1] is not None
 
 
 def test_judging() -> None:
     want = np.array([1.0, -2.0, 70000.0, np.nan])
     good = np.array([1.0, -2.0, np.inf, np.nan])
-    assert judge(good, want, None, want, "fp16", 16, False)[1] is None
-    assert judge(np.array([1.0, -2.1, np.inf, np.nan]), want, None, want, "fp16", 16, False)[1] == (1,)
-    assert judge(np.array([np.nan, -2.0, np.inf, np.nan]), want, None, want, "fp16", 16, False)[1] == (0,)
-    assert judge(np.array([1.0, -2.0, np.inf, 0.0]), want, None, want, "fp16", 16, False)[1] == (3,)
-    assert judge(np.array([1.0, -2.0, np.inf, 0.0]), want, None, want, "fp16", 16, True)[1] is None
+    assert judge(Compared(good, want, None, want, "fp16"), 16, False)[1] is None
+    assert judge(Compared(np.array([1.0, -2.1, np.inf, np.nan]), want, None, want, "fp16"), 16, False)[1] == (1,)
+    assert judge(Compared(np.array([np.nan, -2.0, np.inf, np.nan]), want, None, want, "fp16"), 16, False)[1] == (0,)
+    assert judge(Compared(np.array([1.0, -2.0, np.inf, 0.0]), want, None, want, "fp16"), 16, False)[1] == (3,)
+    assert judge(Compared(np.array([1.0, -2.0, np.inf, 0.0]), want, None, want, "fp16"), 16, True)[1] is None
     # the function's own error is the measure
     eager = np.array([1.1, -2.0, np.inf, np.nan])
-    assert judge(np.array([1.15, -2.0, np.inf, np.nan]), want, eager, want, "fp16", 16, False)[1] is None
+    assert judge(Compared(np.array([1.15, -2.0, np.inf, np.nan]), want, eager, want, "fp16"), 16, False)[1] is None
 
 
 @pytest.mark.parametrize("name", BUILDERS)

@@ -16,8 +16,9 @@ from workloads.hand_targets import targets
 
 from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import MuGraph
-from mirage.mugraph.text import from_text
+from mirage.mugraph.parse import parse
 from mirage.results.verdict import Evidence
+from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field import algebra_opinion
 from mirage.verify.field.text_opinion import text_opinion
 from mirage.verify.memory.text_opinion import text_memory_opinion
@@ -101,7 +102,7 @@ def test_broken_texts_are_refused_at_a_place(case: str, old: str, new: str, said
     with patch.object(
         algebra_opinion, "OPAQUE_IN_TEXT", algebra_opinion.OPAQUE_IN_TEXT[:1]
     ):  # all of them say the same of memory
-        assert text_opinion(t, outputs, graph, bad, names, run, draws=2).word == "REJECTED"
+        assert text_opinion(EmittedModule(t, outputs, graph, bad, names), run, draws=2).word == "REJECTED"
 
 
 def test_a_race_that_a_run_in_order_does_not_show_is_refused() -> None:
@@ -164,7 +165,7 @@ def test_offsets_that_do_not_fit_into_32_bits_are_refused() -> None:
     assert e.word == "REJECTED" and "64-bit" in e.summary and e.details.at["element"] >= 2**31
 
 
-TWO_OUTPUTS = from_text("""mugraph sums
+TWO_OUTPUTS = parse("""mugraph sums
 axes k=50 p=3 m=21
 input X fp16 [m, k]
 temp S0 fp32 [p, m]

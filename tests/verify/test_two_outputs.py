@@ -17,7 +17,7 @@ def program(*outputs: str) -> Program:
 
 def test_bounds_of_outputs_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no proof is found. The second output is drawn less often, so that the two bounds are unlike."""
-    draws, real = iter((4, 1)), two_programs.field_opinion
+    draws, real = iter((2, 1)), two_programs.field_opinion
     monkeypatch.setattr(two_programs, "proved", lambda *a, **k: None)
     monkeypatch.setattr(two_programs, "field_opinion", lambda *a, **k: real(*a, **k, draws=next(draws)))
     verdict = compare(program("x + y", "x * y"), program("y + x", "y * x"))

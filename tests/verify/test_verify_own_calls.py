@@ -14,7 +14,7 @@ from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.mugraph.without_calls import calls_of
 from mirage.program.trace import trace
 from mirage.verify.cases import of_program
-from mirage.verify.floats.opinion import launch_sizes
+from mirage.verify.floats.launch_sizes import launch_sizes
 from mirage.verify.judge import Case, floats, in_text, judge
 from mirage.verify.two_programs import compare
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mirage.meaning.abstract import of_term, part_of
 from mirage.meaning.terms import Terms
-from mirage.meaning.typed import Typed
+from workloads.abstract_terms import of_term, part_of
 from workloads.brute import Brute, Small
+from workloads.typed_terms import Typed
 
 TYPED, UNTYPED = 0, 1
 

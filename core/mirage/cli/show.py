@@ -13,6 +13,7 @@ from mirage.errors import MugraphSyntax, ProtocolError
 from mirage.mugraph import draw, json_form
 from mirage.mugraph import text as printed
 from mirage.mugraph.grammar import MuGraph
+from mirage.mugraph.parse import parse
 from mirage.results.codec import structure
 from mirage.results.verdict import Verdict
 
@@ -34,7 +35,7 @@ def load(where: str, target: str) -> list[MuGraph]:
         return graphs
     text = place_argument.read(path)
     if not text.lstrip().startswith("{"):
-        return [printed.from_text(text)]
+        return [parse(text)]
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as e:

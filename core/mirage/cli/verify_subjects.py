@@ -16,9 +16,9 @@ from mirage.errors import FunctionNotFound, InvalidMugraph, ModuleUnreadable, Mu
 from mirage.ir.dtypes import BY_TORCH_NAME
 from mirage.ir.program import Program
 from mirage.mugraph import json_form
-from mirage.mugraph import text as printed
 from mirage.mugraph.check import SM_90, Limits, check
 from mirage.mugraph.grammar import MuGraph
+from mirage.mugraph.parse import parse
 from mirage.pipeline.request import Request, read, trace
 from mirage.results.progress import CancelToken
 
@@ -108,7 +108,7 @@ def structures(path: str, text: str, limits: Limits) -> list[Subject]:
         else:
             graphs = [json_form.from_json(data)]
     else:
-        graphs = [printed.from_text(text)]
+        graphs = [parse(text)]
     for graph in graphs:
         check(graph, limits)
     return [Subject("mugraph", path, mugraph=graph, module=module) for graph in graphs]

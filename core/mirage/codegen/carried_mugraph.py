@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from mirage.errors import ModuleUnreadable, MugraphSyntax
 from mirage.mugraph.grammar import MuGraph
-from mirage.mugraph.text import HEADER, from_text, to_text
+from mirage.mugraph.parse import parse
+from mirage.mugraph.text import HEADER, to_text
 
 WIDTH = 120  # of a line, with its comment sign
 FURTHER = "... "  # begins the rest of a line that was too long
@@ -60,7 +61,7 @@ def read_carried(part: str, rows: int) -> list[MuGraph]:
     if len(texts) != rows:
         raise ModuleUnreadable(f"the module carries {len(texts)} µGraphs for {rows} rows of sizes")
     try:
-        return [from_text("\n".join(lines)) for lines in texts]
+        return [parse("\n".join(lines)) for lines in texts]
     except MugraphSyntax as e:
         message = f"a µGraph that the module carries does not parse at its line {e.line}: {e.message}"
         raise MugraphSyntax(message, next_step="emit the module again with `mirage optimize`") from None

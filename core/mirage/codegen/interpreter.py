@@ -18,17 +18,24 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mirage.codegen.interpreter_cache import lighten
 from mirage.errors import MissingPackage
+from mirage.ir.dtypes import DTYPES, EIGHT_BIT
 from mirage.ir.fp8_formats import FORMATS
+
+if TYPE_CHECKING:
+    import triton.language as tl
+    from triton.runtime.interpreter import InterpreterBuilder, TensorHandle, _LangPatchScope
 
 OLDEST, NEWEST = (3, 6), (3, 9)
 ROUNDED = ("binary_op", "ternary_op", "unary_op", "create_fma", "create_rsqrt")
-Array = np.ndarray[Any, Any]
+F32 = NDArray[np.float32]
+Bits = NDArray[np.uint8] | NDArray[np.uint16]
 _serial = count()
 
 
@@ -40,14 +47,12 @@ class Patches:
     """Attributes replaced for a while."""
 
     def __init__(self) -> None:
-        self.saved: list[tuple[Any, str, Any]] = []
+        self.saved: list[tuple[object, str, object]] = []
 
-    def set(self, owner: Any, name: str, value: Any) -> Any:
-        """Replaces an attribute; returns what it was."""
-        old = getattr(owner, name)
-        self.saved.append((owner, name, owner.__dict__.get(name, old)))
+    def set(self, owner: object, name: str, value: object) -> None:
+        """Replaces an attribute."""
+        self.saved.append((owner, name, owner.__dict__.get(name, getattr(owner, name))))
         setattr(owner, name, value)
-        return old
 
     def restore(self) -> None:
         for owner, name, value in reversed(self.saved):
@@ -55,7 +60,7 @@ class Patches:
         self.saved.clear()
 
 
-def round_bf16(x: Array) -> Array:
+def round_bf16(x: F32) -> F32:
     """float32 rounded to the nearest bfloat16, ties to even, still as float32."""
     x = np.ascontiguousarray(x, dtype=np.float32)
     bits = x.view(np.uint32)
@@ -63,18 +68,18 @@ def round_bf16(x: Array) -> Array:
     return np.where(np.isnan(x), x, rounded)
 
 
-def round_tf32(x: Array) -> Array:
+def round_tf32(x: F32) -> F32:
     """float32 rounded to the 10-bit mantissa that tensor cores read as TF32."""
     bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
     rounded = ((bits + 0xFFF + ((bits >> 13) & 1)) & np.uint32(0xFFFFE000)).view(np.float32)
     return np.where(np.isfinite(x), rounded, x)
 
 
-def bf16_bits(x: Array) -> Array:
+def bf16_bits(x: F32) -> NDArray[np.uint16]:
     return (round_bf16(x).view(np.uint32) >> 16).astype(np.uint16)
 
 
-def from_bits(bits: Array) -> Array:
+def from_bits(bits: NDArray[np.uint16]) -> F32:
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
@@ -83,29 +88,30 @@ class Short:
     """A float type that numpy has not: its values are float32 arrays here. `code` gives the bits that they become in
     memory, `value` what bits are worth, `rounded` the nearest values of the type."""
 
-    memory: Any  # numpy's dtype of the bits
-    code: Callable[[Array], Array]
-    value: Callable[[Array], Array]
-    rounded: Callable[[Array], Array]
+    memory: np.dtype[np.uint8] | np.dtype[np.uint16]
+    code: Callable[[F32], Bits]
+    value: Callable[[Bits], F32]
+    rounded: Callable[[F32], F32]
 
 
 def _eight(name: str) -> Short:
     """Casts saturate; what lies in memory or in a tile keeps its infinities."""
     kind = FORMATS[name]
 
-    def code(x: Array) -> Array:
+    def code(x: F32) -> Bits:
         return kind.code(x, saturate=False)
 
-    def value(bits: Array) -> Array:
+    def value(bits: Bits) -> F32:
         return np.asarray(kind.values[bits.view(np.uint8)])
 
     return Short(np.dtype(np.uint8), code, value, kind.rounded)
 
 
 SHORT = {  # by Triton's names
-    "bf16": Short(np.dtype(np.uint16), bf16_bits, lambda bits: from_bits(bits.view(np.uint16)), round_bf16),
-    "fp8e4nv": _eight("fp8e4m3"),
-    "fp8e5": _eight("fp8e5m2"),
+    DTYPES["bf16"].triton: Short(
+        np.dtype(np.uint16), bf16_bits, lambda bits: from_bits(bits.view(np.uint16)), round_bf16
+    ),
+    **{DTYPES[name].triton: _eight(name) for name in EIGHT_BIT},
 }
 
 
@@ -151,29 +157,39 @@ def float_interpreter(*, bounds: bool = True, tf32: bool = True) -> Iterator[Non
         patches.restore()
 
 
+@runtime_checkable
+class InMemory(Protocol):
+    """An argument of a launch with an address range: a tensor, not a number."""
+
+    def data_ptr(self) -> int: ...
+
+    def numel(self) -> int: ...
+
+    def element_size(self) -> int: ...
+
+
 class _Bounds:
     """The tensors of the launch that runs, as address ranges."""
 
     def __init__(self, patches: Patches, interpreter: ModuleType) -> None:
         self.low = self.high = np.zeros(0, np.uint64)
         executor = interpreter.GridExecutor
-        inner: Callable[..., Any] = executor._init_args_hst
+        inner = executor._init_args_hst
 
-        def arguments(this: Any, args: Any, kwargs: Any) -> Any:
-            result = inner(this, args, kwargs)
+        def arguments(this: object, args: object, kwargs: object) -> tuple[list[object], dict[str, object]]:
+            result: tuple[list[object], dict[str, object]] = inner(this, args, kwargs)
             self.know([*result[0], *result[1].values()])
             return result
 
         patches.set(executor, "_init_args_hst", arguments)
 
-    def know(self, values: list[Any]) -> None:
-        ranges = sorted(
-            (v.data_ptr(), v.data_ptr() + v.numel() * v.element_size()) for v in values if hasattr(v, "data_ptr")
-        )
+    def know(self, values: list[object]) -> None:
+        tensors = [v for v in values if isinstance(v, InMemory)]
+        ranges = sorted((v.data_ptr(), v.data_ptr() + v.numel() * v.element_size()) for v in tensors)
         self.low = np.array([r[0] for r in ranges], np.uint64)
         self.high = np.array([r[1] for r in ranges], np.uint64)
 
-    def check(self, pointers: Array, mask: Array, size: int, verb: str) -> None:
+    def check(self, pointers: NDArray[np.uint64], mask: NDArray[np.bool_], size: int, verb: str) -> None:
         live = pointers[np.broadcast_to(mask, pointers.shape)]
         if not live.size:
             return
@@ -185,7 +201,7 @@ class _Bounds:
             raise OutOfBounds(f"{int((~inside).sum())} elements {verb} outside every tensor of the launch")
 
 
-def _short(dtype: Any) -> Short | None:
+def _short(dtype: tl.dtype) -> Short | None:
     return SHORT.get(getattr(dtype, "scalar", dtype).name)
 
 
@@ -193,7 +209,7 @@ def _patch_scalars(patches: Patches, interpreter: ModuleType) -> None:
     """Scalars as loop bounds: numpy 2.4 no longer makes a Python number of an array of one element by itself."""
     inner = interpreter._patch_lang_tensor
 
-    def tensors(tensor: Any, scope: Any) -> None:
+    def tensors(tensor: type[tl.tensor], scope: _LangPatchScope) -> None:
         inner(tensor, scope)
         scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
 
@@ -206,16 +222,16 @@ def _patch_types(patches: Patches, interpreter: ModuleType) -> None:
 
     inner = interpreter._get_np_dtype
     sizes = interpreter._validate_np_data_size
-    known: dict[str, Any] = {}
+    known: dict[str, np.dtype[np.generic]] = {}
 
-    def numpy_dtype(dtype: Any) -> Any:
+    def numpy_dtype(dtype: tl.dtype) -> np.dtype[np.generic]:
         element = dtype.element_ty if isinstance(dtype, tl.block_type) else dtype
         found = known.get(element.name)
         if found is None:
             found = known[element.name] = np.dtype(np.float32) if element.name in SHORT else inner(dtype)
         return found
 
-    def fits(array: Array, dtype: Any) -> bool:
+    def fits(array: NDArray[np.generic], dtype: tl.dtype) -> bool:
         if not isinstance(dtype, tl.pointer_type) and dtype.name in SHORT and array.dtype == np.float32:
             return True
         return bool(sizes(array, dtype))
@@ -236,12 +252,14 @@ def _patch_memory(patches: Patches, interpreter: ModuleType, table: _Bounds | No
     inner_load, inner_store = builder.create_masked_load, builder.create_masked_store
     inner_rmw, inner_cas = builder.create_atomic_rmw, builder.create_atomic_cas
 
-    def check(pointers: Any, mask: Array, verb: str) -> None:
+    def check(pointers: TensorHandle, mask: NDArray[np.bool_], verb: str) -> None:
         if table is not None:
             size = max(1, pointers.get_element_ty().primitive_bitwidth // 8)
             table.check(pointers.data, mask, size, verb)
 
-    def load(self: Any, pointers: Any, mask: Any, other: Any, *more: Any) -> Any:
+    def load(
+        self: InterpreterBuilder, pointers: TensorHandle, mask: TensorHandle, other: TensorHandle | None, *more: object
+    ) -> TensorHandle:
         check(pointers, mask.data, "read")
         dtype = pointers.get_element_ty()
         short = _short(dtype)
@@ -253,20 +271,29 @@ def _patch_memory(patches: Patches, interpreter: ModuleType, table: _Bounds | No
             data = np.where(mask.data, data, other.data.astype(np.float32))
         return handle(data, dtype)
 
-    def store(self: Any, pointers: Any, value: Any, mask: Any, *more: Any) -> Any:
+    def store(
+        self: InterpreterBuilder, pointers: TensorHandle, value: TensorHandle, mask: TensorHandle, *more: object
+    ) -> object:
         check(pointers, mask.data, "written")
         short = _short(pointers.get_element_ty())
         if short is not None:
             return raw.store(pointers.data, short.code(value.data), mask.data)
         return inner_store(self, pointers, value, mask, *more)
 
-    def rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *more: Any) -> Any:
+    def rmw(
+        self: InterpreterBuilder,
+        op: object,
+        pointers: TensorHandle,
+        value: TensorHandle,
+        mask: TensorHandle,
+        *more: object,
+    ) -> TensorHandle:
         if _short(value.dtype) is not None:
             raise TypeError(f"an atomic update of {value.dtype}: emitted kernels update int32 counters alone")
         check(pointers, mask.data, "updated")
         return inner_rmw(self, op, pointers, value, mask, *more)
 
-    def cas(self: Any, pointers: Any, *more: Any) -> Any:
+    def cas(self: InterpreterBuilder, pointers: TensorHandle, *more: object) -> TensorHandle:
         check(pointers, np.ones(pointers.data.shape, bool), "updated")
         return inner_cas(self, pointers, *more)
 
@@ -281,21 +308,21 @@ def _patch_casts(patches: Patches, interpreter: ModuleType) -> None:
     numpy_dtype = interpreter._get_np_dtype  # the patched one
     inner_cast, inner_float, inner_bits = builder.cast_impl, builder.create_fp_to_fp, builder.create_bitcast
 
-    def cast(self: Any, source: Any, target: Any) -> Any:
+    def cast(self: InterpreterBuilder, source: TensorHandle, target: tl.dtype) -> TensorHandle:
         short = _short(target)
         if short is None and _short(source.dtype) is None:
             return inner_cast(self, source, target)
         data = source.data.astype(np.float32)
         return handle(data.astype(numpy_dtype(target)) if short is None else short.rounded(data), target.scalar)
 
-    def float_cast(self: Any, source: Any, target: Any, mode: Any) -> Any:
+    def float_cast(self: InterpreterBuilder, source: TensorHandle, target: tl.dtype, mode: object) -> TensorHandle:
         if _short(source.dtype) is not None or _short(target) is not None:
             return cast(self, source, target)
         if min(source.dtype.scalar.primitive_bitwidth, target.scalar.primitive_bitwidth) >= 16:
             return handle(source.data.astype(numpy_dtype(target)), target.scalar)
         return inner_float(self, source, target, mode)
 
-    def bits(self: Any, source: Any, target: Any) -> Any:
+    def bits(self: InterpreterBuilder, source: TensorHandle, target: tl.dtype) -> TensorHandle:
         before, after = _short(source.dtype), _short(target)
         if before is None and after is None:
             return inner_bits(self, source, target)
@@ -316,7 +343,7 @@ def _patch_arithmetic(patches: Patches, interpreter: ModuleType, tf32: bool) -> 
     def rounded(name: str) -> None:
         inner = getattr(builder, name)
 
-        def operator(self: Any, *args: Any) -> Any:
+        def operator(self: InterpreterBuilder, *args: object) -> TensorHandle:
             result = inner(self, *args)
             short = _short(result.dtype)
             return result if short is None else handle(short.rounded(result.data), result.dtype)
@@ -326,10 +353,12 @@ def _patch_arithmetic(patches: Patches, interpreter: ModuleType, tf32: bool) -> 
     for name in ROUNDED:
         rounded(name)
 
-    def absolute(self: Any, x: Any) -> Any:
+    def absolute(self: InterpreterBuilder, x: TensorHandle) -> TensorHandle:
         return handle(np.abs(x.data), x.dtype.scalar) if _short(x.dtype) else inner_abs(self, x)
 
-    def dot(self: Any, a: Any, b: Any, acc: Any, precision: Any, *more: Any) -> Any:
+    def dot(
+        self: InterpreterBuilder, a: TensorHandle, b: TensorHandle, acc: TensorHandle, precision: object, *more: object
+    ) -> TensorHandle:
         element = a.dtype.scalar
         if element.name.startswith("fp8") or b.dtype.scalar.name.startswith("fp8"):
             raise TypeError("a product of 8-bit floats: a GPU adds it up with fewer bits than float32 has")

@@ -8,9 +8,12 @@ alone and are never changed, and into replacing the language's functions again a
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import triton.language.core as core
+    from triton.runtime.interpreter import GridExecutor, InterpretedFunction, TensorHandle
+
     from mirage.codegen.interpreter import Patches
 
 KNOWN = "3.6."  # the versions whose constructors these are
@@ -25,12 +28,14 @@ def lighten(patches: Patches) -> None:
 
     if not triton.__version__.startswith(KNOWN):
         return
-    blocks: dict[tuple[int, ...], tuple[Any, int, str]] = {}
-    shapes: dict[tuple[int, ...], tuple[Any, Any]] = {}
+    blocks: dict[tuple[int, ...], tuple[core.tuple, int, str]] = {}
+    shapes: dict[tuple[int, ...], tuple[core.tuple, core.constexpr]] = {}
     inner_block = core.block_type.__init__
     constexpr = core.constexpr
 
-    def block(self: Any, element_ty: Any, shape: Any) -> None:
+    def block(
+        self: core.block_type, element_ty: core.dtype, shape: core.constexpr | tuple[core.constexpr, ...]
+    ) -> None:
         key = tuple([s.value if type(s) is constexpr else s for s in shape]) if type(shape) is not constexpr else ()
         found = blocks.get(key)
         if found is None:
@@ -42,7 +47,7 @@ def lighten(patches: Patches) -> None:
         self.shape, self.numel, text = found
         self.name = f"<{text}, {element_ty}>"
 
-    def tensor(self: Any, handle: Any, kind: Any) -> None:
+    def tensor(self: core.tensor, handle: TensorHandle, kind: core.dtype) -> None:
         self.handle = handle
         key = tuple(kind.shape.values) if kind.is_block() else ()
         found = shapes.get(key)
@@ -55,14 +60,14 @@ def lighten(patches: Patches) -> None:
     patches.set(core.block_type, "__init__", block)
     patches.set(core.tensor, "__init__", tensor)
 
-    seen: set[Any] = set()
+    seen: set[object] = set()
     launch = interpreter.GridExecutor.__call__
 
-    def launched(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def launched(self: GridExecutor, *args: object, **kwargs: object) -> object:
         seen.clear()
         return launch(self, *args, **kwargs)
 
-    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def called(self: InterpretedFunction, *args: object, **kwargs: object) -> object:
         if self.fn not in seen:
             interpreter._patch_lang(self.fn)
             seen.add(self.fn)

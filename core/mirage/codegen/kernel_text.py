@@ -68,17 +68,6 @@ def table(kernel: CustomKernel) -> tuple[tuple[str, tuple[tuple[str, int], ...]]
     return tuple(rows)
 
 
-def tiles_of(mugraph: MuGraph) -> dict[str, dict[str, int]]:
-    """`tiles` for `_run` at the tiles of `mugraph` (a shrunk copy, say): every dim of every block and tail."""
-    out: dict[str, dict[str, int]] = {}
-    for k in mugraph.kernels:
-        if isinstance(k, CustomKernel):
-            out[k.name] = {d.name: tile_value(d) for d in k.block.dims}
-            if k.tail is not None:
-                out[f"{k.name}.tail"] = {d.name: tile_value(d) for d in k.tail.dims}
-    return out
-
-
 def blocks_of(symbols: Symbols, dim: TileDim) -> str:
     """The number of blocks along a grid dim, as a constexpr expression."""
     if dim.role == "split":

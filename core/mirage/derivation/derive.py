@@ -7,11 +7,11 @@ applies every step again and compares the ends with the µGraph's own meaning, w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from mirage.derivation.find_steps import NoProof, Prover
-from mirage.derivation.laws import STEPS, Broken, renamed
+from mirage.derivation.laws import STEPS, Binding, Broken, as_args, bindings, renamed
 from mirage.derivation.replay import Step, replay_steps
 from mirage.derivation.schedule_steps import Tiling, check_tilings, tilings
 from mirage.errors import DerivationBroken
@@ -23,6 +23,7 @@ from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import (
     Compute,
     CustomKernel,
+    DTensor,
     LibraryKernel,
     Load,
     Loop,
@@ -31,7 +32,7 @@ from mirage.mugraph.grammar import (
     Store,
     ThreadGraph,
 )
-from mirage.search.cuts import cut_candidates, depth
+from mirage.search.cuts import Cut, cut_candidates, depth, number_of
 from mirage.verify.semantics.denote import Denoted, NotDenoted, denote, same_axes
 
 Dims = tuple[tuple[str, ...], ...]
@@ -128,31 +129,28 @@ def kept_values(t: Terms, outputs: Targets, mugraph: MuGraph) -> tuple[dict[str,
     """The values that the µGraph's temporaries hold, those that are no partial results, by the cuts that the search may
     make; and the outputs over them."""
     cuts = {c.number: c for c in cut_candidates(t, [x for x, _ in outputs.values()])}
-    held: list[tuple[int, str, tuple[str, ...]]] = []
-    again: dict[str, list[dict[str, str]]] = {}
+    held: list[tuple[Cut, DTensor]] = []
     for x in mugraph.tensors:
-        digits = x.name.removeprefix(x.name.rstrip("0123456789"))
-        axes = tuple(a for d in x.dims for a in d)
-        cut = cuts.get(int(digits)) if x.kind == "temp" and digits else None
-        if cut is not None and t.dims(cut.term) == set(axes):
-            held.append((cut.term, x.name, axes))
-            again[x.name] = [dict(pairs) for _, pairs in cut.again]
+        number = number_of(x.name) if x.kind == "temp" else None
+        cut = None if number is None else cuts.get(number)
+        if cut is not None and t.dims(cut.term) == set(axes_of(x.dims)):
+            held.append((cut, x))
     reads = {(x.tensor, x.index) for k in customs(mugraph) for x in statements(k) if isinstance(x, Load)}
     done: dict[int, int] = {}
     values: dict[str, int] = {}
-    for term, name, axes in sorted(held, key=lambda h: depth(t, h[0])):
-        values[name] = substitute(t, term, done)
+    for cut, x in sorted(held, key=lambda h: depth(t, h[0].term)):
+        values[x.name] = substitute(t, cut.term, done)
+        renamings = [dict(pairs) for _, pairs in cut.again]
         for index in (
-            mugraph.tensor(name).dims,
-            *(tuple(tuple(r.get(a, a) for a in d) for d in mugraph.tensor(name).dims) for r in again[name]),
-            *(tuple(d.axes for d in i) for n, i in sorted(reads, key=repr) if n == name),
+            x.dims,
+            *(tuple(tuple(names.get(a, a) for a in d) for d in x.dims) for names in renamings),
+            *(tuple(d.axes for d in i) for n, i in sorted(reads, key=repr) if n == x.name),
         ):
-            at = tuple(a for d in index for a in d)
             try:
-                here = renamed(t, term, dict(zip(axes, at, strict=True)))
+                here = renamed(t, cut.term, dict(zip(axes_of(x.dims), axes_of(index), strict=True)))
             except (Broken, ValueError):
                 continue
-            done[here] = t.input(name, tuple(DimIndex(d) for d in index))
+            done[here] = t.input(x.name, tuple(DimIndex(d) for d in index))
     return values, {name: substitute(t, x, done) for name, (x, _) in outputs.items()}
 
 
@@ -176,7 +174,7 @@ def _derive(t: Terms, targets: Targets, mugraph: MuGraph, prover: Prover) -> Der
         prepared[name] = here, dims
     values, final = kept_values(t, prepared, mugraph)
     sizes = {x.name: x.dims for x in mugraph.tensors}
-    lets = tuple(a for name, x in values.items() for a in (name, x, words(sizes[name])))
+    lets = as_args(Binding(name, x, axes_of(sizes[name])) for name, x in values.items())
     starts = dict(values)
     for name, (target, _) in targets.items():
         here, end = prepared[name][0], final[name]
@@ -223,56 +221,78 @@ def replay(t: Terms, targets: Targets, derivation: Derivation, mugraph: MuGraph)
         raise DerivationBroken(f"{mugraph.name} has no meaning as a term: {e}") from None
     ends = {n: m.outputs[n][0] for names, m in found for n in names}
     updates = {(f"{names[0]}.{o.accumulator}", o.left, o.right) for names, m in found for o in m.obligations}
-    arrived: dict[str, int] = {}
-    reached: dict[str, int] = {}
-    values = definitions(derivation, {name: words(dims[name]) for name in derivation.kept})
+    values = definitions(derivation, {name: axes_of(dims[name]) for name in derivation.kept})
+    ledger = _Ledger(targets, ends, updates)
     for g in derivation.goals:
         place = f"{g.kind} {g.name}:"
-        end = replay_steps(t, g.start, g.steps, place)
-        if end != g.end:
+        if replay_steps(t, g.start, g.steps, place) != g.end:
             raise DerivationBroken(f"{place} the steps end at another term than it says")
-        if g.kind == PROGRAM and g.name in targets:
-            if g.start != targets[g.name][0]:
-                raise DerivationBroken(f"{place} the steps do not begin at the program")
-            reached[g.name] = end
-        elif g.kind == KERNEL and g.name in ends:
-            if end != ends[g.name]:
-                raise DerivationBroken(f"{place} the steps do not end at what the µGraph computes")
-            arrived[g.name] = end
-        elif g.kind == UPDATE and (g.name, g.start, end) in updates:
-            updates.discard((g.name, g.start, end))
-        else:
-            raise DerivationBroken(f"{place} nothing that the µGraph needs")
-    wanted = reached | values
-    for g in derivation.goals:
-        if g.kind == KERNEL and g.start != wanted.get(g.name):
-            raise DerivationBroken(f"{g.kind} {g.name}: the steps do not begin where the program's ended")
-    missing = sorted(
-        {*targets, *derivation.kept} - set(arrived) | (set(targets) - set(reached)) | {u[0] for u in updates}
-    )
-    if missing:
-        raise DerivationBroken(f"nothing leads to {', '.join(missing)}")
+        ledger.enter(g, place)
+    ledger.close(derivation, values)
     rule = broken_rule(mugraph)
     if rule is not None:
-        raise DerivationBroken(f"{mugraph.name} breaks a rule of validity: {rule[0]}: {rule[1]}")
+        name, why = rule
+        raise DerivationBroken(f"{mugraph.name} breaks a rule of validity: {name}: {why}")
     check_tilings(mugraph, derivation.schedule)
-    return arrived
+    return ledger.arrived
 
 
-def words(dims: Dims) -> str:
-    return " ".join(a for d in dims for a in d)
+@dataclass
+class _Ledger:
+    """What the goals of a derivation must show, and what they have shown: `reached`, the program's outputs over the kept values;
+    `arrived`, the terms that the kernels of each kept value and output compute."""
+
+    targets: Targets
+    ends: dict[str, int]
+    updates: set[tuple[str, int, int]]
+    reached: dict[str, int] = field(default_factory=dict)
+    arrived: dict[str, int] = field(default_factory=dict)
+
+    def enter(self, g: Goal, place: str) -> None:
+        if g.kind == PROGRAM and g.name in self.targets:
+            start, _ = self.targets[g.name]
+            if g.start != start:
+                raise DerivationBroken(f"{place} the steps do not begin at the program")
+            self.reached[g.name] = g.end
+        elif g.kind == KERNEL and g.name in self.ends:
+            if g.end != self.ends[g.name]:
+                raise DerivationBroken(f"{place} the steps do not end at what the µGraph computes")
+            self.arrived[g.name] = g.end
+        elif g.kind == UPDATE and (g.name, g.start, g.end) in self.updates:
+            self.updates.discard((g.name, g.start, g.end))
+        else:
+            raise DerivationBroken(f"{place} nothing that the µGraph needs")
+
+    def close(self, derivation: Derivation, values: dict[str, int]) -> None:
+        """Raises DerivationBroken unless every kernel begins where the program's steps ended, and nothing is missing."""
+        wanted = self.reached | values
+        for g in derivation.goals:
+            if g.kind == KERNEL and g.start != wanted.get(g.name):
+                raise DerivationBroken(f"{g.kind} {g.name}: the steps do not begin where the program's ended")
+        missing = {*self.targets, *derivation.kept} - set(self.arrived)
+        missing |= set(self.targets) - set(self.reached) | {name for name, _, _ in self.updates}
+        if missing:
+            raise DerivationBroken(f"nothing leads to {', '.join(sorted(missing))}")
 
 
-def definitions(derivation: Derivation, axes: dict[str, str]) -> dict[str, int]:
+def axes_of(dims: Dims) -> tuple[str, ...]:
+    return tuple(a for d in dims for a in d)
+
+
+def definitions(derivation: Derivation, axes: dict[str, tuple[str, ...]]) -> dict[str, int]:
     """The terms of the kept values, as the steps define them; `axes` are those of their tensors."""
     values: dict[str, int] = {}
     for g in derivation.goals:
-        for s in (s for s in g.steps if s.law == LET):
-            for name, term, dims in zip(s.args[::3], s.args[1::3], s.args[2::3], strict=False):
-                if values.setdefault(str(name), int(term)) != term:
-                    raise DerivationBroken(f"{g.kind} {g.name}: {name} is defined twice")
-                if axes.get(str(name)) != dims:
-                    raise DerivationBroken(f"{g.kind} {g.name}: {name} is not kept along {dims}")
+        place = f"{g.kind} {g.name}"
+        try:
+            found = [d for s in g.steps if s.law == LET for d in bindings(s.args)]
+        except Broken as e:
+            raise DerivationBroken(f"{place}: {e}") from None
+        for d in found:
+            if values.setdefault(d.name, d.term) != d.term:
+                raise DerivationBroken(f"{place}: {d.name} is defined twice")
+            if axes.get(d.name) != d.axes:
+                raise DerivationBroken(f"{place}: {d.name} is not kept along {' '.join(d.axes)}")
     if set(values) != set(derivation.kept):
         raise DerivationBroken("the kept values are not those that the steps define")
     return values

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from mirage.derivation.laws import STEPS, Args, Broken, factors
+from mirage.derivation.laws import STEPS, Args, Broken
 from mirage.derivation.replay import Part, Step, put, turned
 from mirage.meaning.laws import (
     CANCEL,
@@ -24,6 +24,7 @@ from mirage.meaning.laws import (
     PULL,
     SAME_FORM,
 )
+from mirage.meaning.nodes import Add, Apply, Mul, Node, Reduce
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
 
@@ -97,15 +98,20 @@ class Form:
     def chain(self, x: int) -> tuple[list[str], int]:
         """The axes of sums directly inside each other, and the innermost body."""
         axes = []
-        while self.t.kind(x) == "red" and self.t.node(x)[1] == "sum":
-            axes.append(str(self.t.node(x)[2]))
-            x = int(self.t.node(x)[3])
+        while isinstance(n := self.t.node(x), Reduce) and n.op == "sum":
+            axes.append(n.axis)
+            x = n.body
         return axes, x
+
+    def bound(self, x: int) -> set[str]:
+        """The axes of the sums that `x` begins with."""
+        axes, _ = self.chain(x)
+        return set(axes)
 
     def join(self, x: int) -> Step | None:
         """Sums that are factors of a sum's body join it, sums inside each other come in the order of their axes, and what
         varies along none of the axes leaves."""
-        if self.t.kind(x) != "red" or self.t.node(x)[1] != "sum":
+        if not self.t.is_sum(x):
             return None
         here, steps = x, []
         for _ in range(FUEL):
@@ -120,7 +126,7 @@ class Form:
         """A step at the body of the sum `depth` sums down."""
         if depth == 0:
             return step
-        body = int(self.t.node(x)[3])
+        body = self.t.reduction(x).body
         inner = self.under(body, depth - 1, step)
         part = Part(body, inner.after, (inner,))
         return Step(INSIDE, x, put(self.t, x, (part,)), True, (), (part,))
@@ -129,19 +135,19 @@ class Form:
         """A sum among the factors of the innermost body becomes the innermost sum."""
         t = self.t
         axes, body = self.chain(x)
-        inside = factors(t, body)
+        inside = t.factors(body)
         if len(inside) < 2:
             return None
         for f in dict.fromkeys(inside):
             n = t.node(f)
-            if n[0] != "red" or n[1] != "sum" or inside.count(f) > 1:
+            if not isinstance(n, Reduce) or n.op != "sum" or inside.count(f) > 1:
                 continue
             rest = [g for g in inside if g != f]
-            bound = set(self.chain(f)[0])
-            taken = set(axes).union(*(t.dims(g) for g in rest), *(self.chain(g)[0] for g in rest))
+            bound = self.bound(f)
+            taken = set(axes).union(*(t.dims(g) for g in rest), *map(self.bound, rest))
             if bound & taken or not t.dims(f) & set(axes):
                 continue
-            step = Step(PULL, body, t.sum(str(n[2]), t.mul(*rest, int(n[3]))), False, tuple(rest))
+            step = Step(PULL, body, t.sum(n.axis, t.mul(*rest, n.body)), False, tuple(rest))
             if self.holds(step):
                 return self.under(x, len(axes), step)
         return None
@@ -158,7 +164,7 @@ class Form:
             if late(axes[i]) > late(axes[i + 1]):
                 at = x
                 for _ in range(i):
-                    at = int(self.t.node(at)[3])
+                    at = self.t.reduction(at).body
                 return self.under(x, i, Step(EXCHANGE, at, STEPS[EXCHANGE].apply(self.t, at, ()), True))
         return None
 
@@ -173,14 +179,24 @@ class Form:
         places = []
         for _ in axes:
             places.append(at)
-            at = int(t.node(at)[3])
+            at = t.reduction(at).body
         for depth in reversed(range(len(axes))):
-            here = int(t.node(places[depth])[3])
-            free = [f for f in factors(t, here) if not t.dims(f) & set(axes)]
-            if free and len(free) < len(factors(t, here)):
+            here = t.reduction(places[depth]).body
+            free = [f for f in t.factors(here) if not t.dims(f) & set(axes)]
+            if free and len(free) < len(t.factors(here)):
                 after = STEPS[PULL].apply(t, places[depth], tuple(free))
                 return self.under(x, depth, Step(PULL, places[depth], after, True, tuple(free)))
         return None
+
+
+def operator(n: Node) -> tuple[str, ...]:
+    """What a node does to its parts."""
+    match n:
+        case Reduce(op, axis):
+            return n.kind, op, axis
+        case Apply(name):
+            return n.kind, name
+    return (n.kind,)
 
 
 class Prover:
@@ -236,10 +252,10 @@ class Prover:
     def _pairs(self, a: int, b: int) -> list[tuple[int, int]] | None:
         t = self.t
         m, n = t.node(a), t.node(b)
-        if m[0] != n[0] or (m[0] == "red" and m[1:3] != n[1:3]) or (m[0] == "fn" and m[1] != n[1]):
+        if operator(m) != operator(n):
             return None
-        if m[0] not in ("add", "mul"):
-            pairs = list(zip(t.kids(a), t.kids(b), strict=True)) if len(t.kids(a)) == len(t.kids(b)) else []
+        if not isinstance(m, (Add, Mul)):
+            pairs = list(zip(m.kids, n.kids, strict=True)) if len(m.kids) == len(n.kids) else []
             pairs = [(x, y) for x, y in dict.fromkeys(pairs) if x != y]
             return pairs if len({x for x, _ in pairs}) == len(pairs) else None
         left, right = Counter(t.kids(a)), Counter(t.kids(b))
@@ -250,7 +266,7 @@ class Prover:
             matched = self._matched(mine, other)
             if matched is not None:
                 return matched
-        build = t.add if m[0] == "add" else t.mul
+        build = t.add if isinstance(m, Add) else t.mul
         x, y = build(*mine), build(*other)
         return [(x, y)] if x != a else None
 
@@ -258,8 +274,7 @@ class Prover:
         """Operands of one kind and one set of axes belong together where there is one of each."""
 
         def key(x: int) -> object:
-            n = self.t.node(x)
-            return n[0], n[1:3] if n[0] == "red" else n[1] if n[0] == "fn" else "", self.t.dims(x)
+            return operator(self.t.node(x)), self.t.dims(x)
 
         mine_by, other_by = {key(x): x for x in mine}, {key(y): y for y in other}
         if len(mine_by) < len(mine) or mine_by.keys() != other_by.keys() or len(other_by) < len(other):

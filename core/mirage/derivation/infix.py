@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+from mirage.meaning.nodes import (
+    Add,
+    Apply,
+    Const,
+    Exp,
+    FloatLiteral,
+    Index,
+    Input,
+    Inv,
+    Mul,
+    NegInf,
+    Node,
+    Reduce,
+    Size,
+)
 from mirage.meaning.terms import Terms
 
 SUM, PRODUCT, ATOM = 0, 1, 2  # how tightly an operator binds
@@ -31,35 +46,54 @@ class _Writer:
     def go(self, x: int, depth: int, least: int) -> str:
         t = self.t
         n = t.node(x)
-        kind = n[0]
-        if kind == "in":
-            index = [("*".join(d.axes) or "0") + (f"{d.offset:+d}" if d.offset else "") for d in n[2]]
-            return f"{n[1]}[{','.join(index)}]"
-        if kind == "const":
-            return str(n[1]) if n[1].denominator == 1 and n[1] >= 0 else f"({n[1]})"
-        if kind in ("lit", "ninf", "size", "index"):
-            return {"lit": str(n[-1]), "ninf": "-inf", "size": f"|{n[-1]}|", "index": f"#{'*'.join(n[-1])}"}[kind]
+        leaf = self.leaf(n)
+        if leaf is not None:
+            return leaf
         if depth == 0:
             self.whole = False
             return "…"
-        if kind == "add":
-            text = self.go(n[1][0], depth, SUM)
-            for k in n[1][1:]:
-                minus = t.coefficient(k) < 0
-                text += (" - " if minus else " + ") + self.go(t.neg(k) if minus else k, depth, PRODUCT)
-            return f"({text})" if least > SUM else text
-        if kind == "mul" or (kind == "inv" and t.kind(n[1]) != "exp"):
-            return self.product(x, depth, least)
-        if kind == "red":
-            return f"{n[1]}_{n[2]}({self.go(n[3], depth - 1, SUM)})"
-        name = n[1] if kind == "fn" else kind
-        return f"{name}({', '.join(self.go(k, depth - 1, SUM) for k in t.kids(x))})"
+        match n:
+            case Add(parts):
+                return self.sum(parts, depth, least)
+            case Mul(parts):
+                return self.product(parts, depth, least)
+            case Inv(arg) if not isinstance(t.node(arg), Exp):
+                return self.product((x,), depth, least)
+            case Reduce(op, axis, body):
+                return f"{op}_{axis}({self.go(body, depth - 1, SUM)})"
+        name = n.name if isinstance(n, Apply) else n.kind
+        return f"{name}({', '.join(self.go(k, depth - 1, SUM) for k in n.kids)})"
 
-    def product(self, x: int, depth: int, least: int) -> str:
+    def leaf(self, n: Node) -> str | None:
+        match n:
+            case Input(name, index):
+                shown = (("*".join(d.axes) or "0") + (f"{d.offset:+d}" if d.offset else "") for d in index)
+                return f"{name}[{','.join(shown)}]"
+            case Const(value):
+                return str(value) if value.denominator == 1 and value >= 0 else f"({value})"
+            case FloatLiteral(text):
+                return text
+            case NegInf():
+                return "-inf"
+            case Size(axis):
+                return f"|{axis}|"
+            case Index(axes):
+                return f"#{'*'.join(axes)}"
+        return None
+
+    def sum(self, parts: tuple[int, ...], depth: int, least: int) -> str:
         t = self.t
-        parts = t.kids(x) if t.kind(x) == "mul" else (x,)
-        over = [t.node(f)[1] for f in parts if t.kind(f) == "inv"]
-        top = sorted((f for f in parts if t.kind(f) != "inv"), key=lambda f: not t.is_const(f))
+        first, *more = parts
+        text = self.go(first, depth, SUM)
+        for k in more:
+            minus = t.coefficient(k) < 0
+            text += (" - " if minus else " + ") + self.go(t.neg(k) if minus else k, depth, PRODUCT)
+        return f"({text})" if least > SUM else text
+
+    def product(self, parts: tuple[int, ...], depth: int, least: int) -> str:
+        t = self.t
+        over = [n.arg for n in map(t.node, parts) if isinstance(n, Inv)]
+        top = sorted((f for f in parts if not isinstance(t.node(f), Inv)), key=lambda f: not t.is_const(f))
         minus = bool(top) and t.is_const(top[0], -1)
         text = " ".join(self.go(f, depth - 1, ATOM) for f in top[minus:]) or "1"
         for d in over:

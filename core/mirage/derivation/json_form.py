@@ -14,6 +14,7 @@ from mirage.derivation.schedule_steps import Tiling
 from mirage.errors import DerivationBroken
 from mirage.ir.index import DimIndex
 from mirage.meaning.laws import INSIDE, LAWS
+from mirage.meaning.nodes import Apply, Const, FloatLiteral, Index, Input, Reduce, Size
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
 
@@ -37,41 +38,55 @@ class _Table:
         return self.place[x]
 
     def head(self, x: int) -> list[Any]:
-        n = self.t.node(x)
-        if n[0] == "in":
-            return ["in", n[1], [[list(d.axes), d.offset] for d in n[2]]]
-        if n[0] == "const":
-            return ["const", str(n[1])]
-        if n[0] == "index":
-            return ["index", list(n[1])]
-        return list(n[:3]) if n[0] == "red" else list(n[:2]) if n[0] in ("fn", "lit", "size") else [n[0]]
+        match self.t.node(x):
+            case Input(name, index):
+                return ["in", name, [[list(d.axes), d.offset] for d in index]]
+            case Const(value):
+                return ["const", str(value)]
+            case FloatLiteral(text):
+                return ["lit", text]
+            case Size(axis):
+                return ["size", axis]
+            case Index(axes):
+                return ["index", list(axes)]
+            case Apply(name):
+                return ["fn", name]
+            case Reduce(op, axis):
+                return ["red", op, axis]
+            case n:
+                return [n.kind]
 
 
 def _build(t: Terms, row: list[Any], ids: list[int]) -> int:
-    kind = row[0]
-    if kind == "in":
-        return t.input(str(row[1]), tuple(DimIndex(tuple(map(str, axes)), int(o)) for axes, o in row[2]))
-    if kind == "const":
-        return t.const(Fraction(row[1]))
-    if kind == "lit":
-        return t.opaque(str(row[1]))
-    if kind == "size":
-        return t.size(str(row[1]))
-    if kind == "index":
-        return t.index(tuple(map(str, row[1])))
-    if kind == "ninf":
-        return t.neg_inf()
-    start = {"red": 3, "fn": 2}.get(kind, 1)
-    if any(not 0 <= k < len(ids) for k in row[start:]):
-        raise IndexError("a term before its parts")
-    kids = [ids[k] for k in row[start:]]
-    if kind == "red" and row[1] in ("sum", "max"):
-        return (t.sum if row[1] == "sum" else t.max)(str(row[2]), *kids)
-    if kind == "fn":
-        return t.fn(str(row[1]), *kids)
-    if kind in ("add", "mul"):
-        return (t.add if kind == "add" else t.mul)(*kids)
-    return {"inv": t.inv, "exp": t.exp, "sqrt": t.sqrt}[kind](*kids)
+    """The term of a row; `ids` are those of the rows before it."""
+
+    def kids(places: list[int]) -> list[int]:
+        if any(not 0 <= k < len(ids) for k in places):
+            raise IndexError("a term before its parts")
+        return [ids[k] for k in places]
+
+    match row:
+        case ["in", name, index]:
+            return t.input(str(name), tuple(DimIndex(tuple(map(str, axes)), int(o)) for axes, o in index))
+        case ["const", value]:
+            return t.const(Fraction(value))
+        case ["lit", text]:
+            return t.opaque(str(text))
+        case ["size", axis]:
+            return t.size(str(axis))
+        case ["index", axes]:
+            return t.index(tuple(map(str, axes)))
+        case ["ninf"]:
+            return t.neg_inf()
+        case ["red", "sum" | "max" as op, axis, body]:
+            return (t.sum if op == "sum" else t.max)(str(axis), *kids([body]))
+        case ["fn", name, *args]:
+            return t.fn(str(name), *kids(args))
+        case ["add" | "mul" as op, *parts]:
+            return (t.add if op == "add" else t.mul)(*kids(parts))
+        case ["inv" | "exp" | "sqrt" as op, arg]:
+            return {"inv": t.inv, "exp": t.exp, "sqrt": t.sqrt}[op](*kids([arg]))
+    raise ValueError("no row of a term")
 
 
 def derived(t: Terms, targets: Targets, mugraph: MuGraph) -> dict[str, Any]:

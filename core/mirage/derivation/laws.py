@@ -8,10 +8,11 @@ division by zero); terms are equal up to associativity, commutativity and number
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from mirage.ir.index import DimIndex
+from mirage.meaning.exp_shift import unguarded
 from mirage.meaning.laws import (
     CANCEL,
     DERIVATION,
@@ -31,12 +32,15 @@ from mirage.meaning.laws import (
     Law,
     used_by,
 )
+from mirage.meaning.marks import SHIFT as FREE_SHIFT
+from mirage.meaning.marks import is_running
+from mirage.meaning.nodes import Add, Exp, Input, Inv, Mul, Reduce
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
 from mirage.verify.semantics.denote import split_axis
 
 Args = tuple[int | str, ...]
-Apply = Callable[[Terms, int, Args], int]
+Rule = Callable[[Terms, int, Args], int]
 MOST = 600  # factors times terms of one distribution
 
 
@@ -50,7 +54,7 @@ class StepLaw:
     right side for a left side or raises Broken."""
 
     law: Law
-    apply: Apply
+    apply: Rule
 
 
 def need(condition: bool, why: str) -> None:
@@ -61,10 +65,6 @@ def need(condition: bool, why: str) -> None:
 def ids(args: Args) -> list[int]:
     need(all(isinstance(a, int) for a in args), "an argument that is no term")
     return [int(a) for a in args]
-
-
-def factors(t: Terms, x: int) -> list[int]:
-    return list(t.kids(x)) if t.kind(x) == "mul" else [x]
 
 
 def without(xs: list[int], gone: list[int]) -> list[int]:
@@ -78,14 +78,15 @@ def without(xs: list[int], gone: list[int]) -> list[int]:
 def total(t: Terms, x: int) -> tuple[str, int]:
     """The axis and body of a sum."""
     n = t.node(x)
-    need(n[0] == "red" and n[1] == "sum" and not n[5], "not a sum")
-    return str(n[2]), int(n[3])
+    if not isinstance(n, Reduce) or n.op != "sum" or n.updates:
+        raise Broken("not a sum")
+    return n.axis, n.body
 
 
 def pull(t: Terms, x: int, args: Args) -> int:
     """`args`: the factors that go out; all that can, if none is given."""
     axis, body = total(t, x)
-    inside = factors(t, body)
+    inside = t.factors(body)
     out = ids(args) or [f for f in inside if axis not in t.dims(f)]
     need(bool(out), f"no factor is free of {axis}")
     need(all(axis not in t.dims(f) for f in out), f"a factor that leaves the sum varies along {axis}")
@@ -94,7 +95,7 @@ def pull(t: Terms, x: int, args: Args) -> int:
 
 def linear(t: Terms, x: int, _: Args) -> int:
     axis, body = total(t, x)
-    need(t.kind(body) == "add", "the body is not a sum of terms")
+    need(isinstance(t.node(body), Add), "the body is not a sum of terms")
     return t.add(*(t.sum(axis, k) for k in t.kids(body)))
 
 
@@ -105,11 +106,17 @@ def exchange(t: Terms, x: int, _: Args) -> int:
     return t.sum(inner, t.sum(axis, rest))
 
 
+def summands(t: Terms, x: int) -> tuple[int, ...]:
+    """The terms of a sum of terms; anything else is its own only one."""
+    n = t.node(x)
+    return n.parts if isinstance(n, Add) else (x,)
+
+
 def expanded(t: Terms, x: int) -> list[int]:
     """The terms of a product whose factors are sums of terms."""
     terms = [t.const(1)]
-    for f in factors(t, x):
-        parts = t.kids(f) if t.kind(f) == "add" else (f,)
+    for f in t.factors(x):
+        parts = summands(t, f)
         need(len(terms) * len(parts) <= MOST, "too many terms")
         terms = [t.mul(a, b) for a in terms for b in parts]
     return terms
@@ -117,53 +124,67 @@ def expanded(t: Terms, x: int) -> list[int]:
 
 def distribute(t: Terms, x: int, _: Args) -> int:
     """A product, or every product among the terms of a sum."""
-    need(t.kind(x) in ("mul", "add"), "not a product")
-    products = t.kids(x) if t.kind(x) == "add" else (x,)
+    need(isinstance(t.node(x), (Mul, Add)), "not a product")
+    products = summands(t, x)
     terms = [y for p in products for y in expanded(t, p)]
     need(len(terms) > len(products), "no factor is a sum of terms")
     return t.add(*terms)
 
 
+def exponent(t: Terms, x: int, why: str) -> int:
+    n = t.node(x)
+    if not isinstance(n, Exp):
+        raise Broken(why)
+    return n.arg
+
+
 def exp_of_sum(t: Terms, x: int, _: Args) -> int:
-    need(t.kind(x) == "exp", "not an exponential")
     scale: list[int] = []
-    sums: list[int] = []
-    for f in factors(t, t.node(x)[1]):
-        (sums if t.kind(f) == "add" else scale).append(f)
+    sums: list[Add] = []
+    for f in t.factors(exponent(t, x, "not an exponential")):
+        n = t.node(f)
+        if isinstance(n, Add):
+            sums.append(n)
+        else:
+            scale.append(f)
     need(len(sums) == 1 and all(t.is_plain(f) for f in scale), "its argument is not a sum of terms")
-    return t.mul(*(t.exp(t.mul(*scale, k)) for k in t.kids(sums[0])))
+    return t.mul(*(t.exp(t.mul(*scale, k)) for n in sums for k in n.parts))
 
 
 def inverse_of_exp(t: Terms, x: int, _: Args) -> int:
-    need(t.kind(x) == "inv" and t.kind(t.node(x)[1]) == "exp", "not the inverse of an exponential")
-    return t.exp(t.neg(t.node(t.node(x)[1])[1]))
+    why = "not the inverse of an exponential"
+    n = t.node(x)
+    if not isinstance(n, Inv):
+        raise Broken(why)
+    return t.exp(t.neg(exponent(t, n.arg, why)))
 
 
 def cancel(t: Terms, x: int, _: Args) -> int:
-    left = factors(t, x)
+    left = t.factors(x)
     for f in list(left):
         if f not in left:
             continue
-        if t.kind(f) == "exp":
-            g = t.exp(t.neg(t.node(f)[1]))
-        elif t.kind(f) == "inv" and not t.is_boolean(t.node(f)[1]):
-            g = int(t.node(f)[1])
+        n = t.node(f)
+        if isinstance(n, Exp):
+            g = t.exp(t.neg(n.arg))
+        elif isinstance(n, Inv) and not t.is_boolean(n.arg):
+            g = n.arg
         else:
             continue
         if g in left and g != f:
             left.remove(f)
             left.remove(g)
-    need(len(left) < len(factors(t, x)), "nothing cancels")
+    need(len(left) < len(t.factors(x)), "nothing cancels")
     return t.mul(*left)
 
 
 def unguard(t: Terms, x: int, _: Args) -> int:
-    n = t.node(x)
-    need(n[0] == "fn" and n[1] == "finite", "not a guard")
-    m = t.node(n[2][0])
-    running = m[0] == "in" and str(m[1]).endswith(("#new", "#old"))  # of an accumulator, in its update law
-    need(running or (m[0] == "red" and m[1] == "max"), "it guards no maximum")
-    return int(n[2][0])
+    inside = unguarded(t, x)
+    need(inside != x, "not a guard")
+    n = t.node(inside)
+    running = isinstance(n, Input) and is_running(n.name)  # of an accumulator, in its update law
+    need(running or t.is_maximum(inside), "it guards no maximum")
+    return inside
 
 
 def swap_all(t: Terms, x: int, old: int, new: int, memo: dict[int, int] | None = None) -> int:
@@ -182,10 +203,11 @@ def shift(t: Terms, x: int, args: Args) -> int:
     the shift's place."""
     need(len(args) == 2, "it names no exponential and no shift")
     e, by = ids(args)
-    need(t.kind(e) == "exp" and e in set(t.walk(x)), "it shifts no exponential of the term")
-    arg = int(t.node(e)[1])
+    why = "it shifts no exponential of the term"
+    need(e in set(t.walk(x)), why)
+    arg = exponent(t, e, why)
     need(t.dims(by) < t.dims(arg), "the shift varies along every axis of the argument")
-    free = t.input("#shift", tuple(DimIndex((a,)) for a in sorted(t.dims(by))))
+    free = t.input(FREE_SHIFT, tuple(DimIndex((a,)) for a in sorted(t.dims(by))))
     moved = swap_all(t, x, e, t.exp(t.sub(arg, free)))
     need(bool(Normalizer(t).equal(x, moved)), "the value depends on the shift")
     return swap_all(t, x, e, t.exp(t.sub(arg, by)))
@@ -206,16 +228,39 @@ def split(t: Terms, x: int, args: Args) -> int:
 def inline(t: Terms, x: int, args: Args) -> int:
     """`args`: names, their terms and the axes of their dimensions (a space between two), in the order in which they are
     defined; every read of a name becomes its term, at the axes of the read."""
-    need(len(args) > 0 and len(args) % 3 == 0, "it names no value")
-    for name, term, dims in reversed(list(zip(args[::3], ids(args[1::3]), args[2::3], strict=True))):
-        axes = str(dims).split()
-        need(set(axes) == t.dims(term) and len(axes) == len(set(axes)), f"{name} has other axes than its term")
-        reads = {t.node(y)[2] for y in t.walk(x) if t.kind(y) == "in" and t.node(y)[1] == name}
+    definitions = bindings(args)
+    need(len(definitions) > 0, "it names no value")
+    for d in reversed(definitions):
+        need(
+            set(d.axes) == t.dims(d.term) and len(d.axes) == len(set(d.axes)), f"{d.name} has other axes than its term"
+        )
+        reads = {n.index for n in map(t.node, t.walk(x)) if isinstance(n, Input) and n.name == d.name}
         for index in sorted(reads, key=repr):
-            at = [a for d in index for a in d.axes]
-            need(len(at) == len(axes) and not any(d.offset for d in index), f"{name} is read at another shape")
-            x = swap_all(t, x, t.input(str(name), index), renamed(t, term, dict(zip(axes, at, strict=True))))
+            at = [a for i in index for a in i.axes]
+            need(len(at) == len(d.axes) and not any(i.offset for i in index), f"{d.name} is read at another shape")
+            x = swap_all(t, x, t.input(d.name, index), renamed(t, d.term, dict(zip(d.axes, at, strict=True))))
     return x
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A kept value: its name, the term that it names, and the axes of its tensor's dimensions."""
+
+    name: str
+    term: int
+    axes: tuple[str, ...]
+
+
+def bindings(args: Args) -> list[Binding]:
+    """The values that a step names, as its arguments give them: name, term and axes (a space between two) of each."""
+    need(len(args) % 3 == 0, "it names no value")
+    rows = zip(args[::3], ids(args[1::3]), args[2::3], strict=True)
+    return [Binding(str(name), term, tuple(str(axes).split())) for name, term, axes in rows]
+
+
+def as_args(definitions: Iterable[Binding]) -> Args:
+    """The arguments of a step that names values: what `bindings` reads."""
+    return tuple(x for d in definitions for x in (d.name, d.term, " ".join(d.axes)))
 
 
 def renamed(t: Terms, x: int, names: dict[str, str]) -> int:
@@ -230,14 +275,15 @@ def renamed(t: Terms, x: int, names: dict[str, str]) -> int:
 def same_normal_form(t: Terms, x: int, args: Args) -> int:
     """`args`: the other side."""
     need(len(args) == 1 and bool(Normalizer(t).equal(x, *ids(args))), "the normal forms differ")
-    return int(args[0])
+    (other,) = ids(args)
+    return other
 
 
 def grouped(t: Terms, x: int, args: Args) -> int:
     raise Broken("a group of steps has no rule of its own")
 
 
-APPLIED: dict[str, Apply] = {
+APPLIED: dict[str, Rule] = {
     PULL: pull, LINEAR: linear, EXCHANGE: exchange, DISTRIBUTE: distribute, EXP: exp_of_sum, INVERSE: inverse_of_exp,
     CANCEL: cancel, GUARD: unguard, SHIFT: shift, SPLIT: split, LET: inline, SAME_FORM: same_normal_form, ORDER: grouped,
     INSIDE: grouped,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from mirage.derivation.laws import GROUPS, STEPS, Args, Broken
 from mirage.errors import DerivationBroken
 from mirage.meaning.laws import INSIDE
+from mirage.meaning.nodes import Add, Mul
 from mirage.meaning.terms import Terms
 
 
@@ -49,13 +50,16 @@ def put(t: Terms, x: int, parts: tuple[Part, ...]) -> int:
     mapping = {p.before: p.after for p in parts}
     if mapping and all(k in kids for k in mapping):
         return t.rebuild(x, tuple(mapping.get(k, k) for k in kids))
-    if len(parts) != 1 or t.kind(x) not in ("add", "mul") or t.kind(parts[0].before) != t.kind(x):
+    whole = t.node(x)
+    if len(parts) != 1 or not isinstance(whole, (Add, Mul)):
         raise Broken("a part that is not there")
+    (part,) = parts
+    some = t.node(part.before)
     left = Counter(kids)
-    left.subtract(t.kids(parts[0].before))
-    if any(n < 0 for n in left.values()):
+    left.subtract(some.kids)
+    if type(some) is not type(whole) or any(n < 0 for n in left.values()):
         raise Broken("a part that is not there")
-    return (t.add if t.kind(x) == "add" else t.mul)(*left.elements(), parts[0].after)
+    return (t.add if isinstance(whole, Add) else t.mul)(*left.elements(), part.after)
 
 
 def replay_steps(
@@ -94,9 +98,10 @@ def _replay(t: Terms, s: Step, name: str) -> int:
             if put(t, s.after, tuple(Part(p.after, p.before, ()) for p in s.parts)) != s.before:
                 raise Broken("its parts are not those of the term")
             return s.after
-        if len(s.parts) != 1 or s.parts[0].before != s.before:
+        if [p.before for p in s.parts] != [s.before]:
             raise Broken("a group of steps at one term")
-        return s.parts[0].after
+        (part,) = s.parts
+        return part.after
     if s.forward:
         return law.apply(t, s.before, s.args)
     if law.apply(t, s.after, s.args) != s.before:

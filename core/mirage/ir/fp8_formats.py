@@ -8,11 +8,11 @@ number becomes the nearest value, ties to the even code. Beyond the largest one 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-Array = np.ndarray[Any, Any]
+Floats = NDArray[np.float32] | NDArray[np.float64]
 SIGN = 0x80
 NAN = 0x7F
 
@@ -25,8 +25,8 @@ class EightBit:
     exponent: int  # bits
     mantissa: int
     last: int  # code of the largest number
-    values: Array = field(init=False)
-    middles: Array = field(init=False)
+    values: NDArray[np.float32] = field(init=False)
+    middles: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
         codes = np.arange(SIGN)
@@ -44,7 +44,7 @@ class EightBit:
     def largest(self) -> float:
         return float(self.values[self.last])
 
-    def code(self, x: Array, *, saturate: bool = True) -> Array:
+    def code(self, x: Floats, *, saturate: bool = True) -> NDArray[np.uint8]:
         """The codes (uint8) of numbers; without `saturate` infinity is what lies beyond the largest one."""
         with np.errstate(invalid="ignore"):  # signalling NaNs
             size = np.abs(np.asarray(x, np.float64))
@@ -54,7 +54,7 @@ class EightBit:
         code = np.minimum(code, self.last) if saturate else code
         return np.asarray(np.where(np.isnan(x), NAN, code) | np.where(np.signbit(x), SIGN, 0)).astype(np.uint8)
 
-    def rounded(self, x: Array, *, saturate: bool = True) -> Array:
+    def rounded(self, x: Floats, *, saturate: bool = True) -> NDArray[np.float32]:
         """The values (float32) that the numbers become."""
         return np.asarray(self.values[self.code(x, saturate=saturate)])
 

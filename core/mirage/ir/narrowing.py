@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TypeVar
 
 from mirage.errors import BadSearchParameter
 
+T = TypeVar("T")
 Three = tuple[int, int, int]
 MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA's limits of x, y, z
 MAX_BLOCK = (1024, 1024, 64)
@@ -48,47 +49,54 @@ class Narrowing:
         return tuple(dict.fromkeys(x * y * z // WARP for x, y, z in self.blockdims))
 
     @staticmethod
-    def of(**given: Any) -> Narrowing:
+    def of(**given: object) -> Narrowing:
         """From lists of numbers as they were written. Raises BadSearchParameter, which names the parameter, for anything
         that no kernel can have: another name, an empty list, two numbers for a grid, a negative size."""
-        known = {f.name for f in fields(Narrowing)}
         for name in given:
-            if name not in known:
-                raise BadSearchParameter(f"there is no search parameter `{name}` ({', '.join(sorted(known))})")
-        return Narrowing(**{name: _READERS[name](name, value) for name, value in given.items() if value is not None})
+            if name not in PARAMETERS:
+                raise BadSearchParameter(f"there is no search parameter `{name}` ({', '.join(sorted(PARAMETERS))})")
+
+        def read(name: str, reader: Callable[[str, object], tuple[T, ...]]) -> tuple[T, ...] | None:
+            return None if given.get(name) is None else reader(name, given[name])
+
+        return Narrowing(
+            read("griddims", _grids), read("blockdims", _blocks), read("imaps", _maps), read("omaps", _maps),
+            read("fmaps", _cuts), read("franges", _ranges), read("clusters", _clusters),
+        )  # fmt: skip
 
 
+PARAMETERS = tuple(f.name for f in fields(Narrowing))
 FREE = Narrowing()
 
 
-def _choices(name: str, value: Any) -> tuple[Any, ...]:
+def _choices(name: str, value: object) -> tuple[object, ...]:
     if not isinstance(value, (list, tuple)) or not value:
         raise BadSearchParameter(f"`{name}` is not a list of choices: {value!r}")
     return tuple(value)
 
 
-def _whole(name: str, value: Any, least: int, most: int) -> int:
+def _whole(name: str, value: object, least: int, most: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise BadSearchParameter(f"`{name}` holds {value!r}, which is no number from {least} to {most}")
     return value
 
 
-def _three(name: str, value: Any, least: int, most: Three) -> Three:
+def _three(name: str, value: object, least: int, most: Three) -> Three:
     if not isinstance(value, (list, tuple)) or len(value) != 3:
         raise BadSearchParameter(f"`{name}` holds {value!r}, which is not three numbers")
     x, y, z = (_whole(name, v, least, m) for v, m in zip(value, most, strict=True))
     return x, y, z
 
 
-def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
+def _unique(values: Iterable[T]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(values))
 
 
-def _grids(name: str, value: Any) -> tuple[Three, ...]:
+def _grids(name: str, value: object) -> tuple[Three, ...]:
     return _unique(_three(name, v, 1, MAX_GRID) for v in _choices(name, value))
 
 
-def _blocks(name: str, value: Any) -> tuple[Three, ...]:
+def _blocks(name: str, value: object) -> tuple[Three, ...]:
     found = _unique(_three(name, v, 1, MAX_BLOCK) for v in _choices(name, value))
     for x, y, z in found:
         threads = x * y * z
@@ -99,29 +107,22 @@ def _blocks(name: str, value: Any) -> tuple[Three, ...]:
     return found
 
 
-def _maps(name: str, value: Any) -> tuple[Three, ...]:
+def _maps(name: str, value: object) -> tuple[Three, ...]:
     found = _unique(_three(name, v, -1, (MAX_RANK, MAX_RANK, MAX_RANK)) for v in _choices(name, value))
     return found
 
 
-def _cuts(name: str, value: Any) -> tuple[int, ...]:
+def _cuts(name: str, value: object) -> tuple[int, ...]:
     return _unique(_whole(name, v, -1, MAX_RANK) for v in _choices(name, value))
 
 
-def _ranges(name: str, value: Any) -> tuple[int, ...]:
+def _ranges(name: str, value: object) -> tuple[int, ...]:
     return _unique(_whole(name, v, 1, 2**31 - 1) for v in _choices(name, value))
 
 
-def _clusters(name: str, value: Any) -> tuple[int, ...]:
+def _clusters(name: str, value: object) -> tuple[int, ...]:
     found = _unique(_whole(name, v, 1, CLUSTERS[-1]) for v in _choices(name, value))
     for n in found:
         if n not in CLUSTERS:
             raise BadSearchParameter(f"`{name}` holds {n}, which is none of {CLUSTERS}")
     return found
-
-
-_READERS: dict[str, Callable[[str, Any], Any]] = {
-    "griddims": _grids, "blockdims": _blocks, "imaps": _maps, "omaps": _maps, "fmaps": _cuts, "franges": _ranges,
-    "clusters": _clusters,
-}  # fmt: skip
-PARAMETERS = tuple(_READERS)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from mirage.ir.dtypes import DTYPES
+from mirage.ir.json_value import Json, JsonObject, json_int, json_ints, json_object, json_objects, json_text, json_texts
 
-Attr = int | float | bool | str | None | tuple[Any, ...]
+Attr = int | float | bool | str | None | tuple["Attr", ...]
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Node:
     type: TensorType
     line: int | None = None
 
-    def attr(self, name: str, default: Any = None) -> Any:
+    def attr(self, name: str, default: Attr = None) -> Any:
         return dict(self.attrs).get(name, default)
 
 
@@ -80,30 +82,16 @@ class Program:
     def key(self) -> str:
         """SHA-256 of everything that decides the answer; names, source lines and notes are left out."""
         data = self.to_dict()
-        for part in data["inputs"]:
-            del part["name"], part["names"]
-        for node in data["nodes"]:
-            del node["line"]
+        data["inputs"] = [{"type": _type_form(i.type)} for i in self.inputs]
+        data["nodes"] = [_node_form(n) for n in self.nodes]
         del data["name"], data["notes"], data["generic"]
         return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
-    def to_dict(self) -> dict[str, Any]:
-        def ty(t: TensorType) -> dict[str, Any]:
-            return {"shape": list(t.shape), "dtype": t.dtype, "strides": None if t.strides is None else list(t.strides)}
-
+    def to_dict(self) -> JsonObject:
         return {
             "name": self.name,
-            "inputs": [{"name": i.name, "type": ty(i.type), "names": list(i.names)} for i in self.inputs],
-            "nodes": [
-                {
-                    "op": n.op,
-                    "args": list(n.args),
-                    "attrs": {k: v for k, v in n.attrs},
-                    "type": ty(n.type),
-                    "line": n.line,
-                }
-                for n in self.nodes
-            ],
+            "inputs": [{"name": i.name, "type": _type_form(i.type), "names": list(i.names)} for i in self.inputs],
+            "nodes": [{**_node_form(n), "line": n.line} for n in self.nodes],
             "outputs": list(self.outputs),
             "returns_tuple": self.returns_tuple,
             "generic": list(self.generic),
@@ -111,28 +99,55 @@ class Program:
         }
 
     @staticmethod
-    def from_dict(data: dict[str, Any]) -> Program:
-        def ty(t: dict[str, Any]) -> TensorType:
-            return TensorType(tuple(t["shape"]), t["dtype"], None if t["strides"] is None else tuple(t["strides"]))
-
-        def freeze(v: Any) -> Any:
-            return tuple(freeze(x) for x in v) if isinstance(v, (list, tuple)) else v
-
+    def from_dict(data: Mapping[str, object]) -> Program:
+        """The program of the data that `to_dict` gives. Raises KeyError or TypeError for anything else."""
         return Program(
-            data["name"],
-            tuple(Input(i["name"], ty(i["type"]), tuple(i["names"])) for i in data["inputs"]),
+            json_text(data["name"]),
             tuple(
-                Node(
-                    n["op"],
-                    tuple(n["args"]),
-                    tuple(sorted((k, freeze(v)) for k, v in n["attrs"].items())),
-                    ty(n["type"]),
-                    n["line"],
-                )
-                for n in data["nodes"]
+                Input(json_text(i["name"]), _read_type(i["type"]), json_texts(i["names"]))
+                for i in json_objects(data["inputs"])
             ),
-            tuple(data["outputs"]),
+            tuple(_read_node(n) for n in json_objects(data["nodes"])),
+            json_ints(data["outputs"]),
             bool(data["returns_tuple"]),
-            tuple(data["generic"]),
-            tuple(data["notes"]),
+            json_texts(data["generic"]),
+            json_texts(data["notes"]),
         )
+
+
+def _type_form(t: TensorType) -> JsonObject:
+    return {"shape": list(t.shape), "dtype": t.dtype, "strides": None if t.strides is None else list(t.strides)}
+
+
+def _node_form(n: Node) -> JsonObject:
+    return {
+        "op": n.op,
+        "args": list(n.args),
+        "attrs": {k: _attr_form(v) for k, v in n.attrs},
+        "type": _type_form(n.type),
+    }
+
+
+def _attr_form(value: Attr) -> Json:
+    return [_attr_form(v) for v in value] if isinstance(value, tuple) else value
+
+
+def _read_type(data: object) -> TensorType:
+    t = json_object(data)
+    strides = None if t["strides"] is None else json_ints(t["strides"])
+    return TensorType(json_ints(t["shape"]), json_text(t["dtype"]), strides)
+
+
+def _read_node(n: JsonObject) -> Node:
+    attrs = tuple(sorted((k, freeze(v)) for k, v in json_object(n["attrs"]).items()))
+    line = None if n["line"] is None else json_int(n["line"])
+    return Node(json_text(n["op"]), json_ints(n["args"]), attrs, _read_type(n["type"]), line)
+
+
+def freeze(value: object) -> Attr:
+    """Lists as tuples, all the way down. Raises TypeError for what is no attribute."""
+    if isinstance(value, (list, tuple)):
+        return tuple(freeze(v) for v in value)
+    if value is None or isinstance(value, (int, float, str)):
+        return value
+    raise TypeError(f"an attribute is a number, a text, None or a list of them, not {type(value).__name__}")

@@ -15,16 +15,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 from mirage.ir.dtypes import TORCH_NAMES
+from mirage.ir.program import Attr
 
 OPERATOR = re.compile(r"aten\.[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*\Z")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 TENSOR = re.compile(r"%([0-9]{1,3})\Z")
 RESULT, SIZES = "_result", "_sizes"
+T = TypeVar("T")
 RESULT_TENSOR = -1  # in `_sizes`
-Attrs = Sequence[tuple[str, Any]]
+Attrs = Sequence[tuple[str, Attr]]
 Places = tuple[tuple[int, int], ...]
 
 
@@ -35,10 +37,23 @@ def is_call(op: str) -> bool:
 
 def sizes_of(attrs: Attrs) -> tuple[Places, ...]:
     """The dims that have one size and may change it together, group by group."""
-    return tuple(tuple((int(i), int(d)) for i, d in group) for group in dict(attrs).get(SIZES, ()))
+    return tuple(tuple(_place(pair) for pair in _tuple(group)) for group in _tuple(dict(attrs).get(SIZES, ())))
 
 
-def tensors_in(value: Any) -> Iterator[int]:
+def _tuple(value: Attr) -> tuple[Attr, ...]:
+    if not isinstance(value, tuple):
+        raise TypeError(f"{value!r} is no group of sizes")
+    return value
+
+
+def _place(value: Attr) -> tuple[int, int]:
+    tensor, dim = _tuple(value)
+    if not isinstance(tensor, int) or not isinstance(dim, int):
+        raise TypeError(f"{value!r} is no pair of numbers")
+    return tensor, dim
+
+
+def tensors_in(value: Attr) -> Iterator[int]:
     """The numbers of the tensors that stand in an attribute."""
     if isinstance(value, tuple):
         for v in value:
@@ -73,7 +88,7 @@ def call_text(op: str, attrs: Attrs, arguments: Sequence[str]) -> str:
     return f"torch.ops.{op}({given}){'' if which is None else f'[{which}]'}.contiguous()"
 
 
-def literal(value: Any, arguments: Sequence[str]) -> str:
+def literal(value: Attr, arguments: Sequence[str]) -> str:
     """An attribute in Python."""
     if isinstance(value, tuple):
         return "[" + ", ".join(literal(v, arguments) for v in value) + "]"
@@ -91,13 +106,13 @@ DTYPES = {f"torch.{name}" for name in TORCH_NAMES.values()}  # as they stand in 
 NUMBERS = {str(x): x for x in (math.inf, -math.inf, math.nan)}
 
 
-def call_arguments(attrs: Attrs, given: Mapping[str, Any], arguments: int) -> list[Any] | None:
+def call_arguments(attrs: Attrs, given: Mapping[str, T], arguments: int) -> list[T] | None:
     """The tensors that a call with the keywords `given` takes; None where it is not the call of these attributes. Numbers are
     compared as they are written: 1, 1.0 and True are three values."""
-    found: dict[int, Any] = {}
+    found: dict[int, T] = {}
 
-    def same(value: Any, other: Any) -> bool:
-        if isinstance(value, (tuple, list)):
+    def same(value: Attr, other: T) -> bool:
+        if isinstance(value, tuple):
             return isinstance(other, list) and len(value) == len(other) and all(map(same, value, other))
         if isinstance(value, str) and (place := TENSOR.match(value)):
             return found.setdefault(int(place[1]), other) is other

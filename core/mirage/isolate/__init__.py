@@ -1,5 +1,5 @@
-"""Everything that executes user or generated code runs through here, in a process that is limited and ends."""
+"""Sandboxed worker processes: everything that executes user or generated code does so in one of them."""
 
-from mirage.isolate.runner import Worker, run
+from mirage.isolate.runner import Worker
 
-__all__ = ["Worker", "run"]
+__all__ = ["Worker"]

@@ -13,7 +13,6 @@ import resource
 import signal
 import sys
 from pathlib import Path
-from typing import Any
 
 from mirage.isolate import sandbox
 
@@ -67,7 +66,7 @@ def _prctl() -> dict[str, bool]:
     }
 
 
-def sandbox_report() -> dict[str, Any]:
+def sandbox_report() -> dict[str, bool]:
     """What holds for workers on this machine, for `status`: names of the limits, and what stays open."""
     linux = sys.platform.startswith("linux")
     return {

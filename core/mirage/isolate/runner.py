@@ -1,9 +1,8 @@
-"""The one runner for everything that executes user or generated code: a process group, two pipes, limits, and an end.
+"""Worker processes as their caller has them: a process group, two pipes, limits, and an end that leaves nothing behind.
 
-`run` does one task in a fresh process; a `Worker` keeps its process between the calls of one job (importing torch
-takes seconds). Whatever happens in the worker, the caller gets the task's value or one of these: the MirageError that
-the task raised, WorkerRaised (any other exception), WorkerDied, WorkerTimeout, Cancelled, ProtocolError. After each of
-the last four no process is left, and the next call starts a fresh one.
+A `Worker` keeps its process between calls (importing torch takes seconds). Whatever happens in the worker, the caller gets
+the task's value or one of these: the MirageError that the task raised, WorkerRaised (any other exception), WorkerDied,
+WorkerTimeout, Cancelled, ProtocolError. After each of the last four no process is left, and the next call starts a fresh one.
 """
 
 from __future__ import annotations
@@ -16,10 +15,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
 
 from mirage.errors import (
     Cancelled,
@@ -33,29 +31,13 @@ from mirage.errors import (
 from mirage.isolate import gpu_lock, sandbox, worker_environment, worker_messages
 from mirage.isolate.resource_limits import DEFAULT_MEMORY
 from mirage.isolate.system import SYSTEM, System, ended, make_folder
+from mirage.isolate.task_table import Emit, Payload, Value
+from mirage.isolate.worker_messages import Answer, Call, FromWorker
 from mirage.results.progress import CancelToken
 
 TICK_S = 0.02  # how often cancellation, the deadline and the worker's life are looked at
 OUTPUT_KEPT = 64 * 1024  # bytes of the end of a worker's standard output and error
 READ = 1 << 16
-
-
-def run(
-    task: str,
-    payload: dict[str, Any],
-    *,
-    timeout_s: float,
-    memory_bytes: int = DEFAULT_MEMORY,
-    interpreter: str | None = None,
-    cancel: CancelToken | None = None,
-    env: Mapping[str, str] | None = None,
-    on_event: Callable[[dict[str, Any]], None] | None = None,
-    system: System = SYSTEM,
-) -> dict[str, Any]:
-    """The value of one task (a name in `tasks.TASKS`) done in a process of its own. `timeout_s` includes its start."""
-    cpu_seconds = int(timeout_s * (os.cpu_count() or 1)) + 10
-    with Worker(interpreter, memory_bytes=memory_bytes, env=env, cpu_seconds=cpu_seconds, system=system) as worker:
-        return worker.call(task, payload, timeout_s=timeout_s, cancel=cancel, on_event=on_event)
 
 
 class _Process:
@@ -74,16 +56,11 @@ class _Process:
         try:
             self.popen: subprocess.Popen[bytes] = system.start(
                 [interpreter, "-m", "mirage.isolate.worker", *map(str, numbers)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=self.folder,
-                env=worker_environment.build(
+                self.folder,
+                worker_environment.build(
                     interpreter, self.folder, self.token, {sandbox.LOCKS: gpu_lock.folder(), **env}
                 ),
-                pass_fds=(child_requests, child_answers),
-                start_new_session=True,
-                bufsize=0,
+                (child_requests, child_answers),
             )
         except OSError as e:
             os.close(self.requests)
@@ -158,12 +135,12 @@ class Worker:
     def call(
         self,
         task: str,
-        payload: dict[str, Any],
+        payload: Payload,
         *,
         timeout_s: float,
         cancel: CancelToken | None = None,
-        on_event: Callable[[dict[str, Any]], None] | None = None,
-    ) -> dict[str, Any]:
+        on_event: Emit | None = None,
+    ) -> Value:
         """The task's value. Events reach `on_event` in their order, in this thread, before the call returns."""
         deadline = self._system.monotonic() + timeout_s
         self._calls += 1
@@ -192,8 +169,8 @@ class Worker:
         deadline: float,
         timeout_s: float,
         cancel: CancelToken | None,
-        on_event: Callable[[dict[str, Any]], None] | None,
-    ) -> dict[str, Any]:
+        on_event: Emit | None,
+    ) -> Answer:
         """Write the request, read until its answer; everything else that can happen raises."""
         with _watching(process, bool(request)) as selector:
             unsent = memoryview(request)
@@ -204,8 +181,9 @@ class Worker:
                         unsent = _send(selector, process.requests, unsent)
                     elif key.fd == process.answers:
                         for message in process.frames.feed(_receive(selector, key.fd)):
-                            if self._accept(process, message, on_event):
-                                return message
+                            answer = self._accept(process, message, on_event)
+                            if answer is not None:
+                                return answer
                     else:
                         kept = process.outputs[key.fd]
                         kept += _receive(selector, key.fd)
@@ -217,20 +195,18 @@ class Worker:
                 if dead and not selector.select(0):
                     raise _death(process, self._interpreter)
 
-    def _accept(
-        self, process: _Process, message: dict[str, Any], on_event: Callable[[dict[str, Any]], None] | None
-    ) -> bool:
-        """Whether `message` is the answer that is waited for."""
+    def _accept(self, process: _Process, message: Call | FromWorker, on_event: Emit | None) -> Answer | None:
+        """The message, if it is the answer that is waited for."""
         if message["type"] == "ready" and not process.ready:
             process.ready = True
-            return False
-        if message["type"] not in ("event", "answer") or message["id"] != self._calls or not process.ready:
+            return None
+        if message["type"] == "ready" or message["type"] == "call" or message["id"] != self._calls or not process.ready:
             raise ProtocolError(f"the worker sent a {message['type']!r} that nothing asked for")
-        if message["type"] == "event":
-            if on_event is not None:
-                on_event(message["event"])
-            return False
-        return True
+        if message["type"] == "answer":
+            return message
+        if on_event is not None:
+            on_event(message["event"])
+        return None
 
 
 @contextmanager
@@ -284,10 +260,10 @@ def _death(process: _Process, interpreter: str) -> MirageError:
     return WorkerDied(f"the worker ended {how}" + (f"; it last wrote: {tail}" if tail else ""))
 
 
-def _value(answer: dict[str, Any]) -> dict[str, Any]:
-    if answer["error"] is None:
-        return dict(answer["value"])
-    error = MirageError.from_dict(answer["error"])
+def _value(answer: Answer) -> Value:
+    if answer["value"] is not None:
+        return answer["value"]
+    error = MirageError.from_dict(answer["error"] or {})
     if isinstance(error, WorkerRaised):
         error.traceback = answer["traceback"]
     raise error

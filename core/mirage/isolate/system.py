@@ -1,4 +1,4 @@
-"""Processes and time as the runner sees them: one object, so that a test can hand in another clock."""
+"""Starting, watching and killing processes, and the clock: one object, so that a test can hand in another clock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mirage.isolate.worker_environment import TOKEN
 
@@ -25,9 +24,23 @@ _FOLDER = "mirage-worker-"
 _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mirage-start")
 
 
-def _start(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
-    started: subprocess.Popen[bytes] = _starter.submit(lambda: subprocess.Popen(*args, **kwargs)).result()
-    return started
+def _start(
+    command: list[str], folder: Path, env: dict[str, str], descriptors: tuple[int, int]
+) -> subprocess.Popen[bytes]:
+    """A process group of its own in the folder; it inherits the descriptors and nothing else. OSError."""
+    return _starter.submit(
+        lambda: subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env=env,
+            pass_fds=descriptors,
+            start_new_session=True,
+            bufsize=0,
+        )
+    ).result()
 
 
 def ended(process: subprocess.Popen[bytes]) -> int | None:
@@ -107,10 +120,11 @@ def _is_zombie(pid: int) -> bool:
 
 @dataclass(frozen=True)
 class System:
-    """`monotonic` in seconds; `start` as subprocess.Popen; `kill_tree(pid, token)` ends a worker and all it started."""
+    """`monotonic` in seconds; `start(command, folder, environment, descriptors)` a worker's process; `kill_tree(pid, token)`
+    ends a worker and all it started."""
 
     monotonic: Callable[[], float] = time.monotonic
-    start: Callable[..., subprocess.Popen[bytes]] = _start
+    start: Callable[[list[str], Path, dict[str, str], tuple[int, int]], subprocess.Popen[bytes]] = _start
     kill_tree: Callable[[int, str], None] = kill_tree
 
 

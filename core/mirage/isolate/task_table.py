@@ -1,9 +1,8 @@
-"""The only things a worker can be asked to do: name -> "module:function". Other packages add theirs by the entry point
-group `mirage.tasks`.
+"""The table of worker tasks, the only things that a worker can be asked to do: name -> "module:function". Other packages
+add theirs by the entry point group `mirage.tasks`.
 
-A task is `function(payload: dict) -> dict`, or `function(payload: dict, emit) -> dict` where `emit(dict)` sends an
-event to the parent. Payload, events and value are plain data (None, bool, int, float, str, bytes, list, dict); tuples
-become lists.
+A task is `function(payload) -> value`, or `function(payload, emit) -> value` where `emit(event)` sends an event to the
+parent. All are dicts of plain data (None, bool, int, float, str, bytes, list, dict); tuples become lists.
 """
 
 from __future__ import annotations
@@ -11,24 +10,26 @@ from __future__ import annotations
 import importlib
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import Any
 
 from mirage.errors import ProtocolError
 
-Emit = Callable[[dict[str, Any]], None]
-Task = Callable[[dict[str, Any], Emit], dict[str, Any]]
+Payload = Mapping[str, object]
+Value = dict[str, Any]  # plain data; its form is the task's own, and known to whoever calls it
+Emit = Callable[[Value], None]
+Task = Callable[[Value, Emit], Value]
 
 TASKS: dict[str, str] = {
-    "trace": "mirage.program.trace_task:trace",
-    "field_text": "mirage.verify.field.text_opinion:task",
-    "float": "mirage.verify.floats.opinion:task",
-    "rerun": "mirage.verify.counterexamples.worker:task",
-    "compile": "mirage.profile.compiler_facts:task",
-    "measure": "mirage.profile.gpu_timing:task",
-    "tune": "mirage.profile.tune:task",
-    "warm_gpu": "mirage.profile.tune:warm",
+    "trace": "mirage.program.trace_task:trace_task",
+    "field_text": "mirage.verify.field.worker:run_in_field",
+    "float": "mirage.verify.floats.worker:run_on_floats",
+    "rerun": "mirage.verify.counterexamples.worker:difference",
+    "compile": "mirage.profile.compiler_facts:facts_of_module",
+    "measure": "mirage.profile.gpu_timing:times_of_module",
+    "tune": "mirage.profile.tune:tune_modules",
+    "warm_gpu": "mirage.profile.tune:warm_gpu",
     "optimize": "mirage.pipeline.job_task:task",
     "warm": "mirage.isolate.task_table:warm",
     "recheck": "mirage.pipeline.recheck_task:task",
@@ -37,7 +38,7 @@ TASKS: dict[str, str] = {
 GROUP = "mirage.tasks"
 
 
-def warm(payload: dict[str, Any]) -> dict[str, Any]:
+def warm(payload: Payload) -> Value:
     """Import what takes long, so that the next call does not wait for it."""
     return {"seconds": {name: _import(name) for name in ("torch", "triton")}}
 
@@ -54,7 +55,7 @@ def resolve(name: str) -> Task:
     if place is None:
         raise ProtocolError(f"unknown worker task {name[:40]!r}")
     module, _, function = place.partition(":")
-    found: Callable[..., dict[str, Any]] = getattr(importlib.import_module(module), function)
+    found: Callable[..., Value] = getattr(importlib.import_module(module), function)
     if len(inspect.signature(found).parameters) >= 2:
         return found
     return lambda payload, emit: found(payload)

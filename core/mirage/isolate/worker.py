@@ -11,7 +11,6 @@ import os
 import struct
 import sys
 import traceback
-from typing import Any
 
 from mirage.errors import MirageError, WorkerRaised
 from mirage.isolate import resource_limits, sandbox, worker_messages
@@ -39,7 +38,7 @@ def _write(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _do(message: dict[str, Any], answers: int) -> bytes:
+def _do(message: worker_messages.Call, answers: int) -> bytes:
     """The framed answer to one call. Whatever the task raises becomes an answer; only the process's death does not."""
     ident = message["id"]
     try:
@@ -78,7 +77,10 @@ def main(arguments: list[str]) -> int:
         payload = None if header is None else _read_exactly(requests, struct.unpack(">I", header)[0])
         if payload is None:
             return 0
-        _write(answers, _do(worker_messages.decode(payload), answers))
+        message = worker_messages.decode(payload)
+        if message["type"] != "call":
+            return 0
+        _write(answers, _do(message, answers))
         _flush()
 
 

@@ -1,4 +1,4 @@
-"""What a worker and its parent say to each other: length-framed msgpack over two pipes of their own.
+"""Messages between a worker and its parent: length-framed msgpack over two pipes of their own.
 
 Parent to worker: `call` (id, task, payload). Worker to parent: `ready` (package version, process id), then for each
 call any number of `event` messages and one `answer`. Everything that a worker sends is checked against `FIELDS` before
@@ -8,11 +8,13 @@ it is used: a process that ran user code may send anything. Nothing is ever unpi
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Literal, TypedDict, cast
 
 import msgpack
 
 from mirage.errors import ProtocolError
+from mirage.ir.json_value import JsonObject
+from mirage.isolate.task_table import Payload, Value
 from mirage.link.payload_limits import check_payload
 
 MAX_MESSAGE = 64 * 1024 * 1024  # bytes of one message, either way
@@ -29,21 +31,49 @@ FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
 }
 
 
-def call(ident: int, task: str, payload: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "call", "id": ident, "task": task, "payload": payload}
+class Call(TypedDict):
+    type: Literal["call"]
+    id: int
+    task: str
+    payload: Value
 
 
-def ready(package: str, pid: int) -> dict[str, Any]:
+class Ready(TypedDict):
+    type: Literal["ready"]
+    package: str
+    pid: int
+
+
+class Event(TypedDict):
+    type: Literal["event"]
+    id: int
+    event: Value
+
+
+class Answer(TypedDict):
+    type: Literal["answer"]
+    id: int
+    value: Value | None
+    error: JsonObject | None
+    traceback: str
+
+
+FromWorker = Ready | Event | Answer
+
+
+def call(ident: int, task: str, payload: Payload) -> Call:
+    return {"type": "call", "id": ident, "task": task, "payload": dict(payload)}
+
+
+def ready(package: str, pid: int) -> Ready:
     return {"type": "ready", "package": package, "pid": pid}
 
 
-def event(ident: int, body: dict[str, Any]) -> dict[str, Any]:
+def event(ident: int, body: Value) -> Event:
     return {"type": "event", "id": ident, "event": body}
 
 
-def answer(
-    ident: int, value: dict[str, Any] | None, error: dict[str, Any] | None = None, traceback: str = ""
-) -> dict[str, Any]:
+def answer(ident: int, value: Value | None, error: JsonObject | None = None, traceback: str = "") -> Answer:
     return {
         "type": "answer",
         "id": ident,
@@ -53,7 +83,7 @@ def answer(
     }
 
 
-def encode(message: dict[str, Any]) -> bytes:
+def encode(message: Call | FromWorker) -> bytes:
     """The message as one frame; ProtocolError when it holds something that is not plain data, or is too large."""
     try:
         data: bytes = msgpack.packb(message, use_bin_type=True)
@@ -64,7 +94,7 @@ def encode(message: dict[str, Any]) -> bytes:
     return struct.pack(">I", len(data)) + data
 
 
-def decode(payload: bytes) -> dict[str, Any]:
+def decode(payload: bytes) -> Call | FromWorker:
     """The checked message in a frame's payload (without its length)."""
     check_payload(payload, max_items=MAX_ITEMS, max_depth=MAX_DEPTH)
     try:
@@ -74,7 +104,7 @@ def decode(payload: bytes) -> dict[str, Any]:
     return check(message)
 
 
-def check(message: Any) -> dict[str, Any]:
+def check(message: object) -> Call | FromWorker:
     """`message` itself if it has exactly the fields of its type, else ProtocolError."""
     if not isinstance(message, dict) or not isinstance(message.get("type"), str):
         raise ProtocolError("a worker's message is a map with a text under 'type'")
@@ -89,7 +119,7 @@ def check(message: Any) -> dict[str, Any]:
             raise ProtocolError(f"a worker's {message['type']!r} has {type(value).__name__} under {name!r}")
     if message["type"] == "answer" and (message["value"] is None) == (message["error"] is None):
         raise ProtocolError("a worker's answer has either a value or an error")
-    return message
+    return cast("Call | FromWorker", message)
 
 
 class Frames:
@@ -98,7 +128,7 @@ class Frames:
     def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> list[dict[str, Any]]:
+    def feed(self, data: bytes) -> list[Call | FromWorker]:
         self._buffer += data
         messages = []
         while len(self._buffer) >= HEADER:

@@ -1,4 +1,4 @@
-"""The task `selftest`: a worker's good and bad days on demand, for `mirage doctor` and the tests of the runner."""
+"""The worker task `selftest`: faults of a worker on demand, for the tests of whatever runs workers."""
 
 from __future__ import annotations
 
@@ -8,42 +8,40 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
 
 from mirage.errors import TraceFailed
 from mirage.isolate.runner import Worker
-from mirage.isolate.task_table import Emit
+from mirage.isolate.task_table import Emit, Task, Value
 
 
-def _echo(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _echo(payload: Value, emit: Emit) -> Value:
     return {"value": payload.get("value")}
 
 
-def _sleep(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _sleep(payload: Value, emit: Emit) -> Value:
     if payload.get("ignore_terminate"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     time.sleep(float(payload["seconds"]))
     return {}
 
 
-def _events(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _events(payload: Value, emit: Emit) -> Value:
     for i in range(int(payload["count"])):
         emit({"step": i})
     return {"count": payload["count"]}
 
 
-def _crash(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _crash(payload: Value, emit: Emit) -> Value:
     print("last words", file=sys.stderr, flush=True)
     os.kill(os.getpid(), int(payload.get("signal", signal.SIGSEGV)))
     return {}
 
 
-def _leave(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _leave(payload: Value, emit: Emit) -> Value:
     os._exit(int(payload.get("status", 0)))
 
 
-def _print(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _print(payload: Value, emit: Emit) -> Value:
     """Write `bytes` bytes on file descriptors 1 and 2, past Python's own objects."""
     left = int(payload["bytes"])
     block = b"x" * 65536
@@ -55,11 +53,11 @@ def _print(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     return {}
 
 
-def _allocate(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _allocate(payload: Value, emit: Emit) -> Value:
     return {"size": len(bytearray(int(payload["bytes"])))}
 
 
-def _fork(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _fork(payload: Value, emit: Emit) -> Value:
     """Start `count` sleepers, each in a session of its own, and give their process ids; none is waited for."""
     command = [sys.executable, "-c", "import time; time.sleep(600)"]
     pids = [subprocess.Popen(command, start_new_session=True).pid for _ in range(int(payload["count"]))]
@@ -69,7 +67,7 @@ def _fork(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     return {"pids": pids}
 
 
-def _bomb(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _bomb(payload: Value, emit: Emit) -> Value:
     """2**`depth` processes, each in a session of its own and deaf to SIGTERM, then end without an answer."""
     parent = os.getpid()
     for _ in range(int(payload["depth"])):
@@ -82,22 +80,22 @@ def _bomb(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     os._exit(0)
 
 
-def _nested(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _nested(payload: Value, emit: Emit) -> Value:
     """A worker of this worker, which says who it is and sleeps."""
     with Worker() as inner:
         emit(inner.call("selftest", {"action": "facts"}, timeout_s=60))
         return inner.call("selftest", {"action": "sleep", "seconds": payload["seconds"]}, timeout_s=600)
 
 
-def _error(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _error(payload: Value, emit: Emit) -> Value:
     raise TraceFailed("asked for", next_step="nothing to do", path="selftest.py", line=7)
 
 
-def _raise(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _raise(payload: Value, emit: Emit) -> Value:
     raise RuntimeError(str(payload.get("message", "asked for")))
 
 
-def _facts(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _facts(payload: Value, emit: Emit) -> Value:
     with open("/proc/self/status", encoding="utf-8") as status:
         found = dict(line.split()[:2] for line in status if line.startswith(("NoNewPrivs:", "Seccomp:")))
     return {
@@ -114,11 +112,11 @@ def _facts(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     }
 
 
-def _not_data(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _not_data(payload: Value, emit: Emit) -> Value:
     return {"value": object()}
 
 
-def _forge(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _forge(payload: Value, emit: Emit) -> Value:
     """Write `bytes` straight to every open pipe, as generated code might."""
     for name in os.listdir("/proc/self/fd"):
         descriptor = int(name)
@@ -130,7 +128,7 @@ def _forge(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     return {}
 
 
-ACTIONS: dict[str, Callable[[dict[str, Any], Emit], dict[str, Any]]] = {
+ACTIONS: dict[str, Task] = {
     "echo": _echo,
     "sleep": _sleep,
     "events": _events,
@@ -149,6 +147,6 @@ ACTIONS: dict[str, Callable[[dict[str, Any], Emit], dict[str, Any]]] = {
 }
 
 
-def task(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def task(payload: Value, emit: Emit) -> Value:
     """Do `payload["action"]`, one of ACTIONS."""
     return ACTIONS[str(payload["action"])](payload, emit)

@@ -61,6 +61,7 @@ class Terms:
     def __init__(self, sizes: dict[str, int] | None = None) -> None:
         self.sizes: dict[str, int] = dict(sizes or {})
         self.nodes: list[Node] = []
+        self._kids: list[tuple[int, ...]] = []
         self._dims: list[frozenset[str]] = []
         self._front: list[frozenset[int]] = []
         self._ids: dict[Key, int] = {}
@@ -132,7 +133,7 @@ class Terms:
         return self._front[x]
 
     def kids(self, x: int) -> tuple[int, ...]:
-        return self.nodes[x].kids
+        return self._kids[x]
 
     def closure(self, x: int) -> frozenset[int]:
         """Every reduction needed to compute `x`."""
@@ -175,6 +176,7 @@ class Terms:
     def _new(self, key: Key, node: Node, dims: Iterable[str], front: Iterable[int]) -> int:
         x = self._ids[key] = len(self.nodes)
         self.nodes.append(node)
+        self._kids.append(node.kids)
         self._dims.append(frozenset(dims))
         self._front.append(frozenset(front))
         return x

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mirage.ir.index import DimIndex
+from mirage.ir.program import Attr
 
+Kind = Literal["input", "temp", "output"]
 Role = Literal["grid", "resident", "loop", "split"]
 
 
@@ -25,7 +27,7 @@ class DTensor:
     dtype: str
     dims: tuple[tuple[str, ...], ...]
     rigid: tuple[int | None, ...] = ()
-    kind: Literal["input", "temp", "output"] = "input"
+    kind: Kind = "input"
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ class LibraryKernel:
     op: str
     args: tuple[str, ...]
     out: str
-    attrs: tuple[tuple[str, object], ...] = ()
+    attrs: tuple[tuple[str, Attr], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,12 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from mirage.errors import MugraphSyntax
 from mirage.ir.index import DimIndex
+from mirage.ir.json_value import Json, JsonObject
+from mirage.ir.program import Attr
 from mirage.mugraph import grammar as g
 
 VERSION = 1
@@ -23,7 +25,7 @@ WORD = re.compile(r"[A-Za-z0-9_]{0,100}\Z")
 MAX_ITEMS, MAX_TEXT, MAX_INT, MAX_NODES, MAX_DEPTH = 20_000, 10_000, 1 << 50, 200_000, 8
 NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
-Decoder = Callable[[Any, str], Any]
+Decoder = Callable[[object, str], object]
 
 
 def _fail(path: str, message: str) -> NoReturn:
@@ -31,7 +33,7 @@ def _fail(path: str, message: str) -> NoReturn:
 
 
 def _text(pattern: re.Pattern[str] | None) -> Decoder:
-    def decode(value: Any, path: str) -> str:
+    def decode(value: object, path: str) -> str:
         if not isinstance(value, str) or len(value) > MAX_TEXT or (pattern and not pattern.match(value)):
             _fail(path, f"expected a {'name' if pattern else 'text'}")
         return value
@@ -39,22 +41,22 @@ def _text(pattern: re.Pattern[str] | None) -> Decoder:
     return decode
 
 
-def _int(value: Any, path: str) -> int:
+def _int(value: object, path: str) -> int:
     if type(value) is not int or abs(value) > MAX_INT:
         _fail(path, "expected an integer of reasonable size")
     return value
 
 
-def _float(value: Any, path: str) -> float:
+def _float(value: object, path: str) -> float:
     if isinstance(value, str) and value in NON_FINITE:
         return NON_FINITE[value]
-    if type(value) not in (int, float) or not math.isfinite(value):
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
         _fail(path, 'expected a number, "inf", "-inf" or "nan"')
     return float(value)
 
 
 def _choice(*options: str) -> Decoder:
-    def decode(value: Any, path: str) -> str:
+    def decode(value: object, path: str) -> str:
         if value not in options or not isinstance(value, str):
             _fail(path, f"expected one of {', '.join(options)}")
         return value
@@ -63,7 +65,7 @@ def _choice(*options: str) -> Decoder:
 
 
 def _many(item: Decoder) -> Decoder:
-    def decode(value: Any, path: str) -> tuple[Any, ...]:
+    def decode(value: object, path: str) -> tuple[object, ...]:
         if not isinstance(value, list) or len(value) > MAX_ITEMS:
             _fail(path, "expected an array of reasonable length")
         return tuple(item(v, f"{path}[{i}]") for i, v in enumerate(value))
@@ -72,7 +74,7 @@ def _many(item: Decoder) -> Decoder:
 
 
 def _pair(first: Decoder, second: Decoder) -> Decoder:
-    def decode(value: Any, path: str) -> tuple[Any, Any]:
+    def decode(value: object, path: str) -> tuple[object, object]:
         if not isinstance(value, list) or len(value) != 2:
             _fail(path, "expected a pair")
         return first(value[0], path + "[0]"), second(value[1], path + "[1]")
@@ -87,7 +89,7 @@ def _maybe(item: Decoder) -> Decoder:
 def _node(*names: str) -> Decoder:
     """An object of one of the classes; with more than one class the field `node` says which."""
 
-    def decode(value: Any, path: str) -> Any:
+    def decode(value: object, path: str) -> object:
         if not isinstance(value, dict):
             _fail(path, "expected an object")
         data = dict(value)
@@ -106,7 +108,7 @@ def _node(*names: str) -> Decoder:
     return decode
 
 
-def freeze(value: Any, depth: int = 0) -> Any:
+def freeze(value: object, depth: int = 0) -> Attr:
     """A JSON value with arrays as tuples (a library kernel's attribute). Objects are refused."""
     if isinstance(value, list | tuple):
         if depth > MAX_DEPTH or len(value) > MAX_ITEMS:
@@ -123,7 +125,7 @@ index = _many(_node("DimIndex"))
 OMITTED = {"Accumulate": {"start": ""}}  # fields that are not written where they have this value
 STATEMENTS = ("Load", "Compute", "ThreadGraph", "Accumulate", "Store")
 
-SCHEMA: dict[str, tuple[type[Any], dict[str, Decoder]]] = {
+SCHEMA: dict[str, tuple[Callable[..., object], dict[str, Decoder]]] = {
     "DimIndex": (DimIndex, {"axes": names, "offset": _int}),
     "DTensor": (
         g.DTensor,
@@ -201,7 +203,7 @@ SCHEMA: dict[str, tuple[type[Any], dict[str, Decoder]]] = {
 TAGGED = {*STATEMENTS, "Loop", "CustomKernel", "LibraryKernel"}
 
 
-def _encode(value: Any, tagged: bool = True) -> Any:
+def _encode(value: object, tagged: bool = True) -> Json:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         kind = type(value).__name__
         inner = {f.name: _encode(getattr(value, f.name), kind != "ThreadGraph") for f in dataclasses.fields(value)}
@@ -213,17 +215,19 @@ def _encode(value: Any, tagged: bool = True) -> Any:
         return [_encode(v, tagged) for v in value]
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    assert value is None or isinstance(value, (bool, int, float, str))  # what the grammar's fields hold
     return value
 
 
-def to_json(mugraph: g.MuGraph) -> dict[str, Any]:
+def to_json(mugraph: g.MuGraph) -> JsonObject:
     """The µGraph as JSON data: `{"version": 1, "mugraph": {...}}`."""
     return {"version": VERSION, "mugraph": _encode(mugraph)}
 
 
-def _count(data: Any) -> int:
+def _count(data: object) -> int:
     """The number of nodes of JSON data, counted without recursion, up to the limit."""
-    stack, n = [data], 0
+    stack: list[object] = [data]
+    n = 0
     while stack and n <= MAX_NODES:
         top = stack.pop()
         n += 1
@@ -234,7 +238,7 @@ def _count(data: Any) -> int:
     return n
 
 
-def from_json(data: Any) -> g.MuGraph:
+def from_json(data: object) -> g.MuGraph:
     """The µGraph of JSON data. Raises MugraphSyntax on any other form, version or size; `check` is not run."""
     if not isinstance(data, dict) or set(data) != {"version", "mugraph"}:
         _fail("$", "expected an object with version and mugraph")
@@ -242,5 +246,6 @@ def from_json(data: Any) -> g.MuGraph:
         _fail("$.version", f"expected {VERSION}")
     if _count(data["mugraph"]) > MAX_NODES:
         _fail("$", f"more than {MAX_NODES} values")
-    graph: g.MuGraph = _node("MuGraph")(data["mugraph"], "$.mugraph")
+    graph = _node("MuGraph")(data["mugraph"], "$.mugraph")
+    assert isinstance(graph, g.MuGraph)
     return graph

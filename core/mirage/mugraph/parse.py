@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Literal, NoReturn, cast, get_args
+from typing import Literal, NoReturn, cast, get_args
 
 from mirage.errors import MugraphSyntax
 from mirage.ir.index import DimIndex
+from mirage.ir.json_value import Json, json_list
+from mirage.ir.program import Attr
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
     Compute,
     CustomKernel,
     DTensor,
+    Kind,
     LibraryKernel,
     Load,
     Loop,
@@ -38,6 +41,7 @@ INDEX = rf"\[(?P<index>(?:{ENTRY}(?:, {ENTRY})*)?)\]"
 OUT = rf"(?P<out>{NAME})\[(?P<dims>{NAMES})\]"
 COEF = rf"{NAME}(?:@old)?\*(?:{NAME}|@self)"
 DTENSOR_DIM = rf"(?:{AXES}|1)"
+Fields = dict[str, str]  # the named groups of a line: "" for one that it does not have
 MAX_CHARS, MAX_LINES = 4_000_000, 50_000
 
 PATTERNS = {
@@ -104,33 +108,34 @@ class Reader:
             return self.lines[self.at][2]
         return None
 
-    def take(self, indent: int, *kinds: str) -> tuple[str, dict[str, Any]] | None:
+    def take(self, indent: int, *kinds: str) -> tuple[str, Fields] | None:
         """The next line if it stands at `indent` and is of one of the kinds."""
         line = self.peek(indent)
         for kind in kinds if line is not None else ():
             m = PATTERNS[kind].match(cast(str, line))
             if m:
                 self.at += 1
-                return kind, m.groupdict()
+                return kind, m.groupdict("")
         return None
 
-    def need(self, indent: int, *kinds: str) -> tuple[str, dict[str, Any]]:
+    def need(self, indent: int, *kinds: str) -> tuple[str, Fields]:
         got = self.take(indent, *kinds)
         if got is None:
             line = self.lines[self.at][2] if self.at < len(self.lines) else "the end of the text"
             self.fail(f"expected {' or '.join(kinds)} at indentation {indent}, found {line[:80]!r}")
         return got
 
-    def json(self, text: str) -> Any:
+    def json(self, text: str) -> Json:
         try:
-            return json.loads(text)
+            value: Json = json.loads(text)
         except (ValueError, RecursionError):
             self.fail("the JSON value does not parse")
+        return value
 
 
-def compute(r: Reader, g: dict[str, Any]) -> Compute:
+def compute(r: Reader, g: Fields) -> Compute:
     attrs: list[tuple[str, str]] = []
-    rest = g["attrs"] or ""
+    rest = g["attrs"]
     while rest:
         m = re.match(PATTERNS["attr"].pattern[:-2], rest)
         if not m:
@@ -148,9 +153,9 @@ def statement(r: Reader, indent: int) -> Statement:
     kind, g = r.need(indent, "store", "load", "thread", "accumulate", "compute")
     if kind == "store":
         place = tuple(entry(e) for e in split(g["index"]))
-        return Store(g["tensor"], g["tile"], place, tuple((g["first"] or "").split()))
+        return Store(g["tensor"], g["tile"], place, tuple(g["first"].split()))
     if kind == "load":
-        pad = float(g["pad"]) if g["pad"] is not None else 0.0
+        pad = float(g["pad"] or 0.0)
         return Load(g["out"], g["tensor"], tuple(entry(e) for e in split(g["index"])), split(g["dims"]), pad)
     if kind == "thread":
         body: list[Compute] = []
@@ -160,11 +165,11 @@ def statement(r: Reader, indent: int) -> Statement:
     if kind == "compute":
         return compute(r, g)
     update: list[tuple[str, str]] = []
-    for pair in split(g["update"] or ""):
+    for pair in split(g["update"]):
         coef, acc = pair.split("*")
         update.append((coef, "" if acc == "@self" else acc))
     op: Literal["sum", "max"] = "sum" if g["op"] == "+=" else "max"
-    return Accumulate(g["out"], op, g["arg"], split(g["dims"]), tuple(update), g["start"] or "")
+    return Accumulate(g["out"], op, g["arg"], split(g["dims"]), tuple(update), g["start"])
 
 
 def block(r: Reader, cluster: int, indent: int) -> BlockGraph:
@@ -173,7 +178,7 @@ def block(r: Reader, cluster: int, indent: int) -> BlockGraph:
         g = got[1]
         if g["role"] not in get_args(Role):
             r.fail(f"a dim's role is one of {', '.join(get_args(Role))}, not {g['role']}")
-        splits = g["splits"] if g["splits"] not in (None, "-") else ""
+        splits = "" if g["splits"] == "-" else g["splits"]
         role = cast(Role, g["role"])
         dims.append(TileDim(g["name"], tuple(g["axes"].split("*")), int(g["tile"]), role, splits, int(g["parts"] or 1)))
     body: list[Statement | Loop] = []
@@ -189,13 +194,14 @@ def block(r: Reader, cluster: int, indent: int) -> BlockGraph:
     return BlockGraph(tuple(dims), tuple(body), cluster)
 
 
-def kernel(r: Reader, kind: str, g: dict[str, Any]) -> CustomKernel | LibraryKernel:
+def kernel(r: Reader, kind: str, g: Fields) -> CustomKernel | LibraryKernel:
     if kind == "library":
-        attrs = r.json(g["json"]) if g["json"] else []
-        if any(not isinstance(a, list) or len(a) != 2 or not isinstance(a[0], str) for a in attrs):
-            r.fail("a library kernel's attributes are pairs of a name and a value")
-        pairs = tuple((a[0], freeze(a[1])) for a in attrs)
-        return LibraryKernel(g["name"], g["op"], split(g["args"]), g["out"], pairs)
+        pairs: list[tuple[str, Attr]] = []
+        for pair in json_list(r.json(g["json"] or "[]")):
+            if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
+                r.fail("a library kernel's attributes are pairs of a name and a value")
+            pairs.append((pair[0], freeze(pair[1])))
+        return LibraryKernel(g["name"], g["op"], split(g["args"]), g["out"], tuple(pairs))
     first = r.need(2, "block")[1]
     if first["word"] != "block":
         r.fail("a kernel's block comes before its tail")
@@ -205,7 +211,7 @@ def kernel(r: Reader, kind: str, g: dict[str, Any]) -> CustomKernel | LibraryKer
         if got[1]["word"] != "tail":
             r.fail("a kernel has one block")
         tail = block(r, int(got[1]["cluster"]), 4)
-    return CustomKernel(g["name"], main, tail, int(g["warps"]), int(g["stages"]), g["operands"] or "narrow")
+    return CustomKernel(g["name"], main, tail, int(g["warps"]), int(g["stages"]), "wide" if g["operands"] else "narrow")
 
 
 def parse(text: str) -> MuGraph:
@@ -218,8 +224,8 @@ def parse(text: str) -> MuGraph:
     while (got := r.take(0, "tensor")) is not None:
         g = got[1]
         dims = tuple(() if d == "1" else tuple(d.split("*")) for d in split(g["dims"]))
-        rigid = tuple(None if n == "_" else int(n) for n in split(g["rigid"] or ""))
-        tensors.append(DTensor(g["name"], g["dtype"], dims, rigid, g["kind"]))
+        rigid = tuple(None if n == "_" else int(n) for n in split(g["rigid"]))
+        tensors.append(DTensor(g["name"], g["dtype"], dims, rigid, cast(Kind, g["kind"])))
     kernels: list[CustomKernel | LibraryKernel] = []
     while (got := r.take(0, "kernel", "library")) is not None:
         kernels.append(kernel(r, *got))

@@ -1,4 +1,4 @@
-"""µGraphs as readable text. `to_text` prints, `from_text` reads it back exactly; docs/mugraph.md shows the form."""
+"""µGraphs as readable text. `to_text` prints, `parse.parse` reads it back exactly; docs/mugraph.md shows the form."""
 
 from __future__ import annotations
 
@@ -110,10 +110,3 @@ def to_text(mugraph: MuGraph) -> str:
         lines += _kernel(k)
     lines += ["note " + json.dumps(n, ensure_ascii=False) for n in mugraph.notes]
     return "\n".join(lines) + "\n"
-
-
-def from_text(text: str) -> MuGraph:
-    """The µGraph that `text` states. Raises MugraphSyntax with the line where it does not parse."""
-    from mirage.mugraph.parse import parse  # the parser imports the printer's patterns
-
-    return parse(text)

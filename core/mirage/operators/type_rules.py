@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import TensorType
-from mirage.operators.entry import Attrs, DtypeError, Infer, ShapeError
+from mirage.operators.entry import Attrs, DtypeError, ShapeError
 
 _ORDER = list(DTYPES)
 
@@ -102,8 +102,3 @@ def one_dtype(types: Sequence[TensorType], what: str) -> str:
 
 def numel(shape: Sequence[int]) -> int:
     return math.prod(shape)
-
-
-def with_shape(shape: Sequence[int]) -> Infer:
-    """A rule that gives this shape and the first operand's dtype."""
-    return lambda types, attrs: TensorType(tuple(shape), types[0].dtype)

@@ -3,7 +3,7 @@ kernels come together behind one table, and the module that comes of it is judge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -94,7 +94,7 @@ def merged(
         "time": "\n".join(timing(rows[i]) for i in sorted(order)),
     }
     text = book.module([rows[i] for i in order], header)
-    graphs: list[dict[str, object]] = []
+    graphs: list[Mapping[str, object]] = []
     kernels = []
     for i in order:
         result = rows[i].result

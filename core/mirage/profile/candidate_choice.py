@@ -1,4 +1,4 @@
-"""A search's candidates in the order in which a GPU ran them, beside what the user would run instead."""
+"""The choice among a search's candidates by their times on a GPU, beside the baselines that a user would run instead."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from mirage.devices.table import device
 from mirage.errors import EmissionRefused
 from mirage.ir.program import Program
 from mirage.mugraph.grammar import MuGraph
 from mirage.plan import plan
-from mirage.profile.launch_variants import Variant, closer, leads, neighbors
+from mirage.profile.launch_variants import Plan, Variant, closer, leads, neighbors
 from mirage.profile.roofline import ATTENTION
+from mirage.profile.worker_tasks import Call, ModuleRow, TimingRow, TuneAnswer, tune
 from mirage.results.result import Measurement
 from mirage.search.engine import Candidate
 
@@ -26,7 +26,7 @@ COUNT, STRUCTURES = 20, 6  # candidates, and structures, that are timed as they 
 LEAD, MORE = (
     5,
     16,
-)  # so many of the fastest come with every number of stages, and with so many others of their structures
+)  # so many of the fastest come with all numbers of stages, and with so many others of their structures
 AGAIN = 8  # are timed again beside those
 STEPS, NEAREST, STEP = 3, 3, 12  # from the fastest few to so many neighbors, so often while they are faster
 BETTER = 0.99
@@ -34,7 +34,6 @@ SECONDS, STEP_SECONDS, MORE_SECONDS = 16.0, 4.0, 10.0  # of compiling and checki
 RESTARTS = 3
 SKIPPED = "not run"  # in the words of the task
 EQUAL = 0.97  # a kernel with so much of the best baseline's time or less is faster; the rest is noise
-Call = Callable[[dict[str, Any]], dict[str, Any]]
 Emit = Callable[[MuGraph], str]
 
 
@@ -49,7 +48,7 @@ class Tried:
 
     variant: Variant
     text: str
-    row: dict[str, Any]
+    row: ModuleRow
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class Measured:
     tried: int
     dropped: tuple[str, ...]
     ran: tuple[Tried, ...] = ()
-    times: dict[str, dict[str, float]] = field(default_factory=dict)
+    times: dict[str, TimingRow] = field(default_factory=dict)
     seconds: float = 0.0
     first: float = 0.0
 
@@ -91,13 +90,14 @@ class Tuner:
     seconds: float = 0.0
     first: float = 0.0
 
-    def ask(self, texts: Sequence[str], *, last: bool, until: float) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def ask(self, texts: Sequence[str], *, last: bool, until: float) -> tuple[TuneAnswer, list[ModuleRow]]:
         """The last answer, with its `times` by the texts' own index, and a row of each text. What breaks the worker is left
         out of the next try."""
-        rows: list[dict[str, Any]] = [{} for _ in texts]
+        rows: list[ModuleRow] = [{} for _ in texts]
         left = list(range(len(texts)))
         for _ in range(RESTARTS):
-            answer = self.call(
+            answer = tune(
+                self.call,
                 {
                     "texts": [texts[i] for i in left],
                     "function": self.function,
@@ -107,7 +107,7 @@ class Tuner:
                     "last": last,
                     "compiled": True,
                     "attention": self.attention,
-                }
+                },
             )
             if not answer["device"]:
                 return answer, rows
@@ -143,73 +143,106 @@ def measured(
     """Tunes a search's candidates on this machine's GPU, or times them `as_they_are`: first the leading ones, then what is
     near the fastest of them. None where there is no GPU of that target. A variant that is wrong on the GPU never comes
     back; nor does one without a time."""
-    tuner, planned = Tuner(function, target, attention(program), call), partial(plan, dev=device(target))
-    known: dict[str, Tried] = {}
+    planned = partial(plan, dev=device(target))
+    choice = _Choice(best, emit, planned, Tuner(function, target, attention(program), call))
+    final = choice.unchanged() if as_they_are else choice.near_the_fastest()
+    if final is None:
+        return None
+    answer = choice.ask(final, last=True, until=MORE_SECONDS)
+    return choice.result(list(final), answer, as_they_are) if answer["device"] else None
 
-    def emitted(some: Sequence[Variant]) -> dict[str, Variant]:
+
+@dataclass
+class _Choice:
+    """One tuning: what the GPU said so far of each text (`known`)."""
+
+    best: Sequence[Candidate]
+    emit: Emit
+    planned: Plan
+    tuner: Tuner
+    known: dict[str, Tried] = field(default_factory=dict)
+
+    def emitted(self, some: Sequence[Variant]) -> dict[str, Variant]:
         found: dict[str, Variant] = {}
         for v in some:
             with suppress(EmissionRefused):
-                found.setdefault(emit(v.mugraph), v)
+                found.setdefault(self.emit(v.mugraph), v)
         return found
 
-    def ask(some: dict[str, Variant], *, last: bool, until: float) -> dict[str, Any]:
+    def new(self, some: Sequence[Variant]) -> dict[str, Variant]:
+        """Those whose texts are not yet known."""
+        return {text: v for text, v in self.emitted(some).items() if text not in self.known}
+
+    def ask(self, some: dict[str, Variant], *, last: bool, until: float) -> TuneAnswer:
         texts = list(some)
-        answer, rows = tuner.ask(texts, last=last, until=until)
-        known.update({t: Tried(some[t], t, row) for t, row in zip(texts, rows, strict=True)})
+        answer, rows = self.tuner.ask(texts, last=last, until=until)
+        self.known.update({t: Tried(some[t], t, row) for t, row in zip(texts, rows, strict=True)})
         return answer
 
-    if as_they_are:
-        final = emitted([Variant(i, planned(c.mugraph), c.us, c.structure, c.label, 0, 0) for i, c in enumerate(best)])
-    else:
+    @property
+    def ranks(self) -> set[int]:
+        return {t.variant.rank for t in self.known.values()}
+
+    def unchanged(self) -> dict[str, Variant]:
+        """The candidates as they are."""
+        pairs = enumerate(self.best)
+        return self.emitted([Variant(i, self.planned(c.mugraph), c.us, c.structure, c.label, 0, 0) for i, c in pairs])
+
+    def near_the_fastest(self) -> dict[str, Variant] | None:
+        """What the last round times: the fastest of the leading candidates and their neighbors, and what is near them."""
+        best, planned = self.best, self.planned
         with ThreadPoolExecutor(1) as beside:  # the model's first is compiled and checked while the others are planned
-            ahead = beside.submit(ask, emitted(leads(best[:1], planned, 0, 1)), last=False, until=SECONDS)
-            rest = emitted(leads(best, planned, COUNT, STRUCTURES))
+            ahead = beside.submit(self.ask, self.emitted(leads(best[:1], planned, 0, 1)), last=False, until=SECONDS)
+            rest = self.emitted(leads(best, planned, COUNT, STRUCTURES))
         if not ahead.result()["device"]:
             return None
-        rest = {text: v for text, v in rest.items() if text not in known}
-        if rest and not ask(rest, last=False, until=SECONDS)["device"]:
+        rest = {text: v for text, v in rest.items() if text not in self.known}
+        if rest and not self.ask(rest, last=False, until=SECONDS)["device"]:
             return None
-        order = by_time(known)
+        order = self.stepped()
+        again = [*[t for t in self.known.values() if "cold" in t.row][:1], *order[:AGAIN]]
+        near = self.new(closer(best, planned, [t.variant for t in order[:LEAD]], self.ranks, MORE))
+        return {t.text: t.variant for t in again} | near
+
+    def stepped(self) -> list[Tried]:
+        """The order after steps from the fastest to their neighbors, as long as these are faster."""
+        order = by_time(self.known)
         for _ in range(STEPS):
-            ranks = {t.variant.rank for t in known.values()}
-            step = emitted(neighbors(best, planned, [t.variant for t in order[:NEAREST]], ranks, STEP))
-            step = {text: v for text, v in step.items() if text not in known}
-            if not step or not ask(step, last=False, until=STEP_SECONDS)["device"]:
+            fastest = [t.variant for t in order[:NEAREST]]
+            step = self.new(neighbors(self.best, self.planned, fastest, self.ranks, STEP))
+            if not step or not self.ask(step, last=False, until=STEP_SECONDS)["device"]:
                 break
-            before, order = order, by_time(known)
+            before, order = order, by_time(self.known)
             if not order or not before or order[0].row["cold"] > BETTER * before[0].row["cold"]:
                 break
-        again = [*[t for t in known.values() if "cold" in t.row][:1], *order[:AGAIN]]
-        ranks = {t.variant.rank for t in known.values()}
-        near = emitted(closer(best, planned, [t.variant for t in order[:LEAD]], ranks, MORE))
-        final = {t.text: t.variant for t in again} | {text: v for text, v in near.items() if text not in known}
-    answer = ask(final, last=True, until=MORE_SECONDS)
-    if not answer["device"]:
-        return None
-    texts, times = list(final), answer["times"]
-    places = {t: str(i) for i, t in enumerate(texts)}
-    timed = []
-    for n, (text, t) in enumerate(known.items()):
-        if "cold" in t.row:
-            full = places.get(text) in times  # the last round's times are the best known
-            us = times[places[text]]["cold"] if full else t.row["cold"]
-            timed.append((not full, us, n, t.variant))
-    candidates = []
-    for _, us, _, v in sorted(timed, key=lambda x: x[:3]):
-        candidates.append(replace(best[v.rank], mugraph=v.mugraph, us=us, label=v.label if as_they_are else v.name))
-    return Measured(
-        tuple(candidates),
-        {k: t["cold"] for k, t in times.items() if not k.isdigit() and k != "read"},
-        times["read"]["cold"] if "read" in times else 0.0,
-        str(answer["device"]),
-        len(timed),
-        tuple(f"{t.variant.name}: {why(t.row)}" for t in known.values() if "cold" not in t.row),
-        tuple(known.values()),
-        {texts[int(k)]: t for k, t in times.items() if k.isdigit()},
-        tuner.seconds,
-        tuner.first,
-    )
+        return order
+
+    def result(self, texts: list[str], answer: TuneAnswer, own_labels: bool) -> Measured:
+        """Everything that ran, by its time in the last round where it was in that."""
+        times = answer["times"]
+        places = {t: str(i) for i, t in enumerate(texts)}
+        timed = []
+        for n, (text, t) in enumerate(self.known.items()):
+            if "cold" in t.row:
+                full = places.get(text) in times  # the last round's times are the best known
+                us = times[places[text]]["cold"] if full else t.row["cold"]
+                timed.append((not full, us, n, t.variant))
+        candidates = []
+        for _, us, _, v in sorted(timed, key=lambda x: x[:3]):
+            label = v.label if own_labels else v.name
+            candidates.append(replace(self.best[v.rank], mugraph=v.mugraph, us=us, label=label))
+        return Measured(
+            tuple(candidates),
+            {k: t["cold"] for k, t in times.items() if not k.isdigit() and k != "read"},
+            times["read"]["cold"] if "read" in times else 0.0,
+            answer["device"],
+            len(timed),
+            tuple(f"{t.variant.name}: {why(t.row)}" for t in self.known.values() if "cold" not in t.row),
+            tuple(self.known.values()),
+            {texts[int(k)]: t for k, t in times.items() if k.isdigit()},
+            self.tuner.seconds,
+            self.tuner.first,
+        )
 
 
 def by_time(known: dict[str, Tried]) -> list[Tried]:
@@ -217,6 +250,6 @@ def by_time(known: dict[str, Tried]) -> list[Tried]:
     return sorted((t for t in known.values() if "cold" in t.row), key=lambda t: float(t.row["cold"]))
 
 
-def why(row: dict[str, Any]) -> str:
+def why(row: ModuleRow) -> str:
     """Why a variant has no time."""
     return str(row["failed"]) if "failed" in row else f"wrong by {row['error']:.2g} of the largest value"

@@ -9,17 +9,22 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from mirage.codegen.interpreter import load_module
 from mirage.devices.table import Device, device
 from mirage.errors import EmissionRefused
 from mirage.ir.dtypes import DTYPES
+from mirage.profile.worker_tasks import CompileAnswer, CompilePayload, KernelRow
 
+if TYPE_CHECKING:
+    import torch
+
+Constant = bool | int | float | str
 POINTERS = {f"torch.{d.torch}": f"*{d.triton}" for d in DTYPES.values()}
 INSTRUCTIONS = {
     "wgmma": ("wgmma.mma_async",),
@@ -37,8 +42,8 @@ class Launch:
 
     kernel: str
     grid: tuple[int, ...]
-    args: tuple[Any, ...]
-    keywords: dict[str, Any]
+    args: tuple[torch.Tensor, ...]
+    keywords: dict[str, Constant]
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,8 @@ class _Recorder:
     def __init__(self, name: str, launches: list[Launch]) -> None:
         self.name, self.launches = name, launches
 
-    def __getitem__(self, grid: Any) -> Any:
-        def launch(*args: Any, **keywords: Any) -> None:
+    def __getitem__(self, grid: Sequence[int]) -> Callable[..., None]:
+        def launch(*args: torch.Tensor, **keywords: Constant) -> None:
             self.launches.append(Launch(self.name, tuple(int(g) for g in grid), args, keywords))
 
         return launch
@@ -170,7 +175,8 @@ def resource_usage(cubin: bytes) -> tuple[int, int]:
     return int(found[1]), int(found[2]) + int(found[4])
 
 
-def task(payload: dict[str, Any]) -> dict[str, Any]:
-    """For the isolated worker: {"text", "target"} -> {"kernels": [KernelFacts as a dict, "fits", "tensor_cores"]}."""
-    facts = compile_module(str(payload["text"]), str(payload.get("target", "sm_90")))
-    return {"kernels": [{**asdict(f), "fits": f.fits, "tensor_cores": f.tensor_cores} for f in facts]}
+def facts_of_module(payload: CompilePayload) -> CompileAnswer:
+    """In the worker: the facts of each launch of a module."""
+    facts = compile_module(payload["text"], payload.get("target", "sm_90"))
+    rows = [{**asdict(f), "fits": f.fits, "tensor_cores": f.tensor_cores} for f in facts]
+    return {"kernels": cast("list[KernelRow]", rows)}

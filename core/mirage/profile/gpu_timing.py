@@ -10,13 +10,19 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Union, cast
 
 from mirage.codegen.interpreter import load_module
 from mirage.errors import MissingPackage
 from mirage.isolate.gpu_lock import locked
+from mirage.profile.worker_tasks import MeasureAnswer, MeasurePayload, TimingRow
 
-Function = Callable[..., Any]
+if TYPE_CHECKING:
+    import torch
+
+Function = Callable[..., object]  # of tensors, on the GPU
+Tensors = Sequence["torch.Tensor"]
+Result = Union["torch.Tensor", Sequence["torch.Tensor"]]
 CALLS = 20  # of one graph, at least
 REPLAYED = 200  # calls of one repetition, at least
 ROTATED = 3  # times L2 that the sets of inputs hold together
@@ -41,21 +47,19 @@ def require_gpu() -> None:
         raise MissingPackage("no CUDA GPU is visible to torch", next_step="measure on a machine with one")
 
 
-def tensors_bytes(value: Any) -> int:
-    """Bytes of all tensors in a tuple (or of one tensor)."""
-    if hasattr(value, "element_size"):
-        return int(value.numel() * value.element_size())
-    return sum(tensors_bytes(v) for v in value) if isinstance(value, (tuple, list)) else 0
+def tensors_bytes(tensors: Tensors) -> int:
+    """Bytes of all tensors together."""
+    return sum(int(t.numel() * t.element_size()) for t in tensors)
 
 
-def input_sets(make_inputs: Callable[[int], Sequence[Any]], l2: int, at_least: int = 2) -> list[tuple[Any, ...]]:
+def input_sets(make_inputs: Callable[[int], Tensors], l2: int, at_least: int = 2) -> list[Tensors]:
     """Enough sets of inputs that a rotation through them leaves nothing of the first in L2. `make_inputs(seed)`."""
     first = tuple(make_inputs(0))
     wanted = int(ROTATED * l2 / max(tensors_bytes(first), 1)) + 1
     return [first, *(tuple(make_inputs(i)) for i in range(1, max(at_least, min(MOST_SETS, wanted))))]
 
 
-def graph_of(function: Function, sets: Sequence[tuple[Any, ...]], calls: int = CALLS) -> Any:
+def graph_of(function: Function, sets: Sequence[Tensors], calls: int = CALLS) -> torch.cuda.CUDAGraph:
     """A CUDA graph of `calls` calls, each with the next set of inputs."""
     import torch
 
@@ -74,7 +78,7 @@ def graph_of(function: Function, sets: Sequence[tuple[Any, ...]], calls: int = C
 
 def measure(
     functions: dict[str, Function],
-    make_inputs: Callable[[int], Sequence[Any]],
+    make_inputs: Callable[[int], Tensors],
     *,
     repetitions: int = 9,
     replays: int | None = None,
@@ -128,37 +132,37 @@ def spread(values: Sequence[float]) -> float:
     return (high - low) / 2
 
 
-def task(payload: dict[str, Any]) -> dict[str, Any]:
-    """For the isolated worker: {"text", "function", "compile": bool} -> {"device", "times": {name: Timing}, "error"}.
-
-    Times an emitted module's function ("kernel") beside its original ("eager"), a plain read of its inputs ("read")
-    and, if asked, torch.compile of the original.
-    `error` is the largest difference of the two outputs over the original's largest value.
-    """
+def times_of_module(payload: MeasurePayload) -> MeasureAnswer:
+    """In the worker: an emitted module's function ("kernel") timed beside its original ("eager"), a plain read of its inputs
+    ("read") and, if asked, torch.compile of the original."""
     require_gpu()
     import torch
 
     from mirage.profile.streaming_read import read_all
 
-    module = load_module(str(payload["text"]), interpret=False)
-    name = str(payload["function"])
+    module = load_module(payload["text"], interpret=False)
+    name = payload["function"]
     original = getattr(module, f"_original_{name}")
     functions: dict[str, Function] = {"kernel": module._run, "eager": original, "read": read_all}
     if payload.get("compile"):
         functions["compile"] = torch.compile(original, dynamic=False)
         functions["compile_max"] = torch.compile(original, dynamic=False, mode="max-autotune-no-cudagraphs")
 
-    def make_inputs(seed: int) -> list[Any]:
+    def make_inputs(seed: int) -> Tensors:
         generator = torch.Generator(device="cuda").manual_seed(seed)
         return [random_tensor(shape, dtype, generator) for shape, dtype in module._EXPECTED]
 
     sample = make_inputs(0)
     error = relative_difference(module._run(*sample), original(*sample))
-    times = {k: asdict(v) for k, v in measure(functions, make_inputs).items()}
+    times = {k: timing_row(v) for k, v in measure(functions, make_inputs).items()}
     return {"device": torch.cuda.get_device_name(), "times": times, "error": error}
 
 
-def random_tensor(shape: Sequence[int], dtype: Any, generator: Any) -> Any:
+def timing_row(timing: Timing) -> TimingRow:
+    return cast(TimingRow, asdict(timing))
+
+
+def random_tensor(shape: Sequence[int], dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
     import torch
 
     if dtype.is_floating_point:
@@ -166,21 +170,21 @@ def random_tensor(shape: Sequence[int], dtype: Any, generator: Any) -> Any:
     return torch.randint(0, 2, tuple(shape), device="cuda", generator=generator).to(dtype)
 
 
-def relative_difference(a: Any, b: Any) -> float:
+def relative_difference(a: Result, b: Result) -> float:
     """The largest difference over the largest value, of a tensor or of the worst of a tuple; NaN is the worst."""
     if isinstance(a, (tuple, list)):
         every = [relative_difference(x, y) for x, y in zip(a, b, strict=True)]
         return max(every, key=lambda e: (e != e, e))
-    scale = float(b.double().abs().max()) or 1.0
-    return float((a.double() - b.double()).abs().max()) / scale
+    x, y = cast("torch.Tensor", a).double(), cast("torch.Tensor", b).double()
+    return float((x - y).abs().max()) / (float(y.abs().max()) or 1.0)
 
 
-def steady(run: Function, inputs: Sequence[Any], times: int) -> bool:
+def steady(run: Function, inputs: Tensors, times: int) -> bool:
     """Whether so many further calls give the bits of the first: an emitted kernel adds in one order, so that a difference is a race."""
     import torch
 
-    def tensors(found: Any) -> tuple[Any, ...]:
-        return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+    def tensors(found: object) -> tuple[torch.Tensor, ...]:
+        return tuple(found) if isinstance(found, (tuple, list)) else (cast("torch.Tensor", found),)
 
     first = tensors(run(*inputs))
     differs = torch.zeros((), dtype=torch.bool, device=first[0].device)

@@ -1,4 +1,4 @@
-"""What a GPU chooses from: the model's best µGraphs and the best of each structure, with several warps; near the fastest, more."""
+"""Launch variants that a GPU times: the cost model's best µGraphs, the best of each structure, and what is near the fastest."""
 
 from __future__ import annotations
 

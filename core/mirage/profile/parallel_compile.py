@@ -14,7 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures import TimeoutError as Late
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
+from typing import TYPE_CHECKING
+
+from mirage.profile.worker_tasks import ModuleRow
+
+if TYPE_CHECKING:
+    from triton.backends.compiler import GPUTarget
 
 from mirage.codegen.interpreter import load_module
 from mirage.devices.table import device
@@ -24,8 +29,7 @@ COMPILE_S = 60  # of one module
 EARLY = 4  # processes that start before there is anything to compile
 LATE = "not run: no time was left"
 DIED = "its compiler's process died"
-Row = dict[str, Any]
-Work = Callable[[str, str], Row]
+Work = Callable[[str, str], ModuleRow]
 _pools: dict[int, ProcessPoolExecutor] = {}
 
 
@@ -35,7 +39,7 @@ class Target:
     def __init__(self, capability: int) -> None:
         self.capability = capability
 
-    def get_current_target(self) -> Any:
+    def get_current_target(self) -> GPUTarget:
         from triton.backends.compiler import GPUTarget
 
         return GPUTarget("cuda", self.capability, 32)
@@ -47,7 +51,7 @@ class Target:
         return 0
 
 
-def compile_text(text: str, target: str) -> Row:
+def compile_text(text: str, target: str) -> ModuleRow:
     """{"shared": bytes of a block, "compile_s"}, or why it `failed`."""
     from triton.runtime import driver
 
@@ -105,7 +109,7 @@ def start(processes: int, target: str) -> list[Future[None]]:
     return [pool(processes).submit(ready, target) for _ in range(min(processes, EARLY))]
 
 
-def alone(work: Work, text: str, target: str) -> Row:
+def alone(work: Work, text: str, target: str) -> ModuleRow:
     """`work` in a process of its own."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("forkserver")) as one:
         try:
@@ -116,7 +120,7 @@ def alone(work: Work, text: str, target: str) -> Row:
 
 def compiled(
     texts: Sequence[str], target: str, processes: int, until: float, work: Work = compile_text
-) -> Iterator[tuple[int, Row]]:
+) -> Iterator[tuple[int, ModuleRow]]:
     """Begins with all, and gives each text's index and row as they are done; what is not begun `until` then (on the
     monotonic clock) is `LATE`. If a process dies, each of those that were not done gets one of its own."""
     waiting = {pool(processes).submit(work, text, target): i for i, text in enumerate(texts)}
@@ -124,8 +128,8 @@ def compiled(
 
 
 def _done(
-    waiting: dict[Future[Row], int], texts: Sequence[str], target: str, processes: int, until: float, work: Work
-) -> Iterator[tuple[int, Row]]:
+    waiting: dict[Future[ModuleRow], int], texts: Sequence[str], target: str, processes: int, until: float, work: Work
+) -> Iterator[tuple[int, ModuleRow]]:
     left = set(waiting.values())
     seconds = None if until == math.inf else max(0.0, until - time.monotonic())  # a wait takes no infinity
     try:

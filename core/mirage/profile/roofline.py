@@ -1,4 +1,4 @@
-"""How long kernels take by the roofline: no GPU, no torch, cheap enough to be called for every candidate of a search.
+"""The roofline cost model of kernels: no GPU, no torch, cheap enough to be called for every candidate of a search.
 
 A kernel's time is its launch and ramp plus the busiest of: device-memory traffic at the bandwidth that the loads in
 flight can draw (Little's law), traffic through L2, tensor-core and float32 work, special functions; and the path of

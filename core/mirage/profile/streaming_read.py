@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
@@ -20,7 +18,7 @@ def _read(x_ptr, out_ptr, n, BLOCK: tl.constexpr):  # type: ignore[no-untyped-de
     tl.store(out_ptr + pid, tl.max(x, axis=0))
 
 
-def read_all(*inputs: Any) -> list[Any]:
+def read_all(*inputs: torch.Tensor) -> list[torch.Tensor]:
     """Reads every input that is not small beside the others, and writes a number for each 16 KB of it."""
     total = sum(x.numel() * x.element_size() for x in inputs)
     outputs = []

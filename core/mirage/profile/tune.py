@@ -1,6 +1,6 @@
 """Tuning on a GPU: emitted modules compiled side by side, checked against float64 at their own shapes, and timed.
 
-Everything here runs in a worker: `task` is asked by name. Compilers run beside it (`parallel_compile.py`) and never touch the GPU;
+Everything here runs in a worker: `tune_modules` is asked by name. Compilers run beside it (`parallel_compile.py`) and never touch the GPU;
 this process alone launches, checks and times. A candidate that does not compile, launch or agree is dropped with the reason;
 the others are halved by short timings (`successive_halving.py`), and the last ones are timed beside the baselines in one run,
 interleaved.
@@ -11,31 +11,31 @@ from __future__ import annotations
 import math
 import signal
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mirage.codegen.interpreter import load_module
 from mirage.profile import parallel_compile
-from mirage.profile.gpu_timing import Function, measure, random_tensor, relative_difference, steady
+from mirage.profile.gpu_timing import Function, Tensors, measure, random_tensor, relative_difference, steady, timing_row
 from mirage.profile.successive_halving import halve
+from mirage.profile.worker_tasks import Emit, ModuleRow, TimingRow, TuneAnswer, TunePayload, WarmAnswer, WarmPayload
 from mirage.verify.floats.worker import exactly
 
+if TYPE_CHECKING:
+    import torch
+    from torch.nn.attention import SDPBackend
+
+PROCESSES = 8  # that compile, unless the payload says how many
 WRONG = 0.02  # of the largest value
 LAUNCH_S = 60  # of one check
 SEEDS = (1, 2)  # of the inputs that a module is checked on
-AGAIN, MORE_AGAIN = (
-    8,
-    200,
-)  # calls on the same inputs that must give the same bits: of every module and seed, of the last ones
+AGAIN, MORE_AGAIN = 8, 200  # calls on the same inputs with the same bits: of every module and seed, of the last ones
 UNSTEADY = "calls on the same inputs give different results"
 POISON = (1 << 18, 1 << 25)  # elements of float16: one size for each pool of the caching allocator
 SKIPPED = "not run"
 BROKEN = ("CUDA error", "Triton Error [CUDA]")  # after one of these the process launches nothing more
-Row = dict[str, Any]
-Emit = Callable[[dict[str, Any]], None]
-_known: dict[tuple[str, str], tuple[Row, ModuleType]] = {}  # (function, text) -> what was found right
+_known: dict[tuple[str, str], tuple[ModuleRow, ModuleType]] = {}  # (function, text) -> what was found right
 _references: dict[tuple[str, object], Reference] = {}  # (function, its inputs' shapes and dtypes)
 
 
@@ -47,7 +47,7 @@ def poison() -> None:
     del held
 
 
-def resources(module: Any) -> dict[str, int]:
+def resources(module: ModuleType) -> ModuleRow:
     """The most registers and shared memory, and all bytes spilled, of the kernels that the module launched."""
     import triton
 
@@ -63,7 +63,7 @@ def resources(module: Any) -> dict[str, int]:
     }
 
 
-def inputs_of(module: ModuleType, seed: int) -> list[Any]:
+def inputs_of(module: ModuleType, seed: int) -> list[torch.Tensor]:
     """Random inputs on the device, of the shapes that the module is for."""
     import torch
 
@@ -99,7 +99,7 @@ def reference_of(module: ModuleType, function: str) -> Reference:
     return _references[key]
 
 
-def check(text: str, reference: Reference) -> tuple[Row, ModuleType | None]:
+def check(text: str, reference: Reference) -> tuple[ModuleRow, ModuleType | None]:
     """A compiled module on fresh inputs of each seed and poisoned memory: its `error` and eager's against float64, or why it
     `failed`."""
 
@@ -124,17 +124,17 @@ def check(text: str, reference: Reference) -> tuple[Row, ModuleType | None]:
     finally:
         signal.alarm(0)
     error = max(errors, key=lambda e: (e != e, e))
-    row = {"error": error, "eager_error": reference.eager_error, **resources(module)}
+    row: ModuleRow = {"error": error, "eager_error": reference.eager_error, **resources(module)}
     return {**row, "check_s": time.monotonic() - start}, module
 
 
-def attention_backends(function: Function, inputs: Sequence[Any]) -> dict[str, Function]:
+def attention_backends(function: Function, inputs: Tensors) -> dict[str, Function]:
     """The function with each backend of PyTorch's fused attention that takes these inputs; none where it calls no
     attention (all backends give the same kernels there, so one that cannot run says nothing)."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    def with_backend(backend: Any) -> Function:
-        def run(*tensors: Any) -> Any:
+    def with_backend(backend: SDPBackend) -> Function:
+        def run(*tensors: torch.Tensor) -> object:
             with sdpa_kernel(backend):
                 return function(*tensors)
 
@@ -151,7 +151,7 @@ def attention_backends(function: Function, inputs: Sequence[Any]) -> dict[str, F
     return found
 
 
-def baselines(original: Function, inputs: Sequence[Any], *, compiled: bool, attention: bool) -> dict[str, Function]:
+def baselines(original: Function, inputs: Tensors, *, compiled: bool, attention: bool) -> dict[str, Function]:
     """What a user would run instead: the function as written, compiled in two ways, with each backend of attention."""
     import torch
 
@@ -178,10 +178,9 @@ def here() -> str:
     return f"sm_{major}{minor}"
 
 
-def warm(payload: dict[str, Any]) -> dict[str, Any]:
-    """For the isolated worker, while the search still runs: {"processes", "target"} -> {"device"}. Starts the compilers, and what CUDA
-    and Triton do once."""
-    waiting = parallel_compile.start(int(payload.get("processes", 8)), str(payload.get("target", "sm_90")))
+def warm_gpu(payload: WarmPayload) -> WarmAnswer:
+    """In the worker, while the search still runs: starts the compilers, and what CUDA and Triton do once."""
+    waiting = parallel_compile.start(payload.get("processes", PROCESSES), payload.get("target", "sm_90"))
     import torch
     from triton.runtime import driver
 
@@ -196,91 +195,123 @@ def warm(payload: dict[str, Any]) -> dict[str, Any]:
     return {"device": found}
 
 
-def task(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
-    """For the isolated worker. Takes {"texts", "function", "target", "processes", "seconds" (after these no further module is
-    compiled), "last", "compiled", "attention"}; gives {"device" ("" where there is no GPU of the target, and "why"), "rows"
-    (one a text: error, resources, `cold` µs of its last timing; or why it failed), "times" (name -> Timing, of the last round:
-    texts by their index, baselines by name, "read": a plain read of the inputs), "seconds" (until the choice, without the
-    baselines), "first" (until the first was checked and timed), "broken": this process launches nothing more, the texts
-    that were not run are to be asked of another}.
-
-    Unless it is the "last" one, a call times all once; what it found is known to the next. Emits counts: {"checked", "right"},
-    and {"ns"} of the first that is right, then {"timed"} a round."""
-    import torch
-
-    from mirage.profile.streaming_read import read_all
-
-    start, target = time.monotonic(), str(payload.get("target") or here())
+def tune_modules(payload: TunePayload, emit: Emit) -> TuneAnswer:
+    """In the worker. Emits counts: {"checked", "right"}, and {"ns"} of the first that is right, then {"timed"} a round."""
+    start, target = time.monotonic(), payload.get("target") or here()
     if not here() or here() != target:
         why = f"this machine's GPU is {here()}, not {target}" if here() else "torch sees no CUDA GPU"
         return {"device": "", "why": why, "rows": [], "times": {}, "seconds": 0.0}
-    texts, name, last = [str(t) for t in payload["texts"]], str(payload["function"]), bool(payload.get("last", True))
-    rows: list[Row] = [{"failed": SKIPPED} for _ in texts]
-    answer: dict[str, Any] = {"device": torch.cuda.get_device_name(), "rows": rows, "times": {}}
-    modules: dict[int, ModuleType] = {}
-    for i, text in enumerate(texts):
-        if (name, text) in _known:
-            rows[i], modules[i] = _known[name, text]
-    todo = [i for i in range(len(texts)) if i not in modules]
-    until = start + float(payload.get("seconds", math.inf))
+    import torch
 
-    def times(some: Sequence[int], effort: int) -> dict[int, float]:
-        functions: dict[str, Function] = {str(i): modules[i]._run for i in some}
-        found = measure(functions, lambda s: inputs_of(modules[some[0]], s), repetitions=effort, hot=False)
+    run = _Tuning(payload, target, emit, start)
+    answer: TuneAnswer = {"device": torch.cuda.get_device_name(), "rows": run.rows, "times": {}}
+    unbroken = run.compile_and_check()
+    if run.first:
+        answer["first"] = run.first
+    if not unbroken:
+        return {**answer, "broken": True, "seconds": time.monotonic() - start}
+    right = sorted(run.modules)
+    if not payload.get("last", True):
+        if right:
+            run.times(right, 1)
+        return {**answer, "seconds": time.monotonic() - start}
+    chosen = run.choose(right)
+    answer["seconds"] = time.monotonic() - start
+    if chosen:
+        answer["times"] = run.beside_baselines(chosen, right[0])
+        _known.clear()
+        _references.clear()
+    return answer
+
+
+class _Tuning:
+    """One call: `rows` of the texts, the `modules` that are right by their index, how long the `first` took."""
+
+    def __init__(self, payload: TunePayload, target: str, emit: Emit, start: float) -> None:
+        self.payload, self.target, self.emit, self.start = payload, target, emit, start
+        self.texts, self.name = payload["texts"], payload["function"]
+        self.rows: list[ModuleRow] = [{"failed": SKIPPED} for _ in self.texts]
+        self.modules: dict[int, ModuleType] = {}
+        self.first = 0.0
+        for i, text in enumerate(self.texts):
+            if (self.name, text) in _known:
+                self.rows[i], self.modules[i] = _known[self.name, text]
+
+    def times(self, some: Sequence[int], effort: int) -> dict[int, float]:
+        """Cold µs of each of these modules."""
+        functions: dict[str, Function] = {str(i): self.modules[i]._run for i in some}
+        found = measure(
+            functions, lambda s: inputs_of(self.modules[some[0]], s), repetitions=effort, hot=False
+        )  # fmt: skip
         for i in some:
-            rows[i]["cold"] = found[str(i)].cold
+            self.rows[i]["cold"] = found[str(i)].cold
         return {i: found[str(i)].cold for i in some}
 
-    ready = parallel_compile.compiled([texts[i] for i in todo], target, int(payload.get("processes", 8)), until)
-    reference = reference_of(load_module(texts[todo[0]], interpret=False), name) if todo else None  # while they compile
-    for n, (k, row) in enumerate(ready):
-        i = todo[k]
-        rows[i] = row if time.monotonic() <= until else {"failed": parallel_compile.LATE}
-        if "failed" not in rows[i] and reference is not None:
-            found, module = check(texts[i], reference)
-            rows[i] = {**row, **found}
-            if any(b in found.get("failed", "") for b in BROKEN):
-                return {**answer, "broken": True, "seconds": time.monotonic() - start}
-            if module is not None and found["error"] <= WRONG:
-                modules[i] = module
-                _known[name, texts[i]] = rows[i], module
-                if len(_known) == 1:
-                    emit({"ns": int(times([i], 1)[i] * 1e3)})
-                    answer["first"] = time.monotonic() - start
-        emit({"checked": n + 1, "right": len(modules)})
-    right = sorted(modules)
-    if not right or not last:
-        if right:
-            times(right, 1)
-        return {**answer, "seconds": time.monotonic() - start}
+    def compile_and_check(self) -> bool:
+        """What is not yet known, as the compilers are done with it. False where the process launches nothing more."""
+        todo = [i for i in range(len(self.texts)) if i not in self.modules]
+        until = self.start + self.payload.get("seconds", math.inf)
+        texts, processes = [self.texts[i] for i in todo], self.payload.get("processes", PROCESSES)
+        ready = parallel_compile.compiled(texts, self.target, processes, until)
+        # the reference while they compile
+        reference = reference_of(load_module(texts[0], interpret=False), self.name) if todo else None
+        for n, (k, row) in enumerate(ready):
+            i = todo[k]
+            self.rows[i] = row if time.monotonic() <= until else {"failed": parallel_compile.LATE}
+            if "failed" not in self.rows[i] and reference is not None and not self._check(i, row, reference):
+                return False
+            self.emit({"checked": n + 1, "right": len(self.modules)})
+        return True
 
-    def counted(some: Sequence[int], effort: int) -> dict[int, float]:
-        emit({"timed": len(some)})
-        return times(some, effort)
+    def _check(self, i: int, row: ModuleRow, reference: Reference) -> bool:
+        """Checks a compiled module; the first that is right is timed at once."""
+        found, module = check(self.texts[i], reference)
+        self.rows[i] = {**row, **found}
+        if any(b in found.get("failed", "") for b in BROKEN):
+            return False
+        if module is not None and found["error"] <= WRONG:
+            self.modules[i] = module
+            _known[self.name, self.texts[i]] = self.rows[i], module
+            if len(_known) == 1:
+                self.emit({"ns": int(self.times([i], 1)[i] * 1e3)})
+                self.first = time.monotonic() - self.start
+        return True
 
-    chosen = halve(right, counted, protected=right[:1])
-    deterministic = all(r.steady for r in _references.values())
-    while unsteady := [
-        i for i in chosen if deterministic and not steady(modules[i]._run, inputs_of(modules[i], 0), MORE_AGAIN)
-    ]:
-        for i in unsteady:
-            rows[i] = {"failed": UNSTEADY}
-            right.remove(i)
-            del _known[name, texts[i]]
-        if not right:
-            return {**answer, "seconds": time.monotonic() - start}
-        chosen = halve(right, counted, protected=right[:1])
-    answer["seconds"] = time.monotonic() - start
-    functions: dict[str, Function] = {str(i): modules[i]._run for i in chosen}
-    some = modules[right[0]]
-    functions |= baselines(
-        getattr(some, f"_original_{name}"), inputs_of(some, 0), compiled=bool(payload.get("compiled")),
-        attention=bool(payload.get("attention")),
-    )  # fmt: skip
-    functions["read"] = read_all
-    answer["times"] = {k: asdict(v) for k, v in measure(functions, lambda s: inputs_of(some, s)).items()}
-    for i in chosen:
-        rows[i]["cold"] = answer["times"][str(i)]["cold"]
-    _known.clear()
-    _references.clear()
-    return answer
+    def choose(self, right: list[int]) -> list[int]:
+        """The fastest, timed longer and longer, and the first of `right`; what is unsteady among them falls out of `right`."""
+
+        def counted(some: Sequence[int], effort: int) -> dict[int, float]:
+            self.emit({"timed": len(some)})
+            return self.times(some, effort)
+
+        while right:
+            chosen = halve(right, counted, protected=right[:1])
+            unsteady = [i for i in chosen if not self._steady(i)]
+            if not unsteady:
+                return chosen
+            for i in unsteady:
+                self.rows[i] = {"failed": UNSTEADY}
+                right.remove(i)
+                del _known[self.name, self.texts[i]]
+        return []
+
+    def _steady(self, i: int) -> bool:
+        if not all(r.steady for r in _references.values()):  # the function itself is not
+            return True
+        return steady(self.modules[i]._run, inputs_of(self.modules[i], 0), MORE_AGAIN)
+
+    def beside_baselines(self, chosen: Sequence[int], first: int) -> dict[str, TimingRow]:
+        """The chosen ones, the baselines and a plain read of the inputs, interleaved in one run."""
+        from mirage.profile.streaming_read import read_all
+
+        functions: dict[str, Function] = {str(i): self.modules[i]._run for i in chosen}
+        some = self.modules[first]
+        functions |= baselines(
+            getattr(some, f"_original_{self.name}"), inputs_of(some, 0),
+            compiled=self.payload.get("compiled", False), attention=self.payload.get("attention", False),
+        )  # fmt: skip
+        functions["read"] = read_all
+        times = {k: timing_row(v) for k, v in measure(functions, lambda s: inputs_of(some, s)).items()}
+        for i in chosen:
+            self.rows[i]["cold"] = times[str(i)]["cold"]
+        return times

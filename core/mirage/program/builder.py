@@ -9,11 +9,11 @@ program = b.program()
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from mirage.errors import DtypeMix, MirageError, RankMismatch, UnknownOperator, UnsupportedOperands, ZeroSizeAxis
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.program import Attr, Input, Node, Program, TensorType
+from mirage.ir.program import Attr, Input, Node, Program, TensorType, freeze
 from mirage.ir.torch_calls import is_call
 from mirage.operators.entry import DtypeError, OperandsError, ShapeError
 from mirage.operators.table import OPERATORS
@@ -26,11 +26,6 @@ _MISTAKES: tuple[tuple[type[Exception], type[MirageError]], ...] = (
 )
 
 
-def freeze(value: Any) -> Attr:
-    """Lists as tuples, all the way down."""
-    return tuple(freeze(v) for v in value) if isinstance(value, (list, tuple)) else value
-
-
 class Builder:
     """Makes a Program. `line` is given to the nodes made next; equal nodes are one. Inputs must come first."""
 
@@ -41,7 +36,7 @@ class Builder:
         self.nodes: list[Node] = []
         self.outputs: list[int] = []
         self.notes: list[str] = []
-        self._known: dict[Any, int] = {}
+        self._known: dict[tuple[object, ...], int] = {}
 
     def input(self, name: str, shape: Sequence[int], dtype: str = "fp32", names: Sequence[str] = ()) -> int:
         """A parameter. Raises ZeroSizeAxis, UnsupportedOperands."""
@@ -61,7 +56,7 @@ class Builder:
     def const(self, value: float | int | bool) -> int:
         return self.op("const", value=value)
 
-    def op(self, op: str, *args: int, **attrs: Any) -> int:
+    def op(self, op: str, *args: int, **attrs: object) -> int:
         """One operator applied. Raises UnknownOperator, RankMismatch, DtypeMix, UnsupportedOperands, with the line."""
         entry = OPERATORS.get(op)
         if entry is None:
@@ -76,13 +71,13 @@ class Builder:
         key = (op, args, tuple((k, repr(v)) for k, v in frozen))
         return self._node(key, Node(op, tuple(args), frozen, inferred, self.line))
 
-    def _node(self, key: Any, node: Node) -> int:
+    def _node(self, key: tuple[object, ...], node: Node) -> int:
         if key not in self._known:
             self.nodes.append(node)
             self._known[key] = len(self.inputs) + len(self.nodes) - 1
         return self._known[key]
 
-    def call(self, op: str, *args: int, type: TensorType, attrs: Mapping[str, Any]) -> int:
+    def call(self, op: str, *args: int, type: TensorType, attrs: Mapping[str, object]) -> int:
         """A call that stays PyTorch's own (`torch_calls.py`), with the type that PyTorch gives its result. Raises ZeroSizeAxis."""
         if any(n < 1 for n in type.shape):
             raise ZeroSizeAxis(f"`{op}` gives shape {list(type.shape)}", line=self.line)
@@ -127,7 +122,7 @@ def expand(program: Program) -> Program:
     for i in program.inputs:
         b.input(i.name, i.type.shape, i.type.dtype, i.names)
 
-    def made(op: str, args: Sequence[int], attrs: dict[str, Any]) -> int:
+    def made(op: str, args: Sequence[int], attrs: dict[str, Attr]) -> int:
         entry = OPERATORS[op]
         if entry.expand is None:
             return b.op(op, *args, **attrs)
@@ -135,8 +130,8 @@ def expand(program: Program) -> Program:
         return int(b._checked(lambda: expansion(_Expander(), args, attrs)))
 
     class _Expander:
-        def op(self, op: str, *args: int, **attrs: Any) -> int:
-            return made(op, args, attrs)
+        def op(self, op: str, *args: int, **attrs: object) -> int:
+            return made(op, args, {k: freeze(v) for k, v in attrs.items()})
 
         def const(self, value: float | int | bool) -> int:
             return b.const(value)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
-from mirage.ir.program import Node, Program
+from mirage.ir.program import Attr, Node, Program
 from mirage.ir.torch_calls import RESULT_TENSOR, SIZES, Places
 
 
@@ -21,12 +20,12 @@ class Whole:
 
     op: str
     tensors: tuple[str, ...]
-    attrs: Callable[[Node], dict[str, Any]]
+    attrs: Callable[[Node], dict[str, Attr]]
     sizes: Callable[[Program, Node], tuple[Places, ...]]
     least: int = 0  # dims of the first tensor, below which PyTorch has no kernel of one piece
 
 
-def attention_attrs(n: Node) -> dict[str, Any]:
+def attention_attrs(n: Node) -> dict[str, Attr]:
     given = {"is_causal": bool(n.attr("causal")), "scale": n.attr("scale"), "enable_gqa": bool(n.attr("gqa"))}
     return {k: v for k, v in given.items() if v not in (None, False)}
 

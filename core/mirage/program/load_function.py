@@ -10,9 +10,14 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType, ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mirage.errors import SideEffect, TraceFailed, UnsafeReference
+
+if TYPE_CHECKING:
+    import torch
+    from torch.overrides import TorchFunctionMode
 
 FILE = "<function>"
 ALLOWED_MODULES = {"torch", "math", "typing", "functools", "collections", "dataclasses", "enum", "__future__",
@@ -20,15 +25,15 @@ ALLOWED_MODULES = {"torch", "math", "typing", "functools", "collections", "datac
 REFUSED = ("print", "open", "input", "exec", "eval", "compile", "breakpoint", "globals", "exit", "quit", "help")
 
 
-def _refusal(name: str) -> Callable[..., Any]:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
+def _refusal(name: str) -> Callable[..., NoReturn]:
+    def refuse(*args: object, **kwargs: object) -> NoReturn:
         raise SideEffect(f"the function calls {name}()")
 
     return refuse
 
 
-def _importer(state: dict[str, bool]) -> Callable[..., Any]:
-    def load(name: str, *args: Any, **kwargs: Any) -> Any:
+def _importer(state: dict[str, bool]) -> Callable[..., ModuleType]:
+    def load(name: str, *args: Any, **kwargs: Any) -> ModuleType:
         # torch's C++ imports through the running frame's builtins too: with a list, where the statement has a tuple or None
         native = len(args) > 2 and isinstance(args[2], list) and name in sys.modules
         if state["running"] and not native:
@@ -42,22 +47,22 @@ def _importer(state: dict[str, bool]) -> Callable[..., Any]:
     return load
 
 
-def load(text: str, function: str) -> Callable[..., Any]:
+def load(text: str, function: str) -> Callable[..., object]:
     """Executes a slice and gives its function, with the builtins that reach outside replaced by refusals."""
     state = {"running": False}
     safe = {k: v for k, v in vars(builtins).items() if k not in REFUSED}
     safe.update({name: _refusal(name) for name in REFUSED})
     safe["__import__"] = _importer(state)
-    names: dict[str, Any] = {"__name__": "mirage_function", "__builtins__": safe}
+    names: dict[str, object] = {"__name__": "mirage_function", "__builtins__": safe}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exec(compile(text, FILE, "exec", dont_inherit=True), names)
     found = names.get(function)
     if not callable(found):
         raise TraceFailed(f"the text defines no function `{function}`")
-    user: Callable[..., Any] = found
+    user: Callable[..., object] = found
 
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> object:
         state["running"] = True
         try:
             return user(*args, **kwargs)
@@ -80,10 +85,10 @@ def line_of(error: BaseException) -> int | None:
 
 
 def _current_line() -> int | None:
-    frame: Any = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename == FILE:
-            return int(frame.f_lineno)
+            return frame.f_lineno
         frame = frame.f_back
     return None
 
@@ -91,7 +96,7 @@ def _current_line() -> int | None:
 _FACTORIES = ("arange", "ones", "zeros", "full", "empty", "eye", "linspace")
 
 
-def _on_meta() -> Any:
+def _on_meta() -> TorchFunctionMode:
     """A mode in which tensors that the function makes live where its inputs do, whatever device it names."""
     import torch
     from torch.overrides import TorchFunctionMode
@@ -99,7 +104,13 @@ def _on_meta() -> Any:
     factories = {getattr(torch, name) for name in _FACTORIES}
 
     class OnMeta(TorchFunctionMode):  # type: ignore[misc]
-        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            self,
+            function: Callable[..., object],
+            types: object,
+            args: tuple[object, ...] = (),
+            kwargs: dict[str, object] | None = None,
+        ) -> object:
             moved = {**(kwargs or {}), "device": "meta"} if function in factories else kwargs or {}
             return function(*args, **moved)
 
@@ -114,7 +125,7 @@ def _lines() -> Iterator[None]:
     original = torch.fx.Graph.create_node
     owner = threading.get_ident()
 
-    def create(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def create(self: torch.fx.Graph, *args: object, **kwargs: object) -> torch.fx.Node:
         node = original(self, *args, **kwargs)
         if threading.get_ident() == owner:
             node.meta.setdefault("mirage_line", _current_line())
@@ -127,12 +138,12 @@ def _lines() -> Iterator[None]:
         torch.fx.Graph.create_node = original
 
 
-def record(call: Callable[..., Any], metas: Sequence[Any]) -> Any:
+def record(call: Callable[..., object], metas: Sequence[torch.Tensor]) -> torch.fx.GraphModule:
     """A GraphModule: the PyTorch calls that `call` makes on meta tensors."""
     import torch
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    def plain(*tensors: Any) -> Any:
+    def plain(*tensors: torch.Tensor) -> object:
         with _on_meta():
             return call(*tensors)
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mirage.errors import UnknownOperator
-from mirage.ir.program import TensorType
+from mirage.ir.program import Attr, TensorType
 from mirage.ir.torch_calls import DTYPES, NUMBERS, RESULT_TENSOR, SIZES, TENSOR, Places, is_call
 from mirage.program.torch_dtypes import to_torch
 
-Shapes = list[tuple[int, ...]]
+if TYPE_CHECKING:
+    import torch
+
 # A tag of PyTorch's operators, what it means for the user, and what to do.
 TAGS = {
     "nondeterministic_seeded": ("draws random numbers", "draw them outside and pass them in"),
@@ -27,7 +29,7 @@ BY_STRIDES = ("as_strided",)  # views whose elements follow from where a tensor 
 OTHER_SIZES: tuple[Callable[[int], int], ...] = (lambda n: 2 * n, lambda n: n + 1, lambda n: 2, lambda n: 5)
 
 
-def overload(name: str) -> Any:
+def overload(name: str) -> torch._ops.OpOverload:
     """The ATen overload of a name."""
     import torch
 
@@ -67,7 +69,7 @@ def refusal(name: str, line: int | None) -> UnknownOperator | None:
     return None
 
 
-def plain(name: str, value: Any, tensor: Callable[[Any], str | None], line: int | None) -> Any:
+def plain(name: str, value: object, tensor: Callable[[object], str | None], line: int | None) -> Attr:
     """An argument as plain data; `tensor` gives the place of a tensor, None for what is none."""
     import torch
 
@@ -81,7 +83,9 @@ def plain(name: str, value: Any, tensor: Callable[[Any], str | None], line: int 
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     text = isinstance(value, str) and not TENSOR.match(value) and value not in DTYPES and value not in NUMBERS
-    if value is None or text or type(value) in (bool, int, float):
+    if value is None or (isinstance(value, str) and text):
+        return value
+    if isinstance(value, (int, float)) and type(value) in (bool, int, float):
         return value
     raise UnknownOperator(
         f"`{name}` is not in the operator table, and it is given {value!r}", line=line,
@@ -89,24 +93,26 @@ def plain(name: str, value: Any, tensor: Callable[[Any], str | None], line: int 
     )  # fmt: skip
 
 
-def attributes(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def attributes(name: str, given: Mapping[str, Attr]) -> dict[str, Attr]:
     """The arguments that are not what the schema has by default."""
     schema = overload(name)._schema
     default = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
     return {k: v for k, v in given.items() if k not in default or repr(v) != repr(frozen(default[k]))}
 
 
-def frozen(value: Any) -> Any:
+def frozen(value: object) -> object:
     return tuple(frozen(v) for v in value) if isinstance(value, (list, tuple)) else value
 
 
-def results(name: str, attrs: Mapping[str, Any], types: Sequence[TensorType], shapes: Shapes) -> list[Any] | None:
+def results(
+    name: str, attrs: Mapping[str, Attr], types: Sequence[TensorType], shapes: Sequence[tuple[int, ...]]
+) -> list[torch.Tensor] | None:
     """What the call gives on meta tensors of these shapes; None where it raises."""
     import torch
 
     tensors = [torch.empty(s, dtype=to_torch(t.dtype), device="meta") for s, t in zip(shapes, types, strict=True)]
 
-    def value(v: Any) -> Any:
+    def value(v: Attr) -> object:
         if isinstance(v, tuple):
             return [value(x) for x in v]
         if isinstance(v, str) and (found := TENSOR.match(v)):
@@ -123,7 +129,9 @@ def results(name: str, attrs: Mapping[str, Any], types: Sequence[TensorType], sh
     return list(made) if isinstance(made, (tuple, list)) else [made]
 
 
-def with_sizes(name: str, attrs: Mapping[str, Any], types: Sequence[TensorType], result: int | None) -> dict[str, Any]:
+def with_sizes(
+    name: str, attrs: Mapping[str, Attr], types: Sequence[TensorType], result: int | None
+) -> dict[str, Attr]:
     """The attributes of one of the call's results, with the dims that may change their sizes together."""
     own: list[Places] = []
     shapes = [t.shape for t in types]
@@ -151,7 +159,7 @@ def with_sizes(name: str, attrs: Mapping[str, Any], types: Sequence[TensorType],
     return {**attrs, SIZES: tuple(own)}
 
 
-def shape_of(made: list[Any] | None, result: int | None) -> tuple[int, ...] | None:
+def shape_of(made: list[torch.Tensor] | None, result: int | None) -> tuple[int, ...] | None:
     return None if made is None else tuple(made[result or 0].shape)
 
 

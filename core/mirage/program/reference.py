@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mirage.program import load_function
 
+if TYPE_CHECKING:
+    import torch
+
 
 def reference(
-    text: str, function: str, constants: Mapping[str, Any] | None = None, *, exact: bool = False
-) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    text: str, function: str, constants: Mapping[str, object] | None = None, *, exact: bool = False
+) -> Callable[[Sequence[torch.Tensor]], tuple[torch.Tensor, ...]]:
     """`run(tensors)`: the outputs of the slice's function, its inputs in order, without gradients.
 
     With `exact` floating inputs are computed with in float64, and casts that the function itself writes stay.
@@ -20,7 +23,7 @@ def reference(
 
     user = load_function.load(text, function)
 
-    def run(tensors: Sequence[Any]) -> tuple[Any, ...]:
+    def run(tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         given = [x.double() if exact and x.is_floating_point() else x for x in tensors]
         with torch.no_grad():
             value = user(*given, **dict(constants or {}))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from mirage.ir.json_value import JsonObject
 from mirage.program.trace import trace_generic
 
 
-def trace(payload: dict[str, Any]) -> dict[str, Any]:
+def trace_task(payload: dict[str, Any]) -> JsonObject:
     """{"text", "function", "inputs": [{"name", "shape", "dtype", "names"}], "path", "constants", "lines"} -> {"program"}.
 
     Executes the user's function on meta tensors; only a worker may call it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -131,7 +132,7 @@ class Result:
     estimate: Estimate | None = None
     measured: Measurement | None = None
     source: str = ""  # the generated module's text
-    mugraphs: tuple[dict[str, object], ...] = ()  # the chosen µGraphs: mugraph/json_form.py
+    mugraphs: tuple[Mapping[str, object], ...] = ()  # the chosen µGraphs: mugraph/json_form.py
     by_size: tuple[BySize, ...] = ()
     derivation: dict[str, object] | None = None  # of the first of `mugraphs`: derivation/json_form.py
     remarks: tuple[Remark, ...] = ()

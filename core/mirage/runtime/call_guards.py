@@ -1,13 +1,14 @@
-"""Whether a kernel may stand in for the function in this call. Shape, dtype, device and strides are the launcher's own
+"""Guards of a call: whether a kernel may stand in for the function. Shape, dtype, device and strides are the launcher's own
 guards; here is what a launcher cannot see: somebody watches the operators, or needs their gradient."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
 
-Fits = Callable[[tuple[Any, ...], dict[str, Any]], bool]
+from mirage.runtime.calls import Arguments, Keywords
+
+Fits = Callable[[Arguments, Keywords], bool]
 
 
 def make_fits(function: FunctionType) -> Fits:
@@ -29,7 +30,7 @@ def make_fits(function: FunctionType) -> Fits:
     )  # of any kind of device: asking a tensor for its own takes longer
     as_default, positional = _make_as_default(function)
 
-    def fits(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def fits(args: Arguments, kwargs: Keywords) -> bool:
         if modes() or casts() or transform() is not None or getattr(forward_ad, "_current_level", -1) >= 0:
             return False
         grad = grad_enabled()
@@ -45,7 +46,7 @@ def make_fits(function: FunctionType) -> Fits:
     return fits
 
 
-def left_over(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def left_over(args: Arguments, kwargs: Keywords) -> bool:
     """Whether a tensor of a transform that has ended is among the arguments: no kernel can read it, and the function can."""
     import torch
 
@@ -61,7 +62,7 @@ def _make_as_default(function: FunctionType) -> tuple[Fits, int]:
     first = count - len(values)
     defaults = {**dict(zip(names[first:], values)), **(function.__kwdefaults__ or {})}
 
-    def as_default(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def as_default(args: Arguments, kwargs: Keywords) -> bool:
         given = list(zip(names[first:], args[first:]))
         given += [(name, value) for name, value in kwargs.items() if name in defaults]
         return all(_equal(value, defaults[name]) for name, value in given)
@@ -69,5 +70,5 @@ def _make_as_default(function: FunctionType) -> tuple[Fits, int]:
     return as_default, first
 
 
-def _equal(value: Any, default: Any) -> bool:
+def _equal(value: object, default: object) -> bool:
     return value is default or (type(value) is type(default) and repr(value) == repr(default))

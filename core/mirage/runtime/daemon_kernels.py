@@ -1,4 +1,4 @@
-"""A kernel that the daemon has for a running function: taken only if it was made and verified for exactly this text, these
+"""Kernels that a running program takes from the daemon: each only if it was made and verified for exactly this text, these
 inputs and these versions. It lies in the registry like an installed one, under a name that holds the versions too, so that
 a later run finds it without a daemon."""
 
@@ -7,15 +7,15 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable
 from functools import lru_cache
 from types import FunctionType
-from typing import Any
 
 from mirage.errors import MirageError
 from mirage.ir.dtypes import dtype_of
+from mirage.ir.json_value import JsonObject, json_ints, json_object, json_objects, json_text
 from mirage.results.versions import package_versions
 from mirage.runtime import installed_kernels
+from mirage.runtime.calls import Function
 from mirage.runtime.observed_calls import Inputs
 
 log = logging.getLogger("mirage.runtime")
@@ -42,20 +42,20 @@ def place(digest: str) -> str:
     return hashlib.sha256(json.dumps([digest, versions(), target()], sort_keys=True).encode()).hexdigest()
 
 
-def matches(result: dict[str, Any], name: str, inputs: Inputs) -> bool:
+def matches(result: JsonObject, name: str, inputs: Inputs) -> bool:
     """Whether a result is a verified kernel for this function's name, these inputs, these versions."""
-    said = [(i["name"], tuple(i["shape"]), i["dtype"]) for i in result.get("inputs", ())]
+    said = [(i["name"], tuple(json_ints(i["shape"])), i["dtype"]) for i in json_objects(result.get("inputs", []))]
     return (
         result.get("answer") == "kernel"
         and result.get("function") == name
         and bool(result.get("source"))
-        and result.get("verdict", {}).get("word") in ACCEPTED
+        and json_object(result.get("verdict", {})).get("word") in ACCEPTED
         and said == [(n, shape, dtype_of(dtype)) for n, shape, dtype in inputs]
         and result.get("versions") == versions()
     )
 
 
-def take(function: FunctionType, inputs: Inputs, result: dict[str, Any]) -> Callable[..., Any] | None:
+def take(function: FunctionType, inputs: Inputs, result: JsonObject) -> Function | None:
     """The kernel with the function behind it, installed; None where it does not match or cannot be used."""
     from mirage.runtime.decorator import load, with_kernel
     from mirage.runtime.slice_identity import digest_of
@@ -66,7 +66,7 @@ def take(function: FunctionType, inputs: Inputs, result: dict[str, Any]) -> Call
     if digest is None:  # what runs is not what the file says
         return None
     try:
-        path = installed_kernels.install(place(digest), result["source"])
+        path = installed_kernels.install(place(digest), json_text(result["source"]))
         return with_kernel(function, load(path, function.__name__))
     except MirageError as e:
         log.warning("the kernel for `%s` is not used: %s", function.__qualname__, e)

@@ -11,11 +11,17 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType
-from typing import Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, TypedDict, TypeVar, cast, overload
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-_Three = tuple[int, int, int]
+from mirage.runtime.calls import Arguments, Function, Keywords
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from mirage.ir.narrowing import Three
+    from mirage.runtime.observed_calls import Observer
+
+_Function = TypeVar("_Function", bound=Function)
 
 # Code flags of generators, coroutines and async generators (`inspect` has the names, and takes long to import).
 _NOT_PLAIN = 0x20 | 0x80 | 0x200
@@ -25,36 +31,25 @@ class KernelNotUsed(RuntimeWarning):
     """A kernel is installed for a function and cannot be used; the function as written runs instead."""
 
 
+class Options(TypedDict, total=False):
+    """What the decorator's call may say; None is as if it said nothing."""
+
+    dims: Mapping[str, int | Sequence[int]] | None
+    inputs: Sequence[object] | None
+    griddims: Sequence[Three] | None
+    blockdims: Sequence[Three] | None
+    imaps: Sequence[Three] | None
+    omaps: Sequence[Three] | None
+    fmaps: Sequence[int] | None
+    franges: Sequence[int] | None
+    clusters: Sequence[int] | None
+
+
 @overload
 def optimize(function: _Function, /) -> _Function: ...
 @overload
-def optimize(
-    *,
-    dims: Mapping[str, int | Sequence[int]] | None = None,
-    inputs: Sequence[Any] | None = None,
-    griddims: Sequence[_Three] | None = None,
-    blockdims: Sequence[_Three] | None = None,
-    imaps: Sequence[_Three] | None = None,
-    omaps: Sequence[_Three] | None = None,
-    fmaps: Sequence[int] | None = None,
-    franges: Sequence[int] | None = None,
-    clusters: Sequence[int] | None = None,
-) -> Callable[[_Function], _Function]: ...
-def optimize(
-    function: Callable[..., Any] | None = None,
-    /,
-    *,
-    dims: Mapping[str, int | Sequence[int]] | None = None,
-    inputs: Sequence[Any] | None = None,
-    griddims: Sequence[_Three] | None = None,
-    blockdims: Sequence[_Three] | None = None,
-    imaps: Sequence[_Three] | None = None,
-    omaps: Sequence[_Three] | None = None,
-    fmaps: Sequence[int] | None = None,
-    franges: Sequence[int] | None = None,
-    clusters: Sequence[int] | None = None,
-    **others: Any,
-) -> Callable[..., Any]:
+def optimize(**options: Unpack[Options]) -> Callable[[_Function], _Function]: ...
+def optimize(function: Function | None = None, /, **options: object) -> Function:
     """Mark a function for Mirage, as `@mirage.optimize` or `@mirage.optimize(dims=..., inputs=...)`.
 
     `dims` gives sizes to the named dimensions of jaxtyping annotations: `{"b": 8}` or `{"b": (1, 8, 16)}`. `inputs`
@@ -68,37 +63,40 @@ def optimize(
     the first call. A daemon that runs is told the inputs of calls, and one that it finished is taken at a later call
     (docs/daemon.md; MIRAGE_RUNTIME=off switches both off).
     """
-    itself = getattr(type(function), "__mirage_optimize__", None)
+    itself: Function | None = getattr(type(function), "__mirage_optimize__", None)
     if itself is not None:  # no function, but what another package optimizes in its own way
-        lists: dict[str, Any] = {
-            "imaps": imaps, "omaps": omaps, "griddims": griddims, "blockdims": blockdims, "fmaps": fmaps, "franges": franges
-        }  # fmt: skip
-        given = {name: value for name, value in lists.items() if value is not None}
-        return cast("Callable[..., Any]", itself(function, **given, **others))
-    if others:
-        raise TypeError(f"optimize() got an unexpected keyword argument {next(iter(others))!r}")
+        given = {name: value for name, value in options.items() if name not in _OF_FUNCTIONS}
+        kernel: Function = itself(function, **{n: v for n, v in given.items() if v is not None or n not in _NAMES})
+        return kernel
+    for name in options:
+        if name not in _NAMES:
+            raise TypeError(f"optimize() got an unexpected keyword argument {name!r}")
     if function is None:
         return _wrap
     return _wrap(function)
 
 
-def _wrap(function: Callable[..., Any]) -> Callable[..., Any]:
+_NAMES = frozenset(Options.__annotations__)
+_OF_FUNCTIONS = frozenset(("dims", "inputs", "clusters"))  # the others narrow any search
+
+
+def _wrap(function: Function) -> Function:
     if not isinstance(function, FunctionType) or function.__code__.co_flags & _NOT_PLAIN:
         return function
     try:
         from torch.compiler import is_compiling
     except ImportError:
         return function  # no kernel runs without torch
-    chosen: Callable[..., Any] | None = None
-    observer: Callable[[tuple[Any, ...], dict[str, Any]], int] | None = None
+    chosen: Function | None = None
+    observer: Callable[[Arguments, Keywords], int] | None = None
     unseen = 0  # calls until the observer looks at one
 
-    def use(kernel: Callable[..., Any]) -> None:
+    def use(kernel: Function) -> None:
         nonlocal chosen
         chosen = kernel
 
     @functools.wraps(function)
-    def optimized(*args: Any, **kwargs: Any) -> Any:
+    def optimized(*args: object, **kwargs: object) -> object:
         nonlocal chosen, observer, unseen
         if is_compiling():  # torch.compile sees the function as written, and makes its own kernel of it
             return function(*args, **kwargs)
@@ -113,7 +111,7 @@ def _wrap(function: Callable[..., Any]) -> Callable[..., Any]:
     return optimized
 
 
-def _observer(function: FunctionType, use: Callable[[Callable[..., Any]], None], lacks: bool) -> Any:
+def _observer(function: FunctionType, use: Callable[[Function], None], lacks: bool) -> Observer | None:
     """Sees what the function is called with, and brings a kernel for one that lacks it; None where that is switched off."""
     from mirage.runtime.daemon_thread import SWITCH
     from mirage.runtime.observed_calls import Observer
@@ -125,7 +123,7 @@ def _observer(function: FunctionType, use: Callable[[Callable[..., Any]], None],
     return observer
 
 
-def _choose(function: FunctionType) -> Callable[..., Any]:
+def _choose(function: FunctionType) -> Function:
     """The function, or the installed kernel with the function behind it."""
     from mirage.errors import MirageError
     from mirage.runtime import installed_kernels
@@ -149,7 +147,7 @@ def _choose(function: FunctionType) -> Callable[..., Any]:
     return function
 
 
-def load(path: Path, name: str) -> Callable[..., Any]:
+def load(path: Path, name: str) -> Function:
     spec = importlib.util.spec_from_file_location(f"_mirage_kernel_{path.stem[:16]}", path)
     if spec is None or spec.loader is None:
         raise ImportError(f"no loader for {path}")
@@ -163,16 +161,16 @@ def load(path: Path, name: str) -> Callable[..., Any]:
     launcher = getattr(module, name, None)
     if not callable(launcher):
         raise ImportError(f"it has no function `{name}`")
-    return launcher  # type: ignore[no-any-return]
+    return cast(Function, launcher)
 
 
-def with_kernel(function: FunctionType, kernel: Callable[..., Any]) -> Callable[..., Any]:
+def with_kernel(function: FunctionType, kernel: Function) -> Function:
     from mirage.runtime.call_guards import left_over, make_fits
 
     fits = make_fits(function)
     broken = False
 
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> object:
         nonlocal broken
         if broken or not fits(args, kwargs):
             return function(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""What a decorated function is called with. It costs a call next to nothing: the first calls are looked at, then ever
+"""The inputs that a decorated function is called with, observed at next to no cost: the first calls are looked at, then ever
 fewer, and what is new goes to a background thread, or is dropped."""
 
 from __future__ import annotations
@@ -6,7 +6,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+
+from mirage.runtime.calls import Arguments, Function, Keywords
 
 Inputs = tuple[tuple[str, tuple[int, ...], str], ...]  # parameter, shape, dtype of the tensors, in their order
 FIRST, RAREST = 8, 256  # so many calls are looked at, then every 2nd, 4th, ... and at last every 256th
@@ -20,7 +21,7 @@ class Observer:
     `send(observer, inputs, new)` must return at once. `use` puts a kernel (with the function behind it) in the function's
     place; `done` is set when there is one, or none can be used."""
 
-    def __init__(self, function: FunctionType, use: Callable[[Callable[..., Any]], None]) -> None:
+    def __init__(self, function: FunctionType, use: Callable[[Function], None]) -> None:
         import torch
 
         from mirage.runtime import daemon_thread
@@ -34,7 +35,7 @@ class Observer:
         self._known: set[Inputs] = set()
         self._calls, self._ask_at, self._pause = 0, 0.0, AGAIN_S
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    def __call__(self, args: Arguments, kwargs: Keywords) -> int:
         self._calls += 1
         inputs = self._inputs(args, kwargs)
         if inputs:
@@ -45,7 +46,7 @@ class Observer:
                 self._ask_at, self._pause = now + self._pause, min(2 * self._pause, SELDOM_S)
         return 1 if self._calls < FIRST else min(RAREST, 2 << (self._calls - FIRST))
 
-    def _inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
+    def _inputs(self, args: Arguments, kwargs: Keywords) -> Inputs:
         """() where there is a tensor of another kind: somebody traces the call, or shards it."""
         given = zip(self._names, args)
         values = [*given, *((n, kwargs[n]) for n in self._names if n in kwargs)] if kwargs else list(given)

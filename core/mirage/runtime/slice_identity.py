@@ -1,11 +1,10 @@
-"""Which slice a running function is: the digest that names its kernel, given only if the text on disk is what runs."""
+"""Identity of a running function: the digest of its slice, which names its kernel, given only if the text on disk is what runs."""
 
 from __future__ import annotations
 
 import builtins
 import linecache
 from types import CodeType, FunctionType
-from typing import Any
 
 from mirage.errors import MirageError
 
@@ -23,7 +22,7 @@ def digest_of(function: FunctionType) -> str | None:
         part = cut(text, function.__name__, function.__code__.co_filename)
     except MirageError:
         return None
-    space: dict[str, Any] = {"__name__": function.__module__, "__builtins__": builtins}
+    space: dict[str, object] = {"__name__": function.__module__, "__builtins__": builtins}
     try:
         exec(compile(part.text, function.__code__.co_filename, "exec", dont_inherit=True), space)
     except Exception:  # the text is the user's: whatever it raises, it is not what runs
@@ -34,7 +33,7 @@ def digest_of(function: FunctionType) -> str | None:
     return part.digest if all(_same(space.get(name), value) for name, value in running.items()) else None
 
 
-def _same(written: Any, running: Any) -> bool:
+def _same(written: object, running: object) -> bool:
     while isinstance(running, FunctionType) and hasattr(running, "__wrapped__"):
         running = running.__wrapped__
     if isinstance(written, FunctionType) and isinstance(running, FunctionType):
@@ -46,14 +45,14 @@ def _same(written: Any, running: Any) -> bool:
     return written is running or _same_value(written, running)
 
 
-def _same_value(a: Any, b: Any) -> bool:
+def _same_value(a: object, b: object) -> bool:
     if type(a) is not type(b):
         return False
-    if isinstance(a, (tuple, list)):
+    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
         return len(a) == len(b) and all(map(_same_value, a, b))
-    if isinstance(a, dict):
+    if isinstance(a, dict) and isinstance(b, dict):
         return list(a) == list(b) and all(_same_value(a[k], b[k]) for k in a)
-    if isinstance(a, CodeType):
+    if isinstance(a, CodeType) and isinstance(b, CodeType):
         return _same_code(a, b)
     return a is b or (isinstance(a, _PLAIN) and repr(a) == repr(b))  # repr: -0.0 is not 0.0, nan is nan
 

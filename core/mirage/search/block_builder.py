@@ -31,6 +31,7 @@ from mirage.meaning.nodes import (
 )
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, Statement, Store, TileDim
+from mirage.mugraph.old_value import old
 from mirage.search.padding_values import in_padding
 from mirage.search.reassociation import Through, through
 from mirage.search.tile_dims import components
@@ -118,7 +119,7 @@ class BlockBuilder:
             if at.loop and self.order[x] == at.level + 1:
                 if mode == "":
                     raise CannotBuild("a running value is read as if it were final")
-                return self.accumulator(x) + ("@old" if mode == "old" else "")
+                return old(self.accumulator(x)) if mode == "old" else self.accumulator(x)
             if self.order[x] > at.level:
                 raise CannotBuild("a reduction is read before its pass")
             return self.accumulator(x)
@@ -413,8 +414,8 @@ class BlockBuilder:
         )
 
     def change(self, y: int, c: Change, at: Container) -> str:
-        new, old = self.value(c.atom, at, "run"), self.value(c.atom, at, "old")
-        return self.emit(at, "delta", "sub" if c.action == "+" else "div", (new, old), self.tile_dims(c.atom))
+        values = self.value(c.atom, at, "run"), self.value(c.atom, at, "old")
+        return self.emit(at, "delta", "sub" if c.action == "+" else "div", values, self.tile_dims(c.atom))
 
     def coefficient(self, c: int, swap: dict[int, str], at: Container) -> str:
         """The tile of a coefficient in the deltas."""

@@ -13,6 +13,7 @@ import zlib
 from pathlib import Path
 
 from mirage.errors import MugraphSyntax
+from mirage.ir.json_value import json_object, json_objects
 from mirage.mugraph import json_form
 from mirage.mugraph.grammar import MuGraph
 from mirage.search.kernel_pieces import Piece
@@ -27,10 +28,9 @@ def encode(part: Part) -> str:
     pieces = []
     for us, p in part.pieces:
         graph = json_form.to_json(MuGraph("part", p.axes, p.temps, p.kernels))
-        for k in graph["mugraph"]["kernels"]:
-            for block in (k.get("block"), k.get("tail")):
-                if block is not None:
-                    block["body"] = bodies.setdefault(json.dumps(block["body"]), len(bodies))
+        for kernel in json_objects(json_object(graph["mugraph"])["kernels"]):
+            for block in map(json_object, filter(None, (kernel.get("block"), kernel.get("tail")))):
+                block["body"] = bodies.setdefault(json.dumps(block["body"]), len(bodies))
         pieces.append([us, p.label, p.structure, graph])
     counts = [part.values, part.systems, part.structures, part.mugraphs]
     data = {"counts": counts, "limits": part.limits, "bodies": list(bodies), "pieces": pieces}

@@ -32,6 +32,17 @@ class Cut:
     beside: frozenset[int] = frozenset()
 
 
+def tensor_name(prefix: str, number: int) -> str:
+    """The name of the tensor that keeps a cut's value."""
+    return f"{prefix}{number}"
+
+
+def number_of(name: str) -> int | None:
+    """The cut whose value a tensor keeps, by the tensor's name: what `tensor_name` put last."""
+    digits = name[len(name.rstrip("0123456789")) :]
+    return int(digits) if digits else None
+
+
 def cut_candidates(t: Terms, roots: list[int], shifted: Collection[int] = ()) -> list[Cut]:
     """Operands of contractions that have to be computed, and the reductions themselves, smallest terms first. `shifted`: the
     arguments of exponentials that the search shifted."""
@@ -200,7 +211,9 @@ def loads(t: Terms, c: Cut, outputs: list[Target], prefix: str) -> dict[int, int
     found = {}
     for term, renamed in ((c.term, ()), *c.again):
         there = dict(renamed)
-        found[term] = t.input(f"{prefix}{c.number}", tuple(DimIndex(tuple(there.get(a, a) for a in d)) for d in dims))
+        found[term] = t.input(
+            tensor_name(prefix, c.number), tuple(DimIndex(tuple(there.get(a, a) for a in d)) for d in dims)
+        )
     return found
 
 
@@ -212,7 +225,7 @@ def apply(t: Terms, outputs: list[Target], cuts: tuple[Cut, ...], dtype: str, pr
     for c in sorted(cuts, key=lambda c: depth(t, c.term)):
         dims = dims_of(t, c.term, outputs)
         kept = kept_dtype(t, c, dtype)
-        name = f"{prefix}{c.number}"
+        name = tensor_name(prefix, c.number)
         targets.append(Target(name, substitute(t, c.term, done), dims, kept, "temp"))
         done |= loads(t, c, outputs, prefix)
     for o in outputs:

@@ -11,7 +11,7 @@ from functools import cached_property
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, CustomKernel, Loop, Statement
 from mirage.results.progress import CancelToken
-from mirage.search.cuts import Cut, apply, kept_dtype, loads
+from mirage.search.cuts import Cut, apply, kept_dtype, loads, tensor_name
 from mirage.search.kernel_pieces import MAIN, KernelSpace, Piece, Structure, Target
 from mirage.search.library_pieces import calls
 from mirage.search.limits import Stopped
@@ -84,7 +84,7 @@ class Work:
     def kept(self) -> dict[str, str]:
         """The dtype of each tensor that may go from kernel to kernel."""
         t = self.problem.t
-        return {f"{self.prefix}{c.number}": kept_dtype(t, c, self.problem.dtype) for c in self.cuts}
+        return {tensor_name(self.prefix, c.number): kept_dtype(t, c, self.problem.dtype) for c in self.cuts}
 
     def targets(self, t: Terms, chosen: Iterable[Cut]) -> list[Target]:
         """The kernels to find for a cut set, in launch order."""
@@ -107,7 +107,7 @@ class Work:
 
     def target(self, t: Terms, key: Key) -> Target:
         """The target that `key` names, built in `t`."""
-        chosen = [c for c in self.cuts if c.number in key.reads or f"{self.prefix}{c.number}" in key.tensors]
+        chosen = [c for c in self.cuts if c.number in key.reads or tensor_name(self.prefix, c.number) in key.tensors]
         found = [x for x in self.targets(t, chosen) if x.tensor in key.tensors]
         if len(found) == 1:
             return found[0]

@@ -10,11 +10,12 @@ from functools import cached_property
 
 from mirage.errors import MirageError, SourceSyntaxError, UnsupportedFunctionKind
 from mirage.source import digest
-from mirage.source.module_names import Names
+from mirage.source.identity import followed
+from mirage.source.module_names import DECORATORS, Names, is_decorator
 from mirage.source.options import Options, read_options
+from mirage.source.references import References
 from mirage.source.statements import Chunk, Chunks, as_error, try_parse
 
-_TARGETS = ("mirage.optimize", "mirage.runtime.optimize", "mirage.runtime.decorator.optimize")
 # Words without which a function cannot be of a kind that is refused for what its body holds.
 _FORBIDDEN = re.compile(r"\b(?:yield|global|nonlocal)\b")
 _FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -62,14 +63,20 @@ class Decorated:
         own = chunks.at_line(self.line)
         return (self.name, *(chunks.source(c) for c in self.names.reached(own))) if own is not None else ()
 
+    def followed(self) -> tuple[References, str]:
+        """What it refers to, and the digest of it all. Raises its own error, UnsafeReference, SideEffect."""
+        if self.error is not None:
+            raise self.error
+        if self.node is None or self.names is None:
+            raise MirageError(f"`{self.name}` was not read from a text")
+        return followed(self.node, self.names)
+
     @cached_property
     def digest(self) -> str:
         """Identity of the function with all it refers to (that of `slice.cut`), or of its own text alone where a
         reference cannot be followed. Comments, formatting and docstrings do not change it."""
-        from mirage.source.slice import digest_of
-
         try:
-            return digest_of(self)
+            return self.followed()[1]
         except MirageError:
             pass  # what it refers to cannot be followed: then it is identified by what it says itself
         try:
@@ -111,7 +118,7 @@ def _spellings(names: Names) -> list[str]:
     """The names through which the module's text can reach the decorator."""
     found = []
     for name, items in names.imports.items():
-        if any(t == i.target or t.startswith(i.target + ".") for i in items for t in _TARGETS):
+        if any(t == i.target or t.startswith(i.target + ".") for i in items for t in DECORATORS):
             found.append(name)
     return found
 
@@ -149,11 +156,6 @@ def _read_chunk(chunk: Chunk, chunks: Chunks, names: Names) -> Iterator[Decorate
                 yield from _refused(node, names)
     except RecursionError:
         return  # nested too deeply to be a function that anyone optimizes
-
-
-def is_decorator(node: ast.expr, names: Names) -> bool:
-    """Whether an expression is `mirage.optimize` in one of its spellings, called or not."""
-    return names.dotted(node.func if isinstance(node, ast.Call) else node) in _TARGETS
 
 
 def _decorator(node: _FunctionNode, names: Names) -> ast.expr | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterable
-from typing import Any
 
 # Fields without meaning for what a function computes.
 _IGNORED = {"ctx", "type_comment", "type_ignores", "type_params", "annotation", "returns", "kind", "simple"}
@@ -22,7 +21,7 @@ def digest(nodes: Iterable[ast.AST], extra: Iterable[str] = ()) -> str:
     return hashlib.sha256("".join(out).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _write(node: Any, out: list[str]) -> None:
+def _write(node: object, out: list[str]) -> None:
     if isinstance(node, ast.AnnAssign) and node.value is not None:
         node = ast.Assign(targets=[node.target], value=node.value)
     if isinstance(node, ast.AST):

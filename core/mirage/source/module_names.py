@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from mirage.source.statements import MERGE, Chunk, Chunks
 
@@ -17,6 +16,8 @@ _MAIN = re.compile(r"if\s+__name__\s*==")
 _WORDS = re.compile(r"\w+")
 # Statements whose insides may bind names at module level.
 _BLOCKS = ("if", "try", "with", "for", "while", "match", "del")
+
+DECORATORS = ("mirage.optimize", "mirage.runtime.optimize", "mirage.runtime.decorator.optimize")  # its spellings
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ class NotConstant(Exception):
         self.node = node
 
 
-_NUMERIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+_NUMERIC: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
     ast.Mult: lambda a, b: a * b,
@@ -151,7 +152,7 @@ _NUMERIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 _LARGEST_EXPONENT = 64
 
 
-def evaluate(node: ast.expr, names: Names, seen: frozenset[str] = frozenset()) -> Any:
+def evaluate(node: ast.expr, names: Names, seen: frozenset[str] = frozenset()) -> object:
     """The value of a literal, of arithmetic of numbers, or of a module constant made of them. Raises NotConstant."""
     if isinstance(node, ast.Constant):
         return node.value
@@ -163,8 +164,7 @@ def evaluate(node: ast.expr, names: Names, seen: frozenset[str] = frozenset()) -
             return -value if isinstance(node.op, ast.USub) else value
     if isinstance(node, ast.BinOp) and type(node.op) in _NUMERIC:
         left, right = evaluate(node.left, names, seen), evaluate(node.right, names, seen)
-        small = not isinstance(node.op, ast.Pow) or abs(right) <= _LARGEST_EXPONENT
-        if isinstance(left, (int, float)) and isinstance(right, (int, float)) and small:
+        if isinstance(left, (int, float)) and isinstance(right, (int, float)) and _is_small(node.op, right):
             try:
                 return _NUMERIC[type(node.op)](left, right)
             except ArithmeticError:
@@ -176,6 +176,11 @@ def evaluate(node: ast.expr, names: Names, seen: frozenset[str] = frozenset()) -
     if isinstance(node, ast.JoinedStr):
         return "".join(_piece(v, names, seen) for v in node.values)
     raise NotConstant(node)
+
+
+def _is_small(op: ast.operator, right: float) -> bool:
+    """Whether the result takes no more time and memory than the text that it is written with."""
+    return not isinstance(op, ast.Pow) or abs(right) <= _LARGEST_EXPONENT
 
 
 def _piece(node: ast.expr, names: Names, seen: frozenset[str]) -> str:
@@ -227,3 +232,8 @@ def _bound_by(node: ast.stmt) -> set[str]:
         if isinstance(changed, ast.Name) and not (changed is n and isinstance(changed.ctx, ast.Load)):
             found.add(changed.id)
     return found
+
+
+def is_decorator(node: ast.expr, names: Names) -> bool:
+    """Whether an expression is `mirage.optimize` in one of its spellings, called or not."""
+    return names.dotted(node.func if isinstance(node, ast.Call) else node) in DECORATORS

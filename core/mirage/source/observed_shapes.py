@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from mirage.errors import MirageError, MissingShape
 from mirage.ir.dtypes import dtype_of
 from mirage.source import shapes
-from mirage.source.detect import Decorated, find, is_decorator
+from mirage.source.detect import Decorated, find
+from mirage.source.module_names import is_decorator
 
 Inputs = Sequence[tuple[str, Sequence[int], str]]
 

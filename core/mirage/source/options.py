@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeGuard
 
 from mirage.errors import BadAnnotation, BadSearchParameter
 from mirage.ir.dtypes import dtype_of
@@ -33,7 +33,7 @@ def read_options(call: ast.Call, names: Names) -> Options:
     """The options of `@mirage.optimize(...)`. Raises BadAnnotation or BadSearchParameter with the place."""
     dims: tuple[tuple[str, tuple[int, ...]], ...] = ()
     inputs: tuple[Entries, ...] | None = None
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     if call.args:
         raise bad("`optimize` takes keywords only", call.args[0], names, "write dims={...} or inputs=[...]")
     for keyword in call.keywords:
@@ -52,7 +52,7 @@ def read_options(call: ast.Call, names: Names) -> Options:
     return Options(dims, inputs, call.lineno, column, Narrowing.of(**given))
 
 
-def _parameter(name: str, node: ast.expr, names: Names) -> Any:
+def _parameter(name: str, node: ast.expr, names: Names) -> object:
     """The value of a parameter that narrows the search, found good."""
     value = _value(node, names)
     try:
@@ -70,12 +70,12 @@ def bad(message: str, node: ast.AST, names: Names, next_step: str | None = None)
 def _dims(node: ast.expr, names: Names) -> tuple[tuple[str, tuple[int, ...]], ...]:
     if not isinstance(node, ast.Dict):
         raise bad("`dims` is not a dict that can be read", node, names, 'write it like dims={"b": 8}')
-    found = []
+    found: list[tuple[str, tuple[int, ...]]] = []
     for key, value in zip(node.keys, node.values):
         name = _value(key if key is not None else value, names)
         sizes = _value(value, names)
         sizes = sizes if isinstance(sizes, tuple) else (sizes,)
-        if not isinstance(name, str) or not sizes or not all(_is_size(s) for s in sizes):
+        if not isinstance(name, str) or not sizes or not _are_sizes(sizes):
             raise bad("`dims` gives a name one size or several", value, names, 'write it like dims={"b": (1, 8)}')
         found.append((name, sizes))
     return tuple(found)
@@ -106,21 +106,21 @@ def _is_row(node: ast.expr) -> bool:
 
 def _one_input(node: ast.expr, names: Names) -> tuple[Shape, str]:
     if isinstance(node, ast.Call) and names.dotted(node.func) in _FACTORIES:
-        shape = _value(node.args[0], names) if len(node.args) == 1 else tuple(_value(a, names) for a in node.args)
+        said_shape = _value(node.args[0], names) if len(node.args) == 1 else tuple(_value(a, names) for a in node.args)
         said = next((k.value for k in node.keywords if k.arg == "dtype"), None)
         dtype = dtype_of(names.dotted(said)) if said is not None else "fp32"
     elif isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == 2:
-        shape = _value(node.elts[0], names)
+        said_shape = _value(node.elts[0], names)
         word = names.dotted(node.elts[1]) or _value(node.elts[1], names)
         dtype = dtype_of(word if isinstance(word, str) else "")
         if dtype is None and isinstance(node.elts[1], ast.Name):
             dtype = dtype_of(str(_value(node.elts[1], names)))
     else:
         raise bad("an entry of `inputs` is not a shape with a dtype", node, names)
-    shape = shape if isinstance(shape, tuple) else (shape,)
+    shape = said_shape if isinstance(said_shape, tuple) else (said_shape,)
     if dtype is None:
         raise bad("an entry of `inputs` has a dtype that is not known", node, names)
-    if not all(_is_size(s) or isinstance(s, str) for s in shape):
+    if not _is_shape(shape):
         raise bad("a shape in `inputs` holds something that is not a size", node, names)
     return shape, dtype
 
@@ -129,7 +129,15 @@ def _is_size(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _value(node: ast.expr, names: Names) -> Any:
+def _are_sizes(values: tuple[object, ...]) -> TypeGuard[tuple[int, ...]]:
+    return all(map(_is_size, values))
+
+
+def _is_shape(values: tuple[object, ...]) -> TypeGuard[Shape]:
+    return all(_is_size(v) or isinstance(v, str) for v in values)
+
+
+def _value(node: ast.expr, names: Names) -> object:
     try:
         return evaluate(node, names)
     except NotConstant as error:

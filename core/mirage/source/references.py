@@ -8,8 +8,7 @@ import symtable
 import warnings
 
 from mirage.errors import MirageError, SideEffect, UnsafeReference
-from mirage.source.detect import is_decorator
-from mirage.source.module_names import Import, Names
+from mirage.source.module_names import Import, Names, is_decorator
 
 # Modules whose import runs nothing of the user's, and which a tensor function needs.
 ALLOWED_MODULES = (

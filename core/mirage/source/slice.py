@@ -11,11 +11,9 @@ import ast
 import re
 from dataclasses import dataclass
 
-from mirage.errors import FunctionNotFound, MirageError, UnsupportedFunctionKind
-from mirage.source import digest
+from mirage.errors import FunctionNotFound
 from mirage.source.detect import Decorated, find
 from mirage.source.module_names import Import
-from mirage.source.references import References
 
 
 @dataclass(frozen=True)
@@ -52,29 +50,9 @@ def cut(text: str, function: str | Decorated, path: str = "<text>") -> Slice:
     raise FunctionNotFound(f"there is no decorated function `{function}` ({have})", path=path)
 
 
-def digest_of(function: Decorated) -> str:
-    """The digest of a function's slice, without cutting it. Raises as `cut` does."""
-    return _followed(function)[1]
-
-
-def _followed(function: Decorated) -> tuple[References, str]:
-    """What a function refers to, and the digest of it all."""
-    if function.error is not None:
-        raise function.error
-    if function.node is None or function.names is None:
-        raise MirageError(f"`{function.name}` was not read from a text")
-    references = References(function.names)
-    try:
-        references.follow(function.node)
-        return references, _digest(function.node, references)
-    except RecursionError:
-        place = function.names.chunks.place(function.node)
-        raise UnsupportedFunctionKind(f"`{function.name}` is nested too deeply", **place) from None
-
-
 def cut_decorated(function: Decorated) -> Slice:
     """As `cut`, for a function that `detect.find` gave."""
-    references, digest = _followed(function)
+    references, digest = function.followed()
     assert function.names is not None and function.node is not None  # else it would have raised
     helpers = {n.name: n for n in references.helpers.values()}
     kept = sorted({**helpers, function.name: function.node}.values(), key=lambda n: n.lineno)
@@ -93,20 +71,6 @@ def cut_decorated(function: Decorated) -> Slice:
         *(h for h in helpers if h != function.name),
     ]
     return Slice(sheet.text(), function.name, (*bound, function.name), digest)
-
-
-def _digest(function: ast.FunctionDef, references: References) -> str:
-    imports = sorted(f"{i.name}={i.target}" for i in references.imports.values())
-    constants = [references.constants[name] for name in sorted(references.constants)]
-    helpers = [references.helpers[name] for name in sorted(references.helpers)]
-    trees = [_without_decorators(n, references) for n in (*helpers, function)]
-    return digest.digest([*constants, *trees], imports)
-
-
-def _without_decorators(node: ast.FunctionDef, references: References) -> ast.FunctionDef:
-    rest = [d for d in node.decorator_list if not references.is_dropped(d)]
-    new = ast.FunctionDef(name=node.name, args=node.args, body=node.body, decorator_list=rest, lineno=node.lineno)
-    return ast.copy_location(new, node)
 
 
 class _Sheet:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from mirage.codegen.size_table import focused, inputs_of
 from mirage.errors import ModuleUnreadable
@@ -23,6 +22,7 @@ from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.mugraph.without_calls import calls_of, opened, other_calls
 from mirage.results.details import FloatDetails
 from mirage.results.verdict import Evidence, Verdict
+from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.algebra_opinion import field_opinion
 from mirage.verify.field.schedule_opinion import Output, Target, schedule_opinion
 from mirage.verify.field.text_opinion import text_opinion
@@ -34,8 +34,8 @@ from mirage.verify.proof.user_rules import Rules
 from mirage.verify.ranges.opinion import range_opinion
 from mirage.verify.semantics.denote import NotDenoted, denote, same_axes, split_axis
 from mirage.verify.size_scope import all_sizes
+from mirage.verify.worker_tasks import RunTask
 
-RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 TEXT_DRAWS, MORE_DRAWS = 16, 64  # of the text's field opinion: at first, and where the first bound is weak
 WEAK = 1e-9
 MOST_ELEMENTS = 1 << 20  # of all tensors, for a run of the emitted text at the sizes that it is made for
@@ -138,11 +138,9 @@ def opinions(case: Case, run_task: RunTask, floats_first: bool = False) -> Itera
 def in_text(case: Case, run_task: RunTask, draws: int) -> Evidence:
     """The field's opinion on the emitted module."""
     parameters = [i.name for i in case.program.inputs]
+    emitted = EmittedModule(case.t, case.targets, case.inner, case.module, parameters)
     returned = [x.tensor for x in case.returned]
-    return text_opinion(
-        case.t, case.targets, case.inner, case.module, parameters, run_task, draws=draws, calls=calls_of(case.mugraph),
-        returned=returned,
-    )  # fmt: skip
+    return text_opinion(emitted, run_task, draws=draws, calls=calls_of(case.mugraph), returned=returned)
 
 
 def in_range(case: Case) -> Evidence:
@@ -152,26 +150,15 @@ def in_range(case: Case) -> Evidence:
 
 def floats(case: Case, run_task: RunTask) -> list[Evidence]:
     parameters = [i.name for i in case.program.inputs]
-
-    def at(sizes: Mapping[str, int] | None) -> Evidence:
-        return float_opinion(
-            case.t,
-            case.returned,
-            case.mugraph,
-            case.module,
-            case.slice,
-            case.function,
-            parameters,
-            run_task,
-            sizes=sizes,
-        )
-
-    found = at(None)
+    emitted = EmittedModule(
+        case.t, case.returned, case.mugraph, case.module, parameters, case.slice, case.function
+    )  # fmt: skip
+    found = float_opinion(emitted, run_task)
     elements = sum(math.prod(case.mugraph.shape(x)) for x in case.mugraph.tensors)
     if (
         isinstance(found.details, FloatDetails) and found.details.unlike and elements <= MOST_ELEMENTS
     ):  # it names sizes of its own, and nothing else has a call's value
-        found = at(dict(case.mugraph.axes))
+        found = float_opinion(emitted, run_task, sizes=dict(case.mugraph.axes))
     return [found]
 
 

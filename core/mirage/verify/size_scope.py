@@ -1,16 +1,18 @@
-"""May a proof be said to hold for all sizes? Only if the program itself is the same at all sizes, as far as two traces
-show, and no number in it is a size in disguise."""
+"""The scope of a proof: all sizes, or only these.
+
+It holds for all sizes only if the program itself is the same at all sizes, as far as two traces show, and no number in it is a
+size in disguise."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from itertools import combinations
 from typing import Literal
 
 from mirage.ir.program import Program
 from mirage.ir.torch_calls import RESULT, SIZES, is_call
+from mirage.meaning.nodes import Const, FloatLiteral, Input
 from mirage.meaning.terms import Terms
 
 Scope = Literal["all sizes", "these sizes"]
@@ -23,10 +25,10 @@ def numbers(t: Terms, roots: Iterable[int]) -> set[float]:
     for r in roots:
         for x in t.walk(r):
             n = t.node(x)
-            if n[0] == "const":
-                found.add(abs(float(Fraction(n[1]))))
-            elif n[0] == "lit":
-                found.add(abs(float(n[1])))
+            if isinstance(n, Const):
+                found.add(abs(float(n.value)))
+            elif isinstance(n, FloatLiteral):
+                found.add(abs(float(n.text)))
     return {v for v in found if v not in (0.0, 1.0) and math.isfinite(v)}
 
 
@@ -76,8 +78,8 @@ def cut(t: Terms, roots: Iterable[int]) -> list[str]:
     for r in roots:
         for x in t.walk(r):
             n = t.node(x)
-            if n[0] == "in":
-                out |= {f"a dim of {n[1]} is cut or read in part" for d in n[2] if len(d.axes) > 1 or d.offset}
+            if isinstance(n, Input):
+                out |= {f"a dim of {n.name} is cut or read in part" for d in n.index if len(d.axes) > 1 or d.offset}
     return sorted(out)
 
 

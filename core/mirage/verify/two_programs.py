@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -24,11 +23,11 @@ from mirage.verify.proof.opinion import details, summary, trusted
 from mirage.verify.proof.prover import SECONDS, Prover
 from mirage.verify.proof.signs import SignAnalysis
 from mirage.verify.proof.user_rules import Rules, every
+from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import Fault, evaluate_terms
 from mirage.verify.semantics.float64 import Floats
 from mirage.verify.size_scope import all_sizes
 
-Array = np.ndarray[Any, np.dtype[Any]]
 MOST_ELEMENTS = 1 << 22  # of all axes together, for a run in float64 at the real sizes
 SIGNED_DRAWS = 64  # of inputs of both signs
 

@@ -1,16 +1,15 @@
-"""From a rejection to numbers that a user can look at: float inputs on which the two programs differ, and a script.
+"""The search for float inputs on which a rejected program differs from the wanted one, and the script that shows it.
 
-The field's points are no floats, so its finding is searched for again: inputs of many kinds (seeded) on launches from
+The field's points are no floats, so its counterexample is searched for again: inputs of many kinds (seeded) on launches from
 small to real, both programs run in a worker. Where no input shows it, the counterexample says so.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -27,13 +26,13 @@ from mirage.results.details import FieldDetails, FloatDetails
 from mirage.results.verdict import Concrete, Counterexample, Verdict
 from mirage.verify.field.schedule_opinion import Output, Target, expected_outputs, term_only_sizes
 from mirage.verify.field.text_opinion import launch_tiles
-from mirage.verify.floats.opinion import first_contraction, launch_sizes
+from mirage.verify.floats.launch_sizes import first_contraction, launch_sizes
 from mirage.verify.judge import Case
 from mirage.verify.semantics.evaluate_terms import Fault, TermEvaluator
 from mirage.verify.semantics.float64 import Floats
 from mirage.verify.two_programs import input_shapes, joined, small_sizes
+from mirage.verify.worker_tasks import Difference, RerunAnswer, RerunPayload, RunTask, Tiles, run_again
 
-RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 SEEDS = 2
 SECONDS = 60.0
 ROUNDED = {"bf16": "bfloat16", **dict.fromkeys(EIGHT_BIT, "8-bit floats")}
@@ -84,39 +83,58 @@ def search(
     short = [ROUNDED[d] for x in fit for _, _, d in x.inputs if d in ROUNDED]
     if short and not right.function:
         return Concrete(note=f"no script: Triton's interpreter rounds {short[0]} otherwise than a GPU does")
-    tried, errors = 0, []
+    tried, errors = 0, list[str]()
     until = time.monotonic() + SECONDS
     for launch in fit:
-        payload: dict[str, Any] = {
-            "left": left.script, "right": right.script, "seeds": SEEDS, "seconds": max(1.0, until - time.monotonic()),
-            "inputs": [[n, list(s), TORCH_NAMES[d]] for n, s, d in launch.inputs], "sizes": dict(launch.sizes),
-            "tiles": {k: dict(v) for k, v in launch.tiles.items()}, "k": launch.k,
-        }  # fmt: skip
+        payload = _payload(left, right, launch, max(1.0, until - time.monotonic()))
         try:
-            result = run_task("rerun", payload)
+            answer = run_again(run_task, payload)
         except MirageError as e:
             errors.append(e.message)
             continue
-        tried += result["tried"]
-        errors += result["errors"]
-        found = result["found"]
-        if found is None or (launch.every is not None and not _meant(t, targets, launch, result)):
-            continue
-        concrete = Concrete(
-            inputs=tuple(TensorSpec(*spec) for spec in launch.inputs),
-            kind=found["kind"], seed=found["seed"], sizes=dict(launch.sizes), tiles=payload["tiles"],
-            output=found.get("output", 0), index=tuple(found.get("index", ())), expected=repr(found.get("expected", "")),
-            actual=repr(found.get("actual", "")), error=found["error"], values=tuple(found["values"]),
-        )  # fmt: skip
-        return replace(concrete, script=script(left, right, concrete, payload))
+        tried += answer["tried"]
+        errors += answer["errors"]
+        found = answer["found"]
+        if found is not None and (launch.every is None or _meant(t, targets, launch, answer)):
+            concrete = _concrete(found, launch, payload["tiles"])
+            return replace(concrete, script=script(left, right, concrete, payload))
     said = f"{NOTHING} ({tried} inputs)" if tried else "the programs do not run at these sizes"
     return Concrete(note=said + (f"; {errors[0]}" if errors and not tried else ""))
 
 
-def _meant(t: Terms, targets: Sequence[Target], launch: Launch, result: Mapping[str, Any]) -> bool:
+def _payload(left: Side, right: Side, launch: Launch, seconds: float) -> RerunPayload:
+    return {
+        "left": left.script,
+        "right": right.script,
+        "seeds": SEEDS,
+        "seconds": seconds,
+        "inputs": [(n, list(s), TORCH_NAMES[d]) for n, s, d in launch.inputs],
+        "sizes": dict(launch.sizes),
+        "tiles": {k: dict(v) for k, v in launch.tiles.items()},
+        "k": launch.k,
+    }
+
+
+def _concrete(found: Difference, launch: Launch, tiles: Tiles) -> Concrete:
+    return Concrete(
+        inputs=tuple(TensorSpec(*spec) for spec in launch.inputs),
+        kind=found["kind"],
+        seed=found["seed"],
+        sizes=dict(launch.sizes),
+        tiles=tiles,
+        output=found.get("output", 0),
+        index=tuple(found.get("index", ())),
+        expected=repr(found.get("expected", "")),
+        actual=repr(found.get("actual", "")),
+        error=found["error"],
+        values=tuple(found["values"]),
+    )
+
+
+def _meant(t: Terms, targets: Sequence[Target], launch: Launch, answer: RerunAnswer) -> bool:
     """Does the left program mean at these sizes what its terms say?"""
     arrays = {}
-    for (name, shape, dtype), data in zip(launch.inputs, result["inputs"], strict=True):
+    for (name, shape, dtype), data in zip(launch.inputs, answer["inputs"], strict=True):
         value = np.frombuffer(data, np.float64).reshape(shape)
         arrays[name] = (
             value.astype(bool) if dtype == "bool" else value if dtype in FLOATING else value.astype(np.int64)
@@ -125,7 +143,7 @@ def _meant(t: Terms, targets: Sequence[Target], launch: Launch, result: Mapping[
         terms = expected_outputs(t, targets, TermEvaluator(t, arrays, Floats(), launch.every))
     except (Fault, KeyError, IndexError, ValueError):
         return False
-    for x, data in zip(targets, result["expected"], strict=True):
+    for x, data in zip(targets, answer["expected"], strict=True):
         want = terms[x.tensor][0]
         have = np.frombuffer(data, np.float64)
         if have.size != want.size or not np.allclose(
@@ -187,12 +205,12 @@ def module_of(case: Case, text: str, function: str, graph: MuGraph) -> str:
 
 
 def source() -> str:
-    """The part of `rerun` that scripts contain; it is not imported here, since it imports torch."""
-    text = Path(__file__).with_name("worker.py").read_text(encoding="utf-8")
+    """The part of `run_programs.py` that scripts contain; it is not imported here, since it imports torch."""
+    text = Path(__file__).with_name("run_programs.py").read_text(encoding="utf-8")
     return text.split("# counterexample:begin\n", 1)[1].split("# counterexample:end\n", 1)[0].rstrip() + "\n"
 
 
-def script(left: Side, right: Side, c: Concrete, launch: Mapping[str, Any]) -> str:
+def script(left: Side, right: Side, c: Concrete, launch: RerunPayload) -> str:
     """A Python file that runs both programs and prints both values and their difference."""
     given = f"draw(INPUTS, {c.kind!r}, {c.seed}, {launch['k']})"
     values = ""
@@ -222,7 +240,7 @@ def _plain(name: str) -> str:
     return name.replace("\\", "/").replace('"', "'").replace("\n", " ")
 
 
-def _literal(values: Any) -> str:
+def _literal(values: Iterable[object]) -> str:
     """Nested lists of floats as Python text."""
     return repr(list(values)).replace("nan", 'float("nan")').replace("inf", 'float("inf")')
 

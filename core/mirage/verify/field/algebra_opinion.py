@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import count
-from typing import Any
 
 import numpy as np
 
+from mirage.meaning.nodes import Index, Input, Size
 from mirage.meaning.terms import Terms
 from mirage.results.details import FieldDetails
 from mirage.results.verdict import SAYS_NOTHING, Counterexample, Evidence, Word
-from mirage.verify.field.arithmetic import Array, Field, is_special
+from mirage.verify.field.arithmetic import Field, is_special
 from mirage.verify.field.error_bound import Bound, bound_of
 from mirage.verify.field.expression_size import Counts
 from mirage.verify.field.independence import independent, widened
-from mirage.verify.field.sampling import Sample, draw
-from mirage.verify.semantics.evaluate_terms import Fault, TermEvaluator, evaluate_terms
+from mirage.verify.field.sampling import Sample, draw, is_exponential
+from mirage.verify.semantics.arrays import Array
+from mirage.verify.semantics.evaluate_terms import Fault, Hook, TermEvaluator, evaluate_terms
 
 DRAWS = 64
 FEWEST_DRAWS, MOST_DRAWS = 16, 256
@@ -41,11 +43,6 @@ OPAQUE_IN_TEXT: tuple[tuple[str, ...], ...] = (
     ("sigmoid", "products"),
     ("products",),
 )
-EXPONENTIALS = ("exp", "exp2", "sigmoid", "tanh")
-
-
-def is_exponential(t: Terms, x: int) -> bool:
-    return t.kind(x) == "exp" or (t.kind(x) == "fn" and t.node(x)[1] in EXPONENTIALS)
 
 
 def nested(t: Terms, roots: Iterable[int]) -> bool:
@@ -68,10 +65,10 @@ def algebra_sizes(t: Terms, roots: list[int], fixed: Mapping[str, int] | None = 
         for x in t.walk(r):
             n = t.node(x)
             axes |= t.dims(x)
-            if n[0] == "size":
-                axes.add(n[1])
-            if n[0] == "index":
-                axes |= set(n[1])
+            if isinstance(n, Size):
+                axes.add(n.axis)
+            if isinstance(n, Index):
+                axes |= set(n.axes)
     sizes = dict(fixed or {})
     free = (n for n in count(2) if n not in sizes.values())
     for a in sorted(axes - set(sizes), key=lambda a: (t.sizes.get(a, 0), a), reverse=True):
@@ -86,15 +83,15 @@ def offset_axes(t: Terms, roots: list[int]) -> set[str]:
     for r in roots:
         for x in t.walk(r):
             n = t.node(x)
-            if n[0] == "in":
-                for i, d in enumerate(n[2]):
-                    used.setdefault((n[1], i), set()).update(d.axes)
+            if isinstance(n, Input):
+                for i, d in enumerate(n.index):
+                    used.setdefault((n.name, i), set()).update(d.axes)
                     if d.offset:
-                        rigid.add((n[1], i))
+                        rigid.add((n.name, i))
     return set().union(set(), *(used[k] for k in rigid))
 
 
-def free_choice(field: Field) -> Any:
+def free_choice(field: Field) -> Hook:
     """A hook that puts an independent random value in each maximum's place."""
 
     def hook(value: Array) -> Array:
@@ -105,7 +102,7 @@ def free_choice(field: Field) -> Any:
 
 def independent_of_maxima(t: Terms, roots: list[int], sample: Sample, sizes: Mapping[str, int]) -> bool:
     """Are the values the same with any value in each maximum's place?"""
-    if not any(t.kind(x) == "red" and t.node(x)[1] == "max" for r in roots for x in t.walk(r)):
+    if not any(t.is_maximum(x) for r in roots for x in t.walk(r)):
         return True
     a = evaluate_terms(t, roots, sample.inputs, sample.field, sizes)
     b = evaluate_terms(t, roots, sample.inputs, sample.field, sizes, free_choice(sample.field))
@@ -235,7 +232,8 @@ def field_opinion(
         sizes = widened(t, [a], sizes, frozenset(tied))
     verdict: Evidence | None = None
     for opaque in variants(t, roots, OPAQUE):
-        verdict = _opinion(t, a, b, draws, seed, sizes, kinds, shapes, opaque, start)
+        sample_at = partial(draw, t, roots, sizes, shapes=shapes, kinds=kinds, opaque=opaque)
+        verdict = _opinion(t, a, b, sample_at, draws, seed, sizes, start)
         if verdict.word != "REJECTED":
             return verdict
     assert verdict is not None
@@ -246,14 +244,14 @@ def _opinion(
     t: Terms,
     a: int,
     b: int,
+    sample_at: Callable[[int, int], Sample],
     draws: int | None,
     seed: int,
     sizes: Mapping[str, int],
-    kinds: Mapping[str, str] | None,
-    shapes: Mapping[str, tuple[int, ...]] | None,
-    opaque: tuple[str, ...],
     start: float,
 ) -> Evidence:
+    """`sample_at(seed, draws)`: inputs at which the two are compared."""
+
     def evidence(
         word: Word, text: str, info: FieldDetails | None = None, shown: Counterexample | None = None,
         bound: float | None = None,
@@ -266,9 +264,9 @@ def _opinion(
     roots = [a, b]
     dims = tuple(sorted(t.dims(a) | t.dims(b)))
     try:
-        trial = draw(t, roots, sizes, seed, 4, shapes=shapes, kinds=kinds, opaque=opaque)
+        trial = sample_at(seed, 4)
         bound = term_bound(t, roots, trial, sizes, [a])
-        sample = draw(t, roots, sizes, seed + 1, draws or draws_for(bound), shapes=shapes, kinds=kinds, opaque=opaque)
+        sample = sample_at(seed + 1, draws or draws_for(bound))
         x, y = evaluate_terms(t, [(a, dims), (b, dims)], sample.inputs, sample.field, sizes)
     except Fault as e:
         return evidence("REJECTED", f"cannot be evaluated: {e}")

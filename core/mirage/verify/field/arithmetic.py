@@ -13,17 +13,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from mirage.meaning.terms import refit
 from mirage.verify.field.primes import random_pair
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from mirage.verify.semantics.arrays import Array
 
 _U = np.uint64
 HALF = _U(32)
@@ -194,7 +192,7 @@ class Field:
         return pack((v % self.p).astype(_U), (v % self.q).astype(_U))
 
     # ---- helpers
-    def _each(self, fn: Any, *xs: Array) -> Array:
+    def _each(self, fn: Callable[..., Array], *xs: Array) -> Array:
         spent = xs[0]
         for x in xs[1:]:
             spent = spent | x
@@ -207,7 +205,7 @@ class Field:
             out = np.where(x == mark, v, out)
         return np.asarray(out)
 
-    def _specials(self, result: Array, fn: Any, *xs: Array) -> Array:
+    def _specials(self, result: Array, fn: Callable[..., Array], *xs: Array) -> Array:
         """`result` with what IEEE arithmetic gives where an argument is infinite or NaN."""
         if not any(is_special(x).any() for x in xs):
             return result
@@ -231,7 +229,7 @@ class Field:
     def add(self, *xs: Array) -> Array:
         return self._chain(xs, self._add2, np.add)
 
-    def _chain(self, xs: tuple[Array, ...], fn: Any, exact: Any) -> Array:
+    def _chain(self, xs: tuple[Array, ...], fn: Callable[..., Array], exact: Callable[..., Array]) -> Array:
         """Exact values first, among themselves: they are few and keep integers integers."""
         exacts = [x for x in xs if x.dtype != _U]
         rest = [x for x in xs if x.dtype == _U]
@@ -407,7 +405,7 @@ class Field:
     def minimum(self, a: Array, b: Array) -> Array:
         return self._pick(a, b, -1)
 
-    def _compare(self, fn: Any, a: Array, b: Array) -> Array:
+    def _compare(self, fn: Callable[..., Array], a: Array, b: Array) -> Array:
         if a.dtype != _U and b.dtype != _U:
             return np.asarray(fn(a.astype(np.int64), b.astype(np.int64)))
         a, b = self.lift(a), self.lift(b)
@@ -498,7 +496,7 @@ POINTWISE = frozenset(
 )
 
 
-def _logic(name: str) -> Any:
+def _logic(name: str) -> Callable[..., Array]:
     def method(self: Field, *xs: Array) -> Array:
         flags = [self.truth(x) for x in xs]
         if name == "not":

@@ -6,22 +6,38 @@ none. Unwritten elements are NaN.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mirage.errors import UnknownOperator
+from mirage.ir.program import Attr
 from mirage.ir.torch_calls import RESULT, call_arguments
-from mirage.verify.field.arithmetic import NAN, Array, Field
+from mirage.verify.field.arithmetic import NAN, Field
+from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.library_calls import LIBRARY
+
+if TYPE_CHECKING:
+    import torch
 
 GUARD = 4096  # elements on each side
 FAULTS = 20
+
+
+Shape = int | Sequence[int]  # one length, or all of them
+
+
+def flat_shape(given: tuple[Shape, ...]) -> tuple[int, ...]:
+    """The lengths that `torch.empty` is given, one by one or as one sequence."""
+    lengths: list[int] = []
+    for part in given:
+        lengths += [part] if isinstance(part, int) else list(part)
+    return tuple(lengths)
 
 
 class TextFault(Exception):
@@ -38,7 +54,7 @@ class Region:
     item: int  # bytes an element
     values: Array
     writes: Array
-    tensor: Any
+    tensor: torch.Tensor
 
 
 class Memory:
@@ -54,7 +70,7 @@ class Memory:
             self.faults.append(text)
 
     # ---- tensors
-    def place(self, shape: tuple[int, ...], dtype: Any) -> Any:
+    def place(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
         """A real tensor between guards, without a shadow."""
         import torch
 
@@ -67,7 +83,7 @@ class Memory:
             block = torch.full((n + 2 * GUARD,), 113 if dtype != torch.bool else True, dtype=dtype)
         return block[GUARD : GUARD + n].view(shape)
 
-    def add(self, shape: tuple[int, ...], dtype: Any, values: Array | None = None) -> Any:
+    def add(self, shape: tuple[int, ...], dtype: torch.dtype, values: Array | None = None) -> torch.Tensor:
         """A tensor with a shadow; `values` (draws or 1, *shape), NaN if None."""
         tensor = self.place(tuple(shape), dtype)
         n = tensor.numel()
@@ -78,7 +94,7 @@ class Memory:
         self.regions.append(Region(tensor.data_ptr(), n * item, item, flat, np.zeros(n, np.int64), tensor))
         return tensor
 
-    def given(self, values: Array, dtype: Any) -> Any:
+    def given(self, values: Array, dtype: torch.dtype) -> torch.Tensor:
         """A tensor that holds `values` (draws or 1, *shape); integers and flags are the same in all draws."""
         import torch
 
@@ -87,17 +103,17 @@ class Memory:
         tensor = self.place(values.shape[1:], dtype)
         return tensor.copy_(torch.from_numpy(values[0].astype(np.int64)))
 
-    def known(self, tensor: Any) -> Array:
+    def known(self, tensor: torch.Tensor) -> Array:
         """What a tensor holds, (draws or 1, *shape)."""
         if tensor.is_floating_point():
             return self.read(tensor)
         values = tensor.cpu().numpy()
         return np.asarray(values if values.dtype == bool else values.astype(np.int64))[None]
 
-    def of(self, tensor: Any) -> Region | None:
+    def of(self, tensor: torch.Tensor) -> Region | None:
         return next((r for r in self.regions if r.base == tensor.data_ptr()), None)
 
-    def read(self, tensor: Any) -> Array:
+    def read(self, tensor: torch.Tensor) -> Array:
         """A tensor's packed values, (draws, *shape)."""
         region = self.of(tensor)
         if region is None:
@@ -120,9 +136,9 @@ class Kept:
     """A call that stays PyTorch's own, and what it gives in this run."""
 
     op: str
-    attrs: Sequence[tuple[str, Any]]
+    attrs: Sequence[tuple[str, Attr]]
     arguments: int
-    type: Any
+    type: torch.dtype
     value: Array
 
 
@@ -133,14 +149,14 @@ class Ops:
         self._memory, self._calls, self._name = memory, list(calls), ""
         self.taken: list[list[Array]] = []
 
-    def __getattr__(self, part: str) -> Any:
+    def __getattr__(self, part: str) -> Ops:
         if part.startswith("__"):
             raise AttributeError(part)
         deeper = copy(self)
         deeper._name = f"{self._name}.{part}" if self._name else part
         return deeper
 
-    def __call__(self, /, **given: Any) -> Any:
+    def __call__(self, /, **given: object) -> object:
         n = len(self.taken)
         if n >= len(self._calls) or self._calls[n].op != self._name:
             raise TextFault(f"it calls {self._name}, which its µGraph does not at that place")
@@ -166,7 +182,7 @@ class TorchProxy:
         self.nn = SimpleNamespace(functional=functional, Parameter=torch.nn.Parameter)
         self.matmul, self.bmm, self.mm = (self._library(n) for n in ("matmul", "bmm", "mm"))
 
-    def einsum(self, equation: str, *args: Any) -> Any:
+    def einsum(self, equation: str, *args: torch.Tensor) -> torch.Tensor:
         return self._library("einsum")(*args, equation=equation)
 
     @contextmanager
@@ -179,33 +195,33 @@ class TorchProxy:
         finally:
             self._torch.Tensor.__matmul__ = plain
 
-    def empty(self, *shape: Any, dtype: Any, device: Any = None) -> Any:
-        shape = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    def empty(self, *shape: Shape, dtype: torch.dtype, device: object = None) -> torch.Tensor:
+        lengths = flat_shape(shape)
         if not dtype.is_floating_point:
-            return self._memory.place(shape, dtype)
-        return self._memory.add(shape, dtype)
+            return self._memory.place(lengths, dtype)
+        return self._memory.add(lengths, dtype)
 
-    def zeros(self, *shape: Any, dtype: Any, device: Any = None) -> Any:
-        shape = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    def zeros(self, *shape: Shape, dtype: torch.dtype, device: object = None) -> torch.Tensor:
+        lengths = flat_shape(shape)
         if not dtype.is_floating_point:
-            tensor = self._memory.place(shape, dtype)
+            tensor = self._memory.place(lengths, dtype)
             tensor.zero_()
             return tensor
-        return self._memory.add(shape, dtype, np.zeros((1, *shape), np.uint64))
+        return self._memory.add(lengths, dtype, np.zeros((1, *lengths), np.uint64))
 
-    def _library(self, name: str) -> Any:
-        def call(*args: Any, **attrs: Any) -> Any:
+    def _library(self, name: str) -> Callable[..., torch.Tensor]:
+        def call(*args: torch.Tensor, **attrs: object) -> torch.Tensor:
             values = [self._memory.read(a) for a in args]
             out = LIBRARY[name](self._memory.field, values, attrs)
             return self._memory.add(out.shape[1:], args[0].dtype, out)
 
         return call
 
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._torch, name)
+    def __getattr__(self, name: str) -> object:
+        value: object = getattr(self._torch, name)
         if callable(value) and not isinstance(value, type) and name not in ("is_grad_enabled",):
 
-            def refuse(*args: Any, **kwargs: Any) -> Any:
+            def refuse(*args: object, **kwargs: object) -> object:
                 raise UnknownOperator(f"torch.{name} has no value in the fields")
 
             return refuse

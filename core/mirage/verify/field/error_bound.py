@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,8 +10,8 @@ from mirage.results.verdict import SAYS_NOTHING
 from mirage.verify.field.arithmetic import Field
 from mirage.verify.field.expression_size import Counts
 from mirage.verify.field.sampling import Conditions
+from mirage.verify.semantics.arrays import Array
 
-Array = np.ndarray[Any, np.dtype[Any]]
 FLOOR = 2.0**-128  # the generator of the draws has no more entropy than this
 
 

@@ -1,20 +1,20 @@
-"""How large a program's values are as expressions: what the theorems on random evaluation ask for.
+"""Degrees and numbers of terms of a program's values as expressions, which the error bound's theorems ask for.
 
 An arithmetic for the evaluators whose values are bounds on a quotient N / D of sums of exponential terms
 (sum of f_i * e^(g_i)): kn, kd their numbers of exponential terms, dn, dd the degrees of the f_i, en, ed how many
-exponentials are multiplied in one term, `picks` how many bits of
-choice (comparisons, maxima) decide which expression it is, `key` the identity of the denominator (1: none).
+exponentials are multiplied in one term, `picks` how many bits of choice (comparisons, maxima) decide which expression it is,
+`key` the identity of the denominator (1: none).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from mirage.verify.semantics.arrays import Array
+
 COUNT = np.dtype(
     [
         ("kn", "f8"),
@@ -31,7 +31,7 @@ COUNT = np.dtype(
 )
 
 
-def _make(shape: tuple[int, ...], **fields: Any) -> Array:
+def _make(shape: tuple[int, ...], **fields: float | Array) -> Array:
     out = np.zeros(shape, COUNT)
     out["kn"], out["kd"], out["key"] = 1, 1, 1
     for name, v in fields.items():
@@ -79,14 +79,10 @@ class Counts:
     def truth(self, x: Array) -> Array:
         return x if x.dtype == bool else np.asarray((x["kn"] != 0) if x.dtype == COUNT else (x != 0))
 
-    def same(self, a: Array, b: Array) -> Array:
-        return np.asarray(np.broadcast_arrays(self.lift(a)["kn"], self.lift(b)["kn"])[0] >= 0)
-
-    def show(self, x: Any) -> str:
-        return str(x)
-
     # ---- operators
-    def _fold(self, xs: tuple[Array, ...], fn: Any, exact: Any) -> Array:
+    def _fold(
+        self, xs: tuple[Array, ...], fn: Callable[[Array, Array], Array], exact: Callable[[Array, Array], Array]
+    ) -> Array:
         if all(x.dtype != COUNT for x in xs):
             out = xs[0].astype(np.int64)
             for x in xs[1:]:
@@ -196,49 +192,27 @@ class Counts:
         return _make(out.shape, picks=out["picks"])
 
     def fn(self, name: str, *xs: Array) -> Array:
-        if name in ("add", "mul"):
-            return np.asarray(getattr(self, name)(*xs))
-        if name == "sub":
-            return self.add(xs[0], self.fn("neg", xs[1]))
-        if name == "neg":
-            return xs[0] if xs[0].dtype == COUNT else np.asarray(-xs[0].astype(np.int64))
-        if name == "div":
-            return self.mul(self.lift(xs[0]), self._inv(xs[1]))
-        if name == "finite":
-            return xs[0]
-        if name in ("inv", "exp", "sqrt"):
-            return np.asarray({"inv": self._inv, "exp": self._exp, "sqrt": self._sqrt}[name](xs[0]))
-        if name == "exp2":
-            return self._exp(xs[0])
-        if name in ("sigmoid", "tanh") and "sigmoid" not in self.opaque:
-            out = self._inv(self.add(self.const(1), self._exp(xs[0])))
-            return out if name == "sigmoid" else self.add(out, self.const(-1))
-        if name == "rsqrt":
-            return self._inv(self._sqrt(xs[0]))
-        if name in ("lt", "le", "eq") and all(x.dtype != COUNT for x in xs):
-            a, b = (x.astype(np.int64) for x in xs)
-            return np.asarray({"lt": a < b, "le": a <= b, "eq": a == b}[name])
-        if name in ("and", "or", "not") and all(x.dtype != COUNT for x in xs):
-            flags = [self.truth(x) for x in xs]
-            return np.asarray(~flags[0] if name == "not" else getattr(np, f"logical_{name}")(*flags))
-        if name in ("lt", "le", "eq", "and", "or", "not"):
-            return self._compare(*xs)
-        if name == "where":
-            if xs[0].dtype != COUNT:
-                a, b = xs[1:]
-                if COUNT in (a.dtype, b.dtype) and a.dtype != b.dtype:
-                    a, b = self.lift(a), self.lift(b)
-                return np.where(self.truth(xs[0]), a, b)
-            out = self._choose(xs[1], xs[2], bits=0.0)
-            out["picks"] += xs[0]["picks"]
-            return out
-        if name in ("maximum", "minimum"):
-            if all(x.dtype != COUNT for x in xs):
-                return np.asarray((np.maximum if name == "maximum" else np.minimum)(*xs))
-            return self._choose(*xs)
-        if name == "abs":
-            return self._choose(xs[0])
-        return self._opaque(*xs)
+        if name in _EXACT and all(x.dtype != COUNT for x in xs):
+            return np.asarray(_EXACT[name](*xs))
+        if name in _WITH_SIGMOID and "sigmoid" in self.opaque:
+            return self._opaque(*xs)
+        found = _FUNCTIONS.get(name)
+        return self._opaque(*xs) if found is None else found(self, *xs)
+
+    def _neg(self, x: Array) -> Array:
+        return x if x.dtype == COUNT else np.asarray(-x.astype(np.int64))
+
+    def _sigmoid(self, x: Array) -> Array:
+        return self._inv(self.add(self.const(1), self._exp(x)))
+
+    def _where(self, c: Array, a: Array, b: Array) -> Array:
+        if c.dtype != COUNT:
+            if COUNT in (a.dtype, b.dtype) and a.dtype != b.dtype:
+                a, b = self.lift(a), self.lift(b)
+            return np.where(self.truth(c), a, b)
+        out = self._choose(a, b, bits=0.0)
+        out["picks"] += c["picks"]
+        return out
 
     def sum(self, x: Array, axis: int) -> Array:
         if x.dtype != COUNT:
@@ -253,3 +227,35 @@ class Counts:
         if x.dtype != COUNT:
             return np.asarray(x.max(axis=axis))
         return self._choose(*np.moveaxis(x, axis, 0), bits=float(np.log2(max(x.shape[axis], 1))))
+
+
+# On flags and integers, which stay exact.
+_EXACT: dict[str, Callable[..., Array]] = {
+    "lt": lambda a, b: a.astype(np.int64) < b.astype(np.int64),
+    "le": lambda a, b: a.astype(np.int64) <= b.astype(np.int64),
+    "eq": lambda a, b: a.astype(np.int64) == b.astype(np.int64),
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "not": np.logical_not,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
+_WITH_SIGMOID = ("sigmoid", "tanh")
+_FUNCTIONS: dict[str, Callable[..., Array]] = {
+    "add": Counts.add,
+    "mul": Counts.mul,
+    "sub": lambda c, x, y: c.add(x, c._neg(y)),
+    "neg": Counts._neg,
+    "div": lambda c, x, y: c.mul(c.lift(x), c._inv(y)),
+    "finite": lambda c, x: x,
+    "inv": Counts._inv,
+    "exp": Counts._exp,
+    "exp2": Counts._exp,
+    "sqrt": Counts._sqrt,
+    "rsqrt": lambda c, x: c._inv(c._sqrt(x)),
+    "sigmoid": Counts._sigmoid,
+    "tanh": lambda c, x: c.add(c._sigmoid(x), c.const(-1)),
+    **dict.fromkeys(("lt", "le", "eq", "and", "or", "not"), Counts._compare),
+    "where": Counts._where,
+    **dict.fromkeys(("maximum", "minimum", "abs"), Counts._choose),
+}

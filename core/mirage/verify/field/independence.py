@@ -1,5 +1,7 @@
-"""Are the arguments of a program's exponentials independent and uniform? Then a far better bound than the general
-theorem's holds: with y = omega^score independent and uniform, a wrong program is a nonzero Laurent polynomial in the y.
+"""The test whether the arguments of a program's exponentials are independent and uniform, for the better error bound.
+
+The bound is far better than the general theorem's: with y = omega^score independent and uniform, a wrong program is a nonzero
+Laurent polynomial in the y.
 
 An argument A qualifies when it is affine in an input Y that no other argument and no root reads, and the matrix of its
 coefficients has full row rank: given the other inputs, A is then uniform. The rank is computed at a random point.
@@ -7,13 +9,17 @@ coefficients has full row rank: given the other inputs, A is then uniform. The r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from mirage.ir.index import DimIndex
+from mirage.meaning.nodes import Add, Apply, Exp, Input, Mul
 from mirage.meaning.terms import Terms
-from mirage.verify.field.arithmetic import Array, Field, pack, second
-from mirage.verify.field.sampling import ROOTS
+from mirage.verify.field.arithmetic import Field, pack, second
+from mirage.verify.field.sampling import input_node, is_root
+from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import TermEvaluator
 
 MOST_COLUMNS = 512
@@ -22,31 +28,30 @@ MOST_ROWS = 64
 
 def strip_shift(t: Terms, x: int) -> int:
     """An argument without the maxima that are subtracted from it: they count as free values."""
-    parts = t.kids(x) if t.kind(x) == "add" else (x,)
+    n = t.node(x)
+    parts = n.parts if isinstance(n, Add) else (x,)
     return t.add(*[y for y in parts if not _is_shift(t, y)])
 
 
 def _is_shift(t: Terms, x: int) -> bool:
     y = t.neg(x)
-    if t.kind(y) == "fn" and t.node(y)[1] == "finite":
-        y = t.node(y)[2][0]
-    return t.kind(y) == "red" and t.node(y)[1] == "max"
+    if t.applies(y, "finite"):
+        (y,) = t.kids(y)
+    return t.is_maximum(y)
 
 
 def arguments(t: Terms, roots: list[int], opaque: bool = True) -> list[int]:
     """The distinct arguments of the exponentials below `roots`; of sigmoids too where these are not `opaque`."""
     names = ("exp2",) if opaque else ("exp2", "sigmoid", "tanh")
     every = {x for r in roots for x in t.walk(r)}
-    found = [x for x in every if t.kind(x) == "exp" or (t.kind(x) == "fn" and t.node(x)[1] in names)]
-    return sorted({strip_shift(t, t.kids(x)[0]) for x in found})
+    found = [n for n in map(t.node, every) if isinstance(n, Exp) or (isinstance(n, Apply) and n.name in names)]
+    return sorted({strip_shift(t, n.kids[0]) for n in found})
 
 
 def linear_inputs(t: Terms, x: int) -> list[int]:
-    """The `in` terms in which `x` is affine: on every path to them only sums and products, met once in a product."""
-    names: dict[str, int] = {}
-    for y in t.walk(x):
-        if t.kind(y) == "in":
-            names[t.node(y)[1]] = names.get(t.node(y)[1], 0) + 1
+    """The inputs in which `x` is affine: on every path to them only sums and products, met once in a product."""
+    reads = {y: n.name for y in t.walk(x) if isinstance(n := t.node(y), Input)}
+    times = Counter(reads.values())
 
     def degree(y: int, node: int, memo: dict[int, int]) -> int:
         if y not in memo:
@@ -54,19 +59,17 @@ def linear_inputs(t: Terms, x: int) -> list[int]:
                 memo[y] = 1
             else:
                 ds = [degree(k, node, memo) for k in t.kids(y)]
-                kind = t.kind(y)
+                n = t.node(y)
                 if not any(ds):
                     memo[y] = 0
-                elif kind == "mul":
+                elif isinstance(n, Mul):
                     memo[y] = sum(ds)
-                elif kind == "add" or (kind == "red" and t.node(y)[1] == "sum"):
-                    memo[y] = max(ds)
                 else:
-                    memo[y] = 2
+                    memo[y] = max(ds) if isinstance(n, Add) or t.is_sum(y) else 2
         return memo[y]
 
-    inputs = [y for y in sorted(t.walk(x)) if t.kind(y) == "in" and names[t.node(y)[1]] == 1]
-    return [y for y in inputs if t.node(y)[1] not in t.bool_inputs and degree(x, y, {}) == 1]
+    once = [y for y, name in sorted(reads.items()) if times[name] == 1 and name not in t.bool_inputs]
+    return [y for y in once if degree(x, y, {}) == 1]
 
 
 def independent(
@@ -75,20 +78,16 @@ def independent(
     """How many scores there are, if all exponentials' arguments are independent and uniform; None if that is not
     known. The input that makes them so is real, and under no root: what is redrawn is not uniform."""
     args = arguments(t, roots, opaque)
-    rooted = {n for r in roots for x in t.walk(r) if _is_root(t, x) for n in t.inputs(x)}
+    rooted = {n for r in roots for x in t.walk(r) if is_root(t, x) for n in t.inputs(x)}
     total = 0
     for x in args:
         others = rooted.union(*(t.inputs(y) for y in args if y != x))
-        free = [y for y in linear_inputs(t, x) if t.node(y)[1] not in others]
-        free = [y for y in free if inputs[t.node(y)[1]].dtype == np.uint64]
+        found = [(y, input_node(t, y)) for y in linear_inputs(t, x)]
+        free = [y for y, n in found if n.name not in others and inputs[n.name].dtype == np.uint64]
         if not any(_full_rank(t, x, y, inputs, sizes, seed) for y in free):
             return None
         total += int(np.prod([sizes[d] for d in t.dims(x)], dtype=np.int64))
     return total if args else None
-
-
-def _is_root(t: Terms, x: int) -> bool:
-    return t.kind(x) == "sqrt" or (t.kind(x) == "fn" and t.node(x)[1] in ROOTS)
 
 
 def widened(t: Terms, roots: list[int], sizes: dict[str, int], fixed: frozenset[str]) -> dict[str, int]:
@@ -111,7 +110,7 @@ def _full_rank(
     t: Terms, x: int, y: int, inputs: Mapping[str, Array], sizes: Mapping[str, int], seed: int
 ) -> int | None:
     """The rows of the coefficient matrix of `x` in the input term `y`, if it has full row rank for each common index."""
-    name, index = t.node(y)[1], t.node(y)[2]
+    name, index = input_node(t, y).name, input_node(t, y).index
     dims = tuple(sorted(t.dims(x)))
     shared = [d for d in dims if d in t.dims(y)]
     inner = sorted(t.dims(y) - t.dims(x))
@@ -124,8 +123,21 @@ def _full_rank(
         return None
     field = Field(seed, columns + 1)
     values = {n: v[:1] for n, v in inputs.items()}  # drawn in this field, at a point where the roots exist
-    # the input is 1 where its inner index is that of the draw, 0 elsewhere; in the last draw it is 0 everywhere
-    shape = inputs[name].shape[1:]
+    unit = _unit_inputs(index, inner, inputs[name].shape[1:], sizes)
+    e = TermEvaluator(t, {**values, name: unit}, field, sizes)
+    value = second(field.lift(e.full(x, dims)))
+    matrix = (value[:-1] + np.uint64(field.q) - value[-1:]) % np.uint64(field.q)
+    order = [1 + dims.index(d) for d in shared] + [1 + i for i, d in enumerate(dims) if d not in shared]
+    matrix = np.transpose(matrix, [*order, 0]).reshape(-1, rows, columns)
+    return rows if all(rank(m, field.q) == rows for m in matrix) else None
+
+
+def _unit_inputs(
+    index: Sequence[DimIndex], inner: Sequence[str], shape: tuple[int, ...], sizes: Mapping[str, int]
+) -> Array:
+    """An input of that shape with one draw for each index along `inner` and one more: it is 1 where its inner index is that of
+    the draw, 0 elsewhere; in the last draw it is 0 everywhere."""
+    columns = int(np.prod([sizes[a] for a in inner], dtype=np.int64))
     unit: Array = np.zeros((columns + 1, *shape), np.uint64)
     at = np.indices(shape)
     flat: Array = np.zeros(shape, np.int64)
@@ -141,12 +153,7 @@ def _full_rank(
         flat = flat * sizes[a] + place[a]
     for j in range(columns):
         unit[j] = np.where(known & (flat == j), pack(np.uint64(1), np.uint64(1)), np.uint64(0))
-    e = TermEvaluator(t, {**values, name: unit}, field, sizes)
-    value = second(field.lift(e.full(x, dims)))
-    matrix = (value[:-1] + np.uint64(field.q) - value[-1:]) % np.uint64(field.q)
-    order = [1 + dims.index(d) for d in shared] + [1 + i for i, d in enumerate(dims) if d not in shared]
-    matrix = np.transpose(matrix, [*order, 0]).reshape(-1, rows, columns)
-    return rows if all(rank(m, field.q) == rows for m in matrix) else None
+    return unit
 
 
 def rank(matrix: Array, q: int) -> int:

@@ -1,14 +1,22 @@
-"""The public function of an emitted module, in the worker: called as a user would, on a small launch, and with what its
-kernels were not made for, which must reach the original."""
+"""The public function of an emitted module on a small launch, and the test of its guard, in a worker.
+
+It is called as a user would, and with what its kernels were not made for, which must reach the original."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from mirage.verify.field.device_memory import TextFault
+
+if TYPE_CHECKING:
+    import torch
+
+Arguments = Mapping[str, object]
+Tensors = Mapping[str, "torch.Tensor"]
 
 
 def public_name(text: str) -> str:
@@ -27,11 +35,11 @@ def public_name(text: str) -> str:
 class Fallback(Exception):
     """The original was called, with these arguments by name."""
 
-    def __init__(self, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, arguments: Arguments) -> None:
         self.arguments = arguments
 
 
-def bound(function: Callable[..., Any], values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def bound(function: Callable[..., object], values: Arguments) -> tuple[list[object], dict[str, object]]:
     """The arguments of a call that gives each named parameter its value."""
     parameters = inspect.signature(function).parameters
     missing = [n for n in values if n not in parameters]
@@ -41,16 +49,16 @@ def bound(function: Callable[..., Any], values: Mapping[str, Any]) -> tuple[list
     return [values[n] for n in first], {n: v for n, v in values.items() if n not in first}
 
 
-def _shape(function: Callable[..., Any]) -> list[tuple[str, Any, str]]:
+def _shape(function: Callable[..., object]) -> list[tuple[str, object, str]]:
     return [(n, p.kind, repr(p.default)) for n, p in inspect.signature(function).parameters.items()]
 
 
-def _key(tensors: Mapping[str, Any]) -> tuple[tuple[tuple[int, ...], Any], ...]:
+def _key(tensors: Arguments) -> tuple[tuple[tuple[int, ...], object], ...]:
     """What a guard asks of tensors."""
-    return tuple((tuple(t.shape), t.dtype) for t in tensors.values() if hasattr(t, "dtype"))
+    return tuple((tuple(t.shape), t.dtype) for t in tensors.values() if hasattr(t, "shape") and hasattr(t, "dtype"))
 
 
-def _same(row: Any, made: tuple[Any, ...]) -> bool:
+def _same(row: object, made: tuple[object, ...]) -> bool:
     return isinstance(row, tuple) and len(row) == len(made) and all(a is b for a, b in zip(row, made))
 
 
@@ -58,7 +66,7 @@ class Public:
     """A module's public function whose tables are those of a small launch."""
 
     def __init__(
-        self, module: Any, text: str, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]]
+        self, module: ModuleType, text: str, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]]
     ) -> None:
         self.name = public_name(text)
         self.function = getattr(module, self.name)
@@ -68,7 +76,7 @@ class Public:
         if _shape(self.function) != _shape(original):
             raise TextFault("the public function takes its parameters otherwise than the original")
 
-        def fallback(*args: Any, **kwargs: Any) -> Any:
+        def fallback(*args: object, **kwargs: object) -> object:
             raise Fallback(inspect.signature(original).bind(*args, **kwargs).arguments)
 
         module.__dict__[f"_original_{self.name}"] = fallback
@@ -81,23 +89,23 @@ class Public:
         if self.rows is not None and not _same(self.rows.get(module._EXPECTED), made):
             raise TextFault("the table of sizes has something else for these inputs")
 
-    def __call__(self, tensors: Mapping[str, Any]) -> Any:
+    def __call__(self, tensors: Tensors) -> object:
         """The results of the kernels. Raises TextFault where the guard turns these tensors down."""
         small = _key(tensors)
         if self.rows is not None:  # the other rows stay, but where this launch has their sizes
             strange = {_key(values) for _, values in self._strange(tensors) if len(_key(values)) == len(small)}
             own = self.module._EXPECTED
-            self.module._BY_SIZE = {
+            self.module.__dict__["_BY_SIZE"] = {
                 small if k == own else k: row for k, row in self.rows.items() if k == own or k not in {small, *strange}
             }
-        self.module._EXPECTED = small
+        self.module.__dict__["_EXPECTED"] = small
         args, kwargs = bound(self.function, tensors)
         try:
             return self.function(*args, **kwargs)
         except Fallback:
             raise TextFault("the guard turns the tensors down that the kernels were made for") from None
 
-    def check_guard(self, tensors: Mapping[str, Any]) -> None:
+    def check_guard(self, tensors: Tensors) -> None:
         """Raises TextFault where the function takes what its kernels were not made for, or hands it on wrongly."""
         for what, values in self._strange(tensors):
             args, kwargs = bound(self.function, values)
@@ -110,11 +118,11 @@ class Public:
                 continue
             raise TextFault(f"the guard takes {what}")
 
-    def _strange(self, tensors: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _strange(self, tensors: Tensors) -> Iterator[tuple[str, dict[str, object]]]:
         import torch
 
         for name, t in tensors.items():
-            for what, other in strange_tensors(torch, t):
+            for what, other in strange_tensors(t):
                 yield f"{what} for {name}", {**tensors, name: other}
         away = {n: torch.empty(t.shape, dtype=t.dtype, device="meta") for n, t in tensors.items()}
         yield "tensors of another device", away
@@ -123,8 +131,10 @@ class Public:
                 yield f"another value of {name}", {**tensors, name: object()}
 
 
-def strange_tensors(torch: Any, t: Any) -> Iterator[tuple[str, Any]]:
+def strange_tensors(t: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
     """Tensors that differ from `t` in one thing that its kernels depend on."""
+    import torch
+
     yield "another dtype", torch.empty(t.shape, dtype=torch.int16)
     yield "another shape", torch.empty((t.shape[0] + 1, *t.shape[1:]) if t.ndim else (2,), dtype=t.dtype)
     yield "another device", torch.empty(t.shape, dtype=t.dtype, device="meta")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from mirage.meaning.nodes import Apply, Exp, FloatLiteral, Input, Sqrt
 from mirage.meaning.terms import Terms
-from mirage.verify.field.arithmetic import OPAQUE, Array, Field, first, random_field
+from mirage.verify.field.arithmetic import OPAQUE, Field, first, random_field
+from mirage.verify.semantics.arrays import Array, Indices
 from mirage.verify.semantics.evaluate_terms import TermEvaluator, grid_index
 
 ROUNDS = 60  # of redrawing what lies under a root; each round halves what is left
 FIELDS = 40
 ROOTS = ("sqrt", "rsqrt")
+EXPONENTIALS = ("exp", "exp2", "sigmoid", "tanh")
 COMPARISONS = ("lt", "le", "eq")
 
 
@@ -66,10 +68,26 @@ def root_nodes(t: Terms, roots: Iterable[int]) -> list[tuple[int, bool]]:
     for r in roots:
         for x in t.walk(r):
             everything.add(x)
-            if t.kind(x) == "exp" or (t.kind(x) == "fn" and t.node(x)[1] in ("sigmoid", "tanh", "exp2")):
+            if is_exponential(t, x):
                 below |= set(t.walk(x)) - {x}
-    found = [x for x in everything if t.kind(x) == "sqrt" or (t.kind(x) == "fn" and t.node(x)[1] in ROOTS)]
-    return [(x, x in below) for x in sorted(found)]
+    return [(x, x in below) for x in sorted(everything) if is_root(t, x)]
+
+
+def is_root(t: Terms, x: int) -> bool:
+    n = t.node(x)
+    return isinstance(n, Sqrt) or (isinstance(n, Apply) and n.name in ROOTS)
+
+
+def is_exponential(t: Terms, x: int) -> bool:
+    n = t.node(x)
+    return isinstance(n, Exp) or (isinstance(n, Apply) and n.name in EXPONENTIALS)
+
+
+def input_node(t: Terms, x: int) -> Input:
+    """The node of a term that is known to be an input."""
+    n = t.node(x)
+    assert isinstance(n, Input)
+    return n
 
 
 def shapes_of(t: Terms, roots: Iterable[int], sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
@@ -78,16 +96,16 @@ def shapes_of(t: Terms, roots: Iterable[int], sizes: Mapping[str, int]) -> dict[
     for r in roots:
         for x in t.walk(r):
             n = t.node(x)
-            if n[0] != "in":
+            if not isinstance(n, Input):
                 continue
             need = []
-            for d in n[2]:
+            for d in n.index:
                 total = 1
                 for a in d.axes:
                     total *= sizes[a]
                 need.append(total + d.offset)
-            old = shapes.get(n[1], (0,) * len(need))
-            shapes[n[1]] = tuple(max(a, b) for a, b in zip(old, need, strict=True))
+            old = shapes.get(n.name, (0,) * len(need))
+            shapes[n.name] = tuple(max(a, b) for a, b in zip(old, need, strict=True))
     return shapes
 
 
@@ -126,7 +144,7 @@ def tied(field: Field, value: Array, kind: str, ties: Array) -> Array:
 def compares(t: Terms, roots: Iterable[int]) -> bool:
     """Is anything that inputs decide compared?"""
     nodes = (t.node(x) for r in roots for x in t.walk(r))
-    return any(n[0] == "fn" and n[1] in COMPARISONS and any(t.inputs(k) for k in n[2]) for n in nodes)
+    return any(isinstance(n, Apply) and n.name in COMPARISONS and any(t.inputs(k) for k in n.args) for n in nodes)
 
 
 def draw(
@@ -245,7 +263,8 @@ def _gf2_rank(rows: list[int]) -> int:
 
 
 def _literals_have_roots(t: Terms, roots: list[int], field: Field) -> bool:
-    for text in {t.node(x)[1] for r in roots for x in t.walk(r) if t.kind(x) == "lit"}:
+    nodes = (t.node(x) for r in roots for x in t.walk(r))
+    for text in {n.text for n in nodes if isinstance(n, FloatLiteral)}:
         field.literal(float(text))
     return not field.lacks_root
 
@@ -265,7 +284,8 @@ def chosen_input(t: Terms, argument: int, kinds: Mapping[str, str]) -> int | Non
     best: int | None = None
     own = t.dims(argument)
     for x in sorted(t.walk(argument)):
-        if t.kind(x) != "in" or kinds.get(t.node(x)[1], "field") != "field":
+        n = t.node(x)
+        if not isinstance(n, Input) or kinds.get(n.name, "field") != "field":
             continue
         if best is None or len(t.dims(x) & own) > len(t.dims(best) & own):
             best = x
@@ -284,7 +304,7 @@ def shared_roots(
         chosen = chosen_input(t, argument, kinds)
         if chosen is None:
             continue
-        names, members = {t.node(chosen)[1]}, [(argument, 2 if both else 1)]
+        names, members = {input_node(t, chosen).name}, [(argument, 2 if both else 1)]
         apart = []
         for other, more in groups:
             below = set().union(*(t.inputs(a) for a, _ in [*members, *more]))
@@ -319,11 +339,11 @@ def _aligned_axes(t: Terms, names: set[str], terms: list[int]) -> set[str]:
     seen = {y for x in terms for y in t.walk(x)}
     for y in sorted(seen):
         n = t.node(y)
-        if n[0] == "in" and n[1] in names:
-            readings[n[1]] += 1
-            for i, d in enumerate(n[2]):
+        if isinstance(n, Input) and n.name in names:
+            readings[n.name] += 1
+            for i, d in enumerate(n.index):
                 if len(d.axes) == 1 and not d.offset:
-                    places[n[1]].setdefault(d.axes[0], set()).add(y * 64 + i)
+                    places[n.name].setdefault(d.axes[0], set()).add(y * 64 + i)
     out: set[str] | None = None
     for name, axes in places.items():
         good = {a for a, p in axes.items() if len(p) == readings[name] and len({v % 64 for v in p}) == 1}
@@ -338,7 +358,7 @@ def _mark(t: Terms, argument: int, wrong: Array, evaluator: TermEvaluator, redo:
     best = chosen_input(t, argument, kinds)
     if best is None:
         return
-    name, index = t.node(best)[1], t.node(best)[2]
+    name, index = input_node(t, best).name, input_node(t, best).index
     own = evaluator.order(best)
     wrong = np.broadcast_to(wrong, (evaluator.inputs[name].shape[0], *wrong.shape[1:]))
     gone = tuple(1 + i for i, d in enumerate(dims) if d not in own)
@@ -347,7 +367,7 @@ def _mark(t: Terms, argument: int, wrong: Array, evaluator: TermEvaluator, redo:
     hit = hit.reshape(hit.shape[0], *(next(lengths) if d in dims else 1 for d in own))
     hit = np.broadcast_to(hit, (hit.shape[0], *(evaluator.sizes[d] for d in own)))
     mask = redo.setdefault(name, np.zeros(evaluator.inputs[name].shape, bool))
-    where: tuple[Any, ...] = tuple(
+    where: tuple[Indices, ...] = tuple(
         np.broadcast_to(grid_index(d.axes, own, evaluator.sizes) + d.offset, hit.shape[1:]) for d in index
     )
-    np.logical_or.at(mask, (slice(None), *where), hit)
+    np.logical_or.at(np.moveaxis(mask, 0, -1), where, np.moveaxis(hit, 0, -1))

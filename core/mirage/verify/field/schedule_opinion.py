@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Protocol
 
 from mirage.errors import MirageError
+from mirage.meaning.nodes import Input
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import Accumulate, MuGraph
 from mirage.mugraph.resized import rigid_axes, shrink, tiny_sizes
@@ -15,10 +17,11 @@ from mirage.mugraph.walk import parts, sites
 from mirage.results.details import FieldDetails
 from mirage.results.verdict import Counterexample, Evidence
 from mirage.verify.field import algebra_opinion
-from mirage.verify.field.arithmetic import OPAQUE, Array
+from mirage.verify.field.arithmetic import OPAQUE
 from mirage.verify.field.error_bound import Bound
 from mirage.verify.field.independence import widened
 from mirage.verify.field.sampling import Sample, draw
+from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import Fault, TermEvaluator, evaluate_mugraph
 
 DRAWS = 64
@@ -123,8 +126,8 @@ def term_only_sizes(t: Terms, targets: Sequence[Target], graph: MuGraph) -> dict
     for x in targets:
         for y in t.walk(x.term):
             n = t.node(y)
-            if n[0] == "in" and n[1] in shapes:
-                for d, size in zip(n[2], shapes[n[1]], strict=True):
+            if isinstance(n, Input) and n.name in shapes:
+                for d, size in zip(n.index, shapes[n.name], strict=True):
                     if len(d.axes) == 1 and d.axes[0] not in own and not d.offset:
                         found[d.axes[0]] = size
     return found
@@ -147,14 +150,17 @@ def schedule_opinion(
     start = time.perf_counter()
     evidence: Evidence | None = None
     for opaque in algebra_opinion.variants(t, [x.term for x in targets], algebra_opinion.OPAQUE):
-        evidence = _opinion(t, targets, mugraph, draws, seed, sizes, tiles, opaque, start)
+        small = partial(
+            small_case, t, targets, mugraph, draws=draws, seed=seed, opaque=opaque, sizes=sizes, tiles=tiles
+        )
+        evidence = _opinion(targets, mugraph, small, start)
         if evidence.word != "REJECTED":
             return evidence
     assert evidence is not None
     return evidence
 
 
-def compare(small: Small, outputs: Mapping[str, Array]) -> Any:
+def compare(small: Small, outputs: Mapping[str, Array]) -> Counterexample | None:
     """The first counterexample of an output against its target, if any."""
     for i, (name, want) in enumerate(small.expected.items()):
         got = outputs[name]
@@ -164,17 +170,7 @@ def compare(small: Small, outputs: Mapping[str, Array]) -> Any:
     return None
 
 
-def _opinion(
-    t: Terms,
-    targets: Sequence[Target],
-    mugraph: MuGraph,
-    draws: int,
-    seed: int,
-    sizes: Mapping[str, int] | None,
-    tiles: Mapping[str, Mapping[str, int]] | None,
-    opaque: tuple[str, ...],
-    start: float,
-) -> Evidence:
+def _opinion(targets: Sequence[Target], mugraph: MuGraph, small_case_of: Callable[[], Small], start: float) -> Evidence:
     def rejected(text: str, info: FieldDetails | None = None, shown: Counterexample | None = None) -> Evidence:
         return Evidence(
             link="schedule", opinion="field", word="REJECTED", summary=text, seconds=time.perf_counter() - start,
@@ -182,7 +178,7 @@ def _opinion(
         )  # fmt: skip
 
     try:
-        small = small_case(t, targets, mugraph, draws=draws, seed=seed, opaque=opaque, sizes=sizes, tiles=tiles)
+        small = small_case_of()
         outcome = evaluate_mugraph(small.graph, small.sample.inputs, small.sample.field)
     except (Fault, MirageError) as e:
         return rejected(f"the µGraph cannot be evaluated: {e}")

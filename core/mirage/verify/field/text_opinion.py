@@ -1,37 +1,33 @@
 """The text link's field opinion: the emitted module itself, its public function called in the fields on a small launch.
 
-The module runs in a worker (`task`); the opinion compares what it gives with what the program's terms give.
+The module runs in a worker (`worker.py`); the opinion compares what it gives with what the program's terms give.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from mirage.codegen.interpreter import load_module
 from mirage.errors import MirageError
 from mirage.ir.dtypes import TORCH_NAMES
-from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, MuGraph
 from mirage.mugraph.resized import tiny_sizes, whole_sizes
 from mirage.results.details import FieldDetails
 from mirage.results.verdict import Counterexample, Evidence
+from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field import algebra_opinion
-from mirage.verify.field.arithmetic import Array, Field
-from mirage.verify.field.device_memory import Kept, TextFault, TorchProxy
-from mirage.verify.field.public_function import Public
-from mirage.verify.field.schedule_opinion import Small, Target, small_case
-from mirage.verify.field.triton_in_field import field_interpreter
+from mirage.verify.field.schedule_opinion import Small, small_case
+from mirage.verify.field.worker import decode, encode
+from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import Fault
+from mirage.verify.worker_tasks import FieldAnswer, FieldCall, FieldInput, FieldPayload, RunTask, Tiles, run_field_text
 
 DRAWS = 32
 WHOLE_DRAWS = 4  # of the launch without tails
 ORDERS = 32  # launches among which the one with the most changes of order is taken
-RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
 def launch_tiles(graph: MuGraph) -> dict[str, dict[str, int]]:
@@ -45,26 +41,18 @@ def launch_tiles(graph: MuGraph) -> dict[str, dict[str, int]]:
     return out
 
 
-def encode(x: Array) -> dict[str, Any]:
-    return {"shape": list(x.shape), "dtype": str(x.dtype), "data": np.ascontiguousarray(x).tobytes()}
-
-
-def decode(data: Mapping[str, Any]) -> Array:
-    return np.asarray(np.frombuffer(data["data"], np.dtype(data["dtype"])).reshape(data["shape"]))
-
-
 def payload_of(
     module: str, parameters: Sequence[str], small: Small, calls: Sequence[LibraryKernel] = ()
-) -> dict[str, Any]:
+) -> FieldPayload:
     """What the worker needs: the text, the field's seed, inputs in the order of `parameters`, what each call gives."""
     field = small.sample.field
     dtypes = {t.name: t.dtype for t in small.graph.inputs}
-    inputs = []
+    inputs: list[FieldInput] = []
     for name in parameters:
         known = name in dtypes  # an input that no kernel reads is passed all the same
         value = small.sample.inputs[name] if known else np.zeros((1, 1), np.uint64)
         inputs.append({"name": name, "type": dtypes.get(name, "fp32"), **encode(value)})
-    given = [
+    given: list[FieldCall] = [
         {
             "op": k.op,
             "attrs": k.attrs,
@@ -86,84 +74,27 @@ def payload_of(
     }
 
 
-def task(payload: dict[str, Any]) -> dict[str, Any]:
-    """In the worker: calls the module's public function in the field. Gives outputs as packed arrays, faults in words."""
-    import os
-
-    os.environ["TRITON_INTERPRET"] = "1"
-    import torch
-
-    module = load_module(payload["module"])
-    field = Field(payload["seed"], payload["draws"], payload["opaque"])
-    with field_interpreter(field) as memory:
-        arguments = {}
-        for item in payload["inputs"]:
-            value, dtype = decode(item), getattr(torch, TORCH_NAMES[item["type"]])
-            arguments[item["name"]] = memory.given(value, dtype)
-        inputs = len(memory.regions)
-        calls = [Kept(**{**c, "type": getattr(torch, TORCH_NAMES[c["type"]])}) for c in kept_calls(payload)]
-        module.__dict__["torch"] = proxy = TorchProxy(memory, calls)
-        constants = {"SIZES": dict(module.SIZES), "TILES": {k: dict(v) for k, v in module.TILES.items()}}
-        try:
-            public = Public(module, payload["module"], payload["sizes"], payload["tiles"])
-            with proxy.operators():
-                result = public(arguments)
-            public.check_guard(arguments)
-            results = result if isinstance(result, tuple) else (result,)
-            outputs = [memory.known(r) for r in results]
-            if len(proxy.ops.taken) != len(calls):
-                return {"outputs": [], "faults": [f"{len(proxy.ops.taken)} of {len(calls)} calls are made"]}
-        except TextFault as e:
-            return {"outputs": [], "faults": [str(e)]}
-        except Exception as e:
-            return {"outputs": [], "faults": [f"the launch raised {type(e).__name__}: {_innermost(e)}"[:600]]}
-    for i, region in enumerate(memory.regions):
-        if i < inputs and region.writes.any():
-            memory.fault(f"input {i} is written")
-        if (region.writes > 1).any():
-            n = int((region.writes > 1).sum())
-            memory.fault(f"{n} elements of a tensor of shape {tuple(region.tensor.shape)} are written more than once")
-    return {
-        "outputs": [encode(o) for o in outputs],
-        "calls": [[encode(x) for x in taken] for taken in proxy.ops.taken],
-        "faults": memory.faults,
-        "constants": constants,
-        "expected": public.expected,
-    }
-
-
-def kept_calls(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The calls of a payload with what they give as an array."""
-    return [{**{k: c[k] for k in ("op", "attrs", "arguments", "type")}, "value": decode(c)} for c in payload["calls"]]
-
-
-def _differences(module: Mapping[str, Any], mugraph: Mapping[str, Any]) -> str:
-    """Where the numbers that a module launches with by default differ from its µGraph's, in words; "" if nowhere. A
-    tail's row of TILES has only what differs from its block's."""
+def _differences(module: Mapping[str, object], mugraph: Mapping[str, object]) -> str:
+    """Where a table that a module launches with by default differs from its µGraph's, in words; "" if nowhere."""
     if set(module) - set(mugraph):
         return f"{sorted(set(module) - set(mugraph))[0]} is too much"
+    return next((f"{k} is {module.get(k)}, not {want}" for k, want in mugraph.items() if module.get(k) != want), "")
+
+
+def _whole_rows(module: Tiles, mugraph: Tiles) -> dict[str, Mapping[str, int | None]]:
+    """A module's TILES with the dims of the µGraph's: a tail's row has only what differs from its block's."""
+    rows: dict[str, Mapping[str, int | None]] = {**module}
     for key, want in mugraph.items():
-        have = module.get(key)
-        if isinstance(want, Mapping):
-            have = {**(module.get(key.removesuffix(".tail")) or {}), **(have or {})}
-            have = {d: have.get(d) for d in want}
-        if have != want:
-            return f"{key} is {have}, not {want}"
-    return ""
+        have = {**module.get(key.removesuffix(".tail"), {}), **module.get(key, {})}
+        rows[key] = {d: have.get(d) for d in want}
+    return rows
 
 
-def _innermost(e: BaseException) -> str:
-    while e.__cause__ is not None:
-        e = e.__cause__
-    return f"{type(e).__name__}: {e}"
+Launch = tuple[Mapping[str, int], Mapping[str, Mapping[str, int]] | None]  # sizes, and tiles or the µGraph's own
 
 
 def text_opinion(
-    t: Terms,
-    targets: Sequence[Target],
-    mugraph: MuGraph,
-    module: str,
-    parameters: Sequence[str],
+    emitted: EmittedModule,
     run_task: RunTask,
     *,
     draws: int = DRAWS,
@@ -175,23 +106,23 @@ def text_opinion(
 ) -> Evidence:
     """Does the emitted module, run in the fields, give the targets' values? TESTED with a bound, or REJECTED.
 
-    `parameters`: the function's tensor parameters in order. `run_task(name, payload)` runs a worker's task. `calls` stay
-    PyTorch's own: `mugraph` is without them (`opened`), the text must make them in this order, with what the targets say, and
-    gets random values from them. `returned` names what the function returns (the µGraph's outputs if empty).
+    `run_task(name, payload)` runs a worker's task. `calls` stay PyTorch's own: the µGraph is without them (`opened`), the
+    text must make them in this order, with what the targets say, and gets random values from them. `returned` names what the
+    function returns (the µGraph's outputs if empty).
     """
-    about = About(
-        t, targets, mugraph, module, parameters, run_task, calls, returned or [o.name for o in mugraph.outputs]
-    )
-    start = time.perf_counter()
+    mugraph = emitted.mugraph
+    about = About(emitted, run_task, calls, returned or [o.name for o in mugraph.outputs], seed, time.perf_counter())
+    given = None if sizes is None else (sizes, tiles)
     evidence: Evidence | None = None
-    for opaque in algebra_opinion.variants(t, [x.term for x in targets], algebra_opinion.OPAQUE_IN_TEXT):
-        evidence = _opinion(about, draws, seed, sizes, tiles, opaque, start)
+    for opaque in algebra_opinion.variants(
+        emitted.t, [x.term for x in emitted.targets], algebra_opinion.OPAQUE_IN_TEXT
+    ):
+        evidence = _opinion(about, draws, given, opaque)
         if evidence.word == "REJECTED":
             continue
-        if sizes is not None:
+        if given is not None:
             return evidence
-        told = evidence.details
-        assert isinstance(told, FieldDetails)
+        told = field_details(evidence)
         first = told.sizes
         others = {
             "whole_tiles": ("where tiles divide their dims", whole_launch(mugraph, first, seed)),
@@ -201,16 +132,20 @@ def text_opinion(
         for name, (what, launch) in others.items():
             if launch is None:
                 continue
-            again = _opinion(about, WHOLE_DRAWS, seed, *launch, opaque, start)
+            again = _opinion(about, WHOLE_DRAWS, launch, opaque)
             if again.word == "REJECTED":
                 return replace(again, summary=f"{what}: {again.summary}")
-            assert isinstance(again.details, FieldDetails)
-            sizes_of[name] = again.details.sizes
+            sizes_of[name] = field_details(again).sizes
             evidence = replace(evidence, seconds=again.seconds)
         told = replace(told, whole_tiles=sizes_of.get("whole_tiles"), other_order=sizes_of.get("other_order"))
         return replace(evidence, details=told)
     assert evidence is not None
     return evidence
+
+
+def field_details(evidence: Evidence) -> FieldDetails:
+    assert isinstance(evidence.details, FieldDetails)
+    return evidence.details
 
 
 def whole_launch(
@@ -238,71 +173,45 @@ def reordered_launch(
 
 @dataclass(frozen=True)
 class About:
-    """What is judged (see `text_opinion`)."""
+    """What is judged (see `text_opinion`), since when."""
 
-    t: Terms
-    targets: Sequence[Target]
-    mugraph: MuGraph
-    module: str
-    parameters: Sequence[str]
+    emitted: EmittedModule
     run_task: RunTask
     calls: Sequence[LibraryKernel]
     returned: Sequence[str]
+    seed: int
+    start: float
 
 
-def _opinion(
-    about: About,
-    draws: int,
-    seed: int,
-    sizes: Mapping[str, int] | None,
-    tiles: Mapping[str, Mapping[str, int]] | None,
-    opaque: tuple[str, ...],
-    start: float,
-) -> Evidence:
+def _opinion(about: About, draws: int, launch: Launch | None, opaque: tuple[str, ...]) -> Evidence:
     def rejected(text: str, info: FieldDetails | None = None, shown: Counterexample | None = None) -> Evidence:
         return Evidence(
-            link="text", opinion="field", word="REJECTED", summary=text, seconds=time.perf_counter() - start,
+            link="text", opinion="field", word="REJECTED", summary=text, seconds=time.perf_counter() - about.start,
             details=info, counterexample=shown,
         )  # fmt: skip
 
-    mugraph, parameters = about.mugraph, about.parameters
+    e = about.emitted
+    sizes, tiles = launch or (None, None)
     try:
         small = small_case(
-            about.t, about.targets, mugraph, draws=draws, seed=seed, opaque=opaque, sizes=sizes, tiles=tiles
+            e.t, e.targets, e.mugraph, draws=draws, seed=about.seed, opaque=opaque, sizes=sizes, tiles=tiles
         )
-        result = about.run_task("field_text", payload_of(about.module, parameters, small, about.calls))
-    except Fault as e:
-        return rejected(f"the program cannot be evaluated: {e}")
-    except MirageError as e:
-        return rejected(f"the emitted text could not be run: {e}")
+        answer = run_field_text(about.run_task, payload_of(e.module, e.parameters, small, about.calls))
+    except Fault as fault:
+        return rejected(f"the program cannot be evaluated: {fault}")
+    except MirageError as error:
+        return rejected(f"the emitted text could not be run: {error}")
     good = int(small.sample.generic.sum())
-    info = replace(
-        algebra_opinion.details_of(small.bound, small.sample, small.sizes, good), tiles=launch_tiles(small.graph)
-    )
-    if result["faults"]:
-        return rejected(result["faults"][0], replace(info, faults=tuple(result["faults"])))
-    for name, own in (("SIZES", dict(mugraph.axes)), ("TILES", launch_tiles(mugraph))):
-        differing = _differences(result["constants"][name], own)
-        if differing:
-            return rejected(f"the module's {name} are not those of its µGraph: {differing}", info)
-    made_for = {i.name: (list(mugraph.shape(i)), f"torch.{TORCH_NAMES[i.dtype]}") for i in mugraph.inputs}
-    for name, (shape, dtype) in zip(parameters, result["expected"], strict=False):
-        if name in made_for and (list(shape), dtype) != made_for[name]:
-            return rejected(f"the guard asks {name} to be {dtype} {shape}, the µGraph is for {made_for[name]}", info)
-    if len(result["expected"]) != len(parameters):
-        return rejected(f"the guard looks at {len(result['expected'])} of {len(parameters)} tensors", info)
-    if len(result["outputs"]) != len(about.returned):
-        return rejected(
-            f"the launcher returns {len(result['outputs'])} tensors, the program {len(about.returned)}", info
-        )
+    info = algebra_opinion.details_of(small.bound, small.sample, small.sizes, good)
+    info = replace(info, tiles=launch_tiles(small.graph))
+    if answer["faults"]:
+        return rejected(answer["faults"][0], replace(info, faults=tuple(answer["faults"])))
+    why = _unlike_mugraph(about, answer)
+    if why:
+        return rejected(why, info)
     if good == 0:
         return rejected("no point was found at which every root has a square", info)
-    took: list[tuple[str, str, Array]] = [
-        ("output", name, decode(o)) for name, o in zip(about.returned, result["outputs"], strict=True)
-    ]
-    for k, arguments in zip(about.calls, result["calls"], strict=True):
-        took += [(f"{k.op} of", a, decode(x)) for a, x in zip(k.args, arguments, strict=True)]
-    for i, (what, name, got) in enumerate(took):
+    for i, (what, name, got) in enumerate(_given_and_taken(about, answer)):
         want = small.expected[name] if name in small.expected else small.sample.inputs[name]
         if got.shape[1:] != want.shape[1:]:
             return rejected(f"{what} {name} has shape {got.shape[1:]}, not {want.shape[1:]}", info)
@@ -312,6 +221,38 @@ def _opinion(
             return rejected(f"the emitted text differs from its program at a random point ({what} {name})", info, shown)
     total, said = algebra_opinion.summary_of(small.bound, good)
     return Evidence(
-        link="text", opinion="field", word="TESTED", summary=said, bound=total, seconds=time.perf_counter() - start,
-        details=info,
+        link="text", opinion="field", word="TESTED", summary=said, bound=total,
+        seconds=time.perf_counter() - about.start, details=info,
     )  # fmt: skip
+
+
+def _unlike_mugraph(about: About, answer: FieldAnswer) -> str:
+    """In words: where the module's tables, its guard or the number of its results are not its µGraph's; "" if nowhere."""
+    mugraph, parameters, expected = about.emitted.mugraph, about.emitted.parameters, answer["expected"]
+    tables, tiles = answer["constants"], launch_tiles(mugraph)
+    own: tuple[tuple[str, Mapping[str, object], Mapping[str, object]], ...] = (
+        ("SIZES", tables["SIZES"], dict(mugraph.axes)),
+        ("TILES", _whole_rows(tables["TILES"], tiles), tiles),
+    )
+    for name, have, want in own:
+        differing = _differences(have, want)
+        if differing:
+            return f"the module's {name} are not those of its µGraph: {differing}"
+    made_for = {i.name: (list(mugraph.shape(i)), f"torch.{TORCH_NAMES[i.dtype]}") for i in mugraph.inputs}
+    for name, (shape, dtype) in zip(parameters, expected, strict=False):
+        if name in made_for and (list(shape), dtype) != made_for[name]:
+            return f"the guard asks {name} to be {dtype} {shape}, the µGraph is for {made_for[name]}"
+    if len(expected) != len(parameters):
+        return f"the guard looks at {len(expected)} of {len(parameters)} tensors"
+    if len(answer["outputs"]) != len(about.returned):
+        return f"the launcher returns {len(answer['outputs'])} tensors, the program {len(about.returned)}"
+    return ""
+
+
+def _given_and_taken(about: About, answer: FieldAnswer) -> Iterator[tuple[str, str, Array]]:
+    """(what, its tensor's name, the values) of each output, then of what each call took."""
+    for name, output in zip(about.returned, answer["outputs"], strict=True):
+        yield "output", name, decode(output)
+    for k, arguments in zip(about.calls, answer["calls"], strict=True):
+        for name, x in zip(k.args, arguments, strict=True):
+            yield f"{k.op} of", name, decode(x)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
 from mirage.codegen.interpreter import Patches, check_version
 from mirage.codegen.interpreter_cache import lighten
-from mirage.verify.field.arithmetic import NAN, Array, Field
+from mirage.verify.field.arithmetic import NAN, Field
 from mirage.verify.field.device_memory import Memory, TextFault
+from mirage.verify.field.triton_types import Handle, Method, Reduction, Scope, Tensor, Type
+from mirage.verify.semantics.arrays import Array
 
 Op = Callable[..., Array]
 
@@ -45,22 +46,23 @@ class Language:
         self.patches = Patches()
 
     # ---- handles
-    def is_float(self, dtype: Any) -> bool:
+    def is_float(self, dtype: Type) -> bool:
         return bool(dtype.scalar.is_floating())
 
-    def has_draws(self, h: Any) -> bool:
+    def has_draws(self, h: Handle) -> bool:
         return self.is_float(h.dtype) or getattr(h, "per_draw", False)
 
-    def wide(self, h: Any) -> Array:
+    def wide(self, h: Handle) -> Array:
         return np.asarray(h.data if self.has_draws(h) else np.asarray(h.data)[..., None])
 
-    def flag(self, data: Array, dtype: Any) -> Any:
-        h = self.handle(data, dtype)
+    def flag(self, data: Array, dtype: Type) -> Handle:
+        h: Handle = self.handle(data, dtype)
         h.per_draw = True
         return h
 
-    def make(self, data: Array, dtype: Any) -> Any:
-        return self.handle(data, dtype.scalar)
+    def make(self, data: Array, dtype: Type) -> Handle:
+        made: Handle = self.handle(data, dtype.scalar)
+        return made
 
     # ---- installing
     def install(self) -> None:
@@ -78,11 +80,11 @@ class Language:
         set_(self.tl, "sigmoid", self._sigmoid)
         inner = self.interpreter._patch_lang_tensor
 
-        def tensors(tensor: Any, scope: Any) -> None:
+        def tensors(tensor: type[Tensor], scope: Scope) -> None:
             inner(tensor, scope)
-            plain = tensor.__bool__
+            plain: Callable[[Tensor], bool] = tensor.__bool__
 
-            def truth(this: Any) -> bool:
+            def truth(this: Tensor) -> bool:
                 if self.has_draws(this.handle):
                     if str(sys._getframe(1).f_globals.get("__name__")).startswith("triton."):
                         return True  # Triton itself asks whether an optional argument is there
@@ -94,15 +96,19 @@ class Language:
 
         set_(self.interpreter, "_patch_lang_tensor", tensors)
 
-    def _sigmoid(self, x: Any) -> Any:
+    def _sigmoid(self, x: Tensor) -> Tensor:
         data = trailing(self.field.sigmoid)(x.handle.data)
-        return self.tl.core.tensor(self.make(data, x.dtype), x.type)
+        return self._tensor(self.make(data, x.dtype), x.type)
 
-    def _values(self) -> dict[str, Any]:
+    def _tensor(self, h: Handle, ty: Type) -> Tensor:
+        made: Tensor = self.tl.core.tensor(h, ty)
+        return made
+
+    def _values(self) -> dict[str, Method]:
         tl, field = self.tl, self.field
 
-        def literal(dtype: Any) -> Any:
-            def make(b: Any, value: Any) -> Any:
+        def literal(dtype: Type) -> Method:
+            def make(b: object, value: float) -> object:
                 return self.handle(field.lift(field.literal(float(value))).reshape(1, 1), dtype)
 
             return make
@@ -111,17 +117,17 @@ class Language:
             getattr(self.builder, n) for n in ("get_null_value", "create_splat", "create_unsplat")
         )
 
-        def null(b: Any, dtype: Any) -> Any:
+        def null(b: object, dtype: Type) -> object:
             if not self.is_float(dtype):
                 return inner_null(b, dtype)
             return self.handle(np.zeros((1, 1), np.uint64), dtype)
 
-        def splat(b: Any, ty: Any, h: Any) -> Any:
+        def splat(b: object, ty: Type, h: Handle) -> object:
             if not self.has_draws(h):
                 return inner_splat(b, ty, h)
             return self._same(h, np.broadcast_to(h.data.reshape(-1), (*ty.shape, h.data.size)))
 
-        def unsplat(b: Any, h: Any) -> Any:
+        def unsplat(b: object, h: Handle) -> object:
             if not self.has_draws(h):
                 return inner_unsplat(b, h)
             return self._same(h, h.data.reshape(-1, h.data.shape[-1])[:1])
@@ -134,22 +140,22 @@ class Language:
             "create_unsplat": unsplat,
         }
 
-    def _same(self, h: Any, data: Array) -> Any:
+    def _same(self, h: Handle, data: Array) -> Handle:
         return self.flag(data, h.dtype) if getattr(h, "per_draw", False) else self.make(data, h.dtype)
 
-    def _arithmetic(self) -> dict[str, Any]:
+    def _arithmetic(self) -> dict[str, Method]:
         f = self.field
 
-        def op(fn: Op) -> Any:
+        def op(fn: Op) -> Method:
             return lambda b, *hs: self.make(trailing(fn)(*(h.data for h in hs)), hs[0].dtype)
 
-        def named(name: str) -> Any:
+        def named(name: str) -> Method:
             return op(lambda *xs: f.fn(name, *xs))
 
-        def recast(b: Any, h: Any, ty: Any, *more: Any) -> Any:
+        def recast(b: object, h: Handle, ty: Type, *more: object) -> Handle:
             return self.make(h.data, ty)
 
-        def from_int(b: Any, h: Any, ty: Any) -> Any:
+        def from_int(b: object, h: Handle, ty: Type) -> Handle:
             return self.make(f.lift(self.wide(h)), ty)
 
         def clamp(x: Array, low: Array, high: Array) -> Array:
@@ -190,7 +196,7 @@ class Language:
             "create_dot": lambda b, x, y, acc, *more: self._dot(x, y, acc),
         }
 
-    def _dot(self, x: Any, y: Any, acc: Any) -> Any:
+    def _dot(self, x: Handle, y: Handle, acc: Handle) -> Handle:
         """One column of the contraction after the other: the full product of a tile would be large."""
         f = self.field
         total = acc.data
@@ -198,13 +204,13 @@ class Language:
             total = f.add(total, f.mul(x.data[..., :, k, None, :], y.data[..., None, k, :, :]))
         return self.make(total, acc.dtype)
 
-    def _comparisons(self) -> dict[str, Any]:
+    def _comparisons(self) -> dict[str, Method]:
         f, builder = self.field, self.builder
 
-        def compare(fn: Op) -> Any:
+        def compare(fn: Op) -> Method:
             return lambda b, x, y: self.flag(trailing(fn)(x.data, y.data), self.tl.int1)
 
-        out: dict[str, Any] = {}
+        out: dict[str, Method] = {}
         for order in "OU":
             out |= {
                 f"create_fcmp{order}LT": compare(f.lt),
@@ -215,10 +221,10 @@ class Language:
                 f"create_fcmp{order}NE": compare(lambda x, y: ~f.eq(x, y)),
             }
 
-        def logic(name: str, fn: Any) -> Any:
-            inner = getattr(builder, name)
+        def logic(name: str, fn: Op) -> Method:
+            inner: Method = getattr(builder, name)
 
-            def call(b: Any, x: Any, y: Any) -> Any:
+            def call(b: object, x: Handle, y: Handle) -> object:
                 if not (self.has_draws(x) or self.has_draws(y)):
                     return inner(b, x, y)
                 return self.flag(fn(self.wide(x).astype(bool), self.wide(y).astype(bool)), self.tl.int1)
@@ -230,7 +236,7 @@ class Language:
 
         inner_select = builder.create_select
 
-        def select(b: Any, c: Any, x: Any, y: Any) -> Any:
+        def select(b: object, c: Handle, x: Handle, y: Handle) -> object:
             if not any(self.has_draws(h) for h in (c, x, y)):
                 return inner_select(b, c, x, y)
             if not self.is_float(x.dtype) and x.dtype.scalar != self.tl.int1:
@@ -241,13 +247,13 @@ class Language:
         out["create_select"] = select
         return out
 
-    def _shapes(self) -> dict[str, Any]:
+    def _shapes(self) -> dict[str, Method]:
         builder = self.builder
 
-        def shaped(name: str, fn: Any) -> Any:
-            inner = getattr(builder, name)
+        def shaped(name: str, fn: Op) -> Method:
+            inner: Method = getattr(builder, name)
 
-            def call(b: Any, h: Any, *args: Any) -> Any:
+            def call(b: object, h: Handle, *args: object) -> object:
                 return self._same(h, fn(h.data, *args)) if self.has_draws(h) else inner(b, h, *args)
 
             return call
@@ -259,17 +265,17 @@ class Language:
             "create_trans": shaped("create_trans", lambda d, perm: np.transpose(d, (*perm, d.ndim - 1))),
         }
 
-    def _memory(self) -> dict[str, Any]:
+    def _memory(self) -> dict[str, Method]:
         memory, builder = self.memory, self.builder
         inner_load, inner_store = builder.create_masked_load, builder.create_masked_store
         inner_rmw = builder.create_atomic_rmw
 
-        def live(pointers: Any, mask: Any) -> Array:
+        def live(pointers: Handle, mask: Handle) -> Array:
             if getattr(mask, "per_draw", False):
                 raise TextFault("the mask of a memory access depends on the values of a tensor")
             return np.broadcast_to(mask.data, pointers.data.shape).astype(bool)
 
-        def load(b: Any, pointers: Any, mask: Any, other: Any, *more: Any) -> Any:
+        def load(b: object, pointers: Handle, mask: Handle, other: Handle | None, *more: object) -> object:
             ty = pointers.get_element_ty()
             if not ty.is_floating():
                 return inner_load(b, pointers, mask, other, *more)
@@ -281,7 +287,7 @@ class Language:
                 out[keep] = region.values[at]
             return self.handle(out, ty)
 
-        def store(b: Any, pointers: Any, value: Any, mask: Any, *more: Any) -> Any:
+        def store(b: object, pointers: Handle, value: Handle, mask: Handle, *more: object) -> object:
             if not pointers.get_element_ty().is_floating():
                 return inner_store(b, pointers, value, mask, *more)
             keep = live(pointers, mask)
@@ -292,16 +298,16 @@ class Language:
                 np.add.at(region.writes, at, 1)
             return None
 
-        def rmw(b: Any, op: Any, pointers: Any, *more: Any) -> Any:
+        def rmw(b: object, op: object, pointers: Handle, *more: object) -> object:
             if pointers.get_element_ty().is_floating():
                 raise TextFault("an atomic operation on floats: its order is not fixed")
             return inner_rmw(b, op, pointers, *more)
 
         return {"create_masked_load": load, "create_masked_store": store, "create_atomic_rmw": rmw}
 
-    def _refused(self) -> dict[str, Any]:
-        def refuse(name: str) -> Any:
-            def call(b: Any, *args: Any) -> Any:
+    def _refused(self) -> dict[str, Method]:
+        def refuse(name: str) -> Method:
+            def call(b: object, *args: object) -> object:
                 raise TextFault(f"{name} has no value in the fields")
 
             return call
@@ -319,27 +325,27 @@ class Language:
         )
         return {n: refuse(n) for n in names} | {"create_bitcast": self._bitcast()}
 
-    def _bitcast(self) -> Any:
-        inner = self.builder.create_bitcast
+    def _bitcast(self) -> Method:
+        inner: Method = self.builder.create_bitcast
 
-        def bitcast(b: Any, h: Any, ty: Any) -> Any:
+        def bitcast(b: object, h: Handle, ty: Type) -> object:
             if self.has_draws(h) or self.is_float(ty):
                 raise TextFault("the bits of a float have no value in the fields")
             return inner(b, h, ty)
 
         return bitcast
 
-    def _reduce(self) -> Any:
-        inner = self.interpreter.ReduceOps.apply_impl
+    def _reduce(self) -> Method:
+        inner: Callable[[Reduction, Tensor | tuple[Tensor, ...]], object] = self.interpreter.ReduceOps.apply_impl
         standard = self.tl.standard
         f = self.field
-        kinds: dict[Any, Callable[[Array, int], Array]] = {
+        kinds: dict[object, Callable[[Array, int], Array]] = {
             standard._sum_combine: f.sum,
             standard._elementwise_max: f.max,
             standard._elementwise_min: lambda x, axis: f.neg(f.max(f.neg(x), axis)),
         }
 
-        def apply(this: Any, inputs: Any) -> Any:
+        def apply(this: Reduction, inputs: Tensor | tuple[Tensor, ...]) -> object:
             x = inputs[0] if isinstance(inputs, tuple) else inputs
             if not any(self.has_draws(i.handle) for i in (inputs if isinstance(inputs, tuple) else (inputs,))):
                 return inner(this, inputs)
@@ -351,14 +357,14 @@ class Language:
             if axis is None:
                 out = fn(data.reshape(-1, data.shape[-1]), 0)
                 out = out.reshape((1,) * len(shape) + out.shape) if this.keep_dims else out[None]
-                ty: Any = x.dtype if not this.keep_dims else self.tl.block_type(x.dtype, [1] * len(shape))
+                ty: Type = x.dtype if not this.keep_dims else self.tl.block_type(x.dtype, [1] * len(shape))
             else:
                 axis %= len(shape)
                 out = fn(data, axis)
                 rest = [*shape[:axis], *([1] if this.keep_dims else []), *shape[axis + 1 :]]
                 out = out.reshape(*rest, out.shape[-1]) if rest else out[None]
                 ty = self.tl.block_type(x.dtype, rest) if rest else x.dtype
-            return self.tl.core.tensor(self.make(out, x.dtype), ty)
+            return self._tensor(self.make(out, x.dtype), ty)
 
         return apply
 

@@ -1,19 +1,19 @@
-"""The kinds of inputs on which the float opinion looks at a kernel."""
+"""Input regimes of the float opinion: the distributions and masks that a kernel's inputs are drawn from."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mirage.ir.dtypes import FLOATING
 from mirage.ir.fp8_formats import FORMATS
+from mirage.meaning.nodes import Add, Exp, Input
 from mirage.meaning.terms import Terms
+from mirage.verify.semantics.arrays import Array
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Rng = np.random.Generator
 UNIT = {name: d.roundoff for name, d in FLOATING.items()}
 LARGEST = {name: d.largest for name, d in FLOATING.items()}
@@ -98,16 +98,13 @@ REGIMES: tuple[Regime, ...] = (
 def added_masks(t: Terms, roots: Iterable[int]) -> set[str]:
     """Inputs that are only ever added to scores (what exponentials and maxima are taken of), as masks of 0 and -inf are."""
     every = {x for r in roots for x in t.walk(r)}
-    scores = {
-        y for x in every if t.kind(x) == "exp" or (t.kind(x) == "red" and t.node(x)[1] == "max") for y in t.kids(x)
-    }
-    sums = {x for x in scores if t.kind(x) == "add"}
+    scores = {y for x in every if isinstance(t.node(x), Exp) or t.is_maximum(x) for y in t.kids(x)}
+    sums = {x for x in scores if isinstance(t.node(x), Add)}
     read: dict[str, bool] = {}
     for x in every:
-        for y in t.kids(x):
-            if t.kind(y) == "in":
-                name = t.node(y)[1]
-                read[name] = read.get(name, True) and x in sums
+        for n in map(t.node, t.kids(x)):
+            if isinstance(n, Input):
+                read[n.name] = read.get(n.name, True) and x in sums
     return {n for n, added in read.items() if added and n not in t.bool_inputs}
 
 

@@ -1,4 +1,4 @@
-"""What a function means where it overflows only because it was written without a shift.
+"""Reference values for a function that overflows only because it was written without a shift, as softmax without its maximum.
 
 `sum(exp(s) v) / sum(exp(s))` is NaN in every dtype as soon as a score is large, and the value that it stands for does not
 depend on a shift. There the shifted term, evaluated in float64, says what a kernel must give. Where the shifted term is no
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,10 +16,10 @@ from mirage.meaning.exp_shift import shifts
 from mirage.meaning.terms import Terms
 from mirage.verify.field.schedule_opinion import Output, Target, expected_outputs
 from mirage.verify.floats.regimes import round_to
+from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import TermEvaluator
 from mirage.verify.semantics.float64 import Floats
 
-Array = np.ndarray[Any, np.dtype[Any]]
 AGREE = 1e-6  # of an output's root mean square: two ways to compute it in float64
 
 

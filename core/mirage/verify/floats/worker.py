@@ -8,16 +8,33 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from itertools import repeat
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from mirage.codegen.interpreter import float_interpreter, load_module
 from mirage.ir.dtypes import FLOATING, TORCH_NAMES
 from mirage.program.load_function import load
+from mirage.verify.field.device_memory import Shape, flat_shape
 from mirage.verify.field.public_function import Public
+from mirage.verify.semantics.arrays import Array
+from mirage.verify.worker_tasks import (
+    FloatAnswer,
+    FloatPayload,
+    FloatRun,
+    FunctionRun,
+    KernelRun,
+    PackedFloats,
+    PackedInput,
+    RoundedRun,
+)  # fmt: skip
 
-Array = np.ndarray[Any, np.dtype[Any]]
+if TYPE_CHECKING:
+    import torch
+
+Run = Callable[..., object]  # the user's function: a tensor, or several
+Keywords = dict[str, object]
 GUARD = 64  # elements on each side of an output
 MARK = -12345.0
 MARKS = {"torch.float8_e4m3fn": -352.0}  # where that is too large
@@ -30,15 +47,15 @@ class Allocations:
         import torch
 
         self._torch = torch
-        self._blocks: list[tuple[Any, Any]] = []
+        self._blocks: list[tuple[torch.Tensor, torch.Tensor]] = []
 
-    def empty(self, *shape: Any, dtype: Any, device: Any = None) -> Any:
-        shape = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    def empty(self, *shape: Shape, dtype: torch.dtype, device: object = None) -> torch.Tensor:
+        lengths = flat_shape(shape)
         if not dtype.is_floating_point:
-            return self._torch.empty(shape, dtype=dtype)
-        return self.place(self._torch.full(shape, float("nan"), dtype=dtype))
+            return self._torch.empty(lengths, dtype=dtype)
+        return self.place(self._torch.full(lengths, float("nan"), dtype=dtype))
 
-    def place(self, tensor: Any) -> Any:
+    def place(self, tensor: torch.Tensor) -> torch.Tensor:
         """A copy of `tensor` between guards."""
         n = tensor.numel()
         mark = MARKS.get(str(tensor.dtype), MARK)
@@ -53,11 +70,11 @@ class Allocations:
             not torch_equal(a[part], b[part]) for a, b in self._blocks for part in (slice(GUARD), slice(-GUARD, None))
         )
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._torch, name)
 
 
-def exactly(function: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
+def exactly(function: Run, dtype: torch.dtype) -> Run:
     """The function with every floating-point dtype that it names replaced by `dtype`."""
     import torch
     from torch.overrides import TorchFunctionMode
@@ -65,23 +82,25 @@ def exactly(function: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
     casts = {torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16, torch.Tensor.double}
 
     class Mode(TorchFunctionMode):  # type: ignore[misc]
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            self, func: Run, types: object, args: tuple[torch.Tensor, ...] = (), kwargs: Keywords | None = None
+        ) -> object:
             if func in casts:
                 return args[0].to(dtype)
 
-            def swap(v: Any) -> Any:
+            def swap(v: object) -> object:
                 return dtype if isinstance(v, torch.dtype) and v.is_floating_point else v
 
             return func(*(swap(a) for a in args), **{k: swap(v) for k, v in (kwargs or {}).items()})
 
-    def call(*args: Any) -> Any:
+    def call(*args: object) -> object:
         with Mode():
             return function(*args)
 
     return call
 
 
-def rounding(function: Callable[..., Any], units: Iterable[float], seed: int | None = None) -> Callable[..., Any]:
+def rounding(function: Run, units: Iterable[float], seed: int | None = None) -> Run:
     """The function in float64, for one call, with every result rounded to a dtype's precision, without the dtype's range: what its
     own rounding costs where it overflows itself. `units` are those of the calls that it makes, in turn (`units_of`). With a `seed`
     a result is off by up to half a unit, at random, instead of being rounded."""
@@ -91,29 +110,33 @@ def rounding(function: Callable[..., Any], units: Iterable[float], seed: int | N
     each = iter(units)
     chance = None if seed is None else torch.Generator().manual_seed(seed)
 
-    def noise(like: Any) -> Any:
+    def noise(like: torch.Tensor) -> torch.Tensor:
         return torch.rand(like.shape, generator=chance, dtype=like.dtype) - 0.5
 
-    def short(v: Any, unit: float) -> Any:
+    def short(v: object, unit: float) -> object:
         if not isinstance(v, torch.Tensor) or v.dtype != torch.float64 or not unit:
-            return type(v)(short(x, unit) for x in v) if type(v) in (tuple, list) else v
+            if type(v) is tuple:
+                return tuple(short(x, unit) for x in v)
+            return [short(x, unit) for x in v] if type(v) is list else v
         mantissa, exponent = torch.frexp(v)
         digits = mantissa / unit
         rounded = torch.round(digits) if chance is None else digits + noise(digits)
         return torch.where(v.isfinite(), torch.ldexp(rounded * unit, exponent), v)
 
     class Mode(TorchFunctionMode):  # type: ignore[misc]
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            self, func: Run, types: object, args: tuple[object, ...] = (), kwargs: Keywords | None = None
+        ) -> object:
             return short(func(*args, **(kwargs or {})), next(each))
 
-    def call(*args: Any) -> Any:
+    def call(*args: object) -> object:
         with Mode():
             return exactly(function, torch.float64)(*args)
 
     return call
 
 
-def units_of(function: Callable[..., Any], *args: Any) -> list[float]:
+def units_of(function: Run, *args: torch.Tensor) -> list[float]:
     """The unit in the last place of what each call gives that the function makes; 0 for what is no float."""
     import torch
     from torch.overrides import TorchFunctionMode
@@ -121,7 +144,9 @@ def units_of(function: Callable[..., Any], *args: Any) -> list[float]:
     found: list[float] = []
 
     class Mode(TorchFunctionMode):  # type: ignore[misc]
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            self, func: Run, types: object, args: tuple[object, ...] = (), kwargs: Keywords | None = None
+        ) -> object:
             result = func(*args, **(kwargs or {}))
             found.append(_unit([x for x in _tuple(result) if isinstance(x, torch.Tensor)]))
             return result
@@ -131,69 +156,67 @@ def units_of(function: Callable[..., Any], *args: Any) -> list[float]:
     return found
 
 
-def _tuple(x: Any) -> tuple[Any, ...]:
-    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
+def _tuple(x: object) -> tuple[torch.Tensor, ...]:
+    return tuple(x) if isinstance(x, (tuple, list)) else (cast("torch.Tensor", x),)
 
 
-def _encode(t: Any) -> dict[str, Any]:
+def _encode(t: torch.Tensor) -> PackedFloats:
     a = np.ascontiguousarray(t.detach().double().numpy())
-    return {"shape": list(a.shape), "data": a.tobytes()}
+    return {"shape": list(a.shape), "as": "float64", "data": a.tobytes()}
 
 
 # numpy's dtype for the values of ours, where it is shorter than float64: a launch with a large weight has to fit a message.
 PACKED = {name: d.numpy for name, d in FLOATING.items()}
 
 
-def packed(dtype: str, value: Array) -> dict[str, Any]:
+def packed(dtype: str, value: Array) -> PackedInput:
     """float64 values that are `dtype`'s own, as an input of a run."""
     kind = PACKED.get(dtype, "float64")
     return {"type": dtype, "shape": list(value.shape), "as": kind, "data": value.astype(kind).tobytes()}
 
 
-def decode(data: dict[str, Any]) -> Array:
+def decode(data: PackedFloats | PackedInput) -> Array:
     """The values in float64."""
-    values = np.frombuffer(data["data"], np.dtype(data.get("as", "float64")))
+    values = np.frombuffer(data["data"], np.dtype(data["as"]))
     return np.asarray(values.reshape(data["shape"]), np.float64)
 
 
-def task(payload: dict[str, Any]) -> dict[str, Any]:
-    """{"module", "text", "function", "inputs": a list of runs, each a list of `packed` values, "names": the
-    parameters that they are, "sizes", "tiles", "constants", "times": how often each is run (else the first twice)} ->
-    {"runs": [{"outputs", "again", "guards", "eager", "single", "double", "error", "user_error"}]}, or with "roundings",
-    a number, {"runs": [{"rounded"}]}, the outputs of so many runs of the function in float64, each with other roundings.
-
-    The module's public function is called, and its guard tried with what its kernels were not made for (where kernels run
-    twice); without `names`, its launcher alone is.
-    `eager` is the user's function in its dtype, `single` and `double` in float32 and float64; None where it raises (it
-    may name a size that this launch has not)."""
+def run_on_floats(payload: FloatPayload) -> FloatAnswer:
+    """In the worker: the module's public function is called, and its guard tried with what its kernels were not made for
+    (where kernels run twice); without `names`, its launcher alone is."""
     os.environ["TRITON_INTERPRET"] = "1"
-    import torch
-
     module = _loaded(payload["module"])
     user = load(payload["text"], payload["function"]) if payload["text"] else None
-    constants = dict(payload.get("constants") or {})
-    runs: list[dict[str, Any]] = []
-    for given in payload["inputs"]:
-        tensors = []
-        for item in given:
-            dtype = getattr(torch, TORCH_NAMES[item["type"]])
-            tensors.append(torch.from_numpy(decode(item).copy()).to(dtype))
-        if payload.get("roundings"):
-            runs.append({"rounded": _rounded(user, tensors, constants, int(payload["roundings"]))})
-            continue
-        times = int(payload.get("times") or (1 if runs else 2))
-        runs.append(_run(module, payload, tensors, float_interpreter, times) | _user(user, tensors, constants))
+    if user is not None:
+        user = partial(user, **(payload.get("constants") or {}))
+    inputs = [[_tensor(item) for item in given] for given in payload["inputs"]]
+    roundings = payload.get("roundings")
+    if roundings and user is not None:
+        return {"runs": [_rounded(user, tensors, roundings) for tensors in inputs]}
+    runs: list[FloatRun] = []
+    for tensors in inputs:
+        times = payload.get("times") or (1 if runs else 2)
+        runs.append({**_kernels(module, payload, tensors, times), **_user(user, tensors)})
     return {"runs": runs}
 
 
+def _tensor(item: PackedInput) -> torch.Tensor:
+    import torch
+
+    return torch.from_numpy(decode(item).copy()).to(getattr(torch, TORCH_NAMES[item["type"]]))
+
+
 @lru_cache(maxsize=4)
-def _loaded(text: str) -> Any:
+def _loaded(text: str) -> ModuleType:
     """The module; the regimes of one opinion share it."""
     return load_module(text)
 
 
+Launched = Callable[[list["torch.Tensor"], bool], object]
+
+
 @contextmanager
-def launched(module: Any, payload: dict[str, Any]) -> Iterator[Callable[[list[Any], bool], Any]]:
+def launched(module: ModuleType, payload: FloatPayload) -> Iterator[Launched]:
     """`call(tensors, guard)` calls the module's public function as a user would, on the small launch, and then tries its
     guard; or its launcher, where the parameters have no names. The module is left as it was found."""
     names, sizes, tiles = payload.get("names"), payload["sizes"], payload["tiles"]
@@ -203,7 +226,7 @@ def launched(module: Any, payload: dict[str, Any]) -> Iterator[Callable[[list[An
     before = dict(module.__dict__)
     tables = [(t, dict(t)) for t in (module.SIZES, module.TILES)]
 
-    def call(tensors: list[Any], guard: bool) -> Any:
+    def call(tensors: list[torch.Tensor], guard: bool) -> object:
         public = Public(module, payload["module"], sizes, tiles)
         arguments = dict(zip(names, tensors, strict=True))
         result = public(arguments)
@@ -220,26 +243,25 @@ def launched(module: Any, payload: dict[str, Any]) -> Iterator[Callable[[list[An
             table.update(rows)
 
 
-def _run(module: Any, payload: dict[str, Any], tensors: list[Any], interpreter: Any, times: int) -> dict[str, Any]:
-    results: list[Any] = []
+def _kernels(module: ModuleType, payload: FloatPayload, tensors: list[torch.Tensor], times: int) -> KernelRun:
+    results: list[tuple[torch.Tensor, ...]] = []
     guards = True
     try:
         for _ in range(times):
             memory = Allocations()
             placed = [memory.place(t) if t.is_floating_point() else t.clone() for t in tensors]
             module.__dict__["torch"] = memory
-            with interpreter(), launched(module, payload) as call:
+            with float_interpreter(), launched(module, payload) as call:
                 out = _tuple(call(placed, not results and times > 1))
             guards &= not memory.touched()
             if not all(torch_equal(a, b) for a, b in zip(placed, tensors)):
-                return {"error": "an input was changed", "outputs": [], "again": [], "guards": guards, "dtypes": []}
+                return _failed("an input was changed", guards)
             results.append(out)
     except Exception as e:
         inner: BaseException = e
         while inner.__cause__ is not None:
             inner = inner.__cause__
-        text = f"{type(inner).__name__}: {inner}"[:600]
-        return {"error": text, "outputs": [], "again": [], "guards": guards, "dtypes": []}
+        return _failed(f"{type(inner).__name__}: {inner}"[:600], guards)
     return {
         "error": None,
         "guards": guards,
@@ -249,23 +271,26 @@ def _run(module: Any, payload: dict[str, Any], tensors: list[Any], interpreter: 
     }
 
 
-def torch_equal(a: Any, b: Any) -> bool:
+def _failed(error: str, guards: bool) -> KernelRun:
+    return {"error": error, "outputs": [], "again": [], "guards": guards, "dtypes": []}
+
+
+def torch_equal(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Whether two contiguous tensors have the same bits: PyTorch compares no 8-bit floats, and no NaN is its own equal."""
     import torch
 
     return bool(torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8)))
 
 
-def _user(user: Any, tensors: list[Any], constants: dict[str, Any]) -> dict[str, Any]:
+def _user(call: Run | None, tensors: list[torch.Tensor]) -> FunctionRun:
     import torch
 
-    if user is None:
+    if call is None:
         return {"eager": None, "single": None, "double": None, "user_error": None}
 
-    def up(dtype: Any) -> list[Any]:
+    def up(dtype: torch.dtype) -> list[torch.Tensor]:
         return [t.to(dtype) if t.is_floating_point() else t for t in tensors]
 
-    call = partial(user, **constants)
     try:
         with torch.no_grad():
             eager = _tuple(call(*[t.clone() for t in tensors]))
@@ -291,7 +316,7 @@ def _user(user: Any, tensors: list[Any], constants: dict[str, Any]) -> dict[str,
     }
 
 
-def _unit(tensors: Sequence[Any]) -> float:
+def _unit(tensors: Sequence[torch.Tensor]) -> float:
     """Half a unit in the last place of the coarsest dtype among them that is computed with: 8-bit floats are only stored."""
     import torch
 
@@ -299,12 +324,11 @@ def _unit(tensors: Sequence[Any]) -> float:
     return max((torch.finfo(dtype).eps / 2 for dtype in computed), default=0.0)
 
 
-def _rounded(user: Any, tensors: list[Any], constants: dict[str, Any], runs: int) -> list[list[dict[str, Any]]]:
+def _rounded(call: Run, tensors: list[torch.Tensor], runs: int) -> RoundedRun:
     """The outputs of so many runs of the function, with each result as far off as its dtype may make it, at random."""
     import torch
 
-    call = partial(user, **constants)
     wide = [t.double() if t.is_floating_point() else t for t in tensors]
     with torch.no_grad():
         units = units_of(call, *[t.clone() for t in tensors])
-        return [[_encode(x) for x in _tuple(rounding(call, units, seed)(*wide))] for seed in range(runs)]
+        return {"rounded": [[_encode(x) for x in _tuple(rounding(call, units, seed)(*wide))] for seed in range(runs)]}

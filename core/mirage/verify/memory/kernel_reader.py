@@ -10,11 +10,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 from mirage.verify.memory import linear_forms
 from mirage.verify.memory.linear_forms import TRUE, Cond, Form, Var
-from mirage.verify.memory.z3_proofs import Access, Unknown
+from mirage.verify.memory.z3_proofs import Access, AccessKind, Unknown
 
 INT32 = 2**31 - 1
 MEMORY = ("tl.load", "tl.store", "tl.atomic_")
@@ -72,6 +72,24 @@ class Data:
 
 
 DATA = Data()
+Value: TypeAlias = int | Tile | Pointer | Least | Arrived | Data  # a bool is a condition
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What a call is given, by position and by name."""
+
+    given: Sequence[Value]
+    named: Mapping[str, Value]
+
+    def at(self, place: int, name: str) -> Value | None:
+        return self.given[place] if len(self.given) > place else self.named.get(name)
+
+    @property
+    def numbers(self) -> list[int] | None:
+        """The positional ones, if all are numbers."""
+        found = [x for x in self.given if isinstance(x, int)]
+        return found if len(found) == len(self.given) else None
 
 
 @dataclass
@@ -90,11 +108,9 @@ class Kernel:
 class Reader:
     """Follows one kernel. `names` are its parameters' values: tensors and numbers."""
 
-    def __init__(self, tree: ast.FunctionDef, grid: tuple[int, ...], names: Mapping[str, Any]) -> None:
+    def __init__(self, tree: ast.FunctionDef, grid: tuple[int, ...], names: Mapping[str, object]) -> None:
         self.tree = tree
-        self.env: dict[str, Any] = {
-            n: Pointer(x, Tile(linear_forms.of(0))) if isinstance(x, Tensor) else x for n, x in names.items()
-        }
+        self.env: dict[str, Value] = {n: parameter(x) for n, x in names.items()}
         self.out = Kernel(tree.name, grid)
         self.path: list[Cond] = []
         self.loops: list[Var] = []
@@ -190,7 +206,8 @@ class Reader:
     def last(self, s: ast.If, test: ast.Compare) -> None:
         """`if arrived == parts - 1:`, what the last block of a group runs."""
         arrived, limit = self.of(test.left), self.of(test.comparators[0])
-        if len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq) or not isinstance(limit, int) or s.orelse:
+        equal = len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)
+        if not isinstance(arrived, Arrived) or not equal or not isinstance(limit, int) or s.orelse:
             raise Unknown(f"line {s.lineno}: the last block is found in another way")
         if self.path or self.loops:
             raise Unknown(f"line {s.lineno}: the last block is found inside a loop or a branch")
@@ -203,10 +220,10 @@ class Reader:
         if s is not self.tree.body[-1]:
             raise Unknown(f"line {s.lineno}: statements behind what the last block does")
 
-    def quiet(self, e: ast.expr) -> Any:
+    def quiet(self, e: ast.expr) -> Value | None:
         return self.env.get(e.id) if isinstance(e, ast.Name) else None
 
-    def scalar_condition(self, x: Any, line: int) -> Cond:
+    def scalar_condition(self, x: Value, line: int) -> Cond:
         if isinstance(x, bool):
             return TRUE if x else linear_forms.FALSE
         if isinstance(x, Tile) and isinstance(x.value, Cond) and not x.shape:
@@ -214,14 +231,14 @@ class Reader:
         raise Unknown(f"line {line}: a branch depends on data")
 
     # ---- values
-    def form(self, x: Any) -> Form:
+    def form(self, x: Value) -> Form:
         if isinstance(x, int):
             return linear_forms.of(int(x))
         if isinstance(x, Tile) and isinstance(x.value, Form):
             return x.value
         raise Unknown("an index depends on data")
 
-    def tile(self, x: Any) -> Tile:
+    def tile(self, x: Value) -> Tile:
         if isinstance(x, bool):
             return Tile(TRUE if x else linear_forms.FALSE)
         if isinstance(x, int):
@@ -230,24 +247,24 @@ class Reader:
             return x
         raise Unknown("an index or a mask depends on data")
 
-    def of(self, e: ast.expr) -> Any:
+    def of(self, e: ast.expr) -> Value:
         found = EXPRESSIONS.get(type(e))
         return found(self, e) if found is not None else self.other(e)
 
-    def other(self, e: ast.expr) -> Any:
+    def other(self, e: ast.expr) -> Value:
         """What is no index arithmetic: its parts are looked at for loads."""
         for child in ast.iter_child_nodes(e):
             if isinstance(child, ast.expr):
                 self.of(child)
         return DATA
 
-    def name(self, e: ast.Name) -> Any:
+    def name(self, e: ast.Name) -> Value:
         return self.env.get(e.id, DATA)
 
-    def constant(self, e: ast.Constant) -> Any:
+    def constant(self, e: ast.Constant) -> Value:
         return e.value if isinstance(e.value, int) else DATA
 
-    def unary(self, e: ast.UnaryOp) -> Any:
+    def unary(self, e: ast.UnaryOp) -> Value:
         x = self.of(e.operand)
         if isinstance(x, int) and not isinstance(x, bool) and isinstance(e.op, ast.USub):
             return -x
@@ -259,10 +276,10 @@ class Reader:
                 return replace(t, value=linear_forms.negated(t.value))
         return DATA
 
-    def bin(self, e: ast.BinOp) -> Any:
+    def bin(self, e: ast.BinOp) -> Value:
         return self.binary(e.op, self.of(e.left), self.of(e.right))
 
-    def binary(self, op: ast.operator, x: Any, y: Any) -> Any:
+    def binary(self, op: ast.operator, x: Value, y: Value) -> Value:
         if isinstance(x, int) and isinstance(y, int) and type(op) in NUMBERS:
             if y == 0 and isinstance(op, ast.FloorDiv | ast.Mod):
                 raise Unknown("a division by zero")
@@ -270,47 +287,46 @@ class Reader:
         if isinstance(y, Pointer) and not isinstance(x, Pointer):
             x, y = y, x
         if isinstance(x, Pointer):
-            if isinstance(op, ast.Add | ast.Sub) and isinstance(y, int | Tile):
-                return Pointer(x.tensor, self.arithmetic(op, x.offset, self.tile(y)))
-            raise Unknown(f"a pointer into {x.tensor.name} that depends on data")
+            return self.moved(op, x, y)
         if isinstance(x, Least) and isinstance(op, ast.Add | ast.Sub) and isinstance(y, int):
-            return Least(tuple(self.arithmetic(op, p, self.tile(y)) for p in x.parts))
+            parts = [self.arithmetic(op, p, self.tile(y)) for p in x.parts]
+            tiles = tuple(p for p in parts if isinstance(p, Tile))
+            return Least(tiles) if len(tiles) == len(parts) else DATA
         if not isinstance(x, int | Tile) or not isinstance(y, int | Tile):
             return DATA
         return self.arithmetic(op, self.tile(x), self.tile(y))
 
-    def arithmetic(self, op: ast.operator, x: Tile, y: Tile) -> Any:
+    def moved(self, op: ast.operator, x: Pointer, by: Value) -> Pointer:
+        forward = isinstance(op, ast.Add | ast.Sub) and isinstance(by, int | Tile)
+        offset = self.arithmetic(op, x.offset, self.tile(by)) if forward else DATA
+        if isinstance(offset, Data):
+            raise Unknown(f"a pointer into {x.tensor.name} that depends on data")
+        return Pointer(x.tensor, offset)
+
+    def arithmetic(self, op: ast.operator, x: Tile, y: Tile) -> Tile | Data:
         a, b, shape = aligned(x, y)
         if isinstance(a, Cond) and isinstance(b, Cond) and isinstance(op, ast.BitAnd | ast.BitOr):
             joined = linear_forms.both(a, b) if isinstance(op, ast.BitAnd) else linear_forms.either(a, b)
             return Tile(joined, shape, wraps=x.wraps or y.wraps)
-        if isinstance(a, Cond) or isinstance(b, Cond):
+        if isinstance(a, Cond) or isinstance(b, Cond) or type(op) not in FORMS:
             return DATA
-        if isinstance(op, ast.Add | ast.Sub):
-            value = linear_forms.add(a, b, 1 if isinstance(op, ast.Add) else -1)
-        elif isinstance(op, ast.Mult):
-            if a.number is None and b.number is None:
-                raise Unknown("a product of two indices")
-            value = linear_forms.scale(b, a.constant) if a.number is not None else linear_forms.scale(a, b.constant)
-        elif isinstance(op, ast.FloorDiv | ast.Mod) and b.number is not None:
-            found = linear_forms.divide(a, b.constant, isinstance(op, ast.Mod))
-            if found is None or x.wraps:
-                raise Unknown("a division of an index that may be negative")
-            value = found
-        else:
+        if isinstance(op, ast.FloorDiv | ast.Mod) and b.number is None:
             return DATA
+        value = FORMS[type(op)](a, b)
+        if value is None or (x.wraps and isinstance(op, ast.FloorDiv | ast.Mod)):
+            raise Unknown("a division of an index that may be negative")
         wide = x.wide or y.wide
         wraps = x.wraps or y.wraps or (not wide and max(map(abs, linear_forms.span(value))) > INT32)
         return Tile(value, shape, wide, wraps)
 
-    def boolean(self, e: ast.BoolOp) -> Any:
+    def boolean(self, e: ast.BoolOp) -> Value:
         parts = [self.of(v) for v in e.values]
         if not all(isinstance(p, bool) or (isinstance(p, Tile) and isinstance(p.value, Cond)) for p in parts):
             return DATA
         conditions = [self.scalar_condition(p, e.lineno) for p in parts]
         return Tile((linear_forms.both if isinstance(e.op, ast.And) else linear_forms.either)(*conditions))
 
-    def compare(self, e: ast.Compare) -> Any:
+    def compare(self, e: ast.Compare) -> Value:
         parts = [self.of(x) for x in (e.left, *e.comparators)]
         if len(parts) != 2 or not all(isinstance(p, int | Tile) for p in parts):
             return DATA
@@ -322,7 +338,7 @@ class Reader:
             raise Unknown("a comparison of 32-bit indices that may be too large")
         return Tile(COMPARISONS[type(e.ops[0])](a, b), shape)
 
-    def subscript(self, e: ast.Subscript) -> Any:
+    def subscript(self, e: ast.Subscript) -> Value:
         x = self.of(e.value)
         if isinstance(x, Data):
             return DATA
@@ -345,69 +361,87 @@ class Reader:
             raise Unknown("a part of a tile that is not followed")
         return replace(x, value=renamed(x.value, names), shape=tuple(shape))
 
-    def call(self, e: ast.Call) -> Any:
+    def call(self, e: ast.Call) -> Value:
         called = ast.unparse(e.func)
-        given = [self.of(a) for a in e.args]
-        named = {k.arg: self.of(k.value) for k in e.keywords if k.arg is not None}
-        if called in ("tl.load", "tl.store", "tl.atomic_add"):
-            return self.memory(called.removeprefix("tl."), given, named, e)
-        if called == "tl.debug_barrier":
-            self.fenced = True
-            self.combined.clear()
-            return DATA
-        if called == "tl.program_id":
-            axis = given[0] if given else named.get("axis")
-            if not isinstance(axis, int) or not 0 <= axis < 3:
-                raise Unknown("the number of a block along no axis")
-            return Tile(linear_forms.of(self.blocks[axis])) if axis < len(self.blocks) else Tile(linear_forms.of(0))
-        if called == "tl.arange" and len(given) == 2 and all(isinstance(x, int) for x in given):
-            first, stop = given
-            if stop <= first:
-                raise Unknown("an empty range")
-            value = linear_forms.add(linear_forms.of(Var(lane(0), 0, stop - first - 1)), linear_forms.of(first))
-            return Tile(value, (stop - first,))
-        if called in ("min", "tl.minimum", "max", "tl.maximum") and given and all(isinstance(x, int) for x in given):
-            return (min if "min" in called else max)(given)
-        if called in ("min", "tl.minimum") and all(isinstance(x, int | Tile) for x in given):
-            return Least(tuple(self.tile(x) for x in given))
+        named = {k.arg: k.value for k in e.keywords if k.arg is not None}
+        a = Arguments([self.of(x) for x in e.args], {n: self.of(x) for n, x in named.items()})
+        known = CALLS.get(called)
+        found = None if known is None else known(self, e, a)
+        return self.unknown_call(called, e, a) if found is None else found
+
+    def barrier(self, e: ast.Call, a: Arguments) -> Value:
+        self.fenced = True
+        self.combined.clear()
+        return DATA
+
+    def program_id(self, e: ast.Call, a: Arguments) -> Value:
+        axis = a.at(0, "axis")
+        if not isinstance(axis, int) or not 0 <= axis < 3:
+            raise Unknown("the number of a block along no axis")
+        return Tile(linear_forms.of(self.blocks[axis])) if axis < len(self.blocks) else Tile(linear_forms.of(0))
+
+    def arange(self, e: ast.Call, a: Arguments) -> Value | None:
+        numbers = a.numbers
+        if numbers is None or len(numbers) != 2:
+            return None
+        first, stop = numbers
+        if stop <= first:
+            raise Unknown("an empty range")
+        value = linear_forms.add(linear_forms.of(Var(lane(0), 0, stop - first - 1)), linear_forms.of(first))
+        return Tile(value, (stop - first,))
+
+    def minimum(self, e: ast.Call, a: Arguments) -> Value | None:
+        if a.numbers:
+            return min(a.numbers)
+        if not all(isinstance(x, int | Tile) for x in a.given):
+            return None
+        return Least(tuple(self.tile(x) for x in a.given))
+
+    def maximum(self, e: ast.Call, a: Arguments) -> Value | None:
+        return max(a.numbers) if a.numbers else None
+
+    def unknown_call(self, called: str, e: ast.Call, a: Arguments) -> Value:
+        """A method of a tile, or a function that is not index arithmetic: it may take no pointer."""
+        values = [*a.given, *a.named.values()]
         if isinstance(e.func, ast.Attribute) and not (isinstance(e.func.value, ast.Name) and e.func.value.id == "tl"):
             x = self.of(e.func.value)
             if e.func.attr == "to" and isinstance(x, Tile) and isinstance(x.value, Form) and not x.wraps:
                 return replace(x, wide=True) if e.args and ast.unparse(e.args[0]) == "tl.int64" else DATA
-            given.append(x)
-        if any(isinstance(x, Pointer) for x in [*given, *named.values()]):
+            values.append(x)
+        if any(isinstance(x, Pointer) for x in values):
             raise Unknown(f"line {e.lineno}: a pointer is passed to {called}")
         return DATA
 
     # ---- memory
-    def memory(self, kind: str, given: list[Any], named: dict[str, Any], e: ast.Call) -> Any:
+    def load(self, e: ast.Call, a: Arguments) -> Value:
+        return self.memory("load", a.at(1, "mask"), e, a)
+
+    def store(self, e: ast.Call, a: Arguments) -> Value:
+        return self.memory("store", a.at(2, "mask"), e, a)
+
+    def atomic_add(self, e: ast.Call, a: Arguments) -> Value:
+        return self.memory("atomic", a.at(2, "mask"), e, a)
+
+    def memory(self, kind: AccessKind, mask: Value | None, e: ast.Call, a: Arguments) -> Value:
         self.seen.add(e.func)
-        place = given[0] if given else named.get("pointer")
-        order = {"load": 1, "store": 2, "atomic_add": 2}[kind]
-        mask = named.get("mask", given[order] if len(given) > order else None)
-        if not isinstance(place, Pointer):
-            raise Unknown(f"line {e.lineno}: {kind} at a place that is not followed")
-        if isinstance(mask, Data):
-            raise Unknown(f"line {e.lineno}: a mask depends on data")
-        offset = place.offset
-        keep = Tile(TRUE) if mask is None else self.tile(mask)
-        if not isinstance(keep.value, Cond) or not isinstance(offset.value, Form):
-            raise Unknown(f"line {e.lineno}: a mask that is none")
+        pointer, keep = self.place(kind, mask, e, a)
+        offset = pointer.offset
         value, when, shape = aligned(offset, keep)
         assert isinstance(value, Form) and isinstance(when, Cond)
         if offset.wide and offset.wraps:
             raise Unknown(f"line {e.lineno}: part of an offset has 32 bits only")
-        if kind == "store" and place.tensor is self.out.counter and self.out.group == value and given[1:2] == [0]:
-            self.out.cleared = self.out.cleared or (when == TRUE and not self.path and not self.loops)
+        free = not self.path and not self.loops
+        counter = pointer.tensor is self.out.counter and self.out.group == value
+        if kind == "store" and counter and a.given[1:2] == [0]:
+            self.out.cleared = self.out.cleared or (when == TRUE and free)
             return DATA  # where it is was looked at when the block arrived
-        lanes = tuple(Var(lane(i), 0, n - 1) for i, n in enumerate(shape) if n > 1)
-        atomic = kind == "atomic_add"
-        if atomic and self.out.group is None and (shape or self.path or self.loops):
+        if kind == "atomic" and self.out.group is None and (shape or not free):
             raise Unknown(f"line {e.lineno}: an atomic sum of tiles")
+        lanes = tuple(Var(lane(i), 0, n - 1) for i, n in enumerate(shape) if n > 1)
         self.out.accesses.append(
             Access(
-                place.tensor.name,
-                "atomic" if atomic else "load" if kind == "load" else "store",
+                pointer.tensor.name,
+                kind,
                 value,
                 linear_forms.both(*self.path, when),
                 (*self.blocks, *self.loops, *lanes),
@@ -416,22 +450,55 @@ class Reader:
                 offset.wide,
             )
         )
+        self.ordered(kind, pointer.tensor, e)
+        return self.arrival(pointer.tensor, value, e, a) if kind == "atomic" else DATA
+
+    def place(self, kind: AccessKind, mask: Value | None, e: ast.Call, a: Arguments) -> tuple[Pointer, Tile]:
+        """Where an access is, and where its mask lets it happen."""
+        pointer = a.at(0, "pointer")
+        said = "atomic_add" if kind == "atomic" else kind
+        if not isinstance(pointer, Pointer):
+            raise Unknown(f"line {e.lineno}: {said} at a place that is not followed")
+        if isinstance(mask, Data):
+            raise Unknown(f"line {e.lineno}: a mask depends on data")
+        keep = Tile(TRUE) if mask is None else self.tile(mask)
+        if not isinstance(keep.value, Cond) or not isinstance(pointer.offset.value, Form):
+            raise Unknown(f"line {e.lineno}: a mask that is none")
+        return pointer, keep
+
+    def ordered(self, kind: AccessKind, tensor: Tensor, e: ast.Call) -> None:
+        """Barriers stand between the arrival, what the last block does, and its own stores and loads."""
         if self.out.group is not None and not self.fenced:
             raise Unknown(f"line {e.lineno}: no barrier between the arrival and what the last block does")
-        if kind == "load" and place.tensor.name in self.combined:
+        if kind == "load" and tensor.name in self.combined:
             raise Unknown(f"line {e.lineno}: no barrier between a store of the last block and this load")
-        if atomic:
-            if not self.fenced or (ast.unparse(e).find("sem=") >= 0 and "acq_rel" not in ast.unparse(e)):
-                raise Unknown(f"line {e.lineno}: nothing orders the stores before the arrival")
-            if place.tensor.content not in ("zeros", "kept") or given[1:2] != [1] or self.out.counter is not None:
-                raise Unknown(f"line {e.lineno}: a counter that does not count from zero")
-            self.out.counter = place.tensor
-            return Arrived(Tile(value))
         if kind == "store" and self.out.group is None:
             self.fenced = False
         elif kind == "store":
-            self.combined.add(place.tensor.name)
-        return DATA
+            self.combined.add(tensor.name)
+
+    def arrival(self, tensor: Tensor, group: Form, e: ast.Call, a: Arguments) -> Arrived:
+        """The block counts itself as one of its group."""
+        text = ast.unparse(e)
+        if not self.fenced or ("sem=" in text and "acq_rel" not in text):
+            raise Unknown(f"line {e.lineno}: nothing orders the stores before the arrival")
+        if tensor.content not in ("zeros", "kept") or a.given[1:2] != [1] or self.out.counter is not None:
+            raise Unknown(f"line {e.lineno}: a counter that does not count from zero")
+        self.out.counter = tensor
+        return Arrived(Tile(group))
+
+
+def parameter(x: object) -> Value:
+    """A kernel's parameter at its launch: a tensor is a pointer to its first element."""
+    if isinstance(x, Tensor):
+        return Pointer(x, Tile(linear_forms.of(0)))
+    return x if isinstance(x, int) else DATA
+
+
+def product(a: Form, b: Form) -> Form:
+    if a.number is None and b.number is None:
+        raise Unknown("a product of two indices")
+    return linear_forms.scale(b, a.constant) if a.number is not None else linear_forms.scale(a, b.constant)
 
 
 def lane(axis: int) -> str:
@@ -465,6 +532,13 @@ NUMBERS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.BitAnd: lambda x, y: x & y,
     ast.BitOr: lambda x, y: x | y,
 }
+FORMS: dict[type[ast.operator], Callable[[Form, Form], Form | None]] = {
+    ast.Add: linear_forms.add,
+    ast.Sub: lambda a, b: linear_forms.add(a, b, -1),
+    ast.Mult: product,
+    ast.FloorDiv: lambda a, b: linear_forms.divide(a, b.constant, False),
+    ast.Mod: lambda a, b: linear_forms.divide(a, b.constant, True),
+}
 COMPARISONS: dict[type[ast.cmpop], Callable[[Form, Form], Cond]] = {
     ast.Lt: lambda x, y: linear_forms.at_most(linear_forms.add(x, linear_forms.of(1)), y),
     ast.LtE: linear_forms.at_most,
@@ -473,7 +547,7 @@ COMPARISONS: dict[type[ast.cmpop], Callable[[Form, Form], Cond]] = {
     ast.Eq: linear_forms.equal,
     ast.NotEq: lambda x, y: linear_forms.negated(linear_forms.equal(x, y)),
 }
-EXPRESSIONS: dict[type[ast.expr], Callable[[Any, Any], Any]] = {
+EXPRESSIONS: dict[type[ast.expr], Callable[..., Value]] = {
     ast.Name: Reader.name,
     ast.Constant: Reader.constant,
     ast.UnaryOp: Reader.unary,
@@ -482,4 +556,14 @@ EXPRESSIONS: dict[type[ast.expr], Callable[[Any, Any], Any]] = {
     ast.Compare: Reader.compare,
     ast.Subscript: Reader.subscript,
     ast.Call: Reader.call,
+}
+CALLS: dict[str, Callable[[Reader, ast.Call, Arguments], Value | None]] = {
+    "tl.load": Reader.load,
+    "tl.store": Reader.store,
+    "tl.atomic_add": Reader.atomic_add,
+    "tl.debug_barrier": Reader.barrier,
+    "tl.program_id": Reader.program_id,
+    "tl.arange": Reader.arange,
+    **dict.fromkeys(("min", "tl.minimum"), Reader.minimum),
+    **dict.fromkeys(("max", "tl.maximum"), Reader.maximum),
 }

@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal
 
 from mirage.verify.memory.kernel_reader import NUMBERS, Kernel, Reader, Tensor
 from mirage.verify.memory.z3_proofs import Unknown
@@ -35,24 +35,32 @@ class Launches:
 
 def _passed(tree: ast.Module, inputs: Sequence[str]) -> Sequence[str]:
     """The inputs in the order in which the public function passes them to `_run`."""
-    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
-    taken = [
-        [ast.unparse(x) for x in n.targets[0].elts]
-        for n in ast.walk(tree)
-        if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Tuple) and len(n.targets[0].elts) == 3
-    ]  # of a row of the table of sizes: its launcher, sizes and tiles
-    orders = {tuple(ast.unparse(a) for a in c.args) for c in calls if ast.unparse(c.func) == "_run"}
-    for run, *tables in taken:
-        found = [c for c in calls if ast.unparse(c.func) == run]
-        given = [[ast.unparse(a) for a in c.args] for c in found]
+    calls: dict[str, list[ast.Call]] = {}
+    for n in ast.walk(tree):
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name):
+            calls.setdefault(n.func.id, []).append(n)
+    direct = calls.get("_run", [])
+    orders = {tuple(_texts(c.args)) for c in direct}
+    for run, *tables in _rows_taken(tree):
+        found = calls.get(run, [])
+        given = [_texts(c.args) for c in found]
         orders |= {tuple(g[:-2]) for g in given if g[-2:] == tables and not any(c.keywords for c in found)}
-    calls = [c for c in calls if ast.unparse(c.func) == "_run"]
-    if len(orders) != 1 or any(c.keywords for c in calls):
+    if len(orders) != 1 or any(c.keywords for c in direct):
         raise Unknown("the launcher is not called in one way")
     (order,) = orders
     if not set(order) <= set(inputs):
         raise Unknown("the launcher is called with other than the function's inputs")
     return order
+
+
+def _rows_taken(tree: ast.Module) -> list[list[str]]:
+    """The names that a row of the table of sizes is taken apart into: its launcher, sizes and tiles."""
+    assigned = [n.targets[0] for n in ast.walk(tree) if isinstance(n, ast.Assign)]
+    return [_texts(x.elts) for x in assigned if isinstance(x, ast.Tuple) and len(x.elts) == 3]
+
+
+def _texts(expressions: Sequence[ast.expr]) -> list[str]:
+    return [ast.unparse(e) for e in expressions]
 
 
 class Launcher:
@@ -69,7 +77,7 @@ class Launcher:
             if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)
         }
         self.shapes = shapes
-        self.env: dict[str, Any] = {}
+        self.env: dict[str, object] = {}
         self.out = Launches()
         if "_run" not in self.kernels or not {"SIZES", "TILES"} <= set(tables):
             raise Unknown("the module has no launcher")
@@ -80,7 +88,9 @@ class Launcher:
             if name in shapes:  # an input that no kernel reads has no place in the µGraph
                 self.env[argument.arg] = self.tensor(argument.arg, shapes[name], "input")
 
-    def tensor(self, name: str, shape: tuple[int, ...], content: Any) -> Tensor:
+    def tensor(
+        self, name: str, shape: tuple[int, ...], content: Literal["input", "nothing", "zeros", "kept"]
+    ) -> Tensor:
         self.out.tensors[name] = made = Tensor(name, shape, content)
         return made
 
@@ -99,7 +109,7 @@ class Launcher:
                 raise Unknown(f"line {s.lineno}: the launcher does what is not followed")
         return self.out
 
-    def assigned(self, name: str, e: ast.expr) -> Any:
+    def assigned(self, name: str, e: ast.expr) -> object:
         called = ast.unparse(e.func) if isinstance(e, ast.Call) else ""
         if called in ("torch.empty", "torch.zeros"):
             assert isinstance(e, ast.Call)
@@ -133,33 +143,61 @@ class Launcher:
         if min(grid) >= 1:
             self.out.steps.append(Reader(tree, grid, names).run())
 
-    def of(self, e: ast.expr) -> Any:
-        if isinstance(e, ast.Constant):
-            return e.value
-        if isinstance(e, ast.Name) and e.id in self.env:
-            return self.env[e.id]
-        if isinstance(e, ast.Tuple):
-            return tuple(self.of(x) for x in e.elts)
-        if isinstance(e, ast.Dict):
-            return {self.of(k): self.of(v) for k, v in zip(e.keys, e.values, strict=True) if k is not None}
-        if isinstance(e, ast.Subscript):
-            table, key = self.of(e.value), self.of(e.slice)
-            if isinstance(table, Mapping) and key in table:
-                return table[key]
-        if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.USub) and isinstance(x := self.of(e.operand), int):
-            return -x
-        if isinstance(e, ast.BinOp) and type(e.op) in NUMBERS:
+    def of(self, e: ast.expr) -> object:
+        """The value of an expression of numbers, tensors and tables."""
+        found = EXPRESSIONS.get(type(e))
+        if found is None:
+            raise not_followed(e)
+        return found(self, e)
+
+    def name(self, e: ast.Name) -> object:
+        if e.id not in self.env:
+            raise not_followed(e)
+        return self.env[e.id]
+
+    def subscript(self, e: ast.Subscript) -> object:
+        table, key = self.of(e.value), self.of(e.slice)
+        if isinstance(table, Mapping) and key in table:
+            return table[key]
+        raise not_followed(e)
+
+    def unary(self, e: ast.UnaryOp) -> int:
+        x = self.of(e.operand) if isinstance(e.op, ast.USub) else None
+        if not isinstance(x, int):
+            raise not_followed(e)
+        return -x
+
+    def binary(self, e: ast.BinOp) -> int:
+        if type(e.op) in NUMBERS:
             x, y = self.of(e.left), self.of(e.right)
             if isinstance(x, int) and isinstance(y, int) and not (y == 0 and isinstance(e.op, ast.FloorDiv | ast.Mod)):
                 return NUMBERS[type(e.op)](x, y)
-        if isinstance(e, ast.Call):
-            given = [self.of(a) for a in e.args]
-            done = CALLS.get(ast.unparse(e.func))
-            if done is not None and not e.keywords and all(isinstance(x, int) for x in given):
-                return done(*given)
-        raise Unknown(f"line {e.lineno}: {ast.unparse(e)[:60]} is not followed")
+        raise not_followed(e)
+
+    def call(self, e: ast.Call) -> int:
+        given = [self.of(a) for a in e.args]
+        done = CALLS.get(ast.unparse(e.func))
+        if done is None or e.keywords or not all(isinstance(x, int) for x in given):
+            raise not_followed(e)
+        return done(*given)
 
 
+def not_followed(e: ast.expr) -> Unknown:
+    return Unknown(f"line {e.lineno}: {ast.unparse(e)[:60]} is not followed")
+
+
+EXPRESSIONS: dict[type[ast.expr], Callable[..., object]] = {
+    ast.Constant: lambda launcher, e: e.value,
+    ast.Name: Launcher.name,
+    ast.Tuple: lambda launcher, e: tuple(launcher.of(x) for x in e.elts),
+    ast.Dict: lambda launcher, e: {
+        launcher.of(k): launcher.of(v) for k, v in zip(e.keys, e.values, strict=True) if k is not None
+    },
+    ast.Subscript: Launcher.subscript,
+    ast.UnaryOp: Launcher.unary,
+    ast.BinOp: Launcher.binary,
+    ast.Call: Launcher.call,
+}
 CALLS: dict[str, Callable[..., int]] = {
     "triton.cdiv": lambda x, y: -(-x // y),
     "max": lambda *x: max(x),

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+from mirage.verify.semantics.arrays import Indices
+
+if TYPE_CHECKING:
+    from z3 import ArithRef
 
 
 @dataclass(frozen=True)
@@ -166,9 +171,9 @@ def rename_cond(c: Cond, names: Mapping[str, str]) -> Cond:
     return Cond(c.kind, rename(c.form, names), tuple(rename_cond(p, names) for p in c.parts))
 
 
-def evaluate(x: Form, values: Mapping[str, Any]) -> Any:
+def evaluate(x: Form, values: Mapping[str, int | Indices]) -> int | Indices:
     """The form's value at numbers, or at arrays of them."""
-    out: Any = x.constant
+    out: int | Indices = x.constant
     for a, c in x.terms:
         if isinstance(a, Var):
             out = out + c * values[a.name]
@@ -178,9 +183,9 @@ def evaluate(x: Form, values: Mapping[str, Any]) -> Any:
     return out
 
 
-def translate(x: Form, atom: Callable[[Atom], Any]) -> Any:
-    """The form with each atom replaced by `atom(a)`, which can be added and multiplied by integers."""
-    out: Any = x.constant
+def translate(x: Form, atom: Callable[[Atom], ArithRef]) -> ArithRef | int:
+    """The form with each atom replaced by `atom(a)`."""
+    out: ArithRef | int = x.constant
     for a, c in x.terms:
         out = out + c * atom(a)
     return out

@@ -4,7 +4,7 @@ are whole axes."""
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mirage.ir.index import DimIndex
 from mirage.mugraph.check import SM_90
@@ -18,6 +18,9 @@ from mirage.verify.memory.kernel_reader import Kernel, Tensor
 from mirage.verify.memory.launcher_reader import Call, Launches
 from mirage.verify.memory.linear_forms import Cond, Form, Var
 from mirage.verify.memory.z3_proofs import Access, Prover, Unknown
+
+if TYPE_CHECKING:
+    from z3 import BoolRef
 
 MOST_PARTS = 64  # of a split, whose shares are told apart one by one
 
@@ -208,7 +211,7 @@ def any_size(p: Prover, m: MuGraph) -> None:
                 _one_place(p)
 
 
-def _shown(p: Prover, *against: Any) -> None:
+def _shown(p: Prover, *against: BoolRef) -> None:
     if p.model(*against) is not None:
         raise Unknown("a lemma on all sizes does not hold")
 

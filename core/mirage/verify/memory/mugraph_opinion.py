@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -22,10 +21,10 @@ from mirage.results.verdict import Counterexample, Evidence, Word
 from mirage.verify.memory.mugraph_accesses import accesses_of, any_size, whole_axes
 from mirage.verify.memory.text_opinion import first_fault
 from mirage.verify.memory.z3_proofs import TIMEOUT_MS, Fault, Prover, Unknown
+from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import Fault as RunFault
 from mirage.verify.semantics.evaluate_terms import evaluate_mugraph
 
-Array = np.ndarray[Any, np.dtype[Any]]
 LAUNCHES = 3
 CLAIM = "every element written once, then read"
 
@@ -41,7 +40,7 @@ class Shapes:
 
     unknown = random
 
-    def const(self, value: Any) -> Array:
+    def const(self, value: object) -> Array:
         return self.random(())
 
     literal = pad = const
@@ -67,12 +66,6 @@ class Shapes:
         return np.broadcast_to(0.0, (*x.shape[:axis], *x.shape[axis + 1 :]))
 
     max = sum
-
-    def same(self, a: Array, b: Array) -> Array:
-        return np.ones(np.broadcast_shapes(a.shape, b.shape), bool)
-
-    def show(self, x: Any) -> str:
-        return "0"
 
 
 def memory_opinion(
@@ -131,13 +124,12 @@ def _proof(mugraph: MuGraph, timeout: int) -> tuple[Fault | None, MemoryDetails]
     """What z3 says: a fault, or None with what it proved."""
     unproved: list[str] = []
     prover = Prover(timeout)
+    fault = None
     try:
         fault = first_fault(prover, accesses_of(mugraph), unproved)
     except Unknown as e:
-        fault = None
         unproved.append(str(e))
     except (KeyError, IndexError, ValueError, TypeError) as e:  # malformed: the run says in which way
-        fault = None
         unproved.append(f"the µGraph is malformed: {type(e).__name__}: {e}")
     if fault is not None or unproved:
         return fault, MemoryDetails(questions=prover.questions, unproved=tuple(unproved))

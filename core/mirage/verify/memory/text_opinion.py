@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 from mirage.mugraph.grammar import MuGraph
 from mirage.results.details import MemoryDetails
@@ -16,6 +16,7 @@ from mirage.verify.memory.linear_forms import evaluate
 from mirage.verify.memory.z3_proofs import TIMEOUT_MS, Access, Fault, Prover, Unknown, once_and_covered
 
 MOST_BLOCKS = 1 << 24  # of a grid whose groups are counted one by one
+Question = Callable[[], None]  # raises Fault or Unknown
 CLAIM = "in bounds, every element written exactly once and before it is read"
 
 
@@ -67,20 +68,20 @@ def text_memory_opinion(
 
 def first_fault(p: Prover, found: Launches, unproved: list[str]) -> Fault | None:
     """The first fault of a launch; questions without an answer are noted in `unproved`."""
-    questions: list[Any] = []
+    questions: list[Question] = []
     written: set[str] = {n for n, t in found.tensors.items() if t.content == "input"}
     for step in found.steps:
         if isinstance(step, Call):
-            questions.append((_call, step, set(written)))
+            questions.append(partial(_call, step, set(written)))
             written.add(step.writes)
             continue
-        questions += [(p.in_bounds, a, found.tensors[a.tensor].elements) for a in step.accesses]
+        questions += [partial(p.in_bounds, a, found.tensors[a.tensor].elements) for a in step.accesses]
         questions += _kernel(p, step, found, set(written))
         written |= {a.tensor for a in step.accesses if a.kind == "store"}
     questions += _coverage(p, found)
-    for ask, *about in questions:
+    for ask in questions:
         try:
-            ask(*about)
+            ask()
         except Fault as f:
             return f
         except Unknown as e:
@@ -94,19 +95,20 @@ def _call(step: Call, written: set[str]) -> None:
         raise Fault(f"{step.name} reads {missing[0]} before anything is written to it")
 
 
-def _coverage(p: Prover, found: Launches) -> list[Any]:
+def _coverage(p: Prover, found: Launches) -> list[Question]:
     """Questions about who writes each tensor: one kernel or one library call, all of it, each element once."""
-    out: list[Any] = []
+    out: list[Question] = []
     calls = [s.writes for s in found.steps if isinstance(s, Call)]
     accesses = [a for s in found.steps if isinstance(s, Kernel) for a in s.accesses]
     # two kernels that write one tensor are two stores of it as well
     sizes = {n: t.elements for n, t in found.tensors.items() if t.content == "nothing" and n not in calls}
-    out.append((once_and_covered, p, sizes, accesses))
+    out.append(partial(once_and_covered, p, sizes, accesses))
     for name in calls:
-        out.append((_alone, name, [a for a in accesses if a.tensor == name and a.kind == "store"], calls.count(name)))
+        stores = [a for a in accesses if a.tensor == name and a.kind == "store"]
+        out.append(partial(_alone, name, stores, calls.count(name)))
     for a in accesses:
         if a.kind == "store" and found.tensors[a.tensor].content != "nothing":
-            out.append((_no_store, a))
+            out.append(partial(_no_store, a))
     return out
 
 
@@ -119,22 +121,22 @@ def _no_store(a: Access) -> None:
     raise Fault(f"{a.said}: it is not the kernel's to write")
 
 
-def _kernel(p: Prover, k: Kernel, found: Launches, written: set[str]) -> list[Any]:
+def _kernel(p: Prover, k: Kernel, found: Launches, written: set[str]) -> list[Question]:
     """Questions about what one kernel reads, and about its last blocks."""
-    out: list[Any] = []
+    out: list[Question] = []
     own = {a.tensor for a in k.accesses if a.kind == "store"}
     for a in k.accesses:
         if a.group is not None:
-            out.append((p.same_for_group, a))
+            out.append(partial(p.same_for_group, a))
         if a.kind != "load" or (a.tensor in written and a.tensor not in own):
             continue
         stores = [b for b in k.accesses if b.tensor == a.tensor and b.kind == "store"]
         if a.group is None or not stores or any(b.group is not None for b in stores):
-            out.append((_early, a))
+            out.append(partial(_early, a))
         else:
-            out += [(p.same_group, a, b) for b in stores]
+            out += [partial(p.same_group, a, b) for b in stores]
     if k.group is not None:
-        out.append((_groups, k))
+        out.append(partial(_groups, k))
     return out
 
 

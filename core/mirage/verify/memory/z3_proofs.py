@@ -10,11 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal
 
 from mirage.verify.memory import linear_forms
 from mirage.verify.memory.linear_forms import Atom, Cond, Form, Quotient, Var
 
+if TYPE_CHECKING:
+    from z3 import ArithRef, BoolRef, ModelRef
+
+AccessKind = Literal["load", "store", "atomic"]
 TIMEOUT_MS = 2000  # of one question
 
 
@@ -42,7 +47,7 @@ class Access:
     it do it once together."""
 
     tensor: str
-    kind: Literal["load", "store", "atomic"]
+    kind: AccessKind
     offset: Form
     when: Cond
     own: tuple[Var, ...]  # the variables of which each value is one access
@@ -59,13 +64,13 @@ class Access:
 class Scope:
     """One copy of the variables in z3, with what defines them. `given` atoms have a value already."""
 
-    z3: Any
+    z3: ModuleType
     tag: str = ""
-    given: dict[Atom, Any] = field(default_factory=dict)
-    facts: list[Any] = field(default_factory=list)
-    made: dict[Atom, Any] = field(default_factory=dict)
+    given: dict[Atom, ArithRef] = field(default_factory=dict)
+    facts: list[BoolRef] = field(default_factory=list)
+    made: dict[Atom, ArithRef] = field(default_factory=dict)
 
-    def atom(self, a: Atom) -> Any:
+    def atom(self, a: Atom) -> ArithRef:
         if a in self.given:
             return self.given[a]
         if a in self.made:
@@ -79,10 +84,10 @@ class Scope:
         self.made[Quotient(a.form, a.by)], self.made[Quotient(a.form, a.by, True)] = q, r
         return self.made[a]
 
-    def form(self, x: Form) -> Any:
+    def form(self, x: Form) -> ArithRef | int:
         return linear_forms.translate(x, self.atom)
 
-    def cond(self, c: Cond) -> Any:
+    def cond(self, c: Cond) -> BoolRef:
         if c.kind in ("<=", "=="):
             x = self.form(c.form)
             x = self.z3.IntVal(x) if isinstance(x, int) else x
@@ -101,7 +106,7 @@ class Prover:
 
         self.z3, self.timeout, self.questions = z3, timeout, 0
 
-    def model(self, *wanted: Any) -> Any:
+    def model(self, *wanted: BoolRef) -> ModelRef | None:
         """A model, or None if there is none."""
         self.questions += 1
         solver = self.z3.Solver()
@@ -112,7 +117,7 @@ class Prover:
             raise Unknown("a question took too long")
         return solver.model() if said == self.z3.sat else None
 
-    def point(self, model: Any, scope: Scope, own: Iterable[Var]) -> tuple[tuple[str, int], ...]:
+    def point(self, model: ModelRef, scope: Scope, own: Iterable[Var]) -> tuple[tuple[str, int], ...]:
         out = []
         for v in own:
             if v in scope.made:
@@ -229,18 +234,18 @@ def _all(a: Access) -> set[Var]:
     return found
 
 
-def _writer(z3: Any, a: Access, e: Any, elements: int) -> tuple[Scope, list[Any]] | None:
+def _writer(z3: ModuleType, a: Access, e: ArithRef, elements: int) -> tuple[Scope, list[BoolRef]] | None:
     """(the variables that write element `e`, in terms of fresh digits of e; what has yet to hold of them), or None.
 
     The offset is read as an index with strides: terms with coefficients c, c * n, c * n * m ... whose ranges are n, m, ...
     are one dense index. The digits of e in those strides are the indices. Any e has such digits, so that assuming them
     loses nothing, and all else is checked."""
     scope = Scope(z3)
-    held: list[Any] = []
-    rest: list[tuple[Form, Any]] = [(a.offset, e)]
+    held: list[BoolRef] = []
+    rest: list[tuple[Form, ArithRef]] = [(a.offset, e)]
     done: set[Atom] = set()
     zero = _zero(a.when)
-    quotients: dict[tuple[Form, int], dict[bool, Any]] = {}
+    quotients: dict[tuple[Form, int], dict[bool, ArithRef]] = {}
     while rest:
         x, value = rest.pop()
         groups = _dense(x, zero)
@@ -306,7 +311,9 @@ def _dense(x: Form, zero: Set[Atom]) -> list[list[tuple[Atom, int]]] | None:
     return groups
 
 
-def _digits(z3: Any, scope: Scope, value: Any, bases: Sequence[int], elements: int | None) -> list[Any]:
+def _digits(
+    z3: ModuleType, scope: Scope, value: ArithRef, bases: Sequence[int], elements: int | None
+) -> list[ArithRef]:
     """Fresh integers d with value = sum of d * base, each but the last within the next base's ratio. The value has them
     because each base divides the next (and the first is one; where it is not, the value must be a multiple of it)."""
     if not bases:
@@ -314,7 +321,7 @@ def _digits(z3: Any, scope: Scope, value: Any, bases: Sequence[int], elements: i
     if len(bases) == 1 and bases[0] == 1:
         return [value]
     out = [z3.FreshInt("d") for _ in bases]
-    rest: Any = z3.IntVal(0)
+    rest: ArithRef = z3.IntVal(0)
     if bases[0] != 1:
         rest = z3.FreshInt("rest")
         scope.facts += [rest >= 0, rest < bases[0]]

@@ -14,6 +14,8 @@ from dataclasses import replace as dc_replace
 from fractions import Fraction
 
 from mirage.ir.index import DimIndex
+from mirage.meaning.marks import Tag, rest_of, running
+from mirage.meaning.nodes import Index, Input, Reduce, Size
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import (
     Accumulate,
@@ -27,6 +29,7 @@ from mirage.mugraph.grammar import (
     Store,
     ThreadGraph,
 )
+from mirage.mugraph.old_value import bare, is_old
 from mirage.mugraph.rename import Names, rename
 from mirage.mugraph.walk import computes
 
@@ -60,25 +63,24 @@ def split_axis(t: Terms, x: int, axis: str, part: str, rest: str, memo: dict[int
     memo = {} if memo is None else memo
     if x in memo:
         return memo[x]
-    n = t.node(x)
 
     def axes(old: Iterable[str]) -> tuple[str, ...]:
         return tuple(b for a in old for b in ((part, rest) if a == axis else (a,)))
 
-    if n[0] == "in":
-        index = tuple(dc_replace(d, axes=axes(d.axes)) for d in n[2])
-        out = t.input(n[1], index, boolean=n[1] in t.bool_inputs)
-    elif n[0] == "size" and n[1] == axis:
-        out = t.mul(t.size(part), t.size(rest))
-    elif n[0] == "index":
-        out = t.index(axes(n[1]))
-    elif n[0] == "red" and n[2] == axis:
-        body = split_axis(t, n[3], axis, part, rest, memo)
-        reduce = t.sum if n[1] == "sum" else t.max
-        out = reduce(part, reduce(rest, body))
-    else:
-        kids = t.kids(x)
-        out = t.rebuild(x, tuple(split_axis(t, k, axis, part, rest, memo) for k in kids)) if kids else x
+    match t.node(x):
+        case Input(name, index):
+            split = tuple(dc_replace(d, axes=axes(d.axes)) for d in index)
+            out = t.input(name, split, boolean=name in t.bool_inputs)
+        case Size(over) if over == axis:
+            out = t.mul(t.size(part), t.size(rest))
+        case Index(along):
+            out = t.index(axes(along))
+        case Reduce(op, over, body) if over == axis:
+            reduce = t.sum if op == "sum" else t.max
+            out = reduce(part, reduce(rest, split_axis(t, body, axis, part, rest, memo)))
+        case n:
+            kids = tuple(split_axis(t, k, axis, part, rest, memo) for k in n.kids)
+            out = t.rebuild(x, kids) if kids else x
     memo[x] = out
     return out
 
@@ -135,7 +137,7 @@ class Denoter:
             if len(have) != len(want):
                 raise NotDenoted("dims that meet are cut differently")
             names |= {a: b for a, b in zip(have, want, strict=True) if a != b}
-        bound = {t.node(r)[2] for r in t.closure(w)}
+        bound = {t.reduction(r).axis for r in t.closure(w)}
         if {a for d in left for a in d} & set(right[-1]) or set(names.values()) & (bound | t.dims(w)):
             raise NotDenoted("an axis would be captured")
         out = t.mul(x, t.rename(w, names) if names else w)
@@ -149,7 +151,7 @@ class Denoter:
         for d in block.dims:
             if d.role == "split":
                 (axis,) = loops[d.splits].axes
-                pair = (d.name, f"{axis}.rest")
+                pair = (d.name, rest_of(axis))
                 if self.out.splits.setdefault(axis, pair) != pair:
                     raise NotDenoted(f"axis {axis} is split in two ways")
                 split[axis] = pair
@@ -217,7 +219,7 @@ class Run:
                 raise NotDenoted("a temporary is read at another shape")
             rename |= {a: b for a, b in zip(have, want.axes, strict=True) if a != b}
         if rename:
-            bound = {t.node(r)[2] for r in t.closure(term)}
+            bound = {t.reduction(r).axis for r in t.closure(term)}
             if bound & set(rename.values()):
                 raise NotDenoted("a renamed axis would be captured")
             term = t.rename(term, rename)
@@ -256,12 +258,10 @@ class Run:
             self.owner.stored[s.tensor] = self.env[s.tile], dims
 
     def changes(self, name: str) -> str | None:
-        return self.running.get(name.removesuffix("@old"))
+        return self.running.get(bare(name))
 
     def value(self, name: str) -> int:
-        if name.endswith("@old"):
-            name = name[: -len("@old")]
-        return self.env[name]
+        return self.env[bare(name)]
 
     def compute(self, s: Compute, loop: str | None) -> None:
         t = self.t
@@ -341,7 +341,7 @@ class Run:
         t = self.t
         plain = [x for x in s.body if isinstance(x, Accumulate) and not x.update]
 
-        def again(tag: str) -> dict[str, int]:
+        def again(tag: Tag) -> dict[str, int]:
             inner = Run(self.owner, self.b, self.split)
             inner.env = dict(self.env)
             inner.linear = dict(self.linear)
@@ -357,8 +357,8 @@ class Run:
                     continue
                 for c in x.body if isinstance(x, ThreadGraph) else (x,):
                     if isinstance(c, Compute):
-                        args = tuple(f"{a[:-4]}#old" if a.endswith("@old") else a for a in c.args)
-                        inner.env.update({f"{name}#old": v for name, v in old.items()})
+                        args = tuple(running(bare(a), "old") if is_old(a) else a for a in c.args)
+                        inner.env.update({running(name, "old"): v for name, v in old.items()})
                         inner.linear.pop(c.out, None)
                         inner.running.clear()
                         inner.compute(dc_replace(c, args=args), s.dim)
@@ -375,9 +375,9 @@ class Run:
                 right.append(t.mul(new[coefficient], before[source.arg]))
             self.owner.out.obligations.append(Obligation(x.out, new[x.arg], t.add(*right)))
 
-    def free(self, x: Accumulate, tag: str) -> int:
+    def free(self, x: Accumulate, tag: Tag) -> int:
         axes = tuple(sorted(self.t.dims(self.env[x.out])))
-        return self.t.input(f"{x.out}#{tag}", tuple(DimIndex((a,)) for a in axes))
+        return self.t.input(running(x.out, tag), tuple(DimIndex((a,)) for a in axes))
 
 
 def one_split_an_axis(m: MuGraph) -> MuGraph:

@@ -6,18 +6,28 @@ Arrays have a leading axis of draws. Inputs are arrays of shape (draws or 1, *sh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from mirage.ir.index import DimIndex
+from mirage.meaning.nodes import (
+    Add,
+    Apply,
+    Const,
+    FloatLiteral,
+    Index,
+    Input,
+    Mul,
+    NegInf,
+    Reduce,
+    Size,
+)
 from mirage.meaning.terms import Terms
+from mirage.verify.semantics.arrays import Array, Selection
 from mirage.verify.semantics.execute import Arithmetic, Fault, Outcome, evaluate_mugraph
 
 __all__ = ["Arithmetic", "Fault", "Outcome", "TermEvaluator", "evaluate_mugraph", "evaluate_terms", "grid_index"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Hook(Protocol):
@@ -94,7 +104,7 @@ class TermEvaluator:
         outside = [w for w, n in zip(where, lengths, strict=True) if w.min() < 0 or w.max() >= n]
         if any(n == 0 for n in lengths):
             raise Fault(f"input {name} has shape {lengths}")
-        every: Any = (slice(None), *(np.clip(w, 0, n - 1) for w, n in zip(where, lengths, strict=True)))
+        every: Selection = (slice(None), *(np.clip(w, 0, n - 1) for w, n in zip(where, lengths, strict=True)))
         shape = (array.shape[0], *(self.sizes[d] for d in dims))
         out = np.broadcast_to(array[every], shape)
         if not outside:
@@ -107,39 +117,36 @@ class TermEvaluator:
         return np.where(inside, out, blank.reshape(-1, *(1,) * len(dims)))
 
     def _compute(self, x: int) -> Array:
+        """A number has the axis of draws alone."""
         t, a = self.t, self.a
-        n, dims = t.node(x), self.order(x)
-        kind = n[0]
-        if kind == "in":
-            value = self.read(n[1], n[2], dims)
-            return np.asarray(a.truth(value) if n[1] in t.bool_inputs else value)
-        if kind == "const":
-            return self._leaf(a.const(Fraction(n[1])))
-        if kind == "lit":
-            return self._leaf(a.literal(float(n[1])))
-        if kind == "ninf":
-            return self._leaf(a.neg_inf())
-        if kind == "size":
-            return self._leaf(a.const(self.sizes[n[1]]))
-        if kind == "index":
-            return np.asarray(grid_index(n[1], dims, self.sizes)[None])
-        if kind == "red":
-            body = self._memo[n[3]]
-            axis = 1 + self.order(n[3]).index(n[2])
-            if n[1] == "sum":
-                return a.sum(body, axis)
-            value = a.max(body, axis)
-            return value if self.on_max is None else self.on_max(value)
-        parts = [self._spread(k, dims) for k in t.kids(x)]
-        if kind == "add":
-            return a.add(*parts)
-        if kind == "mul":
-            return a.mul(*parts)
-        return a.fn(n[1] if kind == "fn" else kind, *parts)
-
-    @staticmethod
-    def _leaf(value: Array) -> Array:
-        return value  # shape (draws or 1,): the axis of draws alone
+        dims = self.order(x)
+        match t.node(x):
+            case Input(name, index):
+                value = self.read(name, index, dims)
+                return np.asarray(a.truth(value) if name in t.bool_inputs else value)
+            case Const(number):
+                return a.const(number)
+            case FloatLiteral(text):
+                return a.literal(float(text))
+            case NegInf():
+                return a.neg_inf()
+            case Size(axis):
+                return a.const(self.sizes[axis])
+            case Index(axes):
+                return np.asarray(grid_index(axes, dims, self.sizes)[None])
+            case Reduce(op, axis, body):
+                place = 1 + self.order(body).index(axis)
+                if op == "sum":
+                    return a.sum(self._memo[body], place)
+                value = a.max(self._memo[body], place)
+                return value if self.on_max is None else self.on_max(value)
+            case Add(parts):
+                return a.add(*(self._spread(k, dims) for k in parts))
+            case Mul(parts):
+                return a.mul(*(self._spread(k, dims) for k in parts))
+            case node:
+                name = node.name if isinstance(node, Apply) else node.kind
+                return a.fn(name, *(self._spread(k, dims) for k in node.kids))
 
 
 def evaluate_terms(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -31,9 +31,8 @@ from mirage.mugraph.grammar import (
     ThreadGraph,
     TileDim,
 )
+from mirage.verify.semantics.arrays import Array, Indices, Selection
 from mirage.verify.semantics.library_calls import run_library
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Fault(Exception):
@@ -57,8 +56,6 @@ class Arithmetic(Protocol):
     def sum(self, x: Array, axis: int) -> Array: ...
     def max(self, x: Array, axis: int) -> Array: ...
     def random(self, shape: tuple[int, ...]) -> Array: ...
-    def same(self, a: Array, b: Array) -> Array: ...
-    def show(self, x: Any) -> str: ...
 
 
 @dataclass
@@ -77,9 +74,10 @@ class _Tile:
     value: Array  # (draws or 1, one axis a dim)
 
 
+Address = tuple[Indices, ...]  # of each element of a tile, along each dimension of its tensor
 Env = dict[str, _Tile]
 _MANY_FAULTS = 20
-EVERY: Any = (slice(None),)  # all draws
+EVERY: Selection = (slice(None),)  # all draws
 
 
 class _Machine:
@@ -88,7 +86,7 @@ class _Machine:
     def __init__(self, graph: MuGraph, inputs: Mapping[str, Array], a: Arithmetic, free_shift: bool) -> None:
         self.graph, self.a, self.free_shift = graph, a, free_shift
         self.shifts: dict[object, Array] = {}
-        self.addresses: dict[object, tuple[Any, Array]] = {}
+        self.addresses: dict[object, tuple[Address, Array]] = {}
         self.sizes = dict(graph.axes)
         self.memory: dict[str, Array] = {}
         self.outcome = Outcome()
@@ -192,7 +190,9 @@ class _Block:
             line = line % self.m.sizes[axis]
         return np.asarray(line.reshape([d.tile if x == d.name else 1 for x in dims]))
 
-    def _address(self, index: tuple[DimIndex, ...], dims: tuple[str, ...], shape: tuple[int, ...]) -> tuple[Any, Array]:
+    def _address(
+        self, index: tuple[DimIndex, ...], dims: tuple[str, ...], shape: tuple[int, ...]
+    ) -> tuple[Address, Array]:
         """(index arrays, where they are inside): every tile dim within its size, every index within the tensor. Blocks and
         iterations that are at the same place along these dims have the same."""
         place = tuple(self.place.get(d, 0) for d in (*dims, *self.splits))
@@ -203,7 +203,7 @@ class _Block:
 
     def _make_address(
         self, index: tuple[DimIndex, ...], dims: tuple[str, ...], shape: tuple[int, ...]
-    ) -> tuple[Any, Array]:
+    ) -> tuple[Address, Array]:
         inside: Array = np.ones(tuple(self.dims[d].tile for d in dims), bool)
         for d in dims:
             dim = self.dims[d]

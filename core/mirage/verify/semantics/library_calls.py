@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mirage.errors import UnknownOperator
 from mirage.ir.torch_calls import is_call
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
+from mirage.verify.semantics.arrays import Array
 
 if TYPE_CHECKING:
     from mirage.verify.semantics.execute import Arithmetic
 
-Array = np.ndarray[Any, np.dtype[Any]]
-Attrs = Mapping[str, Any]
+Attrs = Mapping[str, object]
 Run = Callable[["Arithmetic", "list[Array]", Attrs], Array]
 
 

@@ -1,6 +1,6 @@
 """The typed relation: when one term is part of another with sums as binders on named axes, over their normal forms.
 
-It is `abstract.part_of` with indices: sum_d(Q) * K is part of no attention, though sum_d(Q * K) is. p is part of q if
+It is `abstract_terms.part_of` with indices: sum_d(Q) * K is part of no attention, though sum_d(Q * K) is. p is part of q if
 q = p * m + s for a single product m, or p is part of q with one of its sums opened along an axis, or of an argument.
 """
 
@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
-from mirage.meaning.abstract import of_term, part_of
 from mirage.meaning.factors import (
     CallFactor,
     ExpFactor,
@@ -23,6 +22,7 @@ from mirage.meaning.factors import (
 )
 from mirage.meaning.normal_form import Normalizer, TooLarge
 from mirage.meaning.terms import Terms
+from workloads.abstract_terms import of_term, part_of
 
 STEPS = 4000  # of one question; beyond it the answer is silence
 

@@ -1,0 +1,35 @@
+"""The identity of a function: a digest of its code and of all that it refers to."""
+
+from __future__ import annotations
+
+import ast
+
+from mirage.errors import UnsupportedFunctionKind
+from mirage.source import digest
+from mirage.source.module_names import Names
+from mirage.source.references import References
+
+
+def followed(function: ast.FunctionDef, names: Names) -> tuple[References, str]:
+    """What a function refers to, and the digest of it all. Raises UnsafeReference, SideEffect, UnsupportedFunctionKind."""
+    references = References(names)
+    try:
+        references.follow(function)
+        return references, _digest(function, references)
+    except RecursionError:
+        place = names.chunks.place(function)
+        raise UnsupportedFunctionKind(f"`{function.name}` is nested too deeply", **place) from None
+
+
+def _digest(function: ast.FunctionDef, references: References) -> str:
+    imports = sorted(f"{i.name}={i.target}" for i in references.imports.values())
+    constants = [references.constants[name] for name in sorted(references.constants)]
+    helpers = [references.helpers[name] for name in sorted(references.helpers)]
+    trees = [_without_decorators(n, references) for n in (*helpers, function)]
+    return digest.digest([*constants, *trees], imports)
+
+
+def _without_decorators(node: ast.FunctionDef, references: References) -> ast.FunctionDef:
+    rest = [d for d in node.decorator_list if not references.is_dropped(d)]
+    new = ast.FunctionDef(name=node.name, args=node.args, body=node.body, decorator_list=rest, lineno=node.lineno)
+    return ast.copy_location(new, node)

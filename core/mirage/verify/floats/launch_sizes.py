@@ -1,0 +1,79 @@
+"""Sizes of the float opinion's small launch, and the lengths of a program's sums there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+
+from mirage.meaning.nodes import Mul, Reduce
+from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import MuGraph, TileDim
+from mirage.mugraph.resized import rigid_axes, same_size
+from mirage.mugraph.walk import parts
+from mirage.mugraph.without_calls import calls_of, dims_of_calls
+from mirage.verify.field.schedule_opinion import Target
+
+INTEGERS = 4  # integers are drawn below it: they index what calls take, whose sizes are no smaller
+BATCH = 2  # of a dim whose blocks take one element each
+
+
+def launch_sizes(mugraph: MuGraph) -> dict[str, int]:
+    """Sizes of a small launch with the µGraph's own tiles: two tiles and a tail of each tiled dim, or its real size
+    where that is smaller; two of what blocks take singly; resident dims whole."""
+    real = dict(mugraph.axes)
+    fixed = rigid_axes(mugraph) | dims_of_calls(mugraph)[0]
+    sizes = {a: n for a, n in real.items() if a in fixed}
+    graphs = [p.graph for p in parts(mugraph)]
+    sizes |= {d.name: min(real[d.name], 2) for g in graphs for d in g.dims if d.role == "split"}
+    whole = fixed | {a for g in graphs for d in g.dims if d.role == "resident" for a in d.axes}
+    for g in graphs:
+        for d in g.dims:
+            if d.role in ("grid", "loop"):
+                shared = any(s.role == "split" and s.splits == d.name for s in g.dims)
+                _tiled(d, 5 if shared else 2, whole, real, sizes)
+    _indexed(mugraph, real, sizes)
+    kind = same_size(mugraph)
+    largest: dict[str, int] = {}  # axes of one dimension of a tensor have one size
+    for a, n in real.items():
+        largest[kind[a]] = max(largest.get(kind[a], 1), sizes.get(a, n))
+    return {a: largest[kind[a]] for a in real}
+
+
+def _tiled(d: TileDim, tiles: int, whole: Set[str], real: Mapping[str, int], sizes: dict[str, int]) -> None:
+    """Makes the axes of a dim so long together that it has so many tiles and a tail."""
+    want = BATCH if d.tile == 1 else tiles * d.tile + max(1, d.tile // 3)
+    for a in reversed(d.axes):  # minor axes first; the major one makes up the rest
+        if a in whole:
+            continue
+        part = want if a == d.axes[0] else min(want, 3)
+        sizes[a] = max(sizes.get(a, 1), min(real[a], part))
+        want = -(-want // sizes[a])
+
+
+def _indexed(mugraph: MuGraph, real: Mapping[str, int], sizes: dict[str, int]) -> None:
+    """What calls index with integers is as long as these are large."""
+    known = {t.name: t for t in mugraph.tensors}
+    for k in calls_of(mugraph):
+        if any(known[a].dtype.startswith("int") for a in k.args):
+            for a in sizes.keys() & {a for x in k.args for d in known[x].dims for a in d}:
+                sizes[a] = max(sizes[a], min(real[a], INTEGERS))
+
+
+def sums(t: Terms, targets: Sequence[Target]) -> list[Reduce]:
+    every = {y for x in targets for y in t.walk(x.term)}
+    return [t.reduction(y) for y in sorted(every) if t.is_sum(y)]
+
+
+def contraction(t: Terms, targets: Sequence[Target], sizes: Mapping[str, int]) -> int:
+    """The length of the longest sum."""
+    return max((sizes.get(n.axis, 1) for n in sums(t, targets)), default=1)
+
+
+def first_contraction(t: Terms, targets: Sequence[Target], sizes: Mapping[str, int]) -> int:
+    """The length of the shortest sum of products of two different inputs in which nothing is summed before: of
+    attention, that of the scores. The longest sum where there is none."""
+    found = []
+    for n in sums(t, targets):
+        product = isinstance(t.node(n.body), Mul) and len(t.inputs(n.body)) > 1
+        if product and not any(isinstance(t.node(z), Reduce) for z in t.walk(n.body)):
+            found.append(sizes.get(n.axis, 1))
+    return min(found) if found else contraction(t, targets, sizes)
