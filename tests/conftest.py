@@ -28,3 +28,19 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_bytes().decode(), f"differs from tests/golden/{name} (--update-golden rewrites it)"
 
     return compare
+
+
+@pytest.fixture
+def well_formed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every term that the test makes is checked against meaning/spec.py as soon as it is there."""
+    from mirage.meaning.spec import check
+    from mirage.meaning.terms import Terms
+
+    make = Terms._new
+
+    def checked(t: Terms, *args: object) -> int:
+        x = make(t, *args)  # type: ignore[arg-type]
+        check(t, [x])
+        return x
+
+    monkeypatch.setattr(Terms, "_new", checked)

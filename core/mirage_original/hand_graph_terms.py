@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mirage.errors import SignatureMismatch
 from mirage.ir.program import TensorType
+from mirage.meaning.nodes import Input
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DTensor
 from mirage.verify.field.schedule_opinion import Output, Target
@@ -84,9 +85,9 @@ def copies(
     for o in targets:
         for y in t.walk(o.term):
             n = t.node(y)
-            if n[0] != "in" or n[1] not in own:
+            if not isinstance(n, Input) or n.name not in own:
                 continue
-            for entry, dims in zip(n[2], own[n[1]], strict=True):
+            for entry, dims in zip(n.index, own[n.name], strict=True):
                 for a, b in zip(entry.axes, dims, strict=False):
                     if a not in axes and a != b and b in axes and a not in found:
                         found[a] = tuple(f"{a}.{p}" for p in axes[b])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mirage.ir.index import DimIndex
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
@@ -172,7 +173,7 @@ class Renderer:
 
     def dims_in(self, s: Compute) -> tuple[str, ...]:
         """The dims of the arguments together."""
-        names = (self.ref(a).removesuffix("@old") for a in s.args)
+        names = (old_value.bare(self.ref(a)) for a in s.args)
         return tuple(dict.fromkeys(d for n in names for d in self.old(n)))
 
     def old(self, name: str) -> tuple[str, ...]:
@@ -203,10 +204,10 @@ class Renderer:
         return tuple(dict.fromkeys(self.names[u] for u in units))
 
     def ref(self, name: str) -> str:
-        bare = name.removesuffix("@old")
+        bare = old_value.bare(name)
         while bare in self.alias:
             bare = self.alias[bare]
-        return bare + name[len(name.removesuffix("@old")) :]
+        return old_value.old(bare) if old_value.is_old(name) else bare
 
 
 # ---- padding
@@ -241,7 +242,7 @@ def _masked(b: BlockGraph, wanted: dict[str, int]) -> BlockGraph:
         at, d = wanted[s.out], s.attr("dim")
         x = s.args[at]
         inside, kept = f"{s.out}_in{at or ''}", f"{s.out}_of{at or ''}"
-        own = dims[x.removesuffix("@old")]
+        own = dims[old_value.bare(x)]
         mask = Compute(inside, "mask", (), (d,), (("dim", d),))
         args = (*s.args[:at], kept, *s.args[at + 1 :])
         if s.op != "max":

@@ -6,6 +6,8 @@ from mirage.ir.index import DimIndex
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
 
+pytestmark = pytest.mark.usefixtures("well_formed")
+
 
 def tensor(t, name, *axes):
     return t.input(name, tuple(DimIndex((a,)) for a in axes))

@@ -15,6 +15,7 @@ from workloads.evaluate import evaluate as run_mugraph
 from workloads.term_values import evaluate
 
 from mirage.errors import MirageError
+from mirage.meaning.nodes import Size
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.resized import shrink
@@ -57,7 +58,7 @@ def wrong_term(t: Terms, good: int, bad: int) -> Word:
     axes: set[str] = set()
     for x in {*t.walk(good), *t.walk(bad)}:
         n = t.node(x)
-        axes |= t.dims(x) | ({n[1]} if n[0] == "size" else set())
+        axes |= t.dims(x) | ({n.axis} if isinstance(n, Size) else set())
     numbers = count(3)
     sizes = {a: next(numbers) for a in sorted(axes)}
     dims = tuple(sorted(t.dims(good) | t.dims(bad)))
@@ -124,7 +125,10 @@ def wrong_module(base: Base, text: str, run_task: RunTask) -> Word:
     sizes, tiles = base.launches[LAUNCHES[0]]
     graph = shrink(base.mugraph, sizes, tiles)
     for given in inputs({t.name: graph.shape(t) for t in graph.inputs}, 1):
-        packed = [{"type": "fp32", "shape": list(given[n].shape), "data": given[n].tobytes()} for n in given_on]
+        packed = [
+            {"type": "fp32", "shape": list(given[n].shape), "as": given[n].dtype.name, "data": given[n].tobytes()}
+            for n in given_on
+        ]
         payload = {
             "module": text.replace("torch.float16", "torch.float32"), "text": "", "function": "", "constants": {},
             "sizes": dict(graph.axes), "tiles": launch_tiles(graph), "inputs": [packed], "times": 1,

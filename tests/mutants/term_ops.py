@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from mirage.ir.index import DimIndex
+from mirage.meaning.nodes import Apply, Const, Input, Reduce, Size
 from mirage.meaning.terms import Terms
 
 SMALL_PRIMES = 227 * 113  # the primes of the original's verifier: numbers that differ by a multiple are equal to it
@@ -36,8 +37,9 @@ def without_one(t: Terms, kids: tuple[int, ...], join: Callable[..., int]) -> li
 
 def constants(change: Callable[[Fraction], Iterable[Fraction]]) -> Operator:
     def operator(t: Terms, x: int) -> Iterator[int]:
-        if t.kind(x) == "const":
-            yield from (t.const(v) for v in change(t.node(x)[1]))
+        n = t.node(x)
+        if isinstance(n, Const):
+            yield from (t.const(v) for v in change(n.value))
 
     return operator
 
@@ -57,50 +59,52 @@ def epsilon_outside(t: Terms, x: int) -> Iterator[int]:
 def renamed_reduction(t: Terms, x: int) -> Iterator[int]:
     """sum over k -> sum over another axis of the body"""
     n = t.node(x)
-    if n[0] == "red":
-        for axis in sorted(t.dims(n[3]) - {n[2]}):
-            yield t.sum(axis, n[3]) if n[1] == "sum" else t.max(axis, n[3])
+    if isinstance(n, Reduce):
+        for axis in sorted(t.dims(n.body) - {n.axis}):
+            yield t.sum(axis, n.body) if n.op == "sum" else t.max(axis, n.body)
 
 
 def other_size(t: Terms, x: int) -> Iterator[int]:
-    if t.kind(x) == "size":
-        yield from (t.size(a) for a in sorted(t.sizes) if a != t.node(x)[1])
+    n = t.node(x)
+    if isinstance(n, Size):
+        yield from (t.size(a) for a in sorted(t.sizes) if a != n.axis)
 
 
 def size_as_number(t: Terms, x: int) -> Iterator[int]:
-    if t.kind(x) == "size":
-        yield t.const(t.sizes[t.node(x)[1]])
+    n = t.node(x)
+    if isinstance(n, Size):
+        yield t.const(t.sizes[n.axis])
 
 
 def index_permuted(t: Terms, x: int) -> Iterator[int]:
     n = t.node(x)
-    if n[0] == "in":
-        for i in range(len(n[2]) - 1):
-            yield t.input(n[1], (*n[2][:i], n[2][i + 1], n[2][i], *n[2][i + 2 :]))
+    if isinstance(n, Input):
+        for i in range(len(n.index) - 1):
+            yield t.input(n.name, (*n.index[:i], n.index[i + 1], n.index[i], *n.index[i + 2 :]))
 
 
 def index_shifted(t: Terms, x: int) -> Iterator[int]:
     n = t.node(x)
-    if n[0] == "in":
-        for i, d in enumerate(n[2]):
-            yield t.input(n[1], (*n[2][:i], replace(d, offset=d.offset + 1), *n[2][i + 1 :]))
+    if isinstance(n, Input):
+        for i, d in enumerate(n.index):
+            yield t.input(n.name, (*n.index[:i], replace(d, offset=d.offset + 1), *n.index[i + 1 :]))
 
 
 def index_dropped(t: Terms, x: int) -> Iterator[int]:
     n = t.node(x)
-    if n[0] == "in":
-        for i in range(len(n[2])):
-            yield t.input(n[1], (*n[2][:i], DimIndex(), *n[2][i + 1 :]))
+    if isinstance(n, Input):
+        for i in range(len(n.index)):
+            yield t.input(n.name, (*n.index[:i], DimIndex(), *n.index[i + 1 :]))
 
 
 def other_input(t: Terms, x: int) -> Iterator[int]:
     """Another input of as many dimensions, read at the same index."""
     n = t.node(x)
-    if n[0] == "in":
+    if isinstance(n, Input):
         for y in range(len(t.nodes)):
             m = t.node(y)
-            if m[0] == "in" and m[1] != n[1] and len(m[2]) == len(n[2]):
-                yield t.input(m[1], n[2])
+            if isinstance(m, Input) and m.name != n.name and len(m.index) == len(n.index):
+                yield t.input(m.name, n.index)
 
 
 def one_shift_lost(t: Terms, x: int) -> Iterator[int]:
@@ -118,10 +122,10 @@ def one_shift_lost(t: Terms, x: int) -> Iterator[int]:
 def square_of_sum(t: Terms, x: int) -> Iterator[int]:
     """sum of squares -> square of the sum"""
     n = t.node(x)
-    if n[0] == "red" and n[1] == "sum" and t.kind(n[3]) == "mul":
-        kids = t.kids(n[3])
+    if isinstance(n, Reduce) and n.op == "sum" and t.kind(n.body) == "mul":
+        kids = t.kids(n.body)
         if len(kids) == 2 and kids[0] == kids[1]:
-            total = t.sum(n[2], kids[0])
+            total = t.sum(n.axis, kids[0])
             yield t.mul(total, total)
 
 
@@ -130,16 +134,17 @@ def into_the_sum(t: Terms, x: int) -> Iterator[int]:
     if t.kind(x) == "mul":
         kids = t.kids(x)
         for r in kids:
-            if t.node(r)[0] == "red" and t.node(r)[1] == "sum":
+            n = t.node(r)
+            if isinstance(n, Reduce) and n.op == "sum":
                 rest = [k for k in kids if k != r]
-                yield t.sum(t.node(r)[2], t.add(t.node(r)[3], *rest))
+                yield t.sum(n.axis, t.add(n.body, *rest))
 
 
 def function(name: str, *others: Callable[[Terms, tuple[int, ...]], int]) -> Operator:
     def operator(t: Terms, x: int) -> Iterator[int]:
         n = t.node(x)
-        if n[0] == "fn" and n[1] == name:
-            yield from (other(t, n[2]) for other in others)
+        if isinstance(n, Apply) and n.name == name:
+            yield from (other(t, n.args) for other in others)
 
     return operator
 
@@ -151,8 +156,8 @@ def times(n: int) -> Operator:
 def reduction(old: str, new: str) -> Operator:
     def operator(t: Terms, x: int) -> Iterator[int]:
         n = t.node(x)
-        if n[0] == "red" and n[1] == old:
-            yield t.sum(n[2], n[3]) if new == "sum" else t.max(n[2], n[3])
+        if isinstance(n, Reduce) and n.op == old:
+            yield t.sum(n.axis, n.body) if new == "sum" else t.max(n.axis, n.body)
 
     return operator
 

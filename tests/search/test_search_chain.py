@@ -30,6 +30,8 @@ from mirage.search.engine import Bounds, Search
 from mirage.verify.field.schedule_opinion import schedule_opinion
 from mirage.verify.proof.opinion import proof_opinion
 
+pytestmark = pytest.mark.usefixtures("well_formed")
+
 
 def searched(p, **bounds) -> Search:
     s = Search(p, lambda g: estimate(g, DEVICES["sm_90"]), bounds=Bounds(**bounds))

@@ -24,6 +24,8 @@ from mirage.mugraph.grammar import Accumulate, Loop
 from mirage.profile.roofline import estimate
 from mirage.search.engine import Bounds, Search
 
+pytestmark = pytest.mark.usefixtures("well_formed")
+
 QUICK = Bounds(keep=12, tilings=2)
 FEW = Bounds(keep=8, tilings=2, cuts=1)
 ALL = Bounds(keep=64, tilings=2, cuts=0)

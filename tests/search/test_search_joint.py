@@ -28,6 +28,8 @@ from mirage.search.multiple_outputs import groupings, groups, joint
 from mirage.verify.field.schedule_opinion import schedule_opinion
 from mirage.verify.proof.opinion import proof_opinion
 
+pytestmark = pytest.mark.usefixtures("well_formed")
+
 
 def norm() -> Program:
     b = Builder("norm")

@@ -14,6 +14,8 @@ from mirage.search.engine import Problem
 from mirage.search.kernel_pieces import KernelSpace
 from mirage.search.reduction_moves import Moves
 
+pytestmark = pytest.mark.usefixtures("well_formed")
+
 
 def structures(problems: list[Problem]) -> list[set[object]]:
     """The structures of a single kernel of each problem, by what their reductions mean: all bodies are copied into one
@@ -26,9 +28,9 @@ def structures(problems: list[Problem]) -> list[set[object]]:
         reductions = {r for s in space.systems for r in s.reductions}
         copies = {}
         for r in reductions:
-            _, op, axis, body, deltas, _ = t.node(r)
-            atoms = [(copied(t, common, t.node(y)[1], memo), t.node(y)[2]) for y in deltas]
-            copies[r] = op, axis, copied(t, common, body, memo), atoms
+            n = t.reduction(r)
+            atoms = [(copied(t, common, c.atom, memo), c.action) for c in map(t.change_of, n.changes)]
+            copies[r] = n.op, n.axis, copied(t, common, n.body, memo), atoms
         found.append((copies, [(s.system.reductions, s.streamed) for s in space.structures()]))
     prints = Fingerprints(common)
 
@@ -50,9 +52,10 @@ def tables(problems: list[Problem]) -> list[tuple[object, ...]]:
         reductions = sorted({r for s in space.systems for r in s.reductions})
         rows = {}
         for r in reductions:
-            _, op, axis, body, deltas, update = t.node(r)
-            atoms = [(copied(t, common, t.node(y)[1], memo), t.node(y)[2]) for y in deltas]
-            rows[r] = op, axis, copied(t, common, body, memo), copied(t, common, r, memo), atoms, update
+            n = t.reduction(r)
+            atoms = [(copied(t, common, c.atom, memo), c.action) for c in map(t.change_of, n.changes)]
+            whole = copied(t, common, n.body, memo), copied(t, common, r, memo)
+            rows[r] = n.op, n.axis, *whole, atoms, n.updates
         systems = [(s.reductions, copied(t, common, s.output, memo)) for s in space.systems]
         found.append((rows, systems, space.counts.values))
     prints = Fingerprints(common)

@@ -14,6 +14,8 @@ from mirage.search.engine import Bounds, Problem, Search
 from mirage.search.kernel_pieces import KernelSpace
 from mirage.verify.proof.opinion import proof_opinion
 
+pytestmark = pytest.mark.usefixtures("well_formed")
+
 FEW = Bounds(keep=12, tilings=3, cuts=1)
 
 
@@ -29,8 +31,8 @@ def original(p: Problem, leave_out: int = 0) -> bool:
     common, memo = Terms(dict(p.t.sizes)), {}
 
     def shape(r):
-        _, op, axis, body, *_ = p.t.node(r)
-        return op, axis, copied(p.t, common, body, memo)
+        n = p.t.reduction(r)
+        return n.op, n.axis, copied(p.t, common, n.body, memo)
 
     wanted = [shape(r) for r in own]
     systems = [[shape(r) for r in s.reductions] for s in space.systems[leave_out:]]

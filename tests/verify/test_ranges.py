@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from workloads.hand_targets import MEANING, mean, read
 
+from mirage.meaning.nodes import Input
 from mirage.meaning.terms import Terms
 from mirage.verify.ranges.intervals import safe_bound
 from mirage.verify.semantics.evaluate_terms import evaluate_terms
@@ -46,7 +47,7 @@ def test_the_bound_is_safe(name: str) -> None:
     if bound is None:
         assert name in ("rmsnorm_linear", "layernorm_linear")  # 1 / sqrt(variance + eps) is 1000 at most, and large
         return
-    shapes = {t.node(y)[1]: len(t.node(y)[2]) for y in t.walk(r) if t.kind(y) == "in"}
+    shapes = {n.name: len(n.index) for n in map(t.node, t.walk(r)) if isinstance(n, Input)}
     for sign in (1.0, -1.0):
         inputs = {n: np.full((1, *(5,) * rank), sign * bound) for n, rank in shapes.items()}
         (value,) = evaluate_terms(t, [r], inputs, Floats())

@@ -18,11 +18,14 @@ import itertools
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from mirage.ir.index import DimIndex
+from mirage.meaning.nodes import Add, Apply, Const, Input, Inv, Mul, Node, Reduce, Size
 from mirage.meaning.terms import Terms
 
 P, Q = 2147483579, 1073741789  # P = 2 Q + 1
@@ -175,31 +178,36 @@ def small(inputs: str, *steps: str) -> Small:
     return Small(tuple((x.split(":")[0], x.split(":")[1]) for x in inputs.split()), tuple(made))
 
 
+def number(c: Fraction | int) -> Value:
+    one = np.ones([1] * len(AXES), np.int64)
+    p, q = (one * (c.numerator % m * pow(c.denominator, -1, m) % m) for m in (P, Q))
+    return Value(p, q)
+
+
+def _of_node(t: Terms, n: Node, axes: dict[str, str], memo: dict[int, Value]) -> Value:
+    kids = [of_term(t, k, axes, memo) for k in n.kids]
+    match n:
+        case Input(name):
+            return leaf(name, axes[name])
+        case Const(value):
+            return number(value)
+        case Size(axis):
+            return number(TINY[axis])
+        case Apply("finite"):  # the guard of a maximum is the identity
+            return kids[0]
+        case Add() | Mul():
+            return reduce(lambda a, b: apply(n.kind, a, b), kids)
+        case Inv():
+            return apply("div", number(1), *kids)
+        case Reduce(op, axis):
+            return apply(f"{op} {axis}", *kids)
+    return apply(n.name if isinstance(n, Apply) else n.kind, *kids)
+
+
 def of_term(t: Terms, x: int, axes: dict[str, str], memo: dict[int, Value]) -> Value:
     """A term's value. `axes`: of each input; constants are residues."""
     if x not in memo:
-        n = t.node(x)
-        if n[0] == "in":
-            memo[x] = leaf(n[1], axes[n[1]])
-        elif n[0] in ("const", "size"):
-            c = n[1] if n[0] == "const" else TINY[n[1]]
-            one = np.ones([1] * len(AXES), np.int64)
-            pq = [one * (c.numerator % m * pow(c.denominator, -1, m) % m) for m in (P, Q)]
-            memo[x] = Value(pq[0], pq[1])
-        else:
-            kids = [of_term(t, k, axes, memo) for k in t.kids(x)]
-            if n[0] == "fn" and n[1] == "finite":  # the guard of a maximum is the identity
-                memo[x] = kids[0]
-            elif n[0] in ("add", "mul"):
-                out = kids[0]
-                for k in kids[1:]:
-                    out = apply(n[0], out, k)
-                memo[x] = out
-            elif n[0] == "inv":
-                one = np.ones([1] * len(AXES), np.int64)
-                memo[x] = apply("div", Value(one, one), kids[0])
-            else:
-                memo[x] = apply(f"{n[1]} {n[2]}" if n[0] == "red" else n[1] if n[0] == "fn" else n[0], *kids)
+        memo[x] = _of_node(t, t.node(x), axes, memo)
     return memo[x]
 
 

@@ -196,9 +196,9 @@ def found_by_search(program: brute.Small) -> dict[brute.Class, set[str | None]]:
     space = KernelSpace(t, Target("O", y, dims, "fp16"), CancelToken(), lean=False, limit=4000)
     found: dict[brute.Class, set[str | None]] = {}
     for s in space.structures():
-        nodes = [t.node(r) for r in s.system.reductions]
-        if any(n[4] for n in nodes):
+        nodes = [t.reduction(r) for r in s.system.reductions]
+        if any(n.changes for n in nodes):
             continue  # carried: no program of operators
-        key = frozenset(brute.reduction(n[1], n[2], brute.of_term(t, n[3], axes, memo)) for n in nodes)
+        key = frozenset(brute.reduction(n.op, n.axis, brute.of_term(t, n.body, axes, memo)) for n in nodes)
         found.setdefault(key, set()).add(s.streamed)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from mirage.meaning.nodes import Node
+from mirage.meaning.nodes import Add, Apply, Mul, Node, Reduce
 from mirage.meaning.terms import Terms
 from mirage.search.engine import Problem
 
@@ -26,11 +26,9 @@ def shuffled(problem: Problem, seed: int) -> Problem:
         todo.remove(y)
         kids = [made[k] for k in old.kids(y)]
         n = old.node(y)
-        if n[0] in ("add", "mul"):
+        if isinstance(n, (Add, Mul)):
             rng.shuffle(kids)
-        if n[0] == "fn":
-            made[y] = new.fn(n[1], *kids)
-        elif kids:
+        if kids:
             made[y] = rebuilt(new, n, tuple(kids))
         else:
             made[y] = new.make(n, old.dims(y), ())
@@ -39,18 +37,17 @@ def shuffled(problem: Problem, seed: int) -> Problem:
 
 
 def rebuilt(t: Terms, n: Node, kids: tuple[int, ...]) -> int:
-    build = {"add": t.add, "mul": t.mul, "inv": t.inv, "exp": t.exp, "sqrt": t.sqrt}
-    if n[0] == "red":
-        return (t.sum if n[1] == "sum" else t.max)(str(n[2]), kids[0])
-    return build[str(n[0])](*kids)
+    match n:
+        case Reduce(op, axis):
+            return (t.sum if op == "sum" else t.max)(axis, *kids)
+        case Apply(name):
+            return t.fn(name, *kids)
+    return {"add": t.add, "mul": t.mul, "inv": t.inv, "exp": t.exp, "sqrt": t.sqrt}[n.kind](*kids)
 
 
 def copied(old: Terms, new: Terms, x: int, memo: dict[int, int]) -> int:
     """`x` in another arena; a carried reduction as what it computes."""
     if x not in memo:
         n, kids = old.node(x), tuple(copied(old, new, k, memo) for k in old.kids(x))
-        if not kids:
-            memo[x] = new.make(n, old.dims(x), ())
-        else:
-            memo[x] = new.fn(str(n[1]), *kids) if n[0] == "fn" else rebuilt(new, n, kids)
+        memo[x] = rebuilt(new, n, kids) if kids else new.make(n, old.dims(x), ())
     return memo[x]

@@ -54,20 +54,19 @@ class Searched:
             self.found.setdefault(kept, []).append(forms)
 
     def red(self, t: Terms, r: int, memo: dict[int, brute.Value]) -> Red:
-        n = t.node(r)
-        return brute.reduction(n[1], n[2], self.value(t, self.body(t, r), memo))
+        n = t.reduction(r)
+        return brute.reduction(n.op, n.axis, self.value(t, self.body(t, r), memo))
 
     def body(self, t: Terms, r: int) -> int:
         """Without the factors that are read and do not vary along the axis."""
-        n = t.node(r)
-        if n[1] != "sum" or t.kind(n[3]) != "mul":
-            return n[3]
-        return t.mul(*(f for f in t.kids(n[3]) if n[2] in t.dims(f) or t.front(f)))
+        n = t.reduction(r)
+        if n.op != "sum" or t.kind(n.body) != "mul":
+            return n.body
+        return t.mul(*(f for f in t.kids(n.body) if n.axis in t.dims(f) or t.front(f)))
 
     def written(self, t: Terms, x: int, memo: dict[int, brute.Value]) -> Written:
-        front = [
-            brute.apply(f"{t.node(r)[1]} {t.node(r)[2]}", self.value(t, self.body(t, r), memo)) for r in t.front(x)
-        ]
+        reads = [(t.reduction(r), self.body(t, r)) for r in t.front(x)]
+        front = [brute.apply(f"{n.op} {n.axis}", self.value(t, body, memo)) for n, body in reads]
         return written(self.value(t, x, memo), front)
 
     def value(self, t: Terms, x: int, memo: dict[int, brute.Value]) -> brute.Value:
@@ -85,16 +84,17 @@ class Searched:
         while todo:
             r = todo.pop()
             seen.add(r)
-            todo |= t.front(t.node(r)[3]) - seen
+            todo |= t.front(t.reduction(r).body) - seen
         found = set()
         for r in seen:
-            atoms = {t.node(y)[1] for y in t.node(r)[4]}
-            reads = {s for u in atoms for s in self.along(t, u, t.node(r)[2])}
+            n = t.reduction(r)
+            atoms = {t.change_of(y).atom for y in n.changes}
+            reads = {s for u in atoms for s in self.along(t, u, n.axis)}
             found.add((self.red(t, r, memo), frozenset(self.red(t, s, memo) for s in reads)))
         return frozenset(found)
 
     def along(self, t: Terms, x: int, axis: str) -> set[int]:
-        if t.kind(x) == "red" and t.node(x)[2] == axis:
+        if t.reduces(x, axis):
             return {x}
         return set().union(*(self.along(t, k, axis) for k in t.kids(x)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mirage.ir.index import DimIndex
+from mirage.meaning.nodes import Input
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DTensor
 from mirage.search.engine import Problem
@@ -132,8 +133,8 @@ def problem(name: str) -> Problem:
     y = build(t)
     inputs = {}
     for x in t.walk(y):
-        if t.kind(x) == "in":
-            n = t.node(x)
-            inputs[n[1]] = DTensor(n[1], "fp16", tuple(d.axes for d in n[2]))
+        n = t.node(x)
+        if isinstance(n, Input):
+            inputs[n.name] = DTensor(n.name, "fp16", tuple(d.axes for d in n.index))
     dims = tuple((a,) for a in axes)
     return Problem(name, t, tuple(inputs.values()), (Target("O", y, dims, "fp16"),), "fp16")

@@ -1,4 +1,4 @@
-"""`mirage optimize FILE[::FUNCTION]`."""
+"""`mirage optimize FILE[::FUNCTION]`: a verified kernel for each decorated function, by the daemon or in this process."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from mirage.cli import place_argument
+from mirage.cli.command_options import taking
 from mirage.derivation.json_form import laws
 from mirage.errors import CannotWrite, DaemonUnavailable, RuleFalse, RuleUnreadable
 from mirage.link.request_parameters import Options
@@ -130,6 +132,23 @@ def as_data(result: Result, path: str) -> dict[str, object]:
     return {**unstructure(result), "text": result.source, "source": path, "path": path}
 
 
+@dataclass(frozen=True)
+class Question:
+    """What `mirage optimize` is asked; the options below say what each field means."""
+
+    place_: str
+    as_json: bool
+    out: str | None
+    target: str
+    kernels: int
+    loops: int
+    anyway: bool
+    install: bool
+    rules_file: str | None
+    seconds: float
+    no_daemon: bool
+
+
 @click.command()
 @click.argument("place_", metavar="FILE[::FUNCTION]")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object (a list if several).")
@@ -142,39 +161,33 @@ def as_data(result: Result, path: str) -> dict[str, object]:
 @click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
 @click.option("--seconds", default=0.0, metavar="S", help="Bound on the search.")
 @click.option("--no-daemon", is_flag=True, help="Do all the work in this process, and remember nothing of it.")
-def optimize(
-    place_: str,
-    as_json: bool,
-    out: str | None,
-    target: str,
-    kernels: int,
-    loops: int,
-    anyway: bool,
-    install: bool,
-    rules_file: str | None,
-    seconds: float,
-    no_daemon: bool,
-) -> None:
+@taking(Question)
+def optimize(asked: Question) -> None:
     """Find, verify and write a Triton kernel for the decorated functions of a file."""
-    path, text, names = place_argument.functions(place_)
-    rules = "" if rules_file is None else place_argument.read(rules_file)
-    options = Options(kernels=kernels, loops=loops, seconds=seconds, anyway=anyway, rules=rules)
+    path, text, names = place_argument.functions(asked.place_)
+    options = Options(
+        kernels=asked.kernels,
+        loops=asked.loops,
+        seconds=asked.seconds,
+        anyway=asked.anyway,
+        rules="" if asked.rules_file is None else place_argument.read(asked.rules_file),
+    )
     results: list[Result] = []
     written: list[str] = []
     with ExitStack() as stack:
-        ask = here if no_daemon else daemon(stack)
+        ask = here if asked.no_daemon else daemon(stack)
         for name in names:
             line = Line(name)
             try:
-                results.append(ask(text, str(Path(path).resolve()), name, target, options, line))
+                results.append(ask(text, str(Path(path).resolve()), name, asked.target, options, line))
             except (RuleFalse, RuleUnreadable) as e:
-                e.path = rules_file  # the daemon is told the rules, not where they are
+                e.path = asked.rules_file  # the daemon is told the rules, not where they are
                 raise
             finally:
                 line.clear()
-            written.append(keep(results[-1], path, text, name, out, install))
-            if not as_json:
+            written.append(keep(results[-1], path, text, name, asked.out, asked.install))
+            if not asked.as_json:
                 click.echo(table(results[-1], written[-1]))
-    if as_json:
+    if asked.as_json:
         every = [as_data(r, w) for r, w in zip(results, written, strict=True)]
         click.echo(json.dumps(every[0] if len(every) == 1 else every, indent=1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from mirage.codegen.exp2 import LN2, LOG2E, Base2
+from mirage.codegen.exp2 import LN2, LOG2E, Base2, exponent
 from mirage.codegen.kernel_parameters import Symbols
 from mirage.codegen.line_layout import INDENT, call
 from mirage.codegen.operator_text import pointwise, template
@@ -14,8 +14,10 @@ from mirage.codegen.tile_addresses import Places
 from mirage.codegen.tile_uses import Uses, parts, reads, statements
 from mirage.errors import EmissionRefused
 from mirage.ir.dtypes import computing_dtypes
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph, TileDim
 from mirage.mugraph.walk import size_of
+from mirage.operators.block_operators import BLOCK
 
 DEFERRED = 64  # registers a thread of a tile that is added up as a whole and reduced after its loop
 INLINE = ("neg", "inv", "sqrt")  # read better as part of what uses them: a - b, a / b, tl.rsqrt(a)
@@ -65,7 +67,7 @@ class BlockWriter:
         return bound
 
     def found(self, name: str) -> Value | Pending:
-        base, _, old = name.partition("@")
+        base, old = old_value.bare(name), old_value.is_old(name)
         if old and base in self.old:
             return Value(self.old[base], self.accumulator(base).dims)
         for key in ((self.where, base), (None, base)):
@@ -156,7 +158,7 @@ class BlockWriter:
         a barrier. Those of a plain sum, or of a contraction without tensor cores, that nothing else reads, while the
         tiles are few registers: the largest are reduced in the loop first."""
         computes = {c.out: c for s in loop.body for c in parts(s) if isinstance(c, Compute)}
-        read = {x.partition("@")[0] for s in loop.body for c in parts(s) for x in reads(c)}
+        read = {old_value.bare(x) for s in loop.body for c in parts(s) for x in reads(c)}
         found: dict[str, tuple[str, ...]] = {}
         for s in loop.body:
             if not isinstance(s, Accumulate) or s.update or s.start or s.op != "sum" or s.out in read:
@@ -197,7 +199,7 @@ class BlockWriter:
         for s in rest[1:]:
             computes = s.body if isinstance(s, ThreadGraph) else (s,)
             for c in computes:
-                if isinstance(c, Compute) and f"{name}@old" in c.args:
+                if isinstance(c, Compute) and old_value.old(name) in c.args:
                     return True
                 if isinstance(c, Accumulate) and any(a == name for _, a in c.update):
                     return True
@@ -349,8 +351,8 @@ class BlockWriter:
 
     def pointwise(self, c: Compute, dims: tuple[str, ...]) -> Value:
         key, kept = self.uses.key(self.where, c.out), self.base2.kept
-        if c.op == "exp" and self.uses.key(self.where, c.args[0]) in kept:
-            return template("tl.exp2({0})", [spread(as_float(self.kept(c.args[0])), dims)], dims, "f")
+        if exponent(c) and self.uses.key(self.where, c.args[0]) in kept:
+            return template(BLOCK[c.op].exp2, [spread(as_float(self.kept(c.args[0])), dims)], dims, "f")
         if key not in kept and not self.base2.compares(self.where, c, kept):
             return pointwise(c.op, [self.value(a) for a in c.args], dims)
         args = [self.kept(a) for a in c.args]
@@ -408,7 +410,7 @@ class BlockWriter:
         if use.total != 1 or len(readers) != 1 or readers[0].op != "sum" or set(readers[0].dims) != set(c.dims):
             return False
         running = {s.out for s in loop.body if isinstance(s, Accumulate)}
-        return not running & {a.partition("@")[0] for a in c.args} and all(
+        return not running & {old_value.bare(a) for a in c.args} and all(
             a in ("", readers[0].out) for _, a in readers[0].update
         )
 

@@ -125,9 +125,8 @@ def meanings(
     return out
 
 
-def kept_values(t: Terms, outputs: Targets, mugraph: MuGraph) -> tuple[dict[str, int], dict[str, int]]:
-    """The values that the µGraph's temporaries hold, those that are no partial results, by the cuts that the search may
-    make; and the outputs over them."""
+def held_cuts(t: Terms, outputs: Targets, mugraph: MuGraph) -> list[tuple[Cut, DTensor]]:
+    """The µGraph's temporaries that hold a cut's value, over its axes."""
     cuts = {c.number: c for c in cut_candidates(t, [x for x, _ in outputs.values()])}
     held: list[tuple[Cut, DTensor]] = []
     for x in mugraph.tensors:
@@ -135,6 +134,13 @@ def kept_values(t: Terms, outputs: Targets, mugraph: MuGraph) -> tuple[dict[str,
         cut = None if number is None else cuts.get(number)
         if cut is not None and t.dims(cut.term) == set(axes_of(x.dims)):
             held.append((cut, x))
+    return held
+
+
+def kept_values(t: Terms, outputs: Targets, mugraph: MuGraph) -> tuple[dict[str, int], dict[str, int]]:
+    """The values that the µGraph's temporaries hold, those that are no partial results, by the cuts that the search may
+    make; and the outputs over them."""
+    held = held_cuts(t, outputs, mugraph)
     reads = {(x.tensor, x.index) for k in customs(mugraph) for x in statements(k) if isinstance(x, Load)}
     done: dict[int, int] = {}
     values: dict[str, int] = {}

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mirage.ir.dtypes import DTYPES
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, MuGraph, Statement, ThreadGraph
 from mirage.mugraph.walk import Part, computes, reads, writes
 
@@ -51,7 +52,7 @@ def _last_reads(body: tuple[Statement | Loop, ...]) -> dict[str, int]:
     for i, item in enumerate(body):
         for s in item.body if isinstance(item, Loop) else (item,):
             for r in reads(s):
-                last[r.removesuffix("@old")] = i
+                last[old_value.bare(r)] = i
     return last
 
 
@@ -135,7 +136,7 @@ def asynchronous(graph: BlockGraph, warps: int, statements: Iterable[Statement])
 def _dims_of(graph: BlockGraph, name: str) -> tuple[str, ...]:
     for item in graph.body:
         for s in item.body if isinstance(item, Loop) else (item,):
-            if writes(s) == name.removesuffix("@old"):
+            if writes(s) == old_value.bare(name):
                 return tuple(getattr(s, "dims", ()))
     return ()
 

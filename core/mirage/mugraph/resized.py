@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from mirage.errors import InvalidMugraph
@@ -160,59 +160,108 @@ def _small_tiles(part: Part, fixed: frozenset[str], rng: random.Random) -> dict[
     }
 
 
-def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
-    """Small sizes, pairwise distinct, and tiles for them: every tiled dim and loop has at least two tiles and a tail,
-    every split an uneven last share. Axes of rigid dimensions keep their sizes (and the tiles of their dims).
-    Deterministic for a seed; another seed gives other sizes. Raises InvalidMugraph if none is found."""
-    rng = random.Random(seed)
-    fixed = rigid_axes(m)
+def _tiles(m: MuGraph, fixed: frozenset[str], kind: Mapping[str, str], rng: random.Random) -> Tiles:
+    """Small tiles; the smallest for the loops of axes of which many tiles are needed."""
     tiles = {p.where: _small_tiles(p, fixed, rng) for p in parts(m) if p.role == "block"}
     for p in parts(m):
         if p.role == "tail":
             own = tiles[p.kernel.name]  # without dims of rigid axes
             tiles[p.where] = {d.name: own[d.name] for d in p.graph.grid if d.tile > 1 and d.name in own}
-    kind = same_size(m)
     several = _split_twice(_cuts(m, tiles, fixed), kind)
-    for p in parts(m):  # the smallest tiles where many of them are needed
+    for p in parts(m):
         for d in p.graph.dims:
             if d.role == "loop" and d.name in tiles.get(p.where, {}) and {kind[a] for a in d.axes} & several:
                 tiles[p.where][d.name] = min(SMALL_TILES["loop"])
-    cuts = _cuts(m, tiles, fixed)
-    split_axes = {d.name for p in parts(m) for d in p.graph.dims if d.role == "split"}
-    tiled = {a for c in cuts for a in c.axes if c.tile > 1} | {
-        a for p in parts(m) for d in p.graph.dims if d.role == "resident" for a in d.axes
-    }
-    # partial results of a split are read whole: their tile has padding at an odd number of parts alone
-    padded = split_axes & {a for p in parts(m) for d in p.graph.dims if d.role == "resident" for a in d.axes}
-    free = [a for a, _ in m.axes if a not in fixed]
-    alone = {c.axes[0]: c for c in cuts if len(c.axes) == 1}
-    keep = {a: n for a, n in m.axes if a in fixed}
-    few = {c.split for c in cuts if c.split and {kind[a] for a in c.axes} & several}
-    least = {k: max((alone[a].tile for a in alone if kind[a] == k), default=0) for k in set(kind.values())}
-    for attempt in range(ATTEMPTS):
-        more = attempt // 40  # the harder it is, the wider the search; grids stay small
-        sizes = dict(keep)
-        for a in sorted(free, key=lambda a: (a not in split_axes, -least[kind[a]])):
-            twin = next((b for b in sizes if kind[b] == kind[a]), None)
+    return tiles
+
+
+def _largest_tiles(cuts: Iterable[_Cut], kind: Mapping[str, str]) -> dict[str, int]:
+    """The largest tile of each class of axes, of those that are tiled by themselves; 0 where there is none."""
+    found = dict.fromkeys(kind.values(), 0)
+    tiles = {c.axes[0]: c.tile for c in cuts if len(c.axes) == 1}
+    for a, n in tiles.items():
+        found[kind[a]] = max(found[kind[a]], n)
+    return found
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What small sizes must do. `kind`: the class of each axis, whose sizes are one; `order`: the axes whose sizes are free, as
+    they are drawn; `several`: classes whose loops are split in more than one way, `few` the axes of their parts; `tiled`:
+    classes of which a dim has a tile or is read whole; `padded`: axes of parts that are read whole, where an odd number
+    alone gives padding; `least`: the largest tile of each class."""
+
+    kind: Mapping[str, str]
+    cuts: tuple[_Cut, ...]
+    keep: Mapping[str, int]
+    order: tuple[str, ...]
+    several: frozenset[str]
+    few: frozenset[str]
+    tiled: frozenset[str]
+    split: frozenset[str]
+    padded: frozenset[str]
+    least: Mapping[str, int]
+
+    @staticmethod
+    def of(m: MuGraph, tiles: Tiles, fixed: frozenset[str], kind: Mapping[str, str]) -> _Wanted:
+        cuts = tuple(_cuts(m, tiles, fixed))
+        several = _split_twice([*cuts], kind)
+        dims = [d for p in parts(m) for d in p.graph.dims]
+        split = frozenset(d.name for d in dims if d.role == "split")
+        whole = frozenset(a for d in dims if d.role == "resident" for a in d.axes)
+        tiled = whole | {a for c in cuts for a in c.axes if c.tile > 1}
+        least = _largest_tiles(cuts, kind)
+        free = [a for a, _ in m.axes if a not in fixed]
+        return _Wanted(
+            kind, cuts, {a: n for a, n in m.axes if a in fixed},
+            tuple(sorted(free, key=lambda a: (a not in split, -least[kind[a]]))), several,
+            frozenset(c.split for c in cuts if c.split and {kind[a] for a in c.axes} & several),
+            frozenset(kind[a] for a in tiled), split, split & whole, least,
+        )  # fmt: skip
+
+    def draw(self, rng: random.Random, more: int) -> Sizes | None:
+        """Sizes at random; None where they do not do. The larger `more`, the wider the choice."""
+        sizes = dict(self.keep)
+        for a in self.order:
+            twin = next((b for b in sizes if self.kind[b] == self.kind[a]), None)
             if twin is not None:
                 sizes[a] = sizes[twin]
                 continue
-            # an odd size is no multiple of any tile above one
-            odd = any(b in tiled for b in kind if kind[b] == kind[a]) and (a not in split_axes or a in padded)
-            low = 2 if not odd else 2 * least[kind[a]] + 1 if least[kind[a]] else 3
-            high = low + (8 if odd else 1) + more
-            if a in few:
-                high = low + len(few) + more
-            if kind[a] in several:  # chance seldom meets several numbers of parts at once
-                high = low + SEVERAL_SPLITS
-            options = [n for n in range(low, high + 1) if (n % 2 or not odd) and n not in sizes.values()]
-            if kind[a] in several:
-                splits = [c for c in cuts if c.split and len(c.axes) == 1 and kind[c.axes[0]] == kind[a]]
-                options = [n for n in options if all(c.holds({**sizes, c.axes[0]: n}) for c in splits)][: 2 + more]
+            options = self.options(a, sizes, more)
             if not options:
-                break
+                return None
             sizes[a] = rng.choice(options)
-        if len(sizes) == len(m.axes) and all(c.holds(sizes) for c in cuts):
+        return sizes if all(c.holds(sizes) for c in self.cuts) else None
+
+    def options(self, a: str, sizes: Sizes, more: int) -> list[int]:
+        """The sizes that an axis may get beside those that others have."""
+        kind = self.kind[a]
+        # an odd size is no multiple of any tile above one
+        odd = kind in self.tiled and (a not in self.split or a in self.padded)
+        low = 2 if not odd else 2 * self.least[kind] + 1 if self.least[kind] else 3
+        high = low + (8 if odd else 1) + more
+        if a in self.few:
+            high = low + len(self.few) + more
+        if kind in self.several:  # chance seldom meets several numbers of parts at once
+            high = low + SEVERAL_SPLITS
+        options = [n for n in range(low, high + 1) if (n % 2 or not odd) and n not in sizes.values()]
+        if kind not in self.several:
+            return options
+        splits = [c for c in self.cuts if c.split and len(c.axes) == 1 and self.kind[c.axes[0]] == kind]
+        return [n for n in options if all(c.holds({**sizes, c.axes[0]: n}) for c in splits)][: 2 + more]
+
+
+def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
+    """Small sizes, pairwise distinct, and tiles for them: every tiled dim and loop has at least two tiles and a tail,
+    every split an uneven last share. Axes of rigid dimensions keep their sizes (and the tiles of their dims).
+    Deterministic for a seed; another seed gives other sizes. Raises InvalidMugraph if none is found."""
+    rng = random.Random(seed)
+    fixed, kind = rigid_axes(m), same_size(m)
+    tiles = _tiles(m, fixed, kind, rng)
+    wanted = _Wanted.of(m, tiles, fixed, kind)
+    for attempt in range(ATTEMPTS):
+        sizes = wanted.draw(rng, attempt // 40)  # the harder it is, the wider the search; grids stay small
+        if sizes is not None:
             return {a: sizes[a] for a, _ in m.axes}, {k: t for k, t in tiles.items() if not k.endswith(".tail")}
     raise InvalidMugraph(f"{m.name}: no small sizes with a tail for every tile, loop and split were found")
 

@@ -65,13 +65,10 @@ def _step(body: list[Statement], dot: Compute, made: Made, axes: tuple[str, ...]
         operand = made.get(name)
         if operand not in body or operand.op != "mul" or _users(body, name) != [dot] or _running(body, operand):
             continue
-        moved = [f for f in factors if _norm_of(made, f, dot.attr("dim")) in operand.args]
-        if not moved:
+        norms = [f for f in factors if _norm_of(made, f, dot.attr("dim")) in operand.args]
+        if not norms:
             continue
-        rest = [f for f in factors if f not in moved]
-        numbers = [f for f in rest if _is_root_of_size(made, f, axes)]
-        if len(numbers) < len(rest):  # else a number would cost a pass over the tile by itself, and stays
-            rest = [f for f in rest if f not in numbers]
+        rest = _staying(made, [f for f in factors if f not in norms], axes)
         moved = [f for f in factors if f not in rest]
         new = [replace(operand, args=(*operand.args, *moved)), dot]
         if rest:
@@ -82,6 +79,13 @@ def _step(body: list[Statement], dot: Compute, made: Made, axes: tuple[str, ...]
         old = (operand, dot, *scales)
         return [x for x in body[:at] if x not in old] + new + body[at + 1 :]
     return None
+
+
+def _staying(made: Made, factors: list[str], axes: tuple[str, ...]) -> list[str]:
+    """Those of the other factors that stay behind the product: without a root of the size that is contracted, unless there
+    is nothing else. Then a number would cost a pass over the tile by itself, and stays."""
+    rest = [f for f in factors if not _is_root_of_size(made, f, axes)]
+    return rest or factors
 
 
 def _scales(body: list[Statement], dot: Compute) -> tuple[list[Compute], list[str]]:

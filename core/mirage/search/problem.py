@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from mirage.ir.narrowing import FREE, Narrowing
@@ -75,7 +75,6 @@ def assemble(
     dtype they write it. `whole`: with the calls that stay PyTorch's own, each after what it takes."""
     tensors: list[DTensor] = list(problem.inputs)
     steps: list[Step] = []
-    axes: dict[str, int] = {}
     added: dict[str, int] = {}
     for target, piece in zip(targets, pieces, strict=True):
         tensors += piece.temps
@@ -87,27 +86,36 @@ def assemble(
     if whole:
         tensors += problem.given
         steps += [Step(frozenset(c.args), {c.out}, (c,)) for c in problem.calls]
-    have = {x.name for x in tensors}
-    calls = {x.name: replace(x, kind="input") for x in problem.given}
-    for target in targets:
-        for n in map(t.node, t.walk(target.term)):
-            if isinstance(n, Input) and n.name not in have:
-                dims = tuple(i.axes for i in n.index)
-                dtype = (kept or {}).get(n.name, problem.dtype)
-                tensors.append(calls[n.name] if n.name in calls else DTensor(n.name, dtype, dims, kind="input"))
-                have.add(n.name)
-    for x in tensors:
-        for d in x.dims:
-            axes |= {a: t.sizes[a] for a in d if a not in added}
-    for target in targets:
-        axes |= {a: t.sizes[a] for y in t.walk(target.term) for a in t.dims(y) if a not in added}
-        bound = {t.reduction(r).axis for r in t.closure(target.term)}
-        axes |= {a: t.sizes[a] for a in bound if a not in added}
+    tensors += read_beside(problem, t, targets, {x.name for x in tensors}, kept or {})
+    axes = {a: t.sizes[a] for a in axes_of(t, targets, tensors) if a not in added}
     names = problem.returns or [o.tensor for o in problem.outputs]
     place = {name: i for i, name in enumerate(names)}  # outputs in the program's order
     tensors.sort(key=lambda x: place.get(x.name, -1))
     kernels = tuple(k for step in in_order(steps) for k in step.kernels)
     return MuGraph(problem.name, tuple(sorted((axes | added).items())), tuple(tensors), kernels)
+
+
+def read_beside(
+    problem: Problem, t: Terms, targets: Sequence[Target], have: Collection[str], kept: Mapping[str, str]
+) -> list[DTensor]:
+    """The inputs of the targets that are not among `have`: results of calls, and values that other kernels keep."""
+    calls = {x.name: replace(x, kind="input") for x in problem.given}
+    found: dict[str, DTensor] = {}
+    for n in (t.node(x) for target in targets for x in t.walk(target.term)):
+        if isinstance(n, Input) and n.name not in have and n.name not in found:
+            dims = tuple(i.axes for i in n.index)
+            own = DTensor(n.name, kept.get(n.name, problem.dtype), dims, kind="input")
+            found[n.name] = calls.get(n.name, own)
+    return list(found.values())
+
+
+def axes_of(t: Terms, targets: Sequence[Target], tensors: Sequence[DTensor]) -> set[str]:
+    """The axes of the tensors, and those that occur in the targets' terms, also where they are summed over."""
+    found = {a for x in tensors for d in x.dims for a in d}
+    for target in targets:
+        found |= {a for y in t.walk(target.term) for a in t.dims(y)}
+        found |= {t.reduction(r).axis for r in t.closure(target.term)}
+    return found
 
 
 def calls_alone(problem: Problem) -> MuGraph:

@@ -30,21 +30,30 @@ def through(t: Terms, axis: str, product: int) -> Through | None:
     coefficient, factors = t.flat("mul", (product,))
     for f in factors:
         n = t.node(f)
-        if not isinstance(n, Reduce) or n.op != "sum" or n.changes or axis not in t.dims(f) or n.axis == axis:
+        if not isinstance(n, Reduce) or not plain_sum(t, n) or axis not in t.dims(f) or n.axis == axis:
             continue
         e = n.axis
         others = [g for g in factors if g != f]
-        if isinstance(t.node(n.body), Add) or any(e in t.dims(g) for g in others):
+        if has_axis(t, others, e):
             continue
         scale, parts = t.flat("mul", (n.body,))
         inner = [g for g in (*others, *parts) if axis in t.dims(g)]
         outer = [g for g in parts if axis not in t.dims(g)]
-        if not outer or not any(e in t.dims(g) for g in inner) or not any(axis in t.dims(g) for g in others):
+        if not outer or not has_axis(t, inner, e) or not has_axis(t, others, axis):
             continue
         rest = [g for g in others if axis not in t.dims(g)]
         rest += [t.const(c) for c in (coefficient, scale) if c != 1]
         return Through(e, tuple(inner), tuple(outer), tuple(rest))
     return None
+
+
+def plain_sum(t: Terms, n: Reduce) -> bool:
+    """A sum of products that carries nothing from pass to pass."""
+    return n.op == "sum" and not n.changes and not isinstance(t.node(n.body), Add)
+
+
+def has_axis(t: Terms, terms: Iterable[int], axis: str) -> bool:
+    return any(axis in t.dims(x) for x in terms)
 
 
 def products(t: Terms, body: int) -> tuple[int, ...]:

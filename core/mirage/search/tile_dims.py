@@ -11,6 +11,9 @@ from itertools import combinations
 from mirage.meaning.terms import Terms
 from mirage.search.reassociation import products
 
+Contractions = list[tuple[str, tuple[int, ...]]]  # (axis, factors along the axis)
+Axes = frozenset[str]
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -26,7 +29,7 @@ class Layout:
     serial: frozenset[str] = frozenset()
 
 
-def contractions(t: Terms, root: int) -> list[tuple[str, tuple[int, ...]]]:
+def contractions(t: Terms, root: int) -> Contractions:
     """Every (axis, factors along the axis) of the sums in `root`, one for each product of a body."""
     found = []
     for r in sorted(t.closure(root)):
@@ -58,53 +61,70 @@ def layout(t: Terms, root: int, parallel: tuple[str, ...]) -> Layout:
     bound = tuple(dict.fromkeys(t.reduction(r).axis for r in sorted(t.closure(root))))
     free = tuple(a for a in parallel if a not in bound)
     todo = contractions(t, root)
-    batch: frozenset[str] = frozenset()
-    serial: frozenset[str] = frozenset()
+    batch, serial = shared_axes(t, todo, free, bound)
+    sides, dotted = sides_of(t, todo, [a for a in free if a not in batch], batch | serial)
+    if not dotted:
+        batch |= of_all_factors(t, todo) & set(free)
+    sides = {a: s for a, s in sides.items() if a not in batch}
+    groups = by_side(sides) if dotted & set(sides) else without_sides([*sides], bound, batch)
+    return Layout(tuple(a for a in free if a in batch), groups, bound, dotted, serial)
+
+
+def shared_axes(t: Terms, todo: Contractions, free: tuple[str, ...], bound: tuple[str, ...]) -> tuple[Axes, Axes]:
+    """The batch axes and the serial ones: without them the factors of each contraction fall apart into two sides."""
+    batch: Axes = frozenset()
+    serial: Axes = frozenset()
     for axis, factors in todo:
         wide = frozenset().union(*(t.dims(f) for f in factors)) - {axis} - batch
         if len(wide) < 2 or len(_sides(t, axis, factors, batch | serial)) >= 2:
             continue
-        both = {a for a in bound if a in wide and sum(a in t.dims(f) for f in factors) > 1}
+        several = {a for a in wide if sum(a in t.dims(f) for f in factors) > 1}
+        both = several & set(bound)
         if both and len(_sides(t, axis, factors, batch | serial | both)) >= 2:
             serial |= both
             continue
-        shared = [a for a in free if a in wide and sum(a in t.dims(f) for f in factors) > 1]
-        for n in (1, 2, 3):
-            hit = next((c for c in combinations(shared, n) if len(_sides(t, axis, factors, batch | set(c))) >= 2), None)
-            if hit is not None:
-                batch |= set(hit)
-                break
-    sides: dict[str, list[object]] = {a: [] for a in free if a not in batch}
+        shared = [a for a in free if a in several]
+        tried = (set(c) for n in (1, 2, 3) for c in combinations(shared, n))
+        batch |= next((c for c in tried if len(_sides(t, axis, factors, batch | c)) >= 2), set())
+    return batch, serial
+
+
+def sides_of(t: Terms, todo: Contractions, axes: list[str], common: Axes) -> tuple[dict[str, list[object]], Axes]:
+    """The side of every matrix product on which each axis is (None: on none), and the axes that matrix products use."""
+    sides: dict[str, list[object]] = {a: [] for a in axes}
     dotted: set[str] = set()
     for axis, factors in todo:
-        parts = _sides(t, axis, factors, batch | serial)
+        parts = _sides(t, axis, factors, common)
         if len(parts) >= 2:
             dotted |= {axis}.union(*parts)
             for a in sides:
                 sides[a].append(next((tuple(sorted(p)) for p in parts if a in p), None))
-    if not dotted:
-        # products summed without a matrix product (one row of queries, say): an axis of all factors is a batch axis
-        for axis, factors in todo:
-            common = frozenset.intersection(*(t.dims(f) for f in factors)) - {axis}
-            wide = frozenset().union(*(t.dims(f) for f in factors)) - {axis}
-            if len(set(factors)) > 1 and wide - common:
-                batch |= common & set(free)
-    sides = {a: s for a, s in sides.items() if a not in batch}
+    return sides, frozenset(dotted)
+
+
+def of_all_factors(t: Terms, todo: Contractions) -> Axes:
+    """The axes that all factors of a product have which is summed without a matrix product (one row of queries, say): they are
+    batch axes."""
+    found: Axes = frozenset()
+    for axis, factors in todo:
+        common = frozenset.intersection(*(t.dims(f) for f in factors)) - {axis}
+        wide = frozenset().union(*(t.dims(f) for f in factors)) - {axis}
+        if len(set(factors)) > 1 and wide - common:
+            found |= common
+    return found
+
+
+def by_side(sides: dict[str, list[object]]) -> tuple[tuple[str, ...], ...]:
+    """Axes that are on the same side of every contraction share a tile dim."""
     groups: dict[object, list[str]] = {}
-    if dotted & set(sides):
-        for a in sides:
-            # axes that are on the same side of every contraction share a tile dim
-            key = tuple(s if s is None else i for i, s in enumerate(sides[a])), tuple(sides[a])
-            groups.setdefault(key, []).append(a)
-    else:
-        rest = [a for a in free if a not in batch]
-        if len(rest) > 2 or (len(rest) == 2 and len(bound) > 0 and not batch):
-            last_alone = not bound
-            groups["rows"] = rest[:-1] if last_alone else rest
-            if last_alone:
-                groups["columns"] = rest[-1:]
-        else:
-            groups = {a: [a] for a in rest}
-    return Layout(
-        tuple(a for a in free if a in batch), tuple(tuple(g) for g in groups.values()), bound, frozenset(dotted), serial
-    )
+    for a in sides:
+        key = tuple(s if s is None else i for i, s in enumerate(sides[a])), tuple(sides[a])
+        groups.setdefault(key, []).append(a)
+    return tuple(tuple(g) for g in groups.values())
+
+
+def without_sides(rest: list[str], bound: tuple[str, ...], batch: Axes) -> tuple[tuple[str, ...], ...]:
+    """The tile dims where no matrix product tells sides apart: all in one, or the last axis by itself where nothing is summed."""
+    if len(rest) > 2 or (len(rest) == 2 and bound and not batch):
+        return (tuple(rest),) if bound else (tuple(rest[:-1]), tuple(rest[-1:]))
+    return tuple((a,) for a in rest)

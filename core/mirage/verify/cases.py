@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from mirage.errors import SignatureMismatch
 from mirage.ir.program import Input, Program, TensorType
 from mirage.ir.torch_calls import is_call
+from mirage.meaning.nodes import Index, Reduce, Size
 from mirage.meaning.row_axis import along, with_item
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DTensor, MuGraph
@@ -154,9 +155,12 @@ def under(
 
 def names_of(t: Terms, x: int) -> set[str]:
     """The axes that a term names."""
-    n = t.node(x)
-    own = {n[1]} if n[0] == "size" else set(n[1]) if n[0] == "index" else {n[2]} if n[0] == "red" else set()
-    return set(t.dims(x)) | own
+    match t.node(x):
+        case Size(axis) | Reduce(axis=axis):
+            return {*t.dims(x), axis}
+        case Index(axes):
+            return {*t.dims(x), *axes}
+    return set(t.dims(x))
 
 
 def alike(

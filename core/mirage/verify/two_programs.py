@@ -12,13 +12,14 @@ import numpy as np
 from mirage.errors import SignatureMismatch, UnsupportedReshape
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Node, Program, TensorType
+from mirage.meaning.nodes import Input, Size
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
 from mirage.program.lower import Lowered, lower
 from mirage.results.details import FloatDetails
 from mirage.results.verdict import Counterexample, Evidence, Verdict
 from mirage.verify.field.algebra_opinion import algebra_sizes, field_opinion, offset_axes
-from mirage.verify.proof.definedness import conditions, unexplained
+from mirage.verify.proof.definedness import conditions, needs, unexplained
 from mirage.verify.proof.opinion import details, summary, trusted
 from mirage.verify.proof.prover import SECONDS, Prover
 from mirage.verify.proof.signs import SignAnalysis
@@ -74,10 +75,10 @@ def small_sizes(lowered: Lowered, roots: list[int]) -> dict[str, int]:
     seen: dict[tuple[str, int, int], str] = {}
     for x in {y for r in roots for y in t.walk(r)}:
         n = t.node(x)
-        if n[0] == "in":
-            for i, d in enumerate(n[2]):
+        if isinstance(n, Input):
+            for i, d in enumerate(n.index):
                 for j, axis in enumerate(d.axes):
-                    other = seen.setdefault((n[1], i, len(d.axes) - j), axis)
+                    other = seen.setdefault((n.name, i, len(d.axes) - j), axis)
                     if not d.offset and t.sizes[other] == t.sizes[axis]:
                         one, two = sorted((representative(axis), representative(other)))
                         same[two] = one
@@ -172,11 +173,10 @@ def with_sizes(t: Terms, x: int, memo: dict[int, int]) -> int:
     """`x` with the length of each axis as a number."""
     if x not in memo:
         n = t.node(x)
-        kids = t.kids(x)
-        if n[0] == "size":
-            memo[x] = t.const(t.sizes[n[1]])
+        if isinstance(n, Size):
+            memo[x] = t.const(t.sizes[n.axis])
         else:
-            memo[x] = t.rebuild(x, tuple(with_sizes(t, k, memo) for k in kids)) if kids else x
+            memo[x] = t.rebuild(x, tuple(with_sizes(t, k, memo) for k in n.kids)) if n.kids else x
     return memo[x]
 
 
@@ -198,8 +198,8 @@ def apart(
     start = time.monotonic()
     t = lowered.terms
     roots = [x for pair in pairs for x in pair]
-    if not any(t.kind(y) == "sqrt" or t.node(y)[:2] == ("fn", "log") for r in roots for y in t.walk(r)):
-        return None
+    if not any(t.kind(y) != "inv" and needs(t, y) for r in roots for y in t.walk(r)):
+        return None  # what is divided by is not zero at random points
     inputs = points(kinds, shapes, SIGNED_DRAWS)
     for output, (x, y) in enumerate(pairs):
         dims = tuple(sorted(t.dims(x) | t.dims(y)))

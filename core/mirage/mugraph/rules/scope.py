@@ -6,11 +6,12 @@ import math
 from fractions import Fraction
 
 from mirage.ir.index import DimIndex
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, MuGraph, Statement, Store, ThreadGraph
 from mirage.mugraph.rules.breach import Breach, Limits, breach
 from mirage.mugraph.rules.form import IDENTIFIER
 from mirage.mugraph.walk import Part, computes, dims_of_axes, parts, reads, sites, writes
-from mirage.operators.block_forms import BLOCK_OPS
+from mirage.operators.block_operators import BLOCK
 
 MAX_DIMS = 8
 
@@ -39,7 +40,7 @@ def _scope(part: Part) -> None:
             if here is not None:
                 owned = {x.out for x in here.body if isinstance(x, Accumulate)}
         for name in reads(s.statement):
-            bare, old = name.removesuffix("@old"), name.endswith("@old")
+            bare, old = old_value.bare(name), old_value.is_old(name)
             if old and bare not in owned:
                 raise breach(s, f"{bare} is not an accumulator of this loop, so it has no value from before")
             if not old and bare in owned and bare not in running:
@@ -103,7 +104,7 @@ def _index(
 
 
 def _compute(m: MuGraph, graph: BlockGraph, c: Compute, known: dict[str, tuple[str, ...]]) -> None:
-    op = BLOCK_OPS.get(c.op)
+    op = BLOCK.get(c.op)
     if op is None:
         raise Breach("", f"{c.op} is not a block operator")
     if not op.least <= len(c.args) <= op.most:
@@ -113,7 +114,7 @@ def _compute(m: MuGraph, graph: BlockGraph, c: Compute, known: dict[str, tuple[s
     if c.op == "const" and not is_constant(c.attr("value")):
         raise Breach("", f"the constant {c.attr('value')[:40]!r} is no fraction, -inf, or ~float")
     names = {d.name for d in graph.dims if d.role != "split"}
-    args = [set(known[a.removesuffix("@old")]) for a in c.args]
+    args = [set(known[old_value.bare(a)]) for a in c.args]
     union = set().union(*args)
     have = set(c.dims)
     if "dim" in op.attrs and c.attr("dim") not in names:
@@ -171,9 +172,9 @@ def _statement(m: MuGraph, part: Part, x: Statement, known: dict[str, tuple[str,
     elif isinstance(x, ThreadGraph):
         inner = dict(known)
         for c in x.body:
-            if c.op not in BLOCK_OPS or BLOCK_OPS[c.op].form not in ("pointwise", "leaf"):
+            if c.op not in BLOCK or BLOCK[c.op].form not in ("pointwise", "leaf"):
                 raise Breach("", f"{c.op} is not pointwise, so no part of a thread graph")
-            if any(a.removesuffix("@old") not in inner for a in c.args):
+            if any(old_value.bare(a) not in inner for a in c.args):
                 raise Breach("", f"an argument of {c.out} is not defined before it")
             _compute(m, part.graph, c, inner)
             inner[c.out] = c.dims
@@ -181,10 +182,10 @@ def _statement(m: MuGraph, part: Part, x: Statement, known: dict[str, tuple[str,
             raise Breach("", "a thread graph gives its last operator's tile")
         known[x.out] = x.dims
     elif isinstance(x, Accumulate):
-        if set(known[x.arg.removesuffix("@old")]) != set(x.dims):
-            raise Breach("", f"the contribution has the dims {list(known[x.arg.removesuffix('@old')])}")
+        if set(known[old_value.bare(x.arg)]) != set(x.dims):
+            raise Breach("", f"the contribution has the dims {list(known[old_value.bare(x.arg)])}")
         for coef, acc in x.update:
-            if not set(known[coef.removesuffix("@old")]) | set(known[acc or x.out]) <= set(x.dims):
+            if not set(known[old_value.bare(coef)]) | set(known[acc or x.out]) <= set(x.dims):
                 raise Breach("", f"the term {coef} * {acc or x.out} has dims that the accumulator lacks")
     elif isinstance(x, Store) and set(_index(m, part.graph, x.tensor, x.index, outside=False)) != set(known[x.tile]):
         raise Breach("", f"the tile has the dims {list(known[x.tile])}, the index gives other ones")
