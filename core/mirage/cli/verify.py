@@ -1,4 +1,4 @@
-"""`mirage verify A B`: do two programs compute the same? Functions, emitted modules, µGraphs, results."""
+"""`mirage verify A B`: the verdict on whether two programs compute the same: functions, modules, µGraphs, results."""
 
 from __future__ import annotations
 
