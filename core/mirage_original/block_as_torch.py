@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, Load, Store
+from mirage.operators.block_operators import BLOCK
 from mirage_original.block_data import Threadblock
 from mirage_original.block_statements import Emission, Emitted
 from mirage_original.graph_axes import Joint
 from mirage_original.mistakes import Place, mistake
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-CALLS = {"exp": "torch.exp", "sqrt": "torch.sqrt", "rsqrt": "torch.rsqrt", "sigmoid": "torch.sigmoid",
-         "erf": "torch.erf", "log": "torch.log"}  # fmt: skip
 LIMITS = {"maximum": "min", "minimum": "max"}
 
 
@@ -85,7 +85,7 @@ class Text:
         )
 
     def compute(self, s: Compute) -> None:
-        if any(a.endswith("@old") or a in self.unknown for a in s.args):
+        if any(old_value.is_old(a) or a in self.unknown for a in s.args):
             self.unknown.add(s.out)
         elif s.op == "const":
             value = s.attr("value")
@@ -133,21 +133,29 @@ class Text:
         elif not tensors:
             self.numbers[s.out] = f"({f' {INFIX[s.op]} '.join(self.numbers[a] for a in s.args)})"
         elif widened:
-            sizes = ", ".join(str(self.size(d)) for d in (*dims, *widened))
-            text = self.prefix + tensors[0] + "[" + ":, " * len(dims) + ", ".join(["None"] * len(widened)) + "]"
-            self.add(s.out, (*dims, *widened), f"{text}.expand({sizes})")
+            self.add(s.out, (*dims, *widened), self.expanded(tensors[0], dims, widened))
         elif s.op in LIMITS and len(tensors) < len(s.args):
-            limit = next(self.numbers[a] for a in s.args if a in self.numbers)
-            self.add(s.out, dims, f"torch.clamp({self.prefix}{tensors[0]}, {LIMITS[s.op]}={limit})")
+            self.add(s.out, dims, self.clamped(s, tensors[0]))
         else:
             self.add(s.out, dims, self.call(s, dims))
+
+    def expanded(self, tensor: str, dims: Sequence[str], widened: Sequence[str]) -> str:
+        """The text of a tensor with further dims, along which it stays the same."""
+        sizes = ", ".join(str(self.size(d)) for d in (*dims, *widened))
+        text = self.prefix + tensor + "[" + ":, " * len(dims) + ", ".join(["None"] * len(widened)) + "]"
+        return f"{text}.expand({sizes})"
+
+    def clamped(self, s: Compute, tensor: str) -> str:
+        """The text of a minimum or maximum of a tensor and a number."""
+        limit = next(self.numbers[a] for a in s.args if a in self.numbers)
+        return f"torch.clamp({self.prefix}{tensor}, {LIMITS[s.op]}={limit})"
 
     def call(self, s: Compute, dims: tuple[str, ...]) -> str:
         """The text of an operator of tensors and numbers."""
         texts = [self.numbers[a] if a in self.numbers else self.aligned(a, dims) for a in s.args]
         if s.op in INFIX:
             return f" {INFIX[s.op]} ".join(texts)
-        return f"{CALLS.get(s.op, f'torch.{s.op}')}({', '.join(texts)})"
+        return BLOCK[s.op].torch.format(*texts)
 
     def is_mean(self, total: str, count: str) -> bool:
         """Is it a sum over the number of what was summed? Then it is said as a mean, which holds for every size."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from mirage.ir.index import DimIndex
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, Load, Statement, Store
 from mirage.program.axis_classes import Leaves
 from mirage_original.accumulators import ACCUMULATORS, Accumulator
@@ -336,7 +337,7 @@ class Emission:
         top = self.value(s.args[0], index)
         if (s.args[0], index) not in self.running:
             return self.op("sub", self.number(-math.inf), top, hint="change")
-        return self.op("sub", Value(f"{top.name}@old", top.units, LOOP), top, hint="change")
+        return self.op("sub", Value(old_value.old(top.name), top.units, LOOP), top, hint="change")
 
     def rms_norm(self, s: Step, index: Index) -> Value:
         x = self.value(s.args[0], index)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mirage.ir.index import DimIndex
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
@@ -69,16 +70,22 @@ def joined(e: Emitted, joint: Joint, *, loops: bool) -> Dims:
     entries = [entry for _, index in (*e.inputs, *e.outputs) for entry in index]
     loop = () if e.loop is None else (e.loop,)
     every = list(dict.fromkeys((*e.grid, *loop, *(u for x in entries for u in x))))
+    pairs = tile_pairs((*e.grid, *(loop if loops else ())), e, joint, entries)
+    inner = set(pairs.values())
+    return Dims(tuple((u, pairs[u]) if u in pairs else (u,) for u in every if u not in inner))
+
+
+def tile_pairs(outer: Sequence[int], e: Emitted, joint: Joint, entries: Sequence[Sequence[int]]) -> dict[int, int]:
+    """The units of the grid and of the loop that make one dim with a unit of the tile, and which unit that is."""
     reduced = {s.attr("dim") for part in e.statements for s in part if isinstance(s, Compute) and reduces(s)}
     pairs: dict[int, int] = {}
-    for u in (*e.grid, *(loop if loops else ())):
+    for u in outer:
         tile = tile_of(u, e, joint, entries)
         if tile is None or tile in pairs.values():
             continue
         if keeps(e, tile) if u == e.loop else unit(tile) not in reduced:
             pairs[u] = tile
-    inner = set(pairs.values())
-    return Dims(tuple((u, pairs[u]) if u in pairs else (u,) for u in every if u not in inner))
+    return pairs
 
 
 def tile_of(u: int, e: Emitted, joint: Joint, entries: Sequence[Sequence[int]]) -> int | None:
@@ -172,7 +179,7 @@ class Renderer:
 
     def dims_in(self, s: Compute) -> tuple[str, ...]:
         """The dims of the arguments together."""
-        names = (self.ref(a).removesuffix("@old") for a in s.args)
+        names = (old_value.bare(self.ref(a)) for a in s.args)
         return tuple(dict.fromkeys(d for n in names for d in self.old(n)))
 
     def old(self, name: str) -> tuple[str, ...]:
@@ -203,10 +210,10 @@ class Renderer:
         return tuple(dict.fromkeys(self.names[u] for u in units))
 
     def ref(self, name: str) -> str:
-        bare = name.removesuffix("@old")
+        bare = old_value.bare(name)
         while bare in self.alias:
             bare = self.alias[bare]
-        return bare + name[len(name.removesuffix("@old")) :]
+        return old_value.old(bare) if old_value.is_old(name) else bare
 
 
 # ---- padding
@@ -241,7 +248,7 @@ def _masked(b: BlockGraph, wanted: dict[str, int]) -> BlockGraph:
         at, d = wanted[s.out], s.attr("dim")
         x = s.args[at]
         inside, kept = f"{s.out}_in{at or ''}", f"{s.out}_of{at or ''}"
-        own = dims[x.removesuffix("@old")]
+        own = dims[old_value.bare(x)]
         mask = Compute(inside, "mask", (), (d,), (("dim", d),))
         args = (*s.args[:at], kept, *s.args[at + 1 :])
         if s.op != "max":

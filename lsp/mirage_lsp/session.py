@@ -1,4 +1,4 @@
-"""What the server knows: open documents, the decorated functions in them, and how far each one's job is.
+"""The state of a session: open documents, the decorated functions in them, and how far each one's job is.
 
 A result belongs to a function's identity (its meaning and its shapes). When the text moves on, the last result stays
 and is shown as stale; when the text comes back, so does the result, without a question to the daemon.
@@ -259,7 +259,7 @@ class Session:
         try:
             result = await self.jobs.lookup(ask)
             if result is not None:
-                answer = Answer("done" if result.get("answer") == "kernel" else "kept", result)
+                answer = Answer("done" if result.answer == "kernel" else "kept", result)
         except MirageError:
             answer = Answer("untrusted")  # the daemon is away or has no answer; either way nothing may run
         finally:

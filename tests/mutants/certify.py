@@ -125,7 +125,10 @@ def wrong_module(base: Base, text: str, run_task: RunTask) -> Word:
     sizes, tiles = base.launches[LAUNCHES[0]]
     graph = shrink(base.mugraph, sizes, tiles)
     for given in inputs({t.name: graph.shape(t) for t in graph.inputs}, 1):
-        packed = [{"type": "fp32", "shape": list(given[n].shape), "data": given[n].tobytes()} for n in given_on]
+        packed = [
+            {"type": "fp32", "shape": list(given[n].shape), "as": given[n].dtype.name, "data": given[n].tobytes()}
+            for n in given_on
+        ]
         payload = {
             "module": text.replace("torch.float16", "torch.float32"), "text": "", "function": "", "constants": {},
             "sizes": dict(graph.axes), "tiles": launch_tiles(graph), "inputs": [packed], "times": 1,

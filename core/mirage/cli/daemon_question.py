@@ -1,4 +1,4 @@
-"""`mirage optimize` through the daemon: what was asked before is answered at once, and Ctrl-C takes the question back."""
+"""`mirage optimize` through the daemon: known results come from its cache, and Ctrl-C cancels the job."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
 
 from mirage.errors import (
     DaemonReplaced,
@@ -19,7 +18,9 @@ from mirage.errors import (
 from mirage.link.answers import Outcome
 from mirage.link.client import Client
 from mirage.link.request_parameters import Options
+from mirage.results.codec import structure
 from mirage.results.progress import Progress
+from mirage.results.result import Result
 
 TRIES = 3  # a daemon that ends under a question is started again, and goes on from its last checkpoint
 
@@ -46,8 +47,8 @@ class Daemon:
 
     def optimize(
         self, text: str, path: str, function: str, target: str, options: Options, report: Callable[[Progress], None]
-    ) -> dict[str, Any]:
-        """The result as plain data, or the error that the same question raises in this process."""
+    ) -> Result:
+        """The result, or the error that the same question raises in this process."""
         for left in reversed(range(TRIES)):
             try:
                 if self._client is None:
@@ -59,7 +60,7 @@ class Daemon:
                 if not left:
                     raise
         if outcome["result"] is not None:
-            return dict(outcome["result"])
+            return structure(outcome["result"], Result)
         raise MirageError.from_dict(outcome["error"] or {})
 
     def _follow(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -17,7 +16,7 @@ from mirage.pipeline.request import Request
 from mirage.results.progress import CancelToken
 
 
-def load(where: str, target: str) -> list[dict[str, Any]]:
+def load(where: str, target: str) -> list[dict[str, object]]:
     """The derivations of a file: of a result as JSON (or a list of them), or of a Python file, which is optimized."""
     path = where.partition("::")[0]
     if path.endswith(".py"):

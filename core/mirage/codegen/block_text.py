@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mirage.codegen.exp2 import LN2, LOG2E, Base2
+from mirage.codegen.exp2 import LN2, LOG2E, Base2, exponent
 from mirage.codegen.kernel_parameters import Symbols
 from mirage.codegen.line_layout import INDENT, call
 from mirage.codegen.operator_text import pointwise, template
@@ -12,10 +12,12 @@ from mirage.codegen.text_values import ATOM, PRODUCT, SUM, Value, as_float, cons
 from mirage.codegen.tile_addresses import Places
 from mirage.codegen.tile_uses import Uses, parts, statements
 from mirage.errors import EmissionRefused
-from mirage.ir.dtypes import computing_dtypes
+from mirage.ir.dtypes import DTYPES, computing_dtypes
+from mirage.mugraph import old_value
 from mirage.mugraph.decisions import decide
 from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph, TileDim
 from mirage.mugraph.walk import size_of
+from mirage.operators.block_operators import BLOCK
 
 INLINE = ("neg", "inv", "sqrt")  # read better as part of what uses them: a - b, a / b, tl.rsqrt(a)
 
@@ -65,7 +67,7 @@ class BlockWriter:
         return bound
 
     def found(self, name: str) -> Value | Pending:
-        base, _, old = name.partition("@")
+        base, old = old_value.bare(name), old_value.is_old(name)
         if old and base in self.old:
             return Value(self.old[base], self.accumulator(base).dims)
         for key in ((self.where, base), (None, base)):
@@ -163,7 +165,7 @@ class BlockWriter:
         for s in rest[1:]:
             computes = s.body if isinstance(s, ThreadGraph) else (s,)
             for c in computes:
-                if isinstance(c, Compute) and f"{name}@old" in c.args:
+                if isinstance(c, Compute) and old_value.old(name) in c.args:
                     return True
                 if isinstance(c, Accumulate) and any(a == name for _, a in c.update):
                     return True
@@ -273,11 +275,15 @@ class BlockWriter:
                 out.text if tensor.dtype == "fp32" and out.kind == "f" else f"{out.at(ATOM)}.to({self.element(tensor)})"
             )
         lines = call("tl.store", [pointer, text, *([f"mask={mask.text}"] if mask is not None else [])])
-        if s.first:  # the blocks along these dims hold the same tile: one writes it
-            ids = [f"{self.places.program_id(self.graph.dim(d))} == 0" for d in s.first]
-            condition = ids[0] if len(ids) == 1 else " & ".join(f"({i})" for i in ids)
-            lines = [f"if {condition}:", *(f"    {line}" for line in lines)]
-        self.lines += lines
+        self.lines += self.by_first_block(s, lines)
+
+    def by_first_block(self, s: Store, lines: list[str]) -> list[str]:
+        """A store's lines; where the blocks along some dims hold the same tile, for the first of them alone."""
+        if not s.first:
+            return lines
+        ids = [f"{self.places.program_id(self.graph.dim(d))} == 0" for d in s.first]
+        condition = ids[0] if len(ids) == 1 else " & ".join(f"({i})" for i in ids)
+        return [f"if {condition}:", *(f"    {line}" for line in lines)]
 
     def element(self, tensor: DTensor) -> str:
         return f"{self.symbols.pointer(tensor.name)}.dtype.element_ty"
@@ -316,8 +322,8 @@ class BlockWriter:
 
     def pointwise(self, c: Compute, dims: tuple[str, ...]) -> Value:
         key, kept = self.uses.key(self.where, c.out), self.base2.kept
-        if c.op == "exp" and self.uses.key(self.where, c.args[0]) in kept:
-            return template("tl.exp2({0})", [spread(as_float(self.kept(c.args[0])), dims)], dims, "f")
+        if exponent(c) and self.uses.key(self.where, c.args[0]) in kept:
+            return template(BLOCK[c.op].exp2, [spread(as_float(self.kept(c.args[0])), dims)], dims, "f")
         if key not in kept and not self.base2.compares(self.where, c, kept):
             return pointwise(c.op, [self.value(a) for a in c.args], dims)
         args = [self.kept(a) for a in c.args]
@@ -461,4 +467,6 @@ WAITS = (
     "# + 0.0 waits for the product: its operand is also read otherwise, and Triton would",
     "# load the tile after the next over it",
 )
-DOT_TYPES = {"fp16": "float16", "bf16": "bfloat16"}
+
+
+DOT_TYPES = {name: DTYPES[name].torch for name in ("fp16", "bf16")}  # as Triton's language names them

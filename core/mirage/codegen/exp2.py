@@ -17,11 +17,11 @@ from collections import defaultdict
 from mirage.codegen.tile_uses import Uses, parts, reads, statements
 from mirage.mugraph.decisions import decide
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, LibraryKernel, Load, MuGraph, Store
+from mirage.mugraph.walk import Part
 from mirage.mugraph.walk import parts as blocks
+from mirage.operators.block_operators import BLOCK
 
 LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453
-SAME = frozenset({"add", "sub", "neg", "maximum", "minimum", "finite", "max"})  # f(c x, c y) = c f(x, y) for c > 0
-COMPARED = frozenset({"eq", "lt", "le"})  # f(c x, c y) = f(x, y)
 CHEAPER = 8  # a factor of the loop takes the number where it has so many times fewer elements than the product
 
 Key = tuple[int | None, str]
@@ -63,7 +63,7 @@ class Base2:
     def could(self, c: Compute | Accumulate) -> bool:
         if isinstance(c, Accumulate):
             return c.op == "max" and not c.update
-        return c.op in SAME or c.op in ("where", "mul")
+        return scaling(c) == "homogeneous" or c.op in ("where", "mul")
 
     def neutral(self, key: Key) -> bool:
         """0 and -inf, which are the same times any positive number."""
@@ -120,7 +120,7 @@ class Base2:
     def takes(self, where: int | None, c: Read, kept: set[Key]) -> bool:
         if isinstance(c, Store):
             return False
-        if isinstance(c, Compute) and (c.op == "exp" or self.compares(where, c, kept)):
+        if isinstance(c, Compute) and (exponent(c) or self.compares(where, c, kept)):
             return True
         own = (None if isinstance(c, Accumulate) else where, c.out)
         return own in kept and own not in self.factor
@@ -128,7 +128,11 @@ class Base2:
     def compares(self, where: int | None, c: Compute, kept: set[Key]) -> bool:
         """Whether the operator compares tiles all of which are kept so."""
         args = [self.uses.key(where, a) for a in c.args]
-        return c.op in COMPARED and any(a in kept for a in args) and all(a in kept or self.neutral(a) for a in args)
+        return (
+            scaling(c) == "invariant"
+            and any(a in kept for a in args)
+            and all(a in kept or self.neutral(a) for a in args)
+        )
 
     def wanted(self, good: set[Key]) -> set[Key]:
         """Those of which an exponential is made that a loop computes again and again."""
@@ -136,7 +140,7 @@ class Base2:
         todo = [
             self.uses.key(where, c.args[0])
             for (where, _), c in self.made.items()
-            if isinstance(c, Compute) and c.op == "exp"
+            if isinstance(c, Compute) and exponent(c)
         ]
         if not any(k in good and k[0] is not None for k in todo):
             return set()
@@ -149,38 +153,70 @@ class Base2:
         return found
 
 
+def scaling(c: Compute) -> str:
+    """What a positive factor of its arguments does to an operator's result; nothing is known of one that no entry has."""
+    entry = BLOCK.get(c.op)
+    return entry.scaling if entry is not None else ""
+
+
+def exponent(c: Compute) -> bool:
+    """Whether the operator has a text that takes its argument times log2(e)."""
+    entry = BLOCK.get(c.op)
+    return entry is not None and bool(entry.exp2)
+
+
+def ends(c: Compute) -> bool:
+    """Whether an operator's result has nothing to do with the factor: an exponential takes it, a comparison does not see it."""
+    return exponent(c) or scaling(c) == "invariant"
+
+
 def only_exponents(m: MuGraph, tensor: str) -> bool:
     """Whether all that is made of a tensor between kernels are exponents, by differences and maxima."""
     if m.tensor(tensor).kind != "temp" or any(tensor in k.args for k in m.kernels if isinstance(k, LibraryKernel)):
         return False
-    for part in blocks(m):
-        uses = Uses(part.graph, decide(part.graph, part.kernel.warps))
-        tainted: set[Key] = set()
-        more = True
-        while more:
-            more = False
-            for where, s in statements(part.graph):
-                for c in parts(s):
-                    sources = (
-                        [c.tensor == tensor]
-                        if isinstance(c, Load)
-                        else [uses.key(where, a) in tainted for a in reads(c)]
-                    )
-                    if not any(sources) or (isinstance(c, Compute) and c.op in COMPARED | {"exp"}):
-                        continue
-                    if isinstance(c, Store):
-                        if not only_exponents(m, c.tensor):
-                            return False
-                        continue
-                    if isinstance(c, Accumulate) and (c.op != "max" or c.update):
+    return all(_exponents_in(m, part, tensor) for part in blocks(m))
+
+
+def _exponents_in(m: MuGraph, part: Part, tensor: str) -> bool:
+    """The same of one block: what is made of the tensor is followed until nothing new is reached."""
+    graph = part.graph
+    uses = Uses(graph, decide(graph, part.kernel.warps))
+    tainted: set[Key] = set()
+    before = -1
+    while len(tainted) > before:
+        before = len(tainted)
+        for where, s in statements(graph):
+            for c in parts(s):
+                if not _reads_tainted(c, where, tensor, uses, tainted):
+                    continue
+                if isinstance(c, Store):
+                    if not only_exponents(m, c.tensor):
                         return False
-                    if isinstance(c, Compute) and c.op not in SAME and not shifts(c, where, uses, tainted):
-                        return False
-                    key = (None if isinstance(c, Accumulate) else where, c.out)
-                    if key not in tainted:
-                        tainted.add(key)
-                        more = True
+                elif _changes_exponents(c, where, uses, tainted):
+                    return False
+                else:
+                    tainted.add((None if isinstance(c, Accumulate) else where, c.out))
     return True
+
+
+def _reads_tainted(
+    c: Load | Compute | Accumulate | Store, where: int | None, tensor: str, uses: Uses, tainted: set[Key]
+) -> bool:
+    """Whether a statement takes something that is made of the tensor, and does not end there as a comparison or exp does."""
+    if isinstance(c, Load):
+        return c.tensor == tensor
+    if isinstance(c, Compute) and ends(c):
+        return False
+    return any(uses.key(where, a) in tainted for a in reads(c))
+
+
+def _changes_exponents(
+    c: Load | Compute | Accumulate | Store, where: int | None, uses: Uses, tainted: set[Key]
+) -> bool:
+    """Whether what a statement makes of exponents is anything but a difference, a maximum or a choice of them."""
+    if isinstance(c, Accumulate):
+        return c.op != "max" or bool(c.update)
+    return isinstance(c, Compute) and scaling(c) != "homogeneous" and not shifts(c, where, uses, tainted)
 
 
 def shifts(c: Compute, where: int | None, uses: Uses, tainted: set[Key]) -> bool:

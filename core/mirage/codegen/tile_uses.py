@@ -1,4 +1,4 @@
-"""Who reads each tile of a block, and how: decides what stays in its storage dtype and what need not be named."""
+"""The uses of each tile of a block, by reader: decides what stays in its storage dtype and what need not be named."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from mirage.mugraph import old_value
 from mirage.mugraph.decisions import Decisions
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, Statement, Store, ThreadGraph
 
@@ -46,7 +47,7 @@ class Uses:
                     use.containers.add(where)
 
     def key(self, where: int | None, name: str) -> tuple[int | None, str]:
-        base = name.partition("@")[0]
+        base = old_value.bare(name)
         return (where, base) if (where, base) in self.dims else (None, base)
 
     def of(self, where: int | None, name: str) -> Use:
@@ -75,6 +76,6 @@ def reads(s: Load | Compute | Accumulate | Store) -> tuple[str, ...]:
     if isinstance(s, Compute):
         return s.args
     if isinstance(s, Accumulate):
-        carried = (x for c, a in s.update for x in (c, (a or s.out) + "@old"))
+        carried = (x for c, a in s.update for x in (c, old_value.old(a or s.out)))
         return (s.arg, *carried, *((s.start,) if s.start else ()))
     return (s.tile,) if isinstance(s, Store) else ()

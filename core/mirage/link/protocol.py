@@ -1,4 +1,4 @@
-"""The wire: length-framed msgpack (`frames`) over a unix socket. Version handshake first, then requests and events.
+"""The wire protocol of the daemon: length-framed msgpack over a unix socket, a version handshake, then requests and events.
 
 Limits are the same on both sides. Every request carries an `id` (chosen by the client) and a `deadline_s`; every request
 gets exactly one `reply` or `error` with that id; `subscribe` also gets `event` messages until the job ends. Unknown keys,
@@ -30,8 +30,8 @@ from mirage.link.request_parameters import Submit as Submit
 from mirage.link.request_parameters import Subscribe as Subscribe
 from mirage.link.request_parameters import Unwatch as Unwatch
 from mirage.link.request_parameters import Watch as Watch
-from mirage.link.strict_codec import structure as structure
-from mirage.link.strict_codec import unstructure as unstructure
+from mirage.results.codec import structure as structure
+from mirage.results.codec import unstructure as unstructure
 
 VERSION = 2
 STATES = ("queued", "tracing", "searching", "verifying", "tuning", "done", "kept", "failed", "cancelled")

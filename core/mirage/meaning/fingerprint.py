@@ -142,12 +142,6 @@ class Fingerprints:
     def _signed(self, pair: Pair) -> Array:
         return np.where(pair[0] > P // 2, pair[0] - P, pair[0])
 
-    def _integral(self, x: int) -> bool:
-        n = self.t.node(x)
-        if isinstance(n, Const):
-            return n.value.denominator == 1
-        return isinstance(n, (Index, Size)) or (isinstance(n, (Add, Mul)) and all(map(self._integral, n.parts)))
-
     def _compute(self, x: int, which: int) -> Pair:
         n, dims = self.t.node(x), self.t.dims(x)
         match n:
@@ -228,7 +222,7 @@ class Fingerprints:
         if name == "where":
             (c, _), (a, a2), (b, b2) = parts
             return np.where(c != 0, a, b), np.where(c != 0, a2, b2)
-        if name in ("lt", "le") and all(map(self._integral, args)):
+        if name in ("lt", "le") and all(map(self.t.is_integral, args)):
             x, y = map(self._signed, parts)
             v = ((x < y) if name == "lt" else (x <= y)).astype(np.int64)
             return v, v

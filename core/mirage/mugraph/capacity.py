@@ -1,4 +1,4 @@
-"""What a block needs of its multiprocessor: live tiles, registers, shared memory. Estimates, in bytes.
+"""The resources that a block needs of its multiprocessor: live tiles, registers, shared memory. Estimates, in bytes.
 
 The model: computed tiles and accumulators live in registers as float32, loaded tiles in the tensor's dtype. What a dot
 reads goes through shared memory, a load that a loop's dot reads is pipelined, and reductions exchange partial results
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from mirage.devices.table import Device
 from mirage.ir.dtypes import DTYPES
+from mirage.mugraph import old_value
 from mirage.mugraph.decisions import REDUCTIONS, Decisions, decide, structure_of
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Load, Loop, MuGraph, Statement, ThreadGraph
 from mirage.mugraph.walk import Part, computes, parts, reads, writes
@@ -71,7 +72,7 @@ def _last_reads(body: tuple[Statement | Loop, ...]) -> dict[str, int]:
     for i, item in enumerate(body):
         for s in item.body if isinstance(item, Loop) else (item,):
             for r in reads(s):
-                last[r.removesuffix("@old")] = i
+                last[old_value.bare(r)] = i
     return last
 
 
@@ -141,7 +142,7 @@ def pipelined(graph: BlockGraph, position: int, decisions: Decisions) -> tuple[L
 def _dims_of(graph: BlockGraph, name: str) -> tuple[str, ...]:
     for item in graph.body:
         for s in item.body if isinstance(item, Loop) else (item,):
-            if writes(s) == name.removesuffix("@old"):
+            if writes(s) == old_value.bare(name):
                 return tuple(getattr(s, "dims", ()))
     return ()
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, Statement, Store
 from mirage.mugraph.walk import computes
 
@@ -170,7 +171,7 @@ class _Reader:
         self.count = Counter(self.key(where, name) for where, s in _statements(body) for name in _reads(s))
 
     def key(self, where: int | None, name: str) -> Place:
-        bare = name.partition("@")[0]
+        bare = old_value.bare(name)
         return (where, bare) if (where, bare) in self.dims else (None, bare)
 
     def of(self, where: int | None, name: str) -> tuple[str, ...]:
@@ -203,7 +204,7 @@ class _Reader:
         if len(readers) != 1 or readers[0].op != "sum" or set(readers[0].dims) != set(c.dims):
             return None
         own = all(a in ("", readers[0].out) for _, a in readers[0].update)
-        return readers[0] if own and not running & {a.partition("@")[0] for a in c.args} else None
+        return readers[0] if own and not running & {old_value.bare(a) for a in c.args} else None
 
     def sums(self) -> Iterator[_Sum]:
         """Plain sums and contractions over their loop's dim, read by one accumulator that nothing reads before the loop ends: a
@@ -212,7 +213,7 @@ class _Reader:
             if not isinstance(loop, Loop):
                 continue
             made = {c.out: c for s in loop.body for c in computes(s)}
-            read = {a.partition("@")[0] for c in made.values() for a in c.args}
+            read = {old_value.bare(a) for c in made.values() for a in c.args}
             for s in loop.body:
                 if not isinstance(s, Accumulate) or s.update or s.start or s.op != "sum" or s.out in read:
                     continue

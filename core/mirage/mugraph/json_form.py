@@ -17,9 +17,10 @@ from mirage.ir.index import DimIndex
 from mirage.ir.json_value import Json, JsonObject
 from mirage.ir.program import Attr
 from mirage.mugraph import grammar as g
+from mirage.mugraph.old_value import OLD
 
 VERSION = 1
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(@old)?\Z")
+NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_]{{0,99}}({OLD})?\Z")
 OPERATOR = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\.[A-Za-z_][A-Za-z0-9_]{0,99}){0,2}\Z")
 WORD = re.compile(r"[A-Za-z0-9_]{0,100}\Z")
 MAX_ITEMS, MAX_TEXT, MAX_INT, MAX_NODES, MAX_DEPTH = 20_000, 10_000, 1 << 50, 200_000, 8

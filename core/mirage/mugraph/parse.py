@@ -28,18 +28,19 @@ from mirage.mugraph.grammar import (
     TileDim,
 )
 from mirage.mugraph.json_form import freeze
+from mirage.mugraph.old_value import OLD
 from mirage.mugraph.text import HEADER
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 NAMES = rf"(?:{NAME}(?:, {NAME})*)?"
-ARGS = rf"(?:{NAME}(?:@old)?(?:, {NAME}(?:@old)?)*)?"
+ARGS = rf"(?:{NAME}(?:{OLD})?(?:, {NAME}(?:{OLD})?)*)?"
 AXES = rf"{NAME}(?:\*{NAME})*"
 OP = rf"{NAME}(?:\.{NAME})*"
 INT = r"-?[0-9]{1,18}"
 ENTRY = rf"(?:{AXES}(?:[+-][0-9]{{1,18}})?|{INT})"
 INDEX = rf"\[(?P<index>(?:{ENTRY}(?:, {ENTRY})*)?)\]"
 OUT = rf"(?P<out>{NAME})\[(?P<dims>{NAMES})\]"
-COEF = rf"{NAME}(?:@old)?\*(?:{NAME}|@self)"
+COEF = rf"{NAME}(?:{OLD})?\*(?:{NAME}|@self)"
 DTENSOR_DIM = rf"(?:{AXES}|1)"
 Fields = dict[str, str]  # the named groups of a line: "" for one that it does not have
 MAX_CHARS, MAX_LINES = 4_000_000, 50_000
@@ -63,9 +64,9 @@ PATTERNS = {
         "load": rf"{OUT} = load (?P<tensor>{NAME}){INDEX}(?: pad (?P<pad>-?[0-9.e+-]+|-?inf|nan))?",
         "thread": rf"{OUT} = thread:",
         "compute": rf"{OUT} = (?P<op>{NAME})\((?P<args>{ARGS})(?:(?:; |(?<=\())(?P<attrs>.+))?\)",
-        "accumulate": rf"{OUT} (?P<op>\+=|max=) (?P<arg>{NAME}(?:@old)?)"
+        "accumulate": rf"{OUT} (?P<op>\+=|max=) (?P<arg>{NAME}(?:{OLD})?)"
         rf"(?: carrying (?P<update>{COEF}(?:, {COEF})*))?(?: after (?P<start>{NAME}))?",
-        "store": rf"store (?P<tensor>{NAME}){INDEX} = (?P<tile>{NAME}(?:@old)?)"
+        "store": rf"store (?P<tensor>{NAME}){INDEX} = (?P<tile>{NAME}(?:{OLD})?)"
         rf"(?: first (?P<first>{NAME}(?: {NAME})*))?",
         "attr": rf"(?P<key>{NAME})=(?:(?P<plain>[A-Za-z0-9_./~+-]+)|(?P<json>\"(?:[^\"\\]|\\.)*\"))",
     }.items()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from mirage.ir.index import DimIndex
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
@@ -37,7 +38,7 @@ class Names:
 
     def reference(self, name: str) -> str:
         """A tile's name as an argument, with `@old` kept."""
-        bare = name.removesuffix("@old")
+        bare = old_value.bare(name)
         return self.tile(bare) + name[len(bare) :]
 
     def index(self, index: tuple[DimIndex, ...]) -> tuple[DimIndex, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
@@ -76,7 +77,7 @@ def reads(statement: Statement) -> tuple[str, ...]:
         inner = {c.out for c in statement.body}
         return tuple(dict.fromkeys(a for c in statement.body for a in c.args if a not in inner))
     if isinstance(statement, Accumulate):
-        carried = tuple(x for c, acc in statement.update for x in (c, *((acc + "@old",) if acc else ())))
+        carried = tuple(x for c, acc in statement.update for x in (c, *((old_value.old(acc),) if acc else ())))
         return (statement.arg, *carried, *((statement.start,) if statement.start else ()))
     return () if isinstance(statement, Load) else (statement.tile,)
 

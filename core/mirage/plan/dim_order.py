@@ -15,6 +15,7 @@ from itertools import permutations
 
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.index import DimIndex
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
@@ -179,7 +180,7 @@ class _Block:
         return key
 
     def key(self, name: str) -> Key:
-        return self.keys[name.removesuffix("@old")]
+        return self.keys[old_value.bare(name)]
 
     def size(self, key: Key) -> int:
         return math.prod(self.graph.dim(d).tile for d in self.o.nodes[key].orders[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, Loop, MuGraph, Statement
 from mirage.mugraph.walk import reads
 
@@ -18,7 +19,7 @@ def read_by(items: tuple[Item, ...]) -> frozenset[str]:
     found: set[str] = set()
     for item in items:
         for s in item.body if isinstance(item, Loop) else (item,):
-            found |= {r.removesuffix("@old") for r in reads(s)}
+            found |= {old_value.bare(r) for r in reads(s)}
     return frozenset(found)
 
 

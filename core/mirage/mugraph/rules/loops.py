@@ -7,6 +7,7 @@ tuple is the one exception: a carried accumulator may read the running value of 
 
 from __future__ import annotations
 
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, Load, Loop, MuGraph, Store
 from mirage.mugraph.rules.breach import Breach, Limits, breach
 from mirage.mugraph.walk import Part, Site, computes, parts, reads, sites, writes
@@ -57,9 +58,9 @@ def accumulators(m: MuGraph, limits: Limits) -> None:
                     raise breach(s, "an accumulator outside a loop")
                 continue
             own = {y.out for y in s.loop.body if isinstance(y, Accumulate)}
-            names = [r.removesuffix("@old") for r in reads(x)]
+            names = [old_value.bare(r) for r in reads(x)]
             if isinstance(x, Accumulate):
-                _accumulator(s, x, own, x.arg in varying, x.arg.removesuffix("@old") in running | own)
+                _accumulator(s, x, own, x.arg in varying, old_value.bare(x.arg) in running | own)
                 continue
             out = writes(x)
             if out is not None and (_varies(part, s) or any(n in varying for n in names)):
@@ -123,6 +124,6 @@ def _running(s: Site, tile: str) -> bool:
     assert s.loop is not None
     partial = {y.out for y in s.loop.body if isinstance(y, Accumulate)}
     for y in s.loop.body:
-        if not isinstance(y, Accumulate) and any(r.removesuffix("@old") in partial for r in reads(y)):
+        if not isinstance(y, Accumulate) and any(old_value.bare(r) in partial for r in reads(y)):
             partial.add(writes(y) or "")
-    return tile.removesuffix("@old") in partial
+    return old_value.bare(tile) in partial

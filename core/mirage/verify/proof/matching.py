@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations, product
 
 from mirage.meaning.nodes import Add, Apply, Const, Exp, Input, Inv, Mul, Reduce, Size, Sqrt
-from mirage.meaning.terms import COMMUTATIVE, Terms
+from mirage.meaning.terms import Terms
+from mirage.operators.block_operators import commutes
 from mirage.verify.proof.law_language import MARK
 
 MOST_PARTS = 5  # of a sum or product that several letters share
@@ -68,7 +69,7 @@ class Matcher:
                     yield from self._reduction(n, y, m)
             case Apply(name, args):
                 if isinstance(y, Apply) and y.name == name and len(y.args) == len(args):
-                    for order in permutations(y.args) if name in COMMUTATIVE else [y.args]:
+                    for order in permutations(y.args) if commutes(name) else [y.args]:
                         yield from self._all(args, tuple(order), m)
             case (Inv(arg) | Exp(arg) | Sqrt(arg)) as n:
                 if type(y) is type(n):

@@ -12,14 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mirage.ir.dtypes import computing_dtypes
+from mirage.meaning.marks import rest_of
 from mirage.meaning.terms import Terms
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Compute, CustomKernel, Load, MuGraph, Store
 from mirage.mugraph.walk import computes, parts, sites
 from mirage.results.details import Cast, RangeDetails
 from mirage.results.verdict import Evidence
-from mirage.verify.field.schedule_opinion import Target
 from mirage.verify.floats.regimes import UNIT
-from mirage.verify.ranges.intervals import ACCUMULATOR, LIMITS, Ranges, largest_bound, safe_bound
+from mirage.verify.output_terms import Target
+from mirage.verify.ranges.intervals import ACCUMULATOR, LIMITS, Ranges, largest_bound, safe_bound, without_interval
 from mirage.verify.semantics.denote import Denoter, NotDenoted
 
 CLOSE = 0.99  # bounds nearer than this are the same
@@ -69,7 +71,7 @@ def _computed(c: Compute, loaded: set[str], operand: str) -> Sequence[str]:
     """The operands of a product that are rounded to the storage dtype: those that are not read as they are."""
     if c.op != "dot" or operand == ACCUMULATOR:
         return ()
-    return [a for a in c.args if a not in loaded and "@" not in a]
+    return [a for a in c.args if a not in loaded and not old_value.is_old(a)]
 
 
 def fits(t: Terms, events: Sequence[Event], sizes: dict[str, int], bound: float, lost: float = 0.0) -> Event | None:
@@ -106,7 +108,7 @@ def range_opinion(t: Terms, targets: Sequence[Target], mugraph: MuGraph) -> Evid
         sizes |= {a: -(-sizes[axis] // _parts(mugraph, part)) for axis, part, a in _rests(mugraph)}
     except NotDenoted as e:
         info = replace(info, beyond=f"the kernels' intermediates have no closed form: {e}")
-        return evidence(f"no bound on the inputs is known to be safe: {info.beyond}")
+        return evidence(summary(info, mugraph))
     lost = rounding(events)
 
     def bound_of(which: Sequence[Event]) -> float | None:
@@ -116,6 +118,9 @@ def range_opinion(t: Terms, targets: Sequence[Target], mugraph: MuGraph) -> Evid
     worst = fits(t, events, sizes, 2.0**-24 if bound is None else bound * 1.001, lost)
     inner = bound_of([e for e in events if not e.output])
     said = "" if worst is None else f"{worst.where} may pass {LIMITS[worst.dtype]:.6g}, {worst.dtype}'s largest number"
+    unknown = sorted(without_interval(t, (e.term for e in events)))
+    if worst is not None and unknown:
+        said += f" (the range of {', '.join(unknown)} is not known)"
     info = RangeDetails(
         bound=bound,
         beyond=said,
@@ -124,21 +129,25 @@ def range_opinion(t: Terms, targets: Sequence[Target], mugraph: MuGraph) -> Evid
         narrower=(inner or 0.0) < CLOSE * (function or 0.0),
         casts=tuple(Cast(e.where, e.dtype, bound_of([e]), e.output) for e in events if e.narrows),
     )
-    if bound is None:
-        return evidence(f"no bound on the inputs is known to be safe: {info.beyond}")
+    return evidence(summary(info, mugraph))
+
+
+def summary(info: RangeDetails, mugraph: MuGraph) -> str:
+    if info.bound is None:
+        return f"no bound on the inputs is known to be safe: {info.beyond}"
     floats = [x.dtype for x in mugraph.inputs if x.dtype in LIMITS]
-    if all(bound >= LIMITS[d] for d in floats):
-        return evidence("no finite input overflows anything")
-    text = f"inputs up to {bound:.4g} overflow nothing; beyond, {info.beyond}"
-    if info.narrower and function is not None:
-        text += f" (the function in float32 is safe up to {function:.4g})"
-    return evidence(text)
+    if all(info.bound >= LIMITS[d] for d in floats):
+        return "no finite input overflows anything"
+    text = f"inputs up to {info.bound:.4g} overflow nothing; beyond, {info.beyond}"
+    if info.narrower and info.function is not None:
+        text += f" (the function in float32 is safe up to {info.function:.4g})"
+    return text
 
 
 def _rests(m: MuGraph) -> list[tuple[str, str, str]]:
     """(axis, the split that shares it, the axis within one share) as `denote` names them."""
     splits = [(p.graph, d) for p in parts(m) for d in p.graph.dims if d.role == "split"]
-    return [(a, d.name, f"{a}.rest") for graph, d in splits for a in graph.dim(d.splits).axes]
+    return [(a, d.name, rest_of(a)) for graph, d in splits for a in graph.dim(d.splits).axes]
 
 
 def _parts(m: MuGraph, name: str) -> int:

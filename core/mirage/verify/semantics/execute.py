@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from mirage.ir.index import DimIndex
+from mirage.mugraph import old_value
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
@@ -279,7 +280,7 @@ class _Block:
         np.add.at(self.m.outcome.writes[s.tensor], where, 1)
 
     def _get(self, name: str, env: Env) -> _Tile:
-        base, _, old = name.partition("@")
+        base, old = old_value.bare(name), old_value.is_old(name)
         return self.old[base] if old else env[name]
 
     def _align(self, tile: _Tile, dims: tuple[str, ...]) -> Array:
