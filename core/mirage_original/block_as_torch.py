@@ -11,14 +11,13 @@ from fractions import Fraction
 
 from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, Load, Store
+from mirage.operators.block_operators import BLOCK
 from mirage_original.block_data import Threadblock
 from mirage_original.block_statements import Emission, Emitted
 from mirage_original.graph_axes import Joint
 from mirage_original.mistakes import Place, mistake
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-CALLS = {"exp": "torch.exp", "sqrt": "torch.sqrt", "rsqrt": "torch.rsqrt", "sigmoid": "torch.sigmoid",
-         "erf": "torch.erf", "log": "torch.log"}  # fmt: skip
 LIMITS = {"maximum": "min", "minimum": "max"}
 
 
@@ -148,7 +147,7 @@ class Text:
         texts = [self.numbers[a] if a in self.numbers else self.aligned(a, dims) for a in s.args]
         if s.op in INFIX:
             return f" {INFIX[s.op]} ".join(texts)
-        return f"{CALLS.get(s.op, f'torch.{s.op}')}({', '.join(texts)})"
+        return BLOCK[s.op].torch.format(*texts)
 
     def is_mean(self, total: str, count: str) -> bool:
         """Is it a sum over the number of what was summed? Then it is said as a mean, which holds for every size."""

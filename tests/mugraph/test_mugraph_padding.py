@@ -8,7 +8,7 @@ from workloads.evaluate import evaluate
 
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.parse import parse
-from mirage.mugraph.rules.states import pointwise
+from mirage.operators.block_operators import state_of
 
 TEMPLATE = """mugraph reduce
 axes m=5 k=7
@@ -71,9 +71,9 @@ def test_padding(pad: str, body: str, op: str, reference) -> None:  # type: igno
 
 
 def test_rounding_keeps_zero_and_nothing_is_known_of_a_new_operator() -> None:
-    rounded = pointwise("round_fp16", ["zero"], [False]), pointwise("round_fp16", ["finite"], [False])
+    rounded = state_of("round_fp16", ["zero"], [False]), state_of("round_fp16", ["finite"], [False])
     assert rounded == ("zero", "huge")
-    assert pointwise("an_operator_of_tomorrow", ["zero"], [False]) == "any"
+    assert state_of("an_operator_of_tomorrow", ["zero"], [False]) == "any"
 
 
 ONES = """mugraph ones

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from program.numeric import HEAD, expression
 
 from mirage.meaning.nodes import Apply
 from mirage.meaning.terms import Terms
-from mirage.operators import block_forms, document, table, type_rules
-from mirage.operators.entry import BlockOperator, Form, Operator
+from mirage.operators import document, table, type_rules
+from mirage.operators.entry import ORACLE, BlockOperator, Form, Operator
 from mirage.operators.pointwise import unary
 from mirage.operators.table import ATEN, BLOCK, OPERATORS
 from mirage.program.trace import trace
@@ -25,11 +26,8 @@ DOCS = Path(__file__).parents[2] / "docs" / "operators.md"
 @pytest.fixture
 def scratch() -> Iterator[None]:
     """What a test registers is taken out again."""
-    kept = [dict(d) for d in (OPERATORS, ATEN, BLOCK, block_forms.BLOCK_OPS)]
-    yield
-    for d, old in zip((OPERATORS, ATEN, BLOCK, block_forms.BLOCK_OPS), kept, strict=True):
-        d.clear()
-        d.update(old)  # type: ignore[arg-type]
+    with table.temporary():
+        yield
 
 
 def hardswish(t: Terms, x: int) -> int:
@@ -48,10 +46,10 @@ def test_a_new_operator_is_one_entry(scratch: None) -> None:
 
 
 def test_a_new_block_operator_is_one_entry(scratch: None) -> None:
-    table.register(BlockOperator("trunc", 1, 1, np.trunc, "oracle", "tl.trunc({0})"))
-    table.register(unary("trunc", lambda t, x: t.fn("trunc", x), "towards zero", infer=type_rules.same))
+    table.register(BlockOperator("trunc", 1, 1, np.trunc, torch="torch.trunc({0})", integral=True, aten=("trunc.default",),
+                                 summary="towards zero"))  # fmt: skip
     assert expression("torch.trunc(4 * x)", ("x", (5, 7))) == 0
-    assert block_forms.BLOCK_OPS["trunc"].form == "pointwise"
+    assert BLOCK["trunc"].form == "pointwise"
 
 
 def test_an_entry_means_one_thing_and_names_are_not_taken_twice(scratch: None) -> None:
@@ -59,28 +57,31 @@ def test_an_entry_means_one_thing_and_names_are_not_taken_twice(scratch: None) -
         Operator("nothing", "pointwise", "", 1, 1, type_rules.same)
     with pytest.raises(ValueError, match="already"):
         table.register(OPERATORS["add"])
+    with pytest.raises(ValueError, match="already"):
+        table.register(BLOCK["tanh"])
+    with pytest.raises(TypeError, match="needs PyTorch's call"):
+        BlockOperator("nothing", 1, 1, aten=("nothing.default",))
     with pytest.raises(ValueError, match=r"aten\.add"):
         table.register(Operator("plus", "pointwise", "", 2, 2, type_rules.same, value=lambda t, xs, a: xs[0],
                                 torch={"aten.add.Tensor": Form()}))  # fmt: skip
 
 
-def test_block_operators_agree_with_validity() -> None:
-    assert set(BLOCK) == set(block_forms.BLOCK_OPS)
-    for name, entry in BLOCK.items():
-        form = block_forms.BLOCK_OPS[name]
-        assert (entry.least, entry.most, entry.attrs, entry.flag) == (form.least, form.most, form.attrs, form.flag), (
-            name
-        )
-        assert entry.reduces == (form.form in ("reduce", "dot")), name
-        assert entry.triton or entry.joiner, name
+def test_a_temporary_table_is_taken_back() -> None:
+    before = dict(OPERATORS), dict(ATEN), dict(BLOCK)
+    with table.temporary(BlockOperator("tanh", 1, 1, np.sin)):  # in the place of the one of that name
+        assert BLOCK["tanh"] is not before[2]["tanh"] and "tanh" not in OPERATORS and "aten.tanh.default" not in ATEN
+    assert before == (OPERATORS, ATEN, BLOCK)
 
 
 def test_fields_have_the_methods_that_entries_name() -> None:
     from mirage.verify.field.arithmetic import Field
+    from mirage.verify.field.expression_size import Counts
 
     for name, entry in BLOCK.items():
-        if entry.least and entry.field not in ("oracle", "dot"):
-            assert callable(getattr(Field, entry.field, None)), name
+        if entry.form == "pointwise" and entry.field != ORACLE:
+            methods = table.field_methods(entry)
+            assert methods, name
+            assert all(callable(getattr(kind, m, None)) for m in methods for kind in (Field, Counts)), name
 
 
 def test_values_use_known_block_operators() -> None:
@@ -119,30 +120,37 @@ def test_forms_name_arguments_of_the_schema() -> None:
 SPECIAL = torch.tensor(
     [0.0, -0.0, 1.0, -2.5, 1e-9, 30.0, -30.0, float("inf"), float("-inf"), float("nan")], dtype=torch.float64
 )
-BESIDE_TORCH = {
-    "exp": torch.exp, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt, "sigmoid": torch.sigmoid, "log": torch.log, "erf": torch.erf,
-    "tanh": torch.tanh, "abs": torch.abs, "sin": torch.sin, "cos": torch.cos, "neg": torch.neg, "inv": torch.reciprocal,
-    "floor": torch.floor,
-    "round_fp16": lambda x: x.half().double(), "round_bf16": lambda x: x.bfloat16().double(),
-    "round_fp8e4m3": lambda x: x.to(torch.float8_e4m3fn).double(), "round_fp8e5m2": lambda x: x.to(torch.float8_e5m2).double(),
-    "maximum": torch.maximum, "minimum": torch.minimum, "add": torch.add, "sub": torch.sub, "mul": torch.mul,
-    "div": torch.div, "lt": torch.lt, "le": torch.le, "eq": torch.eq, "and": torch.logical_and, "or": torch.logical_or,
-    "not": torch.logical_not, "where": lambda c, a, b: torch.where(c != 0, a, b),
-}  # fmt: skip
+HAVE_PYTORCHS_CALL = [e.name for e in BLOCK.values() if e.torch]
 
 
-@pytest.mark.parametrize("name", BESIDE_TORCH)
-def test_float64_values_are_pytorchs(name: str) -> None:
-    entry = BLOCK[name]
-    n = len(SPECIAL)
-    grids = torch.meshgrid(*[SPECIAL] * min(entry.least if entry.most > 3 else entry.most, 3), indexing="ij")
-    if entry.most > 3:
-        grids = torch.meshgrid(SPECIAL, SPECIAL, indexing="ij")
-    want = BESIDE_TORCH[name](*grids).double().numpy()
+def beside_torch(entry: BlockOperator) -> tuple[np.ndarray, np.ndarray]:
+    """The values of an entry by numpy and by the call of PyTorch that it states, over a grid with infinities and NaN."""
+    arity = 2 if entry.most > 3 else entry.most
+    grids = torch.meshgrid(*[SPECIAL] * arity, indexing="ij")
+    names = "abc"[:arity]
+    want = eval(entry.torch.format(*names), {"torch": torch} | dict(zip(names, grids, strict=True)))
     with np.errstate(all="ignore"):
         got = np.asarray(entry.float64(*[g.numpy() for g in grids]))  # type: ignore[misc]
-    assert got.shape == want.shape == (n,) * len(grids)
-    assert np.allclose(got, want, rtol=1e-13, atol=1e-15, equal_nan=True)
+    assert got.shape == want.shape == (len(SPECIAL),) * arity
+    return got, want.double().numpy()
+
+
+def same(got: np.ndarray, want: np.ndarray) -> bool:
+    return bool(np.allclose(got, want, rtol=1e-13, atol=1e-15, equal_nan=True))
+
+
+@pytest.mark.parametrize("name", HAVE_PYTORCHS_CALL)
+def test_float64_values_are_pytorchs(name: str) -> None:
+    assert same(*beside_torch(BLOCK[name]))
+
+
+def test_every_pointwise_operator_states_pytorchs_call() -> None:
+    assert set(HAVE_PYTORCHS_CALL) == {e.name for e in BLOCK.values() if e.form == "pointwise"}
+
+
+def test_a_wrong_float64_value_is_noticed() -> None:
+    for name, wrong in (("tanh", np.arctan), ("maximum", np.fmax), ("sqrt", lambda x: np.sqrt(np.abs(x)))):
+        assert not same(*beside_torch(replace(BLOCK[name], float64=wrong)))
 
 
 def test_rounding_is_pytorchs_everywhere() -> None:

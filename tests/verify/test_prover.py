@@ -12,8 +12,9 @@ from mutants.equal_pairs import read
 from mirage.ir.index import DimIndex
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
+from mirage.operators.signs import NONNEGATIVE, POSITIVE
 from mirage.verify.proof.prover import Proof, Prover
-from mirage.verify.proof.signs import NONNEGATIVE, POSITIVE, SignAnalysis
+from mirage.verify.proof.signs import SignAnalysis
 
 pytestmark = pytest.mark.usefixtures("well_formed")
 

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
 
 from mirage.errors import (
     DaemonReplaced,
@@ -16,6 +15,7 @@ from mirage.errors import (
     MirageError,
     UnknownJob,
 )
+from mirage.ir.json_value import JsonObject
 from mirage.link.answers import Outcome
 from mirage.link.client import Client
 from mirage.link.request_parameters import Options
@@ -46,7 +46,7 @@ class Daemon:
 
     def optimize(
         self, text: str, path: str, function: str, target: str, options: Options, report: Callable[[Progress], None]
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """The result as plain data, or the error that the same question raises in this process."""
         for left in reversed(range(TRIES)):
             try:
@@ -59,7 +59,7 @@ class Daemon:
                 if not left:
                     raise
         if outcome["result"] is not None:
-            return dict(outcome["result"])
+            return outcome["result"]
         raise MirageError.from_dict(outcome["error"] or {})
 
     def _follow(

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 
 from mirage.cli import place_argument
 from mirage.derivation.json_form import from_json, lines
 from mirage.errors import DerivationBroken, MugraphSyntax
+from mirage.ir.json_value import JsonObject
 from mirage.meaning.terms import Terms
 from mirage.pipeline.optimize import optimize
 from mirage.pipeline.request import Request
 from mirage.results.progress import CancelToken
 
 
-def load(where: str, target: str) -> list[dict[str, Any]]:
+def load(where: str, target: str) -> list[JsonObject]:
     """The derivations of a file: of a result as JSON (or a list of them), or of a Python file, which is optimized."""
     path = where.partition("::")[0]
     if path.endswith(".py"):

@@ -1,4 +1,4 @@
-"""`mirage optimize FILE[::FUNCTION]`."""
+"""`mirage optimize FILE[::FUNCTION]`: a verified kernel for each decorated function, by the daemon or in this process."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mirage.cli import place_argument
+from mirage.cli.command_options import taking
 from mirage.errors import CannotWrite, DaemonUnavailable, RuleFalse, RuleUnreadable
 from mirage.link.request_parameters import Options
 from mirage.results.progress import CancelToken, Progress
@@ -38,18 +40,23 @@ def us(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f} µs"
 
 
+def verdict_lines(verdict: dict[str, Any]) -> list[str]:
+    """The headline, then each link with what its opinions say."""
+    lines = [f"  verdict  {verdict['headline']}"]
+    for name, link in verdict["links"].items():
+        bound = f", bound {link['bound']:.1e}" if link["bound"] else ""
+        said = "; ".join(f"{w['opinion']}: {w['summary']}" for w in verdict["evidence"] if w["link"] == name)
+        lines.append(f"    {name:9}{link['word']}{bound} ({said})")
+    return lines
+
+
 def table(result: dict[str, Any]) -> str:
     """The result for people."""
     v, s, e = result["verdict"], result["search"], result["estimate"]
     lines = [f"{result['function']}: {result['reason']}"]
     lines.append(f"  search   {s['values']} values, {s['mugraphs']} µGraphs, {s['seconds']:.2f} s"
                  + ("" if s["exhaustive"] else f" (bounded: {'; '.join(s['limits'])})"))  # fmt: skip
-    if v:
-        lines.append(f"  verdict  {v['headline']}")
-        for name, link in v["links"].items():
-            bound = f", bound {link['bound']:.1e}" if link["bound"] else ""
-            said = "; ".join(f"{w['opinion']}: {w['summary']}" for w in v["evidence"] if w["link"] == name)
-            lines.append(f"    {name:9}{link['word']}{bound} ({said})")
+    lines += verdict_lines(v) if v else []
     for k in result["kernels"]:
         shared = "-" if k["shared_bytes"] is None else f"{k['shared_bytes']} B"
         loops = ", ".join(f"{x['dim']} x{x['range']}" for x in k["loops"]) or "none"
@@ -119,6 +126,23 @@ def keep(result: dict[str, Any], path: str, text: str, function: str, out: str |
         installed_kernels.install_for(text, function, result["source"])
 
 
+@dataclass(frozen=True)
+class Question:
+    """What `mirage optimize` is asked; the options below say what each field means."""
+
+    place_: str
+    as_json: bool
+    out: str | None
+    target: str
+    kernels: int
+    loops: int
+    anyway: bool
+    install: bool
+    rules_file: str | None
+    seconds: float
+    no_daemon: bool
+
+
 @click.command()
 @click.argument("place_", metavar="FILE[::FUNCTION]")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object (a list if several).")
@@ -131,39 +155,33 @@ def keep(result: dict[str, Any], path: str, text: str, function: str, out: str |
 @click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
 @click.option("--seconds", default=0.0, metavar="S", help="Bound on the search.")
 @click.option("--no-daemon", is_flag=True, help="Do all the work in this process, and remember nothing of it.")
-def optimize(
-    place_: str,
-    as_json: bool,
-    out: str | None,
-    target: str,
-    kernels: int,
-    loops: int,
-    anyway: bool,
-    install: bool,
-    rules_file: str | None,
-    seconds: float,
-    no_daemon: bool,
-) -> None:
+@taking(Question)
+def optimize(asked: Question) -> None:
     """Find, verify and write a Triton kernel for the decorated functions of a file."""
-    path, text, names = place_argument.functions(place_)
-    rules = "" if rules_file is None else place_argument.read(rules_file)
-    options = Options(kernels=kernels, loops=loops, seconds=seconds, anyway=anyway, rules=rules)
+    path, text, names = place_argument.functions(asked.place_)
+    options = Options(
+        kernels=asked.kernels,
+        loops=asked.loops,
+        seconds=asked.seconds,
+        anyway=asked.anyway,
+        rules="" if asked.rules_file is None else place_argument.read(asked.rules_file),
+    )
     results = []
     with ExitStack() as stack:
-        ask = here if no_daemon else daemon(stack)
+        ask = here if asked.no_daemon else daemon(stack)
         for name in names:
             line = Line(name)
             try:
-                results.append(ask(text, str(Path(path).resolve()), name, target, options, line))
+                results.append(ask(text, str(Path(path).resolve()), name, asked.target, options, line))
             except (RuleFalse, RuleUnreadable) as e:
-                e.path = rules_file  # the daemon is told the rules, not where they are
+                e.path = asked.rules_file  # the daemon is told the rules, not where they are
                 raise
             finally:
                 line.clear()
-            keep(results[-1], path, text, name, out, install)
-            if not as_json:
+            keep(results[-1], path, text, name, asked.out, asked.install)
+            if not asked.as_json:
                 click.echo(table(results[-1]))
-    if as_json:
+    if asked.as_json:
         for result in results:
             result["text"], result["source"] = result["source"], result.get("path", "")
         click.echo(json.dumps(results[0] if len(results) == 1 else results, indent=1))

@@ -3,25 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from mirage.cli.command_options import taking
 from mirage.errors import MirageError, MugraphUnknown, SignatureMismatch
 
 if TYPE_CHECKING:
+    from mirage.cli.verify_by_size import Judged
     from mirage.cli.verify_subjects import Subject
     from mirage.isolate.runner import Worker
     from mirage.mugraph.grammar import MuGraph
-    from mirage.results.verdict import Verdict
+    from mirage.results.verdict import Concrete, Verdict
+    from mirage.verify.field.schedule_opinion import Target
+    from mirage.verify.judge import Case
     from mirage.verify.proof.user_rules import Rules
+    from mirage.verify.worker_tasks import RunTask
 
 TASK_S = 180.0
 GRAPH_FILES = "mirage.graph_files"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What `mirage verify` is asked; the options below say what each field means."""
+
+    a: str
+    b: str | None
+    mugraphs: str | None
+    text: bool
+    as_json: bool
+    page: str | None
+    script: str | None
+    target: str
+    rules_file: str | None
 
 
 @click.command()
@@ -34,17 +55,8 @@ GRAPH_FILES = "mirage.graph_files"
 @click.option("--counterexample", "script", metavar="FILE", help="Where they differ: write a script that shows it.")
 @click.option("--target", default="sm_90", show_default=True, help="The GPU whose limits µGraphs must keep.")
 @click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
-def verify(
-    a: str,
-    b: str | None,
-    mugraphs: str | None,
-    text: bool,
-    as_json: bool,
-    page: str | None,
-    script: str | None,
-    target: str,
-    rules_file: str | None,
-) -> None:
+@taking(Question)
+def verify(asked: Question) -> None:
     """Say whether A and B compute the same; exit code 3 if that was not shown.
 
     Each is a file with a decorated function, a module that `mirage optimize` wrote, a µGraph (text or JSON), or what
@@ -52,21 +64,27 @@ def verify(
 
     With --mugraphs each graph of the file gets a verdict against A, a function or a module; exit code 3 if one is not accepted.
     """
-    if (b is None) == (mugraphs is None):
+    if (asked.b is None) == (asked.mugraphs is None):
         raise click.UsageError("give B, or --mugraphs FILE")
-    if mugraphs is not None:
-        if page or script or rules_file:
+    if asked.mugraphs is not None:
+        if asked.page or asked.script or asked.rules_file:
             raise click.UsageError("--mugraphs goes with --json and --text alone")
-        return graph_files_reader()(a, mugraphs, as_json, text)
-    assert b is not None
-    if text:
+        return graph_files_reader()(asked.a, asked.mugraphs, asked.as_json, asked.text)
+    assert asked.b is not None
+    if asked.text:
         raise click.UsageError("--text goes with --mugraphs")
+    verdicts = every_row(asked.a, asked.b, asked.target, asked.rules_file)
+    show(verdicts, asked)
+    if not verdicts.weakest.accepted:
+        raise SystemExit(3)
+
+
+def every_row(a: str, b: str, target: str, rules_file: str | None) -> Judged:
+    """A verdict for each row of sizes that both sides have."""
     from mirage.cli import place_argument, verify_by_size, verify_subjects
-    from mirage.cli.optimize import write
     from mirage.devices.table import device
     from mirage.isolate.runner import Worker
     from mirage.mugraph.check import Limits
-    from mirage.verify import report
 
     rules = place_argument.rules(rules_file)
     with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
@@ -76,22 +94,26 @@ def verify(
             lefts, rights = rights, lefts
         both, missing = verify_by_size.pairs(lefts, rights)
         rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules)) for x, y in both)
-    left, right = lefts[-1], rights[-1]
-    verdicts = verify_by_size.Judged(left.label, right.label, rows, tuple(missing))
+    return verify_by_size.Judged(lefts[-1].label, rights[-1].label, rows, tuple(missing))
+
+
+def show(verdicts: Judged, asked: Question) -> None:
+    """Print the verdicts, and write the files that are asked for."""
+    from mirage.cli.optimize import write
+    from mirage.verify import report
+
     shown = (e.counterexample for e in verdicts.weakest.evidence if e.counterexample is not None)
     code = next((x.concrete.script for x in shown if x.concrete is not None), "")
-    if script and code:
-        write(Path(script), code)
-    if page:
-        write(Path(page), report.html(verdicts.whole, left.label, right.label))
-    if as_json:
-        click.echo(json.dumps({"left": left.label, "right": right.label, **verdicts.to_dict()}, indent=1))
-    else:
-        click.echo("\n".join(verdicts.lines()))
-        if script and code:
-            click.echo(f"  written  {script}")
-    if not verdicts.weakest.accepted:
-        raise SystemExit(3)
+    if asked.script and code:
+        write(Path(asked.script), code)
+    if asked.page:
+        write(Path(asked.page), report.html(verdicts.whole, verdicts.left, verdicts.right))
+    if asked.as_json:
+        click.echo(json.dumps({"left": verdicts.left, "right": verdicts.right, **verdicts.to_dict()}, indent=1))
+        return
+    click.echo("\n".join(verdicts.lines()))
+    if asked.script and code:
+        click.echo(f"  written  {asked.script}")
 
 
 def graph_files_reader() -> Callable[[str, str, bool, bool], None]:
@@ -110,9 +132,7 @@ def judged(left: Subject, right: Subject, worker: Worker, rules: Rules | None = 
     from mirage.verify.judge import judge
     from mirage.verify.two_programs import check_signatures, compare
 
-    def task(name: str, payload: dict[str, Any]) -> dict[str, Any]:
-        return worker.call(name, payload, timeout_s=TASK_S)
-
+    task: RunTask = partial(worker.call, timeout_s=TASK_S)
     if left.program is not None and right.kind == "function":
         assert right.program is not None
         verdict, case = compare(left.program, right.program, rules), None
@@ -150,12 +170,13 @@ def structure_of(left: Subject, right: Subject) -> MuGraph:
     return right.mugraph
 
 
-def in_floats(left: Subject, right: Subject, case: Any, verdict: Verdict, task: Any) -> Any:
+def in_floats(left: Subject, right: Subject, case: Case | None, verdict: Verdict, task: RunTask) -> Concrete:
     """Floats that show the difference, or the reason why there are none."""
     from mirage.results.verdict import Concrete
     from mirage.verify.counterexamples import float_search
     from mirage.verify.counterexamples.float_search import Side
 
+    targets: Sequence[Target]
     try:
         if case is None:
             t, targets, launches = float_search.of_programs(left.program, right.program)  # type: ignore[arg-type]

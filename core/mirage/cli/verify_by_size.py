@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mirage.codegen.size_table import headline
 from mirage.pipeline.by_size import strength
@@ -30,9 +30,9 @@ class Judged:
     def weakest(self) -> Verdict:
         return min((v for _, v in self.rows), key=strength)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The weakest row's verdict, and where there are several rows all of them."""
-        data = unstructure(self.whole)
+        data: dict[str, object] = unstructure(self.whole)
         if self.single:
             return data
         every = [{"inputs": shapes, **unstructure(v)} for shapes, v in self.rows]

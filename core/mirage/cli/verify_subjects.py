@@ -6,7 +6,7 @@ import ast
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeGuard
 
 from mirage.cli import place_argument
 from mirage.codegen.carried_mugraph import read_carried
@@ -140,10 +140,10 @@ def module(path: str, text: str, carried: MuGraph | None, worker: Worker) -> Sub
     parts = split_parts(text)
     try:
         tree = ast.parse(parts["launcher"])
-        expected: Any = next(n for n in tree.body if _assigns(n, "_EXPECTED"))
+        expected = next(n.value for n in tree.body if _assigns(n, "_EXPECTED"))
         run = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "_run")
         public = [n.name for n in tree.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")][-1]
-        shapes = [(ast.literal_eval(e.elts[0]), e.elts[1].attr) for e in expected.value.elts]
+        shapes = shapes_and_dtypes(expected)
         names = [a.arg for a in run.args.args][: len(shapes)]
         inputs = [
             {"name": n, "shape": list(s), "dtype": BY_TORCH_NAME[d], "names": []}
@@ -162,7 +162,19 @@ def module(path: str, text: str, carried: MuGraph | None, worker: Worker) -> Sub
     return Subject("module", path, program, original, name, carried, text)
 
 
-def _assigns(node: Any, name: str) -> bool:
+def shapes_and_dtypes(expected: ast.expr) -> list[tuple[tuple[int, ...], str]]:
+    """The rows of `_EXPECTED`, such as `((16, 4096), torch.float16)`. ValueError for anything else."""
+    found = []
+    for row in expected.elts if isinstance(expected, ast.Tuple | ast.List) else [expected]:
+        match row:
+            case ast.Tuple(elts=[shape, ast.Attribute(attr=dtype)]):
+                found.append((tuple(ast.literal_eval(shape)), dtype))
+            case _:
+                raise ValueError(f"{ast.unparse(row)} is no shape with a dtype")
+    return found
+
+
+def _assigns(node: ast.stmt, name: str) -> TypeGuard[ast.Assign]:
     return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name
 
 
@@ -173,7 +185,7 @@ def tables(text: str, path: str) -> tuple[dict[str, int], dict[str, dict[str, in
         for node in ast.parse(split_parts(text)["launcher"]).body:
             for name in ("SIZES", "TILES"):
                 if _assigns(node, name):
-                    found[name] = ast.literal_eval(node.value)  # type: ignore[attr-defined]
+                    found[name] = ast.literal_eval(node.value)
         return found["SIZES"], found["TILES"]
     except (SyntaxError, ValueError, KeyError):
         raise ModuleUnreadable(f"{path}: SIZES and TILES cannot be read", path=path) from None

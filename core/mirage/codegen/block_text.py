@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from mirage.codegen.exp2 import LN2, LOG2E, Base2
+from mirage.codegen.exp2 import LN2, LOG2E, Base2, exponent
 from mirage.codegen.kernel_parameters import Symbols
 from mirage.codegen.line_layout import INDENT, call
 from mirage.codegen.operator_text import pointwise, template
@@ -17,6 +17,7 @@ from mirage.ir.dtypes import computing_dtypes
 from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph, TileDim
 from mirage.mugraph.walk import size_of
+from mirage.operators.block_operators import BLOCK
 
 DEFERRED = 64  # registers a thread of a tile that is added up as a whole and reduced after its loop
 INLINE = ("neg", "inv", "sqrt")  # read better as part of what uses them: a - b, a / b, tl.rsqrt(a)
@@ -350,8 +351,8 @@ class BlockWriter:
 
     def pointwise(self, c: Compute, dims: tuple[str, ...]) -> Value:
         key, kept = self.uses.key(self.where, c.out), self.base2.kept
-        if c.op == "exp" and self.uses.key(self.where, c.args[0]) in kept:
-            return template("tl.exp2({0})", [spread(as_float(self.kept(c.args[0])), dims)], dims, "f")
+        if exponent(c) and self.uses.key(self.where, c.args[0]) in kept:
+            return template(BLOCK[c.op].exp2, [spread(as_float(self.kept(c.args[0])), dims)], dims, "f")
         if key not in kept and not self.base2.compares(self.where, c, kept):
             return pointwise(c.op, [self.value(a) for a in c.args], dims)
         args = [self.kept(a) for a in c.args]

@@ -17,10 +17,9 @@ from collections import defaultdict
 from mirage.codegen.tile_uses import Uses, parts, reads, statements
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, LibraryKernel, Load, MuGraph, Store
 from mirage.mugraph.walk import parts as blocks
+from mirage.operators.block_operators import BLOCK
 
 LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453
-SAME = frozenset({"add", "sub", "neg", "maximum", "minimum", "finite", "max"})  # f(c x, c y) = c f(x, y) for c > 0
-COMPARED = frozenset({"eq", "lt", "le"})  # f(c x, c y) = f(x, y)
 CHEAPER = 8  # a factor of the loop takes the number where it has so many times fewer elements than the product
 
 Key = tuple[int | None, str]
@@ -62,7 +61,7 @@ class Base2:
     def could(self, c: Compute | Accumulate) -> bool:
         if isinstance(c, Accumulate):
             return c.op == "max" and not c.update
-        return c.op in SAME or c.op in ("where", "mul")
+        return scaling(c) == "homogeneous" or c.op in ("where", "mul")
 
     def neutral(self, key: Key) -> bool:
         """0 and -inf, which are the same times any positive number."""
@@ -119,7 +118,7 @@ class Base2:
     def takes(self, where: int | None, c: Read, kept: set[Key]) -> bool:
         if isinstance(c, Store):
             return False
-        if isinstance(c, Compute) and (c.op == "exp" or self.compares(where, c, kept)):
+        if isinstance(c, Compute) and (exponent(c) or self.compares(where, c, kept)):
             return True
         own = (None if isinstance(c, Accumulate) else where, c.out)
         return own in kept and own not in self.factor
@@ -127,7 +126,11 @@ class Base2:
     def compares(self, where: int | None, c: Compute, kept: set[Key]) -> bool:
         """Whether the operator compares tiles all of which are kept so."""
         args = [self.uses.key(where, a) for a in c.args]
-        return c.op in COMPARED and any(a in kept for a in args) and all(a in kept or self.neutral(a) for a in args)
+        return (
+            scaling(c) == "invariant"
+            and any(a in kept for a in args)
+            and all(a in kept or self.neutral(a) for a in args)
+        )
 
     def wanted(self, good: set[Key]) -> set[Key]:
         """Those of which an exponential is made that a loop computes again and again."""
@@ -135,7 +138,7 @@ class Base2:
         todo = [
             self.uses.key(where, c.args[0])
             for (where, _), c in self.made.items()
-            if isinstance(c, Compute) and c.op == "exp"
+            if isinstance(c, Compute) and exponent(c)
         ]
         if not any(k in good and k[0] is not None for k in todo):
             return set()
@@ -146,6 +149,23 @@ class Base2:
                 c = self.made[key]
                 todo += [self.uses.key(self.where[key], a) for a in reads(c)]
         return found
+
+
+def scaling(c: Compute) -> str:
+    """What a positive factor of its arguments does to an operator's result; nothing is known of one that no entry has."""
+    entry = BLOCK.get(c.op)
+    return entry.scaling if entry is not None else ""
+
+
+def exponent(c: Compute) -> bool:
+    """Whether the operator has a text that takes its argument times log2(e)."""
+    entry = BLOCK.get(c.op)
+    return entry is not None and bool(entry.exp2)
+
+
+def ends(c: Compute) -> bool:
+    """Whether an operator's result has nothing to do with the factor: an exponential takes it, a comparison does not see it."""
+    return exponent(c) or scaling(c) == "invariant"
 
 
 def only_exponents(m: MuGraph, tensor: str) -> bool:
@@ -165,7 +185,7 @@ def only_exponents(m: MuGraph, tensor: str) -> bool:
                         if isinstance(c, Load)
                         else [uses.key(where, a) in tainted for a in reads(c)]
                     )
-                    if not any(sources) or (isinstance(c, Compute) and c.op in COMPARED | {"exp"}):
+                    if not any(sources) or (isinstance(c, Compute) and ends(c)):
                         continue
                     if isinstance(c, Store):
                         if not only_exponents(m, c.tensor):
@@ -173,7 +193,7 @@ def only_exponents(m: MuGraph, tensor: str) -> bool:
                         continue
                     if isinstance(c, Accumulate) and (c.op != "max" or c.update):
                         return False
-                    if isinstance(c, Compute) and c.op not in SAME and not shifts(c, where, uses, tainted):
+                    if isinstance(c, Compute) and scaling(c) != "homogeneous" and not shifts(c, where, uses, tainted):
                         return False
                     key = (None if isinstance(c, Accumulate) else where, c.out)
                     if key not in tainted:

@@ -28,7 +28,6 @@ from mirage.errors import EmissionRefused
 from mirage.operators.block_operators import BLOCK
 
 Dims = tuple[str, ...]
-INTEGER = frozenset({"abs", "maximum", "minimum"})  # functions that keep integers integers
 
 
 def pointwise(op: str, args: Sequence[Value], dims: Dims) -> Value:
@@ -42,7 +41,7 @@ def pointwise(op: str, args: Sequence[Value], dims: Dims) -> Value:
             f"block operator {op!r} has no Triton text", next_step="give it one in the operator table"
         )
     same, kind = _same(args)
-    if kind == "i" and op not in INTEGER:
+    if kind == "i" and not entry.integral:
         same, kind = [as_float(a) for a in args], "f"
     if kind == "c":
         same, kind = [as_tensor(a) for a in args], "f"

@@ -30,8 +30,8 @@ from mirage.link.request_parameters import Submit as Submit
 from mirage.link.request_parameters import Subscribe as Subscribe
 from mirage.link.request_parameters import Unwatch as Unwatch
 from mirage.link.request_parameters import Watch as Watch
-from mirage.link.strict_codec import structure as structure
-from mirage.link.strict_codec import unstructure as unstructure
+from mirage.results.codec import structure as structure
+from mirage.results.codec import unstructure as unstructure
 
 VERSION = 2
 STATES = ("queued", "tracing", "searching", "verifying", "tuning", "done", "kept", "failed", "cancelled")

@@ -49,7 +49,8 @@ from mirage.meaning.nodes import (
     Size,
     Sqrt,
 )
-from mirage.meaning.terms import COMMUTATIVE, Terms
+from mirage.meaning.terms import Terms
+from mirage.operators.block_operators import commutes
 
 LIMIT = 4000  # monomials of one polynomial
 
@@ -241,7 +242,7 @@ class Normalizer:
             (arg,) = n.args
             return self.of(arg)
         args = tuple(self.intern(self.of(k)) for k in n.args)
-        args = tuple(sorted(args)) if n.name in COMMUTATIVE else args
+        args = tuple(sorted(args)) if commutes(n.name) else args
         return self.atom(CallFactor(n.name, args, self.t.is_boolean(x)), self.t.dims(x))
 
     def _infinite(self, x: int) -> bool:

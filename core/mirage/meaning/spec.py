@@ -25,7 +25,8 @@ from mirage.meaning.nodes import (
     Reduce,
     Sqrt,
 )
-from mirage.meaning.terms import COMMUTATIVE, Terms
+from mirage.meaning.terms import Terms
+from mirage.operators.block_operators import commutes
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def constant_last(t: Terms, x: int, n: Node) -> bool:
 
 def in_order(t: Terms, x: int, n: Node) -> bool:
     if isinstance(n, Apply):
-        return n.name not in COMMUTATIVE or list(n.args) == sorted(n.args)
+        return not commutes(n.name) or list(n.args) == sorted(n.args)
     if not isinstance(n, (Add, Mul)):
         return True
     others = [k for k in n.parts if not t.is_const(k)]

@@ -34,12 +34,11 @@ from mirage.meaning.nodes import (
     Size,
     Sqrt,
 )
+from mirage.operators.block_operators import commutes, is_flag
 
 Key = tuple[Hashable, ...]
 T = TypeVar("T")
 EMPTY: frozenset[int] = frozenset()
-BOOLEAN = {"lt", "le", "eq", "and", "or", "not"}
-COMMUTATIVE = ("maximum", "minimum", "eq", "and", "or")
 
 
 def refit(value: float) -> Fraction | None:
@@ -75,6 +74,11 @@ class Terms:
 
     def kind(self, x: int) -> Kind:
         return self.nodes[x].kind
+
+    def operator(self, x: int) -> str:
+        """The operator of the table that makes a term of its parts: a function's name, else the node's own kind."""
+        n = self.nodes[x]
+        return n.name if isinstance(n, Apply) else n.kind
 
     def reduction(self, x: int) -> Reduce:
         """The node of a term that is known to be a reduction."""
@@ -233,10 +237,17 @@ class Terms:
     def is_boolean(self, x: int) -> bool:
         n = self.nodes[x]
         if isinstance(n, Apply):
-            return n.name in BOOLEAN
+            return is_flag(n.name)
         if isinstance(n, Input):
             return n.name in self.bool_inputs
         return isinstance(n, Mul) and all(self.is_boolean(k) for k in n.parts)
+
+    def is_integral(self, x: int) -> bool:
+        """A term made of indices, sizes and integers alone."""
+        n = self.nodes[x]
+        if isinstance(n, Const):
+            return n.value.denominator == 1
+        return isinstance(n, (Index, Size)) or (isinstance(n, (Add, Mul)) and all(map(self.is_integral, n.parts)))
 
     def masked(self, x: int) -> tuple[int, int] | None:
         """(condition, score) of where(condition, score, -inf)."""
@@ -386,7 +397,7 @@ class Terms:
         """A pointwise function that the algebra does not look into, by its name in the operator table."""
         if name == "where":
             return self.where(*xs)
-        if name in COMMUTATIVE:
+        if commutes(name):
             xs = tuple(sorted(xs))
         return self._of_parts(("fn", name, xs), lambda: Apply(name, xs), xs)
 
@@ -403,6 +414,21 @@ class Terms:
                 c, a = self.mul(c, hit[0]), hit[1]
         xs = (c, a, b)
         return self._of_parts(("fn", "where", xs), lambda: Apply("where", xs), xs)
+
+    def select(self, c: int, a: int, b: int) -> int:
+        """`where`, with the -inf branch last, so that masked scores read alike however they were written."""
+        if self.kind(a) == "ninf" and self.kind(b) != "ninf":
+            return self.where(self.negation(c), b, a)
+        return self.where(c, a, b)
+
+    def negation(self, c: int) -> int:
+        """not c; comparisons of integers turn round (those of floats do not: NaN)."""
+        match self.nodes[c]:
+            case Apply("not", (inner,)):
+                return inner
+            case Apply("lt" | "le" as order, (a, b)) if self.is_integral(a) and self.is_integral(b):
+                return self.fn("le" if order == "lt" else "lt", b, a)
+        return self.fn("not", c)
 
     def max(self, axis: str, body: int) -> int:
         if axis not in self._dims[body]:

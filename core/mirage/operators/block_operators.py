@@ -1,135 +1,256 @@
-"""The operators of block graphs: their value in float64 and in the field, and how a block emits them in Triton."""
+"""The operators of block graphs, one entry each: form, values, sign, interval, padding, derivative, Triton text, cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from mirage.operators import block_forms
-from mirage.operators.entry import BlockOperator
+from mirage.operators import float64_values, intervals, padding, signs
+from mirage.operators.entry import BlockOperator, Domain
+from mirage.operators.padding import State, by_state
+from mirage.operators.protocols import Array, FieldArithmetic, TermBuilder
+from mirage.operators.signs import NONNEGATIVE, NONZERO, POSITIVE, Signs
 
-Array = np.ndarray[Any, np.dtype[Any]]
-
-
-def _product(*xs: Array) -> Array:
-    out = np.asarray(1.0)
-    for x in xs:
-        out = out * x
-    return out
-
-
-def _sum(*xs: Array) -> Array:
-    out = np.asarray(0.0)
-    for x in xs:
-        out = out + x
-    return out
-
-
-def erf(x: Array) -> Array:
-    """The error function: its series near zero, a continued fraction for the rest; within 1e-14."""
-    a = np.abs(np.asarray(x, np.float64))
-    near = np.minimum(a, 3.0)
-    term = near.copy() if near.ndim else np.asarray(near)
-    total = term
-    for n in range(1, 90):
-        term = term * (-near * near) / n
-        total = total + term / (2 * n + 1)
-    far = np.maximum(a, 3.0)
-    tail = np.zeros_like(far)
-    for n in range(80, 0, -1):
-        tail = (n / 2) / (far + tail)
-    rest = 1.0 - np.exp(-far * far) / np.sqrt(np.pi) / (far + tail)
-    return np.asarray(np.where(np.isnan(a), np.nan, np.sign(x) * np.where(a < 3.0, total * 2 / np.sqrt(np.pi), rest)))
-
-
-def rounding(bits: int, least_exponent: int, largest: float, overflow: float) -> Callable[[Array], Array]:
-    """Rounding to a float format with so many significand bits, ties to even. `least_exponent` is that of the least
-    normal number (as frexp counts); what is larger than `largest` becomes `overflow`."""
-
-    def value(x: Array) -> Array:
-        _, exponent = np.frexp(x)
-        step = np.ldexp(1.0, np.maximum(exponent - bits, least_exponent - bits))
-        with np.errstate(invalid="ignore"):
-            out = np.where(np.isfinite(x), np.rint(x / step) * step, x)
-        return np.asarray(np.where(np.abs(out) > largest, np.copysign(overflow, x), out))
-
-    return value
-
-
-def _sigmoid(x: Array) -> Array:
-    return np.asarray(1.0 / (1.0 + np.exp(-x)))
-
-
-def _flag(f: Callable[..., Array]) -> Callable[..., Array]:
-    return lambda *xs: np.asarray(f(*xs)).astype(np.float64)
-
-
+MANY = 1 << 10
 _CANCELS = "loses digits where its operands are nearly equal"
+
+
+def everywhere(t: TermBuilder, *xs: int) -> tuple[tuple[Signs, int], ...]:
+    """The domain of a function that has a value for all arguments."""
+    return ()
+
+
+def where_first(needed: Signs) -> Domain:
+    """The domain of a function whose first argument must have one of these signs."""
+    return lambda t, *xs: ((needed, xs[0]),)
+
+
+def where_second(needed: Signs) -> Domain:
+    return lambda t, *xs: ((needed, xs[1]),)
+
+
+def _leaf(name: str, attr: str, **more: Any) -> BlockOperator:
+    return BlockOperator(
+        name, 0, 0, triton=f"{{{attr}}}", field=name, form="leaf", attrs=(attr,), flops=0, domain=everywhere, **more
+    )
+
+
+def _flag(name: str, arity: int, value: Callable[..., Array], triton: str, **more: Any) -> BlockOperator:
+    """An operator that gives 0 or 1, also of NaN."""
+    stated: dict[str, Any] = {"padding": padding.flag} | more
+    return BlockOperator(
+        name, arity, arity, value, f"{triton}.to(tl.float32)", flag=True, domain=everywhere, ulps=0.0,
+        signs=signs.always(NONNEGATIVE), interval=intervals.always(0.0, 1.0), **stated
+    )  # fmt: skip
+
+
+def _rounding(dtype: str, triton: str, torch: str, value: Callable[..., Array], **more: Any) -> BlockOperator:
+    """A narrowing that the dtypes of a program do not imply. It keeps 0 and 1, and -inf where the
+    format has infinities; a large value may become infinite."""
+    return BlockOperator(
+        f"round_{dtype}", 1, 1, value, f"{{0}}.to(tl.{triton}).to(tl.float32)", rounds=dtype, ulps=0.0,
+        torch=f"{{0}}.to(torch.{torch}).to({{0}}.dtype)", interval=intervals.increasing(value), signs=signs.or_zero,
+        domain=everywhere, **({"padding": by_state("huge", zero="zero", one="one", lowest="lowest")} | more)
+    )  # fmt: skip
+
+
+def _tanh(f: FieldArithmetic, x: Array) -> Array:
+    """2 sigmoid(2x) - 1, so that it keeps the laws of whatever reading sigmoid has."""
+    two = f.const(2)
+    return f.sub(f.mul(two, f.sigmoid(f.mul(two, x))), f.const(1))
+
+
+def _compare(name: str, value: Callable[..., Array], sign: str, **more: Any) -> BlockOperator:
+    return _flag(
+        name, 2, value, f"({{0}} {sign} {{1}})", field=name, torch=f"({{0}} {sign} {{1}})", scaling="invariant",
+        aten=(f"{name}.Tensor", f"{name}.Scalar"), summary=f"0/1: {sign}",
+        hazards=("jumps where the operands are equal",), **more
+    )  # fmt: skip
+
+
+def _extremum(
+    name: str, value: Callable[..., Array], other: str, larger: Callable[..., tuple[int, ...]], **more: Any
+) -> BlockOperator:
+    return BlockOperator(
+        name, 2, 2, value, f"tl.{name}({{0}}, {{1}}, propagate_nan=tl.PropagateNan.ALL)", name, f"torch.{name}({{0}}, {{1}})",
+        commutes=True, integral=True, scaling="homogeneous", domain=everywhere, ulps=0.0, derivative=larger,
+        aten=(f"{name}.default", f"{other}.other"), **more
+    )  # fmt: skip
+
+
+def _unary(name: str, value: Callable[..., Array], **more: Any) -> BlockOperator:
+    """A function of one argument that PyTorch has under the same name."""
+    stated: dict[str, Any] = {
+        "triton": f"tl.{name}({{0}})",
+        "torch": f"torch.{name}({{0}})",
+        "aten": (f"{name}.default",),
+    }
+    return BlockOperator(name, 1, 1, value, **(stated | more))
+
+
 _ENTRIES = (
-    BlockOperator("const", 0, 0, None, "const", "{value}", attrs=("value",), flops=0),
-    BlockOperator("size", 0, 0, None, "size", "{axis}", attrs=("axis",), flops=0),
-    BlockOperator("index", 0, 0, None, "index", "{axis}", attrs=("axis",), flops=0),
-    BlockOperator("mask", 0, 0, None, "mask", "{dim}", attrs=("dim",), flag=True, flops=0),
-    BlockOperator("add", 1, block_forms.MANY, _sum, "add", "", " + ", hazards=(_CANCELS,)),
-    BlockOperator("mul", 1, block_forms.MANY, _product, "mul", "", " * "),
-    BlockOperator("sub", 2, 2, np.subtract, "sub", "{0} - {1}", hazards=(_CANCELS,)),
-    BlockOperator("div", 2, 2, np.divide, "div", "{0} / {1}", special=1, hazards=("divides by zero",)),
-    BlockOperator("neg", 1, 1, np.negative, "neg", "-{0}"),
-    BlockOperator("inv", 1, 1, lambda x: 1.0 / x, "inv", "1.0 / {0}", special=1, hazards=("divides by zero",)),
-    BlockOperator("exp", 1, 1, np.exp, "exp", "tl.exp({0})", special=1, hazards=("overflows above 88.7 in float32",)),
-    BlockOperator("sqrt", 1, 1, np.sqrt, "sqrt", "tl.sqrt({0})", special=1, hazards=("NaN below zero",)),
-    BlockOperator("rsqrt", 1, 1, lambda x: 1.0 / np.sqrt(x), "rsqrt", "tl.rsqrt({0})", special=1,
-                  hazards=("NaN below zero, infinite at zero",)),
-    BlockOperator("sigmoid", 1, 1, _sigmoid, "sigmoid", "tl.sigmoid({0})", flops=3, special=2),
-    BlockOperator("log", 1, 1, np.log, "oracle", "tl.log({0})", special=1, hazards=("NaN below zero, -inf at zero",)),
-    BlockOperator("erf", 1, 1, erf, "oracle", "tl.erf({0})", flops=12, special=1),
-    BlockOperator("tanh", 1, 1, np.tanh, "tanh", "2.0 * tl.sigmoid(2.0 * {0}) - 1.0", flops=5, special=2,
-                  hazards=("absolute error 6e-8 near zero",)),
-    BlockOperator("abs", 1, 1, np.abs, "abs", "tl.abs({0})"),
-    BlockOperator("sin", 1, 1, np.sin, "oracle", "tl.sin({0})", special=1, hazards=("inexact for large arguments",)),
-    BlockOperator("cos", 1, 1, np.cos, "oracle", "tl.cos({0})", special=1, hazards=("inexact for large arguments",)),
-    BlockOperator("floor", 1, 1, np.floor, "oracle", "tl.floor({0})", hazards=("jumps at integers",)),
-    BlockOperator("maximum", 2, 2, np.maximum, "maximum",
-                  "tl.maximum({0}, {1}, propagate_nan=tl.PropagateNan.ALL)"),
-    BlockOperator("minimum", 2, 2, np.minimum, "minimum",
-                  "tl.minimum({0}, {1}, propagate_nan=tl.PropagateNan.ALL)"),
-    BlockOperator("where", 3, 3, lambda c, a, b: np.where(c != 0, a, b), "where", "tl.where({0} != 0, {1}, {2})"),
-    BlockOperator("lt", 2, 2, _flag(np.less), "lt", "({0} < {1}).to(tl.float32)", flag=True),
-    BlockOperator("le", 2, 2, _flag(np.less_equal), "le", "({0} <= {1}).to(tl.float32)", flag=True),
-    BlockOperator("eq", 2, 2, _flag(np.equal), "eq", "({0} == {1}).to(tl.float32)", flag=True),
-    BlockOperator("and", 2, 2, _flag(lambda a, b: (a != 0) & (b != 0)), "and",
-                  "(({0} != 0) & ({1} != 0)).to(tl.float32)", flag=True),
-    BlockOperator("or", 2, 2, _flag(lambda a, b: (a != 0) | (b != 0)), "or",
-                  "(({0} != 0) | ({1} != 0)).to(tl.float32)", flag=True),
-    BlockOperator("not", 1, 1, _flag(lambda a: a == 0), "not", "({0} == 0).to(tl.float32)", flag=True),
-    BlockOperator("finite", 1, 1, lambda x: np.where(x == -np.inf, 0.0, x), "finite",
-                  "tl.where({0} == float('-inf'), 0.0, {0})"),
-    BlockOperator("round_fp16", 1, 1, rounding(11, -13, 65504.0, np.inf), "oracle",
-                  "{0}.to(tl.float16).to(tl.float32)"),
-    BlockOperator("round_bf16", 1, 1, rounding(8, -125, 3.3895313892515355e38, np.inf), "oracle",
-                  "{0}.to(tl.bfloat16).to(tl.float32)"),
-    BlockOperator("round_fp8e4m3", 1, 1, rounding(4, -5, 448.0, 448.0), "oracle",
-                  "{0}.to(tl.float8e4nv).to(tl.float32)", hazards=("saturates at 448; NaN in older PyTorch",)),
-    BlockOperator("round_fp8e5m2", 1, 1, rounding(3, -13, 57344.0, np.inf), "oracle",
-                  "{0}.to(tl.float8e5).to(tl.float32)"),
-    BlockOperator("sum", 1, 1, np.sum, "sum", "tl.sum({0}, axis={dim})", attrs=("dim",), reduces=True),
-    BlockOperator("max", 1, 1, np.max, "max", "tl.max({0}, axis={dim})", attrs=("dim",), reduces=True,
-                  hazards=("a NaN in the tile may be dropped",)),
-    BlockOperator("dot", 2, 2, np.matmul, "dot", "tl.dot({0}, {1})", attrs=("dim",), reduces=True, flops=2),
+    _leaf("const", "value"),
+    _leaf("size", "axis"),
+    _leaf("index", "axis"),
+    _leaf("mask", "dim", flag=True),
+    BlockOperator("add", 1, MANY, float64_values.total, field="add", torch="({0} + {1})", joiner=" + ", commutes=True,
+                  integral=True, term=lambda t, *xs: t.add(*xs), derivative=lambda t, *xs: (t.const(1),) * len(xs),
+                  signs=signs.total, interval=intervals.plus, padding=padding.add, domain=everywhere,
+                  partial={"sum": "all", "max": "one"}, scaling="homogeneous", ulps=0.5, hazards=(_CANCELS,)),
+    BlockOperator("mul", 1, MANY, float64_values.product, field="mul", torch="({0} * {1})", joiner=" * ", commutes=True,
+                  integral=True, term=lambda t, *xs: t.mul(*xs),
+                  derivative=lambda t, *xs: tuple(t.mul(*xs[:i], *xs[i + 1 :]) for i in range(len(xs))),
+                  signs=signs.product_of, interval=intervals.product, padding=padding.mul,
+                  domain=everywhere, partial={"sum": "one"}, ulps=0.5),
+    BlockOperator("sub", 2, 2, np.subtract, "{0} - {1}", "sub", "({0} - {1})", integral=True,
+                  term=lambda t, x, y: t.sub(x, y), derivative=lambda t, x, y: (t.const(1), t.const(-1)),
+                  signs=signs.minus, interval=intervals.minus, padding=padding.sub, domain=everywhere,
+                  partial={"sum": "all", "max": "first"}, scaling="homogeneous", ulps=0.5, hazards=(_CANCELS,)),
+    BlockOperator("div", 2, 2, np.divide, "{0} / {1}", "div", "({0} / {1})", term=lambda t, x, y: t.mul(x, t.inv(y)),
+                  derivative=lambda t, x, y: (t.inv(y), t.neg(t.mul(x, t.inv(y), t.inv(y)))),
+                  signs=signs.over, interval=intervals.over, padding=padding.div, domain=where_second(NONZERO),
+                  partial={"sum": "first"}, special=1, hazards=("divides by zero",)),
+    _unary("neg", np.negative, triton="-{0}", field="neg", integral=True, term=lambda t, x: t.neg(x),
+           derivative=lambda t, x: (t.const(-1),), signs=signs.negative, interval=intervals.negative, padding=padding.neg,
+           domain=everywhere, partial={"sum": "all"}, scaling="homogeneous", ulps=0.0, summary="-x"),
+    BlockOperator("inv", 1, 1, lambda x: 1.0 / x, "1.0 / {0}", "inv", "torch.reciprocal({0})", term=lambda t, x: t.inv(x),
+                  derivative=lambda t, x: (t.neg(t.mul(t.inv(x), t.inv(x))),), signs=signs.inverse,
+                  interval=intervals.inverse, padding=by_state("huge", one="one", nonzero="nonzero"),
+                  domain=where_first(NONZERO), special=1, hazards=("divides by zero",)),
+    _unary("exp", np.exp, field="exp", exp2="tl.exp2({0})", term=lambda t, x: t.exp(x),
+           derivative=lambda t, x: (t.exp(x),), signs=signs.always(POSITIVE), interval=intervals.exponential,
+           padding=by_state("huge", zero="one", lowest="zero"), domain=everywhere, special=1,
+           hazards=("overflows above 88.7 in float32",), summary="exp(x)"),
+    _unary("sqrt", np.sqrt, field="sqrt", term=lambda t, x: t.sqrt(x),
+           derivative=lambda t, x: (t.mul(t.literal(0.5), t.inv(t.sqrt(x))),), signs=signs.root, interval=intervals.root,
+           padding=by_state(zero="zero", one="one"), domain=where_first(NONNEGATIVE), special=1,
+           hazards=("NaN below zero",), summary="square root"),
+    _unary("rsqrt", lambda x: 1.0 / np.sqrt(x), field=lambda f, x: f.inv(f.sqrt(x)), term=lambda t, x: t.inv(t.sqrt(x)),
+           derivative=lambda t, x: (t.mul(t.literal(-0.5), t.inv(x), t.inv(t.sqrt(x))),),
+           signs=signs.always(POSITIVE), interval=intervals.inverse_root, padding=by_state(one="one", zero="huge"),
+           domain=where_first(POSITIVE), special=1, hazards=("NaN below zero, infinite at zero",), summary="1 / sqrt(x)"),
+    _unary("sigmoid", float64_values.sigmoid, field="sigmoid",
+           derivative=lambda t, x: (t.mul(t.fn("sigmoid", x), t.sub(t.const(1), t.fn("sigmoid", x))),),
+           signs=signs.always(POSITIVE), interval=intervals.always(0.0, 1.0), padding=by_state("finite", lowest="zero"),
+           domain=everywhere, flops=3, special=2, summary="1 / (1 + exp(-x))"),
+    _unary("log", np.log, at_infinity=np.log, derivative=lambda t, x: (t.inv(x),), interval=intervals.logarithm,
+           padding=by_state(one="zero", zero="lowest"), domain=where_first(POSITIVE), special=1,
+           hazards=("NaN below zero, -inf at zero",), summary="natural logarithm"),
+    _unary("erf", float64_values.erf, at_infinity=np.sign,
+           derivative=lambda t, x: (t.mul(t.literal(2 / math.sqrt(math.pi)), t.exp(t.neg(t.mul(x, x)))),),
+           signs=signs.same, interval=intervals.always(-1.0, 1.0), padding=by_state("finite", zero="zero"),
+           domain=everywhere, flops=12, special=1, summary="error function"),
+    _unary("tanh", np.tanh, triton="2.0 * tl.sigmoid(2.0 * {0}) - 1.0", field=_tanh,
+           derivative=lambda t, x: (t.sub(t.const(1), t.mul(t.fn("tanh", x), t.fn("tanh", x))),),
+           signs=signs.same, interval=intervals.always(-1.0, 1.0), padding=by_state("finite", zero="zero"),
+           domain=everywhere, flops=5, special=2, hazards=("absolute error 6e-8 near zero",), summary="hyperbolic tangent"),
+    _unary("abs", np.abs, field="abs", integral=True,
+           derivative=lambda t, x: (t.where(t.fn("lt", x, t.const(0)), t.const(-1), t.const(1)),),
+           signs=signs.absolute, interval=intervals.absolute,
+           padding=by_state("huge", zero="zero", one="one", nonzero="nonzero", finite="finite"), domain=everywhere,
+           ulps=0.0, summary="absolute value"),
+    _unary("sin", np.sin, derivative=lambda t, x: (t.fn("cos", x),), interval=intervals.always(-1.0, 1.0),
+           padding=by_state(zero="zero", one="finite", nonzero="finite", finite="finite"), domain=everywhere, special=1,
+           hazards=("inexact for large arguments",), summary="sine"),
+    _unary("cos", np.cos, derivative=lambda t, x: (t.neg(t.fn("sin", x)),), interval=intervals.always(-1.0, 1.0),
+           padding=by_state(zero="one", one="finite", nonzero="finite", finite="finite"), domain=everywhere, special=1,
+           hazards=("inexact for large arguments",), summary="cosine"),
+    _unary("floor", np.floor, aten=(), signs=signs.or_zero, interval=intervals.increasing(np.floor), domain=everywhere, ulps=0.0,
+           padding=by_state("huge", zero="zero", one="one", nonzero="finite", finite="finite", lowest="lowest"),
+           hazards=("jumps at integers",)),
+    _extremum("maximum", np.maximum, "max", lambda t, x, y: (t.fn("le", y, x), t.fn("lt", x, y)), signs=signs.pick(max),
+              interval=intervals.largest, padding=padding.maximum, partial={"max": "all"}, summary="the larger; NaN if one is"),
+    _extremum("minimum", np.minimum, "min", lambda t, x, y: (t.fn("le", x, y), t.fn("lt", y, x)), signs=signs.pick(min),
+              interval=intervals.smallest, padding=padding.minimum, summary="the smaller; NaN if one is"),
+    BlockOperator("where", 3, 3, float64_values.where, "tl.where({0} != 0, {1}, {2})", "where",
+                  "torch.where({0} != 0, {1}, {2})", integral=True, term=lambda t, c, x, y: t.where(c, x, y), signs=signs.either,
+                  interval=intervals.either, padding=padding.where, domain=everywhere, ulps=0.0),
+    _compare("lt", np.less, "<"),
+    _compare("le", np.less_equal, "<="),
+    _compare("eq", np.equal, "==", commutes=True, padding=padding.equal),
+    _flag("and", 2, float64_values.conjunction, "(({0} != 0) & ({1} != 0))", field="conjunction", commutes=True,
+          torch="torch.logical_and({0}, {1})", padding=padding.conjunction),
+    _flag("or", 2, float64_values.disjunction, "(({0} != 0) | ({1} != 0))", field="disjunction", commutes=True,
+          torch="torch.logical_or({0}, {1})", padding=padding.disjunction),
+    _flag("not", 1, float64_values.negation, "({0} == 0)", field="negation", torch="torch.logical_not({0})",
+          padding=padding.negation),
+    BlockOperator("finite", 1, 1, float64_values.finite, "tl.where({0} == float('-inf'), 0.0, {0})", "finite",
+                  "torch.where({0} == float('-inf'), 0.0, {0})", scaling="homogeneous", signs=signs.or_zero,
+                  interval=intervals.or_zero, domain=everywhere, ulps=0.0,
+                  padding=by_state("huge", lowest="zero", zero="zero", one="one", nonzero="nonzero", finite="finite")),
+    _rounding("fp16", "float16", "float16", float64_values.rounding(11, -13, 65504.0, np.inf)),
+    _rounding("bf16", "bfloat16", "bfloat16", float64_values.rounding(8, -125, 3.3895313892515355e38, np.inf)),
+    _rounding("fp8e4m3", "float8e4nv", "float8_e4m3fn", float64_values.rounding(4, -5, 448.0, 448.0),
+              padding=by_state(zero="zero", one="one", nonzero="huge", finite="huge"),  # it has no infinities
+              hazards=("saturates at 448; NaN in older PyTorch",)),
+    _rounding("fp8e5m2", "float8e5", "float8_e5m2", float64_values.rounding(3, -13, 57344.0, np.inf)),
+    BlockOperator("sum", 1, 1, np.sum, "tl.sum({0}, axis={dim})", "sum", form="reduce", attrs=("dim",),
+                  partial={"sum": "all"}),
+    BlockOperator("max", 1, 1, np.max, "tl.max({0}, axis={dim})", "max", form="reduce", attrs=("dim",),
+                  partial={"max": "all"}, scaling="homogeneous", hazards=("a NaN in the tile may be dropped",)),
+    BlockOperator("dot", 2, 2, np.matmul, "tl.dot({0}, {1})", "dot", form="dot", attrs=("dim",), flops=2,
+                  partial={"sum": "one"}),
 )  # fmt: skip
-BLOCK: dict[str, BlockOperator] = {}
+BLOCK: dict[str, BlockOperator] = {entry.name: entry for entry in _ENTRIES}
 
 
-def register(entry: BlockOperator) -> None:
-    """Adds a block operator; validity then knows it too."""
-    BLOCK[entry.name] = entry
-    if entry.name not in block_forms.BLOCK_OPS:
-        block_forms.register(
-            block_forms.BlockOp(entry.name, "pointwise", entry.least, entry.most, entry.attrs, flag=entry.flag)
-        )
+def commutes(name: str) -> bool:
+    entry = BLOCK.get(name)
+    return entry is not None and entry.commutes
 
 
-for _entry in _ENTRIES:
-    register(_entry)
+def is_flag(name: str) -> bool:
+    entry = BLOCK.get(name)
+    return entry is not None and entry.flag
+
+
+def state_of(name: str, args: Sequence[State], flags: Sequence[bool]) -> State:
+    """The state in the padding of a pointwise operator's result; `flags` say which arguments are 0/1, and so select in a
+    product."""
+    if name == "mul" and any(f and x == "zero" for f, x in zip(flags, args, strict=True)):
+        return "zero"
+    entry = BLOCK.get(name)
+    return "any" if entry is None else entry.padding(*args)
+
+
+class _Degrees:
+    """An arithmetic whose values are degrees in the arguments (2: more than one): which methods a composition calls, and
+    of what degree their arguments are."""
+
+    def __init__(self) -> None:
+        self.called: dict[str, int] = {}
+
+    def const(self, value: object) -> int:
+        return 0
+
+    def fn(self, name: str, *xs: int) -> int:
+        found = BLOCK[name].in_field(self, *xs) if name in BLOCK else None  # type: ignore[arg-type]
+        return 2 * min(1, max(xs)) if found is None else int(found)
+
+    def __getattr__(self, name: str) -> Callable[..., int]:
+        def call(*xs: int) -> int:
+            self.called[name] = max(self.called.get(name, 0), *xs)
+            if name in ("add", "sub", "neg"):
+                return max(xs)
+            return min(2, sum(xs)) if name == "mul" else 2 * min(1, max(xs))
+
+        return call
+
+
+@lru_cache(maxsize=1024)
+def field_methods(entry: BlockOperator) -> Mapping[str, int]:
+    """The methods of the field arithmetic that an operator's value in the field is made of, each with the degree in the
+    operator's arguments of what it is applied to (2: more than one, or not a polynomial)."""
+    calls = _Degrees()
+    entry.in_field(calls, *[1] * entry.least)  # type: ignore[arg-type]
+    return calls.called
+
+
+def is_exponential(name: str) -> bool:
+    """Is an exponential part of the operator's value in the field, or may be (a sigmoid that is no oracle)?"""
+    entry = BLOCK.get(name)
+    return entry is not None and entry.form == "pointwise" and not {"exp", "sigmoid"}.isdisjoint(field_methods(entry))

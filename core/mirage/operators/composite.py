@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import TensorType
 from mirage.operators import type_rules
-from mirage.operators.entry import Attrs, Form, Maker, OperandsError, Operator, ShapeError
+from mirage.operators.entry import Attrs, Form, OperandsError, Operator, ShapeError
+from mirage.operators.protocols import Arguments, Maker
 from mirage.operators.reduction import listed
 from mirage.operators.type_rules import broadcast, one_dtype
 
@@ -69,7 +70,7 @@ def _norm_type(types: Types, a: Attrs) -> TensorType:
 def _normed(op: str, shape: str) -> Form:
     """rms_norm and layer_norm; without eps, that of the dtype PyTorch computes in."""
 
-    def build(m: Maker, a: Mapping[str, Any]) -> int:
+    def build(m: Maker, a: Arguments) -> int:
         params = [a[k] for k in ("weight", "bias") if a.get(k) is not None]
         x = a["self" if "self" in a else "input"]
         if a.get("weight") is None and params:
@@ -125,7 +126,7 @@ def _shared(m: Maker, x: int, heads: int) -> int:
     return x if times == 1 else m.op("repeat_interleave", x, repeats=times, dim=len(shape) - 3)
 
 
-def _sdpa(m: Maker, a: Mapping[str, Any]) -> int:
+def _sdpa(m: Maker, a: Arguments) -> int:
     if a["dropout_p"]:
         raise OperandsError("dropout draws random numbers; pass dropout_p=0")
     mask = [a["attn_mask"]] if a["attn_mask"] is not None else []
@@ -134,7 +135,7 @@ def _sdpa(m: Maker, a: Mapping[str, Any]) -> int:
 
 
 def _over(op: str) -> Form:
-    def build(m: Maker, a: Mapping[str, Any]) -> int:
+    def build(m: Maker, a: Arguments) -> int:
         x = a["self"]
         if a.get("dtype") and a["dtype"] != m.type(x).dtype:
             x = m.op("cast", x, dtype=a["dtype"])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from string import ascii_letters
-from typing import Any
 
 from mirage.ir.program import TensorType
 from mirage.operators import axis_rules
-from mirage.operators.entry import Attrs, Form, Maker, OperandsError, Operator, ShapeError
+from mirage.operators.entry import Attrs, Form, OperandsError, Operator, ShapeError
+from mirage.operators.protocols import Arguments, Maker
 from mirage.operators.type_rules import broadcast, dim, one_dtype
 
 Types = Sequence[TensorType]
@@ -89,7 +89,7 @@ def linear(m: Maker, xs: Sequence[int], a: Attrs) -> int:
     return m.op("add", y, xs[2]) if len(xs) == 3 else y
 
 
-def _einsum(m: Maker, a: Mapping[str, Any]) -> int:
+def _einsum(m: Maker, a: Arguments) -> int:
     tensors = list(a["tensors"])
     equation = explicit(a["equation"], [len(m.type(x).shape) for x in tensors])
     return m.op("einsum", *tensors, equation=equation)
@@ -98,7 +98,7 @@ def _einsum(m: Maker, a: Mapping[str, Any]) -> int:
 def _added(first: str, second: str) -> Form:
     """beta * self + alpha * (first @ second)."""
 
-    def build(m: Maker, a: Mapping[str, Any]) -> int:
+    def build(m: Maker, a: Arguments) -> int:
         y = m.op("matmul", a[first], a[second])
         y = m.op("mul", y, m.const(a["alpha"])) if a["alpha"] != 1 else y
         base = m.op("mul", a["self"], m.const(a["beta"])) if a["beta"] != 1 else a["self"]
@@ -109,11 +109,11 @@ def _added(first: str, second: str) -> Form:
     return Form(build=build)
 
 
-def _outer(m: Maker, a: Mapping[str, Any]) -> int:
+def _outer(m: Maker, a: Arguments) -> int:
     return m.op("einsum", a["self"], a["vec2"], equation="a,b->ab")
 
 
-def _tensordot(m: Maker, a: Mapping[str, Any]) -> int:
+def _tensordot(m: Maker, a: Arguments) -> int:
     n, k = len(m.type(a["self"]).shape), len(m.type(a["other"]).shape)
     left, right = list(ascii_letters[:n]), list(ascii_letters[n : n + k])
     for i, j in zip(a["dims_self"], a["dims_other"], strict=True):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from mirage.operators.entry import BlockOperator, Operator
-from mirage.operators.table import BLOCK, OPERATORS
+from mirage.operators.intervals import WHOLE
+from mirage.operators.signs import ANY, SIGN_WORDS
+from mirage.operators.table import BLOCK, OPERATORS, field_methods
 
 _FAMILIES = {
     "contraction": "Products summed over shared axes.",
@@ -32,12 +34,13 @@ complex numbers are not covered.
 _BLOCK_HEAD = """
 ## Operators of block graphs
 
-What the body of a kernel computes. *Field*: the method of the finite-field arithmetic that gives its value there;
-`oracle` is an uninterpreted function, a random function of its arguments. Flops and special-function instructions are
-for each element.
+What the body of a kernel computes. *Field*: the methods of the finite-field arithmetic that give its value there;
+`oracle` is an uninterpreted function, a random function of its arguments. *Sign* and *range*: of its results, whatever its
+arguments are. *Of 0*: what it makes of the zeros that loads give in the padding of a tile. Flops and special-function
+instructions are for each element.
 
-| operator | field | Triton | flops | special | hazards |
-|---|---|---|---|---|---|
+| operator | field | Triton | sign | range | of 0 | flops | special | hazards |
+|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -47,15 +50,29 @@ def _calls(entry: Operator) -> str:
 
 
 def _row(entry: Operator) -> str:
-    means = "value" if entry.value else "expansion" if entry.expand else "primitive"
+    means = "value" if entry.value else "expansion" if entry.expand else "rule"
     hazards = "; ".join(entry.hazards) or "-"
     return f"| `{entry.name}` | {entry.summary.replace('|', '/')} | {means} | {_calls(entry)} | {hazards} |\n"
 
 
 def _block_row(entry: BlockOperator) -> str:
     text = entry.triton if not entry.joiner else f"{{0}}{entry.joiner}{{1}}{entry.joiner}..."
-    hazards = "; ".join(entry.hazards) or "-"
-    return f"| `{entry.name}` | {entry.field} | `{text}` | {entry.flops:g} | {entry.special:g} | {hazards} |\n"
+    cost = f"{entry.flops:g} | {entry.special:g} | {'; '.join(entry.hazards) or '-'}"
+    return f"| `{entry.name}` | {_field(entry)} | `{text}` | {' | '.join(_facts(entry))} | {cost} |\n"
+
+
+def _field(entry: BlockOperator) -> str:
+    return entry.field if isinstance(entry.field, str) else ", ".join(sorted(field_methods(entry)))
+
+
+def _facts(entry: BlockOperator) -> tuple[str, str, str]:
+    """Sign, range and the state of what it makes of zeros, of an operator of elements."""
+    if entry.form != "pointwise":
+        return "-", "-", "-"
+    n = entry.least
+    interval = entry.interval(*[WHOLE] * n)
+    bounds = "-" if interval == WHOLE else f"{interval.low:g} to {interval.high:g}"
+    return SIGN_WORDS.get(entry.signs(*[ANY] * n), "any"), bounds, entry.padding(*["zero"] * n)
 
 
 def markdown() -> str:

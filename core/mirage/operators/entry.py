@@ -1,43 +1,39 @@
-"""What an operator's entry states. One dataclass for the operators of tensor programs, one for those of block graphs.
+"""What an operator's entry states: one dataclass for the operators of tensor programs, one for those of block graphs.
 
 An operator of tensor programs means one of three things: a *value* (pointwise: a term of the arguments' terms), an
-*expansion* (other operators of the table), or a *rule* (how axes meet and what the term is, for the few primitives
-that move or sum elements). Everything else reads these entries; nothing has a list of operators of its own.
+*expansion* (other operators of the table), or a *rule* (how axes meet and what the term is, for the few that move or sum
+elements). An operator of block graphs that names ATen overloads is an operator of tensor programs too. Everything else
+reads these entries; nothing has a list of operators of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from dataclasses import dataclass
+from dataclasses import field as stated
+from typing import Any, Literal, Protocol
 
 from mirage.ir.program import Node, TensorType
-
-if TYPE_CHECKING:
-    from mirage.meaning.terms import Terms
-    from mirage.program.lower import Lowering
+from mirage.operators import intervals, padding, signs
+from mirage.operators.intervals import IntervalRule
+from mirage.operators.padding import PaddingRule
+from mirage.operators.protocols import (
+    Arguments,
+    Array,
+    Dims,
+    FieldArithmetic,
+    Index,
+    Lowering,
+    Maker,
+    TermBuilder,
+)
+from mirage.operators.signs import SignRule, Signs
 
 Attrs = Mapping[str, Any]
 Family = Literal["contraction", "reduction", "pointwise", "shape", "composite"]
 Infer = Callable[[Sequence[TensorType], Attrs], TensorType]
-Value = Callable[["Terms", Sequence[int], Attrs], int]
-
-
-class Maker(Protocol):
-    """What expansions and torch forms build with: nodes are ids, their types are inferred."""
-
-    def op(self, op: str, *args: int, **attrs: Any) -> int:
-        """One more node; the table's shape rule gives its type."""
-
-    def const(self, value: float | int | bool) -> int:
-        """A number as a tensor without dims."""
-
-    def type(self, x: int) -> TensorType:
-        """The type of a node."""
-
-
+Value = Callable[[TermBuilder, Sequence[int], Attrs], int]
 Expand = Callable[[Maker, Sequence[int], Attrs], int]
-Dims = list[tuple[int, ...]]  # for each dim its leaf axis classes, major first
 
 
 class AxesRule(Protocol):
@@ -49,7 +45,7 @@ class AxesRule(Protocol):
 class TermRule(Protocol):
     """A primitive's term at an index (one DimIndex a dim)."""
 
-    def __call__(self, low: Lowering, node: Node, index: Any, /) -> int: ...
+    def __call__(self, low: Lowering, node: Node, index: Index, /) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -59,9 +55,9 @@ class Form:
     gives each attribute; `only` the values that other arguments must have. `build` does anything else."""
 
     args: tuple[str, ...] = ()
-    attrs: Mapping[str, str] = field(default_factory=dict)
-    only: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    build: Callable[[Maker, Mapping[str, Any]], Any] | None = None
+    attrs: Mapping[str, str] = stated(default_factory=dict)
+    only: Mapping[str, tuple[object, ...]] = stated(default_factory=dict)
+    build: Callable[[Maker, Arguments], int | list[int]] | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ class Operator:
     expand: Expand | None = None
     axes: AxesRule | None = None
     term: TermRule | None = None
-    torch: Mapping[str, Form] = field(default_factory=dict)
+    torch: Mapping[str, Form] = stated(default_factory=dict)
     call: str = ""
     hazards: tuple[str, ...] = ()
 
@@ -89,26 +85,85 @@ class Operator:
             raise TypeError(f"operator {self.name!r} must have a value, an expansion, or a rule: exactly one of them")
 
 
-@dataclass(frozen=True)
+ORACLE = "oracle"
+BlockForm = Literal["pointwise", "leaf", "reduce", "dot"]
+Partial = Literal["all", "one", "first"]
+Scaling = Literal["homogeneous", "invariant", ""]
+Domain = Callable[..., tuple[tuple[Signs, int], ...]]
+
+
+@dataclass(frozen=True, eq=False)
 class BlockOperator:
-    """An operator of block graphs. `float64`: its value by numpy, NaNs as in PyTorch. `field`: the name of the method
-    of the field arithmetic, or "oracle" (uninterpreted: a random function of its arguments). `triton`: its text
-    ({0} {1} ..., attributes by name); an n-ary operator states `joiner`, a sum or max its reduction's name. `flops` and
-    `special` (special-function instructions) are for each element."""
+    """An operator of block graphs. What is left out is what is safe to know nothing of.
+
+    Its form: `least`..`most` arguments, the names of the attributes it must carry, whether it gives 0/1 (`flag`), takes
+    its two arguments in either order (`commutes`), keeps integers integers (`integral`), or rounds to a dtype (`rounds`).
+
+    Its values, by roads that check each other: `float64` by numpy, NaNs as in PyTorch; `torch` the call by which PyTorch
+    computes it; `field` the name of the field arithmetic's method, a composition of such methods, or "oracle" (an
+    uninterpreted function: equal for equal arguments alone), with `at_infinity` what IEEE arithmetic gives where an
+    argument is infinite (NaN if not stated); `triton` its text ({0} {1} ..., attributes by name; an n-ary operator states
+    `joiner`), and `exp2` its text of an argument that is kept times log2(e). `term` is what it reads as where the algebra
+    looks into it, `derivative` the terms of its partial derivatives.
+
+    What follows from them: `signs` and `interval` of the result from those of the arguments; `domain` which terms must
+    have which signs for it to be defined (None: not known); `padding` its state where its arguments lie in the padding;
+    `partial` how many partial sums or maxima of a loop it may take ("all" arguments, "one" of them, the "first");
+    `scaling` whether f(cx, cy) = c f(x, y) or f(cx, cy) = f(x, y) for positive c.
+
+    Its cost for each element: `flops` and `special` (special-function instructions). `ulps` is the largest error known of
+    its text in float32, in units in the last place of the result; `hazards` say what else can go wrong in floats.
+
+    `aten` names the overloads that make it an operator of tensor programs, `summary` what it is there."""
 
     name: str
     least: int
     most: int
-    float64: Callable[..., Any] | None
-    field: str
-    triton: str
-    joiner: str = ""
+    float64: Callable[..., Array] | None = None
+    triton: str = ""
+    field: str | Callable[..., Array] = ORACLE
+    torch: str = ""
+    form: BlockForm = "pointwise"
     attrs: tuple[str, ...] = ()
+    joiner: str = ""
+    exp2: str = ""
     flag: bool = False
-    reduces: bool = False
+    commutes: bool = False
+    integral: bool = False
+    rounds: str = ""
+    at_infinity: Callable[..., Array] | None = None
+    term: Callable[..., int] | None = None
+    derivative: Callable[..., tuple[int, ...]] | None = None
+    signs: SignRule = signs.unknown
+    interval: IntervalRule = intervals.unknown
+    padding: PaddingRule = padding.unknown
+    domain: Domain | None = None
+    partial: Mapping[str, Partial] = stated(default_factory=dict)
+    scaling: Scaling = ""
     flops: float = 1.0
     special: float = 0.0
+    ulps: float | None = None
     hazards: tuple[str, ...] = ()
+    aten: tuple[str, ...] = ()
+    summary: str = ""
+
+    def __post_init__(self) -> None:
+        if self.aten and (self.form != "pointwise" or not self.torch or not self.summary):
+            raise TypeError(f"block operator {self.name!r} names ATen overloads: it needs PyTorch's call and a summary")
+
+    @property
+    def reduces(self) -> bool:
+        return self.form in ("reduce", "dot")
+
+    def as_term(self, t: TermBuilder, *xs: int) -> int:
+        """The operator as a term: what it is made of where the algebra looks into it, else an application of its name."""
+        return t.fn(self.name, *xs) if self.term is None else self.term(t, *xs)
+
+    def in_field(self, f: FieldArithmetic, *xs: Array) -> Array | None:
+        """The value in a field arithmetic; None of an oracle."""
+        if self.field == ORACLE:
+            return None
+        return getattr(f, self.field)(*xs) if isinstance(self.field, str) else self.field(f, *xs)
 
 
 class ShapeError(ValueError):

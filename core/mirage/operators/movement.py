@@ -7,7 +7,8 @@ from typing import Any
 
 from mirage.ir.program import TensorType
 from mirage.operators import axis_rules
-from mirage.operators.entry import Attrs, Form, Maker, OperandsError, Operator, ShapeError
+from mirage.operators.entry import Attrs, Form, OperandsError, Operator, ShapeError
+from mirage.operators.protocols import Arguments, Maker
 from mirage.operators.type_rules import broadcast, dim, numel
 
 Types = Sequence[TensorType]
@@ -62,20 +63,20 @@ def cat_type(types: Types, a: Attrs) -> TensorType:
 
 
 # ---- from PyTorch
-def _rank(m: Maker, a: Mapping[str, Any]) -> int:
+def _rank(m: Maker, a: Arguments) -> int:
     return len(m.type(a["self"]).shape)
 
 
-def _view(m: Maker, a: Mapping[str, Any], shape: Sequence[int]) -> int:
+def _view(m: Maker, a: Arguments, shape: Sequence[int]) -> int:
     return m.op("reshape", a["self"], shape=tuple(int(n) for n in shape))
 
 
-def _permute(m: Maker, a: Mapping[str, Any], dims: Sequence[int]) -> int:
+def _permute(m: Maker, a: Arguments, dims: Sequence[int]) -> int:
     rank = _rank(m, a)
     return m.op("permute", a["self"], dims=tuple(dim(i, rank) for i in dims))
 
 
-def _swap(m: Maker, a: Mapping[str, Any], i: int, j: int) -> int:
+def _swap(m: Maker, a: Arguments, i: int, j: int) -> int:
     rank = _rank(m, a)
     order = list(range(rank))
     if rank:
@@ -84,7 +85,7 @@ def _swap(m: Maker, a: Mapping[str, Any], i: int, j: int) -> int:
     return _permute(m, a, order)
 
 
-def _movedim(m: Maker, a: Mapping[str, Any]) -> int:
+def _movedim(m: Maker, a: Arguments) -> int:
     rank = _rank(m, a)
     given = [a["source"], a["destination"]]
     source, target = ([dim(i, rank) for i in ([g] if isinstance(g, int) else g)] for g in given)
@@ -94,13 +95,13 @@ def _movedim(m: Maker, a: Mapping[str, Any]) -> int:
     return _permute(m, a, order)
 
 
-def _flatten(m: Maker, a: Mapping[str, Any]) -> int:
+def _flatten(m: Maker, a: Arguments) -> int:
     shape = m.type(a["self"]).shape
     i, j = dim(a["start_dim"], len(shape)), dim(a["end_dim"], len(shape))
     return _view(m, a, (*shape[:i], numel(shape[i : j + 1]), *shape[j + 1 :]))
 
 
-def _unflatten(m: Maker, a: Mapping[str, Any]) -> int:
+def _unflatten(m: Maker, a: Arguments) -> int:
     shape = m.type(a["self"]).shape
     i = dim(a["dim"], len(shape))
     sizes = list(a["sizes"])
@@ -109,13 +110,13 @@ def _unflatten(m: Maker, a: Mapping[str, Any]) -> int:
     return _view(m, a, (*shape[:i], *sizes, *shape[i + 1 :]))
 
 
-def _unsqueeze(m: Maker, a: Mapping[str, Any]) -> int:
+def _unsqueeze(m: Maker, a: Arguments) -> int:
     shape = list(m.type(a["self"]).shape)
     shape.insert(dim(a["dim"], len(shape) + 1), 1)
     return _view(m, a, shape)
 
 
-def _squeeze(m: Maker, a: Mapping[str, Any]) -> int:
+def _squeeze(m: Maker, a: Arguments) -> int:
     shape = m.type(a["self"]).shape
     given = a.get("dim")
     listed = range(len(shape)) if given is None else (given,) if isinstance(given, int) else given
@@ -129,7 +130,7 @@ def _narrow(m: Maker, x: int, i: int, start: int, length: int) -> int:
     return x if m.type(x).shape[i] == length else m.op("slice", x, dim=i, start=start, length=length)
 
 
-def _slice(m: Maker, a: Mapping[str, Any]) -> int:
+def _slice(m: Maker, a: Arguments) -> int:
     shape = m.type(a["self"]).shape
     i = dim(a["dim"], len(shape))
     n = shape[i]
@@ -147,41 +148,41 @@ def _slice(m: Maker, a: Mapping[str, Any]) -> int:
     return m.op("sum", picked, dim=(i + 1,), keepdim=False)
 
 
-def _select(m: Maker, a: Mapping[str, Any]) -> int:
+def _select(m: Maker, a: Arguments) -> int:
     shape = m.type(a["self"]).shape
     i = dim(a["dim"], len(shape))
     at = a["index"] + shape[i] if a["index"] < 0 else a["index"]
     return _view(m, {"self": _narrow(m, a["self"], i, at, 1)}, shape[:i] + shape[i + 1 :])
 
 
-def _pieces(m: Maker, a: Mapping[str, Any], lengths: Sequence[int]) -> list[int]:
+def _pieces(m: Maker, a: Arguments, lengths: Sequence[int]) -> list[int]:
     i = dim(a["dim"], _rank(m, a))
     return [_narrow(m, a["self"], i, sum(lengths[:k]), n) for k, n in enumerate(lengths)]
 
 
-def _split(m: Maker, a: Mapping[str, Any]) -> list[int]:
+def _split(m: Maker, a: Arguments) -> list[int]:
     n, size = m.type(a["self"]).shape[a["dim"]], a["split_size"]
     if not isinstance(size, int):
         return _pieces(m, a, size)
     return _pieces(m, a, [min(size, n - k) for k in range(0, n, size)])
 
 
-def _chunk(m: Maker, a: Mapping[str, Any]) -> list[int]:
+def _chunk(m: Maker, a: Arguments) -> list[int]:
     n = m.type(a["self"]).shape[a["dim"]]
     return _split(m, {**a, "split_size": -(-n // a["chunks"])})
 
 
-def _unbind(m: Maker, a: Mapping[str, Any]) -> list[int]:
+def _unbind(m: Maker, a: Arguments) -> list[int]:
     n = m.type(a["self"]).shape[a["dim"]]
     return [_select(m, {**a, "index": k}) for k in range(n)]
 
 
-def _cat(m: Maker, a: Mapping[str, Any]) -> int:
+def _cat(m: Maker, a: Arguments) -> int:
     parts = list(a["tensors"])
     return m.op("concat", *parts, dim=dim(a["dim"], len(m.type(parts[0]).shape))) if len(parts) > 1 else int(parts[0])
 
 
-def _stack(m: Maker, a: Mapping[str, Any]) -> int:
+def _stack(m: Maker, a: Arguments) -> int:
     i = dim(a["dim"], len(m.type(a["tensors"][0]).shape) + 1)
     return _cat(m, {"tensors": [_unsqueeze(m, {"self": x, "dim": i}) for x in a["tensors"]], "dim": i})
 
@@ -192,7 +193,7 @@ def _filled(m: Maker, shape: Sequence[int], value: float, dtype: str) -> int:
 
 
 def _full(value: float | None, *, like: bool) -> Form:
-    def build(m: Maker, a: Mapping[str, Any]) -> int:
+    def build(m: Maker, a: Arguments) -> int:
         given = value if value is not None else a["fill_value"]
         dtype = a.get("dtype") or (m.type(a["self"]).dtype if "self" in a else m.type(m.const(given)).dtype)
         return _filled(m, m.type(a["self"]).shape if like else a["size"], given, dtype)
@@ -200,7 +201,7 @@ def _full(value: float | None, *, like: bool) -> Form:
     return Form(build=build)
 
 
-def _arange(m: Maker, a: Mapping[str, Any]) -> int:
+def _arange(m: Maker, a: Arguments) -> int:
     start, end, step = a.get("start", 0), a["end"], a.get("step", 1)
     if not all(isinstance(v, int) for v in (start, end, step)) or step < 1 or end <= start:
         raise OperandsError("arange is covered for integers that rise")
@@ -365,7 +366,7 @@ SHAPE: tuple[Operator, ...] = (
 )  # fmt: skip
 
 
-def _without_dropout(a: Mapping[str, Any]) -> int:
+def _without_dropout(a: Arguments) -> int:
     if a["train"] and a["p"]:
         raise OperandsError("dropout draws random numbers while training; pass training=False")
     return int(a["input"])

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from mirage.ir.program import TensorType
-from mirage.meaning.terms import Terms
 from mirage.operators import type_rules
-from mirage.operators.entry import Attrs, Form, Infer, Maker, OperandsError, Operator, Value
+from mirage.operators.entry import Attrs, Form, Infer, OperandsError, Operator, Value
+from mirage.operators.protocols import Arguments, Maker, TermBuilder
 
 UNARY = ("self",)
 BINARY = ("self", "other")
+BINARY_ONLY: Mapping[str, tuple[object, ...]] = {"alpha": (1, 1.0), "rounding_mode": (None,)}
 
 
 def pointwise(
@@ -26,7 +26,7 @@ def pointwise(
     )
 
 
-def unary(name: str, value: Callable[[Terms, int], int], summary: str, call: str = "", aten: str = "",
+def unary(name: str, value: Callable[[TermBuilder, int], int], summary: str, call: str = "", aten: str = "",
           hazards: tuple[str, ...] = (), infer: Infer | None = None) -> Operator:  # fmt: skip
     forms = {f"aten.{a}.default": Form(UNARY) for a in (aten or name).split()}
     return pointwise(
@@ -34,17 +34,13 @@ def unary(name: str, value: Callable[[Terms, int], int], summary: str, call: str
     )
 
 
-def binary(name: str, value: Callable[[Terms, int, int], int], summary: str, call: str, aten: Sequence[str],
+def binary(name: str, value: Callable[[TermBuilder, int, int], int], summary: str, call: str, aten: Sequence[str],
            infer: Infer | None = None, hazards: tuple[str, ...] = ()) -> Operator:  # fmt: skip
-    forms = {f"aten.{a}": Form(BINARY, only={"alpha": (1, 1.0), "rounding_mode": (None,)}) for a in aten}
+    forms = {f"aten.{a}": Form(BINARY, only=BINARY_ONLY) for a in aten}
     return pointwise(name, summary, 2, lambda t, xs, a: value(t, xs[0], xs[1]), forms, call, infer, hazards)
 
 
-def fn(name: str) -> Callable[..., int]:
-    return lambda t, *xs: int(t.fn(name, *xs))
-
-
-def power(t: Terms, xs: Sequence[int], a: Attrs) -> int:
+def power(t: TermBuilder, xs: Sequence[int], a: Attrs) -> int:
     """x ** n: a product for small integers, roots for halves, exp(n log x) for the rest."""
     x, n = xs[0], float(a["exponent"])
     if n == int(n) and abs(n) <= 16:
@@ -56,33 +52,7 @@ def power(t: Terms, xs: Sequence[int], a: Attrs) -> int:
     return t.exp(t.mul(t.literal(n), t.fn("log", x)))
 
 
-def integral(t: Terms, x: int) -> bool:
-    """Is a term made of indices, sizes and integers alone?"""
-    kind = t.kind(x)
-    if kind == "const":
-        return bool(t.node(x)[1].denominator == 1)
-    return kind in ("index", "size") or (kind in ("add", "mul") and all(integral(t, k) for k in t.kids(x)))
-
-
-def negation(t: Terms, c: int) -> int:
-    """not c; comparisons of integers turn round (those of floats do not: NaN)."""
-    n = t.node(c)
-    if n[0] == "fn" and n[1] == "not":
-        return int(n[2][0])
-    if n[0] == "fn" and n[1] in ("lt", "le") and all(integral(t, k) for k in n[2]):
-        return t.fn("le" if n[1] == "lt" else "lt", n[2][1], n[2][0])
-    return t.fn("not", c)
-
-
-def select(t: Terms, xs: Sequence[int], a: Attrs) -> int:
-    """where(c, x, y), with the -inf branch last so that masked scores read alike however they were written."""
-    c, x, y = xs
-    if t.kind(x) == "ninf" and t.kind(y) != "ninf":
-        return t.where(negation(t, c), y, x)
-    return t.where(c, x, y)
-
-
-def gelu(t: Terms, xs: Sequence[int], a: Attrs) -> int:
+def gelu(t: TermBuilder, xs: Sequence[int], a: Attrs) -> int:
     x, half = xs[0], t.literal(0.5)
     if a.get("approximate", "none") == "tanh":
         cubic = t.add(x, t.mul(t.literal(0.044715), x, x, x))
@@ -92,7 +62,7 @@ def gelu(t: Terms, xs: Sequence[int], a: Attrs) -> int:
     return t.mul(half, x, t.add(t.const(1), inner))
 
 
-def clamp(t: Terms, xs: Sequence[int], a: Attrs) -> int:
+def clamp(t: TermBuilder, xs: Sequence[int], a: Attrs) -> int:
     x = xs[0]
     if a.get("min") is not None:
         x = t.fn("maximum", x, t.literal(float(a["min"])))
@@ -101,7 +71,7 @@ def clamp(t: Terms, xs: Sequence[int], a: Attrs) -> int:
     return x
 
 
-def cast(t: Terms, xs: Sequence[int], a: Attrs) -> int:
+def cast(t: TermBuilder, xs: Sequence[int], a: Attrs) -> int:
     """A narrowing that the program's own dtypes do not imply is a precision event: an opaque rounding."""
     if a.get("event"):
         return t.fn(f"round_{a['dtype']}", xs[0])
@@ -131,7 +101,7 @@ def where_type(types: Sequence[TensorType], attrs: Attrs) -> TensorType:
     return TensorType(type_rules.broadcast([t.shape for t in types]), type_rules.promote(types[1:]))
 
 
-def _scaled(op: str) -> Callable[[Maker, Mapping[str, Any]], int]:
+def _scaled(op: str) -> Callable[[Maker, Arguments], int]:
     """self (+|-) alpha * other."""
     return lambda m, a: m.op(op, a["self"], _times(m, a["other"], a["alpha"]))
 
@@ -140,10 +110,10 @@ def _times(m: Maker, x: int, alpha: float) -> int:
     return x if alpha == 1 else m.op("mul", x, m.const(alpha))
 
 
-def _fused(outer: str) -> Callable[[Maker, Mapping[str, Any]], int]:
+def _fused(outer: str) -> Callable[[Maker, Arguments], int]:
     """addcmul and addcdiv."""
 
-    def build(m: Maker, a: Mapping[str, Any]) -> int:
+    def build(m: Maker, a: Arguments) -> int:
         inner = m.op(outer, a["tensor1"], a["tensor2"])
         return m.op("add", a["self"], _times(m, inner, a["value"]))
 
@@ -159,7 +129,7 @@ _RSUB = {
 _NEGATIVE = ("NaN for negative operands unless the exponent is an integer",)
 
 
-def _compare(name: str, value: Callable[[Terms, int, int], int], sign: str) -> Operator:
+def _compare(name: str, value: Callable[[TermBuilder, int, int], int], sign: str) -> Operator:
     aten = [f"{name}.Tensor", f"{name}.Scalar"]
     jumps = ("jumps where the operands are equal",)
     return binary(name, value, f"0/1: {sign}", f"({{0}} {sign} {{1}})", aten, type_rules.flag, jumps)
@@ -171,19 +141,8 @@ POINTWISE: tuple[Operator, ...] = (
     binary("mul", lambda t, x, y: t.mul(x, y), "x * y", "({0} * {1})", ["mul.Tensor", "mul.Scalar"]),
     binary("div", lambda t, x, y: t.mul(x, t.inv(y)), "x / y", "({0} / {1})",
            ["div.Tensor", "div.Scalar", "true_divide.Tensor", "div.Tensor_mode"], type_rules.floating, ("divides by zero",)),
-    unary("neg", lambda t, x: t.neg(x), "-x", "(-{0})", infer=type_rules.same),
-    unary("exp", lambda t, x: t.exp(x), "exp(x)", hazards=("overflows above 88.7 in float32",)),
-    unary("log", fn("log"), "natural logarithm", hazards=("NaN below zero, -inf at zero",)),
-    unary("sqrt", lambda t, x: t.sqrt(x), "square root", hazards=("NaN below zero",)),
-    unary("rsqrt", lambda t, x: t.inv(t.sqrt(x)), "1 / sqrt(x)", hazards=("NaN below zero, infinite at zero",)),
     unary("square", lambda t, x: t.mul(x, x), "x * x", infer=type_rules.same),
     unary("reciprocal", lambda t, x: t.inv(x), "1 / x", hazards=("divides by zero",)),
-    unary("abs", fn("abs"), "absolute value", infer=type_rules.same),
-    unary("sin", fn("sin"), "sine"),
-    unary("cos", fn("cos"), "cosine"),
-    unary("erf", fn("erf"), "error function"),
-    unary("sigmoid", fn("sigmoid"), "1 / (1 + exp(-x))"),
-    unary("tanh", fn("tanh"), "hyperbolic tangent"),
     unary("relu", lambda t, x: t.fn("maximum", x, t.const(0)), "max(x, 0)", infer=type_rules.same),
     unary("relu6", lambda t, x: clamp(t, [x], {"min": 0, "max": 6}), "min(max(x, 0), 6)", "F.relu6({0})",
           infer=type_rules.same),
@@ -204,10 +163,6 @@ POINTWISE: tuple[Operator, ...] = (
                   for k in ("clamp", "clamp_min", "clamp_max")},
                "aten.hardtanh.default": Form(UNARY, {"min": "min_val", "max": "max_val"})},
               "{0}.clamp(min={min}, max={max})", type_rules.same),
-    binary("maximum", fn("maximum"), "the larger; NaN if one is", "torch.maximum({0}, {1})",
-           ["maximum.default", "max.other"]),
-    binary("minimum", fn("minimum"), "the smaller; NaN if one is", "torch.minimum({0}, {1})",
-           ["minimum.default", "min.other"]),
     pointwise("lerp", "x + w * (y - x)", 3,
               lambda t, xs, a: t.add(xs[0], t.mul(xs[2], t.sub(xs[1], xs[0]))),
               {f"aten.lerp.{k}": Form(("self", "end", "weight")) for k in ("Tensor", "Scalar")},
@@ -215,25 +170,22 @@ POINTWISE: tuple[Operator, ...] = (
     pointwise("addcmul", "x + v * (y * z)", 3, lambda t, xs, a: t.add(xs[0], t.mul(xs[1], xs[2])),
               {"aten.addcmul.default": Form(build=_fused("mul")), "aten.addcdiv.default": Form(build=_fused("div"))},
               "torch.addcmul({0}, {1}, {2})"),
-    pointwise("where", "x where the condition holds, else y", 3, select,
+    pointwise("where", "x where the condition holds, else y", 3, lambda t, xs, a: t.select(*xs),
               {f"aten.where.{k}": Form(("condition", "self", "other"))
                for k in ("self", "ScalarOther", "ScalarSelf", "Scalar")}, "torch.where({0}, {1}, {2})", where_type),
     pointwise("masked_fill", "v where the mask holds, else x", 3,
-              lambda t, xs, a: select(t, (xs[1], xs[2], xs[0]), a),
+              lambda t, xs, a: t.select(xs[1], xs[2], xs[0]),
               {f"aten.masked_fill.{k}": Form(("self", "mask", "value")) for k in ("Scalar", "Tensor")},
               "torch.masked_fill({0}, {1}, {2})",
               lambda types, a: TensorType(type_rules.broadcast([x.shape for x in types[:2]]), types[0].dtype)),
-    _compare("lt", fn("lt"), "<"),
-    _compare("le", fn("le"), "<="),
     _compare("gt", lambda t, x, y: t.fn("lt", y, x), ">"),
     _compare("ge", lambda t, x, y: t.fn("le", y, x), ">="),
-    _compare("eq", fn("eq"), "=="),
     _compare("ne", lambda t, x, y: t.fn("not", t.fn("eq", x, y)), "!="),
     binary("logical_and", lambda t, x, y: t.mul(x, y), "both", "({0} & {1})",
            ["bitwise_and.Tensor", "logical_and.default", "__and__.Tensor"], flags_only),
-    binary("logical_or", fn("or"), "one of them", "({0} | {1})",
+    binary("logical_or", lambda t, x, y: t.fn("or", x, y), "one of them", "({0} | {1})",
            ["bitwise_or.Tensor", "logical_or.default", "__or__.Tensor"], flags_only),
-    pointwise("logical_not", "the opposite", 1, lambda t, xs, a: negation(t, xs[0]),
+    pointwise("logical_not", "the opposite", 1, lambda t, xs, a: t.negation(xs[0]),
               {"aten.bitwise_not.default": Form(UNARY), "aten.logical_not.default": Form(UNARY)}, "(~{0})", flags_only),
     pointwise("cast", "another dtype; a narrowing below the inputs' dtype is a precision event", 1, cast, {},
               "{0}.to({torch_dtype})", cast_type, ("narrowing rounds and may overflow",)),
@@ -255,7 +207,7 @@ def _exponential(m: Maker, x: int, base: float) -> int:
     return m.op("exponential", x, base=base)
 
 
-def _softplus(t: Terms, x: int, beta: int) -> int:
+def _softplus(t: TermBuilder, x: int, beta: int) -> int:
     """max(x, 0) + log(1 + exp(-|b x|)) / b: the form that does not overflow."""
     y = t.mul(beta, x)
     tail = t.fn("log", t.add(t.const(1), t.exp(t.neg(t.fn("abs", y)))))

@@ -7,7 +7,8 @@ from typing import Any
 
 from mirage.ir.program import TensorType
 from mirage.operators import axis_rules, type_rules
-from mirage.operators.entry import Attrs, Expand, Form, Maker, OperandsError, Operator
+from mirage.operators.entry import Attrs, Expand, Form, OperandsError, Operator
+from mirage.operators.protocols import Arguments, Maker
 from mirage.operators.type_rules import dims_of
 
 _OVER = {"dim": "dim", "keepdim": "keepdim"}
@@ -21,7 +22,7 @@ def listed(dim: Any) -> tuple[int, ...] | None:
 def form(op: str, **more: str) -> Form:
     """A call with `self`, perhaps `dim`, `keepdim`, `dtype`, and attributes taken from the schema arguments `more`."""
 
-    def build(m: Maker, a: Mapping[str, Any]) -> int:
+    def build(m: Maker, a: Arguments) -> int:
         attrs = {k: a[v] for k, v in more.items()}
         x = a["self"]
         if a.get("dtype") and a["dtype"] != m.type(x).dtype:
@@ -97,19 +98,21 @@ def expanding(name: str, summary: str, expand: Expand, torch: Mapping[str, Form]
     )
 
 
+def _corrected(m: Maker, a: Arguments, op: str) -> int:
+    c = a.get("correction")
+    c = int(bool(a.get("unbiased", True))) if c is None else int(c)
+    return m.op(op, a["self"], dim=listed(a.get("dim")), keepdim=bool(a.get("keepdim", False)), correction=c)
+
+
 def _correction(op: str) -> Form:
-    def build(m: Maker, a: Mapping[str, Any]) -> int:
-        c = a.get("correction")
-        c = int(bool(a.get("unbiased", True))) if c is None else int(c)
-        return m.op(op, a["self"], dim=listed(a.get("dim")), keepdim=bool(a.get("keepdim", False)), correction=c)
-
-    return Form(build=build)
+    return Form(build=lambda m, a: _corrected(m, a, op))
 
 
-def _var_mean(m: Maker, a: Mapping[str, Any]) -> list[int]:
-    build = _correction("var").build
-    assert build is not None
-    return [build(m, a), m.op("mean", a["self"], dim=listed(a.get("dim")), keepdim=bool(a.get("keepdim", False)))]
+def _var_mean(m: Maker, a: Arguments) -> list[int]:
+    return [
+        _corrected(m, a, "var"),
+        m.op("mean", a["self"], dim=listed(a.get("dim")), keepdim=bool(a.get("keepdim", False))),
+    ]
 
 
 _CANCELLATION = ("as E[x^2] - E[x]^2 it cancels when the mean is large",)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from mirage.mugraph.grammar import Accumulate, Compute, MuGraph, ThreadGraph
-from mirage.operators.block_forms import BLOCK_OPS
+from mirage.operators.block_operators import BLOCK
 from mirage.plan.straight_runs import Item, each_body, read_by
 
 
 def _form(item: Item) -> str:
-    return BLOCK_OPS[item.op].form if isinstance(item, Compute) else ""
+    return BLOCK[item.op].form if isinstance(item, Compute) else ""
 
 
 def _may_move(items: tuple[Item, ...], i: int, to: int) -> bool:

@@ -32,7 +32,7 @@ from mirage.meaning.nodes import (
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, Statement, Store, TileDim
 from mirage.mugraph.old_value import old
-from mirage.search.padding_values import in_padding
+from mirage.search.padding_values import in_padding, is_finite
 from mirage.search.reassociation import Through, through
 from mirage.search.tile_dims import components
 
@@ -321,7 +321,7 @@ class BlockBuilder:
             raise CannotBuild("the nested sum is not over one tile")
         inner, outer = t.mul(*n.inner), t.mul(*n.outer)
         pads = {in_padding(t, inner, n.axis), in_padding(t, outer, n.axis)}
-        if "zero" not in pads or "unknown" in pads:
+        if "zero" not in pads or not all(map(is_finite, pads)):
             raise CannotBuild("the padding of the nested sum is not zero")
         dim, own = self.dim_of[n.axis], self.dim_of[axis].name
         first, second = self.contract(axis, inner, at, mode), self.value(outer, at, mode)
@@ -373,7 +373,7 @@ class BlockBuilder:
                     mask = self.emit(at, "inside", "mask", (), (dim,), dim=dim)
                     v = self.emit(at, "v", "mul", (mask, v), dims)
                 operands.append((v, dims))
-            if not clean and in_padding(t, t.mul(*(b if small is left else a)), axis) == "unknown":
+            if not clean and not is_finite(in_padding(t, t.mul(*(b if small is left else a)), axis)):
                 # the other operand may hold infinities in the padding: 0 * inf; mask it as well
                 i = 1 if small is left else 0
                 mask = self.emit(at, "inside", "mask", (), (dim,), dim=dim)

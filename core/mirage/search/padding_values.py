@@ -1,57 +1,36 @@
-"""What a term is in the padding of an axis, where loads give 0: exactly zero, finite, or unknown."""
+"""What a term is in the padding of an axis, where loads give 0: the states that its operators make of the loads'."""
 
 from __future__ import annotations
 
-from typing import Literal
-
+from mirage.meaning.nodes import Const, Index, Input, NegInf, Reduce
 from mirage.meaning.terms import Terms
-
-Pad = Literal["zero", "finite", "unknown"]
-BOUNDED = {"sigmoid", "tanh", "erf", "sin", "cos", "lt", "le", "eq", "and", "or", "not"}
-KEEPS_ZERO = {"abs", "tanh", "erf", "sin", "sqrt"}
+from mirage.operators.block_operators import state_of
+from mirage.operators.padding import FINITE, State, of_number
 
 
-def in_padding(t: Terms, x: int, axis: str, memo: dict[int, Pad] | None = None) -> Pad:
-    """Conservative: "unknown" covers infinities and NaN, so that 0 * unknown is unknown."""
+def in_padding(t: Terms, x: int, axis: str, memo: dict[int, State] | None = None) -> State:
+    """Conservative: "any" covers infinities and NaN, so that 0 * any is any."""
     memo = {} if memo is None else memo
     if x not in memo:
         memo[x] = _in_padding(t, x, axis, memo)
     return memo[x]
 
 
-def _in_padding(t: Terms, x: int, axis: str, memo: dict[int, Pad]) -> Pad:
-    if axis not in t.dims(x):
-        return "unknown" if t.kind(x) == "ninf" else "zero" if t.is_const(x, 0) else "finite"
+def is_finite(state: State) -> bool:
+    return state in FINITE
+
+
+def _in_padding(t: Terms, x: int, axis: str, memo: dict[int, State]) -> State:
     n = t.node(x)
-    kind = n[0]
-    if kind == "in":
+    if axis not in t.dims(x):
+        if isinstance(n, Const):
+            return of_number(n.value)
+        return "any" if isinstance(n, NegInf) else "finite"
+    if isinstance(n, Input):
         return "zero"
-    if kind == "index":
+    if isinstance(n, Index):
         return "finite"
-    if kind == "red":
-        body = in_padding(t, n[3], axis, memo)
-        return body if n[1] == "sum" or body != "zero" else "zero"
-    parts = [in_padding(t, k, axis, memo) for k in t.kids(x)]
-    if kind == "mul":
-        selected = any(p == "zero" and t.is_boolean(k) for k, p in zip(t.kids(x), parts, strict=True))
-        if selected or ("zero" in parts and "unknown" not in parts):
-            return "zero"
-        return "finite" if "unknown" not in parts else "unknown"
-    if kind == "add":
-        if all(p == "zero" for p in parts):
-            return "zero"
-        return "unknown" if "unknown" in parts else "finite"
-    if kind == "sqrt":
-        return "zero" if parts[0] == "zero" else "unknown"
-    if kind == "exp":
-        return "finite" if parts[0] == "zero" else "unknown"
-    if kind == "fn":
-        if n[1] in KEEPS_ZERO and parts[0] == "zero":
-            return "zero"
-        if n[1] in BOUNDED:
-            return "finite"
-        if n[1] in ("maximum", "minimum", "abs", "finite") and "unknown" not in parts:
-            return "zero" if all(p == "zero" for p in parts) else "finite"
-        if n[1] == "where" and parts[1] == parts[2] != "unknown":
-            return parts[1]
-    return "unknown"
+    if isinstance(n, Reduce):
+        return in_padding(t, n.body, axis, memo)
+    parts = [in_padding(t, k, axis, memo) for k in n.kids]
+    return state_of(t.operator(x), parts, [t.is_boolean(k) for k in n.kids])

@@ -1,7 +1,7 @@
 """The padding rule: what is reduced over a dim is neutral in that dim's padding, whatever the sizes are.
 
 Tiles reach beyond their dim where its size is no multiple of the tile. What stands there is followed from the loads
-(their `pad`) through every operator, for each set of dims that an element may be outside of (`states.py`). A sum and a
+(their `pad`) through every operator (`operators/padding.py`), for each set of dims that an element may be outside of. A sum and a
 dot want zero there, a maximum -inf; a dot also wants its other operand not infinite, since 0 * inf is NaN.
 The rule holds for every size, also for one that the tile divides: the same text runs at other sizes.
 """
@@ -14,10 +14,10 @@ from itertools import combinations
 from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, Load, Loop, MuGraph, Statement, Store, ThreadGraph
 from mirage.mugraph.rules.breach import Breach, Limits
-from mirage.mugraph.rules.states import State, add, join, mul, of_number, pointwise, reduce
 from mirage.mugraph.text import statement_text
 from mirage.mugraph.walk import Part, computes, parts, sites
-from mirage.operators.block_forms import BLOCK_OPS
+from mirage.operators.block_operators import BLOCK, state_of
+from mirage.operators.padding import State, add, join, mul, of_number, reduce
 
 Outside = frozenset[str]  # the dims whose padding an element is in
 INSIDE: Outside = frozenset()
@@ -67,7 +67,7 @@ class Follower:
         self.report: list[tuple[Statement, str]] = []
         # what stands in the padding of a dim that nothing reduces over is never read; tiles of one element have none
         operators = [c for s in sites(part) for c in computes(s.statement)]
-        reduced = {c.attr("dim") for c in operators if BLOCK_OPS[c.op].form in ("reduce", "dot")}
+        reduced = {c.attr("dim") for c in operators if BLOCK[c.op].form in ("reduce", "dot")}
         self.reduced = {d for d in reduced if part.graph.dim(d).tile > 1}
 
     def places(self, dims: tuple[str, ...]) -> list[Outside]:
@@ -133,7 +133,7 @@ class Follower:
         return Tile(states)
 
     def compute(self, c: Compute, site: Statement) -> Tile:
-        form = BLOCK_OPS[c.op].form
+        form = BLOCK[c.op].form
         if form == "leaf":
             return self.leaf(c)
         args = [self.env[a] for a in c.args]
@@ -167,8 +167,8 @@ class Follower:
         states: dict[Outside, State] = {}
         for w in self.places(c.dims):
             own = w & have  # outside dims that no argument has, the element equals one inside
-            states[w] = _settle(own, pointwise(c.op, [a.at(own) for a in args], flags))
-        flag = BLOCK_OPS[c.op].flag or (c.op == "mul" and all(flags))
+            states[w] = _settle(own, state_of(c.op, [a.at(own) for a in args], flags))
+        flag = BLOCK[c.op].flag or (c.op == "mul" and all(flags))
         return Tile(states, flag)
 
 

@@ -11,22 +11,17 @@ from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, MuGraph
 from mirage.mugraph.rules.breach import Breach, Limits, breach
 from mirage.mugraph.walk import computes, parts, reads, sites
-from mirage.operators.block_forms import BLOCK_OPS
-
-# op -> how many partial arguments it may take among its arguments: "all" (each one), "one", or "first" (the first)
-LINEAR = {"add": "all", "sub": "all", "neg": "all", "mul": "one", "div": "first", "sum": "all", "dot": "one"}
-MAXIMAL = {"maximum": "all", "max": "all", "add": "one", "sub": "first"}
-TAKES = {"sum": LINEAR, "max": MAXIMAL}
+from mirage.operators.block_operators import BLOCK
 
 
 def _kind(c: Compute, dim: str, partial: dict[str, str]) -> str:
     """What the result of an operator in the loop over `dim` is: a partial "sum" or "max", or "" if it is no partial."""
     kinds = [partial.get(old_value.bare(a), "") for a in c.args]
     if not any(kinds):
-        over = BLOCK_OPS[c.op].form in ("reduce", "dot") and c.attr("dim") == dim
+        over = BLOCK[c.op].form in ("reduce", "dot") and c.attr("dim") == dim
         return ("max" if c.op == "max" else "sum") if over else ""
     kind = next(k for k in kinds if k)
-    how = TAKES[kind].get(c.op)
+    how = BLOCK[c.op].partial.get(kind)
     count = sum(k == kind for k in kinds)
     fits = {"all": count == len(kinds), "one": count == 1, "first": count == 1 and kinds[0] == kind, None: False}[how]
     if not fits or any(k not in ("", kind) for k in kinds):

@@ -11,7 +11,7 @@ from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, 
 from mirage.mugraph.rules.breach import Breach, Limits, breach
 from mirage.mugraph.rules.form import IDENTIFIER
 from mirage.mugraph.walk import Part, computes, dims_of_axes, parts, reads, sites, writes
-from mirage.operators.block_forms import BLOCK_OPS
+from mirage.operators.block_operators import BLOCK
 
 MAX_DIMS = 8
 
@@ -104,7 +104,7 @@ def _index(
 
 
 def _compute(m: MuGraph, graph: BlockGraph, c: Compute, known: dict[str, tuple[str, ...]]) -> None:
-    op = BLOCK_OPS.get(c.op)
+    op = BLOCK.get(c.op)
     if op is None:
         raise Breach("", f"{c.op} is not a block operator")
     if not op.least <= len(c.args) <= op.most:
@@ -172,7 +172,7 @@ def _statement(m: MuGraph, part: Part, x: Statement, known: dict[str, tuple[str,
     elif isinstance(x, ThreadGraph):
         inner = dict(known)
         for c in x.body:
-            if c.op not in BLOCK_OPS or BLOCK_OPS[c.op].form not in ("pointwise", "leaf"):
+            if c.op not in BLOCK or BLOCK[c.op].form not in ("pointwise", "leaf"):
                 raise Breach("", f"{c.op} is not pointwise, so no part of a thread graph")
             if any(old_value.bare(a) not in inner for a in c.args):
                 raise Breach("", f"an argument of {c.out} is not defined before it")

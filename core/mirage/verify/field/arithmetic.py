@@ -20,6 +20,7 @@ from functools import lru_cache
 import numpy as np
 
 from mirage.meaning.terms import refit
+from mirage.operators.block_operators import BLOCK
 from mirage.verify.field.primes import random_pair
 from mirage.verify.semantics.arrays import Array
 
@@ -39,7 +40,7 @@ UNITS: tuple[tuple[float, str, int], ...] = (
     (LOG2E, "log2(e)", -1),
     *((math.sqrt(math.pi), "sqrt(pi)", n) for n in (-1, 1, -2, 2)),
 )
-ROUNDING = "round"  # casts to a narrower dtype are round_fp16 and so on
+ROUNDING = "round"  # in `opaque`: a cast to a narrower dtype is no identity
 OPAQUE = ("sigmoid", ROUNDING)
 _M = tuple(_U(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
@@ -84,6 +85,11 @@ def second(x: Array) -> Array:
 
 def is_special(x: Array) -> Array:
     return np.asarray(first(x) == LOW)
+
+
+def _no_limit(*xs: Array) -> Array:
+    """Of an uninterpreted function nothing is known where an argument is infinite."""
+    return np.full_like(xs[0], np.nan)
 
 
 class Field:
@@ -333,9 +339,6 @@ class Field:
             bad = bad | ((x & SPENT == 0) & (q != 0) & (power(q, (self.q - 1) // 2, self.q) != 1))
         return np.asarray(bad & ~special)
 
-    def rsqrt(self, x: Array) -> Array:
-        return self.inv(self.sqrt(x))
-
     # ---- functions
     def _hash(self, name: str, *xs: Array) -> Array:
         """64 bits of an uninterpreted function of the arguments' first residues."""
@@ -355,10 +358,6 @@ class Field:
             return self._specials(self.oracle("sigmoid", x), lambda v: 1 / (1 + np.exp(-v)), x)
         return self.inv(self.add(self.exp(self.neg(x)), self.const(1)))
 
-    def tanh(self, x: Array) -> Array:
-        two = self.const(2)
-        return self.sub(self.mul(two, self.sigmoid(self.mul(two, x))), self.const(1))
-
     def abs(self, x: Array) -> Array:
         return self.maximum(x, self.neg(x))
 
@@ -366,14 +365,17 @@ class Field:
         return np.where(x == NEG_INF, _U(0), x) if x.dtype == _U else x
 
     def fn(self, name: str, *xs: Array) -> Array:
-        """A pointwise function by its name in the operator table; one that the field does not know is an oracle."""
-        if name.startswith(ROUNDING) and ROUNDING not in self.opaque:
+        """An operator by its name in the table; one that the table does not have is an oracle."""
+        entry = BLOCK.get(name)
+        if entry is not None and entry.rounds and ROUNDING not in self.opaque:
             return xs[0]
-        method = getattr(self, name, None) if name in POINTWISE else None
-        if method is not None:
-            return np.asarray(method(*xs))
-        limits = {"erf": np.sign, "log": np.log}.get(name, lambda *v: np.full_like(v[0], np.nan))
+        value = None if entry is None else entry.in_field(self, *xs)
+        if value is not None:
+            return np.asarray(value)
         xs = tuple(self.lift(x) for x in xs)
+        if entry is not None and entry.flag:
+            return np.asarray(self._hash(name, *xs) & _U(1) == 1)
+        limits = entry.at_infinity if entry is not None and entry.at_infinity is not None else _no_limit
         out = self.oracle(name, *xs)
         return self._specials(np.broadcast_to(out, np.broadcast_shapes(*(x.shape for x in xs))), limits, *xs)
 
@@ -433,6 +435,15 @@ class Field:
             a, b = (self.lift(a), self.lift(b)) if _U in (a.dtype, b.dtype) else (a.astype(int), b.astype(int))
         return np.where(self.truth(c), a, b)
 
+    def conjunction(self, a: Array, b: Array) -> Array:
+        return np.asarray(self.truth(a) & self.truth(b))
+
+    def disjunction(self, a: Array, b: Array) -> Array:
+        return np.asarray(self.truth(a) | self.truth(b))
+
+    def negation(self, x: Array) -> Array:
+        return np.asarray(~self.truth(x))
+
     # ---- reductions
     def sum(self, x: Array, axis: int) -> Array:
         """The sum along one axis (not the draws'), which goes away."""
@@ -465,49 +476,6 @@ class Field:
     def show(self, x: np.uint64) -> str:
         names = {int(NEG_INF): "-inf", int(POS_INF): "inf", int(NAN): "nan"}
         return names.get(int(x), f"{int(x) >> 32} (mod {self.p})")
-
-
-POINTWISE = frozenset(
-    (
-        "add",
-        "mul",
-        "sub",
-        "div",
-        "neg",
-        "inv",
-        "exp",
-        "exp2",
-        "sqrt",
-        "rsqrt",
-        "sigmoid",
-        "tanh",
-        "abs",
-        "finite",
-        "maximum",
-        "minimum",
-        "lt",
-        "le",
-        "eq",
-        "where",
-        "and",
-        "or",
-        "not",
-    )
-)
-
-
-def _logic(name: str) -> Callable[..., Array]:
-    def method(self: Field, *xs: Array) -> Array:
-        flags = [self.truth(x) for x in xs]
-        if name == "not":
-            return np.asarray(~flags[0])
-        return np.asarray(flags[0] & flags[1] if name == "and" else flags[0] | flags[1])
-
-    return method
-
-
-for _name in ("and", "or", "not"):  # keywords, so they cannot be written as methods
-    setattr(Field, _name, _logic(_name))
 
 
 def random_field(seed: int, draws: int = 1, opaque: Iterable[str] = OPAQUE) -> Field:

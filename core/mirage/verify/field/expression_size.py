@@ -13,8 +13,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from mirage.operators.block_operators import BLOCK
 from mirage.verify.semantics.arrays import Array
 
+Exact = Callable[..., Array]
 COUNT = np.dtype(
     [
         ("kn", "f8"),
@@ -138,7 +140,7 @@ class Counts:
         out["exp"], out["inf"] = a["exp"] | b["exp"], a["inf"] | b["inf"]
         return out
 
-    def _inv(self, x: Array) -> Array:
+    def inv(self, x: Array) -> Array:
         x = self.lift(x)
         out = x.copy()
         out["kn"], out["dn"], out["kd"], out["dd"] = x["kd"], x["dd"], np.maximum(x["kn"], 1), x["dn"]
@@ -148,7 +150,7 @@ class Counts:
         out["key"] = np.where(plain, np.uint64(1), fresh)
         return np.asarray(out)
 
-    def _exp(self, x: Array) -> Array:
+    def exp(self, x: Array) -> Array:
         x = self.lift(x)
         live = ~x["inf"]
         self.exps = True
@@ -157,7 +159,7 @@ class Counts:
             self.degree = max(self.degree, float((x["dn"] + x["dd"])[live].max()))
         return _make(x.shape, kn=live.astype(float), en=1, picks=x["picks"], exp=True)
 
-    def _sqrt(self, x: Array) -> Array:
+    def sqrt(self, x: Array) -> Array:
         x = self.lift(x)
         self.root_of_exp |= bool(x["exp"].any())
         self.roots += int(((x["dn"] + x["dd"]) > 0).sum())
@@ -187,25 +189,68 @@ class Counts:
         out["picks"] = sum(x["picks"] for x in xs) + bits
         return np.asarray(out)
 
-    def _compare(self, *xs: Array) -> Array:
+    # ---- the methods that entries of the operator table name
+    def sub(self, a: Array, b: Array) -> Array:
+        return self.add(a, self.neg(b))
+
+    def neg(self, x: Array) -> Array:
+        return x if x.dtype == COUNT else np.asarray(-x.astype(np.int64))
+
+    def div(self, a: Array, b: Array) -> Array:
+        return self.mul(self.lift(a), self.inv(b))
+
+    def sigmoid(self, x: Array) -> Array:
+        return self._opaque(x) if "sigmoid" in self.opaque else self.inv(self.add(self.const(1), self.exp(x)))
+
+    def abs(self, x: Array) -> Array:
+        return self._choose(x)
+
+    def finite(self, x: Array) -> Array:
+        return x
+
+    def maximum(self, a: Array, b: Array) -> Array:
+        return self._pick(np.maximum, a, b)
+
+    def minimum(self, a: Array, b: Array) -> Array:
+        return self._pick(np.minimum, a, b)
+
+    def _pick(self, exact: Exact, a: Array, b: Array) -> Array:
+        return self._choose(a, b) if COUNT in (a.dtype, b.dtype) else np.asarray(exact(a, b))
+
+    def lt(self, a: Array, b: Array) -> Array:
+        return self._compare(np.less, a, b)
+
+    def le(self, a: Array, b: Array) -> Array:
+        return self._compare(np.less_equal, a, b)
+
+    def eq(self, a: Array, b: Array) -> Array:
+        return self._compare(np.equal, a, b)
+
+    def _compare(self, exact: Exact, *xs: Array) -> Array:
+        if any(x.dtype == COUNT for x in xs):
+            return self._chosen(*xs)
+        return np.asarray(exact(*(x.astype(np.int64) for x in xs)))
+
+    def _chosen(self, *xs: Array) -> Array:
+        """0 or 1 by a choice between its arguments."""
         out = self._choose(*xs)
         return _make(out.shape, picks=out["picks"])
 
-    def fn(self, name: str, *xs: Array) -> Array:
-        if name in _EXACT and all(x.dtype != COUNT for x in xs):
-            return np.asarray(_EXACT[name](*xs))
-        if name in _WITH_SIGMOID and "sigmoid" in self.opaque:
-            return self._opaque(*xs)
-        found = _FUNCTIONS.get(name)
-        return self._opaque(*xs) if found is None else found(self, *xs)
+    def conjunction(self, a: Array, b: Array) -> Array:
+        return self._logic(np.logical_and, a, b)
 
-    def _neg(self, x: Array) -> Array:
-        return x if x.dtype == COUNT else np.asarray(-x.astype(np.int64))
+    def disjunction(self, a: Array, b: Array) -> Array:
+        return self._logic(np.logical_or, a, b)
 
-    def _sigmoid(self, x: Array) -> Array:
-        return self._inv(self.add(self.const(1), self._exp(x)))
+    def negation(self, x: Array) -> Array:
+        return self._logic(np.logical_not, x)
 
-    def _where(self, c: Array, a: Array, b: Array) -> Array:
+    def _logic(self, exact: Exact, *xs: Array) -> Array:
+        if any(x.dtype == COUNT for x in xs):
+            return self._chosen(*xs)
+        return np.asarray(exact(*(self.truth(x) for x in xs)))
+
+    def where(self, c: Array, a: Array, b: Array) -> Array:
         if c.dtype != COUNT:
             if COUNT in (a.dtype, b.dtype) and a.dtype != b.dtype:
                 a, b = self.lift(a), self.lift(b)
@@ -213,6 +258,14 @@ class Counts:
         out = self._choose(a, b, bits=0.0)
         out["picks"] += c["picks"]
         return out
+
+    def fn(self, name: str, *xs: Array) -> Array:
+        entry = BLOCK.get(name)
+        value = None if entry is None else entry.in_field(self, *xs)
+        if value is not None:
+            return np.asarray(value)
+        out = self._opaque(*xs)
+        return self._chosen(out) if entry is not None and entry.flag else out
 
     def sum(self, x: Array, axis: int) -> Array:
         if x.dtype != COUNT:
@@ -227,35 +280,3 @@ class Counts:
         if x.dtype != COUNT:
             return np.asarray(x.max(axis=axis))
         return self._choose(*np.moveaxis(x, axis, 0), bits=float(np.log2(max(x.shape[axis], 1))))
-
-
-# On flags and integers, which stay exact.
-_EXACT: dict[str, Callable[..., Array]] = {
-    "lt": lambda a, b: a.astype(np.int64) < b.astype(np.int64),
-    "le": lambda a, b: a.astype(np.int64) <= b.astype(np.int64),
-    "eq": lambda a, b: a.astype(np.int64) == b.astype(np.int64),
-    "and": np.logical_and,
-    "or": np.logical_or,
-    "not": np.logical_not,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-}
-_WITH_SIGMOID = ("sigmoid", "tanh")
-_FUNCTIONS: dict[str, Callable[..., Array]] = {
-    "add": Counts.add,
-    "mul": Counts.mul,
-    "sub": lambda c, x, y: c.add(x, c._neg(y)),
-    "neg": Counts._neg,
-    "div": lambda c, x, y: c.mul(c.lift(x), c._inv(y)),
-    "finite": lambda c, x: x,
-    "inv": Counts._inv,
-    "exp": Counts._exp,
-    "exp2": Counts._exp,
-    "sqrt": Counts._sqrt,
-    "rsqrt": lambda c, x: c._inv(c._sqrt(x)),
-    "sigmoid": Counts._sigmoid,
-    "tanh": lambda c, x: c.add(c._sigmoid(x), c.const(-1)),
-    **dict.fromkeys(("lt", "le", "eq", "and", "or", "not"), Counts._compare),
-    "where": Counts._where,
-    **dict.fromkeys(("maximum", "minimum", "abs"), Counts._choose),
-}

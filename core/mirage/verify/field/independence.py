@@ -15,8 +15,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mirage.ir.index import DimIndex
-from mirage.meaning.nodes import Add, Apply, Exp, Input, Mul
+from mirage.meaning.nodes import Add, Input, Mul
 from mirage.meaning.terms import Terms
+from mirage.operators.block_operators import BLOCK, field_methods
 from mirage.verify.field.arithmetic import Field, pack, second
 from mirage.verify.field.sampling import input_node, is_root
 from mirage.verify.semantics.arrays import Array
@@ -42,10 +43,22 @@ def _is_shift(t: Terms, x: int) -> bool:
 
 def arguments(t: Terms, roots: list[int], opaque: bool = True) -> list[int]:
     """The distinct arguments of the exponentials below `roots`; of sigmoids too where these are not `opaque`."""
-    names = ("exp2",) if opaque else ("exp2", "sigmoid", "tanh")
+    return sorted({strip_shift(t, k) for x in _exponentials(t, roots, opaque) for k in t.kids(x)})
+
+
+def _exponentials(t: Terms, roots: list[int], opaque: bool) -> list[int]:
     every = {x for r in roots for x in t.walk(r)}
-    found = [n for n in map(t.node, every) if isinstance(n, Exp) or (isinstance(n, Apply) and n.name in names)]
-    return sorted({strip_shift(t, n.kids[0]) for n in found})
+    return [x for x in every if _exponent_degree(t, x, opaque) is not None]
+
+
+def _exponent_degree(t: Terms, x: int, opaque: bool) -> int | None:
+    """Of an exponential, and of a function that is made of some: the degree of the exponents in its arguments."""
+    entry = BLOCK.get(t.operator(x))
+    if entry is None or entry.form != "pointwise":
+        return None
+    made = field_methods(entry)
+    found = [made[m] for m in ("exp",) + (() if opaque else ("sigmoid",)) if m in made]
+    return max(found, default=None)
 
 
 def linear_inputs(t: Terms, x: int) -> list[int]:
@@ -77,6 +90,8 @@ def independent(
 ) -> int | None:
     """How many scores there are, if all exponentials' arguments are independent and uniform; None if that is not
     known. The input that makes them so is real, and under no root: what is redrawn is not uniform."""
+    if any((_exponent_degree(t, x, opaque) or 0) > 1 for x in _exponentials(t, roots, opaque)):
+        return None  # an exponent that is not affine in what stands under the function
     args = arguments(t, roots, opaque)
     rooted = {n for r in roots for x in t.walk(r) if is_root(t, x) for n in t.inputs(x)}
     total = 0

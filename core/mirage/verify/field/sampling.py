@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mirage.meaning.nodes import Apply, Exp, FloatLiteral, Input, Sqrt
+from mirage.meaning.nodes import Apply, FloatLiteral, Input, Sqrt
 from mirage.meaning.terms import Terms
+from mirage.operators import block_operators
 from mirage.verify.field.arithmetic import OPAQUE, Field, first, random_field
 from mirage.verify.semantics.arrays import Array, Indices
 from mirage.verify.semantics.evaluate_terms import TermEvaluator, grid_index
 
 ROUNDS = 60  # of redrawing what lies under a root; each round halves what is left
 FIELDS = 40
-ROOTS = ("sqrt", "rsqrt")
-EXPONENTIALS = ("exp", "exp2", "sigmoid", "tanh")
 COMPARISONS = ("lt", "le", "eq")
 
 
@@ -74,13 +73,11 @@ def root_nodes(t: Terms, roots: Iterable[int]) -> list[tuple[int, bool]]:
 
 
 def is_root(t: Terms, x: int) -> bool:
-    n = t.node(x)
-    return isinstance(n, Sqrt) or (isinstance(n, Apply) and n.name in ROOTS)
+    return isinstance(t.node(x), Sqrt)
 
 
 def is_exponential(t: Terms, x: int) -> bool:
-    n = t.node(x)
-    return isinstance(n, Exp) or (isinstance(n, Apply) and n.name in EXPONENTIALS)
+    return block_operators.is_exponential(t.operator(x))
 
 
 def input_node(t: Terms, x: int) -> Input:

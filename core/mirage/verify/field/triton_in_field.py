@@ -6,6 +6,7 @@ are, so wrong indexing, masks and loops show. A comparison of floats gives a fla
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,12 +15,20 @@ import numpy as np
 
 from mirage.codegen.interpreter import Patches, check_version
 from mirage.codegen.interpreter_cache import lighten
+from mirage.operators.block_operators import BLOCK
+from mirage.operators.entry import ORACLE
 from mirage.verify.field.arithmetic import NAN, Field
 from mirage.verify.field.device_memory import Memory, TextFault
 from mirage.verify.field.triton_types import Handle, Method, Reduction, Scope, Tensor, Type
 from mirage.verify.semantics.arrays import Array
 
 Op = Callable[..., Array]
+
+
+def oracle_calls() -> dict[str, str]:
+    """Functions of Triton's language that are operators of the table without a value in the field but themselves."""
+    texts = {e.name: re.fullmatch(r"tl\.(\w+)\(\{0\}\)", e.triton) for e in BLOCK.values() if e.field == ORACLE}
+    return {found[1]: name for name, found in texts.items() if found is not None}
 
 
 def trailing(fn: Op) -> Op:
@@ -175,11 +184,6 @@ class Language:
             "create_precise_sqrt": op(lambda x: f.sqrt(x, watch=False)),
             "create_rsqrt": op(lambda x: f.inv(f.sqrt(x, watch=False))),
             "create_fabs": op(f.abs),
-            "create_log": named("log"),
-            "create_sin": named("sin"),
-            "create_cos": named("cos"),
-            "create_erf": named("erf"),
-            "create_floor": named("floor"),
             "create_ceil": named("ceil"),
             "create_log2": op(lambda x: f.mul(f.fn("log", x), np.full((1,), f.log2e))),
             "create_maximumf": op(f.maximum),
@@ -194,6 +198,7 @@ class Language:
             "create_si_to_fp": from_int,
             "create_ui_to_fp": from_int,
             "create_dot": lambda b, x, y, acc, *more: self._dot(x, y, acc),
+            **{f"create_{call}": named(name) for call, name in oracle_calls().items()},
         }
 
     def _dot(self, x: Handle, y: Handle, acc: Handle) -> Handle:

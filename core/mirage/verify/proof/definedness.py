@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mirage.meaning.nodes import Apply, Mul
 from mirage.meaning.normal_form import Normalizer, TooLarge
-from mirage.meaning.terms import BOOLEAN, Terms
-from mirage.verify.proof.signs import NONNEGATIVE, NONZERO, POSITIVE, SignAnalysis, Signs
+from mirage.meaning.terms import Terms
+from mirage.operators.block_operators import BLOCK, is_flag
+from mirage.operators.signs import ANY, SIGN_WORDS, Signs
+from mirage.verify.proof.signs import SignAnalysis
 
-WORDS = {NONNEGATIVE: ">= 0", POSITIVE: "> 0", NONZERO: "!= 0"}
+VALUED = ANY  # no sign is needed, only a value
+WORDS = SIGN_WORDS | {VALUED: "has a value"}
 
 
 @dataclass(frozen=True)
@@ -30,14 +34,15 @@ class Condition:
         return f"{t.show(self.argument, 6)} {WORDS[self.signs]}{where}"
 
 
-def needs(t: Terms, x: int) -> Signs | None:
-    """The signs that the argument of `x` must have for `x` to be defined; None if any will do."""
-    n = t.node(x)
-    if n[0] == "sqrt":
-        return NONNEGATIVE
-    if n[0] == "inv":
-        return NONZERO
-    return POSITIVE if n[:2] == ("fn", "log") else None
+def needs(t: Terms, x: int) -> list[tuple[Signs, int]]:
+    """For `x` to be defined, besides its parts: (signs, term) for each term that must have one of these signs. Of an
+    operator whose domain is not known, that it has a value at all (`VALUED`)."""
+    entry = BLOCK.get(t.operator(x))
+    if entry is None and not isinstance(t.node(x), Apply):
+        return []
+    if entry is None or entry.domain is None:
+        return [(VALUED, x)]
+    return list(entry.domain(t, *t.kids(x)))
 
 
 def conditions(t: Terms, x: int, signs: SignAnalysis) -> frozenset[Condition]:
@@ -47,19 +52,19 @@ def conditions(t: Terms, x: int, signs: SignAnalysis) -> frozenset[Condition]:
     seen, todo = {start}, [start]
     while todo:
         y, guards = todo.pop()
-        wanted = needs(t, y)
-        if wanted is not None and not signs.of(t.kids(y)[0]) <= wanted:
-            out.add(Condition(wanted, t.kids(y)[0], guards))
+        out |= {
+            Condition(wanted, z, guards) for wanted, z in needs(t, y) if wanted == VALUED or not signs.of(z) <= wanted
+        }
         n, kids = t.node(y), t.kids(y)
         below = [(k, guards) for k in kids]
-        if n[:2] == ("fn", "where"):
-            c = kids[0]
-            below = [(c, guards), (kids[1], guards | {(c, True)}), (kids[2], guards | {(c, False)})]
-        elif n[0] == "mul" and any(t.is_boolean(k) for k in kids):
-            more = guards | {(k, True) for k in kids if t.is_boolean(k)}
-            below = [(k, guards if t.is_boolean(k) else more) for k in kids]
-        elif n[0] == "fn" and n[1] in BOOLEAN:  # a comparison with what has no value is false, and has a value itself
-            below = [(k, guards | {(y, True)}) for k in kids]
+        match n:
+            case Apply("where", (c, chosen, other)):
+                below = [(c, guards), (chosen, guards | {(c, True)}), (other, guards | {(c, False)})]
+            case Apply(name) if is_flag(name):  # a comparison with what has no value is false, and has a value itself
+                below = [(k, guards | {(y, True)}) for k in kids]
+            case Mul(parts) if any(t.is_boolean(k) for k in parts):
+                more = guards | {(k, True) for k in parts if t.is_boolean(k)}
+                below = [(k, guards if t.is_boolean(k) else more) for k in parts]
         for following in below:
             if following not in seen:
                 seen.add(following)

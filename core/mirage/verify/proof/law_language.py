@@ -9,26 +9,25 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from mirage.ir.index import DimIndex
 from mirage.meaning.nodes import Reduce, Size
 from mirage.meaning.terms import Terms
+from mirage.operators.block_operators import BLOCK
+from mirage.operators.entry import BlockOperator
 
 MARK = "?"  # letters of a law are inputs whose names no program's input can have
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.GtE: ">=", ast.Gt: ">", ast.LtE: "<=", ast.Lt: "<",
 }  # fmt: skip
-_UNARY: dict[str, Callable[[Terms, int], int]] = {
-    "exp": lambda t, x: t.exp(x),
-    "sqrt": lambda t, x: t.sqrt(x),
-    **{
-        name: (lambda t, x, name=name: t.fn(name, x))  # type: ignore[misc]
-        for name in ("log", "abs", "sigmoid", "tanh", "erf", "sin", "cos")
-    },
-}
 _LETTER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def is_function(entry: BlockOperator) -> bool:
+    """An operator of real numbers that a law's text may call: flags and roundings are none, and sums and products are
+    written as Python does."""
+    return entry.form == "pointwise" and entry.least == entry.most and not entry.flag and not entry.rounds
 
 
 class LawSyntax(ValueError):
@@ -130,16 +129,15 @@ class _Reader:
         if name == "size" and len(args) == 1:
             self.bound.add(self.axis(args[0]))
             return t.size(MARK + self.axis(args[0]))
-        if name in _UNARY and len(args) == 1:
-            return _UNARY[name](t, self.term(args[0]))
-        if name in ("maximum", "minimum") and len(args) == 2:
-            return t.fn(name, *(self.term(a) for a in args))
         if name == "where" and len(args) == 3:
             c = self.comparison(args[0])
             if c.relation not in ("<", "<=", "=="):
                 raise LawSyntax("where takes a comparison by <, <= or ==")
             flag = t.fn({"<": "lt", "<=": "le", "==": "eq"}[c.relation], c.left, c.right)
             return t.where(flag, self.term(args[1]), self.term(args[2]))
+        entry = BLOCK.get(name)
+        if entry is not None and is_function(entry) and len(args) == entry.least:
+            return entry.as_term(t, *(self.term(a) for a in args))
         raise LawSyntax(f"`{name}` with {len(args)} arguments is not covered")
 
 

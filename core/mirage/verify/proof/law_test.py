@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from mirage.operators.block_operators import BLOCK
+
 Array = np.ndarray[Any, np.dtype[Any]]
 GRID = (-2.0, -1.0, 0.0, 0.5, 1.0, 3.0)
 SIZES = (1, 2, 3)
@@ -26,11 +28,6 @@ _RELATIONS: dict[type[ast.cmpop], Callable[[Array, Array], Array]] = {
 }  # fmt: skip
 _OPERATIONS: dict[type[ast.operator], Callable[[Array, Array], Array]] = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.Pow: np.power,
-}  # fmt: skip
-_FUNCTIONS: dict[str, Callable[..., Array]] = {
-    "exp": np.exp, "sqrt": np.sqrt, "log": np.log, "abs": np.abs, "tanh": np.tanh, "sin": np.sin, "cos": np.cos,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "maximum": np.maximum, "minimum": np.minimum,
-    "erf": np.vectorize(math.erf, otypes=[np.float64]),
 }  # fmt: skip
 
 
@@ -125,8 +122,9 @@ class _Text:
             shape[axis] = sizes[node.args[0].id]
             body = np.broadcast_to(body, shape)
             return np.asarray((np.sum if name == "sum" else np.max)(body, axis=axis, keepdims=True))
-        parts = [self.value(a, at, sizes) for a in node.args]
-        return np.asarray(np.where(*parts) if name == "where" else _FUNCTIONS[name](*parts))
+        value = BLOCK[name].float64
+        assert value is not None
+        return np.asarray(value(*(self.value(a, at, sizes) for a in node.args)))
 
     def wrong(self, flat: Array, sizes: Mapping[str, int]) -> tuple[Wrong | None, int]:
         """The first point at which the law fails, and at how many it says anything."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations, product
 
 from mirage.meaning.nodes import Add, Apply, Const, Exp, Input, Inv, Mul, Reduce, Size, Sqrt
-from mirage.meaning.terms import COMMUTATIVE, Terms
+from mirage.meaning.terms import Terms
+from mirage.operators.block_operators import commutes
 from mirage.verify.proof.law_language import MARK
 
 MOST_PARTS = 5  # of a sum or product that several letters share
@@ -75,7 +76,7 @@ class Matcher:
 
     def _call(self, n: Apply, y: Apply, m: Match) -> Iterator[Match]:
         if n.name == y.name and len(n.args) == len(y.args):
-            for order in permutations(y.args) if n.name in COMMUTATIVE else [y.args]:
+            for order in permutations(y.args) if commutes(n.name) else [y.args]:
                 yield from self._all(n.args, tuple(order), m)
 
     def _reduction(self, n: Reduce, y: Reduce, m: Match) -> Iterator[Match]:

@@ -16,12 +16,13 @@ from mirage.meaning.laws import REWRITING, SOLVER, Law, Use, used_by
 from mirage.meaning.nodes import Index, Reduce, Size
 from mirage.meaning.normal_form import Normalizer, TooLarge
 from mirage.meaning.terms import Terms
+from mirage.operators.signs import NONNEGATIVE, NONZERO, POSITIVE, Signs
 from mirage.verify.field.sampling import shapes_of
 from mirage.verify.proof.definedness import Condition, conditions, unexplained
 from mirage.verify.proof.fractions import cleared
 from mirage.verify.proof.law_language import ReadLaw, read_law
 from mirage.verify.proof.rewriting import Rewriter
-from mirage.verify.proof.signs import NONNEGATIVE, NONZERO, POSITIVE, SignAnalysis, Signs
+from mirage.verify.proof.signs import SignAnalysis
 from mirage.verify.proof.smt import Query
 from mirage.verify.semantics.evaluate_terms import Fault, evaluate_terms
 from mirage.verify.semantics.float64 import Floats
@@ -188,7 +189,7 @@ class Prover:
             return False
         for c in missing:
             left = start + self.seconds - time.thread_time()
-            if left <= 0 or c.guards:
+            if left <= 0 or c.guards or c.signs not in RELATION:
                 return False
             query = Query(self.t, self.normal, self.signs, self.laws(SOLVER), given, left)
             if not query.holds(c.argument, RELATION[c.signs], self.t.const(0)):

@@ -11,11 +11,12 @@ from fractions import Fraction
 from mirage.meaning.nodes import Add, FloatLiteral
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
+from mirage.operators.signs import NONNEGATIVE, NONZERO, POSITIVE, Signs
 from mirage.verify.proof.definedness import Condition as Defined
 from mirage.verify.proof.definedness import conditions, unexplained
 from mirage.verify.proof.law_language import Comparison, ReadLaw
 from mirage.verify.proof.matching import Match, Matcher
-from mirage.verify.proof.signs import NONNEGATIVE, NONZERO, POSITIVE, SignAnalysis, Signs
+from mirage.verify.proof.signs import SignAnalysis
 
 RELATIONS: dict[str, Signs] = {
     "==": frozenset((0,)), "!=": NONZERO, ">=": NONNEGATIVE, ">": POSITIVE,

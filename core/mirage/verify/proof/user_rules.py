@@ -16,12 +16,12 @@ from mirage.errors import RuleFalse, RuleUnreadable
 from mirage.meaning.laws import LAWS, Law, Use
 from mirage.meaning.nodes import Add, Const, Exp, FloatLiteral, Input, Inv, Mul, Reduce, Size, Sqrt
 from mirage.meaning.terms import Terms
+from mirage.operators.signs import Signs
 from mirage.verify.field.algebra_opinion import field_opinion
 from mirage.verify.proof.law_language import LawSyntax, ReadLaw, letters_of, read_law
 from mirage.verify.proof.law_test import check
 from mirage.verify.proof.prover import Prover
 from mirage.verify.proof.rewriting import RELATIONS
-from mirage.verify.proof.signs import Signs
 
 USER: Use = "user"
 FEWEST_POINTS = 100  # at which a rule must have said something to count as tested

@@ -8,11 +8,12 @@ nothing overflows is the bound; an exponential whose argument is at most 0 by co
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from mirage.meaning.nodes import Node
+from mirage.meaning.nodes import Add, Const, FloatLiteral, Index, Input, Inv, Mul, NegInf, Reduce, Size
 from mirage.meaning.terms import Terms
+from mirage.operators.block_operators import BLOCK
+from mirage.operators.intervals import FLAG, WHOLE, Interval, inverse, summed, times, unknown, zero_times
 from mirage.verify.floats.regimes import LARGEST
 
 LEAST, MOST = -24, 127  # exponents of the bounds that are tried
@@ -23,28 +24,6 @@ SLACK = 1 - 2.0**-12  # for the roundings on the way: float32 sums err by less; 
 LIMITS = {d: x * (SLACK if d in ("bf16", "fp32", "fp64") else 1) for d, x in LARGEST.items()}
 
 
-@dataclass(frozen=True)
-class Interval:
-    low: float
-    high: float
-
-    @property
-    def size(self) -> float:
-        return max(abs(self.low), abs(self.high))
-
-
-Rule = Callable[[Interval], Interval]
-
-
-def _times(a: float, b: float) -> float:
-    return 0.0 if a == 0 or b == 0 else a * b
-
-
-def product(x: Interval, y: Interval) -> Interval:
-    ends = [_times(a, b) for a in (x.low, x.high) for b in (y.low, y.high)]
-    return Interval(min(ends), max(ends))
-
-
 def within(x: Interval, y: Interval | None) -> Interval:
     """What two analyses of one value agree on."""
     return x if y is None else Interval(_least(max, x.low, y.low), _least(min, x.high, y.high))
@@ -52,40 +31,6 @@ def within(x: Interval, y: Interval | None) -> Interval:
 
 def _least(choose: Callable[[float, float], float], a: float, b: float) -> float:
     return b if math.isnan(a) else a if math.isnan(b) else choose(a, b)
-
-
-def _exp(x: Interval) -> Interval:
-    def e(v: float) -> float:
-        return math.inf if v > 700 else math.exp(v)
-
-    return Interval(e(x.low), e(x.high))
-
-
-def _inverse(x: Interval) -> Interval:
-    if x.low > 0 or x.high < 0:
-        return Interval(1 / x.high, 1 / x.low)
-    return Interval(-math.inf, math.inf)
-
-
-def _root(x: Interval) -> Interval:
-    return Interval(math.sqrt(max(x.low, 0.0)), math.sqrt(max(x.high, 0.0)))
-
-
-def _abs(x: Interval) -> Interval:
-    return Interval(0.0 if x.low <= 0 <= x.high else min(abs(x.low), abs(x.high)), x.size)
-
-
-UNIT = Interval(-1.0, 1.0)
-FUNCTIONS: dict[str, Rule] = {
-    "sigmoid": lambda x: Interval(0.0, 1.0),
-    "tanh": lambda x: UNIT,
-    "erf": lambda x: UNIT,
-    "sin": lambda x: UNIT,
-    "cos": lambda x: UNIT,
-    "abs": _abs,
-    "finite": lambda x: x,
-    "log": lambda x: Interval(math.log(x.low) if x.low > 0 else -math.inf, math.log(max(x.high, 1e-300))),
-}
 
 
 class Ranges:
@@ -108,56 +53,41 @@ class Ranges:
 
     def _compute(self, x: int) -> Interval:
         t = self.t
-        n = t.node(x)
-        kind = n[0]
-        kids = [self.memo[k] for k in t.kids(x)]
-        if kind == "in":
-            return Interval(0.0, 1.0) if n[1] in t.bool_inputs else Interval(-self.bound, self.bound)
-        if kind in ("const", "lit"):
-            return Interval(float(n[1]), float(n[1]))
-        if kind == "ninf":  # a masked score: never larger than others
-            return Interval(0.0, 0.0)
-        if kind == "size":
-            return Interval(float(self.sizes[n[1]]), float(self.sizes[n[1]]))
-        if kind == "index":
-            return Interval(0.0, float(math.prod(self.sizes[a] for a in n[1])))
-        value = self._operator(x, n, kids)
+        match t.node(x):
+            case Input(name):
+                return FLAG if name in t.bool_inputs else Interval(-self.bound, self.bound)
+            case Const(number):
+                return Interval(float(number), float(number))
+            case FloatLiteral(text):
+                return Interval(float(text), float(text))
+            case NegInf():  # a masked score: never larger than others
+                return Interval(0.0, 0.0)
+            case Size(axis):
+                return Interval(float(self.sizes[axis]), float(self.sizes[axis]))
+            case Index(axes):
+                return Interval(0.0, float(math.prod(self.sizes[a] for a in axes)))
+        value = self._operator(x)
         self._limit(x, value, ACCUMULATOR)
         return value
 
-    def _operator(self, x: int, n: Node, kids: list[Interval]) -> Interval:
-        t, kind = self.t, n[0]
-        if kind == "add":
-            if self._shifted(x):
-                return Interval(-2 * max(k.size for k in kids), 0.0)
-            return Interval(sum(k.low for k in kids), sum(k.high for k in kids))
-        if kind == "mul":
-            return self._product(t.kids(x))
-        if kind == "red":
-            length = float(self.sizes[n[2]]) if n[1] == "sum" else 1.0
-            if n[1] == "sum" and t.kind(n[3]) == "mul":
-                for k in t.kids(n[3]):
+    def _operator(self, x: int) -> Interval:
+        t = self.t
+        match t.node(x):
+            case Add(parts) if self._shifted(x):
+                return Interval(-2 * max(self.memo[k].size for k in parts), 0.0)
+            case Mul(factors):
+                return self._product(factors)
+            case Reduce("max", _, body):
+                return self.memo[body]
+            case Reduce(_, axis, body):
+                for k in self._factors(body) if t.kind(body) == "mul" else ():
                     if t.kind(k) != "in" and t.dims(k):  # a computed operand of a contraction is cast before it
                         self._limit(k, self.memo[k], self.operand)
-            whole = Interval(_times(kids[0].low, length), _times(kids[0].high, length))
-            return within(whole, self._summed(n[2], n[3])) if n[1] == "sum" else whole
-        if kind == "exp":
-            return _exp(kids[0])
-        if kind == "inv":
-            return self._inverse(t.kids(x)[0])
-        if kind == "sqrt":
-            return _root(kids[0])
-        name = n[1]
-        if name in FUNCTIONS:
-            return FUNCTIONS[name](kids[0])
-        if name in ("maximum", "minimum"):
-            f = max if name == "maximum" else min
-            return Interval(f(k.low for k in kids), f(k.high for k in kids))
-        if name == "where":
-            return Interval(min(k.low for k in kids[1:]), max(k.high for k in kids[1:]))
-        if name in ("lt", "le", "eq", "and", "or", "not"):
-            return Interval(0.0, 1.0)
-        return kids[0] if name.startswith("round") else Interval(-math.inf, math.inf)
+                return within(summed(self.memo[body], float(self.sizes[axis])), self._summed(axis, body))
+            case Inv(below):
+                return self._inverse(below)
+        entry = BLOCK.get(t.operator(x))
+        return WHOLE if entry is None else entry.interval(*(self.memo[k] for k in t.kids(x)))
 
     def _product(self, factors: tuple[int, ...]) -> Interval:
         """Equal factors are a power: x * x is not negative. A value over a sum of which it is a part is at most 1."""
@@ -167,10 +97,10 @@ class Ranges:
             part = self.memo[f]
             base = part
             for _ in range(power - 1):
-                part = product(part, base)
+                part = times(part, base)
             if power % 2 == 0:
                 part = Interval(max(part.low, 0.0) if base.low > 0 else 0.0, part.high)
-            out = product(out, part)
+            out = times(out, part)
         for f in factors:
             if self.t.kind(f) != "inv":
                 continue
@@ -180,7 +110,7 @@ class Ranges:
                     rest = list(factors)
                     rest.remove(f)
                     rest.remove(g)
-                    out = within(out, product(bounded, self._product(tuple(rest))))
+                    out = within(out, times(bounded, self._product(tuple(rest))))
         for f in factors:
             if self.t.kind(f) == "inv" and (share := self._share(f, factors)) is not None:
                 rest = [k for k in factors if k not in (f, share)]
@@ -191,12 +121,13 @@ class Ranges:
     def _bounded(self, x: int, inverse: int) -> Interval | None:
         """x * inverse as a weighted mean, or as a part of a norm: x / sqrt(c * sum x^2 + ...)."""
         t = self.t
-        below = t.node(inverse)[1]
+        below = t.arg(inverse)
         mean = self._mean(x, below)
         if mean is not None:
             return mean
-        if t.kind(x) == "red" and t.node(x)[1] == "sum":
-            return self._norm(self._factors(t.node(x)[3]), below, t.node(x)[2], True)
+        if t.is_sum(x):
+            total = t.reduction(x)
+            return self._norm(self._factors(total.body), below, total.axis, True)
         return self._norm((x,), below, "", False)
 
     def _summed(self, axis: str, body: int) -> Interval | None:
@@ -205,11 +136,11 @@ class Ranges:
         factors = self._factors(body)
         for f in factors:
             if t.kind(f) == "inv" and axis not in t.dims(f):
-                below = t.node(f)[1]
+                below = t.arg(f)
                 rest = list(factors)
                 rest.remove(f)
-                if t.kind(below) == "red" and t.node(below)[1:3] == ("sum", axis):
-                    found = self._ratio(tuple(rest), self._factors(t.node(below)[3]))
+                if t.is_sum(below) and t.reduction(below).axis == axis:
+                    found = self._ratio(tuple(rest), self._factors(t.reduction(below).body))
                     if found is not None:
                         return found
                 found = self._norm(tuple(rest), below, axis, True)
@@ -223,12 +154,12 @@ class Ranges:
     def _mean(self, above: int, below: int) -> Interval | None:
         """above / below with both sums over one axis: within what the quotients of their summands are."""
         t = self.t
-        for y in (above, below):
-            if t.kind(y) != "red" or t.node(y)[1] != "sum":
-                return None
-        if t.node(above)[2] != t.node(below)[2]:
+        if not (t.is_sum(above) and t.is_sum(below)):
             return None
-        return self._ratio(self._factors(t.node(above)[3]), self._factors(t.node(below)[3]))
+        over, under = t.reduction(above), t.reduction(below)
+        if over.axis != under.axis:
+            return None
+        return self._ratio(self._factors(over.body), self._factors(under.body))
 
     def _ratio(self, above: tuple[int, ...], below: tuple[int, ...]) -> Interval | None:
         """A quotient of products, the one below being never negative: common factors fall away."""
@@ -244,67 +175,73 @@ class Ranges:
             found = self._mean(f, rest[0]) if len(rest) == 1 else None
             if found is not None:
                 left.remove(f)
-                return product(found, self._product(tuple(left)))
+                return times(found, self._product(tuple(left)))
         return None
 
-    def _norm(self, factors: tuple[int, ...], below: int, axis: str, summed: bool) -> Interval | None:
+    def _norm(self, factors: tuple[int, ...], below: int, axis: str, along: bool) -> Interval | None:
         """x / sqrt(c * sum_k x^2 + what is not negative) is at most 1 / sqrt(c), and by Cauchy and Schwarz the sum over k of
         x * y, over that root, at most sqrt(K / c) * |y|."""
         t = self.t
         if t.kind(below) != "sqrt":
             return None
-        inside = t.node(below)[1]
+        inside = t.arg(below)
         addends = t.kids(inside) if t.kind(inside) == "add" else (inside,)
         for a in addends:
             if any(self.memo[b].low < 0 for b in addends if b != a):
                 continue
             for s in self._factors(a):
-                if t.kind(s) != "red" or t.node(s)[1] != "sum" or (summed and t.node(s)[2] != axis):
+                if not t.is_sum(s) or (along and t.reduction(s).axis != axis):
                     continue
-                square = self._factors(t.node(s)[3])
+                square = self._factors(t.reduction(s).body)
                 scale = self._product(tuple(f for f in self._factors(a) if f != s))
                 if len(square) != 2 or square[0] != square[1] or square[0] not in factors or scale.low <= 0:
                     continue
                 rest = list(factors)
                 rest.remove(square[0])
                 size = self._product(tuple(rest)).size
-                size = _times(size, math.sqrt((self.sizes[axis] if summed else 1.0) / scale.low))
+                size = zero_times(size, math.sqrt((self.sizes[axis] if along else 1.0) / scale.low))
                 return Interval(-size, size)
         return None
 
     def _share(self, inverse: int, factors: tuple[int, ...]) -> int | None:
         """The factor e of e * 1/sum(e) with e an exponential: the quotient lies in [0, 1]."""
-        r = self.t.node(inverse)[1]
-        if self.t.kind(r) == "red" and self.t.node(r)[1] == "sum" and self.t.node(r)[3] in factors:
-            body = int(self.t.node(r)[3])
+        r = self.t.arg(inverse)
+        if self.t.is_sum(r) and self.t.reduction(r).body in factors:
+            body = self.t.reduction(r).body
             return body if self.memo[body].low >= 0 else None
         return None
 
     def _inverse(self, x: int) -> Interval:
         """Sums of exponentials shifted by their maximum are at least 1: one of them is exp(0)."""
         value = self.memo[x]
-        if self.t.kind(x) == "red" and self.t.node(x)[1] == "sum":
-            body = self.t.node(x)[3]
-            if self.t.kind(body) == "exp" and self._shifted(self.t.node(body)[1], self.t.node(x)[2]):
+        if self.t.is_sum(x):
+            total = self.t.reduction(x)
+            if self.t.kind(total.body) == "exp" and self._shifted(self.t.arg(total.body), total.axis):
                 return Interval(1 / max(value.high, 1.0), 1.0)
-        return _inverse(value)
+        return inverse(value)
 
     def _shifted(self, x: int, axis: str | None = None) -> bool:
         """Is `x` = b - max(b) (over `axis`, if given)?"""
         t = self.t
         for k in t.kids(x):
             m = t.neg(k)
-            if t.kind(m) == "fn" and t.node(m)[1] == "finite":
-                m = t.node(m)[2][0]
-            if t.kind(m) == "red" and t.node(m)[1] == "max" and axis in (None, t.node(m)[2]):
+            if t.operator(m) == "finite":
+                (m,) = t.kids(m)
+            top = t.node(m)
+            if isinstance(top, Reduce) and top.op == "max" and axis in (None, top.axis):
                 rest = t.add(*[y for y in t.kids(x) if y != k])
                 if rest == m and axis is None:  # a running maximum before and after: it does not fall
                     return True
-                body = t.node(m)[3]
-                hit = t.masked(body)
-                if rest == body or (hit is not None and rest == hit[1]):
+                hit = t.masked(top.body)
+                if rest == top.body or (hit is not None and rest == hit[1]):
                     return True
         return False
+
+
+def without_interval(t: Terms, roots: Iterable[int]) -> set[str]:
+    """The operators below `roots` of whose results no interval is known, whatever their arguments are."""
+    names = {t.operator(x) for r in roots for x in t.walk(r)}
+    return {n for n in names if n in BLOCK and BLOCK[n].form == "pointwise" and BLOCK[n].interval is unknown}
 
 
 def largest_bound(holds: Callable[[float], bool]) -> float | None:

@@ -21,7 +21,7 @@ from mirage.results.details import Cast, RangeDetails
 from mirage.results.verdict import Evidence
 from mirage.verify.field.schedule_opinion import Target
 from mirage.verify.floats.regimes import UNIT
-from mirage.verify.ranges.intervals import ACCUMULATOR, LIMITS, Ranges, largest_bound, safe_bound
+from mirage.verify.ranges.intervals import ACCUMULATOR, LIMITS, Ranges, largest_bound, safe_bound, without_interval
 from mirage.verify.semantics.denote import Denoter, NotDenoted
 
 CLOSE = 0.99  # bounds nearer than this are the same
@@ -118,6 +118,9 @@ def range_opinion(t: Terms, targets: Sequence[Target], mugraph: MuGraph) -> Evid
     worst = fits(t, events, sizes, 2.0**-24 if bound is None else bound * 1.001, lost)
     inner = bound_of([e for e in events if not e.output])
     said = "" if worst is None else f"{worst.where} may pass {LIMITS[worst.dtype]:.6g}, {worst.dtype}'s largest number"
+    unknown = sorted(without_interval(t, (e.term for e in events)))
+    if worst is not None and unknown:
+        said += f" (the range of {', '.join(unknown)} is not known)"
     info = RangeDetails(
         bound=bound,
         beyond=said,

@@ -32,8 +32,7 @@ from mirage.mugraph.grammar import (
 from mirage.mugraph.old_value import bare, is_old
 from mirage.mugraph.rename import Names, rename
 from mirage.mugraph.walk import computes
-
-UNARY = {"inv", "exp", "sqrt", "neg"}
+from mirage.operators.block_operators import BLOCK
 
 
 class NotDenoted(Exception):
@@ -295,10 +294,9 @@ class Run:
             return
         partial = [a for a in s.args if self.linear.get(a)]
         if partial:
-            ok = s.op in ("add", "sub", "neg") and len(partial) == len(s.args)
-            ok = ok or (s.op == "mul" and len(partial) == 1)
-            ok = ok or (s.op == "div" and partial == [s.args[0]])
-            if not ok or any(self.linear[a] != "sum" for a in partial):
+            how = BLOCK[s.op].partial.get("sum")
+            taken = {"all": list(s.args), "one": partial[:1], "first": [s.args[0]]}
+            if how is None or partial != taken[how] or any(self.linear[a] != "sum" for a in partial):
                 raise NotDenoted(f"{s.op} of a partial reduction")
             varying = [
                 a for a in s.args if a not in partial and loop and set(self.moving(loop)) & t.dims(self.value(a))
@@ -324,17 +322,7 @@ class Run:
             return t.index(self.split.get(s.attr("axis"), (s.attr("axis"),)))
         if s.op == "mask":
             return t.const(1)
-        if s.op in ("add", "mul"):
-            return (t.add if s.op == "add" else t.mul)(*args)
-        if s.op == "sub":
-            return t.sub(args[0], args[1])
-        if s.op == "div":
-            return t.mul(args[0], t.inv(args[1]))
-        if s.op == "rsqrt":
-            return t.inv(t.sqrt(args[0]))
-        if s.op in UNARY:
-            return int({"inv": t.inv, "exp": t.exp, "sqrt": t.sqrt, "neg": t.neg}[s.op](args[0]))
-        return t.fn(s.op, *args)
+        return BLOCK[s.op].as_term(t, *args)
 
     def obligations(self, s: Loop, carried: list[Accumulate]) -> None:
         """The update laws, with the running values of the plain accumulators as free tensors."""

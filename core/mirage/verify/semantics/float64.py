@@ -1,43 +1,20 @@
-"""float64 with the methods of `Field`: one evaluator serves both. The leading axis of draws has length one."""
+"""float64 with the methods of `Field`: one evaluator serves both. The leading axis of draws has length one.
+
+Values of operators are the table's (`float64`, by numpy); the field has methods of its own for them.
+"""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from mirage.operators.block_operators import BLOCK
+from mirage.verify.semantics.execute import Fault
 
-
-def _erf(x: Array) -> Array:
-    return np.asarray(np.vectorize(math.erf, otypes=[np.float64])(x))
-
-
-_FUNCTIONS: dict[str, Any] = {
-    "neg": np.negative,
-    "inv": lambda x: 1.0 / x,
-    "exp": np.exp,
-    "exp2": np.exp2,
-    "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1.0 / np.sqrt(x),
-    "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
-    "tanh": np.tanh,
-    "erf": _erf,
-    "log": np.log,
-    "abs": np.abs,
-    "sin": np.sin,
-    "cos": np.cos,
-    "finite": lambda x: np.where(np.isneginf(x), 0.0, x),
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "lt": np.less,
-    "le": np.less_equal,
-    "eq": np.equal,
-    "sub": np.subtract,
-    "div": np.divide,
-}
+Array = NDArray[np.generic]
 
 
 class Floats:
@@ -68,7 +45,7 @@ class Floats:
     def add(self, *xs: Array) -> Array:
         return self._chain(np.add, xs)
 
-    def _chain(self, fn: Any, xs: tuple[Array, ...]) -> Array:
+    def _chain(self, fn: Callable[[Array, Array], Array], xs: tuple[Array, ...]) -> Array:
         out = xs[0].astype(np.int64) if xs[0].dtype == bool else xs[0]
         for x in xs[1:]:
             out = fn(out, x.astype(np.int64) if x.dtype == bool else x)
@@ -89,16 +66,17 @@ class Floats:
         return np.where(self.truth(c), a, b)
 
     def fn(self, name: str, *xs: Array) -> Array:
-        if name in ("add", "mul", "where"):
+        """An operator by its name in the table. Integers stay exact where it keeps them, and in comparisons."""
+        if name in ("add", "mul", "where"):  # a flag selects, and keeps the dtype of what it selects
             return np.asarray(getattr(self, name)(*xs))
-        if name in ("and", "or", "not"):
-            flags = [self.truth(x) for x in xs]
-            return np.asarray(~flags[0] if name == "not" else getattr(np, f"logical_{name}")(*flags))
+        entry = BLOCK.get(name)
+        if entry is None or entry.float64 is None or entry.form != "pointwise":
+            raise Fault(f"{name} has no value in float64")
+        exact = entry.integral or entry.flag
         with np.errstate(all="ignore"):
             xs = tuple(x.astype(np.int64) if x.dtype == bool else x for x in xs)
-            if name not in ("neg", "abs", "maximum", "minimum", "lt", "le", "eq", "sub"):
-                xs = tuple(x.astype(np.float64) for x in xs)
-            return np.asarray(_FUNCTIONS[name](*xs))
+            out = np.asarray(entry.float64(*(xs if exact else (x.astype(np.float64) for x in xs))))
+        return self.truth(out) if entry.flag else out
 
     def neg(self, x: Array) -> Array:
         return self.fn("neg", x)
@@ -126,5 +104,5 @@ class Floats:
         a, b = self.lift(a), self.lift(b)
         return np.asarray(np.isclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True))
 
-    def show(self, x: Any) -> str:
+    def show(self, x: float) -> str:
         return repr(float(x))

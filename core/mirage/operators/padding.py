@@ -1,26 +1,29 @@
-"""What is known of the elements of a tile that lie in the padding: a small lattice, and how each operator maps it.
+"""What is known of the elements of a tile that lie in the padding: a small lattice, and how operators map it.
 
     zero, one, nonzero (a finite constant), lowest (-inf), finite, huge (finite or +-inf, not NaN), any
     data: an element inside the dims, or one that equals an element inside. It is as finite as the function's own
           result, so it counts as finite and as a fit divisor.
 
-Operators that are not in the tables map everything to `any`, so a new operator is safe before it is known here.
+An operator's rule maps the states of its arguments to that of its result; one that states no rule gives `any`, with
+which nothing can be reduced, so that a new operator is safe before its padding is known.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Literal
 
 State = Literal["zero", "one", "nonzero", "lowest", "finite", "huge", "any", "data"]
+PaddingRule = Callable[..., State]
 
 CONSTANTS: frozenset[State] = frozenset({"zero", "one", "nonzero"})
 FINITE: frozenset[State] = CONSTANTS | {"finite", "data"}
 BOUNDED: frozenset[State] = FINITE | {"huge", "lowest"}
 
 
-def of_number(x: float) -> State:
+def of_number(x: float | Fraction) -> State:
     """The state of a constant."""
     if math.isnan(x):
         return "any"
@@ -69,8 +72,9 @@ def mul(*xs: State) -> State:
     if all(x in FINITE for x in rest):
         return "zero" if "zero" in rest else "finite"
     wild = [x for x in rest if x not in FINITE]
-    safe = all(x == "nonzero" for x in rest if x in FINITE)
-    return "huge" if safe and all(x in BOUNDED for x in wild) else "any"
+    safe = all(x == "nonzero" for x in rest if x in FINITE) and all(x in BOUNDED for x in wild)
+    # what may be huge may be 0 as well, and 0 * inf is NaN
+    return "huge" if safe and (len(wild) == 1 or all(x == "lowest" for x in wild)) else "any"
 
 
 def div(a: State, b: State) -> State:
@@ -78,7 +82,7 @@ def div(a: State, b: State) -> State:
         return a
     if b == "nonzero" or b == "data":
         return a if a in ("zero", "data", "huge", "any") else "huge" if a == "lowest" else "finite"
-    return "huge" if a == "one" or a == "nonzero" else "any"
+    return "huge" if a in ("one", "nonzero") and b != "any" else "any"
 
 
 def maximum(a: State, b: State) -> State:
@@ -95,7 +99,7 @@ def where(c: State, a: State, b: State) -> State:
     return a if c in ("one", "nonzero") else b if c == "zero" else join(a, b)
 
 
-def _table(default: State | None = None, /, **known: State) -> Callable[[State], State]:
+def by_state(default: State | None = None, /, **known: State) -> Callable[[State], State]:
     """A unary operator: what is listed, `data` to itself, else `default` where the argument is no NaN, else `any`."""
 
     def apply(x: State) -> State:
@@ -108,52 +112,30 @@ def _table(default: State | None = None, /, **known: State) -> Callable[[State],
     return apply
 
 
-UNARY: dict[str, Callable[[State], State]] = {
-    "neg": neg,
-    "inv": _table("huge", one="one", nonzero="nonzero"),
-    "exp": _table("huge", zero="one", lowest="zero"),
-    "log": _table(one="zero", zero="lowest"),
-    "sqrt": _table(zero="zero", one="one"),
-    "rsqrt": _table(one="one", zero="huge"),
-    "sigmoid": _table("finite", lowest="zero"),
-    "erf": _table("finite", zero="zero"),
-    "tanh": _table("finite", zero="zero"),
-    "sin": _table(zero="zero", one="finite", nonzero="finite", finite="finite"),
-    "cos": _table(zero="one", one="finite", nonzero="finite", finite="finite"),
-    "abs": _table("huge", zero="zero", one="one", nonzero="nonzero", finite="finite"),
-    "finite": _table("huge", lowest="zero", zero="zero", one="one", nonzero="nonzero", finite="finite"),
-    "not": _table("finite", zero="one", one="zero"),
-    "floor": _table("huge", zero="zero", one="one", nonzero="finite", finite="finite", lowest="lowest"),
-    # rounding to a narrower type keeps 0, 1 and -inf; a large value may become infinite
-    **{
-        f"round_{dtype}": _table("huge", zero="zero", one="one", lowest="lowest")
-        for dtype in ("fp16", "bf16", "fp8e4m3", "fp8e5m2")
-    },
-}
-
-NARY: dict[str, Callable[..., State]] = {
-    "add": add,
-    "sub": sub,
-    "mul": mul,
-    "div": div,
-    "maximum": maximum,
-    "minimum": minimum,
-    "where": where,
-    "lt": lambda a, b: "finite",
-    "le": lambda a, b: "finite",
-    "eq": lambda a, b: "one" if a == b and a in ("zero", "one", "lowest") else "finite",
-    "and": mul,
-    "or": lambda a, b: "one" if "one" in (a, b) else "zero" if a == b == "zero" else "finite",
-}
+def unknown(*xs: State) -> State:
+    return "any"
 
 
-def pointwise(op: str, args: list[State], flags: list[bool]) -> State:
-    """The state of a pointwise operator's result; `flags` say which arguments are 0/1, and so select in a product."""
-    if op == "mul" and any(f and x == "zero" for f, x in zip(flags, args, strict=True)):
-        return "zero"
-    if op in UNARY:
-        return UNARY[op](args[0])
-    return NARY[op](*args) if op in NARY else "any"
+def flag(*xs: State) -> State:
+    """A comparison: 0 or 1, of NaN too."""
+    return "finite"
+
+
+def equal(a: State, b: State) -> State:
+    return "one" if a == b and a in ("zero", "one", "lowest") else "finite"
+
+
+def negation(x: State) -> State:
+    return "one" if x == "zero" else "zero" if x == "one" else "data" if x == "data" else "finite"
+
+
+def conjunction(a: State, b: State) -> State:
+    out = mul(a, b)
+    return out if out in CONSTANTS else "finite"
+
+
+def disjunction(a: State, b: State) -> State:
+    return "one" if "one" in (a, b) else "zero" if a == b == "zero" else "finite"
 
 
 def reduce(op: str, inside: State, padding: State) -> State:
