@@ -1,4 +1,4 @@
-"""`python -m mirage_daemon`: what clients start."""
+"""`python -m mirage_daemon`: the daemon process, as clients start it."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""`mirage cache ...`: what was found, to look at, to give to a colleague, to forget."""
+"""The commands `mirage cache ...`: list, show, verify, delete, export and import results."""
 
 from __future__ import annotations
 

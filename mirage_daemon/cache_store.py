@@ -1,4 +1,4 @@
-"""The cache: what was computed once, by key. A wrong answer is worse than none, so every doubt means "not found".
+"""The key-value store of the cache, one SQLite file. A wrong answer is worse than none, so every doubt means "not found".
 
 One thread of one process owns the store. Each entry carries the SHA-256 of its value and a MAC over kind, key and that
 digest, by a key that only this user can read: an entry that is missing, torn, changed, moved to another key, or written

@@ -1,4 +1,4 @@
-"""One client's connection: frames in under deadlines, frames out through a queue that is bounded."""
+"""A client's connection, as the daemon has it: frames in under deadlines, frames out through a bounded queue."""
 
 from __future__ import annotations
 

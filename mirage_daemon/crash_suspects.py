@@ -1,4 +1,4 @@
-"""Jobs that were under way at many of the daemon's deaths in a row, and got no further between them.
+"""Back-off for jobs that were under way at many of the daemon's deaths in a row and got no further between them.
 
 One of them may be what ends the daemon: after MAX_STARTS deaths it is given up. Most only ran while something else did (the
 machine was switched off, somebody killed the daemon), and their first durable part takes longer than the daemon lived. So from

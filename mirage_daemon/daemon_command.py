@@ -1,4 +1,4 @@
-"""`mirage daemon ...`"""
+"""The commands `mirage daemon ...`: start, stop, status, watch, logs, run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which folders and files of a project are not looked at: those of tools, environments, and what `.gitignore` names.
+"""Ignore rules for a watched project: folders of tools and environments, and what `.gitignore` names.
 
 The rules are git's, read from the files alone: git itself is not run, because a project's own configuration can make
 it start programs.

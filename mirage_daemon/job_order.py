@@ -1,4 +1,4 @@
-"""Which job is next: the most urgent one, and among equally urgent ones that of the project that had the fewest turns."""
+"""The order of queued jobs: the most urgent one first, and among equally urgent ones that of the project that had the fewest turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job does: the task `optimize`, in a worker of the project's own interpreter that is kept for the next job."""
+"""The pool of workers that do the jobs, each of a project's own interpreter and kept for the next job."""
 
 from __future__ import annotations
 

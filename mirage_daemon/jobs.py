@@ -1,4 +1,4 @@
-"""Jobs: one for each key, however many clients want it; the most urgent first; told to all who listen.
+"""Jobs of the daemon: one for each question, however many clients want it; the most urgent first, with events to listeners.
 
 Everything here happens in the event loop's thread, except `run_job` itself, which blocks in a thread of its own.
 """

@@ -1,4 +1,4 @@
-"""What outlives the daemon beside results: the jobs that were promised, and the finished parts of their searches.
+"""The journal of promised jobs and the finished parts of their searches, from which the next daemon goes on.
 
 A row of kind `job` is written before its client has an answer and deleted when the job is over; rows of kind `part` come
 while it runs. All are entries of the store, with its digest and MAC: nobody else can hand the daemon a job.

@@ -1,4 +1,4 @@
-"""One daemon a user: the lock that decides which, the socket, the log, the signals, the end."""
+"""The daemon's life, one for each user: the lock that decides which, the socket, the log, the signals, the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The daemon's side of the wire: a table of requests, each answered from jobs and cache."""
+"""The daemon's server: accepts connections and answers each request of the table from jobs and cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The light way from a text to a known result: a digest of everything that can change the answer, without tracing.
+"""The cache key of a question: a digest of everything that can change the answer, computed from the text without tracing.
 
 `KEY_INPUTS` is the whole list. Two questions with the same rows have the same answer; a row that is missing here is a
 wrong answer one day. No row holds a path.

@@ -133,14 +133,22 @@ class Text:
         elif not tensors:
             self.numbers[s.out] = f"({f' {INFIX[s.op]} '.join(self.numbers[a] for a in s.args)})"
         elif widened:
-            sizes = ", ".join(str(self.size(d)) for d in (*dims, *widened))
-            text = self.prefix + tensors[0] + "[" + ":, " * len(dims) + ", ".join(["None"] * len(widened)) + "]"
-            self.add(s.out, (*dims, *widened), f"{text}.expand({sizes})")
+            self.add(s.out, (*dims, *widened), self.expanded(tensors[0], dims, widened))
         elif s.op in LIMITS and len(tensors) < len(s.args):
-            limit = next(self.numbers[a] for a in s.args if a in self.numbers)
-            self.add(s.out, dims, f"torch.clamp({self.prefix}{tensors[0]}, {LIMITS[s.op]}={limit})")
+            self.add(s.out, dims, self.clamped(s, tensors[0]))
         else:
             self.add(s.out, dims, self.call(s, dims))
+
+    def expanded(self, tensor: str, dims: Sequence[str], widened: Sequence[str]) -> str:
+        """The text of a tensor with further dims, along which it stays the same."""
+        sizes = ", ".join(str(self.size(d)) for d in (*dims, *widened))
+        text = self.prefix + tensor + "[" + ":, " * len(dims) + ", ".join(["None"] * len(widened)) + "]"
+        return f"{text}.expand({sizes})"
+
+    def clamped(self, s: Compute, tensor: str) -> str:
+        """The text of a minimum or maximum of a tensor and a number."""
+        limit = next(self.numbers[a] for a in s.args if a in self.numbers)
+        return f"torch.clamp({self.prefix}{tensor}, {LIMITS[s.op]}={limit})"
 
     def call(self, s: Compute, dims: tuple[str, ...]) -> str:
         """The text of an operator of tensors and numbers."""

@@ -70,16 +70,22 @@ def joined(e: Emitted, joint: Joint, *, loops: bool) -> Dims:
     entries = [entry for _, index in (*e.inputs, *e.outputs) for entry in index]
     loop = () if e.loop is None else (e.loop,)
     every = list(dict.fromkeys((*e.grid, *loop, *(u for x in entries for u in x))))
+    pairs = tile_pairs((*e.grid, *(loop if loops else ())), e, joint, entries)
+    inner = set(pairs.values())
+    return Dims(tuple((u, pairs[u]) if u in pairs else (u,) for u in every if u not in inner))
+
+
+def tile_pairs(outer: Sequence[int], e: Emitted, joint: Joint, entries: Sequence[Sequence[int]]) -> dict[int, int]:
+    """The units of the grid and of the loop that make one dim with a unit of the tile, and which unit that is."""
     reduced = {s.attr("dim") for part in e.statements for s in part if isinstance(s, Compute) and reduces(s)}
     pairs: dict[int, int] = {}
-    for u in (*e.grid, *(loop if loops else ())):
+    for u in outer:
         tile = tile_of(u, e, joint, entries)
         if tile is None or tile in pairs.values():
             continue
         if keeps(e, tile) if u == e.loop else unit(tile) not in reduced:
             pairs[u] = tile
-    inner = set(pairs.values())
-    return Dims(tuple((u, pairs[u]) if u in pairs else (u,) for u in every if u not in inner))
+    return pairs
 
 
 def tile_of(u: int, e: Emitted, joint: Joint, entries: Sequence[Sequence[int]]) -> int | None:

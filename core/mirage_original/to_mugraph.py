@@ -187,8 +187,7 @@ class Lowerer:
         for k in kernels:
             places[k.name] = k.node.place
             if k.emitted is None:
-                args = tuple(self.names[p] for p in k.reads)
-                made.append(LibraryKernel(k.name, "matmul", args, self.names[k.writes[0]]))
+                made.append(self.library_kernel(k))
                 continue
             places |= k.emitted.places
             block = Renderer(k.emitted, self.joint, dims[k.name], naming, orders).block()
@@ -199,6 +198,9 @@ class Lowerer:
         used = used_axes(tensors, made)
         graph = MuGraph(self.name, tuple(sorted((a, n) for a, n in sizes.items() if a in used)), tensors, tuple(made))
         return Lowered(masked(graph), {a: naming(x) for a, x in self.axes.items()}, places)
+
+    def library_kernel(self, k: Kernel) -> LibraryKernel:
+        return LibraryKernel(k.name, "matmul", tuple(self.names[p] for p in k.reads), self.names[k.writes[0]])
 
     def is_temp(self, place: int) -> bool:
         return place not in self.inputs and place not in self.outputs

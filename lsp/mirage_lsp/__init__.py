@@ -1,1 +1,1 @@
-"""The language server: thin, answers from what it has; the daemon does the work, reached through `mirage.link`."""
+"""The language server: answers from its session at once; the daemon, reached through `mirage.link`, does the work."""

@@ -1,4 +1,4 @@
-"""The edits that put a kernel into a document and take it out again, computed against the document as it is now."""
+"""Edits that put a kernel into a document or take it out again, computed against the document as it is now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An action's edit as this client can take it."""
+"""Workspace edits of code actions and commands, in the form that the client supports."""
 
 from __future__ import annotations
 

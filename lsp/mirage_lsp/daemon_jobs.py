@@ -1,4 +1,4 @@
-"""Asking the daemon, and asking again when it died meanwhile. It keeps its searches' state, so none begins anew."""
+"""Jobs that the server has at the daemon, submitted again when the daemon died meanwhile; no search begins anew."""
 
 from __future__ import annotations
 

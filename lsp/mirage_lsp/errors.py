@@ -1,4 +1,4 @@
-"""Mistakes that only an editor can meet. The codes are documented with the others in `docs/errors.md`."""
+"""Errors that only an editor can meet. The codes are documented with the others in `docs/errors.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The block that stands in a file in place of a function, and the way back. Pure functions on text.
+"""The marked block of kernel code that stands in a file in place of a function, with the original in it. Pure functions on text.
 
     # mirage:begin NAME sha256=<SHA-256 of the original's UTF-8 bytes>
     # fmt: off

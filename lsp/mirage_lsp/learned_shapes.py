@@ -1,4 +1,4 @@
-"""Asking the daemon what functions were called with at run time, while there is a function that does not say it."""
+"""Polling of the daemon for observed shapes, while an open function does not say its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mirage lsp`."""
+"""The command `mirage lsp`: the language server on standard input and output, or on a port."""
 
 from __future__ import annotations
 

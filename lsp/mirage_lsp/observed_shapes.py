@@ -1,4 +1,4 @@
-"""Shapes that a function was called with at run time, and how they are written."""
+"""Observed shapes of a function, as annotations, decorator arguments and hints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client that draws for itself is given: plain data about a document and about one function's result."""
+"""Data for clients that draw their own views: the states of a document's functions, and one function's result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pygls' protocol with what was measured to go wrong in it designed around.
+"""The JSON-RPC protocol of pygls, with its measured faults worked around.
 
 - A message that does not parse, or does not fit its type, gets exactly one error answer when it has an id (pygls shows
   a message and answers nothing, so the client waits for ever).

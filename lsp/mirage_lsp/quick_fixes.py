@@ -1,4 +1,4 @@
-"""Edits that mend what a diagnostic says: a size for a name, shapes from what was seen at run time."""
+"""Quick fixes of diagnostics: a size for a name, annotations or inputs from observed shapes."""
 
 from __future__ import annotations
 

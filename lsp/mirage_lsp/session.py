@@ -1,4 +1,4 @@
-"""What the server knows: open documents, the decorated functions in them, and how far each one's job is.
+"""The state of a session: open documents, the decorated functions in them, and how far each one's job is.
 
 A result belongs to a function's identity (its meaning and its shapes). When the text moves on, the last result stays
 and is shown as stale; when the text comes back, so does the result, without a question to the daemon.

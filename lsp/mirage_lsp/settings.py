@@ -1,4 +1,4 @@
-"""What the client may say in `initializationOptions`, and later under `mirage` in its configuration. Unknown keys are
+"""Settings from `initializationOptions`, and later from `mirage` in the client's configuration. Unknown keys are
 ignored; a wrong type means the default."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The `mirage` command, one file a command; other packages add theirs by the entry point group `mirage.commands`.
+"""The `mirage` command line, one file for each command; other packages add theirs by the entry point group `mirage.commands`.
 
 Nothing heavy is imported before a command runs: `mirage --help` needs neither torch nor triton.
 """

@@ -1,4 +1,4 @@
-"""`mirage optimize` through the daemon: what was asked before is answered at once, and Ctrl-C takes the question back."""
+"""`mirage optimize` through the daemon: known results come from its cache, and Ctrl-C cancels the job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading FILE[::FUNCTION] from the command line."""
+"""The argument FILE[::FUNCTION] of the command line: the file's text and the functions that it means."""
 
 from __future__ import annotations
 

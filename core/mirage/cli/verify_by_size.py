@@ -1,4 +1,4 @@
-"""`mirage verify` row by row: of two sides that are each made for one or more sizes, those that belong together."""
+"""Verdicts of `mirage verify` by sizes: pairs the rows of two sides that are each made for one or more sizes."""
 
 from __future__ import annotations
 

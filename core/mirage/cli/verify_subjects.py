@@ -1,4 +1,4 @@
-"""What `mirage verify` compares: a decorated function, an emitted module, a µGraph file, or the result of an optimization."""
+"""The two sides that `mirage verify` compares, read from a decorated function, an emitted module, a µGraph or a result."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mirage.codegen.exp2 import LN2, LOG2E, Base2, exponent
@@ -13,7 +14,7 @@ from mirage.codegen.text_values import ATOM, PRODUCT, SUM, Value, as_float, cons
 from mirage.codegen.tile_addresses import Places
 from mirage.codegen.tile_uses import Uses, parts, reads, statements
 from mirage.errors import EmissionRefused
-from mirage.ir.dtypes import computing_dtypes
+from mirage.ir.dtypes import DTYPES, computing_dtypes
 from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph, TileDim
 from mirage.mugraph.walk import size_of
@@ -157,20 +158,7 @@ class BlockWriter:
         """Accumulators that add up whole tiles and are reduced once, after the loop: a reduction in each iteration costs
         a barrier. Those of a plain sum, or of a contraction without tensor cores, that nothing else reads, while the
         tiles are few registers: the largest are reduced in the loop first."""
-        computes = {c.out: c for s in loop.body for c in parts(s) if isinstance(c, Compute)}
-        read = {old_value.bare(x) for s in loop.body for c in parts(s) for x in reads(c)}
-        found: dict[str, tuple[str, ...]] = {}
-        for s in loop.body:
-            if not isinstance(s, Accumulate) or s.update or s.start or s.op != "sum" or s.out in read:
-                continue
-            c = computes.get(s.arg)
-            if c is None or c.op not in ("sum", "dot") or c.attr("dim") != loop.dim:
-                continue
-            if c.op == "dot" and self.uses.dot_dims(position, c) is not None:
-                continue
-            wide = {d for a in c.args for d in self.uses.wide(position, a)}
-            if loop.dim in wide and self.uses.of(position, s.arg).total == 1:
-                found[s.out] = tuple(d.name for d in self.graph.dims if d.name in wide)
+        found = dict(self.deferrable(position, loop))
         out: dict[str, tuple[str, ...]] = {}
         room = DEFERRED * 32 * self.symbols.kernel.warps
         for name in sorted(found, key=lambda n: (self.elements(found[n]), n)):
@@ -178,6 +166,26 @@ class BlockWriter:
             if room >= 0:
                 out[name] = found[name]
         return out
+
+    def deferrable(self, position: int, loop: Loop) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Accumulators that may add up whole tiles, each with the dims that these have."""
+        computes = {c.out: c for s in loop.body for c in parts(s) if isinstance(c, Compute)}
+        read = names_read(loop)
+        for s in loop.body:
+            if not isinstance(s, Accumulate) or s.update or s.start or s.op != "sum" or s.out in read:
+                continue
+            c = computes.get(s.arg)
+            if c is None or not self.added_plainly(position, c, loop.dim):
+                continue
+            wide = {d for a in c.args for d in self.uses.wide(position, a)}
+            if loop.dim in wide and self.uses.of(position, s.arg).total == 1:
+                yield s.out, tuple(d.name for d in self.graph.dims if d.name in wide)
+
+    def added_plainly(self, position: int, c: Compute, dim: str) -> bool:
+        """Whether the operator sums over the dim without tensor cores."""
+        if c.op not in ("sum", "dot") or c.attr("dim") != dim:
+            return False
+        return c.op == "sum" or self.uses.dot_dims(position, c) is None
 
     def elements(self, dims: tuple[str, ...]) -> int:
         return math.prod(self.graph.dim(d).tile for d in dims)
@@ -309,11 +317,15 @@ class BlockWriter:
                 out.text if tensor.dtype == "fp32" and out.kind == "f" else f"{out.at(ATOM)}.to({self.element(tensor)})"
             )
         lines = call("tl.store", [pointer, text, *([f"mask={mask.text}"] if mask is not None else [])])
-        if s.first:  # the blocks along these dims hold the same tile: one writes it
-            ids = [f"{self.places.program_id(self.graph.dim(d))} == 0" for d in s.first]
-            condition = ids[0] if len(ids) == 1 else " & ".join(f"({i})" for i in ids)
-            lines = [f"if {condition}:", *(f"    {line}" for line in lines)]
-        self.lines += lines
+        self.lines += self.by_first_block(s, lines)
+
+    def by_first_block(self, s: Store, lines: list[str]) -> list[str]:
+        """A store's lines; where the blocks along some dims hold the same tile, for the first of them alone."""
+        if not s.first:
+            return lines
+        ids = [f"{self.places.program_id(self.graph.dim(d))} == 0" for d in s.first]
+        condition = ids[0] if len(ids) == 1 else " & ".join(f"({i})" for i in ids)
+        return [f"if {condition}:", *(f"    {line}" for line in lines)]
 
     def element(self, tensor: DTensor) -> str:
         return f"{self.symbols.pointer(tensor.name)}.dtype.element_ty"
@@ -511,4 +523,11 @@ WAITS = (
     "# + 0.0 waits for the product: its operand is also read otherwise, and Triton would",
     "# load the tile after the next over it",
 )
-DOT_TYPES = {"fp16": "float16", "bf16": "bfloat16"}
+
+
+def names_read(loop: Loop) -> set[str]:
+    """The tiles that a loop's statements read, those from before an update too."""
+    return {old_value.bare(x) for s in loop.body for c in parts(s) for x in reads(c)}
+
+
+DOT_TYPES = {name: DTYPES[name].torch for name in ("fp16", "bf16")}  # as Triton's language names them

@@ -172,34 +172,48 @@ def only_exponents(m: MuGraph, tensor: str) -> bool:
     """Whether all that is made of a tensor between kernels are exponents, by differences and maxima."""
     if m.tensor(tensor).kind != "temp" or any(tensor in k.args for k in m.kernels if isinstance(k, LibraryKernel)):
         return False
-    for part in blocks(m):
-        uses = Uses(part.graph)
-        tainted: set[Key] = set()
-        more = True
-        while more:
-            more = False
-            for where, s in statements(part.graph):
-                for c in parts(s):
-                    sources = (
-                        [c.tensor == tensor]
-                        if isinstance(c, Load)
-                        else [uses.key(where, a) in tainted for a in reads(c)]
-                    )
-                    if not any(sources) or (isinstance(c, Compute) and ends(c)):
-                        continue
-                    if isinstance(c, Store):
-                        if not only_exponents(m, c.tensor):
-                            return False
-                        continue
-                    if isinstance(c, Accumulate) and (c.op != "max" or c.update):
+    return all(_exponents_in(m, part.graph, tensor) for part in blocks(m))
+
+
+def _exponents_in(m: MuGraph, graph: BlockGraph, tensor: str) -> bool:
+    """The same of one block: what is made of the tensor is followed until nothing new is reached."""
+    uses = Uses(graph)
+    tainted: set[Key] = set()
+    before = -1
+    while len(tainted) > before:
+        before = len(tainted)
+        for where, s in statements(graph):
+            for c in parts(s):
+                if not _reads_tainted(c, where, tensor, uses, tainted):
+                    continue
+                if isinstance(c, Store):
+                    if not only_exponents(m, c.tensor):
                         return False
-                    if isinstance(c, Compute) and scaling(c) != "homogeneous" and not shifts(c, where, uses, tainted):
-                        return False
-                    key = (None if isinstance(c, Accumulate) else where, c.out)
-                    if key not in tainted:
-                        tainted.add(key)
-                        more = True
+                elif _changes_exponents(c, where, uses, tainted):
+                    return False
+                else:
+                    tainted.add((None if isinstance(c, Accumulate) else where, c.out))
     return True
+
+
+def _reads_tainted(
+    c: Load | Compute | Accumulate | Store, where: int | None, tensor: str, uses: Uses, tainted: set[Key]
+) -> bool:
+    """Whether a statement takes something that is made of the tensor, and does not end there as a comparison or exp does."""
+    if isinstance(c, Load):
+        return c.tensor == tensor
+    if isinstance(c, Compute) and ends(c):
+        return False
+    return any(uses.key(where, a) in tainted for a in reads(c))
+
+
+def _changes_exponents(
+    c: Load | Compute | Accumulate | Store, where: int | None, uses: Uses, tainted: set[Key]
+) -> bool:
+    """Whether what a statement makes of exponents is anything but a difference, a maximum or a choice of them."""
+    if isinstance(c, Accumulate):
+        return c.op != "max" or bool(c.update)
+    return isinstance(c, Compute) and scaling(c) != "homogeneous" and not shifts(c, where, uses, tainted)
 
 
 def shifts(c: Compute, where: int | None, uses: Uses, tainted: set[Key]) -> bool:

@@ -1,4 +1,4 @@
-"""Who reads each tile of a block, and how: decides what stays in its storage dtype and what need not be named."""
+"""The uses of each tile of a block, by reader: decides what stays in its storage dtype and what need not be named."""
 
 from __future__ import annotations
 
@@ -64,19 +64,20 @@ class Uses:
         if c.op != "dot":
             return None
         k = c.attr("dim")
-        a, b = ([d for d in self.wide(where, x) if d != k] for x in c.args)
-        if any(k not in self.wide(where, x) for x in c.args):
+        left, right = self.wide(where, c.args[0]), self.wide(where, c.args[1])
+        if k not in left or k not in right:
             return None
+        a, b = set(left) - {k}, set(right) - {k}
         result = [d for d in c.dims if self.graph.dim(d).tile > 1]
         batch = tuple(d for d in result if d in a and d in b)
-        m, n = [d for d in a if d not in batch], [d for d in b if d not in batch]
-        if len(m) != 1 or len(n) != 1 or len(batch) > 1 or sorted(result) != sorted([*batch, *m, *n]):
+        rows, columns = [d for d in a if d not in batch], [d for d in b if d not in batch]
+        if len(rows) != 1 or len(columns) != 1 or len(batch) > 1 or sorted(result) != sorted([*batch, *rows, *columns]):
             return None
-        if any(self.graph.dim(d).tile < LEAST_DOT for d in (*m, *n, k)):
+        m, n = rows[0], columns[0]
+        if min(self.graph.dim(d).tile for d in (m, n, k)) < LEAST_DOT:
             return None
-        if result.index(m[0]) < result.index(n[0]):
-            return batch, (m[0], n[0], k), False
-        return batch, (n[0], m[0], k), True
+        changed = result.index(m) > result.index(n)
+        return batch, (n, m, k) if changed else (m, n, k), changed
 
 
 def statements(graph: BlockGraph) -> Iterator[tuple[int | None, Statement]]:

@@ -1,4 +1,4 @@
-"""One lock for each GPU: two timings at once would both be wrong."""
+"""A lock for each GPU across processes: two timings at once would both be wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Landlock: from here on this process and its children read only some places and write fewer (Linux 5.13 or newer).
+"""Landlock file access rules: this process and its children read only some paths and write fewer (Linux 5.13 or newer).
 
 The kernel's interface, not a library: https://docs.kernel.org/userspace-api/landlock.html. A rule allows; what no rule names
 is refused. What the kernel does not know yet is left out, and the caller is told the version that it got.

@@ -1,4 +1,4 @@
-"""What a worker may take, set by the worker on itself before anything else runs, and never raised again.
+"""Limits on memory, files, processes and CPU time, which a worker sets on itself before anything else runs.
 
 Memory is RLIMIT_DATA (private writable memory): RLIMIT_AS would also count the address space that CUDA and the
 allocator reserve and never touch. Processes are counted by user, so that limit is "as many as there are now, and a

@@ -1,4 +1,4 @@
-"""What a worker may reach: the files that Python and torch need, to read; its private folder, to write; nobody else.
+"""The sandbox of a worker: it reads the files that Python and torch need, writes its private folder, and reaches nobody.
 
 A worker holds no file of its user's that it did not bring along: it gets the function's text by its pipe.
 """

@@ -1,4 +1,4 @@
-"""A filter of system calls: no sockets to others, no looking into other processes. Needs no rights, holds for all children.
+"""A seccomp filter of system calls: no sockets to others, no looking into other processes. Needs no rights, holds for all children.
 
 `socketpair` stays: it reaches nobody but this process and its children.
 """

@@ -1,4 +1,4 @@
-"""Starting the daemon on demand. Any number of clients may start one at the same time: a lock in the daemon's own
+"""Start of the daemon on demand. Any number of clients may start one at the same time: a lock in the daemon's own
 folder decides which lives, the others leave, and every client connects to the one."""
 
 from __future__ import annotations

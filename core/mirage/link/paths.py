@@ -1,4 +1,4 @@
-"""Where the daemon lives, and whether that place is private to this user.
+"""Paths of the daemon's socket, cache and log, and the check that they are private to this user.
 
 `MIRAGE_HOME` moves both folders (for tests, and for a second daemon of one user). Nothing that a workspace contains can
 name either of them.

@@ -1,4 +1,4 @@
-"""A look at a msgpack payload before it is unpacked: how many items, how deep, no extension types.
+"""Limits of a msgpack payload, checked before it is unpacked: number of items, depth, no extension types.
 
 Unpacking builds up to 70 bytes of objects for one byte of payload (a frame of empty maps), so a frame cap alone does
 not bound memory. Counting costs well under a microsecond an item and stops at the limit.

@@ -1,4 +1,4 @@
-"""The wire: length-framed msgpack (`frames`) over a unix socket. Version handshake first, then requests and events.
+"""The wire protocol of the daemon: length-framed msgpack over a unix socket, a version handshake, then requests and events.
 
 Limits are the same on both sides. Every request carries an `id` (chosen by the client) and a `deadline_s`; every request
 gets exactly one `reply` or `error` with that id; `subscribe` also gets `event` messages until the job ends. Unknown keys,

@@ -1,4 +1,4 @@
-"""The runtime's thread: it tells the daemon what functions were called with, and takes a finished kernel from it.
+"""The background thread of a running program: reports the inputs of calls to the daemon and fetches finished kernels.
 
 No call waits for it. The queue is bounded, and while no daemon answers what comes is dropped; none is started. A program that
 ends waits for what it just sent, for EXIT_S at most: one that makes a single call would say nothing otherwise."""

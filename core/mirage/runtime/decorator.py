@@ -1,4 +1,4 @@
-"""`@mirage.optimize`: the function as written until a kernel is installed for exactly its text, and whenever that
+"""The decorator `@mirage.optimize`: runs the function as written until a kernel is installed for exactly its text, and whenever that
 kernel does not fit the call."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finding the functions that `@mirage.optimize` decorates, in a text that may be half-written."""
+"""Detection of the functions that `@mirage.optimize` decorates, in a text that may be half-written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the names of a module mean: its imports, its constants, its functions. Read from the text, never run."""
+"""Names of a module and what they are bound to: imports, constants, functions. Read from the text, never run."""
 
 from __future__ import annotations
 

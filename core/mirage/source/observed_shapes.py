@@ -1,4 +1,4 @@
-"""A text whose decorated function was seen at run time: its decorator, completed with the inputs of that call."""
+"""Completion of a decorator with the inputs that its function was called with at run time."""
 
 from __future__ import annotations
 

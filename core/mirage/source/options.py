@@ -1,4 +1,4 @@
-"""What the decorator's call says: `dims=`, `inputs=`, and the parameters that narrow the search."""
+"""Arguments of the decorator's call: `dims=`, `inputs=`, and the parameters that narrow the search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names a function refers to, and which of them a slice may hold."""
+"""References of a function to names outside it, and which of them a slice may hold."""
 
 from __future__ import annotations
 

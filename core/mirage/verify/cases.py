@@ -16,9 +16,9 @@ from mirage.mugraph.without_calls import calls_of
 from mirage.program.axis_names import output_names
 from mirage.program.library_variants import ways
 from mirage.program.lower import Lowered, lower
-from mirage.verify.field.schedule_opinion import Output
 from mirage.verify.field.text_opinion import launch_tiles
 from mirage.verify.judge import Case
+from mirage.verify.output_terms import Output
 from mirage.verify.semantics.denote import NotDenoted, denote
 
 Wanted = tuple[int, tuple[tuple[str, ...], ...]]  # an output's term and the axes of its dims

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from mirage.ir.index import DimIndex
@@ -10,8 +11,9 @@ from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, MuGraph, Statement, Store, ThreadGraph
 from mirage.mugraph.rules.breach import Breach, Limits, breach
 from mirage.mugraph.rules.form import IDENTIFIER
-from mirage.mugraph.walk import Part, computes, dims_of_axes, parts, reads, sites, writes
+from mirage.mugraph.walk import Part, Site, computes, dims_of_axes, parts, reads, sites, writes
 from mirage.operators.block_operators import BLOCK
+from mirage.operators.entry import BlockOperator
 
 MAX_DIMS = 8
 
@@ -26,44 +28,55 @@ def is_constant(text: str) -> bool:
         return False
 
 
+@dataclass
+class _Names:
+    """The names that a statement may read: of tiles outside loops, and of the present loop its tiles, its accumulators
+    (`owned`) and those of them that have their running value."""
+
+    outer: set[str] = field(default_factory=set)
+    local: set[str] = field(default_factory=set)
+    owned: set[str] = field(default_factory=set)
+    running: set[str] = field(default_factory=set)
+
+    def enter(self, loop: Loop | None) -> None:
+        self.outer |= self.owned
+        self.local, self.running = set(), set()
+        self.owned = {x.out for x in loop.body if isinstance(x, Accumulate)} if loop is not None else set()
+
+    def read(self, s: Site, name: str) -> None:
+        bare, old = old_value.bare(name), old_value.is_old(name)
+        if old and bare not in self.owned:
+            raise breach(s, f"{bare} is not an accumulator of this loop, so it has no value from before")
+        if not old and bare in self.owned and bare not in self.running:
+            raise breach(s, f"accumulator {bare} is read before it is updated")
+        if not old and bare not in self.owned | self.outer | self.local:
+            raise breach(s, f"{bare} is not defined here")
+
+    def define(self, s: Site) -> None:
+        out = writes(s.statement)
+        accumulates = isinstance(s.statement, Accumulate)
+        for c in computes(s.statement) if isinstance(s.statement, ThreadGraph) else ():
+            if c.out in self.outer | self.local | self.owned and c.out != out:
+                raise breach(s, f"{c.out} is defined twice")
+        if out is None:
+            return
+        if not IDENTIFIER.match(out):
+            raise breach(s, f"{out!r} is not an identifier")
+        if out in self.outer | self.local | self.running or (out in self.owned and not accumulates):
+            raise breach(s, f"{out} is defined twice")
+        (self.running if accumulates else self.outer if s.loop is None else self.local).add(out)
+
+
 def _scope(part: Part) -> None:
-    outer: set[str] = set()
-    local: set[str] = set()
-    running: set[str] = set()  # accumulators of the present loop that have their running value
-    owned: set[str] = set()  # accumulators of the present loop
-    here: Loop | None = None
+    names = _Names()
     at = -1
     for s in sites(part):
         if s.position != at:
-            outer |= owned
-            local, running, owned, at, here = set(), set(), set(), s.position, s.loop
-            if here is not None:
-                owned = {x.out for x in here.body if isinstance(x, Accumulate)}
+            names.enter(s.loop)
+            at = s.position
         for name in reads(s.statement):
-            bare, old = old_value.bare(name), old_value.is_old(name)
-            if old and bare not in owned:
-                raise breach(s, f"{bare} is not an accumulator of this loop, so it has no value from before")
-            if not old and bare in owned and bare not in running:
-                raise breach(s, f"accumulator {bare} is read before it is updated")
-            if not old and bare not in owned and bare not in outer and bare not in local:
-                raise breach(s, f"{bare} is not defined here")
-        for c in computes(s.statement) if isinstance(s.statement, ThreadGraph) else ():
-            if c.out in outer | local | owned and c.out != writes(s.statement):
-                raise breach(s, f"{c.out} is defined twice")
-        out = writes(s.statement)
-        if out is None:
-            continue
-        if not IDENTIFIER.match(out):
-            raise breach(s, f"{out!r} is not an identifier")
-        taken = outer | local | running | (owned if not isinstance(s.statement, Accumulate) else set())
-        if out in taken:
-            raise breach(s, f"{out} is defined twice")
-        if isinstance(s.statement, Accumulate):
-            running.add(out)
-        elif s.loop is None:
-            outer.add(out)
-        else:
-            local.add(out)
+            names.read(s, name)
+        names.define(s)
 
 
 def scope(m: MuGraph, limits: Limits) -> None:
@@ -109,34 +122,40 @@ def _compute(m: MuGraph, graph: BlockGraph, c: Compute, known: dict[str, tuple[s
         raise Breach("", f"{c.op} is not a block operator")
     if not op.least <= len(c.args) <= op.most:
         raise Breach("", f"{c.op} takes {op.least} to {op.most} arguments, not {len(c.args)}")
-    if len({k for k, _ in c.attrs}) != len(c.attrs) or not set(op.attrs) <= {k for k, _ in c.attrs}:
-        raise Breach("", f"{c.op} needs the attributes {', '.join(op.attrs) or 'none'}, each once")
-    if c.op == "const" and not is_constant(c.attr("value")):
-        raise Breach("", f"the constant {c.attr('value')[:40]!r} is no fraction, -inf, or ~float")
-    names = {d.name for d in graph.dims if d.role != "split"}
+    _attributes(m, graph, c, op)
     args = [set(known[old_value.bare(a)]) for a in c.args]
     union = set().union(*args)
-    have = set(c.dims)
-    if "dim" in op.attrs and c.attr("dim") not in names:
-        raise Breach("", f"{c.attr('dim')} is not a dim of this block")
-    if "axis" in op.attrs and c.attr("axis") not in {a for a, _ in m.axes}:
-        raise Breach("", f"{c.attr('axis')} is not an axis")
-    if op.form == "pointwise" and not union <= have:
-        raise Breach("", f"the result lacks the dims {sorted(union - have)} of its arguments")
+    if op.form == "pointwise" and not union <= set(c.dims):
+        raise Breach("", f"the result lacks the dims {sorted(union - set(c.dims))} of its arguments")
     if op.form in ("reduce", "dot"):
-        over = c.attr("dim")
-        if graph.dim(over).role == "grid":
-            raise Breach("", f"{over} is a grid dim: a block has one tile of it, so it cannot reduce over it")
-        if any(over not in a for a in args):
-            raise Breach("", f"an argument does not have the reduced dim {over}")
-        if have != union - {over}:
-            raise Breach("", f"the result's dims are {sorted(union - {over})}, not {sorted(have)}")
+        _reduction(graph, c, args)
     if c.op == "mask" and c.dims != (c.attr("dim"),):
         raise Breach("", f"a mask of {c.attr('dim')} has that dim alone")
     if c.op == "index":
         owner = dims_of_axes(graph).get(c.attr("axis"))
         if owner is None or owner.role == "split" or c.dims != (owner.name,):
             raise Breach("", f"the index of {c.attr('axis')} has the one dim of that axis")
+
+
+def _attributes(m: MuGraph, graph: BlockGraph, c: Compute, op: BlockOperator) -> None:
+    if len({k for k, _ in c.attrs}) != len(c.attrs) or not set(op.attrs) <= {k for k, _ in c.attrs}:
+        raise Breach("", f"{c.op} needs the attributes {', '.join(op.attrs) or 'none'}, each once")
+    if c.op == "const" and not is_constant(c.attr("value")):
+        raise Breach("", f"the constant {c.attr('value')[:40]!r} is no fraction, -inf, or ~float")
+    if "dim" in op.attrs and c.attr("dim") not in {d.name for d in graph.dims if d.role != "split"}:
+        raise Breach("", f"{c.attr('dim')} is not a dim of this block")
+    if "axis" in op.attrs and c.attr("axis") not in {a for a, _ in m.axes}:
+        raise Breach("", f"{c.attr('axis')} is not an axis")
+
+
+def _reduction(graph: BlockGraph, c: Compute, args: list[set[str]]) -> None:
+    over, union = c.attr("dim"), set().union(*args)
+    if graph.dim(over).role == "grid":
+        raise Breach("", f"{over} is a grid dim: a block has one tile of it, so it cannot reduce over it")
+    if any(over not in a for a in args):
+        raise Breach("", f"an argument does not have the reduced dim {over}")
+    if set(c.dims) != union - {over}:
+        raise Breach("", f"the result's dims are {sorted(union - {over})}, not {sorted(set(c.dims))}")
 
 
 def tiles(m: MuGraph, limits: Limits) -> None:
@@ -170,16 +189,7 @@ def _statement(m: MuGraph, part: Part, x: Statement, known: dict[str, tuple[str,
         _compute(m, part.graph, x, known)
         known[x.out] = x.dims
     elif isinstance(x, ThreadGraph):
-        inner = dict(known)
-        for c in x.body:
-            if c.op not in BLOCK or BLOCK[c.op].form not in ("pointwise", "leaf"):
-                raise Breach("", f"{c.op} is not pointwise, so no part of a thread graph")
-            if any(old_value.bare(a) not in inner for a in c.args):
-                raise Breach("", f"an argument of {c.out} is not defined before it")
-            _compute(m, part.graph, c, inner)
-            inner[c.out] = c.dims
-        if not x.body or x.body[-1].out != x.out or set(x.body[-1].dims) != set(x.dims):
-            raise Breach("", "a thread graph gives its last operator's tile")
+        _thread_graph(m, part, x, known)
         known[x.out] = x.dims
     elif isinstance(x, Accumulate):
         if set(known[old_value.bare(x.arg)]) != set(x.dims):
@@ -189,3 +199,16 @@ def _statement(m: MuGraph, part: Part, x: Statement, known: dict[str, tuple[str,
                 raise Breach("", f"the term {coef} * {acc or x.out} has dims that the accumulator lacks")
     elif isinstance(x, Store) and set(_index(m, part.graph, x.tensor, x.index, outside=False)) != set(known[x.tile]):
         raise Breach("", f"the tile has the dims {list(known[x.tile])}, the index gives other ones")
+
+
+def _thread_graph(m: MuGraph, part: Part, x: ThreadGraph, known: dict[str, tuple[str, ...]]) -> None:
+    inner = dict(known)
+    for c in x.body:
+        if c.op not in BLOCK or BLOCK[c.op].form not in ("pointwise", "leaf"):
+            raise Breach("", f"{c.op} is not pointwise, so no part of a thread graph")
+        if any(old_value.bare(a) not in inner for a in c.args):
+            raise Breach("", f"an argument of {c.out} is not defined before it")
+        _compute(m, part.graph, c, inner)
+        inner[c.out] = c.dims
+    if not x.body or x.body[-1].out != x.out or set(x.body[-1].dims) != set(x.dims):
+        raise Breach("", "a thread graph gives its last operator's tile")

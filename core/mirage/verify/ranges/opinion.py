@@ -19,8 +19,8 @@ from mirage.mugraph.grammar import Compute, CustomKernel, Load, MuGraph, Store
 from mirage.mugraph.walk import computes, parts, sites
 from mirage.results.details import Cast, RangeDetails
 from mirage.results.verdict import Evidence
-from mirage.verify.field.schedule_opinion import Target
 from mirage.verify.floats.regimes import UNIT
+from mirage.verify.output_terms import Target
 from mirage.verify.ranges.intervals import ACCUMULATOR, LIMITS, Ranges, largest_bound, safe_bound, without_interval
 from mirage.verify.semantics.denote import Denoter, NotDenoted
 
