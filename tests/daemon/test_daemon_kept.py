@@ -11,6 +11,7 @@ from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.recheck_task import recheck
 from mirage.pipeline.request_payload import from_payload
+from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken
 from mirage_daemon import cache_command, cache_requests, question_key
 from mirage_daemon.worker_pool import Pool
@@ -238,7 +239,7 @@ def with_tools(tools):
             result = recheck(request, json.loads(payload["mugraph"]), lambda p: None, cancel, tools)
         else:
             result = optimize(request, lambda p: None, cancel, tools)
-        return {"result": json.loads(json.dumps(result.to_dict()))}
+        return {"result": json.loads(json.dumps(unstructure(result)))}
 
     return run_job
 
