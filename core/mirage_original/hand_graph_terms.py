@@ -10,7 +10,7 @@ from mirage.ir.program import TensorType
 from mirage.meaning.nodes import Input
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DTensor
-from mirage.verify.field.schedule_opinion import Output, Target
+from mirage.verify.output_terms import Output, Target
 from mirage.verify.semantics.denote import split_axis
 from mirage_original.to_mugraph import Lowered, Sides, lowered_of
 

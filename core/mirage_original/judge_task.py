@@ -23,8 +23,8 @@ from mirage.program.lower import lower
 from mirage.results.codec import unstructure
 from mirage.results.verdict import Verdict
 from mirage.verify import cases
-from mirage.verify.field.schedule_opinion import Output
 from mirage.verify.judge import Case, judge
+from mirage.verify.output_terms import Output
 from mirage_original import list_saved, saved_files
 from mirage_original.hand_graph_terms import against, same_signature
 from mirage_original.two_links import two_links
@@ -38,7 +38,7 @@ _verdicts: dict[tuple[str, ...], dict[str, Any]] = {}  # of this worker, by µGr
 
 def task(payload: dict[str, Any]) -> dict[str, Any]:
     """{"graph": data of a file's form, "index", "path", "wanted": {"program", "text", "function"} or None, "text": judge the
-    emitted text too} -> {"row": `listing.Row`, "verdict": a `Verdict` as data or None}; or, for a µGraph of this project,
+    emitted text too} -> {"row": a `ListedGraph` as data, "verdict": a `Verdict` as data or None}; or, for a µGraph of this project,
     {"mugraph": its JSON form, "wanted"} -> {"verdict"}. Raises MugraphSyntax, InvalidMugraph, SignatureMismatch for that."""
     if "mugraph" in payload:
         return {"verdict": unstructure(_own(payload["mugraph"], payload["wanted"]))}
@@ -48,7 +48,10 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
         row, graph, made = list_saved.row(entry, payload["path"])
     except RecursionError:
         why = f"graph {entry.index}: its operators are nested too deeply"
-        return {"row": list_saved.Row(entry.index, code=SavedGraphInvalid.code, why=why).to_dict(), "verdict": None}
+        return {
+            "row": list_saved.ListedGraph(entry.index, code=SavedGraphInvalid.code, why=why).to_dict(),
+            "verdict": None,
+        }
     wanted, verdict = payload["wanted"], None
     if wanted is not None and graph is not None and made is not None:
         try:

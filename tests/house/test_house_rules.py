@@ -45,12 +45,22 @@ def test_the_import_rules_are_kept() -> None:
         ("mirage/verify", "import mirage_daemon"),
         ("mirage_lsp", "from mirage_daemon import daemon_command"),
         ("mirage_lsp", "import torch"),
+        ("mirage/meaning", "import mirage.mugraph"),
+        ("mirage/operators", "import mirage.meaning"),
+        ("mirage/operators", "def f():\n    from mirage.program import lower"),
+        ("mirage/operators", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import mirage.program"),
+        ("mirage/verify", "import mirage.search"),
+        ("mirage/search", "import mirage.verify"),
+        ("mirage/ir", "import mirage.results"),
+        ("mirage/runtime", "import mirage_original"),
+        ("mirage_original", "import mirage_daemon"),
+        ("mirage/verify/field", "import mirage.verify.proof"),
     ],
 )
 def test_a_broken_import_rule_is_seen(tmp_path: Path, module: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     config = (ROOT / "pyproject.toml").read_text("utf-8")
     rules = config[config.index("[tool.importlinter]") :]
-    for name in {*re.findall(r'"(mirage[\w.]*)"', rules), "mirage_daemon.daemon_command"}:
+    for name in {*re.findall(r"\bmirage[\w.]*", rules), "mirage_daemon.daemon_command"}:
         folder = tmp_path.joinpath(*name.split("."))
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "__init__.py").touch()
@@ -59,6 +69,45 @@ def test_a_broken_import_rule_is_seen(tmp_path: Path, module: str, line: str, mo
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     done = lint_imports(tmp_path / "pyproject.toml")
     assert done.returncode != 0 and "BROKEN" in done.stdout, done.stdout + done.stderr
+
+
+def rooms(folder: Path) -> set[str]:
+    """The packages and modules of a folder, and the packages of `verify`."""
+    return {p.stem for p in folder.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()} - {"__init__"}
+
+
+def without_a_layer(names: set[str], package: str) -> set[str]:
+    """Those of the names that no layers contract has."""
+    config = (ROOT / "pyproject.toml").read_text("utf-8")
+    layers = set(re.findall(r"[\w.]+", " ".join(re.findall(r"(?ms)^layers = \[(.*?)^\]", config))))
+    return {n for n in names if f"{package}.{n}" not in layers}
+
+
+@pytest.mark.parametrize("package", ["mirage", "mirage.verify"])
+def test_each_room_has_a_layer(package: str) -> None:
+    found = rooms(ROOT.joinpath("core", *package.split(".")))
+    assert {"search", "verify", "errors"} <= found or {"judge", "field"} <= found
+    assert without_a_layer(found, package) == set()
+    assert without_a_layer({*found, "another"}, package) == {"another"}
+
+
+def own_package(text: str) -> bool:
+    """Does a module of core import the package itself? It would load what stands above."""
+    return re.search(r"(?m)^\s*(?:import mirage(?!\.)\b|from mirage import (?!\w))", text) is not None or any(
+        not (ROOT / "core" / "mirage" / name).exists() and not (ROOT / "core" / "mirage" / f"{name}.py").exists()
+        for names in re.findall(r"(?m)^\s*from mirage import ([\w, ]+)", text)
+        for name in re.split(r",\s*", names.split(" as ")[0].strip())
+    )
+
+
+def test_no_room_imports_the_package_that_holds_it() -> None:
+    assert [
+        str(p) for p in files(".py") if (ROOT / "core" / "mirage") in p.parents and own_package(p.read_text())
+    ] == []
+    assert all(
+        map(own_package, ["import mirage\n", "def f():\n    import mirage as m", "from mirage import optimize\n"])
+    )
+    assert not any(map(own_package, ["import mirage.errors\n", "from mirage import errors\n", "import mirage_x\n"]))
 
 
 # ---- sizes and names of files

@@ -20,7 +20,7 @@ from mirage.mugraph.resized import Sizes, Tiles, rigid_axes, same_size, shrink, 
 from mirage.mugraph.walk import parts
 from mirage.plan import plan
 from mirage.search.engine import Bounds, Search
-from mirage.verify.field.schedule_opinion import Output
+from mirage.verify.output_terms import Output
 
 NAMES: tuple[str, ...] = (*(f"hand/{n}" for n in BUILDERS), *(f"search/{n}" for n in WORKLOADS))
 

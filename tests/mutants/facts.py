@@ -15,9 +15,10 @@ from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, Loop, MuGraph, Statement, Store
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.algebra_opinion import field_opinion
-from mirage.verify.field.schedule_opinion import Output, schedule_opinion
+from mirage.verify.field.schedule_opinion import schedule_opinion
 from mirage.verify.floats.opinion import float_opinion
 from mirage.verify.floats.regimes import REGIMES
+from mirage.verify.output_terms import Output
 
 RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 # name, left, right, are they equal?

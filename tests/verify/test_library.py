@@ -19,8 +19,9 @@ from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, Store
 from mirage.verify.emitted_module import EmittedModule
-from mirage.verify.field.schedule_opinion import Output, schedule_opinion
+from mirage.verify.field.schedule_opinion import schedule_opinion
 from mirage.verify.field.text_opinion import text_opinion
+from mirage.verify.output_terms import Output
 from mirage.verify.semantics.float64 import Floats
 from mirage.verify.semantics.library_calls import LIBRARY
 

@@ -17,10 +17,10 @@ from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, MuGraph, Store
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.sampling import one_a_line
-from mirage.verify.field.schedule_opinion import Output
 from mirage.verify.field.text_opinion import text_opinion
 from mirage.verify.floats.opinion import float_opinion
 from mirage.verify.floats.regimes import REGIMES, added_masks
+from mirage.verify.output_terms import Output
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
 SOURCES = {

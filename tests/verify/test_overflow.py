@@ -13,7 +13,7 @@ from workloads.hand_targets import targets
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, Compute, CustomKernel, Loop, MuGraph, Store
-from mirage.verify.field.schedule_opinion import Output
+from mirage.verify.output_terms import Output
 from mirage.verify.ranges.opinion import events_of, range_opinion
 
 CASES = small()

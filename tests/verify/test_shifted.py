@@ -16,10 +16,10 @@ from workloads.hand_targets import read
 from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
 from mirage.verify.emitted_module import EmittedModule
-from mirage.verify.field.schedule_opinion import Output
 from mirage.verify.floats.error_limits import Compared, judge
 from mirage.verify.floats.opinion import float_opinion
 from mirage.verify.floats.shifted_reference import Shifted, Single, Values, instead
+from mirage.verify.output_terms import Output
 from mirage.verify.semantics.evaluate_terms import TermEvaluator
 from mirage.verify.semantics.float64 import Floats
 

@@ -18,12 +18,12 @@ from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, Loop, MuGraph, Store
 from mirage.verify.emitted_module import EmittedModule
-from mirage.verify.field.schedule_opinion import Output
 from mirage.verify.field.text_opinion import text_opinion
 from mirage.verify.floats.error_limits import Compared, judge
 from mirage.verify.floats.launch_sizes import launch_sizes
 from mirage.verify.floats.opinion import float_opinion
 from mirage.verify.floats.regimes import REGIMES, round_to
+from mirage.verify.output_terms import Output
 
 CASES = small()
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -146,7 +146,7 @@ def test_launches_in_which_other_axes_are_longer_are_looked_at_too(axis: str, ru
     """A loop over another axis' tiles does no harm while that axis is the longer one."""
     case = CASES[NORM]
     good = module_of(case)
-    assert "other_order" in field(case, good, run).details
+    assert field(case, good, run).details.other_order is not None
     wrong = mutated(good, "range((K + BLOCK_K - 1) // BLOCK_K)", f"range(({axis} + BLOCK_K - 1) // BLOCK_K)")
     assert field(case, wrong, run).word == "REJECTED"
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from mirage.ir.index import DimIndex
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
-from mirage.verify.field.schedule_opinion import Output
+from mirage.verify.output_terms import Output
 
 
 def read(t: Terms, name: str, axes: str) -> int:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from mirage.isolate.runner import Worker
     from mirage.mugraph.grammar import MuGraph
     from mirage.results.verdict import Concrete, Verdict
-    from mirage.verify.field.schedule_opinion import Target
     from mirage.verify.judge import Case
+    from mirage.verify.output_terms import Target
     from mirage.verify.proof.user_rules import Rules
     from mirage.verify.worker_tasks import RunTask
 

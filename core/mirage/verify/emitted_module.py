@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
-from mirage.verify.field.schedule_opinion import Target
+from mirage.verify.output_terms import Target
 
 
 @dataclass(frozen=True)

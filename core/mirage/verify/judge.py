@@ -24,11 +24,12 @@ from mirage.results.details import FloatDetails
 from mirage.results.verdict import Evidence, Verdict
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.algebra_opinion import field_opinion
-from mirage.verify.field.schedule_opinion import Output, Target, schedule_opinion
+from mirage.verify.field.schedule_opinion import schedule_opinion
 from mirage.verify.field.text_opinion import text_opinion
 from mirage.verify.floats.opinion import float_opinion
 from mirage.verify.memory.mugraph_opinion import memory_opinion
 from mirage.verify.memory.text_opinion import text_memory_opinion
+from mirage.verify.output_terms import Output, Target
 from mirage.verify.proof.opinion import proof_opinion, trusted
 from mirage.verify.proof.user_rules import Rules
 from mirage.verify.ranges.opinion import range_opinion

@@ -24,10 +24,11 @@ from mirage.mugraph.resized import shrink, tiny_sizes
 from mirage.program.lower import lower
 from mirage.results.details import FieldDetails, FloatDetails
 from mirage.results.verdict import Concrete, Counterexample, Verdict
-from mirage.verify.field.schedule_opinion import Output, Target, expected_outputs, term_only_sizes
+from mirage.verify.field.schedule_opinion import expected_outputs, term_only_sizes
 from mirage.verify.field.text_opinion import launch_tiles
 from mirage.verify.floats.launch_sizes import first_contraction, launch_sizes
 from mirage.verify.judge import Case
+from mirage.verify.output_terms import Output, Target
 from mirage.verify.semantics.evaluate_terms import Fault, TermEvaluator
 from mirage.verify.semantics.float64 import Floats
 from mirage.verify.two_programs import input_shapes, joined, small_sizes

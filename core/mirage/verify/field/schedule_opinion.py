@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
 
 from mirage.errors import MirageError
 from mirage.meaning.nodes import Input
@@ -21,31 +20,12 @@ from mirage.verify.field.arithmetic import OPAQUE
 from mirage.verify.field.error_bound import Bound
 from mirage.verify.field.independence import widened
 from mirage.verify.field.sampling import Sample, draw
+from mirage.verify.output_terms import Target
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import Fault, TermEvaluator, evaluate_mugraph
 
 DRAWS = 64
 KINDS = {"bool": "bool", "int64": "int", "int32": "int", "int8": "int"}
-
-
-class Target(Protocol):
-    """What an output tensor means: a term, and the axes of each of its dimensions."""
-
-    @property
-    def tensor(self) -> str: ...
-    @property
-    def term(self) -> int: ...
-    @property
-    def dims(self) -> tuple[tuple[str, ...], ...]: ...
-
-
-@dataclass(frozen=True)
-class Output:
-    """A target: `tensor`'s element at the axes' indices is the value of `term`."""
-
-    tensor: str
-    term: int
-    dims: tuple[tuple[str, ...], ...]
 
 
 @dataclass

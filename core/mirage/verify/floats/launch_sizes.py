@@ -10,7 +10,7 @@ from mirage.mugraph.grammar import MuGraph, TileDim
 from mirage.mugraph.resized import rigid_axes, same_size
 from mirage.mugraph.walk import parts
 from mirage.mugraph.without_calls import calls_of, dims_of_calls
-from mirage.verify.field.schedule_opinion import Target
+from mirage.verify.output_terms import Target
 
 INTEGERS = 4  # integers are drawn below it: they index what calls take, whose sizes are no smaller
 BATCH = 2  # of a dim whose blocks take one element each

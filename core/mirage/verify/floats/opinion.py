@@ -26,13 +26,14 @@ from mirage.mugraph.without_calls import calls_of
 from mirage.results.details import FloatDetails, RegimeError
 from mirage.results.verdict import Counterexample, Evidence, Word
 from mirage.verify.emitted_module import EmittedModule
-from mirage.verify.field.schedule_opinion import Target, expected_outputs, term_only_sizes
+from mirage.verify.field.schedule_opinion import expected_outputs, term_only_sizes
 from mirage.verify.field.text_opinion import launch_tiles
 from mirage.verify.floats.error_limits import Compared, judge
 from mirage.verify.floats.launch_sizes import INTEGERS, contraction, first_contraction, launch_sizes
 from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, added_masks, round_to
 from mirage.verify.floats.shifted_reference import Shifted, Single, instead
 from mirage.verify.floats.worker import decode, packed
+from mirage.verify.output_terms import Target
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import TermEvaluator
 from mirage.verify.semantics.float64 import Floats

@@ -14,8 +14,9 @@ import numpy as np
 
 from mirage.meaning.exp_shift import shifts
 from mirage.meaning.terms import Terms
-from mirage.verify.field.schedule_opinion import Output, Target, expected_outputs
+from mirage.verify.field.schedule_opinion import expected_outputs
 from mirage.verify.floats.regimes import round_to
+from mirage.verify.output_terms import Output, Target
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import TermEvaluator
 from mirage.verify.semantics.float64 import Floats

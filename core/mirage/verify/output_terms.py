@@ -1,0 +1,26 @@
+"""What the outputs of a program must be: a term for each, over the axes of its dimensions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Target(Protocol):
+    """What an output tensor means: a term, and the axes of each of its dimensions."""
+
+    @property
+    def tensor(self) -> str: ...
+    @property
+    def term(self) -> int: ...
+    @property
+    def dims(self) -> tuple[tuple[str, ...], ...]: ...
+
+
+@dataclass(frozen=True)
+class Output:
+    """A target: `tensor`'s element at the axes' indices is the value of `term`."""
+
+    tensor: str
+    term: int
+    dims: tuple[tuple[str, ...], ...]
