@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from mirage.mugraph.capacity import tile_bytes, usage
+from mirage.mugraph.check import SM_90, Limits
 from mirage.mugraph.grammar import Accumulate, BlockGraph, CustomKernel, Load, Loop, MuGraph
 from mirage.mugraph.walk import Part, reads, writes
 from mirage.plan.straight_runs import Item, read_by
@@ -66,7 +67,7 @@ def schedule(m: MuGraph, graph: BlockGraph, items: tuple[Item, ...], keep: froze
     return out
 
 
-def _block(m: MuGraph, part: Part) -> BlockGraph:
+def _block(m: MuGraph, part: Part, limits: Limits) -> BlockGraph:
     graph = part.graph
     body: list[Item] = []
     for item in graph.body:
@@ -76,16 +77,16 @@ def _block(m: MuGraph, part: Part) -> BlockGraph:
             item = Loop(item.dim, tuple(s for s in inner if not isinstance(s, Loop)))
         body.append(item)
     new = replace(graph, body=tuple(schedule(m, graph, tuple(body), frozenset(), inside=False)))
-    before, after = usage(m, part), usage(m, replace(part, graph=new))
+    before, after = usage(m, part, limits.warp_groups), usage(m, replace(part, graph=new), limits.warp_groups)
     return new if (after.live, after.shared) <= (before.live, before.shared) else graph
 
 
-def operator_order(m: MuGraph) -> MuGraph:
+def operator_order(m: MuGraph, limits: Limits = SM_90) -> MuGraph:
     """Every block's statements in an order that keeps no more bytes alive than before."""
     kernels = []
     for k in m.kernels:
         if isinstance(k, CustomKernel):
-            tail = _block(m, Part(k, "tail", k.tail)) if k.tail is not None else None
-            k = replace(k, block=_block(m, Part(k, "block", k.block)), tail=tail)
+            tail = _block(m, Part(k, "tail", k.tail), limits) if k.tail is not None else None
+            k = replace(k, block=_block(m, Part(k, "block", k.block), limits), tail=tail)
         kernels.append(k)
     return replace(m, kernels=tuple(kernels))
