@@ -7,7 +7,7 @@ beside it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from mirage.meaning.exp_shift import substitute, unbounded
@@ -52,14 +52,19 @@ def respelled(
                     least[value] = rest
                     fresh.append(c)
             if fresh:
-                first = len(cuts) + len(more)
                 fresh += [c for c in here if known[c.number] is None and c not in fresh]
-                beside = {n for n in known.values() if n is not None} | set(range(first, first + len(fresh)))
-                for i, c in enumerate(fresh):
-                    own = {first + i, known[c.number]}
-                    beside_it = frozenset(n for n in beside if n not in own)
-                    more.append(replace(c, number=first + i, instead=((root, s.output),), beside=beside_it))
+                more += numbered(fresh, known, len(cuts) + len(more), (root, s.output))
     return [*out, *more[:most]], len(more) <= most
+
+
+def numbered(fresh: Sequence[Cut], known: Mapping[int, int | None], first: int, instead: tuple[int, int]) -> list[Cut]:
+    """The further cuts of one spelling, numbered from `first`, each beside the others of that spelling. `known`: the numbers of
+    those that the program as written has."""
+    beside = {n for n in known.values() if n is not None} | set(range(first, first + len(fresh)))
+    return [
+        replace(c, number=first + i, instead=(instead,), beside=frozenset(beside - {first + i, known[c.number]}))
+        for i, c in enumerate(fresh)
+    ]
 
 
 def left(t: Terms, output: int, cut: Cut) -> int:
