@@ -175,7 +175,7 @@ def seconds() -> list[dict[str, Any]]:
             function = detect.find(text, str(path)).functions[0].name
             result = optimize(Request(text, str(path), function, anyway=True), lambda _: None, CancelToken(), tools)
             if i and result.verdict:
-                times[name] = float(result.verdict["notes"][0].split()[0])
+                times[name] = float(result.verdict.notes[0].split()[0])
     middle, slowest = statistics.median(times.values()), max(times, key=times.__getitem__)
     return [
         row("verdict, examples with one", len(times), "examples", f"== {len(EXAMPLES)}", len(times) == len(EXAMPLES)),

@@ -17,7 +17,7 @@ from mirage.errors import MirageError, NotVerified, ProtocolError, UnknownEntry
 from mirage.ir.json_value import JsonObject
 from mirage.link import answers, paths, protocol
 from mirage.link.requests import Requests
-from mirage_daemon import text_alias
+from mirage_daemon import question_key
 from mirage_daemon.cache_store import Entry
 from mirage_daemon.connection import Connection
 from mirage_daemon.handler import answering
@@ -39,7 +39,7 @@ def origin(job: Job) -> answers.Origin:
     """What stands beside a result in the cache, for an export."""
     asked = job.payload
     try:
-        least = text_alias.least(asked["text"], asked["path"], asked["function"])
+        least = question_key.least(asked["text"], asked["path"], asked["function"])
     except MirageError:  # it was read when it was asked; kept without a way to a colleague
         least = ""
     kept = {name: value for name, value in asked.items() if name in ("function", "target", "options", "inputs")}

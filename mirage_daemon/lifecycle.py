@@ -22,9 +22,9 @@ from mirage.isolate.system import sweep
 from mirage.link import paths
 from mirage.link.client import dial
 from mirage_daemon.cache_store import SqliteStore
-from mirage_daemon.job_worker import Pool
 from mirage_daemon.jobs import RunJob
 from mirage_daemon.server import BACKLOG, Server
+from mirage_daemon.worker_pool import Pool
 
 log = logging.getLogger("mirage.daemon")
 IDLE_S = 1800.0

@@ -16,9 +16,9 @@ from mirage.link.requests import Requests
 from mirage.source.observed_shapes import completed
 from mirage_daemon import observed_shapes
 from mirage_daemon.handler import answering
-from mirage_daemon.job_worker import check_interpreter
 from mirage_daemon.watch_projects import Watcher
 from mirage_daemon.watched_project import Change
+from mirage_daemon.worker_pool import check_interpreter
 
 if TYPE_CHECKING:
     from mirage_daemon.connection import Connection

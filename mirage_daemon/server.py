@@ -30,14 +30,14 @@ from mirage.link import answers, paths, protocol
 from mirage.link.frames import Message
 from mirage.link.requests import BY_NAME, Requests
 from mirage.link.version import is_newer, package_version
-from mirage_daemon import cache_requests, project_requests, text_alias
+from mirage_daemon import cache_requests, project_requests, question_key
 from mirage_daemon.cache_store import Store
 from mirage_daemon.connection import Connection, Limits
 from mirage_daemon.handler import Handler, answering
 from mirage_daemon.job_order import project_of
-from mirage_daemon.job_worker import check_interpreter
 from mirage_daemon.jobs import Job, Jobs, RunJob
 from mirage_daemon.journal import JobPayload, Journal, PromisedJob
+from mirage_daemon.worker_pool import check_interpreter
 
 log = logging.getLogger("mirage.daemon.server")
 MAX_CONNECTIONS = 512
@@ -251,29 +251,29 @@ class Server:
         work = partial(call, *arguments, **named)
         return await asyncio.get_running_loop().run_in_executor(self._store_thread, work)
 
-    async def _known(self, question_key: bytes) -> tuple[str, JsonObject] | None:
+    async def _known(self, question: bytes) -> tuple[str, JsonObject] | None:
         """(state, result) from the cache."""
-        value = await self._in_store(self._follow_alias, question_key)
+        value = await self._in_store(self._follow_alias, question)
         if value is None:
             return None
         state, result, _ = cache_requests.opened(value)
         return state, result
 
-    def _follow_alias(self, question_key: bytes) -> bytes | None:
+    def _follow_alias(self, question: bytes) -> bytes | None:
         """In the store's thread."""
-        place = self._store.get("alias", question_key)
+        place = self._store.get("alias", question)
         return None if place is None else self._store.get("result", place)
 
     async def _keep(self, job: Job) -> None:
         """Store a result, then the alias that leads to it."""
-        question_key = bytes.fromhex(job.payload.get("question", job.key))
+        question = bytes.fromhex(job.payload.get("question", job.key))
         result = job.result or {}
         if "question" in job.payload and job.state != "done":
             return  # a colleague's kernel is no faster here: that says nothing of what a search would find
         origin = await asyncio.to_thread(cache_requests.origin, job)
-        place = text_alias.result_key(question_key, str(result.get("program_key", "")))
+        place = question_key.result_key(question, str(result.get("program_key", "")))
         await self._in_store(self._store.put, "result", place, msgpack.packb([job.state, result, origin]))
-        await self._in_store(self._store.put, "alias", question_key, place)
+        await self._in_store(self._store.put, "alias", question, place)
         await self._in_store(self._store.gc, CACHE_LIMIT)
 
     # ---- requests
@@ -282,12 +282,12 @@ class Server:
         if len(body.text) > MAX_TEXT:
             raise ProtocolError(f"a text of {len(body.text)} characters is over the limit of {MAX_TEXT}")
         interpreter = check_interpreter(body.interpreter)
-        wanted = (body.text, body.path, body.function, body.target, interpreter, text_alias.as_text(body.options))
-        if len(body.text) <= SHORT_TEXT and text_alias.known_part(body.text, body.function) is not None:
-            question = text_alias.ask(*wanted)  # microseconds: nothing is parsed
+        wanted = (body.text, body.path, body.function, body.target, interpreter, question_key.as_text(body.options))
+        if len(body.text) <= SHORT_TEXT and question_key.known_part(body.text, body.function) is not None:
+            question = question_key.ask(*wanted)  # microseconds: nothing is parsed
         else:
-            question = await asyncio.to_thread(text_alias.ask, *wanted)
-        return text_alias.key(question).hex(), interpreter
+            question = await asyncio.to_thread(question_key.ask, *wanted)
+        return question_key.key(question).hex(), interpreter
 
     async def _submit(self, connection: Connection, ident: int, body: protocol.Submit) -> answers.Submitted:
         job = await self.take(body, connection.id)

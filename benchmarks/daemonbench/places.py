@@ -14,7 +14,7 @@ from pathlib import Path
 from daemonbench.process import TEXT, Daemon, Home, Row, row
 from mirage.errors import MirageError
 from mirage.link import Client, paths
-from mirage_daemon import text_alias
+from mirage_daemon import question_key
 
 NOBODY = 65534
 MODES = (0o770, 0o720, 0o750, 0o740, 0o710, 0o701, 0o702, 0o704, 0o755, 0o775, 0o777, 0o1777)
@@ -155,7 +155,7 @@ def workspace() -> Iterator[Row]:
                         listener.listen()
                         done = subprocess.run(run, cwd=folder, capture_output=True, text=True, timeout=60)
                         effects += done.stdout != said["empty"]
-                    text_alias.ask(
+                    question_key.ask(
                         TEXT, str(folder / "a.py"), "f", "sm_90", str(folder / "python")
                     )  # reads, runs nothing
                     effects += mark.exists()

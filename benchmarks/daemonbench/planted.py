@@ -26,7 +26,7 @@ from mirage.pipeline.request import Request, read, trace
 from mirage.pipeline.search_problems import problem
 from mirage.program.lower import lower
 from mirage.results.progress import CancelToken
-from mirage_daemon import text_alias
+from mirage_daemon import question_key
 from mirage_daemon.cache_store import SqliteStore, load_secret
 
 TRIES = 200
@@ -44,8 +44,8 @@ FUNCTIONS = {  # what the file says that the µGraph computes
 def in_the_cache(tries: int) -> Iterator[Row]:
     """Rows that are right in all but the MAC: written by somebody who knows the schema, the key and SHA-256."""
     chance, served = random.Random(1), 0
-    question = text_alias.key(text_alias.ask(TEXT, "a.py", "f", "sm_90", ""))
-    place = text_alias.result_key(question, "p")
+    question = question_key.key(question_key.ask(TEXT, "a.py", "f", "sm_90", ""))
+    place = question_key.result_key(question, "p")
     wrong = msgpack.packb(["done", {"answer": "kernel", "source": "wrong"}, {}])
     with tempfile.TemporaryDirectory(prefix="mirage-bench-") as name:
         folder = Path(name)

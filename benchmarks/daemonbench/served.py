@@ -21,9 +21,9 @@ sys.path[:0] = [str(ROOT / "core"), str(ROOT), str(ROOT / "tests"), str(ROOT / "
 from mirage.errors import WorkerDied  # noqa: E402
 from mirage.isolate import Worker  # noqa: E402
 from mirage.results.progress import CancelToken  # noqa: E402
-from mirage_daemon.job_worker import Pool  # noqa: E402
 from mirage_daemon.jobs import Progress  # noqa: E402
 from mirage_daemon.lifecycle import main  # noqa: E402
+from mirage_daemon.worker_pool import Pool  # noqa: E402
 
 SEARCHED = Path(__file__).with_name("searched.py")
 WORKERS = 2  # as on four cores: one job beside another

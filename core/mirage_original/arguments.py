@@ -1,4 +1,4 @@
-"""What a script passes, read: sizes, numbers, paths. What is none is a GraphMistake at the script's line."""
+"""Checks of a script's arguments: sizes, numbers, paths; anything else is a GraphMistake at the script's line."""
 
 from __future__ import annotations
 

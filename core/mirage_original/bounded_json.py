@@ -1,4 +1,4 @@
-"""JSON of a stranger: read within bounds of bytes, nesting and values, and refused where it is not plain JSON."""
+"""Reading of untrusted JSON: bounded in bytes, nesting and values, and refused where it is not plain JSON."""
 
 from __future__ import annotations
 

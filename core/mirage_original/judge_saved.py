@@ -24,7 +24,7 @@ from mirage.isolate.runner import Worker
 from mirage.results.codec import structure, unstructure
 from mirage.results.verdict import Verdict
 from mirage_original import export_2025
-from mirage_original.list_saved import Row
+from mirage_original.list_saved import ListedGraph
 from mirage_original.rebuild_saved import NAMED
 from mirage_original.saved_files import Entry
 
@@ -49,7 +49,7 @@ class Judged:
     """A graph's row and its verdict (None for a graph that is none). `same_as`: the graph of the file
     whose verdict it has. `seconds`: that its judging took."""
 
-    row: Row
+    row: ListedGraph
     verdict: Verdict | None = None
     same_as: int | None = None
     seconds: float = 0.0
@@ -94,11 +94,11 @@ class Pool:
             if left <= 0:
                 raise WorkerTimeout(f"it was not judged: the {FILE_S:g} s for a file were over")
             value = worker.call("saved", payload, timeout_s=min(TEXT_S if self.text else GRAPH_S, left))
-            row = Row.from_dict(value["row"])
+            row = ListedGraph.from_dict(value["row"])
             verdict = None if value["verdict"] is None else structure(value["verdict"], Verdict)
             out = Judged(replace(row, notes=entry.graph.notes if entry.graph else ()), verdict)
         except MirageError as e:  # the worker's end, or its time's: nothing was shown of this graph
-            out = Judged(Row(entry.index, code=e.code, why=f"graph {entry.index}: {e.message}"))
+            out = Judged(ListedGraph(entry.index, code=e.code, why=f"graph {entry.index}: {e.message}"))
         finally:
             self.workers.put(worker)
         out.seconds = time.monotonic() - began
@@ -129,7 +129,7 @@ def judged(
         }
         for e in entries:
             if e.error is not None:
-                yield Judged(Row(e.index, code=e.error.code, why=e.error.message))
+                yield Judged(ListedGraph(e.index, code=e.error.code, why=e.error.message))
                 continue
             found = asked[same[e.index]].result()
             yield found if same[e.index] == e.index else _copy(found, e.index)

@@ -38,7 +38,7 @@ _verdicts: dict[tuple[str, ...], dict[str, Any]] = {}  # of this worker, by µGr
 
 def task(payload: dict[str, Any]) -> dict[str, Any]:
     """{"graph": data of a file's form, "index", "path", "wanted": {"program", "text", "function"} or None, "text": judge the
-    emitted text too} -> {"row": `listing.Row`, "verdict": a `Verdict` as data or None}; or, for a µGraph of this project,
+    emitted text too} -> {"row": a `ListedGraph` as data, "verdict": a `Verdict` as data or None}; or, for a µGraph of this project,
     {"mugraph": its JSON form, "wanted"} -> {"verdict"}. Raises MugraphSyntax, InvalidMugraph, SignatureMismatch for that."""
     if "mugraph" in payload:
         return {"verdict": unstructure(_own(payload["mugraph"], payload["wanted"]))}
@@ -48,7 +48,10 @@ def task(payload: dict[str, Any]) -> dict[str, Any]:
         row, graph, made = list_saved.row(entry, payload["path"])
     except RecursionError:
         why = f"graph {entry.index}: its operators are nested too deeply"
-        return {"row": list_saved.Row(entry.index, code=SavedGraphInvalid.code, why=why).to_dict(), "verdict": None}
+        return {
+            "row": list_saved.ListedGraph(entry.index, code=SavedGraphInvalid.code, why=why).to_dict(),
+            "verdict": None,
+        }
     wanted, verdict = payload["wanted"], None
     if wanted is not None and graph is not None and made is not None:
         try:

@@ -1,4 +1,4 @@
-"""What stands in a saved file, a row a graph: its kernels, its shapes, whether it is valid, or why not."""
+"""The list of a saved file's graphs: of each its kernels, its shapes, whether it is valid, or why not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mirage_original.to_mugraph import mugraph_of
 
 
 @dataclass(frozen=True)
-class Row:
+class ListedGraph:
     """`kernels`: a text for each, in order. `structure`: of the valid µGraph, with sizes, tiles and names erased. `code` and
     `why`: of a graph that is not valid."""
 
@@ -35,18 +35,20 @@ class Row:
         return asdict(self)
 
     @staticmethod
-    def from_dict(data: JsonObject) -> Row:
+    def from_dict(data: JsonObject) -> ListedGraph:
         """The row of the data that `to_dict` gives. Raises KeyError or TypeError for anything else."""
         kernels, inputs, outputs, notes = (json_texts(data[k]) for k in ("kernels", "inputs", "outputs", "notes"))
         structure, code, why = (json_text(data[k]) for k in ("structure", "code", "why"))
-        return Row(json_int(data["index"]), kernels, inputs, outputs, structure, bool(data["valid"]), code, why, notes)
+        return ListedGraph(
+            json_int(data["index"]), kernels, inputs, outputs, structure, bool(data["valid"]), code, why, notes
+        )
 
 
-def row(entry: Entry, path: str) -> tuple[Row, KNGraph | None, MuGraph | None]:
+def row(entry: Entry, path: str) -> tuple[ListedGraph, KNGraph | None, MuGraph | None]:
     """The row of an entry, and its kernel graph and µGraph if it is valid."""
     if entry.graph is None:
         assert entry.error is not None
-        return Row(entry.index, code=entry.error.code, why=entry.error.message), None, None
+        return ListedGraph(entry.index, code=entry.error.code, why=entry.error.message), None, None
     stated = _stated(entry.index, entry.graph)
     try:
         graph = build(entry.graph, f"graph {entry.index}", path)
@@ -57,9 +59,9 @@ def row(entry: Entry, path: str) -> tuple[Row, KNGraph | None, MuGraph | None]:
     return replace(stated, structure=structure_key(made)[:12], valid=True), graph, made
 
 
-def _stated(index: int, g: SavedGraph) -> Row:
+def _stated(index: int, g: SavedGraph) -> ListedGraph:
     """What the file itself says of a graph."""
-    return Row(
+    return ListedGraph(
         index,
         kernels=tuple(_kernel(g, o) for o in g.ops if o.op not in ("input", "output")),
         inputs=tuple(_tensor(g, p) for p in g.inputs),

@@ -1,4 +1,4 @@
-"""What `previous_checkpoint=` takes: a file of graphs that the original saved, or a checkpoint of this project's search.
+"""The files that `previous_checkpoint=` takes: a file of graphs that the original saved, or a checkpoint of this project's search.
 
 Nothing in either is believed. Each graph is judged in a worker and, as it is planned here, once more; the parts of a
 checkpoint give candidates, which are verified as all are.

@@ -1,4 +1,4 @@
-"""The original's saved graphs, of all its versions, as descriptions (`saved_data.py`).
+"""The reader of the original's saved graphs, of all its versions, as descriptions (`saved_data.py`).
 
 A file is a list of graphs, each a list of operators (since September 2024; a single graph is a list of operators), or the
 checkpoint object of May 2024 with such a list under `generated_graphs`. Reading checks every field's form and bounds what a

@@ -1,4 +1,4 @@
-"""Two links of a verdict, for many µGraphs of one program: as the judge's, but what two of them have in common is done once.
+"""The algebra and schedule links of a verdict for many µGraphs of one program, with the work that they share done once.
 
 A proof of the algebra spares its field, which the schedule's run contains at its sizes. The schedule is looked at on a small
 launch that often is the same for µGraphs that differ in sizes and tiles alone: then it is the same computation, and its answer

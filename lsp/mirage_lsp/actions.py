@@ -20,7 +20,7 @@ MODULE_HEAD = "# fmt: off\n"  # formatters leave a module that is written alone
 def replaceable(entry: Entry) -> bool:
     """Whether there is a kernel for the function as it is written now."""
     result = entry.result
-    return result is not None and not entry.stale and result.get("answer") == "kernel" and bool(result.get("source"))
+    return result is not None and not entry.stale and result.answer == "kernel" and bool(result.source)
 
 
 def optimizable(entry: Entry) -> bool:
@@ -94,7 +94,7 @@ def _ready(view: View, name: str, version: int | None) -> tuple[merge_module.Tar
             raise CannotMerge(
                 f"`{name}` holds a line that is IPython's and not Python's", next_step="take it out first"
             )
-    return target, str(entry.result["source"])
+    return target, entry.result.source
 
 
 def _fix(make: Callable[[View, detect.Decorated], list[types.TextEdit]]) -> Edit:

@@ -14,6 +14,8 @@ from mirage.link import protocol
 from mirage.link.answers import CacheAnswer, CacheRow, DaemonStatus
 from mirage.link.async_client import AsyncClient
 from mirage.link.client import dial
+from mirage.results.codec import structure
+from mirage.results.result import Result
 from mirage_lsp import observed_shapes
 from mirage_lsp.observed_shapes import Seen
 
@@ -36,11 +38,15 @@ class Ask:
 
 @dataclass(frozen=True)
 class Answer:
-    """How a job ended: a final state of `protocol.STATES`, and the result or the error, as on the wire."""
+    """How a job ended: a final state of `protocol.STATES`, and the result, or the error as on the wire."""
 
     state: str
-    result: JsonObject | None = None
+    result: Result | None = None
     error: JsonObject | None = None
+
+
+def _read(result: JsonObject | None) -> Result | None:
+    return None if result is None else structure(result, Result)
 
 
 class Jobs:
@@ -70,7 +76,7 @@ class Jobs:
                 on_event(protocol.Event(job=job, state=state, counts={}))
                 end = await self._client.subscribe(job, on_event)
                 if end["state"] != "cancelled":
-                    return Answer(end["state"], end["result"], end["error"])
+                    return Answer(end["state"], _read(end["result"]), end["error"])
                 on_away()  # nothing was cancelled here: the daemon ends
                 if pause is None or not await self._comes_back():
                     return Answer("away")
@@ -90,11 +96,12 @@ class Jobs:
                     self._release(submitted)
         raise AssertionError("the loop returns or raises")
 
-    async def lookup(self, ask: Ask) -> JsonObject | None:
+    async def lookup(self, ask: Ask) -> Result | None:
         """The cached result, or None. Runs nothing of the workspace."""
-        return await self._client.lookup(
+        found = await self._client.lookup(
             ask.text, ask.path, ask.function, target=ask.target, interpreter=ask.interpreter
         )
+        return _read(found)
 
     async def shapes(self, path: str) -> dict[str, Seen]:
         """What each function of a file was called with last."""

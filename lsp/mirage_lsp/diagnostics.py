@@ -72,7 +72,7 @@ def _related(document: Document, function: detect.Decorated, entry: Entry) -> li
     if entry.seen:
         said.append(f"it was called with {observed_shapes.shown(entry.seen)}")
     if entry.error is None and entry.result is not None:
-        said += [str(r.get("text")) for r in entry.result.get("remarks") or ()]
+        said += [r.text for r in entry.result.remarks]
     return [types.DiagnosticRelatedInformation(location=at, message=one) for one in said]
 
 
@@ -102,10 +102,10 @@ def _of_error(error: MirageError, lines: list[str], otherwise: int) -> types.Dia
 
 
 def _kept(entry: Entry, lines: list[str], line: int) -> types.Diagnostic:
-    message = f"`{entry.name}`: {one_line_texts.headline(entry.result or {})}"
+    said = "keep yours" if entry.result is None else one_line_texts.headline(entry.result)
     return types.Diagnostic(
         range=line_range(lines, line - 1),
-        message=message,
+        message=f"`{entry.name}`: {said}",
         severity=_SEVERITY.Hint,
         code="kept",
         code_description=_described("editor.md", "keep-yours"),

@@ -6,12 +6,12 @@ import asyncio
 import hashlib
 import os
 from dataclasses import dataclass, field
-from typing import Any
 
 from lsprotocol import types
 from pygls.uris import to_fs_path
 
 from mirage.errors import MirageError, MissingShape, SourceSyntaxError
+from mirage.results.result import Result
 from mirage.source import detect, shapes
 from mirage.source.statements import try_parse
 from mirage_lsp import kernel_block, text_edits
@@ -29,7 +29,7 @@ class Entry:
     state: str = "idle"
     counts: dict[str, int] = field(default_factory=dict)
     best: str = ""
-    result: dict[str, Any] | None = None
+    result: Result | None = None
     result_identity: str = ""
     error: MirageError | None = None
     seen: Seen = ()  # what it was called with at run time

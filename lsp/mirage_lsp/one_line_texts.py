@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from mirage.results.result import Result
 from mirage_lsp.document import Entry
 
 _STATES = {
@@ -42,45 +40,36 @@ def lens(entry: Entry) -> str:
     return f"Mirage: {progress(entry)}"
 
 
-def headline(result: Mapping[str, Any]) -> str:
+def headline(result: Result) -> str:
     """`1.8x (estimated for sm_90) · PROVED (all sizes)`, or `keep yours · <reason>`."""
-    if result.get("answer") != "kernel":
-        return f"keep yours · {_sentence(result.get('reason'))}"
-    return " · ".join(filter(None, [ratio(result), share(result), _verdict(result)]))
+    if result.answer != "kernel":
+        return f"keep yours · {(result.reason or 'nothing better was found').rstrip('.')}"
+    verdict = "" if result.verdict is None else result.verdict.headline
+    return " · ".join(filter(None, [ratio(result), share(result), verdict]))
 
 
-def ratio(result: Mapping[str, Any]) -> str:
+def ratio(result: Result) -> str:
     """How many times faster, and whether that was measured."""
-    estimate = result.get("estimate")
-    if not estimate or not estimate.get("us"):
+    estimate = result.estimate
+    if estimate is None or not estimate.us:
         return ""
-    how = f"on {estimate['device']}" if estimate.get("measured") else f"(estimated for {target(result)})"
-    return f"{estimate['baseline_us'] / estimate['us']:.1f}x {how}"
+    how = f"on {estimate.device}" if estimate.measured else f"(estimated for {target(result)})"
+    return f"{estimate.baseline_us / estimate.us:.1f}x {how}"
 
 
-def share(result: Mapping[str, Any]) -> str:
+def share(result: Result) -> str:
     """`86% of speed of light`"""
-    estimate = result.get("estimate")
-    if not estimate or not estimate.get("us"):
+    estimate = result.estimate
+    if estimate is None or not estimate.us:
         return ""
-    return f"{estimate['speed_of_light_us'] / estimate['us']:.0%} of speed of light"
+    return f"{estimate.speed_of_light_us / estimate.us:.0%} of speed of light"
 
 
 def age(entry: Entry) -> str:
     return " · stale: the text has changed since" if entry.stale else ""
 
 
-def _sentence(reason: Any) -> str:
-    return str(reason or "nothing better was found").rstrip(".")
-
-
-def _verdict(result: Mapping[str, Any]) -> str:
-    verdict = result.get("verdict") or {}
-    return str(verdict.get("headline") or verdict.get("word") or "")
-
-
-def target(result: Mapping[str, Any]) -> str:
+def target(result: Result) -> str:
     """The architecture for which the kernels were compiled."""
-    kernels = result.get("kernels") or ()
-    named = next((k["target"] for k in kernels if k.get("target")), "")
-    return str(named or (result.get("estimate") or {}).get("device") or "the target")
+    named = next((k.target for k in result.kernels if k.target), "")
+    return named or ("the target" if result.estimate is None else result.estimate.device)

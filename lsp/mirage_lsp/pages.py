@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from mirage.errors import MirageError
+from mirage.results.result import Result
+from mirage.results.verdict import TRUSTED, Link
 from mirage.source import detect
+from mirage.verify.report import shown
 from mirage_lsp import observed_shapes
 from mirage_lsp.document import Entry, View
 from mirage_lsp.one_line_texts import age, headline, progress, target
@@ -33,6 +35,7 @@ def hover(entry: Entry, links: str = "") -> str:
     pieces += [
         _times(result),
         _links(result),
+        _counterexamples(result),
         _safety(result),
         _kernels(result),
         _why(result),
@@ -47,9 +50,10 @@ def hover(entry: Entry, links: str = "") -> str:
 def links(view: View, function: detect.Decorated, commands: bool) -> str:
     """Where to look further; `commands`: the client runs a command that a link names."""
     entry, found = view.document.entry(function), []
-    shown = (("mugraphs", "µGraph", "mirage.showMugraph"), ("derivation", "proof", "mirage.showProof"))
-    for key, word, command in shown:
-        if entry.result is None or not entry.result.get(key):
+    have = () if entry.result is None else (entry.result.mugraphs, entry.result.derivation)
+    shown = (("µGraph", "mirage.showMugraph"), ("proof", "mirage.showProof"))
+    for there, (word, command) in zip(have, shown, strict=False):
+        if not there:
             continue
         arguments = quote(json.dumps([view.uri, function.name]))
         found.append(f"[{word}](command:{command}?{arguments})" if commands else f"{word}: `{command}`")
@@ -58,36 +62,34 @@ def links(view: View, function: detect.Decorated, commands: bool) -> str:
     return " · ".join(found)
 
 
-def proof_text(name: str, result: Mapping[str, Any]) -> str:
+def proof_text(name: str, result: Result) -> str:
     """The verdict of a kernel, link by link, and the derivation of its µGraph step by step, as Markdown."""
-    verdict = result.get("verdict") or {}
-    pieces = [f"# `{name}`: {verdict.get('headline') or verdict.get('word') or 'no verdict'}", _links(result)]
-    pieces.append(_safety(result))
-    trusted = verdict.get("trusted")
-    if trusted:
-        pieces.append("Trusted, not proved: " + ", ".join(map(str, trusted)))
+    verdict = result.verdict
+    pieces = [f"# `{name}`: {'no verdict' if verdict is None else verdict.headline}", _links(result)]
+    pieces += [_counterexamples(result), _safety(result)]
+    if verdict is not None:
+        pieces.append("Trusted, not proved: " + ", ".join(TRUSTED))
     steps = "\n".join(_derivation(result))
     pieces.append(f"```text\n{steps}\n```" if steps else "There is no derivation of its µGraph.")
     return "\n\n".join(filter(None, pieces))
 
 
-def _derivation(result: Mapping[str, Any]) -> Iterator[str]:
+def _derivation(result: Result) -> Iterator[str]:
     from mirage.derivation import json_form
 
-    derivation = result.get("derivation")
-    if derivation:
+    if result.derivation:
         try:
-            yield from json_form.lines(dict(derivation))
+            yield from json_form.lines(result.derivation)
         except (KeyError, TypeError, IndexError) as error:
             yield f"the derivation cannot be shown: it lacks {error}"
 
 
-def mugraph_text(result: Mapping[str, Any]) -> str:
+def mugraph_text(result: Result) -> str:
     """The chosen µGraphs as text."""
     from mirage.mugraph import json_form, text
 
     try:
-        return "\n\n".join(text.to_text(json_form.from_json(graph)).strip() for graph in result.get("mugraphs") or ())
+        return "\n\n".join(text.to_text(json_form.from_json(graph)).strip() for graph in result.mugraphs)
     except MirageError as error:
         return str(error)
 
@@ -100,76 +102,84 @@ def _table(rows: Sequence[tuple[str, ...]], head: str) -> str:
     return "\n".join([head, *("| " + " | ".join(row) + " |" for row in rows)]) if rows else ""
 
 
-def _times(result: Mapping[str, Any]) -> str:
-    e = result.get("estimate")
-    if not e or not e.get("us"):
+def _times(result: Result) -> str:
+    e = result.estimate
+    if e is None or not e.us:
         return ""
-    how = f"measured on {e['device']}" if e.get("measured") else f"estimated for {target(result)}, not measured"
-    share = e["speed_of_light_us"] / e["us"]
+    how = f"measured on {e.device}" if e.measured else f"estimated for {target(result)}, not measured"
+    share = e.speed_of_light_us / e.us
     rows = [
-        ("yours", _us(e["baseline_us"]), "1.0x"),
-        ("kernel", _us(e["us"]), f"{e['baseline_us'] / e['us']:.1f}x"),
-        ("speed of light", _us(e["speed_of_light_us"]), f"{share:.0%} of it reached"),
+        ("yours", _us(e.baseline_us), "1.0x"),
+        ("kernel", _us(e.us), f"{e.baseline_us / e.us:.1f}x"),
+        ("speed of light", _us(e.speed_of_light_us), f"{share:.0%} of it reached"),
     ]
     return _table(rows, f"| {how} | time | |\n|---|---|---|")
 
 
-def _links(result: Mapping[str, Any]) -> str:
-    links = (result.get("verdict") or {}).get("links") or {}
-    rows = [(name, str(link.get("word")), _bound(link.get("bound"), link.get("word"))) for name, link in links.items()]
+def _links(result: Result) -> str:
+    links = () if result.verdict is None else result.verdict.links
+    rows = [(link.name, link.word, _bound(link)) for link in links]
     return _table(rows, "| link | verdict | chance that a wrong kernel passes |\n|---|---|---|")
 
 
-def _safety(result: Mapping[str, Any]) -> str:
+def _counterexamples(result: Result) -> str:
+    """Each opinion that refuses the kernel, with what it shows."""
+    out = []
+    for e in () if result.verdict is None else result.verdict.rejections:
+        out.append(f"- {e.link}, {e.opinion}: {_plain(e.summary)}")
+        out += [f"  - {_plain(x)}" for x in (shown(e.counterexample) if e.counterexample is not None else ())]
+    return "\n".join(["Refused:", "", *out]) if out else ""
+
+
+def _plain(text: str) -> str:
+    """In one line, with nothing that Markdown or a table reads as its own."""
+    return " ".join(text.split()).translate({ord(c): f"\\{c}" for c in "\\`*_[]<>|"})
+
+
+def _safety(result: Result) -> str:
     """Up to which inputs nothing overflows, and what is known of its memory accesses."""
-    evidence = (result.get("verdict") or {}).get("evidence") or ()
-    found = {e["opinion"]: e["summary"] for e in evidence if e["link"] == "text"}
+    evidence = () if result.verdict is None else result.verdict.evidence
+    found = {e.opinion: e.summary for e in evidence if e.link == "text"}
     return "\n".join(f"- {name}: {found[name]}" for name in ("range", "memory") if name in found)
 
 
-def _bound(bound: Any, word: Any) -> str:
-    if word == "PROVED":
+def _bound(link: Link) -> str:
+    if link.word == "PROVED":
         return "none"
-    return "not bounded" if bound is None else f"at most {bound:.1e}"
+    return "not bounded" if link.bound is None else f"at most {link.bound:.1e}"
 
 
-def _kernels(result: Mapping[str, Any]) -> str:
+def _kernels(result: Result) -> str:
     rows = []
-    for k in result.get("kernels") or ():
-        grid = " × ".join(map(str, k.get("grid") or ())) or "?"
-        loops = ", ".join(_loop(loop) for loop in k.get("loops") or ()) or "none"
-        facts = (_count(k.get("shared_bytes"), " B"), _count(k.get("registers")), _count(k.get("spill_bytes"), " B"))
-        rows.append((f"`{k.get('name')}`", grid, loops, *facts))
+    for k in result.kernels:
+        grid = " × ".join(map(str, k.grid)) or "?"
+        loops = ", ".join(f"dim {loop.dim} range {loop.range} tile {loop.tile}" for loop in k.loops) or "none"
+        facts = (_count(k.shared_bytes, " B"), _count(k.registers), _count(k.spill_bytes, " B"))
+        rows.append((f"`{k.name}`", grid, loops, *facts))
     return _table(rows, _FACTS)
 
 
-def _loop(loop: Mapping[str, Any]) -> str:
-    return " ".join(f"{key} {value}" for key, value in loop.items() if isinstance(value, (str, int)))
-
-
-def _count(value: Any, unit: str = "") -> str:
+def _count(value: int | None, unit: str = "") -> str:
     return "not compiled" if value is None else f"{value}{unit}"
 
 
-def _why(result: Mapping[str, Any]) -> str:
+def _why(result: Result) -> str:
     """Why not more, or why not another."""
-    said = [f"- {remark.get('text')}" for remark in result.get("remarks") or ()]
+    said = [f"- {remark.text}" for remark in result.remarks]
     return "\n".join(["Why not more:", "", *said]) if said else ""
 
 
-def _search(result: Mapping[str, Any]) -> str:
-    s = result.get("search") or {}
-    have = [f"{s[key]} {word}" for key, word in (("values", "values"), ("mugraphs", "µGraphs")) if key in s]
-    seconds = f" in {s['seconds']:.1f} s" if isinstance(s.get("seconds"), (int, float)) else ""
-    return f"Searched: {', '.join(have)}{seconds}" if have else ""
+def _search(result: Result) -> str:
+    s = result.search
+    return f"Searched: {s.values} values, {s.mugraphs} µGraphs in {s.seconds:.1f} s" if s.values or s.mugraphs else ""
 
 
-def _notes(result: Mapping[str, Any]) -> str:
-    return "\n".join(f"- {note}" for note in result.get("notes") or ())
+def _notes(result: Result) -> str:
+    return "\n".join(f"- {note}" for note in result.notes)
 
 
-def _mugraphs(result: Mapping[str, Any]) -> str:
-    if not result.get("mugraphs"):
+def _mugraphs(result: Result) -> str:
+    if not result.mugraphs:
         return ""
     shown = mugraph_text(result)
     return f"```text\n{shown}\n```" if shown else ""

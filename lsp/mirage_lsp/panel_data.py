@@ -8,6 +8,8 @@ from typing import Any
 from lsprotocol import types
 
 from mirage.errors import MirageError
+from mirage.results.codec import unstructure
+from mirage.results.result import Result
 from mirage_lsp import actions, one_line_texts, text_edits
 from mirage_lsp.document import Document, Entry, View
 from mirage_lsp.errors import NoKernel
@@ -41,9 +43,9 @@ def mark(entry: Entry) -> str:
         return "rejected"
     if entry.result is None or entry.stale:
         return ""
-    if entry.result.get("answer") != "kernel":
+    if entry.result.answer != "kernel":
         return "kept"
-    return _MARKS.get(str((entry.result.get("verdict") or {}).get("word")), "")
+    return "" if entry.result.verdict is None else _MARKS[entry.result.verdict.word]
 
 
 def result(view: View, name: str) -> dict[str, Any]:
@@ -53,7 +55,7 @@ def result(view: View, name: str) -> dict[str, Any]:
         raise NoKernel(f"there is no result for `{name}` yet")
     before, after = _texts(view, name, entry)
     shown = {"headline": one_line_texts.headline(entry.result), "stale": entry.stale, "state": entry.state}
-    return {**shown, "result": entry.result, **_pictures(entry), "before": before, "after": after}
+    return {**shown, "result": unstructure(entry.result), **_pictures(entry.result), "before": before, "after": after}
 
 
 def _state(entry: Entry) -> dict[str, Any]:
@@ -67,11 +69,11 @@ def _state(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _pictures(entry: Entry) -> dict[str, Any]:
+def _pictures(result: Result) -> dict[str, Any]:
     """Each µGraph as SVG, and as nested boxes ({"level", "title", "content"}) for those who draw themselves."""
     from mirage.mugraph import draw, json_form
 
-    graphs = [json_form.from_json(graph) for graph in (entry.result or {}).get("mugraphs") or ()]
+    graphs = [json_form.from_json(graph) for graph in result.mugraphs]
     return {"svg": [draw.svg(g) for g in graphs], "pictures": [asdict(draw.picture(g)) for g in graphs]}
 
 

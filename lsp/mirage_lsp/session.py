@@ -259,7 +259,7 @@ class Session:
         try:
             result = await self.jobs.lookup(ask)
             if result is not None:
-                answer = Answer("done" if result.get("answer") == "kernel" else "kept", result)
+                answer = Answer("done" if result.answer == "kernel" else "kept", result)
         except MirageError:
             answer = Answer("untrusted")  # the daemon is away or has no answer; either way nothing may run
         finally:

@@ -1,6 +1,7 @@
 """`mirage show --derivation`, and what `mirage optimize` prints of the derivation and the remarks."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +13,7 @@ from mirage.derivation.json_form import derived
 from mirage.devices.table import DEVICES
 from mirage.errors import DerivationBroken, MugraphSyntax
 from mirage.profile.roofline import estimate
+from mirage.results.result import Remark, Result, SearchStats
 from mirage.search.engine import Bounds, Search
 
 
@@ -51,8 +53,7 @@ def test_what_is_none_is_said(tmp_path, data, error):
 
 
 def test_the_table_says_why(result):
-    counts = {"values": 1, "mugraphs": 1, "seconds": 0.1, "exhaustive": True, "limits": []}
-    plain = {"function": "f", "reason": "r", "verdict": {}, "search": counts, "estimate": None, "kernels": []}
+    plain = Result("f", "keep", "r", (), "p", search=SearchStats(values=1, mugraphs=1, seconds=0.1))
     assert "why" not in table(plain) and "derived" not in table(plain)
-    said = table({**plain, **result, "remarks": [{"code": "c", "text": "keeps two kernels: because", "figures": {}}]})
+    said = table(replace(plain, derivation=result["derivation"], remarks=(Remark("c", "keeps two kernels: because"),)))
     assert "why      keeps two kernels: because" in said and "derived  " in said

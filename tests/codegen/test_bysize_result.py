@@ -11,22 +11,23 @@ from workloads import hand
 
 from mirage.codegen.size_table import inputs_of, rows_of
 from mirage.mugraph import json_form
+from mirage.pipeline.answer import specs
 from mirage.pipeline.by_size import KEEP, Book, Row, together
-from mirage.results.result import Estimate, KernelFacts, Result
+from mirage.results.result import Estimate, KernelFacts, Result, SearchStats
 from mirage.results.verdict import Evidence, Verdict
 from mirage.source import detect, slice
 
 CASES = [hand.rmsnorm_linear(m=19), hand.rmsnorm_linear(m=40, tn=32), hand.rmsnorm_linear(m=80, tn=32)]
-SEARCH = {"values": 3, "seconds": 0.5, "exhaustive": True, "limits": []}
+SEARCH = SearchStats(values=3, seconds=0.5)
 
 
 def row(case: Any, us: float, **more: Any) -> Row:
     program = program_of(case.mugraph)
     kernel = KernelFacts("_rmsnorm_linear_fused", (us and int(us),), (), 4, 3)
-    given = {"answer": "kernel", "reason": "fast", "verdict": {}, "search": SEARCH, "kernels": (kernel,),
+    given = {"answer": "kernel", "reason": "fast", "verdict": None, "search": SEARCH, "kernels": (kernel,),
              "estimate": Estimate(us, 1.0, 10.0, "H200"), "notes": ("all say this", f"only {us}"),
              "mugraphs": (json_form.to_json(case.mugraph),), **more}  # fmt: skip
-    return Row(program, None, Result(function=case.name, inputs=(), program_key=f"key{us}", **given))  # type: ignore[arg-type]
+    return Row(program, None, Result(function=case.name, inputs=specs(program), program_key=f"key{us}", **given))  # type: ignore[arg-type]
 
 
 ROWS = [row(CASES[0], 5.0), row(CASES[1], 4.0), row(CASES[2], 2.0)]
@@ -60,12 +61,14 @@ def sizes(r: Result) -> list[int]:
 def test_every_size_has_its_row() -> None:
     r = answer(ROWS)
     assert r.answer == "kernel" and sizes(r) == [80, 19, 40]  # the last one is what the plain names mean
-    assert [(x.inputs[0][0][0], x.verdict) for x in r.by_size] == [(n, "PROVED (these sizes)") for n in (19, 40, 80)]
+    assert [(x.inputs[0].shape[0], x.verdict.headline) for x in r.by_size] == [
+        (n, "PROVED (these sizes)") for n in (19, 40, 80)
+    ]
     assert [r.mugraphs[x.mugraph] for x in r.by_size] == [x.result.mugraphs[0] for x in ROWS]
     assert [x.estimate for x in r.by_size] == [x.result.estimate for x in ROWS]
     assert r.program_key == "key2.0" and r.estimate == ROWS[2].result.estimate
     assert r.reason.startswith("2.0x to 5.0x estimated, kernels for 3 of 3 sizes")
-    assert r.search == {"values": 9, "seconds": 1.5, "exhaustive": True, "limits": []}
+    assert r.search == SearchStats(values=9, seconds=1.5)
     assert r.notes[0] == "all say this" and r.notes[1] == "19x75, 75, 75x37: only 5.0"
     assert {k.name for k in r.kernels} <= {
         line.split("(")[0][4:] for line in r.source.splitlines() if line[:4] == "def "
@@ -75,9 +78,9 @@ def test_every_size_has_its_row() -> None:
 def test_the_weakest_verdict_is_the_headline() -> None:
     weak, weaker = verdict("TESTED", 1e-9), verdict("TESTED", 1e-3)
     r = answer(ROWS, {19: weak, 40: weaker})
-    assert r.verdict["headline"] == weaker.headline and "# verdict: TESTED (bound 1.0e-03)" in r.source
-    assert [v["word"] for v in r.verdict["rows"]] == ["TESTED", "TESTED", "PROVED"]
-    assert answer(ROWS, {19: verdict("TESTED", None), 40: weaker}).verdict["bound"] is None
+    assert r.verdict == weaker and "# verdict: TESTED (bound 1.0e-03)" in r.source
+    assert [x.verdict.word for x in r.by_size] == ["TESTED", "TESTED", "PROVED"]
+    assert answer(ROWS, {19: verdict("TESTED", None), 40: weaker}).verdict.bound is None
 
 
 def test_a_size_that_keeps_what_was_written_has_no_row() -> None:

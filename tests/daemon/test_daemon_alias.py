@@ -12,35 +12,35 @@ import pytest
 
 from mirage.errors import FunctionNotFound, MirageError
 from mirage.link import request_parameters
-from mirage_daemon import text_alias
+from mirage_daemon import question_key
 
 ASK = {"path": "a.py", "function": "f", "target": "sm_90", "interpreter": sys.executable}
 
 
 def question():
-    rows = {name: name[0] for name in text_alias.KEY_INPUTS}
-    return text_alias.Question(**{**rows, "packages": (("torch", "2.9"),), "devices": ("H200",)})
+    rows = {name: name[0] for name in question_key.KEY_INPUTS}
+    return question_key.Question(**{**rows, "packages": (("torch", "2.9"),), "devices": ("H200",)})
 
 
 OTHER = {"packages": (("torch", "2.10"),), "devices": ("H100",)}
 
 
-@pytest.mark.parametrize("row", sorted(text_alias.KEY_INPUTS))
+@pytest.mark.parametrize("row", sorted(question_key.KEY_INPUTS))
 def test_each_row_alone_changes_the_key(row):
     changed = dataclasses.replace(question(), **{row: OTHER.get(row, "another")})
-    assert text_alias.key(changed) != text_alias.key(question())
+    assert question_key.key(changed) != question_key.key(question())
 
 
 def test_every_fact_has_its_row():
-    assert text_alias.fields_without_a_row() == set()
-    assert text_alias.key(question()) == text_alias.key(question())
+    assert question_key.fields_without_a_row() == set()
+    assert question_key.key(question()) == question_key.key(question())
 
 
 @pytest.fixture
 def world(tmp_path, monkeypatch, text):
     """A project with an interpreter of its own, a machine with a GPU, and our own code: all that a key looks at."""
     site, drivers, code = tmp_path / "lib/python3.12/site-packages", tmp_path / "nvidia", tmp_path / "code"
-    for package in text_alias.PACKAGES:
+    for package in question_key.PACKAGES:
         install(site, package, "1.0")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/python").write_text("")
@@ -50,8 +50,8 @@ def world(tmp_path, monkeypatch, text):
     (drivers / "version").write_text("driver 575\n")
     code.mkdir()
     (code / "verify.py").write_text("DRAWS = 16\n")
-    monkeypatch.setattr(text_alias, "DRIVER", drivers)
-    monkeypatch.setattr(text_alias.mirage, "__file__", str(code / "__init__.py"))
+    monkeypatch.setattr(question_key, "DRIVER", drivers)
+    monkeypatch.setattr(question_key.mirage, "__file__", str(code / "__init__.py"))
     return SimpleNamespace(
         folder=tmp_path, site=site, drivers=drivers, code=code, monkeypatch=monkeypatch, text=text, target="sm_90",
         options=request_parameters.Options(), function="f",
@@ -69,13 +69,13 @@ def install(site, package, version):
 
 
 def rows_of(world):
-    for remembered in (text_alias.devices, text_alias._code_now, text_alias.package_version):
+    for remembered in (question_key.devices, question_key._code_now, question_key.package_version):
         remembered.cache_clear()
-    options = text_alias.as_text(world.options)
-    asked_now = text_alias.ask(
+    options = question_key.as_text(world.options)
+    asked_now = question_key.ask(
         world.text, "a.py", world.function, world.target, str(world.folder / "bin/python"), options
     )
-    return {name: read(asked_now) for name, read in text_alias.KEY_INPUTS.items()}
+    return {name: read(asked_now) for name, read in question_key.KEY_INPUTS.items()}
 
 
 def replaced(old, new):
@@ -114,10 +114,10 @@ CHANGES = {
     "the device": (written("nvidia/gpus/0/information", "Model: H100\n"), {"devices"}),
     "the driver": (written("nvidia/version", "driver 580\n"), {"devices"}),
     "the language": (written("pyvenv.cfg", "home = /usr/bin\nversion = 3.12.2\n"), {"python"}),
-    "our version": (lambda w: w.monkeypatch.setattr(text_alias, "package_version", Version("99")), {"mirage"}),
+    "our version": (lambda w: w.monkeypatch.setattr(question_key, "package_version", Version("99")), {"mirage"}),
     "the verifier": (written("code/verify.py", "DRAWS = 17\n"), {"code"}),
     "an operator": (written("code/operators.py", ""), {"code"}),
-    **{f"package {name}": (package(name), {"packages"}) for name in text_alias.PACKAGES},
+    **{f"package {name}": (package(name), {"packages"}) for name in question_key.PACKAGES},
     **{
         f"option {name}": (option(**{name: value}), {"options"})
         for name, value in {
@@ -147,30 +147,30 @@ def test_each_thing_that_can_change_the_answer_changes_its_row_and_the_key(world
 
 
 def test_every_row_is_changed_by_something_and_every_option_and_package_is_among_them():
-    assert set().union(*(rows for _, rows in CHANGES.values())) == set(text_alias.KEY_INPUTS)
+    assert set().union(*(rows for _, rows in CHANGES.values())) == set(question_key.KEY_INPUTS)
     assert {f"option {f.name}" for f in attrs.fields(request_parameters.Options)} <= set(CHANGES)
-    assert {"torch", "triton", "z3-solver", "numpy"} < set(text_alias.PACKAGES)
+    assert {"torch", "triton", "z3-solver", "numpy"} < set(question_key.PACKAGES)
 
 
 def test_neighbouring_rows_cannot_run_together():
     one, other = (dataclasses.replace(question(), python=p, mirage=m) for p, m in (("3.1", "10.1"), ("3.11", "0.1")))
-    assert text_alias.key(one) != text_alias.key(other)
+    assert question_key.key(one) != question_key.key(other)
 
 
 def test_a_results_place_depends_on_question_and_program():
-    places = {text_alias.result_key(q, p) for q in (b"q", b"r") for p in ("p", "o")}
+    places = {question_key.result_key(q, p) for q in (b"q", b"r") for p in ("p", "o")}
     assert len(places) == 4
 
 
 def test_where_a_function_lies_does_not_change_its_question(text):
-    here = text_alias.ask(text, **ASK)
-    assert text_alias.ask("# moved\n\n" + text, **{**ASK, "path": "/other/project/b.py"}) == here
+    here = question_key.ask(text, **ASK)
+    assert question_key.ask("# moved\n\n" + text, **{**ASK, "path": "/other/project/b.py"}) == here
 
 
 @pytest.mark.parametrize(("old", "new"), [("16, 64", "16, 128"), ("fp16", "bf16"), ("dim=-1", "dim=0")])
 def test_what_the_function_is_changes_its_question(text, old, new):
     assert text.replace(old, new) != text
-    assert text_alias.ask(text.replace(old, new), **ASK) != text_alias.ask(text, **ASK)
+    assert question_key.ask(text.replace(old, new), **ASK) != question_key.ask(text, **ASK)
 
 
 def test_a_constant_that_the_function_uses_changes_its_question_and_another_does_not(text):
@@ -179,25 +179,25 @@ def test_a_constant_that_the_function_uses_changes_its_question_and_another_does
             "dim=-1)", "dim=-1) * K"
         )
 
-    assert text_alias.ask(with_constants(1, 5), **ASK) == text_alias.ask(with_constants(1, 6), **ASK)
-    assert text_alias.ask(with_constants(1, 5), **ASK) != text_alias.ask(with_constants(2, 5), **ASK)
+    assert question_key.ask(with_constants(1, 5), **ASK) == question_key.ask(with_constants(1, 6), **ASK)
+    assert question_key.ask(with_constants(1, 5), **ASK) != question_key.ask(with_constants(2, 5), **ASK)
 
 
 @pytest.mark.parametrize("before", ["\ufeff", "\x0c\n", "# \u2028 \x85\n", "S = '\x1c\x1d\x0b'\n", "\r\n", "\r"])
 def test_the_functions_own_lines_are_counted_as_python_counts_them(text, before):
     commented = text.replace("torch.softmax(x, dim=-1)", "torch.softmax(x, dim=-1)  # mine")
-    assert text_alias.ask(before + text, **ASK) == text_alias.ask(text, **ASK)
-    assert text_alias.ask(before + commented, **ASK).text == text_alias.ask(commented, **ASK).text
-    assert text_alias.key(text_alias.ask(before + commented, **ASK)) != text_alias.key(
-        text_alias.ask(before + text, **ASK)
+    assert question_key.ask(before + text, **ASK) == question_key.ask(text, **ASK)
+    assert question_key.ask(before + commented, **ASK).text == question_key.ask(commented, **ASK).text
+    assert question_key.key(question_key.ask(before + commented, **ASK)) != question_key.key(
+        question_key.ask(before + text, **ASK)
     )
 
 
 def test_what_cannot_be_asked_is_an_error_of_the_source(text):
     with pytest.raises(FunctionNotFound):
-        text_alias.ask(text, **{**ASK, "function": "nothing"})
+        question_key.ask(text, **{**ASK, "function": "nothing"})
     with pytest.raises(MirageError):
-        text_alias.ask(text.replace("torch.softmax", "open"), **ASK)
+        question_key.ask(text.replace("torch.softmax", "open"), **ASK)
 
 
 def test_another_interpreters_packages_are_read_from_its_folders(tmp_path):
@@ -209,9 +209,9 @@ def test_another_interpreters_packages_are_read_from_its_folders(tmp_path):
     python.write_text("#!/bin/sh\ntouch " + str(tmp_path / "ran"))
     python.chmod(0o755)
     (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.12.1\n")
-    assert dict(text_alias.package_versions(str(python)))["torch"] == "2.9.1"
-    assert dict(text_alias.package_versions(str(python)))["numpy"] == ""
-    assert dict(text_alias.package_versions(sys.executable))["numpy"] == metadata.version("numpy")
+    assert dict(question_key.package_versions(str(python)))["torch"] == "2.9.1"
+    assert dict(question_key.package_versions(str(python)))["numpy"] == ""
+    assert dict(question_key.package_versions(sys.executable))["numpy"] == metadata.version("numpy")
     assert not (tmp_path / "ran").exists()
 
 
@@ -219,7 +219,7 @@ def test_asking_imports_neither_torch_nor_triton(text):
     import subprocess
 
     script = (
-        "import sys\nfrom mirage_daemon import text_alias as alias\n"
+        "import sys\nfrom mirage_daemon import question_key as alias\n"
         f"alias.ask({text!r}, 'a.py', 'f', 'sm_90', sys.executable)\n"
         "assert not {'torch', 'triton'} & set(sys.modules), 'heavy'\n"
     )

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mirage.link import Client, paths
-from mirage_daemon import text_alias
+from mirage_daemon import question_key
 from mirage_daemon.cache_store import SqliteStore
 from mirage_daemon.crash_suspects import MAX_STARTS
 from mirage_daemon.journal import MAX_PARTS, Journal, PromisedJob
@@ -163,7 +163,7 @@ def test_a_job_begins_anew_when_its_question_has_another_key_now(house, text, an
 
     with house(hangs) as h:
         old = h.client().submit(text, "/p/a.py", "f")["key"]
-    monkeypatch.setattr(text_alias, "code_digest", lambda: "another")
+    monkeypatch.setattr(question_key, "code_digest", lambda: "another")
     with house(lambda payload, *_: answer(payload)) as h:
         client = h.client()
         new = client.submit(text, "/p/a.py", "f")

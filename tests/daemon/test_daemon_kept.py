@@ -11,9 +11,10 @@ from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.recheck_task import recheck
 from mirage.pipeline.request_payload import from_payload
+from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken
-from mirage_daemon import cache_command, cache_requests, text_alias
-from mirage_daemon.job_worker import Pool
+from mirage_daemon import cache_command, cache_requests, question_key
+from mirage_daemon.worker_pool import Pool
 
 SECRET = "SECRET = 'a password'\n"
 
@@ -116,7 +117,7 @@ def test_an_export_holds_the_function_and_nothing_else_of_the_file(house, text, 
     for private in ("password", "private", "/home/me", "SECRET"):
         assert private not in written
     (row,) = json.loads(written)["results"]
-    assert text_alias.ask(row["text"], "b.py", "f", "sm_90", "") == text_alias.ask(text, "a.py", "f", "sm_90", "")
+    assert question_key.ask(row["text"], "b.py", "f", "sm_90", "") == question_key.ask(text, "a.py", "f", "sm_90", "")
 
 
 def test_an_import_is_a_job_of_its_own_and_kept_only_when_it_ends_well(house, text, answer):
@@ -238,7 +239,7 @@ def with_tools(tools):
             result = recheck(request, json.loads(payload["mugraph"]), lambda p: None, cancel, tools)
         else:
             result = optimize(request, lambda p: None, cancel, tools)
-        return {"result": json.loads(json.dumps(result.to_dict()))}
+        return {"result": json.loads(json.dumps(unstructure(result)))}
 
     return run_job
 

@@ -12,9 +12,9 @@ from mirage.errors import Cancelled, WorkerDied, WorkerRaised
 from mirage.isolate import Worker
 from mirage.isolate.worker_messages import MAX_MESSAGE
 from mirage.results.progress import CancelToken
-from mirage_daemon.job_worker import MOST_CALLS, Pool
 from mirage_daemon.journal import MAX_PARTS
 from mirage_daemon.server import MAX_TEXT
+from mirage_daemon.worker_pool import MOST_CALLS, Pool
 
 
 class Fake:
@@ -110,7 +110,7 @@ def test_a_death_is_tried_again_once_in_a_fresh_process_from_the_finished_parts(
 
 
 def test_what_a_second_try_is_given_fits_into_one_message(play, monkeypatch):
-    monkeypatch.setattr("mirage_daemon.job_worker.MAX_PARTS", 50)
+    monkeypatch.setattr("mirage_daemon.worker_pool.MAX_PARTS", 50)
     parts = [{"part": {**PART, "name": f"out({n})", "line": "x" * 10}} for n in range(5)]  # 17 bytes each
     with play({**DIES, "events": parts}, OK) as pool:
         assert run(pool) == {"result": {}}

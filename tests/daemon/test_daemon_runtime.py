@@ -222,8 +222,8 @@ def test_a_forked_process_has_a_queue_of_its_own(home):
 
 FORKS = """\
 import os, sys, threading, time
-from mirage.runtime import background
-b, gate, begun = background._background, threading.Event(), threading.Event()
+from mirage.runtime import daemon_thread
+b, gate, begun = daemon_thread._background, threading.Event(), threading.Event()
 b._deal = lambda *_: (begun.set(), gate.wait())
 assert b.send(None, (), True) and begun.wait(10)
 b._queue.mutex.acquire()  # as another thread may hold it just now

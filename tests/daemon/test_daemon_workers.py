@@ -7,7 +7,7 @@ import pytest
 
 from mirage.errors import FileUnreadable
 from mirage.isolate import Worker
-from mirage_daemon import job_worker
+from mirage_daemon import worker_pool
 
 FAULTS = {
     "crash": ({"action": "crash"}, "MIR400"),
@@ -67,8 +67,8 @@ def test_cancelling_a_job_ends_its_process(house, text):
 
 
 def test_an_interpreter_is_a_full_path_to_an_executable(tmp_path):
-    assert job_worker.check_interpreter("") == job_worker.check_interpreter(sys.executable) == sys.executable
+    assert worker_pool.check_interpreter("") == worker_pool.check_interpreter(sys.executable) == sys.executable
     (tmp_path / "python").write_text("")
     for wrong in ("python", "./python", str(tmp_path), str(tmp_path / "python"), str(tmp_path / "none")):
         with pytest.raises(FileUnreadable):
-            job_worker.check_interpreter(wrong)
+            worker_pool.check_interpreter(wrong)

@@ -72,13 +72,13 @@ def found(tools: Tools) -> Found:
 def test_they_get_a_kernel_that_is_verified_and_compiled(name: str, found: Found) -> None:
     result = found.of(name)
     assert result.answer == "kernel", (result.reason, result.notes)
-    assert set(result.verdict["links"]) == {"algebra", "schedule", "text"}
-    evidence = result.verdict["evidence"]
-    assert {"field", "memory", "float", "range"} <= {e["opinion"] for e in evidence}
-    assert all(e["word"] != "REJECTED" for e in evidence)
-    (rows,) = [e["details"]["regimes"] for e in evidence if e["opinion"] == "float"]
-    assert ("every 8-bit number" in {r["regime"] for r in rows}) == (name != "rounded")
-    assert {r["reference"] for r in rows} == {"eager"}
+    assert {x.name for x in result.verdict.links} == {"algebra", "schedule", "text"}
+    evidence = result.verdict.evidence
+    assert {"field", "memory", "float", "range"} <= {e.opinion for e in evidence}
+    assert all(e.word != "REJECTED" for e in evidence)
+    (rows,) = [e.details.regimes for e in evidence if e.opinion == "float"]
+    assert ("every 8-bit number" in {r.regime for r in rows}) == (name != "rounded")
+    assert {r.reference for r in rows} == {"eager"}
     assert all(k.registers and k.target == "sm_90" for k in result.kernels)
     assert not any("more precision than the rounding to fp8" in n for n in result.notes)
 

@@ -82,7 +82,7 @@ def test_the_fastest_on_the_device_is_the_answer(tools):
     _, lead, first, *steps, last = gpu.asked
     every = {*lead, *first, *(text for step in steps for text in step), *last}
     fastest = next(text for text, i in gpu.order.items() if i == 4)
-    assert result.measured["peers"] == PEERS and result.measured["variants"] == len(every)
+    assert result.measured.peers == PEERS and result.measured.variants == len(every)
     assert len(lead) == 1 and lead[0] not in first and {lead[0], fastest} <= set(last) and len(last) < len(first) + 40
     assert len(steps) <= 3 and all(not set(step) & {*lead, *first} for step in steps)
 
@@ -140,7 +140,7 @@ def test_a_cancelled_search_ends_what_it_began_on_the_device(tools):
 def test_what_is_wrong_on_the_device_is_never_the_answer(tools):
     result, _gpu = run(tools, lambda i, text: None if i == 0 else 10.0 + i)
     assert result.estimate is not None and result.estimate.us == 11.0
-    assert any("wrong by 1" in d for d in result.measured["dropped"])
+    assert any("wrong by 1" in d for d in result.measured.dropped)
 
 
 def test_not_slower_than_the_best_baseline(tools):
@@ -151,7 +151,7 @@ def test_not_slower_than_the_best_baseline(tools):
 
 def test_without_a_time_the_estimate_decides(tools):
     result, _ = run(tools, lambda i, text: None)
-    assert result.estimate is not None and not result.estimate.measured and result.measured == {}
+    assert result.estimate is not None and not result.estimate.measured and result.measured is None
 
 
 def test_a_worker_that_broke_is_asked_again_without_what_broke_it(tools):
@@ -165,7 +165,7 @@ def test_a_worker_that_broke_is_asked_again_without_what_broke_it(tools):
     broken = next(text for text, i in gpu.order.items() if i == 3)
     _, _lead, first, again, *_ = gpu.asked
     assert set(first) - set(again) == {broken}
-    assert any("an illegal memory access" in d for d in result.measured["dropped"])
+    assert any("an illegal memory access" in d for d in result.measured.dropped)
 
 
 def test_a_gpu_of_another_kind_leaves_the_estimate_and_a_note(tools):

@@ -33,7 +33,7 @@ def test_the_answer_has_the_grid_that_is_asked_for():
 def test_a_grid_that_no_kernel_has_keeps_the_function():
     result = run("(7, 1, 1)")
     assert result.answer == "keep" and "nothing found that fits" in result.reason
-    assert any("griddims" in x for x in result.search["limits"])
+    assert any("griddims" in x for x in result.search.limits)
 
 
 def test_nonsense_is_an_error_before_anything_runs():

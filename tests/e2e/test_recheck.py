@@ -10,6 +10,7 @@ from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.recheck_task import recheck
 from mirage.pipeline.request import Request
+from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken
 
 TEXT = """\
@@ -39,10 +40,10 @@ def again(tools, mugraph, text=TEXT, **more):
 
 
 def test_a_right_mugraph_gives_the_same_module_and_a_verdict_of_its_own(tools, found):
-    mugraph = json.loads(json.dumps(found.to_dict()["mugraphs"][0]))
+    mugraph = json.loads(json.dumps(unstructure(found)["mugraphs"][0]))
     result = again(tools, mugraph)
     assert (result.answer, result.source, result.program_key) == ("kernel", found.source, found.program_key)
-    assert result.verdict["headline"] == found.verdict["headline"] and result.derivation
+    assert result.verdict.headline == found.verdict.headline and result.derivation
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_a_right_mugraph_gives_the_same_module_and_a_verdict_of_its_own(tools, f
 def test_the_mugraph_of_another_function_is_refused(tools, found, old, new):
     assert old in TEXT
     with pytest.raises(NotVerified):
-        again(tools, found.to_dict()["mugraphs"][0], TEXT.replace(old, new))
+        again(tools, unstructure(found)["mugraphs"][0], TEXT.replace(old, new))
 
 
 def edits(mugraph):
@@ -74,7 +75,7 @@ def edits(mugraph):
 
 
 def test_each_edit_of_a_right_mugraph_is_refused(tools, found):
-    for name, edited in edits(json.loads(json.dumps(found.to_dict()["mugraphs"][0]))):
+    for name, edited in edits(json.loads(json.dumps(unstructure(found)["mugraphs"][0]))):
         with pytest.raises(MirageError) as error:
             again(tools, edited)
         assert error.value.code in ("MIR300", "MIR301", "MIR302", "MIR308"), (name, error.value)
@@ -88,4 +89,4 @@ def test_what_is_no_mugraph_is_refused(tools, nothing):
 
 def test_nothing_runs_in_an_untrusted_workspace(tools, found):
     with pytest.raises(UntrustedWorkspace):
-        again(tools, copy.deepcopy(found.to_dict()["mugraphs"][0]), trusted=False)
+        again(tools, copy.deepcopy(unstructure(found)["mugraphs"][0]), trusted=False)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+from mirage.results.codec import unstructure
+from mirage.results.result import Estimate, KernelFacts, LoopFacts, Result, SearchStats
+from mirage.results.verdict import LINKS, Evidence, Verdict
 
 HEAD = "import mirage\nimport torch\nfrom jaxtyping import Float16\nfrom torch import Tensor\n\n\n"
 FUNCTION = '''@mirage.optimize
@@ -50,27 +55,38 @@ def _original_double(x):
 '''
 
 
+def told(link: Any, opinion: Any, word: Any, bound: float | None = None, **more: Any) -> Evidence:
+    return Evidence(link=link, opinion=opinion, word=word, bound=bound, **{"summary": "", **more})
+
+
+TESTED = Verdict(
+    (
+        told("algebra", "proof", "PROVED", 0.0),
+        told("schedule", "field", "TESTED", 1e-20),
+        told("text", "field", "TESTED", 1e-20),
+    )
+)
+PROVED = Verdict(tuple(told(link, "proof", "PROVED", 0.0) for link in LINKS))
+KERNEL = KernelFacts("double_kernel", (16, 1, 1), (LoopFacts("n", 4, 64),), 4, 3, 8192, 40, 0, False, "sm_90")
+ESTIMATE = Estimate(5.0, 4.0, 9.0, "H100")
+RESULT = Result(
+    function="double", answer="kernel", reason="", inputs=(), program_key="p", verdict=TESTED,
+    search=SearchStats(values=9, mugraphs=14, seconds=0.25), kernels=(KERNEL,), estimate=ESTIMATE, source=MODULE,
+    notes=("x is read once",),
+)  # fmt: skip
+
+
+def typed(**changes: Any) -> Result:
+    return replace(RESULT, **changes)
+
+
 def result(**changes: Any) -> dict[str, Any]:
     """A result as the daemon gives it."""
-    links = {
-        "algebra": {"word": "PROVED", "bound": 0.0},
-        "schedule": {"word": "TESTED", "bound": 1e-20},
-        "text": {"word": "TESTED", "bound": 1e-20},
-    }
-    kernel = {
-        "name": "double_kernel", "grid": [16, 1, 1], "loops": [{"dim": "n", "range": 4}], "warps": 4, "stages": 3,
-        "shared_bytes": 8192, "registers": 40, "spill_bytes": 0, "tensor_core": False, "target": "sm_90",
-    }  # fmt: skip
-    base: dict[str, Any] = {
-        "function": "double", "answer": "kernel", "reason": "", "inputs": [], "program_key": "p",
-        "verdict": {"word": "TESTED", "headline": "TESTED (bound 2.0e-20)", "bound": 2e-20, "links": links},
-        "search": {"values": 9, "mugraphs": 14, "seconds": 0.25}, "kernels": [kernel],
-        "estimate": {"us": 5.0, "speed_of_light_us": 4.0, "baseline_us": 9.0, "device": "H100", "measured": False},
-        "source": MODULE, "mugraphs": [], "by_size": [], "derivation": [], "notes": ["x is read once"],
-        "versions": {}, "schema": 1,
-    }  # fmt: skip
-    return {**base, **changes}
+    return unstructure(typed(**changes))
+
+
+KEPT: dict[str, Any] = {"answer": "keep", "source": "", "kernels": (), "estimate": None}
 
 
 def kept(reason: str) -> dict[str, Any]:
-    return result(answer="keep", reason=reason, source="", kernels=[], estimate=None)
+    return result(**KEPT, reason=reason)

@@ -15,6 +15,8 @@ from lsp_client import FULL, URI, Editor
 from lsp_daemon import FakeDaemon, wait_until
 from lsp_samples import FUNCTION, HEAD, LINE, TEXT, result
 
+from mirage.results.result import Remark
+
 EDITS = {
     "documentChanges": True,
     "resourceOperations": ["create", "rename", "delete"],
@@ -28,7 +30,7 @@ DERIVATION = {
     "schedule": [{"text": "n in 4 tiles"}],
     "laws": [{"name": "collect", "statement": "a + a = 2 a", "condition": "", "source": "ring"}],
 }  # fmt: skip
-REMARKS = [{"code": "does-not-fit", "text": "a wider tile does not fit", "figures": {}}]
+REMARKS = (Remark("does-not-fit", "a wider tile does not fit"),)
 # A formatter whose line length is not that of the kernel's text.
 NARROW = ["ruff", "format", "--isolated", "--line-length", "40"]
 
@@ -142,7 +144,8 @@ def test_the_proof(editor: Editor, daemon: FakeDaemon, golden: Any) -> None:
     ready(editor, daemon, derivation=DERIVATION, remarks=REMARKS)
     assert "Show the proof" in editor.titles()
     answer = editor.command("mirage.showProof", URI, "double")
-    assert answer["derivation"] == DERIVATION and answer["remarks"] == REMARKS and answer["verdict"]["word"] == "TESTED"
+    assert answer["derivation"] == DERIVATION and answer["verdict"]["word"] == "TESTED"
+    assert [r["text"] for r in answer["remarks"]] == [r.text for r in REMARKS]
     golden("lsp/proof.md", answer["text"] + "\n")
     assert editor.command("mirage.showProof", URI, "other")["error"]["code"] == "MIR603"
 

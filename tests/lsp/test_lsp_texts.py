@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from lsp_samples import LINE, TEXT, kept, result
+from lsp_samples import ESTIMATE, KEPT, KERNEL, LINE, PROVED, TEXT, told, typed
 from lsprotocol import types
 
 from mirage.errors import DaemonUnavailable, MirageError, SourceSyntaxError, UnknownOperator
+from mirage.results.verdict import Counterexample, Verdict
 from mirage_lsp import diagnostics, one_line_texts, pages
 from mirage_lsp.document import Document, Entry
 from mirage_lsp.settings import Settings
 
-ESTIMATE = result()["estimate"]
+MEASURED = replace(ESTIMATE, measured=True)
 
 
 def entry(**changes: Any) -> Entry:
-    made = Entry("double", identity="now", state="done", result=result(), result_identity="now")
+    made = Entry("double", identity="now", state="done", result=typed(), result_identity="now")
     for name, value in changes.items():
         setattr(made, name, value)
     return made
@@ -32,12 +34,12 @@ def entry(**changes: Any) -> Entry:
             "1.8x (estimated for sm_90) · 80% of speed of light · TESTED (bound 2.0e-20) · stale: the text has changed since",
         ),
         (
-            entry(result=result(estimate={**ESTIMATE, "measured": True}, verdict={"word": "PROVED"})),
-            "1.8x on H100 · 80% of speed of light · PROVED",
+            entry(result=typed(estimate=MEASURED, verdict=PROVED)),
+            "1.8x on H100 · 80% of speed of light · PROVED (these sizes)",
         ),
-        (entry(result=result(estimate=None)), "TESTED (bound 2.0e-20)"),
-        (entry(state="kept", result=kept("it is as fast as the memory.")), "keep yours · it is as fast as the memory"),
-        (entry(state="kept", result=kept("")), "keep yours · nothing better was found"),
+        (entry(result=typed(estimate=None)), "TESTED (bound 2.0e-20)"),
+        (entry(state="kept", result=typed(**KEPT, reason="it is as fast as the memory.")), "keep yours · it is as fast as the memory"),
+        (entry(state="kept", result=typed(**KEPT)), "keep yours · nothing better was found"),
         (entry(result=None, state="queued"), "queued"),
         (entry(result=None, state="searching", counts={"values": 1, "mugraphs": 2}), "searching · 1 value, 2 µGraphs"),
         (entry(result=None, state="searching", best="1.2x"), "searching · best 1.2x"),
@@ -51,23 +53,48 @@ def test_lens_titles(made: Entry, title: str) -> None:
 
 
 def test_a_measured_time_is_not_called_an_estimate() -> None:
-    shown = pages.hover(entry(result=result(estimate={**ESTIMATE, "measured": True})))
+    shown = pages.hover(entry(result=typed(estimate=MEASURED)))
     assert "measured on H100" in shown and "estimated" not in shown
 
 
 def test_what_was_not_compiled_is_said() -> None:
-    kernel = {**result()["kernels"][0], "registers": None, "shared_bytes": None, "spill_bytes": None}
-    assert "| not compiled | not compiled | not compiled |" in pages.hover(entry(result=result(kernels=[kernel])))
+    kernel = replace(KERNEL, registers=None, shared_bytes=None, spill_bytes=None)
+    assert "| not compiled | not compiled | not compiled |" in pages.hover(entry(result=typed(kernels=(kernel,))))
 
 
 def test_a_bound_that_no_theorem_gives_is_said() -> None:
-    links = {"text": {"word": "TESTED", "bound": None}}
-    shown = pages.hover(entry(result=result(verdict={"word": "TESTED", "links": links})))
+    shown = pages.hover(entry(result=typed(verdict=Verdict((told("text", "field", "TESTED"),)))))
     assert "| text | TESTED | not bounded |" in shown
 
 
+SHOWN = [Counterexample("field", i, (i, 3), f"right {i}", f"wrong {i}") for i in range(2)]
+
+
+@pytest.mark.parametrize("wrong", [(0,), (1,), (0, 1)])
+def test_the_counterexample_of_every_output_is_shown(wrong: tuple[int, ...]) -> None:
+    """Of whichever outputs are wrong, and of no other."""
+    evidence = [
+        told("algebra", "field", "REJECTED" if i in wrong else "TESTED", None if i in wrong else 1e-9, output=i,
+             counterexample=SHOWN[i] if i in wrong else None)
+        for i in range(2)
+    ]  # fmt: skip
+    refused = typed(**KEPT, reason="keep yours", verdict=Verdict(tuple(evidence), 2))
+    for page in (pages.hover(entry(state="kept", result=refused)), pages.proof_text("double", refused)):
+        for i in range(2):
+            assert (f"output {i} at ({i}, 3): right {i} and wrong {i}" in page) == (i in wrong)
+        assert "| algebra | REJECTED |" in page
+    assert "Refused:" not in pages.hover(entry())
+
+
+def test_what_an_opinion_says_is_no_markdown() -> None:
+    evil = "<b>x</b> | `y`\n# [z](command:mirage.optimize)"
+    refused = typed(verdict=Verdict((told("text", "float", "REJECTED", summary=evil),)))
+    page = pages.hover(entry(result=refused))
+    assert "\n# " not in page and "[z](" not in page and "<b>" not in page.replace("\\<b", "")
+
+
 def test_a_mugraph_that_does_not_parse_is_said() -> None:
-    assert "MIR301" in pages.hover(entry(result=result(mugraphs=[{"what": 1}])))
+    assert "MIR301" in pages.hover(entry(result=typed(mugraphs=({"what": 1},))))
 
 
 def test_an_error_shows_the_next_step() -> None:

@@ -146,7 +146,7 @@ def test_launches_in_which_other_axes_are_longer_are_looked_at_too(axis: str, ru
     """A loop over another axis' tiles does no harm while that axis is the longer one."""
     case = CASES[NORM]
     good = module_of(case)
-    assert "other_order" in field(case, good, run).details
+    assert field(case, good, run).details.other_order is not None
     wrong = mutated(good, "range((K + BLOCK_K - 1) // BLOCK_K)", f"range(({axis} + BLOCK_K - 1) // BLOCK_K)")
     assert field(case, wrong, run).word == "REJECTED"
 

@@ -141,7 +141,7 @@ def texts() -> dict[str, tuple[str, str, str, str]]:
         "another keyword": ("running sum", "dim=1", "dim=0", "other arguments"),
         "another kind of number": ("running sum", "dim=1", "dim=True", "other arguments"),
         "one keyword more": ("running sum", "dim=1", "dim=1, dtype=torch.float32", "other arguments"),
-        "another operator": ("running sum", "aten.cumsum", "aten.cumprod", "at that place"),
+        "another operator": ("running sum", "ops.aten.cumsum", "ops.aten.cumprod", "at that place"),
         "another argument": ("one after another", "cummax.default(dim=0, self=", "cummax.default(dim=0, self=0*", ""),
         "the call twice": ("running sum", "    grid_2 = ", f"    {CALL}\n    grid_2 = ", "at that place"),
         "no call": ("running sum", f"{CALL}.contiguous()", "given0", "0 of 1 calls"),

@@ -15,11 +15,12 @@ from mirage.errors import (
     MirageError,
     UnknownJob,
 )
-from mirage.ir.json_value import JsonObject
 from mirage.link.answers import Outcome
 from mirage.link.client import Client
 from mirage.link.request_parameters import Options
+from mirage.results.codec import structure
 from mirage.results.progress import Progress
+from mirage.results.result import Result
 
 TRIES = 3  # a daemon that ends under a question is started again, and goes on from its last checkpoint
 
@@ -46,8 +47,8 @@ class Daemon:
 
     def optimize(
         self, text: str, path: str, function: str, target: str, options: Options, report: Callable[[Progress], None]
-    ) -> JsonObject:
-        """The result as plain data, or the error that the same question raises in this process."""
+    ) -> Result:
+        """The result, or the error that the same question raises in this process."""
         for left in reversed(range(TRIES)):
             try:
                 if self._client is None:
@@ -59,7 +60,7 @@ class Daemon:
                 if not left:
                     raise
         if outcome["result"] is not None:
-            return outcome["result"]
+            return structure(outcome["result"], Result)
         raise MirageError.from_dict(outcome["error"] or {})
 
     def _follow(

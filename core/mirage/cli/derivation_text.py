@@ -10,14 +10,13 @@ import click
 from mirage.cli import place_argument
 from mirage.derivation.json_form import from_json, lines
 from mirage.errors import DerivationBroken, MugraphSyntax
-from mirage.ir.json_value import JsonObject
 from mirage.meaning.terms import Terms
 from mirage.pipeline.optimize import optimize
 from mirage.pipeline.request import Request
 from mirage.results.progress import CancelToken
 
 
-def load(where: str, target: str) -> list[JsonObject]:
+def load(where: str, target: str) -> list[dict[str, object]]:
     """The derivations of a file: of a result as JSON (or a list of them), or of a Python file, which is optimized."""
     path = where.partition("::")[0]
     if path.endswith(".py"):

@@ -8,15 +8,18 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
 from mirage.cli import place_argument
 from mirage.cli.command_options import taking
+from mirage.derivation.json_form import laws
 from mirage.errors import CannotWrite, DaemonUnavailable, RuleFalse, RuleUnreadable
 from mirage.link.request_parameters import Options
+from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken, Progress
+from mirage.results.result import Result
+from mirage.results.verdict import Link
 
 
 class Line:
@@ -40,39 +43,37 @@ def us(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f} µs"
 
 
-def verdict_lines(verdict: dict[str, Any]) -> list[str]:
-    """The headline, then each link with what its opinions say."""
-    lines = [f"  verdict  {verdict['headline']}"]
-    for name, link in verdict["links"].items():
-        bound = f", bound {link['bound']:.1e}" if link["bound"] else ""
-        said = "; ".join(f"{w['opinion']}: {w['summary']}" for w in verdict["evidence"] if w["link"] == name)
-        lines.append(f"    {name:9}{link['word']}{bound} ({said})")
-    return lines
-
-
-def table(result: dict[str, Any]) -> str:
-    """The result for people."""
-    v, s, e = result["verdict"], result["search"], result["estimate"]
-    lines = [f"{result['function']}: {result['reason']}"]
-    lines.append(f"  search   {s['values']} values, {s['mugraphs']} µGraphs, {s['seconds']:.2f} s"
-                 + ("" if s["exhaustive"] else f" (bounded: {'; '.join(s['limits'])})"))  # fmt: skip
-    lines += verdict_lines(v) if v else []
-    for k in result["kernels"]:
-        shared = "-" if k["shared_bytes"] is None else f"{k['shared_bytes']} B"
-        loops = ", ".join(f"{x['dim']} x{x['range']}" for x in k["loops"]) or "none"
-        lines.append(f"  kernel   {k['name']}: grid {tuple(k['grid'])}, loops {loops}, shared {shared}, "
-                     f"registers {k['registers'] or '-'}, spilled {k['spill_bytes'] or 0} B ({k['target']})")  # fmt: skip
-    if e:
-        word = "measured" if e["measured"] else "estimated"
-        lines.append(f"  time     {us(e['us'])} {word}; yours {us(e['baseline_us'])}; speed of light {us(e['speed_of_light_us'])}"
-                     f" ({e['device']})")  # fmt: skip
-    lines += [f"  why      {r['text']}" for r in result.get("remarks", ())]
-    if result.get("derivation"):
-        names = [law["name"] for law in result["derivation"]["laws"] if law["name"] != "inside"]
+def table(result: Result, path: str = "") -> str:
+    """The result for people; `path`: where its module was written."""
+    s, e = result.search, result.estimate
+    lines = [f"{result.function}: {result.reason}"]
+    lines.append(f"  search   {s.values} values, {s.mugraphs} µGraphs, {s.seconds:.2f} s"
+                 + ("" if s.exhaustive else f" (bounded: {'; '.join(s.limits)})"))  # fmt: skip
+    if result.verdict is not None:
+        lines.append(f"  verdict  {result.verdict.headline}")
+        lines += [f"    {one}" for one in map(link_line, result.verdict.links)]
+    for k in result.kernels:
+        shared = "-" if k.shared_bytes is None else f"{k.shared_bytes} B"
+        loops = ", ".join(f"{x.dim} x{x.range}" for x in k.loops) or "none"
+        lines.append(f"  kernel   {k.name}: grid {k.grid}, loops {loops}, shared {shared}, "
+                     f"registers {k.registers or '-'}, spilled {k.spill_bytes or 0} B ({k.target})")  # fmt: skip
+    if e is not None:
+        word = "measured" if e.measured else "estimated"
+        lines.append(f"  time     {us(e.us)} {word}; yours {us(e.baseline_us)}; speed of light {us(e.speed_of_light_us)}"
+                     f" ({e.device})")  # fmt: skip
+    lines += [f"  why      {r.text}" for r in result.remarks]
+    if result.derivation:
+        names = [law for law in laws(result.derivation) if law != "inside"]
         lines.append(f"  derived  {', '.join(names) or 'as it is written'} (`mirage show --derivation`)")
-    if result.get("path"):
-        lines.append(f"  written  {result['path']}")
+    if path:
+        lines.append(f"  written  {path}")
     return "\n".join(lines)
+
+
+def link_line(link: Link) -> str:
+    bound = f", bound {link.bound:.1e}" if link.bound else ""
+    said = "; ".join(f"{e.opinion}: {e.summary}" for e in link.evidence)
+    return f"{link.name:9}{link.word}{bound} ({said})"
 
 
 def destination(path: str, function: str, out: str | None) -> Path:
@@ -88,7 +89,7 @@ def write(target: Path, text: str) -> None:
         raise CannotWrite(f"{target} cannot be written: {e.strerror}", path=str(target)) from None
 
 
-Ask = Callable[[str, str, str, str, Options, Line], dict[str, Any]]
+Ask = Callable[[str, str, str, str, Options, Line], Result]
 
 
 def daemon(stack: ExitStack) -> Ask:
@@ -102,7 +103,7 @@ def daemon(stack: ExitStack) -> Ask:
         return here
 
 
-def here(text: str, path: str, function: str, target: str, options: Options, line: Line) -> dict[str, Any]:
+def here(text: str, path: str, function: str, target: str, options: Options, line: Line) -> Result:
     """Does the work in this process."""
     import attrs
 
@@ -110,20 +111,25 @@ def here(text: str, path: str, function: str, target: str, options: Options, lin
     from mirage.pipeline.request_payload import from_payload
 
     payload = {"text": text, "path": path, "function": function, "target": target, "options": attrs.asdict(options)}
-    return run(from_payload(payload), line, CancelToken()).to_dict()
+    return run(from_payload(payload), line, CancelToken())
 
 
-def keep(result: dict[str, Any], path: str, text: str, function: str, out: str | None, install: bool) -> None:
-    """Write a kernel's module, and install it if that is asked."""
-    if result["answer"] != "kernel":
-        return
+def keep(result: Result, path: str, text: str, function: str, out: str | None, install: bool) -> str:
+    """Write a kernel's module, and install it if that is asked. Gives the module's path, "" where there is no kernel."""
+    if result.answer != "kernel":
+        return ""
     where = destination(path, function, out)
-    write(where, result["source"])
-    result["path"] = str(where)
+    write(where, result.source)
     if install:
         from mirage.runtime import installed_kernels
 
-        installed_kernels.install_for(text, function, result["source"])
+        installed_kernels.install_for(text, function, result.source)
+    return str(where)
+
+
+def as_data(result: Result, path: str) -> dict[str, object]:
+    """The result as JSON data, with the module's text and where it was written."""
+    return {**unstructure(result), "text": result.source, "source": path, "path": path}
 
 
 @dataclass(frozen=True)
@@ -166,7 +172,8 @@ def optimize(asked: Question) -> None:
         anyway=asked.anyway,
         rules="" if asked.rules_file is None else place_argument.read(asked.rules_file),
     )
-    results = []
+    results: list[Result] = []
+    written: list[str] = []
     with ExitStack() as stack:
         ask = here if asked.no_daemon else daemon(stack)
         for name in names:
@@ -178,10 +185,9 @@ def optimize(asked: Question) -> None:
                 raise
             finally:
                 line.clear()
-            keep(results[-1], path, text, name, asked.out, asked.install)
+            written.append(keep(results[-1], path, text, name, asked.out, asked.install))
             if not asked.as_json:
-                click.echo(table(results[-1]))
+                click.echo(table(results[-1], written[-1]))
     if asked.as_json:
-        for result in results:
-            result["text"], result["source"] = result["source"], result.get("path", "")
-        click.echo(json.dumps(results[0] if len(results) == 1 else results, indent=1))
+        every = [as_data(r, w) for r, w in zip(results, written, strict=True)]
+        click.echo(json.dumps(every[0] if len(every) == 1 else every, indent=1))

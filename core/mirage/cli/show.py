@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
 from mirage.cli import derivation_text, place_argument
-from mirage.errors import MugraphSyntax
+from mirage.errors import MugraphSyntax, ProtocolError
 from mirage.mugraph import draw, json_form
 from mirage.mugraph import text as printed
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.parse import parse
+from mirage.results.codec import structure
+from mirage.results.verdict import Verdict
 
 
 def load(where: str, target: str) -> list[MuGraph]:
@@ -39,16 +40,24 @@ def load(where: str, target: str) -> list[MuGraph]:
         data = json.loads(text)
     except (ValueError, RecursionError) as e:
         raise MugraphSyntax(f"{path} is not JSON: {e}", path=path) from None
-    return [noted(json_form.from_json(g), data.get("verdict") or {}) for g in data.get("mugraphs", [data])]
+    return [noted(json_form.from_json(g), verdict_of(data)) for g in data.get("mugraphs", [data])]
 
 
-def noted(graph: MuGraph, verdict: dict[str, Any]) -> MuGraph:
+def verdict_of(data: dict[str, object]) -> Verdict | None:
+    """The verdict of a result as JSON; None where it has none, or one of another version."""
+    try:
+        return structure(data["verdict"], Verdict) if data.get("verdict") else None
+    except ProtocolError:
+        return None
+
+
+def noted(graph: MuGraph, verdict: Verdict | None) -> MuGraph:
     """The µGraph with what its verdict says among its notes."""
-    said = [f"verdict: {verdict['headline']}"] if verdict.get("headline") else []
+    if verdict is None:
+        return graph
+    said = [f"verdict: {verdict.headline}"]
     for opinion in ("range", "memory"):
-        said += [
-            f"{opinion} ({e['link']}): {e['summary']}" for e in verdict.get("evidence", ()) if e["opinion"] == opinion
-        ]
+        said += [f"{opinion} ({e.link}): {e.summary}" for e in verdict.evidence if e.opinion == opinion]
     return replace(graph, notes=(*graph.notes, *said))
 
 

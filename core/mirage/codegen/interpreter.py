@@ -1,4 +1,4 @@
-"""Emitted modules in Triton's CPU interpreter, made exact enough to judge them by.
+"""Triton's CPU interpreter with exact short floats, TF32 and bounds checks, to run emitted modules in.
 
 The interpreter of Triton 3.6 to 3.9 computes bfloat16 and 8-bit floats wrongly, ignores that a float32 tl.dot is TF32
 unless it says otherwise, and reads and writes wherever a pointer points. `float_interpreter()` mends the three while it

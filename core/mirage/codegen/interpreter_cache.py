@@ -1,4 +1,4 @@
-"""Less work for each operator of Triton's interpreter.
+"""A faster Triton interpreter: shapes and patched language functions are made once, not at each operator.
 
 Half of the interpreter's time goes into wrapping each result's shape in Triton's own tuples, which depend on the shape
 alone and are never changed, and into replacing the language's functions again at each call of a device function

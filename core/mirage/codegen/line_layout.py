@@ -1,4 +1,4 @@
-"""How emitted lines are laid out: as ruff would format them, without needing ruff."""
+"""The layout of emitted lines: calls broken as ruff would format them, without needing ruff."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a block's tiles lie: index vectors of tile dims, indices of axes, masks, pointers into device tensors."""
+"""The addresses of a block's tiles: index vectors of tile dims, indices of axes, masks, pointers into device tensors."""
 
 from __future__ import annotations
 

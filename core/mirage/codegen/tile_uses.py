@@ -1,4 +1,4 @@
-"""Who reads each tile of a block, and how: decides what stays in its storage dtype and what need not be named."""
+"""The uses of each tile of a block, by reader: decides what stays in its storage dtype and what need not be named."""
 
 from __future__ import annotations
 

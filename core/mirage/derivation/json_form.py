@@ -165,6 +165,11 @@ def _steps(rows: list[dict[str, Any]], ids: list[int], depth: int) -> tuple[Step
     )  # fmt: skip
 
 
+def laws(data: dict[str, Any]) -> list[str]:
+    """The names of the laws that a derivation (its JSON form) uses."""
+    return [law["name"] for law in data["laws"]]
+
+
 def lines(data: dict[str, Any]) -> Iterator[str]:
     """The derivation (its JSON form) as text: goals, numbered steps with the term before and after, then the schedule."""
     for g in data["goals"]:

@@ -1,1 +1,1 @@
-"""What every room knows: dtypes, tensors and their index, the tensor program, PyTorch's own calls in it, the narrowing of a search."""
+"""Ground types: dtypes, tensors and their index, the tensor program with PyTorch's own calls, JSON data, a search's narrowing."""

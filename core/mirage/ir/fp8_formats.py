@@ -1,4 +1,4 @@
-"""8-bit floats: what each of their 256 codes is worth, and which code a number becomes.
+"""The two 8-bit float formats: the value of each of their 256 codes, and the code that a number is rounded to.
 
 float8_e4m3fn has four exponent bits, a NaN (0x7F, 0xFF) and no infinity; float8_e5m2 is the upper half of a float16. A
 number becomes the nearest value, ties to the even code. Beyond the largest one e4m3 saturates, in PyTorch and on a GPU

@@ -1,4 +1,4 @@
-"""What the caller asks of every custom kernel: the parameters that narrow the search.
+"""The search parameters of a caller: which grids, blocks, maps, loop ranges and clusters every custom kernel may have.
 
 Each is a list of choices, and None leaves it free. A kernel is within them if its grid dims are among `griddims`, its
 threads among `blockdims`, the map of each of its input iterators among `imaps`, of each output saver among `omaps`, the

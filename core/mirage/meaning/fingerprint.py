@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from functools import reduce
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mirage.meaning.nodes import (
     Add,
@@ -35,12 +36,14 @@ from mirage.meaning.terms import Terms
 
 P, Q = 2147483579, 1073741789
 GENERATOR = pow(1234577, 2, P)
-Array = np.ndarray[Any, np.dtype[Any]]
-Pair = tuple[Array, Array]
+Residues: TypeAlias = NDArray[np.int64]
+Words: TypeAlias = NDArray[np.uint64]  # hashes, of which residues are taken
+Print: TypeAlias = tuple[frozenset[str], bytes]
+Pair: TypeAlias = tuple[Residues, Residues]
 _M1, _M2, _M3 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-def _mix(x: Array) -> Array:
+def _mix(x: Words) -> Words:
     """The finalizer of splitmix64; products wrap around on purpose."""
     with np.errstate(over="ignore"):
         x = (x ^ (x >> np.uint64(30))) * _M2
@@ -48,13 +51,14 @@ def _mix(x: Array) -> Array:
         return np.asarray(x ^ (x >> np.uint64(31)))
 
 
-def _salt(text: str) -> Any:
-    return np.uint64(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big"))
+def _salt(text: str) -> np.uint64:
+    salt: np.uint64 = np.uint64(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big"))
+    return salt
 
 
-def _power(base: Any, exponent: Array, m: int) -> Array:
+def _power(base: int | Residues, exponent: Residues, m: int) -> Residues:
     result = np.ones_like(exponent)
-    b = np.full_like(exponent, base) if np.isscalar(base) else base.copy()
+    b = np.full_like(exponent, base) if isinstance(base, int) else base.copy()
     e = exponent.copy()
     while e.any():
         odd = (e & 1) == 1
@@ -70,14 +74,14 @@ class Fingerprints:
     def __init__(self, t: Terms) -> None:
         self.t = t
         self._values: list[dict[int, Pair]] = [{}, {}]
-        self._prints: dict[int, Any] = {}
+        self._prints: dict[int, Print] = {}
         self._has_exp: dict[int, bool] = {}
         self._sizes: list[dict[str, int]] = [{}, {}]
         self._classes: dict[str, str] = {}
         self._placed: dict[tuple[str, int], tuple[str, ...]] = {}
         self._read = 0
 
-    def of(self, x: int) -> Any:
+    def of(self, x: int) -> Print:
         """A hashable identity of the value of `x`."""
         found = self._prints.get(x)
         if found is None:
@@ -126,20 +130,20 @@ class Fingerprints:
             memo[x] = self._compute(x, which)
         return memo[x]
 
-    def _align(self, a: Array, source: frozenset[str], target: frozenset[str]) -> Array:
+    def _align(self, a: Residues, source: frozenset[str], target: frozenset[str]) -> Residues:
         shape = iter(a.shape)
         return a.reshape([next(shape) if d in source else 1 for d in sorted(target)])
 
-    def _spread(self, axes: tuple[str, ...], dims: frozenset[str], which: int) -> Array:
+    def _spread(self, axes: tuple[str, ...], dims: frozenset[str], which: int) -> Residues:
         """The flattened index along `axes`, as an array over `dims`."""
-        total: Array = np.zeros([1] * len(dims), np.int64)
+        total: Residues = np.zeros([1] * len(dims), np.int64)
         for a in axes:
             n = self._size(a, which)
             line = np.arange(n).reshape([n if d == a else 1 for d in sorted(dims)])
             total = total * n + line
         return np.array(np.broadcast_to(total, self._shape(dims, which)))
 
-    def _signed(self, pair: Pair) -> Array:
+    def _signed(self, pair: Pair) -> Residues:
         return np.where(pair[0] > P // 2, pair[0] - P, pair[0])
 
     def _compute(self, x: int, which: int) -> Pair:
@@ -148,7 +152,7 @@ class Fingerprints:
             case Input():
                 return self._input(n, dims, which)
             case Change(atom):
-                key: Array = np.full(self._shape(dims, which), np.uint64(atom) + np.uint64(77), np.uint64)
+                key: Words = np.full(self._shape(dims, which), np.uint64(atom) + np.uint64(77), np.uint64)
                 return self._residues(_mix(key + np.arange(key.size, dtype=np.uint64).reshape(key.shape) * _M1))
             case Const(value):
                 p, q = (np.asarray(value.numerator * pow(value.denominator, -1, m) % m) for m in (P, Q))
@@ -166,12 +170,12 @@ class Fingerprints:
     def _shape(self, dims: frozenset[str], which: int) -> list[int]:
         return [self._size(d, which) for d in sorted(dims)]
 
-    def _residues(self, key: Array) -> Pair:
+    def _residues(self, key: Words) -> Pair:
         return (key % np.uint64(P)).astype(np.int64), (_mix(key + _M1) % np.uint64(Q)).astype(np.int64)
 
     def _input(self, n: Input, dims: frozenset[str], which: int) -> Pair:
         """A value drawn for the element's name and place."""
-        key: Array = np.full(self._shape(dims, which), _salt(n.name), np.uint64)
+        key: Words = np.full(self._shape(dims, which), _salt(n.name), np.uint64)
         for i, d in enumerate(n.index):
             spread = (self._spread(d.axes, dims, which) + d.offset).astype(np.uint64)
             key = _mix(key + spread * _M1 + np.uint64(i + 1))
@@ -210,7 +214,7 @@ class Fingerprints:
     def _joined(self, n: Add | Mul, dims: frozenset[str], parts: list[Pair]) -> Pair:
         """The sum or product of the parts, residue by residue."""
 
-        def residue(values: Iterable[Array], m: int) -> Array:
+        def residue(values: Iterable[Residues], m: int) -> Residues:
             aligned = (self._align(v, self.t.dims(k), dims) for v, k in zip(values, n.parts))
             if isinstance(n, Add):
                 return reduce(lambda a, b: (a + b) % m, aligned)
@@ -237,7 +241,7 @@ class Fingerprints:
 
     def _oracle(self, name: str, parts: list[Pair], args: tuple[int, ...]) -> Pair:
         """An uninterpreted function of its arguments' values."""
-        key: Any = _salt(name)
+        key: Words = np.asarray(_salt(name))
         with np.errstate(over="ignore"):
             for (p, q), x in zip(parts, args, strict=True):
                 key = _mix(key + p.astype(np.uint64) * _M1)

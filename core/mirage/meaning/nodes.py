@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from mirage.ir.index import DimIndex
 
@@ -36,12 +36,6 @@ class _Base:
     def key(self) -> tuple[Hashable, ...]:
         """What makes a node the same as another: its kind and its fields."""
         return (self.kind, *(getattr(self, name) for name in self.__match_args__))
-
-    def __getitem__(self, place: Any) -> Any:
-        return self.kind if place == 0 else self.key[place]
-
-    def __iter__(self) -> Any:
-        return iter(self.key)
 
 
 class Update(NamedTuple):

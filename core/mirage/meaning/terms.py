@@ -294,27 +294,27 @@ class Terms:
                 return self.where(hit[0], self.add(hit[1], *others), self.neg_inf())
         if len(set(rest)) < len(rest):
             return self.add(self.const(c), *[self.mul(self.const(rest.count(y)), y) for y in sorted(set(rest))])
-        like: dict[int, Fraction] = {}
-        for y in rest:
-            k = self.coefficient(y)
-            base = self._without_coefficient(y)
-            like[base] = like.get(base, Fraction(0)) + k
+        like = self._like_terms(rest)
         if len(like) < len(rest):
             self.dropped.update(b for b, k in like.items() if not k)
-            return self.add(
-                self.const(c), *[self.mul(self.const(k), b) for b, k in like.items() if k or self.is_infinite(b)]
-            )
+            left = {b: k for b, k in like.items() if k or self.is_infinite(b)}
+            return self.add(self.const(c), *[self.mul(self.const(k), b) for b, k in left.items()])
         sizes = {abs(k) for k in like.values()} | ({abs(c)} if c else set())
         if len(rest) > 1 and len(sizes) == 1 and sizes != {1}:  # 2x - 2u = 2(x - u)
             (k,) = sizes
             inner = [self.mul(self.const(Fraction(1) / k), y) for y in rest]
             return self.mul(self.const(k), self.add(self.const(c / k), *inner))
-        if c or not rest:
-            rest = [*rest, self.const(c)]
-        if len(rest) == 1:
-            return rest[0]
-        parts = tuple(rest)
-        return self._of_parts(("add", parts), lambda: Add(parts), parts)
+        parts = (*rest, self.const(c)) if c or not rest else tuple(rest)
+        return parts[0] if len(parts) == 1 else self._of_parts(("add", parts), lambda: Add(parts), parts)
+
+    def _like_terms(self, xs: list[int]) -> dict[int, Fraction]:
+        """The terms without their coefficients, each with the sum of those that it has."""
+        like: dict[int, Fraction] = {}
+        for y in xs:
+            k = self.coefficient(y)
+            base = self._without_coefficient(y)
+            like[base] = like.get(base, Fraction(0)) + k
+        return like
 
     def _without_coefficient(self, x: int) -> int:
         n = self.nodes[x]

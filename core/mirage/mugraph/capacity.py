@@ -1,4 +1,4 @@
-"""What a block needs of its multiprocessor: live tiles, registers, shared memory. Estimates, in bytes.
+"""The resources that a block needs of its multiprocessor: live tiles, registers, shared memory. Estimates, in bytes.
 
 The model: computed tiles and accumulators live in registers as float32, loaded tiles in the tensor's dtype. What a dot
 reads goes through shared memory, a load that a loop's dot reads is pipelined, and reductions exchange partial results

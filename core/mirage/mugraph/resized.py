@@ -1,4 +1,4 @@
-"""The same structure at other sizes and tiles: for verification on small launches, and for instantiation."""
+"""A µGraph at other sizes and tiles: for verification on small launches, and for instantiation."""
 
 from __future__ import annotations
 

@@ -41,10 +41,9 @@ def _leaf(name: str, attr: str, **more: Any) -> BlockOperator:
 
 def _flag(name: str, arity: int, value: Callable[..., Array], triton: str, **more: Any) -> BlockOperator:
     """An operator that gives 0 or 1, also of NaN."""
-    stated: dict[str, Any] = {"padding": padding.flag} | more
     return BlockOperator(
         name, arity, arity, value, f"{triton}.to(tl.float32)", flag=True, domain=everywhere, ulps=0.0,
-        signs=signs.always(NONNEGATIVE), interval=intervals.always(0.0, 1.0), **stated
+        signs=signs.always(NONNEGATIVE), interval=intervals.always(0.0, 1.0), **({"padding": padding.flag} | more)
     )  # fmt: skip
 
 
@@ -84,11 +83,7 @@ def _extremum(
 
 def _unary(name: str, value: Callable[..., Array], **more: Any) -> BlockOperator:
     """A function of one argument that PyTorch has under the same name."""
-    stated: dict[str, Any] = {
-        "triton": f"tl.{name}({{0}})",
-        "torch": f"torch.{name}({{0}})",
-        "aten": (f"{name}.default",),
-    }
+    stated = {"triton": f"tl.{name}({{0}})", "torch": f"torch.{name}({{0}})", "aten": (f"{name}.default",)}
     return BlockOperator(name, 1, 1, value, **(stated | more))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import TensorType
@@ -16,7 +15,7 @@ from mirage.operators.type_rules import broadcast, one_dtype
 Types = Sequence[TensorType]
 
 
-def shifted(m: Maker, x: int, dim: Any) -> tuple[int, int]:
+def shifted(m: Maker, x: int, dim: int | tuple[int, ...]) -> tuple[int, int]:
     """(x minus its largest over dims, the exp's sum over dims). The largest counts as 0 where it is -inf."""
     top = m.op("finite", m.op("amax", x, dim=dim, keepdim=True))
     y = m.op("sub", x, top)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from mirage.ir.program import TensorType
 from mirage.operators import axis_rules
-from mirage.operators.entry import Attrs, Form, OperandsError, Operator, ShapeError
+from mirage.operators.entry import Attrs, AxesRule, Expand, Form, Infer, OperandsError, Operator, ShapeError, TermRule
 from mirage.operators.protocols import Arguments, Maker
 from mirage.operators.type_rules import broadcast, dim, numel
 
@@ -243,7 +242,7 @@ def _interleaved(types: Types, a: Attrs) -> TensorType:
     return TensorType(tuple(n * a["repeats"] if i == a["dim"] else n for i, n in enumerate(shape)), types[0].dtype)
 
 
-def _triangle(keep_lower: bool) -> Any:
+def _triangle(keep_lower: bool) -> Expand:
     """Elements on one side of a diagonal, zero elsewhere."""
 
     def expand(m: Maker, xs: Sequence[int], a: Attrs) -> int:
@@ -265,12 +264,12 @@ def _same(types: Types, a: Attrs) -> TensorType:
     return TensorType(types[0].shape, types[0].dtype)
 
 
-def primitive(name: str, summary: str, arity: tuple[int, int], infer: Any, axes: Any, term: Any,
+def primitive(name: str, summary: str, arity: tuple[int, int], infer: Infer, axes: AxesRule, term: TermRule,
               torch: Mapping[str, Form], call: str = "") -> Operator:  # fmt: skip
     return Operator(name, "shape", summary, *arity, infer, axes=axes, term=term, torch=torch, call=call)
 
 
-def _form(build: Any) -> Form:
+def _form(build: Callable[[Maker, Arguments], int | list[int]]) -> Form:
     return Form(build=build)
 
 

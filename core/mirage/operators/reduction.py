@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from mirage.ir.program import TensorType
+from mirage.ir.program import Attr, TensorType
 from mirage.operators import axis_rules, type_rules
 from mirage.operators.entry import Attrs, Expand, Form, OperandsError, Operator
 from mirage.operators.protocols import Arguments, Maker
@@ -14,7 +13,7 @@ from mirage.operators.type_rules import dims_of
 _OVER = {"dim": "dim", "keepdim": "keepdim"}
 
 
-def listed(dim: Any) -> tuple[int, ...] | None:
+def listed(dim: int | Sequence[int] | None) -> tuple[int, ...] | None:
     """A dim attribute as a tuple; None for all dims."""
     return None if dim is None or dim == () else (dim,) if isinstance(dim, int) else tuple(dim)
 
@@ -37,7 +36,7 @@ def with_indices(op: str) -> Form:
     return Form(build=lambda m, a: [m.op(op, a["self"], dim=listed(a["dim"]), keepdim=bool(a["keepdim"]))])
 
 
-def over(a: Attrs) -> dict[str, Any]:
+def over(a: Attrs) -> dict[str, Attr]:
     return {"dim": a.get("dim"), "keepdim": bool(a.get("keepdim", False))}
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from mirage.devices.table import Device
 from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.mugraph import json_form, maps
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
 from mirage.profile.candidate_choice import EQUAL, Measured
 from mirage.profile.roofline import speed_of_light
-from mirage.results.codec import unstructure
-from mirage.results.result import Estimate, KernelFacts, Result
+from mirage.results.result import Estimate, KernelFacts, LoopFacts, Result, SearchStats
 from mirage.results.verdict import Verdict
 from mirage.results.versions import package_versions
 from mirage.search.engine import Candidate, SearchCounts
@@ -38,13 +38,24 @@ def header(
     return rows
 
 
+def specs(program: Program) -> tuple[TensorSpec, ...]:
+    """The program's inputs."""
+    return tuple(TensorSpec(i.name, i.type.shape, i.type.dtype, i.type.strides, i.names) for i in program.inputs)
+
+
+def stats(counts: SearchCounts, seconds: float) -> SearchStats:
+    """The counts of a search that has ended; `seconds` until the last verdict."""
+    found = {f.name: getattr(counts, f.name) for f in fields(counts)}
+    return SearchStats(**{**found, "limits": tuple(counts.limits)}, total_seconds=round(seconds, 3))
+
+
 def facts(mugraph: MuGraph, compiled: list[dict[str, Any]], target: str) -> tuple[KernelFacts, ...]:
     """What the table says of each kernel; `compiled` are the static profile's rows, in launch order."""
     out = []
     for i, k in enumerate(x for x in mugraph.kernels if isinstance(x, CustomKernel)):
         row = compiled[i] if i < len(compiled) else {}
         loops = tuple(
-            {"dim": s.dim, "range": maps.loop_range(mugraph, k, s), "tile": k.block.dim(s.dim).tile}
+            LoopFacts(s.dim, maps.loop_range(mugraph, k, s), k.block.dim(s.dim).tile)
             for s in k.block.body if isinstance(s, Loop)
         )  # fmt: skip
         out.append(
@@ -98,7 +109,7 @@ class Answer:
         how = "the estimate" if self.measured is None else f"measurement (against {self.measured.peer})"
         found = replace(
             self.without_kernel(),
-            verdict=unstructure(verdict),
+            verdict=verdict,
             kernels=facts(chosen.mugraph, chosen.compiled, self.dev.target),
             estimate=self.time(us),
             mugraphs=(json_form.to_json(chosen.mugraph),),
@@ -125,15 +136,11 @@ class Answer:
             function=self.function,
             answer="keep",
             reason=reason,
-            inputs=tuple(
-                {"name": i.name, "shape": list(i.type.shape), "dtype": i.type.dtype, "names": list(i.names)}
-                for i in self.program.inputs
-            ),
+            inputs=specs(self.program),
             program_key=self.program.key,
-            verdict={},
-            search={**asdict(self.counts), "total_seconds": round(self.seconds, 3)},
+            search=stats(self.counts, self.seconds),
             estimate=self.time(self.base),
-            measured={} if self.measured is None else self.measured.to_dict(),
+            measured=None if self.measured is None else self.measured.measurement,
             notes=(*notes, self.unmeasured) if self.unmeasured else notes,
             versions=package_versions(),
         )

@@ -3,7 +3,7 @@ kernels come together behind one table, and the module that comes of it is judge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,6 @@ from mirage.codegen.emit import emit_rows
 from mirage.codegen.size_table import headline, inputs_of, launched
 from mirage.ir.program import Program
 from mirage.mugraph import json_form
-from mirage.results.codec import unstructure
 from mirage.results.result import BySize, Result
 from mirage.results.verdict import STRENGTH, Verdict
 from mirage.search.engine import Problem
@@ -95,7 +94,7 @@ def merged(
         "time": "\n".join(timing(rows[i]) for i in sorted(order)),
     }
     text = book.module([rows[i] for i in order], header)
-    graphs: list[dict[str, Any]] = []
+    graphs: list[Mapping[str, object]] = []
     kernels = []
     for i in order:
         result = rows[i].result
@@ -106,23 +105,21 @@ def merged(
         entry(r, graphs.index(r.result.mugraphs[0]) if i in verdicts else KEEP, verdicts.get(i))
         for i, r in enumerate(rows)
     ]
-    said = [{"inputs": rows[i].shapes, **unstructure(verdicts[i])} for i in sorted(order)]
     return replace(
         primary,
         reason=reason(rows, order, weakest),
-        verdict={**unstructure(weakest), "rows": said},
+        verdict=weakest,
         kernels=tuple(k for n, k in enumerate(kernels) if k not in kernels[:n]),
         source=text,
         mugraphs=tuple(graphs),
         by_size=tuple(table),
-        search=summed([r.result.search for r in rows], primary.search),
+        search=sum((r.result.search for r in rows[1:]), rows[0].result.search),
         notes=(*notes_of([rows[i] for i in sorted(order)]), *as_written(rows, kept)),
     )
 
 
 def entry(row: Row, graph: int, verdict: Verdict | None) -> BySize:
-    inputs = tuple((i.type.shape, i.type.dtype) for i in row.program.inputs)
-    return BySize(inputs, graph, "" if verdict is None else verdict.headline, row.result.estimate)
+    return BySize(row.result.inputs, graph, verdict, row.result.estimate)
 
 
 def strength(v: Verdict) -> tuple[int, float, bool]:
@@ -157,19 +154,3 @@ def reason(rows: Sequence[Row], order: Sequence[int], weakest: Verdict) -> str:
     how = "measured" if all(e.measured for e in found) else "estimated"
     gain = f"{ratios[0]:.1f}x" if len(ratios) == 1 else f"{ratios[0]:.1f}x to {ratios[-1]:.1f}x"
     return f"{gain} {how}, kernels for {len(order)} of {len(rows)} sizes, {weakest.headline}"
-
-
-def summed(searches: Sequence[dict[str, Any]], like: dict[str, Any]) -> dict[str, Any]:
-    """The counts of several searches as those of one."""
-    out: dict[str, Any] = {}
-    for key, value in like.items():
-        found = [s[key] for s in searches if key in s]
-        if isinstance(value, bool):
-            out[key] = all(found)
-        elif isinstance(value, (int, float)):
-            out[key] = sum(found)
-        elif isinstance(value, (list, tuple)):
-            out[key] = list(dict.fromkeys(x for f in found for x in f))
-        else:
-            out[key] = value
-    return out

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict
 from typing import Any
 
 from mirage.errors import MirageError
 from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request_payload import from_payload
+from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken
 from mirage.search.checkpoint import Checkpoint, encode
 from mirage.search.subproblems import Key, Part
@@ -60,7 +60,7 @@ def task(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     tools = _spare.pop().result() if _spare else Tools()
     try:
         with tools:
-            return {"result": optimize(request, lambda p: emit(asdict(p)), CancelToken(), tools).to_dict()}
+            return {"result": unstructure(optimize(request, lambda p: emit(unstructure(p)), CancelToken(), tools))}
     finally:
         if payload.get("warm"):
             _spare.append(_beside.submit(warm_tools))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from mirage.devices.table import device
@@ -23,6 +23,7 @@ from mirage.pipeline.request import Request, read, trace
 from mirage.pipeline.request_payload import from_payload
 from mirage.pipeline.search_problems import problems, which
 from mirage.profile.roofline import baseline, estimate
+from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken, Progress
 from mirage.results.result import Result
 from mirage.search.engine import Candidate
@@ -72,5 +73,6 @@ def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dic
         mugraph = json.loads(payload["mugraph"])
     except (ValueError, RecursionError) as e:
         raise MugraphSyntax(f"it is not JSON: {e}") from None
-    result = recheck(from_payload(payload), mugraph, lambda p: emit(asdict(p)), CancelToken())
-    return {"result": replace(result, notes=(*result.notes, "verified again here; the µGraph was imported")).to_dict()}
+    result = recheck(from_payload(payload), mugraph, lambda p: emit(unstructure(p)), CancelToken())
+    notes = (*result.notes, "verified again here; the µGraph was imported")
+    return {"result": unstructure(replace(result, notes=notes))}

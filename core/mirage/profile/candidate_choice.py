@@ -18,6 +18,7 @@ from mirage.plan import plan
 from mirage.profile.launch_variants import Plan, Variant, closer, leads, neighbors
 from mirage.profile.roofline import ATTENTION
 from mirage.profile.worker_tasks import Call, ModuleRow, TimingRow, TuneAnswer, tune
+from mirage.results.result import Measurement
 from mirage.search.engine import Candidate
 
 KEPT = 2048  # candidates of a search that a GPU chooses from, so that most tiles of the best structures are among them
@@ -72,9 +73,10 @@ class Measured:
         """The best baseline."""
         return min(self.peers, key=self.peers.__getitem__)
 
-    def to_dict(self) -> dict[str, object]:
+    @property
+    def measurement(self) -> Measurement:
         """For the result: the times, without the candidates."""
-        return {"peers": dict(self.peers), "read": self.read, "variants": self.tried, "dropped": list(self.dropped[:8])}
+        return Measurement(dict(self.peers), self.read, self.tried, tuple(self.dropped[:8]))
 
 
 @dataclass

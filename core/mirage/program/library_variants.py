@@ -1,4 +1,4 @@
-"""Operators of the table for which PyTorch has one fast kernel: a program in which they stay PyTorch's own calls.
+"""Variants of a program in which operators with a fast PyTorch kernel, such as attention, stay library calls.
 
 Both ways to read a program are searched. Where the operator is taken apart, it is fused with what is around it; where it stays, all
 else is optimized around it. `CALLS` says which operators, and how each is called.

@@ -1,4 +1,4 @@
-"""From a tensor program to terms over named axes.
+"""The lowering of a tensor program to terms over named axes.
 
 First every dim of every tensor gets its axes (by dataflow: `axis_classes.py`), then each output's term is made from the top,
 one index a dim, so that a tensor used at two indices is read at both. The rules of the primitives are the operator

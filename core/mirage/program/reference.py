@@ -1,4 +1,4 @@
-"""The user's function as the judge of results, inside a worker: eager in its own dtypes, and in float64."""
+"""The reference results of the user's function, computed in a worker: eager in its own dtypes, or in float64."""
 
 from __future__ import annotations
 

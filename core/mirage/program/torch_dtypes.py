@@ -1,4 +1,4 @@
-"""Our dtype names and PyTorch's dtypes."""
+"""Conversion between the short names of dtypes and `torch.dtype`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker's task: trace a slice. Plain data in, plain data out."""
+"""The worker task `trace`: from a slice's text and its inputs to the program, both as JSON data."""
 
 from __future__ import annotations
 

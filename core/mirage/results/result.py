@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
-SCHEMA = 1
+from mirage.ir.tensor_spec import TensorSpec
+from mirage.results.verdict import Verdict
+
+SCHEMA = 2  # an entry of the cache that has another is not found
+
+
+@dataclass(frozen=True)
+class LoopFacts:
+    """A loop of a kernel: its dim, how many iterations, the elements of one."""
+
+    dim: str
+    range: int
+    tile: int
 
 
 @dataclass(frozen=True)
@@ -14,7 +27,7 @@ class KernelFacts:
 
     name: str
     grid: tuple[int, ...]
-    loops: tuple[dict[str, Any], ...]
+    loops: tuple[LoopFacts, ...]
     warps: int
     stages: int
     shared_bytes: int | None = None
@@ -36,13 +49,60 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class BySize:
-    """A row of the table of kernels by size: shape and dtype of the inputs for which this µGraph was chosen (its place in
-    `Result.mugraphs`, -1 where the function runs as written), the verdict on that row, and its own times."""
+class Measurement:
+    """What a GPU timed: the baselines in µs by name, a plain read of the inputs, how many variants of the candidates, and
+    those that were left out with the reason."""
 
-    inputs: tuple[tuple[tuple[int, ...], str], ...]
+    peers: dict[str, float]
+    read: float
+    variants: int
+    dropped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SearchStats:
+    """What the searches met. `exhaustive` is False when a limit cut them, and `limits` says which; `total_seconds` is from
+    the first search to the last verdict."""
+
+    values: int = 0
+    systems: int = 0
+    structures: int = 0
+    mugraphs: int = 0
+    parts: int = 0
+    resumed: int = 0
+    cut_sets: int = 0
+    shifts: int = 0
+    seconds: float = 0.0
+    exhaustive: bool = True
+    limits: tuple[str, ...] = ()
+    total_seconds: float = 0.0
+
+    def __add__(self, other: SearchStats) -> SearchStats:
+        """Of searches for one function at two sizes."""
+        return SearchStats(
+            values=self.values + other.values,
+            systems=self.systems + other.systems,
+            structures=self.structures + other.structures,
+            mugraphs=self.mugraphs + other.mugraphs,
+            parts=self.parts + other.parts,
+            resumed=self.resumed + other.resumed,
+            cut_sets=self.cut_sets + other.cut_sets,
+            shifts=self.shifts + other.shifts,
+            seconds=self.seconds + other.seconds,
+            exhaustive=self.exhaustive and other.exhaustive,
+            limits=tuple(dict.fromkeys((*self.limits, *other.limits))),
+            total_seconds=self.total_seconds + other.total_seconds,
+        )
+
+
+@dataclass(frozen=True)
+class BySize:
+    """A row of the table of kernels by size: the inputs for which this µGraph was chosen (its place in `Result.mugraphs`, -1
+    where the function runs as written), the verdict on that row within the module, and its own times."""
+
+    inputs: tuple[TensorSpec, ...]
     mugraph: int
-    verdict: str = ""
+    verdict: Verdict | None = None
     estimate: Estimate | None = None
 
 
@@ -58,28 +118,24 @@ class Remark:
 
 @dataclass(frozen=True)
 class Result:
-    """`answer` is "kernel", or "keep" with `reason` (nothing was found that is better, or nothing that is right)."""
+    """`answer` is "kernel", or "keep" with `reason` (nothing was found that is better, or nothing that is right). `verdict` is
+    that on the kernel, where one was accepted: of several sizes the weakest. `measured`: where a GPU timed it."""
 
     function: str
     answer: Literal["kernel", "keep"]
     reason: str
-    inputs: tuple[dict[str, Any], ...]
+    inputs: tuple[TensorSpec, ...]
     program_key: str
-    verdict: dict[str, Any]
-    search: dict[str, Any]
+    verdict: Verdict | None = None
+    search: SearchStats = SearchStats()
     kernels: tuple[KernelFacts, ...] = ()
     estimate: Estimate | None = None
-    measured: dict[str, Any] = field(
-        default_factory=dict
-    )  # on a GPU: {"peers": µs by name, "read": µs, "variants", "dropped"}
+    measured: Measurement | None = None
     source: str = ""  # the generated module's text
-    mugraphs: tuple[dict[str, Any], ...] = ()  # the chosen µGraphs, JSON form
+    mugraphs: tuple[Mapping[str, object], ...] = ()  # the chosen µGraphs: mugraph/json_form.py
     by_size: tuple[BySize, ...] = ()
-    derivation: dict[str, Any] = field(default_factory=dict)  # of the first of `mugraphs`: derivation/portable.py
+    derivation: dict[str, object] | None = None  # of the first of `mugraphs`: derivation/json_form.py
     remarks: tuple[Remark, ...] = ()
     notes: tuple[str, ...] = ()
     versions: dict[str, str] = field(default_factory=dict)
     schema: int = SCHEMA
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)

@@ -7,7 +7,7 @@ beside it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mirage.meaning.exp_shift import substitute, unbounded
@@ -57,14 +57,14 @@ def respelled(
     return [*out, *more[:most]], len(more) <= most
 
 
-def numbered(fresh: Sequence[Cut], known: Mapping[int, int | None], first: int, instead: tuple[int, int]) -> list[Cut]:
-    """The further cuts of one spelling, numbered from `first`, each beside the others of that spelling. `known`: the numbers of
-    those that the program as written has."""
+def numbered(
+    fresh: Sequence[Cut], known: Mapping[int, int | None], first: int, instead: tuple[int, int]
+) -> Iterator[Cut]:
+    """The cuts of another spelling with numbers of their own from `first`, and the cuts that occur there beside each."""
     beside = {n for n in known.values() if n is not None} | set(range(first, first + len(fresh)))
-    return [
-        replace(c, number=first + i, instead=(instead,), beside=frozenset(beside - {first + i, known[c.number]}))
-        for i, c in enumerate(fresh)
-    ]
+    for i, c in enumerate(fresh):
+        own = {first + i, known[c.number]}
+        yield replace(c, number=first + i, instead=(instead,), beside=frozenset(n for n in beside if n not in own))
 
 
 def left(t: Terms, output: int, cut: Cut) -> int:

@@ -72,49 +72,45 @@ def dim_options(
     lay: Layout, sizes: dict[str, int], loops: tuple[str, ...], given: Narrowing = FREE
 ) -> list[list[TileDim]] | None:
     """For each tile dim its options, `loops` being the axes that are looped over; None if a resident dim is too large."""
-
-    def size(axes: tuple[str, ...]) -> int:
-        n = 1
-        for a in axes:
-            n *= sizes[a]
-        return n
-
     out: list[list[TileDim]] = [[TileDim(a, (a,), 1, "grid")] for a in lay.batch]
-    first = True
     for g in lay.groups:
-        n, name = size(g), "_".join(g)
-        if lay.dotted & set(g):
-            options = clipped((64, 32, 128, 16) if not first or n > 16 else (16,), n, DOT)
-            whole = max(DOT, power(n))
-            if whole <= 128:  # one tile of the whole dim spares recomputing what the other operand needs
-                options = [whole, *(o for o in options if o != whole)]
-        elif lay.inner:
-            options = clipped((128, 64, 16) if lay.batch else (1, 4, 8, 16, 64, 128), n, 1)
-        else:
-            options = clipped((1024, 256), n, 1) if g == lay.groups[-1] else clipped((1, 4), n, 1)
-        first = False
-        if given:
-            options = group_tiles(given, DOT if lay.dotted & set(g) else 1, n)
+        n = math.prod(sizes[a] for a in g)
+        tiles = group_tiles(given, DOT if lay.dotted & set(g) else 1, n) if given else group_options(lay, g, n)
         # one tile of the whole dim: no grid dim at all
-        out.append([TileDim(name, g, o, "resident" if o >= n and n > 1 else "grid") for o in options])
+        out.append([TileDim("_".join(g), g, o, "resident" if o >= n and n > 1 else "grid") for o in tiles])
     for a in lay.inner:
         n, least = sizes[a], DOT if a in lay.dotted else 1
-        if a in lay.serial and a in loops:
-            out.append([TileDim(a, (a,), 1, "loop")])
-        elif a in loops:
-            options = (
-                clipped((64, 128, 32, 256), n, least)
-                if a in lay.dotted
-                else clipped((1024, 256, 64, 32, 512, 2048, 4096), n, 1)
-            )
-            if given:
-                options = loop_tiles(given, least, n)
-            out.append([TileDim(a, (a,), o, "loop") for o in options])
+        if a in loops:
+            out.append([TileDim(a, (a,), o, "loop") for o in loop_options(lay, a, n, given)])
         elif power(n) > MAX_RESIDENT:
             return None
         else:
             out.append([TileDim(a, (a,), max(least, power(n)), "resident")])
     return out
+
+
+def group_options(lay: Layout, g: tuple[str, ...], n: int) -> list[int]:
+    """The tiles of a group of parallel axes with `n` elements."""
+    if lay.dotted & set(g):
+        options = clipped((64, 32, 128, 16) if g != lay.groups[0] or n > 16 else (16,), n, DOT)
+        whole = max(DOT, power(n))
+        # one tile of the whole dim spares recomputing what the other operand needs
+        return [whole, *(o for o in options if o != whole)] if whole <= 128 else options
+    if lay.inner:
+        return clipped((128, 64, 16) if lay.batch else (1, 4, 8, 16, 64, 128), n, 1)
+    return clipped((1024, 256), n, 1) if g == lay.groups[-1] else clipped((1, 4), n, 1)
+
+
+def loop_options(lay: Layout, axis: str, n: int, given: Narrowing) -> list[int]:
+    """The tiles of a looped axis with `n` elements."""
+    if axis in lay.serial:
+        return [1]
+    dotted = axis in lay.dotted
+    if given:
+        return loop_tiles(given, DOT if dotted else 1, n)
+    if dotted:
+        return clipped((64, 128, 32, 256), n, DOT)
+    return clipped((1024, 256, 64, 32, 512, 2048, 4096), n, 1)
 
 
 def tilings(

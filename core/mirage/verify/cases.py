@@ -36,11 +36,7 @@ def of_program(program: Program, graph: MuGraph, module: str, text: str, functio
         targets = under(lowered.terms, axes | row, graph, outputs)
         return Case(lowered.terms, targets, graph, module, program, text, function)
     names, graph = with_calls(program, lowered, graph)
-    axes |= {
-        b: a
-        for x in lowered.given for have, mine in zip(graph.tensor(x.name).dims, x.dims, strict=False)
-        for a, b in zip(have, mine, strict=False) if b not in axes and a not in axes.values()
-    }  # fmt: skip
+    axes |= given_axes(lowered, graph, axes)
     free = {x.name for x in lowered.given}
     pairs = [(n, o) for n, o in zip(names, lowered.outputs, strict=True) if n not in free]
     pairs += [(m.name, (m.term, m.dims)) for m in lowered.made]
@@ -48,15 +44,20 @@ def of_program(program: Program, graph: MuGraph, module: str, text: str, functio
     return Case(lowered.terms, made, graph, module, program, text, function, None, lowered.calls, names)
 
 
+def given_axes(lowered: Lowered, graph: MuGraph, axes: Mapping[str, str]) -> dict[str, str]:
+    """The µGraph's names of the axes that only what calls give has."""
+    pairs = [
+        (a, b)
+        for x in lowered.given for have, mine in zip(graph.tensor(x.name).dims, x.dims, strict=False)
+        for a, b in zip(have, mine, strict=False)
+    ]  # fmt: skip
+    return {b: a for a, b in pairs if b not in axes and a not in axes.values()}
+
+
 def along_row(lowered: Lowered, graph: MuGraph) -> tuple[list[Wanted], dict[str, str]]:
     """The outputs, with the axis that the µGraph gives to dimensions of size one of its inputs, if it does (`search/one_row.py`);
     and its name there."""
-    t, own = lowered.terms, {x.name: x.dims for x in lowered.tensors}
-    given = [
-        (x.name, i, a)
-        for x in graph.inputs for i, axes in enumerate(x.dims) for a in axes
-        if len(axes) == 1 and graph.size(a) == 1 and own[x.name][i] == ()
-    ]  # fmt: skip
+    t, given = lowered.terms, single_rows(lowered, graph)
     rows = {a for _, _, a in given}
     if not rows:
         return list(lowered.outputs), {}
@@ -74,6 +75,16 @@ def along_row(lowered: Lowered, graph: MuGraph) -> tuple[list[Wanted], dict[str,
             raise SignatureMismatch(f"{graph.name} has an axis {row} of size one in its inputs and not in {o.name}")
         out.append((term, dims if at is None else with_item(dims, at, (mine,))))
     return out, {mine: row}
+
+
+def single_rows(lowered: Lowered, graph: MuGraph) -> list[tuple[str, int, str]]:
+    """(input, dimension, axis) of each dimension of size one that has an axis in the µGraph and none in the program."""
+    own = {x.name: x.dims for x in lowered.tensors}
+    return [
+        (x.name, i, a)
+        for x in graph.inputs for i, axes in enumerate(x.dims) for a in axes
+        if len(axes) == 1 and graph.size(a) == 1 and own[x.name][i] == ()
+    ]  # fmt: skip
 
 
 def with_calls(program: Program, lowered: Lowered, graph: MuGraph) -> tuple[list[str], MuGraph]:

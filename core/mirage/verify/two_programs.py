@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,6 +29,10 @@ from mirage.verify.semantics.evaluate_terms import Fault, evaluate_terms
 from mirage.verify.semantics.float64 import Floats
 from mirage.verify.size_scope import all_sizes
 
+DIFFER_IN_THE_FIELD = (
+    "not shown equal: they differ in the field, whose order and opaque functions are not those of numbers, "
+    "and agree in float64 at random points"
+)
 MOST_ELEMENTS = 1 << 22  # of all axes together, for a run in float64 at the real sizes
 SIGNED_DRAWS = 64  # of inputs of both signs
 
@@ -158,7 +162,7 @@ def at_these_sizes(
     """The proof's opinion with the lengths of axes put in as numbers: a sum over 64 elements divided by 64 is a mean. The
     two must also agree in float64 at these sizes; where that would take long, nothing is said."""
     t = lowered.terms
-    if not any(t.kind(y) == "size" for pair in pairs for x in pair for y in t.walk(x)):
+    if not any(isinstance(t.node(y), Size) for pair in pairs for x in pair for y in t.walk(x)):
         return None
     shapes = input_shapes(lowered, {})
     if math.prod(t.sizes.values()) > MOST_ELEMENTS:
@@ -222,15 +226,37 @@ def apart(
     return None
 
 
-def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
-    """The verdict on "the two programs compute the same", on the algebra link alone. Raises SignatureMismatch, and
-    UnsupportedReshape where their reshapes cut a dim in ways that do not meet."""
+def lowered_together(a: Program, b: Program) -> Lowered:
+    """Both programs' terms in one arena."""
     check_signatures(a, b)
     try:
-        lowered = lower(joined(a, b))
+        return lower(joined(a, b))
     except UnsupportedReshape as error:
         text = f"{a.name} and {b.name} cut a dimension in ways that do not meet: {error.message}"
         raise UnsupportedReshape(text, line=error.line, next_step="write both with the same reshapes") from error
+
+
+def by_the_field(
+    lowered: Lowered, pairs: Sequence[tuple[int, int]], kinds: dict[str, str], sizes: dict[str, int],
+    shapes: dict[str, tuple[int, ...]],
+) -> Iterator[tuple[Evidence, bool]]:  # fmt: skip
+    """The field's opinion on each output, and whether floats contradict its rejection."""
+    calls = ", ".join(sorted({c.op for c in lowered.calls}))
+    for output, (x, y) in enumerate(pairs):
+        e = field_opinion(lowered.terms, x, y, kinds=kinds, sizes=sizes, shapes=shapes).of_output(output)
+        contradicted = e.word == "REJECTED" and agree_in_floats(lowered, x, y, kinds, sizes, shapes)
+        if contradicted:
+            e = replace(e, summary=DIFFER_IN_THE_FIELD)
+        if e.word == "REJECTED" and calls:
+            why = f"{calls} may be any function of its arguments, and each call is its own"
+            e = replace(e, summary=f"not shown equal: {why}")
+        yield e, contradicted
+
+
+def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
+    """The verdict on "the two programs compute the same", on the algebra link alone. Raises SignatureMismatch, and
+    UnsupportedReshape where their reshapes cut a dim in ways that do not meet."""
+    lowered = lowered_together(a, b)
     t, n = lowered.terms, len(a.outputs)
     pairs = list(zip([x for x, _ in lowered.outputs[:n]], [y for y, _ in lowered.outputs[n : 2 * n]], strict=True))
     roots = [x for pair in pairs for x in pair]
@@ -248,23 +274,11 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
             return Verdict((here,), n, "these sizes", notes)
     evidence: list[Evidence] = [] if proof is None else [proof]
     notes = trusted(evidence)
-    for output, (x, y) in enumerate(pairs):
-        e = field_opinion(t, x, y, kinds=kinds, sizes=sizes, shapes=shapes).of_output(output)
-        if e.word == "REJECTED" and agree_in_floats(lowered, x, y, kinds, sizes, shapes):
-            if proof is not None:
-                notes += ("the field is no judge here: its order and opaque functions are not those of numbers",)
-                continue
-            e = replace(
-                e,
-                summary="not shown equal: they differ in the field, whose order and opaque functions are not "
-                "those of numbers, and agree in float64 at random points",
-            )
-        if e.word == "REJECTED" and lowered.calls:
-            kept = ", ".join(sorted({c.op for c in lowered.calls}))
-            e = replace(
-                e, summary=f"not shown equal: {kept} may be any function of its arguments, and each call is its own"
-            )
-        evidence.append(e)
+    for e, contradicted in by_the_field(lowered, pairs, kinds, sizes, shapes):
+        if contradicted and proof is not None:
+            notes += ("the field is no judge here: its order and opaque functions are not those of numbers",)
+        else:
+            evidence.append(e)
     domain = apart(lowered, pairs, kinds, sizes, shapes)
     if domain is not None:
         evidence.append(domain)

@@ -63,9 +63,9 @@ class Offer:
                     f"Mirage: replace `{name}` with the kernel, after a preview", "replace", name, preview=True
                 )
             yield self.edit(f"Mirage: write the kernel of `{name}` to a module and import it", "writeModule", name)
-        if result is not None and result.get("mugraphs"):
+        if result is not None and result.mugraphs:
             yield self.command(f"Mirage: show the µGraph of `{name}`", "mirage.showMugraph", name)
-        if result is not None and result.get("derivation"):
+        if result is not None and result.derivation:
             yield self.command(f"Mirage: show the proof of `{name}`", "mirage.showProof", name)
         if not self.trusted:
             return

@@ -26,7 +26,7 @@ async def handle(ls: MirageServer, params: types.CodeLensParams) -> list[types.C
         lenses.append(_lens(at, types.Command(title="Mirage: replaced by its kernel", command="")))
         lenses.append(_lens(at, _command("Restore the original", "mirage.restore", view, found.name)))
         entry = view.document.entries.get(found.name)
-        if entry is not None and entry.result is not None and entry.result.get("mugraphs"):
+        if entry is not None and entry.result is not None and entry.result.mugraphs:
             lenses.append(_lens(at, _command("Show the µGraph", "mirage.showMugraph", view, found.name)))
     return lenses
 
@@ -39,9 +39,9 @@ def _commands(view: View, entry: Entry) -> list[types.Command]:
         return commands
     if actions.replaceable(entry):
         commands.append(_command("Replace with the kernel", "mirage.replace", view, entry.name))
-    if entry.result is not None and entry.result.get("mugraphs"):
+    if entry.result is not None and entry.result.mugraphs:
         commands.append(_command("Show the µGraph", "mirage.showMugraph", view, entry.name))
-    if entry.result is not None and entry.result.get("derivation"):
+    if entry.result is not None and entry.result.derivation:
         commands.append(_command("Show the proof", "mirage.showProof", view, entry.name))
     if actions.optimizable(entry):
         commands.append(_command("Optimize", "mirage.optimize", view, entry.name))

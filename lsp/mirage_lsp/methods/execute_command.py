@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from mirage.errors import FunctionNotFound, MirageError, UnknownEntry, UntrustedWorkspace
+from mirage.results.codec import unstructure
 from mirage_lsp import apply_edit, pages, panel_data
 from mirage_lsp.document import View
 from mirage_lsp.errors import NoKernel
@@ -100,21 +101,22 @@ def _editing(action: str) -> Command:
 @_command
 async def show_mugraph(ls: MirageServer, view: View, name: str, version: int | None) -> Answer:
     entry = view.document.entries.get(name)
-    if entry is None or entry.result is None or not entry.result.get("mugraphs"):
+    if entry is None or entry.result is None or not entry.result.mugraphs:
         raise NoKernel(f"there is no µGraph for `{name}`")
     text = pages.mugraph_text(entry.result)
     _open(ls, f"{name}.mugraph.txt", text)
-    return {"text": text, "mugraphs": list(entry.result["mugraphs"]), "stale": entry.stale}
+    return {"text": text, "mugraphs": list(entry.result.mugraphs), "stale": entry.stale}
 
 
 @_command
 async def show_proof(ls: MirageServer, view: View, name: str, version: int | None) -> Answer:
     entry = view.document.entries.get(name)
-    if entry is None or entry.result is None or not entry.result.get("verdict"):
+    if entry is None or entry.result is None or entry.result.verdict is None:
         raise NoKernel(f"there is no proof for `{name}`")
     text = pages.proof_text(entry.name, entry.result)
     _open(ls, f"{name}.proof.md", text)
-    found = {key: entry.result.get(key) for key in ("derivation", "verdict", "remarks")}
+    data = unstructure(entry.result)
+    found = {key: data[key] for key in ("derivation", "verdict", "remarks")}
     return {"text": text, **found, "stale": entry.stale}
 
 

@@ -1,4 +1,4 @@
-"""How a rule says that it is broken, and the limits that the capacity rule takes."""
+"""The exception of a broken rule, and the limits that the capacity rule takes."""
 
 from __future__ import annotations
 

@@ -160,17 +160,27 @@ def read_law(t: Terms, name: str, text: str) -> ReadLaw:
     clash = reader.bound & set(reader.letters)
     if clash:
         raise LawSyntax(f"`{min(clash)}` is both an axis and a letter")
-    known = letters_of(t, law.claim.left)
-    free = set().union(set(), *(letters_of(t, x) for c in law.conditions for x in (c.left, c.right)))
-    free |= letters_of(t, law.claim.right)
-    if law.claim.relation == "==" and free - known:
-        raise LawSyntax(f"`{min(free - known).removeprefix(MARK)}` does not stand on the left side")
-    axes = {n.axis for n in map(t.node, t.walk(law.claim.left)) if isinstance(n, Reduce)}
-    sides = (law.claim.right, *(z for c in law.conditions for z in (c.left, c.right)))
-    other = {n.axis for x in sides for n in map(t.node, t.walk(x)) if isinstance(n, (Reduce, Size))}
-    if other - axes:
-        raise LawSyntax(f"no sum or maximum of the left side binds `{min(other - axes).removeprefix(MARK)}`")
+    _check_letters(t, law)
+    _check_axes(t, law)
     return law
+
+
+def _sides(law: ReadLaw) -> list[int]:
+    """The terms of a law but for the left side of its claim."""
+    return [law.claim.right, *(x for c in law.conditions for x in (c.left, c.right))]
+
+
+def _check_letters(t: Terms, law: ReadLaw) -> None:
+    free = set().union(*(letters_of(t, x) for x in _sides(law))) - letters_of(t, law.claim.left)
+    if law.claim.relation == "==" and free:
+        raise LawSyntax(f"`{min(free).removeprefix(MARK)}` does not stand on the left side")
+
+
+def _check_axes(t: Terms, law: ReadLaw) -> None:
+    axes = {n.axis for n in map(t.node, t.walk(law.claim.left)) if isinstance(n, Reduce)}
+    other = {n.axis for x in _sides(law) for n in map(t.node, t.walk(x)) if isinstance(n, (Reduce, Size))} - axes
+    if other:
+        raise LawSyntax(f"no sum or maximum of the left side binds `{min(other).removeprefix(MARK)}`")
 
 
 def letters_of(t: Terms, x: int) -> set[str]:

@@ -67,13 +67,17 @@ class Matcher:
             case Reduce() as n:
                 if isinstance(y, Reduce):
                     yield from self._reduction(n, y, m)
-            case Apply(name, args):
-                if isinstance(y, Apply) and y.name == name and len(y.args) == len(args):
-                    for order in permutations(y.args) if commutes(name) else [y.args]:
-                        yield from self._all(args, tuple(order), m)
+            case Apply() as n:
+                if isinstance(y, Apply):
+                    yield from self._call(n, y, m)
             case (Inv(arg) | Exp(arg) | Sqrt(arg)) as n:
                 if type(y) is type(n):
                     yield from self._one(arg, t.arg(x), m)
+
+    def _call(self, n: Apply, y: Apply, m: Match) -> Iterator[Match]:
+        if n.name == y.name and len(n.args) == len(y.args):
+            for order in permutations(y.args) if commutes(n.name) else [y.args]:
+                yield from self._all(n.args, tuple(order), m)
 
     def _reduction(self, n: Reduce, y: Reduce, m: Match) -> Iterator[Match]:
         axis = m.axes.get(n.axis, y.axis)
@@ -120,12 +124,8 @@ class Matcher:
             return
         if len(xs) > MOST_PARTS:
             return
-        places = range(len(letters) if whole else len(letters) + 1)  # the last place: left over
-        for choice in product(places, repeat=len(xs)):
-            groups = [[x for x, c in zip(xs, choice) if c == i] for i in range(len(letters))]
-            if not all(groups):
-                continue
-            shared = [replace(m, rest=m.rest if whole else tuple(x for x, c in zip(xs, choice) if c == len(letters)))]
+        for groups, left in divisions(xs, len(letters), whole):
+            shared = [replace(m, rest=m.rest if whole else left)]
             for p, group in zip(letters, groups):
                 shared = [f for s in shared for f in self._one(p, build(*group), s)]
             yield from shared
@@ -151,3 +151,14 @@ class Matcher:
                 return (t.sum if op == "sum" else t.max)(m.axes[axis], self.fill(body, m))
         kids = t.kids(pattern)
         return t.rebuild(pattern, tuple(self.fill(k, m) for k in kids)) if kids else pattern
+
+
+def divisions(xs: list[int], n: int, whole: bool) -> Iterator[tuple[list[list[int]], tuple[int, ...]]]:
+    """Every division of `xs` into `n` groups of at least one, with what is left over: nothing if `whole`."""
+    for choice in product(range(n if whole else n + 1), repeat=len(xs)):
+        groups: list[list[int]] = [[] for _ in range(n + 1)]
+        for x, c in zip(xs, choice):
+            groups[c].append(x)
+        *own, left = groups
+        if all(own):
+            yield own, tuple(left)

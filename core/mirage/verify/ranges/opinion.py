@@ -108,7 +108,7 @@ def range_opinion(t: Terms, targets: Sequence[Target], mugraph: MuGraph) -> Evid
         sizes |= {a: -(-sizes[axis] // _parts(mugraph, part)) for axis, part, a in _rests(mugraph)}
     except NotDenoted as e:
         info = replace(info, beyond=f"the kernels' intermediates have no closed form: {e}")
-        return evidence(f"no bound on the inputs is known to be safe: {info.beyond}")
+        return evidence(summary(info, mugraph))
     lost = rounding(events)
 
     def bound_of(which: Sequence[Event]) -> float | None:
@@ -129,15 +129,19 @@ def range_opinion(t: Terms, targets: Sequence[Target], mugraph: MuGraph) -> Evid
         narrower=(inner or 0.0) < CLOSE * (function or 0.0),
         casts=tuple(Cast(e.where, e.dtype, bound_of([e]), e.output) for e in events if e.narrows),
     )
-    if bound is None:
-        return evidence(f"no bound on the inputs is known to be safe: {info.beyond}")
+    return evidence(summary(info, mugraph))
+
+
+def summary(info: RangeDetails, mugraph: MuGraph) -> str:
+    if info.bound is None:
+        return f"no bound on the inputs is known to be safe: {info.beyond}"
     floats = [x.dtype for x in mugraph.inputs if x.dtype in LIMITS]
-    if all(bound >= LIMITS[d] for d in floats):
-        return evidence("no finite input overflows anything")
-    text = f"inputs up to {bound:.4g} overflow nothing; beyond, {info.beyond}"
-    if info.narrower and function is not None:
-        text += f" (the function in float32 is safe up to {function:.4g})"
-    return evidence(text)
+    if all(info.bound >= LIMITS[d] for d in floats):
+        return "no finite input overflows anything"
+    text = f"inputs up to {info.bound:.4g} overflow nothing; beyond, {info.beyond}"
+    if info.narrower and info.function is not None:
+        text += f" (the function in float32 is safe up to {info.function:.4g})"
+    return text
 
 
 def _rests(m: MuGraph) -> list[tuple[str, str, str]]:

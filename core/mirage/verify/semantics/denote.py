@@ -1,4 +1,4 @@
-"""What a µGraph computes with its sizes erased: each output as a term, and the laws that its carried accumulators need.
+"""The denotation of a µGraph with its sizes erased: each output as a term, and the laws that its carried accumulators need.
 
 Tiles, masks and grids vanish; loops become sums over whole axes; a split axis becomes a pair (part, rest). A carried
 accumulator (the shifted tuple) means its body at the final value of its atoms, *if* its update law holds: the body at a
@@ -8,10 +8,11 @@ obligation, so it is verified for every tile and every shift, not for running ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as dc_replace
 from fractions import Fraction
+from typing import Literal
 
 from mirage.ir.index import DimIndex
 from mirage.meaning.marks import Tag, rest_of, running
@@ -236,25 +237,31 @@ class Run:
             for c in s.body:
                 self.compute(c, loop)
         elif isinstance(s, Accumulate):
-            if self.linear.get(s.arg) != s.op:
-                raise NotDenoted(f"{s.out} does not accumulate a tile's {s.op}")
-            if self.changes(s.arg) and not s.update:
-                raise NotDenoted(f"{s.out} sums terms that change while it runs")
-            if any(self.changes(a) == "carried" for a in (s.arg, *(c for c, _ in s.update))):
-                raise NotDenoted(f"{s.out} reads a carried accumulator while it runs")
-            self.env[s.out] = self.env[s.arg]
-            if s.start:
-                if s.update or s.op != "sum" or self.changes(s.start):
-                    raise NotDenoted(f"{s.out} goes on from what is no finished sum")
-                self.starts[s.out] = self.env[s.start]
-            self.running[s.out] = "carried" if s.update else "plain"
+            self.accumulate(s)
         elif isinstance(s, Store):
-            if self.changes(s.tile):
-                raise NotDenoted("a running value is stored")
-            dims = tuple(d.axes for d in self.index(s.index))
-            if any(d.offset for d in s.index):
-                raise NotDenoted("a store at an offset")
-            self.owner.stored[s.tensor] = self.env[s.tile], dims
+            self.store(s)
+
+    def accumulate(self, s: Accumulate) -> None:
+        if self.linear.get(s.arg) != s.op:
+            raise NotDenoted(f"{s.out} does not accumulate a tile's {s.op}")
+        if self.changes(s.arg) and not s.update:
+            raise NotDenoted(f"{s.out} sums terms that change while it runs")
+        if any(self.changes(a) == "carried" for a in (s.arg, *(c for c, _ in s.update))):
+            raise NotDenoted(f"{s.out} reads a carried accumulator while it runs")
+        self.env[s.out] = self.env[s.arg]
+        if s.start:
+            if s.update or s.op != "sum" or self.changes(s.start):
+                raise NotDenoted(f"{s.out} goes on from what is no finished sum")
+            self.starts[s.out] = self.env[s.start]
+        self.running[s.out] = "carried" if s.update else "plain"
+
+    def store(self, s: Store) -> None:
+        if self.changes(s.tile):
+            raise NotDenoted("a running value is stored")
+        dims = tuple(d.axes for d in self.index(s.index))
+        if any(d.offset for d in s.index):
+            raise NotDenoted("a store at an offset")
+        self.owner.stored[s.tensor] = self.env[s.tile], dims
 
     def changes(self, name: str) -> str | None:
         return self.running.get(bare(name))
@@ -263,48 +270,54 @@ class Run:
         return self.env[bare(name)]
 
     def compute(self, s: Compute, loop: str | None) -> None:
-        t = self.t
         args = [self.value(a) for a in s.args]
         changing = {self.changes(a) for a in s.args} - {None}
         if changing:
             self.running[s.out] = "carried" if "carried" in changing else "plain"
         if s.op in ("sum", "max", "dot"):
-            body = t.mul(*args)
-            out = body
-            for axis in reversed(self.axis(s.attr("dim"))):
-                if s.op != "max" and axis not in t.dims(out):
-                    raise NotDenoted("a sum over an axis that its argument lacks")
-                out = t.max(axis, out) if s.op == "max" else t.sum(axis, out)
-            if s.attr("dim") == loop:
-                # within one block's share: the sum over the parts is the combining kernel's
-                part = self.split.get(self.b.dim(loop).axes[0])
-                if part is not None:
-                    out = t.max(part[1], body) if s.op == "max" else t.sum(part[1], body)
-                self.linear[s.out] = "max" if s.op == "max" else "sum"
-            elif partial := [a for a in s.args if a in self.linear]:
-                # a sum over another axis commutes with the loop's, if nothing else in it varies along the loop
-                moving = set(self.moving(loop)) if loop else set()
-                others = [a for a in s.args if a not in partial]
-                if len(partial) > 1 or self.linear[partial[0]] != "sum" or s.op == "max":
-                    raise NotDenoted("a reduction of a partial sum")
-                if any(moving & t.dims(self.value(a)) for a in others):
-                    raise NotDenoted("a partial sum times a value along the loop")
-                self.linear[s.out] = "sum"
-            self.env[s.out] = out
+            self.env[s.out] = self.reduced(s, args, loop)
             return
         partial = [a for a in s.args if self.linear.get(a)]
         if partial:
-            how = BLOCK[s.op].partial.get("sum")
-            taken = {"all": list(s.args), "one": partial[:1], "first": [s.args[0]]}
-            if how is None or partial != taken[how] or any(self.linear[a] != "sum" for a in partial):
-                raise NotDenoted(f"{s.op} of a partial reduction")
-            varying = [
-                a for a in s.args if a not in partial and loop and set(self.moving(loop)) & t.dims(self.value(a))
-            ]
-            if varying:
-                raise NotDenoted("a partial sum times a value along the loop")
-            self.linear[s.out] = "sum"
+            self.linear[s.out] = self.linear_in(s, partial, loop)
         self.env[s.out] = self.apply(s, args)
+
+    def reduced(self, s: Compute, args: list[int], loop: str | None) -> int:
+        t = self.t
+        reduce = t.max if s.op == "max" else t.sum
+        body = t.mul(*args)
+        out = body
+        for axis in reversed(self.axis(s.attr("dim"))):
+            if s.op != "max" and axis not in t.dims(out):
+                raise NotDenoted("a sum over an axis that its argument lacks")
+            out = reduce(axis, out)
+        if s.attr("dim") == loop:
+            self.linear[s.out] = "max" if s.op == "max" else "sum"
+            # within one block's share: the sum over the parts is the combining kernel's
+            part = self.split.get(self.b.dim(loop).axes[0])
+            return out if part is None else reduce(part[1], body)
+        if partial := [a for a in s.args if a in self.linear]:
+            if len(partial) > 1 or self.linear[partial[0]] != "sum" or s.op == "max":
+                raise NotDenoted("a reduction of a partial sum")
+            # a sum over another axis commutes with the loop's, if nothing else in it varies along the loop
+            self.along_loop_alone(s, partial, loop)
+            self.linear[s.out] = "sum"
+        return out
+
+    def along_loop_alone(self, s: Compute, partial: Sequence[str], loop: str | None) -> None:
+        """Raises NotDenoted where an argument that is no partial sum varies along the loop."""
+        moving = set(self.moving(loop)) if loop else set()
+        if any(moving & self.t.dims(self.value(a)) for a in s.args if a not in partial):
+            raise NotDenoted("a partial sum times a value along the loop")
+
+    def linear_in(self, s: Compute, partial: list[str], loop: str | None) -> Literal["sum"]:
+        """A pointwise operator on partial sums is one itself where it is linear in them."""
+        how = BLOCK[s.op].partial.get("sum")
+        taken = {"all": list(s.args), "one": partial[:1], "first": [s.args[0]]}
+        if how is None or partial != taken[how] or any(self.linear[a] != "sum" for a in partial):
+            raise NotDenoted(f"{s.op} of a partial reduction")
+        self.along_loop_alone(s, partial, loop)
+        return "sum"
 
     def apply(self, s: Compute, args: list[int]) -> int:
         t = self.t
@@ -368,28 +381,37 @@ class Run:
         return self.t.input(running(x.out, tag), tuple(DimIndex((a,)) for a in axes))
 
 
-def one_split_an_axis(m: MuGraph) -> MuGraph:
-    """Kernels that each split an axis into parts of their own, with one name for the parts.
-
-    A sum over all parts is the sum over the axis, however many there are, so the name of a part means nothing where it is
-    bound. It would where a number of parts is read as a value or two partitions meet in one block: then nothing is renamed."""
+def _other_names(blocks: Sequence[BlockGraph]) -> dict[str, str]:
+    """Names of splits -> the first one's name of the same axis."""
     first: dict[str, str] = {}
     same: dict[str, str] = {}
-    blocks = [b for k in m.kernels if isinstance(k, CustomKernel) for b in (k.block, k.tail) if b is not None]
     for b in blocks:
         for d in b.dims:
             if d.role == "split":
                 (axis,) = b.dim(d.splits).axes
                 if first.setdefault(axis, d.name) != d.name:
                     same[d.name] = first[axis]
-    if not same:
-        return m
+    return same
+
+
+def _axes_read(b: BlockGraph) -> set[object]:
+    """The axes whose sizes or indices are values in a block."""
+    flat = [x for s in b.body for x in (s.body if isinstance(s, Loop) else (s,))]
+    return {v for s in flat for c in computes(s) for key, v in c.attrs if key == "axis"}
+
+
+def one_split_an_axis(m: MuGraph) -> MuGraph:
+    """Kernels that each split an axis into parts of their own, with one name for the parts.
+
+    A sum over all parts is the sum over the axis, however many there are, so the name of a part means nothing where it is
+    bound. It would where a number of parts is read as a value or two partitions meet in one block: then nothing is renamed."""
+    blocks = [b for k in m.kernels if isinstance(k, CustomKernel) for b in (k.block, k.tail) if b is not None]
+    same = _other_names(blocks)
     either = set(same) | set(same.values())
-    for b in blocks:
-        flat = [x for s in b.body for x in (s.body if isinstance(s, Loop) else (s,))]
-        read = {v for s in flat for c in computes(s) for key, v in c.attrs if key == "axis"}
-        if read & either or any({p, q} <= {d.name for d in b.dims} for p, q in same.items()):
-            return m
+    if not same or any(_axes_read(b) & either for b in blocks):
+        return m
+    if any({p, q} <= {d.name for d in b.dims} for b in blocks for p, q in same.items()):
+        return m
 
     def name(x: str) -> str:
         return same.get(x, x)
