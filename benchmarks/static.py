@@ -64,7 +64,7 @@ def candidates(path: Path = DATA) -> list[dict[str, Any]]:
 
 def compiled(text: str) -> Facts | str:
     """What the compiler says of a module's kernels, in launch order; or why it refused."""
-    from mirage.profile.compiler_facts import task
+    from mirage.profile.compiler_facts import facts_of_module as task
 
     try:
         kernels: Facts = task({"text": text, "target": TARGET})["kernels"]

@@ -299,9 +299,8 @@ class Terms:
             self.dropped.update(b for b, k in like.items() if not k)
             left = {b: k for b, k in like.items() if k or self.is_infinite(b)}
             return self.add(self.const(c), *[self.mul(self.const(k), b) for b, k in left.items()])
-        sizes = {abs(k) for k in like.values()} | ({abs(c)} if c else set())
-        if len(rest) > 1 and len(sizes) == 1 and sizes != {1}:  # 2x - 2u = 2(x - u)
-            (k,) = sizes
+        k = common_size([*like.values(), *([c] if c else [])])
+        if len(rest) > 1 and k is not None:  # 2x - 2u = 2(x - u)
             inner = [self.mul(self.const(Fraction(1) / k), y) for y in rest]
             return self.mul(self.const(k), self.add(self.const(c / k), *inner))
         parts = (*rest, self.const(c)) if c or not rest else tuple(rest)
@@ -539,3 +538,9 @@ class Terms:
                 return f"{name}({', '.join(sub)})"
             case node:
                 return f"{node.kind}({', '.join(sub)})"
+
+
+def common_size(coefficients: list[Fraction]) -> Fraction | None:
+    """The size that all coefficients have, if it is not one."""
+    sizes = {abs(k) for k in coefficients}
+    return sizes.pop() if len(sizes) == 1 and sizes != {1} else None

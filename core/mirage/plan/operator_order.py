@@ -6,6 +6,7 @@ so that they can be pipelined. A block keeps its old order where the new one wou
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 
@@ -35,9 +36,8 @@ def _running(item: Item, accumulators: frozenset[str]) -> frozenset[str]:
     return frozenset() if isinstance(item, Loop) else accumulators & set(reads(item))
 
 
-def schedule(m: MuGraph, graph: BlockGraph, items: tuple[Item, ...], keep: frozenset[str], inside: bool) -> list[Item]:
-    """The items in a new order that respects what each reads. `keep` are names that live on after the body."""
-    made = {name: i for i, item in enumerate(items) for name in _binds(item)}
+def _needs(items: tuple[Item, ...], made: Mapping[str, int]) -> list[set[int]]:
+    """For each item the places of those that must come before it. `made`: the place at which each name is made."""
     accumulators = frozenset(item.out for item in items if isinstance(item, Accumulate))
     needs: list[set[int]] = []
     for i, item in enumerate(items):
@@ -47,6 +47,13 @@ def schedule(m: MuGraph, graph: BlockGraph, items: tuple[Item, ...], keep: froze
     loops = [i for i, item in enumerate(items) if isinstance(item, Loop)]
     for a, b in pairwise(loops):
         needs[b].add(a)  # loops keep their order: each is a pass over memory
+    return needs
+
+
+def schedule(m: MuGraph, graph: BlockGraph, items: tuple[Item, ...], keep: frozenset[str], inside: bool) -> list[Item]:
+    """The items in a new order that respects what each reads. `keep` are names that live on after the body."""
+    made = {name: i for i, item in enumerate(items) for name in _binds(item)}
+    needs = _needs(items, made)
     left = {n: {i for i, item in enumerate(items) if n in read_by((item,))} for n in made}
     size = {n: _bytes(m, graph, items[i]) // max(len(_binds(items[i])), 1) for n, i in made.items()}
     done: set[int] = set()
