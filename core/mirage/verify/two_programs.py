@@ -19,6 +19,7 @@ from mirage.program.lower import Lowered, lower
 from mirage.results.details import FloatDetails
 from mirage.results.verdict import Counterexample, Evidence, Verdict
 from mirage.verify.field.algebra_opinion import algebra_sizes, field_opinion, offset_axes
+from mirage.verify.floats import pair_search
 from mirage.verify.proof.definedness import conditions, needs, unexplained
 from mirage.verify.proof.opinion import details, summary, trusted
 from mirage.verify.proof.prover import SECONDS, Prover
@@ -257,6 +258,8 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
     """The verdict on "the two programs compute the same", on the algebra link alone. Raises SignatureMismatch, and
     UnsupportedReshape where their reshapes cut a dim in ways that do not meet."""
     lowered = lowered_together(a, b)
+    floats = pair_search.search(a, b)
+    ran = () if floats.evidence is None else (floats.evidence,)
     t, n = lowered.terms, len(a.outputs)
     pairs = list(zip([x for x, _ in lowered.outputs[:n]], [y for y, _ in lowered.outputs[n : 2 * n]], strict=True))
     roots = [x for pair in pairs for x in pair]
@@ -270,8 +273,8 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
         here = at_these_sizes(lowered, pairs, kinds, rules)
         if here is not None:
             lengths = ", ".join(f"{axis} = {length}" for axis, length in sorted(t.sizes.items()))
-            notes = (*trusted([here]), f"equal with {lengths}; not shown for other sizes")
-            return Verdict((here,), n, "these sizes", notes)
+            notes = (*trusted([here]), *floats.notes, f"equal with {lengths}; not shown for other sizes")
+            return Verdict((here, *ran), n, "these sizes", notes)
     evidence: list[Evidence] = [] if proof is None else [proof]
     notes = trusted(evidence)
     for e, contradicted in by_the_field(lowered, pairs, kinds, sizes, shapes):
@@ -282,6 +285,8 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
     domain = apart(lowered, pairs, kinds, sizes, shapes)
     if domain is not None:
         evidence.append(domain)
+    evidence += ran
+    notes += floats.notes
     notes += tuple(f"no proof: what is taken away or multiplied by 0 is defined only where {c}" for c in lost)
     scope, reasons = all_sizes([a, b], t, roots)
     return Verdict(tuple(evidence), n, scope, (*notes, *reasons))
