@@ -47,7 +47,7 @@ class Found:
 
 def traced(name: str, batch: int, dtype: str) -> tuple[Any, Program]:
     """A point's decorated function as it was read, and its tensor program."""
-    from mirage.program.trace_task import trace
+    from mirage.program.trace_task import trace_task as trace
 
     function = read(Request(WORKLOADS[name].text(name, (batch,), dtype), f"{name}.py", name))
     inputs = [

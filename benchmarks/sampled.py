@@ -82,7 +82,7 @@ def sample(point: str, many: int) -> list[tuple[str, str]]:
     from mirage.profile.launch_variants import chosen, with_launch
     from mirage.profile.roofline import estimate
     from mirage.program.lower import lower
-    from mirage.program.trace_task import trace
+    from mirage.program.trace_task import trace_task as trace
     from mirage.search.engine import Bounds, Search
 
     workload, batch = points()[point]

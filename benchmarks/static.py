@@ -42,9 +42,10 @@ sys.path[:0] = [str(ROOT / "core")]
 
 from mirage.devices.table import device  # noqa: E402
 from mirage.errors import MirageError  # noqa: E402
-from mirage.mugraph.capacity import on_tensor_cores, shared_bytes  # noqa: E402
+from mirage.mugraph.capacity import shared_bytes  # noqa: E402
+from mirage.mugraph.decisions import decide  # noqa: E402
 from mirage.mugraph.grammar import CustomKernel, MuGraph  # noqa: E402
-from mirage.mugraph.walk import computes, parts, sites  # noqa: E402
+from mirage.mugraph.walk import parts  # noqa: E402
 from mirage.profile.roofline import Compiled, estimate  # noqa: E402
 
 TARGET = "sm_90"
@@ -63,7 +64,7 @@ def candidates(path: Path = DATA) -> list[dict[str, Any]]:
 
 def compiled(text: str) -> Facts | str:
     """What the compiler says of a module's kernels, in launch order; or why it refused."""
-    from mirage.profile.compiler_facts import task
+    from mirage.profile.compiler_facts import facts_of_module as task
 
     try:
         kernels: Facts = task({"text": text, "target": TARGET})["kernels"]
@@ -121,9 +122,7 @@ def with_products(mugraph: MuGraph) -> list[bool]:
     """For each custom kernel whether it has a product that is large enough for the tensor cores."""
     found = {k.name: False for k in mugraph.kernels if isinstance(k, CustomKernel)}
     for part in parts(mugraph):
-        found[part.kernel.name] |= any(
-            on_tensor_cores(part.graph, c) for s in sites(part) for c in computes(s.statement)
-        )
+        found[part.kernel.name] |= bool(decide(part.graph, part.kernel.warps).products)
     return list(found.values())
 
 

@@ -21,14 +21,14 @@ sys.path[:0] = [str(ROOT / "core"), str(ROOT), str(ROOT / "tests"), str(ROOT / "
 from mirage.errors import WorkerDied  # noqa: E402
 from mirage.isolate import Worker  # noqa: E402
 from mirage.results.progress import CancelToken  # noqa: E402
-from mirage_daemon.jobs import Progress  # noqa: E402
+from mirage_daemon.jobs import Report  # noqa: E402
 from mirage_daemon.lifecycle import main  # noqa: E402
 from mirage_daemon.worker_pool import Pool  # noqa: E402
 
 SEARCHED = Path(__file__).with_name("searched.py")
 WORKERS = 2  # as on four cores: one job beside another
 MEMORY, FAULT_S, IDLE_S = 1 << 30, 2.0, 1.0
-Job = Callable[[dict[str, Any], Progress, CancelToken], dict[str, Any]]
+Job = Callable[[dict[str, Any], Report, CancelToken], dict[str, Any]]
 _lock = threading.Lock()
 
 
@@ -44,7 +44,7 @@ def answer(payload: dict[str, Any]) -> dict[str, Any]:
     return {"result": {"function": payload["function"], "answer": "kernel", "program_key": digest, "source": digest}}
 
 
-def short(payload: dict[str, Any], progress: Progress, cancel: CancelToken) -> dict[str, Any]:
+def short(payload: dict[str, Any], progress: Report, cancel: CancelToken) -> dict[str, Any]:
     """A few milliseconds of work."""
     note("ran", payload["function"])
     time.sleep(random.uniform(0.005, 0.05))
@@ -52,7 +52,7 @@ def short(payload: dict[str, Any], progress: Progress, cancel: CancelToken) -> d
     return answer(payload)
 
 
-def searching(payload: dict[str, Any], progress: Progress, cancel: CancelToken) -> dict[str, Any]:
+def searching(payload: dict[str, Any], progress: Report, cancel: CancelToken) -> dict[str, Any]:
     """A real search in a process of its own for a function whose name begins with `search`, else `short`."""
     if not payload["function"].startswith("search"):
         return short(payload, progress, cancel)
@@ -94,7 +94,7 @@ FAULTS: dict[str, dict[str, Any]] = {
 def faulty(pool: Pool) -> Job:
     """A worker of the pool that harms itself as the function's name says, or does a small thing well."""
 
-    def job(payload: dict[str, Any], progress: Progress, cancel: CancelToken) -> dict[str, Any]:
+    def job(payload: dict[str, Any], progress: Report, cancel: CancelToken) -> dict[str, Any]:
         body = FAULTS.get(payload["function"].split("_")[0], {"action": "echo", "value": 1})
         pool.run_job({**body, "interpreter": sys.executable}, progress, cancel)
         return answer(payload)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from mirage.errors import SavedFileUnreadable
 from mirage.ir.narrowing import Narrowing
+from mirage.mugraph.check import Limits
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.structure import structure_key
 from mirage.pipeline.processes import Tools
@@ -174,7 +175,8 @@ def verified(searched: Searched, asked: Asked, given: list[Found]) -> Iterator[F
     bounds = Bounds(keep=max(2 * most, 8) if most < 128 else 256, given=searched.given, seconds=seconds / 2)
     if searched.given:
         bounds = replace(bounds, per_kernel=200, structures=64, tilings=64)
-    search = Search(searched.problem, lambda g: estimate(g, searched.device), bounds=bounds)
+    limits = Limits.of(searched.device)
+    search = Search(searched.problem, lambda g: estimate(g, searched.device), bounds=bounds, limits=limits)
     if previous is not None and previous.entries is None:
         search.checkpoint = checkpoint(previous.path, search)
     for _ in search.run():

@@ -10,6 +10,7 @@ from workloads import hand
 
 from mirage.codegen.exp2 import Base2, only_exponents
 from mirage.codegen.tile_uses import Uses
+from mirage.mugraph.decisions import decide
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.parse import parse
 from mirage.mugraph.text import to_text
@@ -19,7 +20,7 @@ ATTENTION = hand.small()["attention_split"].mugraph
 
 def kept(mugraph: MuGraph) -> set[str]:
     graph = mugraph.kernels[0].block
-    return {name for _, name in Base2(mugraph, graph, Uses(graph)).kept}
+    return {name for _, name in Base2(mugraph, graph, Uses(graph, decide(graph, 4))).kept}
 
 
 def changed(old: str, new: str) -> MuGraph:
@@ -30,7 +31,9 @@ def changed(old: str, new: str) -> MuGraph:
 
 def test_the_scores_and_all_that_follows_them_are_kept_so():
     assert kept(ATTENTION) == {"score", "seen", "m_part", "m", "shift", "drop", "z"}
-    base = Base2(ATTENTION, ATTENTION.kernels[0].block, Uses(ATTENTION.kernels[0].block))
+    base = Base2(
+        ATTENTION, ATTENTION.kernels[0].block, Uses(ATTENTION.kernels[0].block, decide(ATTENTION.kernels[0].block, 4))
+    )
     assert [name for _, name in base.factor] == ["score"]
 
 

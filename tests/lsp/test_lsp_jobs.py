@@ -44,7 +44,7 @@ def test_the_lens_follows_the_job(editor: Editor, daemon: FakeDaemon, golden: An
     seen.append(editor.wait_title("µGraphs"))
     daemon.event("job-1", "verifying")
     seen.append(editor.wait_title("verifying"))
-    daemon.event("job-1", "tuning", best="1.5x", tuned=34, candidates=120)
+    daemon.event("job-1", "tuning", best="1.5x", mugraphs=120, checked=34)
     seen.append(editor.wait_title("tuning"))
     daemon.finish("job-1", "done", result())
     seen.append(editor.wait_title("1.8x"))

@@ -43,7 +43,7 @@ def entry(**changes: Any) -> Entry:
         (entry(result=None, state="queued"), "queued"),
         (entry(result=None, state="searching", counts={"values": 1, "mugraphs": 2}), "searching · 1 value, 2 µGraphs"),
         (entry(result=None, state="searching", best="1.2x"), "searching · best 1.2x"),
-        (entry(result=None, state="tuning", counts={"tuned": 3}), "tuning"),
+        (entry(result=None, state="tuning", counts={"mugraphs": 120, "checked": 34}), "tuning · 120 µGraphs, 34 checked"),
         (entry(result=None, state="cancelled"), "stopped"),
         (entry(error=UnknownOperator("`fft` has no entry")), "MIR201 `fft` has no entry"),
     ],

@@ -7,7 +7,6 @@ import pytest
 from workloads.evaluate import evaluate
 from workloads.hand import BUILDERS, real, small
 
-from mirage.devices.table import DEVICES
 from mirage.mugraph.capacity import usage
 from mirage.mugraph.check import Limits, broken_rule, check
 from mirage.mugraph.grammar import CustomKernel, MuGraph, ThreadGraph
@@ -175,5 +174,5 @@ def test_memory_plan_takes_as_many_stages_as_fit() -> None:
     (k,) = planned.kernels
     assert isinstance(k, CustomKernel) and k.stages == 2
     assert broken_rule(plan(m, without={"memory_plan"})) is not None
-    tight = memory_plan(m, Limits.of(DEVICES["sm_86"])).kernels[0]
+    tight = memory_plan(m, Limits(shared=100_000)).kernels[0]
     assert isinstance(tight, CustomKernel) and tight.stages == 1

@@ -37,7 +37,7 @@ export function remembered<T extends object>(start: T): T & { keep(): void } {
 }
 
 export function header(shown: Shown, ...tools: Child[]): HTMLElement {
-  const word = shown.result.verdict.word ?? "";
+  const word = shown.result.verdict?.word ?? "";
   return el(
     "header",
     {},

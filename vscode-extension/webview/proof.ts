@@ -16,7 +16,7 @@ function draw(): void {
   if (!shown) return;
   const { verdict, derivation } = shown.result;
   steps = [];
-  const goals = "goals" in derivation ? (derivation as Derivation) : undefined;
+  const goals = derivation && "goals" in derivation ? (derivation as unknown as Derivation) : undefined;
   const laws = new Map((goals?.laws ?? []).map((law) => [law.name, law]));
   const body = goals ? goals.goals.map((goal) => drawGoal(goal, laws)) : [el("p", {}, "This result has no derivation: it was not found by the laws, or it is an older one.")];
   const tools = [
@@ -28,14 +28,14 @@ function draw(): void {
   root.replaceChildren(
     header(shown, ...tools),
     el("h2", {}, "What was checked"),
-    table(["link", "verdict", "chance that a wrong kernel passes", ""], Object.entries(verdict.links ?? {}).map(([name, link]) => [name, link.word, bound(link), LINKS[name] ?? ""])),
-    el("details", {}, el("summary", {}, "Each opinion"), table(["opinion", "link", "verdict", "says"], Object.entries(verdict.opinions ?? {}).flatMap(([opinion, links]) => Object.entries(links).map(([link, said]) => [opinion, link, said.word, said.summary])))),
+    table(["link", "verdict", "chance that a wrong kernel passes", ""], Object.entries(verdict?.links ?? {}).map(([name, link]) => [name, link.word, bound(link), LINKS[name] ?? ""])),
+    el("details", {}, el("summary", {}, "Each opinion"), table(["opinion", "link", "verdict", "says"], (verdict?.evidence ?? []).map((e) => [e.opinion, e.link, e.word, e.summary]))),
     el("h2", {}, "The derivation"),
     ...body,
     ...(goals?.schedule.length ? [el("h2", {}, "The schedule"), el("ol", { class: "schedule" }, ...goals.schedule.map((s) => el("li", {}, el("b", {}, s.law), " ", s.text)))] : []),
     ...(goals?.laws.length ? [el("h2", {}, "The laws used"), table(["law", "says", "where", "source"], goals.laws.map((l) => [l.name, l.statement, l.condition, l.source]))] : []),
-    ...list("Taken on trust", verdict.trusted),
-    ...list("Notes", verdict.notes),
+    ...list("Taken on trust", verdict?.trusted),
+    ...list("Notes", verdict?.notes),
   );
   go(state.at);
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mirage.codegen.exp2 import LN2, LOG2E, Base2, exponent
@@ -12,15 +10,15 @@ from mirage.codegen.line_layout import INDENT, call
 from mirage.codegen.operator_text import pointwise, template
 from mirage.codegen.text_values import ATOM, PRODUCT, SUM, Value, as_float, constant, number, permute, spread
 from mirage.codegen.tile_addresses import Places
-from mirage.codegen.tile_uses import Uses, parts, reads, statements
+from mirage.codegen.tile_uses import Uses, parts, statements
 from mirage.errors import EmissionRefused
 from mirage.ir.dtypes import DTYPES, computing_dtypes
 from mirage.mugraph import old_value
+from mirage.mugraph.decisions import decide
 from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph, TileDim
 from mirage.mugraph.walk import size_of
 from mirage.operators.block_operators import BLOCK
 
-DEFERRED = 64  # registers a thread of a tile that is added up as a whole and reduced after its loop
 INLINE = ("neg", "inv", "sqrt")  # read better as part of what uses them: a - b, a / b, tl.rsqrt(a)
 
 
@@ -38,7 +36,8 @@ class BlockWriter:
         self.symbols, self.part = symbols, part
         self.graph = symbols.graph(part)
         self.places = Places(symbols, part, outer)
-        self.uses = Uses(self.graph)
+        self.decisions = decide(self.graph, symbols.kernel.warps)
+        self.uses = Uses(self.graph, self.decisions)
         self.base2 = Base2(symbols.mugraph, self.graph, self.uses)
         self.times_log2e: dict[tuple[int | None, str], Value] = {}  # factors that were given that number
         self.values: dict[tuple[int | None, str], Value | Pending] = {}
@@ -118,7 +117,7 @@ class BlockWriter:
 
     def loop(self, position: int, loop: Loop) -> None:
         dim = self.graph.dim(loop.dim)
-        self.wide = self.deferred(position, loop)
+        self.wide = {d.accumulator: d.wide for d in self.decisions.deferred.get(position, ())}
         for s in loop.body:
             if isinstance(s, Accumulate):
                 self.start(s)
@@ -138,7 +137,7 @@ class BlockWriter:
         span = f"{first}, {stop}" if first != "0" else stop
         called = f"range({span}):"
         stages = self.symbols.kernel.stages
-        if stages > 1 and not self.tensor_cores(position, loop):  # with them the compiler prefetches by itself
+        if stages > 1 and not self.decisions.has_product(position):  # with them the compiler prefetches by itself
             called = f"tl.range({span}, num_stages={stages}):"
         self.lines.append(f"for {counter} in {called}")
         self.lines += [INDENT + line for line in body]
@@ -148,47 +147,6 @@ class BlockWriter:
                 text = f"tl.sum({self.accumulator(s.out).text}, axis={wide.index(loop.dim)})"
                 self.bind(s.out, permute(text, tuple(d for d in wide if d != loop.dim), rest), Value("", rest))
         self.wide = {}
-
-    def tensor_cores(self, position: int, loop: Loop) -> bool:
-        """Whether the loop has a dot on tensor cores."""
-        computes = (c for s in loop.body for c in parts(s) if isinstance(c, Compute))
-        return any(self.uses.dot_dims(position, c) is not None for c in computes)
-
-    def deferred(self, position: int, loop: Loop) -> dict[str, tuple[str, ...]]:
-        """Accumulators that add up whole tiles and are reduced once, after the loop: a reduction in each iteration costs
-        a barrier. Those of a plain sum, or of a contraction without tensor cores, that nothing else reads, while the
-        tiles are few registers: the largest are reduced in the loop first."""
-        found = dict(self.deferrable(position, loop))
-        out: dict[str, tuple[str, ...]] = {}
-        room = DEFERRED * 32 * self.symbols.kernel.warps
-        for name in sorted(found, key=lambda n: (self.elements(found[n]), n)):
-            room -= self.elements(found[name])
-            if room >= 0:
-                out[name] = found[name]
-        return out
-
-    def deferrable(self, position: int, loop: Loop) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Accumulators that may add up whole tiles, each with the dims that these have."""
-        computes = {c.out: c for s in loop.body for c in parts(s) if isinstance(c, Compute)}
-        read = names_read(loop)
-        for s in loop.body:
-            if not isinstance(s, Accumulate) or s.update or s.start or s.op != "sum" or s.out in read:
-                continue
-            c = computes.get(s.arg)
-            if c is None or not self.added_plainly(position, c, loop.dim):
-                continue
-            wide = {d for a in c.args for d in self.uses.wide(position, a)}
-            if loop.dim in wide and self.uses.of(position, s.arg).total == 1:
-                yield s.out, tuple(d.name for d in self.graph.dims if d.name in wide)
-
-    def added_plainly(self, position: int, c: Compute, dim: str) -> bool:
-        """Whether the operator sums over the dim without tensor cores."""
-        if c.op not in ("sum", "dot") or c.attr("dim") != dim:
-            return False
-        return c.op == "sum" or self.uses.dot_dims(position, c) is None
-
-    def elements(self, dims: tuple[str, ...]) -> int:
-        return math.prod(self.graph.dim(d).tile for d in dims)
 
     def start(self, s: Accumulate) -> None:
         """An accumulator before its loop: 0, what an earlier one is, or -inf for a maximum."""
@@ -348,7 +306,8 @@ class BlockWriter:
         elif c.op in ("sum", "max"):
             self.reduce(c, dims)
         elif c.op == "dot":
-            if self.fusable(c):
+            product = self.decisions.product(self.where, c)
+            if product is not None and product.fused:
                 self.values[key] = Pending(c)
             else:
                 self.bind(c.out, self.waited(c, self.contraction(c, dims, "")), Value("", dims))
@@ -411,45 +370,30 @@ class BlockWriter:
         every = tuple(d.name for d in self.graph.dims if any(d.name in v.dims for v in values))
         return pointwise("mul", values, every)
 
-    def fusable(self, c: Compute) -> bool:
-        """Whether a dot is read once, by a sum accumulator of its own loop that changes only by a factor of its own."""
-        if self.where is None or self.uses.dot_dims(self.where, c) is None:
-            return False
-        use = self.uses.of(self.where, c.out)
-        loop = self.graph.body[self.where]
-        assert isinstance(loop, Loop)
-        readers = [s for s in loop.body if isinstance(s, Accumulate) and s.arg == c.out]
-        if use.total != 1 or len(readers) != 1 or readers[0].op != "sum" or set(readers[0].dims) != set(c.dims):
-            return False
-        running = {s.out for s in loop.body if isinstance(s, Accumulate)}
-        return not running & {old_value.bare(a) for a in c.args} and all(
-            a in ("", readers[0].out) for _, a in readers[0].update
-        )
-
     def waited(self, c: Compute, text: str) -> str:
         """The text of a product, or one that waits for it (see `WAITS`)."""
         shared = any(a in self.loaded and self.uses.of(self.where, a).others for a in c.args)
-        if self.where is None or not shared or self.uses.dot_dims(self.where, c) is None:
+        if self.where is None or not shared or self.decisions.product(self.where, c) is None:
             return text
         self.lines += WAITS
         return f"{text} + 0.0"
 
     def contraction(self, c: Compute, dims: tuple[str, ...], add: str) -> str:
         """A dot's text: on tensor cores where the tiles are large enough, else a sum of products."""
-        form = self.uses.dot_dims(self.where, c)
+        product = self.decisions.product(self.where, c)
         k = c.attr("dim")
         values = [self.value(a) for a in c.args]
-        if form is None:
+        if product is None:
             if any(k not in v.dims for v in values) and self.graph.dim(k).tile > 1:
                 raise EmissionRefused(f"{c.out!r} contracts a dim that an argument lacks")
-            product = self.summand(c)
-            every = product.dims
+            summand = self.summand(c)
+            every = summand.dims
             if k not in every:
-                return product.text
+                return summand.text
             rest = tuple(d for d in every if d != k)
-            return permute(f"tl.sum({product.text}, axis={every.index(k)})", rest, dims)
-        batch, (m, n, _), swapped = form
-        left, right = (values[1], values[0]) if swapped else (values[0], values[1])
+            return permute(f"tl.sum({summand.text}, axis={every.index(k)})", rest, dims)
+        batch, m, n = product.batch, product.m, product.n
+        left, right = (values[1], values[0]) if product.swapped else (values[0], values[1])
         storage = self.storage(left, right)
         a = permute(self.operand(left, right, storage), left.dims, (*batch, m, k))
         b = permute(self.operand(right, left, storage), right.dims, (*batch, k, n))
@@ -523,11 +467,6 @@ WAITS = (
     "# + 0.0 waits for the product: its operand is also read otherwise, and Triton would",
     "# load the tile after the next over it",
 )
-
-
-def names_read(loop: Loop) -> set[str]:
-    """The tiles that a loop's statements read, those from before an update too."""
-    return {old_value.bare(x) for s in loop.body for c in parts(s) for x in reads(c)}
 
 
 DOT_TYPES = {name: DTYPES[name].torch for name in ("fp16", "bf16")}  # as Triton's language names them

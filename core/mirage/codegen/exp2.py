@@ -15,7 +15,9 @@ import math
 from collections import defaultdict
 
 from mirage.codegen.tile_uses import Uses, parts, reads, statements
+from mirage.mugraph.decisions import decide
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, LibraryKernel, Load, MuGraph, Store
+from mirage.mugraph.walk import Part
 from mirage.mugraph.walk import parts as blocks
 from mirage.operators.block_operators import BLOCK
 
@@ -172,12 +174,13 @@ def only_exponents(m: MuGraph, tensor: str) -> bool:
     """Whether all that is made of a tensor between kernels are exponents, by differences and maxima."""
     if m.tensor(tensor).kind != "temp" or any(tensor in k.args for k in m.kernels if isinstance(k, LibraryKernel)):
         return False
-    return all(_exponents_in(m, part.graph, tensor) for part in blocks(m))
+    return all(_exponents_in(m, part, tensor) for part in blocks(m))
 
 
-def _exponents_in(m: MuGraph, graph: BlockGraph, tensor: str) -> bool:
+def _exponents_in(m: MuGraph, part: Part, tensor: str) -> bool:
     """The same of one block: what is made of the tensor is followed until nothing new is reached."""
-    uses = Uses(graph)
+    graph = part.graph
+    uses = Uses(graph, decide(graph, part.kernel.warps))
     tainted: set[Key] = set()
     before = -1
     while len(tainted) > before:

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mirage.mugraph import old_value
+from mirage.mugraph.decisions import Decisions
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, Statement, Store, ThreadGraph
-
-LEAST_DOT = 16  # the least extent of a tensor-core operand
 
 
 @dataclass
@@ -30,7 +29,7 @@ class Uses:
     """Uses by definition. A name may be bound again in another loop: keys are (container, name), and a read finds the
     binding of its own loop first."""
 
-    def __init__(self, graph: BlockGraph) -> None:
+    def __init__(self, graph: BlockGraph, decisions: Decisions) -> None:
         self.graph = graph
         self.uses: dict[tuple[int | None, str], Use] = defaultdict(Use)
         self.dims: dict[tuple[int | None, str], tuple[str, ...]] = {}
@@ -40,7 +39,7 @@ class Uses:
                     self.dims[(None if isinstance(c, Accumulate) else where, c.out)] = c.dims
         for where, s in statements(graph):
             for c in parts(s):
-                dot = isinstance(c, Compute) and self.dot_dims(where, c) is not None
+                dot = isinstance(c, Compute) and decisions.product(where, c) is not None
                 for name in reads(c):
                     use = self.uses[self.key(where, name)]
                     use.dots += dot
@@ -57,27 +56,6 @@ class Uses:
     def wide(self, where: int | None, name: str) -> tuple[str, ...]:
         """The wide dims of the tile that `name` means there."""
         return tuple(d for d in self.dims.get(self.key(where, name), ()) if self.graph.dim(d).tile > 1)
-
-    def dot_dims(self, where: int | None, c: Compute) -> tuple[tuple[str, ...], tuple[str, str, str], bool] | None:
-        """If the operator can be a tl.dot: its batch dims, its (M, N, K) dims, and whether its arguments change places.
-        None if it is written as a sum of products (or is no dot)."""
-        if c.op != "dot":
-            return None
-        k = c.attr("dim")
-        left, right = self.wide(where, c.args[0]), self.wide(where, c.args[1])
-        if k not in left or k not in right:
-            return None
-        a, b = set(left) - {k}, set(right) - {k}
-        result = [d for d in c.dims if self.graph.dim(d).tile > 1]
-        batch = tuple(d for d in result if d in a and d in b)
-        rows, columns = [d for d in a if d not in batch], [d for d in b if d not in batch]
-        if len(rows) != 1 or len(columns) != 1 or len(batch) > 1 or sorted(result) != sorted([*batch, *rows, *columns]):
-            return None
-        m, n = rows[0], columns[0]
-        if min(self.graph.dim(d).tile for d in (m, n, k)) < LEAST_DOT:
-            return None
-        changed = result.index(m) > result.index(n)
-        return batch, (n, m, k) if changed else (m, n, k), changed
 
 
 def statements(graph: BlockGraph) -> Iterator[tuple[int | None, Statement]]:

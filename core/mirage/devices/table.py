@@ -76,6 +76,11 @@ class Device:
         """The number behind `sm_`."""
         return int(self.target.removeprefix("sm_"))
 
+    @property
+    def warp_groups(self) -> bool:
+        """Whether four warps together have a matrix instruction (wgmma on 9.0, tcgen05 on 10.0) that reads shared memory."""
+        return 90 <= self.capability < 120
+
     def lacks(self, dtypes: Iterable[str]) -> list[str]:
         """Those of the dtypes (short names) that its kernels cannot read or write."""
         return sorted({d for d in dtypes if self.capability < SINCE.get(d, 0)})

@@ -54,12 +54,6 @@ def refit(value: float) -> Fraction | None:
     return Fraction(int(value)) if value == int(value) and abs(value) < 2**62 else None
 
 
-def _common(numbers: Iterable[Fraction]) -> Fraction:
-    """The size that all of the numbers have; 1 where they have none in common."""
-    sizes = set(map(abs, numbers))
-    return sizes.pop() if len(sizes) == 1 else Fraction(1)
-
-
 class Terms:
     """The arena. Ids are topological: a term's parts have smaller ids."""
 
@@ -293,9 +287,11 @@ class Terms:
 
     def _add(self, xs: tuple[int, ...]) -> int:
         c, rest = self.flat("add", xs)
-        masked = next((y for y in rest if self.masked(y)), None)
-        if masked is not None:
-            return self._masked_sum(masked, rest, c)
+        for i, y in enumerate(rest):
+            hit = self.masked(y)
+            if hit:
+                others = rest[:i] + rest[i + 1 :] + ([self.const(c)] if c else [])
+                return self.where(hit[0], self.add(hit[1], *others), self.neg_inf())
         if len(set(rest)) < len(rest):
             return self.add(self.const(c), *[self.mul(self.const(rest.count(y)), y) for y in sorted(set(rest))])
         like = self._like_terms(rest)
@@ -303,22 +299,12 @@ class Terms:
             self.dropped.update(b for b, k in like.items() if not k)
             left = {b: k for b, k in like.items() if k or self.is_infinite(b)}
             return self.add(self.const(c), *[self.mul(self.const(k), b) for b, k in left.items()])
-        k = _common([*like.values(), c] if c else like.values())
-        if len(rest) > 1 and k != 1:  # 2x - 2u = 2(x - u)
-            inner = [self.mul(self.const(1 / k), y) for y in rest]
+        k = common_size([*like.values(), *([c] if c else [])])
+        if len(rest) > 1 and k is not None:  # 2x - 2u = 2(x - u)
+            inner = [self.mul(self.const(Fraction(1) / k), y) for y in rest]
             return self.mul(self.const(k), self.add(self.const(c / k), *inner))
         parts = (*rest, self.const(c)) if c or not rest else tuple(rest)
         return parts[0] if len(parts) == 1 else self._of_parts(("add", parts), lambda: Add(parts), parts)
-
-    def _masked_sum(self, masked: int, rest: list[int], c: Fraction) -> int:
-        """A sum with a masked score among its terms: the mask of the whole."""
-        hit = self.masked(masked)
-        assert hit is not None
-        condition, score = hit
-        others = list(rest)
-        others.remove(masked)
-        total = self.add(score, *others, *([self.const(c)] if c else []))
-        return self.where(condition, total, self.neg_inf())
 
     def _like_terms(self, xs: list[int]) -> dict[int, Fraction]:
         """The terms without their coefficients, each with the sum of those that it has."""
@@ -552,3 +538,9 @@ class Terms:
                 return f"{name}({', '.join(sub)})"
             case node:
                 return f"{node.kind}({', '.join(sub)})"
+
+
+def common_size(coefficients: list[Fraction]) -> Fraction | None:
+    """The size that all coefficients have, if it is not one."""
+    sizes = {abs(k) for k in coefficients}
+    return sizes.pop() if len(sizes) == 1 and sizes != {1} else None

@@ -11,15 +11,35 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mirage.devices.table import Device
 from mirage.ir.dtypes import DTYPES
 from mirage.mugraph import old_value
-from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, MuGraph, Statement, ThreadGraph
-from mirage.mugraph.walk import Part, computes, reads, writes
+from mirage.mugraph.decisions import REDUCTIONS, Decisions, decide, structure_of
+from mirage.mugraph.grammar import Accumulate, BlockGraph, Load, Loop, MuGraph, Statement, ThreadGraph
+from mirage.mugraph.walk import Part, computes, parts, reads, writes
 
 FLOAT32, HALF = 4, 2
-WARP_GROUP, WARP_GROUP_ROWS = 4, 64  # warps of a group, and the rows of its matrix instruction
-LEAST_DOT = 16  # the least extent of a matrix instruction's operand
-REDUCTIONS = ("sum", "max")
+REGISTERS_PER_THREAD = 255
+THREADS_PER_WARP = 32
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a block may use: `shared` bytes of shared memory, elements of one tile; and whether the device has warp-group
+    instructions, whose operands take more shared memory."""
+
+    shared: int
+    tile_elements: int = 1 << 20
+    warp_groups: bool = True
+
+    @staticmethod
+    def of(device: Device) -> Limits:
+        """What a block may use on a device."""
+        return Limits(device.shared_per_block, warp_groups=device.warp_groups)
+
+    def registers(self, warps: int) -> int:
+        """Bytes of registers of a block."""
+        return REGISTERS_PER_THREAD * THREADS_PER_WARP * warps * 4
 
 
 @dataclass(frozen=True)
@@ -105,32 +125,18 @@ def operands(graph: BlockGraph, statements: Iterable[Statement]) -> dict[str, bo
     return found
 
 
-def on_tensor_cores(graph: BlockGraph, c: Compute) -> bool:
-    """Whether a dot's tiles are large enough for a matrix instruction; else it is a sum of products."""
-    wide = [graph.dim(d).tile for d in (*c.dims, c.attr("dim")) if graph.dim(d).tile > 1] if c.op == "dot" else []
-    return len(wide) > 2 and graph.dim(c.attr("dim")).tile >= LEAST_DOT and min(wide[-3:]) >= LEAST_DOT
-
-
-def pipelined(graph: BlockGraph, loop: Loop) -> tuple[Load, ...]:
+def pipelined(graph: BlockGraph, position: int, decisions: Decisions) -> tuple[Load, ...]:
     """The loads of a loop that are prefetched: those that its dots read, directly or through other operators; all of them
-    where it has no dot on tensor cores."""
-    if not any(on_tensor_cores(graph, c) for s in loop.body for c in computes(s)):
+    where it has no product on tensor cores."""
+    loop = graph.body[position]
+    assert isinstance(loop, Loop)
+    if not decisions.has_product(position):
         return tuple(s for s in loop.body if isinstance(s, Load))
     wanted = set(operands(graph, loop.body))
     for s in reversed(loop.body):
         if not isinstance(s, Accumulate) and writes(s) in wanted and not any(c.op == "dot" for c in computes(s)):
             wanted |= set(reads(s))
     return tuple(s for s in loop.body if isinstance(s, Load) and s.out in wanted)
-
-
-def asynchronous(graph: BlockGraph, warps: int, statements: Iterable[Statement]) -> bool:
-    """Whether a dot is large enough for the warp-group matrix instruction, which reads shared memory while it runs."""
-    for s in statements:
-        for c in computes(s):
-            wide = [d for d in c.dims if graph.dim(d).tile > 1] if c.op == "dot" else []
-            if len(wide) > 1 and warps >= WARP_GROUP and graph.dim(wide[-2]).tile >= WARP_GROUP_ROWS:
-                return True
-    return False
 
 
 def _dims_of(graph: BlockGraph, name: str) -> tuple[str, ...]:
@@ -141,17 +147,30 @@ def _dims_of(graph: BlockGraph, name: str) -> tuple[str, ...]:
     return ()
 
 
-def copies(graph: BlockGraph, loop: Loop, warps: int, stages: int) -> int:
-    """Buffers of each pipelined load: one fewer than stages, but for a dot that still reads its buffer while the next
-    is filled."""
-    return max(stages if asynchronous(graph, warps, loop.body) else stages - 1, 1)
+def copies(decisions: Decisions, graph: BlockGraph, position: int, stages: int) -> int:
+    """Buffers of each pipelined load: one fewer than stages, but for a warp group's product, which still reads its buffer while
+    the next is filled."""
+    loop = graph.body[position]
+    assert isinstance(loop, Loop)
+    return max(stages if decisions.has_group(position, loop.body) else stages - 1, 1)
 
 
-def _operand_bytes(m: MuGraph, graph: BlockGraph, body: tuple[Statement, ...], skip: set[str], regs: bool) -> int:
+def _made(graph: BlockGraph) -> dict[str, Statement]:
+    """What binds each name, in a loop or outside."""
+    found: dict[str, Statement] = {}
+    for item in graph.body:
+        for s in item.body if isinstance(item, Loop) else (item,):
+            if (out := writes(s)) is not None:
+                found[out] = s
+    return found
+
+
+def _operand_bytes(
+    m: MuGraph, graph: BlockGraph, made: dict[str, Statement], read: dict[str, bool], skip: set[str], regs: bool
+) -> int:
     """Bytes of the operands that are not pipelined. With `regs`, a computed left operand stays in registers."""
-    made = {writes(s): s for item in graph.body for s in (item.body if isinstance(item, Loop) else (item,))}
     total = 0
-    for name, right in operands(graph, body).items():
+    for name, right in read.items():
         s = made.get(name)
         if s is None or name in skip:
             continue
@@ -162,25 +181,30 @@ def _operand_bytes(m: MuGraph, graph: BlockGraph, body: tuple[Statement, ...], s
     return total
 
 
-def shared_bytes(m: MuGraph, part: Part, stages: int) -> int:
-    """Shared memory with so many stages: the loop that needs most, the dots outside loops, or the largest reduction."""
+def shared_bytes(m: MuGraph, part: Part, stages: int, groups: bool = True) -> int:
+    """Shared memory with so many stages: the loop that needs most, the dots outside loops, or the largest reduction. `groups`:
+    the device has warp-group instructions."""
     graph, warps = part.graph, part.kernel.warps
+    decisions, made = decide(graph, warps, groups), _made(graph)
     most = 0
-    for item in graph.body:
+    for i, item in enumerate(graph.body):
         body = item.body if isinstance(item, Loop) else (item,)
         need, buffered = 0, set[str]()
         if isinstance(item, Loop):
-            loads = pipelined(graph, item)
+            loads = pipelined(graph, i, decisions)
             buffered = {s.out for s in loads}
-            need = copies(graph, item, warps, stages) * sum(tile_bytes(m, graph, s) for s in loads)
-        need += _operand_bytes(m, graph, body, buffered, asynchronous(graph, warps, body))
+            need = copies(decisions, graph, i, stages) * sum(tile_bytes(m, graph, s) for s in loads)
+        read = operands(graph, body)
+        if read:
+            regs = decisions.has_group(i if isinstance(item, Loop) else None, body)
+            need += _operand_bytes(m, graph, made, read, buffered, regs)
         scratch = [elements(graph, c.dims) * FLOAT32 * warps for s in body for c in computes(s) if c.op in REDUCTIONS]
         most = max(most, need, *scratch, 0)
     return most
 
 
-def usage(m: MuGraph, part: Part) -> Usage:
-    """The estimate for one block graph."""
+def usage(m: MuGraph, part: Part, groups: bool = True) -> Usage:
+    """The estimate for one block graph, on a device with warp-group instructions or without."""
     meter = _Meter(m, part.graph)
     meter.straight(part.graph.body, frozenset())
     largest = 0
@@ -188,5 +212,26 @@ def usage(m: MuGraph, part: Part) -> Usage:
         for s in item.body if isinstance(item, Loop) else (item,):
             tiles = [c.dims for c in s.body] if isinstance(s, ThreadGraph) else [getattr(s, "dims", ())]
             largest = max([largest, *(elements(part.graph, d) for d in tiles)])
-    shared = shared_bytes(m, part, part.kernel.stages)
+    shared = shared_bytes(m, part, part.kernel.stages, groups)
     return Usage(meter.live, meter.accumulators, shared, meter.at, largest)
+
+
+def _bound(m: MuGraph, part: Part, dtypes: dict[str, str]) -> int:
+    """No less than `shared_bytes`, and found in a fraction of its time: every load of a block has all stages, and is an operand
+    besides; so is every tile that a dot reads."""
+    tiles = {d.name: d.tile for d in part.graph.dims}
+    found = structure_of(part.graph.body)
+    loaded = sum(math.prod([tiles[d] for d in dims]) * DTYPES[dtypes[x]].bytes for x, dims in found.loads)
+    read = sum(math.prod([tiles[d] for d in dims]) for dims in found.operands)
+    scratch = max((math.prod([tiles[d] for d in dims]) for dims in found.reduced), default=0)
+    return max(loaded * (part.kernel.stages + 1) + read * HALF, scratch * FLOAT32 * part.kernel.warps)
+
+
+def room(m: MuGraph, limits: Limits) -> bool:
+    """Whether every block has the shared memory that it needs with its stages."""
+    dtypes = {t.name: t.dtype for t in m.tensors}
+    return all(
+        _bound(m, p, dtypes) <= limits.shared
+        or shared_bytes(m, p, p.kernel.stages, limits.warp_groups) <= limits.shared
+        for p in parts(m)
+    )

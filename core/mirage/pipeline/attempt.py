@@ -17,6 +17,7 @@ from mirage.derivation.json_form import derived
 from mirage.devices.table import Device
 from mirage.errors import DerivationBroken, MirageError
 from mirage.ir.program import Program
+from mirage.mugraph.check import Limits
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.without_calls import opened
 from mirage.pipeline.answer import Answer, Verified, header
@@ -98,7 +99,7 @@ class Attempt:
         """The search for a problem, done."""
         search = Search(
             found, lambda g: estimate(g, self.dev), bounds=bounds, cancel=self.cancel, progress=self.searching,
-            checkpoint=self.request.checkpoint,
+            checkpoint=self.request.checkpoint, limits=Limits.of(self.dev),
         )  # fmt: skip
         for candidate in search.run():
             if search.best and self.timing is not None:  # what comes before has no rank yet

@@ -226,7 +226,7 @@ def stop(
             return "registers", f"a block would hold a tile of {largest} elements ({MAX_TILE} fit)"
         return "registers", f"the accumulators of a block would hold {held} elements ({MAX_BLOCK} fit)"
     piece = Piece((CustomKernel("main", block, warps=warps_for(block)),), (), (), "", s.key)
-    broken = broken_rule(assemble(work.problem, t, [target], [piece], alone=True))
+    broken = broken_rule(assemble(work.problem, t, [target], [piece], alone=True), work.limits)
     if broken is not None:
         return broken[0], broken[1].message
     return "bounds", "the bounds on kernels, loops or operators"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from mirage.mugraph.capacity import copies, pipelined, shared_bytes, tile_bytes, usage
+from mirage.mugraph.check import SM_90, Limits
+from mirage.mugraph.decisions import Decisions, decide
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
-from mirage.mugraph.rules.breach import Limits
 from mirage.mugraph.walk import Part, parts
 
 
@@ -21,7 +22,8 @@ class Buffer:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """Bytes of one block graph: the peak of live tiles and the statement where it is, accumulators, shared memory."""
+    """Bytes of one block graph: the peak of live tiles and the statement where it is, accumulators, shared memory; and the
+    decisions that they follow from."""
 
     where: str
     live: int
@@ -29,29 +31,36 @@ class MemoryPlan:
     accumulators: int
     shared: int
     buffers: tuple[Buffer, ...]
+    decisions: Decisions
 
 
-def _buffers(m: MuGraph, part: Part) -> tuple[Buffer, ...]:
+def _buffers(m: MuGraph, part: Part, decisions: Decisions) -> tuple[Buffer, ...]:
     found: list[Buffer] = []
-    for item in part.graph.body:
+    for i, item in enumerate(part.graph.body):
         if isinstance(item, Loop):
-            n = copies(part.graph, item, part.kernel.warps, part.kernel.stages)
-            found += [Buffer(s.out, tile_bytes(m, part.graph, s), n) for s in pipelined(part.graph, item)]
+            n = copies(decisions, part.graph, i, part.kernel.stages)
+            found += [Buffer(s.out, tile_bytes(m, part.graph, s), n) for s in pipelined(part.graph, i, decisions)]
     return tuple(found)
 
 
-def memory(m: MuGraph) -> tuple[MemoryPlan, ...]:
+def memory(m: MuGraph, limits: Limits = SM_90) -> tuple[MemoryPlan, ...]:
     """The memory plan of every block graph, in launch order, tails after their blocks."""
     plans = []
     for part in parts(m):
-        u = usage(m, part)
-        plans.append(MemoryPlan(part.where, u.live, u.at, u.accumulators, u.shared, _buffers(m, part)))
+        u = usage(m, part, limits.warp_groups)
+        decisions = decide(part.graph, part.kernel.warps, limits.warp_groups)
+        buffers = _buffers(m, part, decisions)
+        plans.append(MemoryPlan(part.where, u.live, u.at, u.accumulators, u.shared, buffers, decisions))
     return tuple(plans)
 
 
 def _stages(m: MuGraph, k: CustomKernel, limits: Limits) -> int:
     blocks = [Part(k, "block", k.block), *([Part(k, "tail", k.tail)] if k.tail is not None else [])]
-    fitting = (n for n in range(k.stages, 1, -1) if all(shared_bytes(m, p, n) <= limits.shared for p in blocks))
+    fitting = (
+        n
+        for n in range(k.stages, 1, -1)
+        if all(shared_bytes(m, p, n, limits.warp_groups) <= limits.shared for p in blocks)
+    )
     return next(fitting, 1)
 
 

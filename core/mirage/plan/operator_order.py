@@ -6,10 +6,12 @@ so that they can be pipelined. A block keeps its old order where the new one wou
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 
 from mirage.mugraph.capacity import tile_bytes, usage
+from mirage.mugraph.check import SM_90, Limits
 from mirage.mugraph.grammar import Accumulate, BlockGraph, CustomKernel, Load, Loop, MuGraph
 from mirage.mugraph.walk import Part, reads, writes
 from mirage.plan.straight_runs import Item, read_by
@@ -34,9 +36,8 @@ def _running(item: Item, accumulators: frozenset[str]) -> frozenset[str]:
     return frozenset() if isinstance(item, Loop) else accumulators & set(reads(item))
 
 
-def schedule(m: MuGraph, graph: BlockGraph, items: tuple[Item, ...], keep: frozenset[str], inside: bool) -> list[Item]:
-    """The items in a new order that respects what each reads. `keep` are names that live on after the body."""
-    made = {name: i for i, item in enumerate(items) for name in _binds(item)}
+def _needs(items: tuple[Item, ...], made: Mapping[str, int]) -> list[set[int]]:
+    """For each item the places of those that must come before it. `made`: the place at which each name is made."""
     accumulators = frozenset(item.out for item in items if isinstance(item, Accumulate))
     needs: list[set[int]] = []
     for i, item in enumerate(items):
@@ -46,6 +47,13 @@ def schedule(m: MuGraph, graph: BlockGraph, items: tuple[Item, ...], keep: froze
     loops = [i for i, item in enumerate(items) if isinstance(item, Loop)]
     for a, b in pairwise(loops):
         needs[b].add(a)  # loops keep their order: each is a pass over memory
+    return needs
+
+
+def schedule(m: MuGraph, graph: BlockGraph, items: tuple[Item, ...], keep: frozenset[str], inside: bool) -> list[Item]:
+    """The items in a new order that respects what each reads. `keep` are names that live on after the body."""
+    made = {name: i for i, item in enumerate(items) for name in _binds(item)}
+    needs = _needs(items, made)
     left = {n: {i for i, item in enumerate(items) if n in read_by((item,))} for n in made}
     size = {n: _bytes(m, graph, items[i]) // max(len(_binds(items[i])), 1) for n, i in made.items()}
     done: set[int] = set()
@@ -66,7 +74,7 @@ def schedule(m: MuGraph, graph: BlockGraph, items: tuple[Item, ...], keep: froze
     return out
 
 
-def _block(m: MuGraph, part: Part) -> BlockGraph:
+def _block(m: MuGraph, part: Part, limits: Limits) -> BlockGraph:
     graph = part.graph
     body: list[Item] = []
     for item in graph.body:
@@ -76,16 +84,16 @@ def _block(m: MuGraph, part: Part) -> BlockGraph:
             item = Loop(item.dim, tuple(s for s in inner if not isinstance(s, Loop)))
         body.append(item)
     new = replace(graph, body=tuple(schedule(m, graph, tuple(body), frozenset(), inside=False)))
-    before, after = usage(m, part), usage(m, replace(part, graph=new))
+    before, after = usage(m, part, limits.warp_groups), usage(m, replace(part, graph=new), limits.warp_groups)
     return new if (after.live, after.shared) <= (before.live, before.shared) else graph
 
 
-def operator_order(m: MuGraph) -> MuGraph:
+def operator_order(m: MuGraph, limits: Limits = SM_90) -> MuGraph:
     """Every block's statements in an order that keeps no more bytes alive than before."""
     kernels = []
     for k in m.kernels:
         if isinstance(k, CustomKernel):
-            tail = _block(m, Part(k, "tail", k.tail)) if k.tail is not None else None
-            k = replace(k, block=_block(m, Part(k, "block", k.block)), tail=tail)
+            tail = _block(m, Part(k, "tail", k.tail), limits) if k.tail is not None else None
+            k = replace(k, block=_block(m, Part(k, "block", k.block), limits), tail=tail)
         kernels.append(k)
     return replace(m, kernels=tuple(kernels))

@@ -25,7 +25,7 @@ def everywhere(apply: Callable[[MuGraph], MuGraph]) -> Pass:
 PASSES: dict[str, Pass] = {
     "operand_scaling": everywhere(operand_scaling),
     "thread_fusion": everywhere(thread_fusion),
-    "operator_order": everywhere(operator_order),
+    "operator_order": operator_order,
     "layout": everywhere(layout),
     "memory_plan": memory_plan,
 }

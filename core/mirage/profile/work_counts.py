@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, field
 
 from mirage.ir.dtypes import DTYPES
+from mirage.mugraph.decisions import GROUP_ROWS, Product, decide
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
@@ -24,9 +25,6 @@ from mirage.mugraph.grammar import (
 from mirage.operators.table import BLOCK
 
 SECTOR, BURST = 32, 64  # bytes: the least that travels between L2 and a multiprocessor, between memory and L2
-GROUP_ROWS = 64  # of a warp group's matrix instruction; with fewer it is a warp's own
-DEFERRED = 64  # elements a thread that are added up whole (codegen/block_text.py)
-LEAST_DOT = 16  # the least extent of a matrix instruction's operand
 
 
 @dataclass
@@ -73,6 +71,10 @@ def _computes(s: Statement) -> tuple[Compute, ...]:
     return s.body if isinstance(s, ThreadGraph) else (s,) if isinstance(s, Compute) else ()
 
 
+def _dots(loop: Loop) -> list[Compute]:
+    return [c for s in loop.body for c in _computes(s) if c.op == "dot"]
+
+
 def work(graph: BlockGraph, sizes: dict[str, int], tensors: dict[str, DTensor], stages: int, warps: int = 4) -> Work:
     """What a block graph's launch does at these sizes."""
     return _Meter(graph, sizes, tensors, stages, warps).measure()
@@ -83,6 +85,8 @@ class _Meter:
         self, graph: BlockGraph, sizes: dict[str, int], tensors: dict[str, DTensor], stages: int, warps: int
     ) -> None:
         self.graph, self.sizes, self.tensors, self.stages, self.warps = graph, sizes, tensors, stages, warps
+        self.decisions = decide(graph, warps)
+        self.where: int | None = None  # the loop at hand
         self.dims = {d.name: d for d in graph.dims}
         self.extent = {d.name: math.prod(sizes[a] for a in d.axes) for d in graph.dims if d.role != "split"}
         self.tiles = {d.name: math.ceil(self.extent[d.name] / d.tile) for d in graph.dims if d.role != "split"}
@@ -108,9 +112,9 @@ class _Meter:
             elif d.role == "split":
                 w.blocks *= d.parts
         straight = False
-        for item in self.graph.body:
+        for position, item in enumerate(self.graph.body):
             if isinstance(item, Loop):
-                self.loop(item)
+                self.loop(position, item)
             else:
                 straight |= isinstance(item, Load)
                 self.statement(item, 1.0, "")
@@ -121,16 +125,17 @@ class _Meter:
     def parts(self, dim: str) -> int:
         return math.prod(d.parts for d in self.graph.dims if d.role == "split" and d.splits == dim)
 
-    def loop(self, loop: Loop) -> None:
+    def loop(self, position: int, loop: Loop) -> None:
         w = self.w
         count = math.ceil(self.tiles[loop.dim] / self.parts(loop.dim))
         flight = 0.0
         before = w.shared
-        dots = [c for s in loop.body for c in _computes(s) if c.op == "dot" and self.on_tensor_cores(c)]
-        self.dotted = bool(dots)
-        self.held = frozenset(c.attr("dim") for c in dots) if not any(map(self.wide_enough, dots)) else frozenset()
+        self.where = position
+        products = [p for c in _dots(loop) if (p := self.decisions.product(position, c))]
+        self.dotted = bool(products)
+        self.held = frozenset(p.k for p in products) if not any(map(self.wide_enough, products)) else frozenset()
         self.looped, self.grouped = True, False
-        self.summed = self.deferred(loop)
+        self.summed = frozenset(d.summand for d in self.decisions.deferred.get(position, ()))
         for s in loop.body:
             self.statement(s, float(count), loop.dim)
             if isinstance(s, Load):
@@ -146,25 +151,7 @@ class _Meter:
             w.path.waits += count
         self.dotted = self.looped = False
         self.summed = self.held = frozenset()
-
-    def deferred(self, loop: Loop) -> frozenset[str]:
-        """What is added up whole in registers and reduced once after its loop: the smallest tiles, while there is room."""
-        made = {c.out: c for s in loop.body for c in _computes(s)}
-        sums = [
-            made[s.arg]
-            for s in loop.body
-            if isinstance(s, Accumulate) and s.op == "sum" and not s.update and s.arg in made
-        ]
-        tiles = sorted(
-            (self.elements(c.dims) * self.dims[c.attr("dim")].tile, c.out)
-            for c in sums if c.op == "sum" or (c.op == "dot" and not self.on_tensor_cores(c))
-        )  # fmt: skip
-        room, found = DEFERRED * 32 * self.warps, set()
-        for n, name in tiles:
-            room -= n
-            if room >= 0:
-                found.add(name)
-        return frozenset(found)
+        self.where = None
 
     def elements(self, dims: tuple[str, ...]) -> int:
         n = 1
@@ -246,20 +233,17 @@ class _Meter:
         w.special += (entry.special if entry else 0.0) * n * times * w.blocks
         w.path.math += n * times * (self.warps if self.held & set(c.dims) else 1)
 
-    def on_tensor_cores(self, c: Compute) -> bool:
-        wide = [self.dims[d].tile for d in c.dims if self.dims[d].tile > 1]
-        return self.dims[c.attr("dim")].tile >= LEAST_DOT and len(wide) > 1 and min(wide[-2:]) >= LEAST_DOT
-
-    def wide_enough(self, c: Compute) -> bool:
-        """For a warp group's instruction; else each warp holds the fragments of both operands."""
-        return max(self.dims[d].tile for d in c.dims) >= GROUP_ROWS
+    def wide_enough(self, p: Product) -> bool:
+        """For a warp group's instruction, once the layout pass has put the larger side first; else each warp holds the fragments
+        of both operands."""
+        return max(self.dims[p.m].tile, self.dims[p.n].tile) >= GROUP_ROWS
 
     def dot(self, c: Compute, times: float) -> None:
         w = self.w
         k = self.dims[c.attr("dim")].tile
-        wide = [self.dims[d].tile for d in c.dims if self.dims[d].tile > 1]
+        product = self.decisions.product(self.where, c)
         flops = 2.0 * self.elements(c.dims) * k * times * w.blocks
-        if not self.on_tensor_cores(c):
+        if product is None:
             n = self.elements(c.dims) * k
             w.flops += flops
             w.path.math += n * times
@@ -272,12 +256,13 @@ class _Meter:
             return
         w.tensor_flops += flops
         w.path.dots += times
-        if not self.wide_enough(c):
+        rows, columns = self.dims[product.m].tile, self.dims[product.n].tile
+        if not self.wide_enough(product):
             w.narrow_flops += flops
-            w.registers += k * wide[-1] / 2
-            w.copies += k * wide[-2] / 2
+            w.registers += k * columns / 2
+            w.copies += k * rows / 2
             w.path.fragments += k / 16 * times
         else:
             self.grouped = True
-            w.path.depth += k / 16 * times * max(1.0, math.prod(wide[-2:]) / (GROUP_ROWS * 64))
+            w.path.depth += k / 16 * times * max(1.0, rows * columns / (GROUP_ROWS * 64))
         w.path.operands += times * sum(self.made.get(a, 0) for a in c.args if a not in self.loaded)

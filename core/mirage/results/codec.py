@@ -7,7 +7,7 @@ written out for readers in other languages, and must be the same when it is read
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 import cattrs
@@ -16,7 +16,7 @@ from cattrs.strategies import configure_union_passthrough
 
 from mirage.errors import ProtocolError
 from mirage.results.details import Details, FieldDetails, FloatDetails, MemoryDetails, ProofDetails, RangeDetails
-from mirage.results.verdict import TRUSTED, Evidence, Opinion, Verdict
+from mirage.results.verdict import TRUSTED, Evidence, Opinion, Verdict, Word
 
 T = TypeVar("T")
 DETAILS: dict[Opinion, type[Details]] = {
@@ -26,14 +26,34 @@ DETAILS: dict[Opinion, type[Details]] = {
     "memory": MemoryDetails,
     "range": RangeDetails,
 }
-Derived = dict[str, Callable[[Verdict], object]]
+
+
+@dataclass(frozen=True)
+class LinkState:
+    """A link's word and bound, as they are written out."""
+
+    word: Word
+    bound: float | None
+
+
+@dataclass(frozen=True)
+class DerivedField:
+    """What is written out beside the fields: its type, and how it follows from them."""
+
+    kind: object
+    of: Callable[[Verdict], object]
+
+
+Derived = dict[str, DerivedField]
 DERIVED: dict[type[Verdict], Derived] = {
     Verdict: {
-        "word": lambda v: v.word,
-        "headline": lambda v: v.headline,
-        "bound": lambda v: v.bound,
-        "links": lambda v: {link.name: {"word": link.word, "bound": link.bound} for link in v.links},
-        "trusted": lambda v: list(TRUSTED),
+        "word": DerivedField(Word, lambda v: v.word),
+        "headline": DerivedField(str, lambda v: v.headline),
+        "bound": DerivedField(float | None, lambda v: v.bound),
+        "links": DerivedField(
+            dict[str, LinkState], lambda v: {x.name: asdict(LinkState(x.word, x.bound)) for x in v.links}
+        ),
+        "trusted": DerivedField(tuple[str, ...], lambda v: list(TRUSTED)),
     },
 }
 
@@ -80,13 +100,13 @@ def _with_derived(cls: type[Verdict], derived: Derived) -> None:
     read = make_dict_structure_fn(cls, _converter, _cattrs_forbid_extra_keys=True)
 
     def written(value: Verdict) -> dict[str, object]:
-        return write(value) | {name: of(value) for name, of in derived.items()}
+        return write(value) | {name: d.of(value) for name, d in derived.items()}
 
     def taken(data: object, _: type[Verdict]) -> Verdict:
         if not isinstance(data, dict):
             raise ValueError(f"{type(data).__name__} where {cls.__name__} belongs")
         value = read({name: x for name, x in data.items() if name not in derived}, cls)
-        wrong = [name for name, of in derived.items() if name not in data or data[name] != of(value)]
+        wrong = [name for name, d in derived.items() if name not in data or data[name] != d.of(value)]
         if wrong:
             raise ValueError(f"{', '.join(wrong)} of {cls.__name__} is not what its fields say")
         return value

@@ -30,6 +30,7 @@ from mirage.meaning.nodes import (
     Sqrt,
 )
 from mirage.meaning.terms import Terms
+from mirage.mugraph.decisions import LEAST_DOT, matrix_sides
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, Statement, Store, TileDim
 from mirage.mugraph.old_value import old
 from mirage.search.padding_values import in_padding, is_finite
@@ -304,11 +305,12 @@ class BlockBuilder:
     def sides(self, axis: str, factors: list[int]) -> tuple[frozenset[str], frozenset[str]] | None:
         """The tile dims of the two operands if a product's sum over `axis` is a matrix product, else None."""
         along = [f for f in factors if axis in self.t.dims(f)]
-        if len(along) < 2 or self.dim_of[axis].tile < 16:
+        if len(along) < 2 or self.dim_of[axis].tile < LEAST_DOT:
             return None
         sets = [self.wide(f, axis) for f in along]
         parts = components(frozenset().union(*sets), sets)
-        if len(parts) != 2 or any(len(p) != 1 or self.dim(next(iter(p))).tile < 16 for p in parts):
+        tiles = [[self.dim(d).tile for d in p] for p in parts]
+        if len(parts) != 2 or not matrix_sides(tiles[0], tiles[1], self.dim_of[axis].tile):
             return None
         names = [d.name for d in self.dims]
         parts.sort(key=lambda p: min(names.index(d) for d in p))
@@ -328,8 +330,8 @@ class BlockBuilder:
         have = tuple(d for d in self.tile_dims(inner) if d != own)
         dims = tuple(d for d in self.ordered(have, self.tile_dims(outer)) if d != dim.name)
         sides = [{d for d in x if d != dim.name and self.dim(d).tile > 1} for x in (have, self.tile_dims(outer))]
-        wide = dim.tile >= 16 and all(len(x) == 1 and self.elements(frozenset(x)) >= 16 for x in sides)
-        if wide and not sides[0] & sides[1]:
+        tiles = [[self.dim(d).tile for d in x] for x in sides]
+        if matrix_sides(tiles[0], tiles[1], dim.tile) and not sides[0] & sides[1]:
             out = self.emit(at, "t", "dot", (first, second), dims, dim=dim.name)
         else:
             v = self.emit(at, "v", "mul", (first, second), self.ordered(have, self.tile_dims(outer)))

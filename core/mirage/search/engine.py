@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 
 from mirage.meaning.exp_shift import insert_shifts
-from mirage.mugraph.check import broken_rule
+from mirage.mugraph.check import SM_90, Limits, broken_rule
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.results.progress import CancelToken, Progress
 from mirage.search.checkpoint import Checkpoint
@@ -131,13 +131,15 @@ def kept(candidates: list[Candidate], most: int) -> list[Candidate]:
 
 class Search:
     """One search. `run` yields candidates, each better than the ones before; `best` holds them all, best first. With a
-    `checkpoint` finished parts are kept there and taken from there; `executor` says where parts are searched."""
+    `checkpoint` finished parts are kept there and taken from there; `executor` says where parts are searched, `limits` what a block
+    may use on the device."""
 
     def __init__(
         self, problem: Problem, cost: Cost, *, bounds: Bounds | None = None, cancel: CancelToken | None = None,
         progress: Callable[[Progress], None] | None = None, checkpoint: Checkpoint | None = None,
-        executor: Executor | None = None,
+        executor: Executor | None = None, limits: Limits = SM_90,
     ) -> None:  # fmt: skip
+        self.limits = limits
         self.problem, self.bounds = problem, bounds or Bounds()
         self.cancel = cancel or CancelToken()
         self.progress = progress or (lambda _: None)
@@ -158,7 +160,7 @@ class Search:
         self.cuts: list[Cut] = []
         self.partitioned = False
         outputs = self._prepare()
-        self.work = Work(replace(problem, t=fork(problem.t)), outputs, self._all_cuts, self.bounds, cost)
+        self.work = Work(replace(problem, t=fork(problem.t)), outputs, self._all_cuts, self.bounds, cost, limits)
 
     def run(self) -> Iterator[Candidate]:
         bounds = self.bounds
@@ -290,7 +292,7 @@ class Search:
         a part that they cut short is not kept."""
         t = self.problem.t
         bounds = replace(self.bounds, seconds=0.0, memory=0)
-        parts = [repr(bounds), *(t.show(o.term, 200) for o in self.problem.outputs)]
+        parts = [repr(bounds), repr(self.limits), *(t.show(o.term, 200) for o in self.problem.outputs)]
         parts += [repr(sorted(t.sizes.items())), repr(self.problem.inputs), self.problem.dtype]
         parts += map(repr, self.problem.calls)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -425,6 +427,6 @@ class Search:
         key = (target.term, piece.label, piece.structure, piece.kernels)
         if key not in self._checked:
             self._checked[key] = (
-                broken_rule(assemble(self.problem, self.problem.t, [target], [piece], alone=True)) is None
+                broken_rule(assemble(self.problem, self.problem.t, [target], [piece], alone=True), self.limits) is None
             )
         return self._checked[key]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from mirage.ir.index import DimIndex
 from mirage.ir.narrowing import FREE, Narrowing
 from mirage.meaning.exp_shift import unbounded
 from mirage.meaning.terms import Terms
+from mirage.mugraph.decisions import LEAST_DOT
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
@@ -186,12 +187,14 @@ class KernelSpace:
             for streamed, before in chained(t, s.output):
                 yield Structure(s, streamed, before.after, lay, before=before)
 
-    def pieces(self, name: str, structure: Structure, most: int) -> Iterator[Piece]:
-        """The structure's first `most` tilings that fit, with their splits; the caller ranks them."""
+    def pieces(
+        self, name: str, structure: Structure, most: int, room: Callable[[Piece], bool] = lambda _: True
+    ) -> Iterator[Piece]:
+        """The structure's first `most` tilings that fit, by `room` too, with their splits; the caller ranks them."""
         made = 0
         for dims in tilings(structure.layout, self.t.sizes, structure.loops, self.given):
             self.cancel.check()
-            found = self._tiled(name, structure, dims, most > 1)
+            found = filter(room, self._tiled(name, structure, dims, most > 1))
             first = next(found, None)
             if first is None:
                 if self._blocked:
@@ -245,7 +248,7 @@ class KernelSpace:
         """The block graph, None if there is none; without a structure, one without a loop. Its statements depend on the
         tiles only by what `shape` keeps of them: one element, few, or enough for a tensor core."""
         self.cancel.check()
-        shape = tuple((d.name, d.role, min(d.tile, 2), d.tile >= 16) for d in dims)
+        shape = tuple((d.name, d.role, min(d.tile, 2), d.tile >= LEAST_DOT) for d in dims)
         streamed, order, nested, before = None, dict[int, int](), False, None
         if structure is not None:
             streamed, order, nested, before = structure.streamed, structure.order, structure.nested, structure.before

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, CustomKernel, Loop, Statement
+from mirage.mugraph.capacity import room
+from mirage.mugraph.check import SM_90, Limits
+from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, CustomKernel, Loop, MuGraph, Statement
 from mirage.results.progress import CancelToken
 from mirage.search.cuts import Cut, apply, kept_dtype, loads, tensor_name
 from mirage.search.kernel_pieces import MAIN, KernelSpace, Piece, Structure, Target
@@ -62,13 +64,24 @@ def operators(block: BlockGraph) -> int:
     return sum(map(counts, flat))
 
 
-def best(ranked: Iterable[tuple[float, int, Piece]], most: int) -> Iterator[tuple[float, Piece]]:
-    """The first `most` pieces, and after them the best one of each other structure."""
-    seen: set[str] = set()
-    for i, (us, _, piece) in enumerate(ranked):
-        if i < most or piece.structure not in seen:
-            seen.add(piece.structure)
-            yield us, piece
+class Pricing:
+    """Asks of the pieces of one target whether the device has the shared memory that they need, and what they cost."""
+
+    def __init__(self, work: Work, t: Terms, target: Target) -> None:
+        self.work, self.t, self.target = work, t, target
+        self._last: tuple[Piece, MuGraph] | None = None  # a piece is priced right after it was found to fit
+
+    def fits(self, piece: Piece) -> bool:
+        return room(self.mugraph(piece), self.work.limits)
+
+    def us(self, piece: Piece) -> float:
+        return self.work.cost(self.mugraph(piece))
+
+    def mugraph(self, piece: Piece) -> MuGraph:
+        if self._last is None or self._last[0] is not piece:
+            work = self.work
+            self._last = piece, assemble(work.problem, self.t, [self.target], [piece], kept=work.kept)
+        return self._last[1]
 
 
 @dataclass(frozen=True)
@@ -80,6 +93,7 @@ class Work:
     cuts: tuple[Cut, ...]
     bounds: Bounds
     cost: Cost
+    limits: Limits = SM_90
 
     @property
     def prefix(self) -> str:
@@ -132,9 +146,6 @@ class Work:
         b = self.bounds
         return KernelSpace(t, target, guard, limit=b.systems, lean=b.lean, given=b.given)
 
-    def us(self, t: Terms, target: Target, piece: Piece) -> float:
-        return self.cost(assemble(self.problem, t, [target], [piece], kept=self.kept))
-
     def allowed(self, piece: Piece) -> bool:
         """Is the piece within the bounds on kernels, loops and operators?"""
         b = self.bounds
@@ -159,20 +170,20 @@ class Work:
         """One tiling of each structure, before any is ranked."""
         t = fork(self.problem.t)
         target = self.target(t, key)
-        space = self.space(t, target, guard)
+        space, pricing = self.space(t, target, guard), Pricing(self, t, target)
         for structure in space.structures():
-            for piece in space.pieces(self.name(target), structure, 1):
+            for piece in space.pieces(self.name(target), structure, 1, pricing.fits):
                 if self.allowed(piece):
-                    yield self.us(t, target, piece), replace(piece, structure=f"{key}:{piece.structure}")
+                    yield pricing.us(piece), replace(piece, structure=f"{key}:{piece.structure}")
         for piece in self.calls(t, target):
-            yield self.us(t, target, piece), replace(piece, structure=f"{key}:{piece.structure}")
+            yield pricing.us(piece), replace(piece, structure=f"{key}:{piece.structure}")
 
     def search(self, key: Key, guard: CancelToken) -> Part:
         """The part: every structure ranked by its first tiling, then the tilings of the best ones. Where a bound on time or
         memory ends it, what was ranked so far."""
         t, bounds = fork(self.problem.t), self.bounds
         target = self.target(t, key)
-        name = self.name(target)
+        name, pricing = self.name(target), Pricing(self, t, target)
         limits: list[str] = []
         first: list[tuple[float, int, Structure]] = []
         ranked: list[tuple[float, int, Piece]] = []
@@ -184,29 +195,33 @@ class Work:
             if not space.counts.exhaustive:
                 limits.append(f"{bounds.systems} reduction systems a kernel")
             for n, structure in enumerate(space.structures()):
-                for piece in space.pieces(name, structure, 1):
+                for piece in space.pieces(name, structure, 1, pricing.fits):
                     if bounds.operators and not self.allowed(piece):
                         limits.append(f"at most {bounds.operators} operators in a block graph")
                         continue
-                    first.append((self.us(t, target, piece), n, structure))
+                    first.append((pricing.us(piece), n, structure))
             first.sort(key=lambda f: f[:2])
             if len(first) > bounds.structures:
                 limits.append(f"tiles for the best {bounds.structures} structures a kernel")
             for _, _, structure in first[: bounds.structures]:
-                for piece in space.pieces(name, structure, bounds.tilings):
+                for piece in space.pieces(name, structure, bounds.tilings, pricing.fits):
                     guard.check()
                     if self.allowed(piece):
-                        ranked.append((self.us(t, target, piece), len(ranked), piece))
+                        ranked.append((pricing.us(piece), len(ranked), piece))
             for us, _, structure in first[bounds.structures :]:
-                tiled = filter(self.allowed, space.pieces(name, structure, 1))
+                tiled = filter(self.allowed, space.pieces(name, structure, 1, pricing.fits))
                 ranked += [(us, len(ranked), piece) for piece in tiled]
             for piece in self.calls(t, target):
-                ranked.append((self.us(t, target, piece), len(ranked), piece))
+                ranked.append((pricing.us(piece), len(ranked), piece))
         except Stopped as s:
             stopped = s.bound
         ranked.sort(key=lambda f: f[:2])
         if not ranked and bounds.given and not stopped:
             limits.append(f"no kernel for {target.tensor} within the given {', '.join(bounds.given.names)}")
-        kept = [(us, replace(p, structure=f"{key}:{p.structure}")) for us, p in best(ranked, 4 * bounds.per_kernel)]
+        pieces, seen = [], set()
+        for i, (us, _, piece) in enumerate(ranked):
+            if i < 4 * bounds.per_kernel or piece.structure not in seen:  # the best of each structure stays
+                seen.add(piece.structure)
+                pieces.append((us, replace(piece, structure=f"{key}:{piece.structure}")))
         structures = len({s.key for *_, s in first})
-        return Part(tuple(kept), values, systems, structures, len(ranked), tuple(dict.fromkeys(limits)), stopped)
+        return Part(tuple(pieces), values, systems, structures, len(ranked), tuple(dict.fromkeys(limits)), stopped)

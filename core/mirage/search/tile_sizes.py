@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import product
 
 from mirage.ir.narrowing import FREE, Narrowing
+from mirage.mugraph.decisions import LEAST_DOT
 from mirage.mugraph.grammar import TileDim
 from mirage.search.tile_dims import Layout
 
 MAX_RESIDENT = 16384  # elements of a resident row
-DOT = 16  # the smallest side of a tensor-core tile
 PARTS = (2, 4, 8, 16, 32, 64)
 VECTOR = 8192  # elements of a tile of products that four warps hold in registers
 LARGEST = 4096  # elements along one dim of a tile, under a narrowing
@@ -75,11 +75,11 @@ def dim_options(
     out: list[list[TileDim]] = [[TileDim(a, (a,), 1, "grid")] for a in lay.batch]
     for g in lay.groups:
         n = math.prod(sizes[a] for a in g)
-        tiles = group_tiles(given, DOT if lay.dotted & set(g) else 1, n) if given else group_options(lay, g, n)
+        tiles = group_tiles(given, LEAST_DOT if lay.dotted & set(g) else 1, n) if given else group_options(lay, g, n)
         # one tile of the whole dim: no grid dim at all
         out.append([TileDim("_".join(g), g, o, "resident" if o >= n and n > 1 else "grid") for o in tiles])
     for a in lay.inner:
-        n, least = sizes[a], DOT if a in lay.dotted else 1
+        n, least = sizes[a], LEAST_DOT if a in lay.dotted else 1
         if a in loops:
             out.append([TileDim(a, (a,), o, "loop") for o in loop_options(lay, a, n, given)])
         elif power(n) > MAX_RESIDENT:
@@ -92,8 +92,8 @@ def dim_options(
 def group_options(lay: Layout, g: tuple[str, ...], n: int) -> list[int]:
     """The tiles of a group of parallel axes with `n` elements."""
     if lay.dotted & set(g):
-        options = clipped((64, 32, 128, 16) if g != lay.groups[0] or n > 16 else (16,), n, DOT)
-        whole = max(DOT, power(n))
+        options = clipped((64, 32, 128, 16) if g != lay.groups[0] or n > 16 else (16,), n, LEAST_DOT)
+        whole = max(LEAST_DOT, power(n))
         # one tile of the whole dim spares recomputing what the other operand needs
         return [whole, *(o for o in options if o != whole)] if whole <= 128 else options
     if lay.inner:
@@ -107,9 +107,9 @@ def loop_options(lay: Layout, axis: str, n: int, given: Narrowing) -> list[int]:
         return [1]
     dotted = axis in lay.dotted
     if given:
-        return loop_tiles(given, DOT if dotted else 1, n)
+        return loop_tiles(given, LEAST_DOT if dotted else 1, n)
     if dotted:
-        return clipped((64, 128, 32, 256), n, DOT)
+        return clipped((64, 128, 32, 256), n, LEAST_DOT)
     return clipped((1024, 256, 64, 32, 512, 2048, 4096), n, 1)
 
 

@@ -1,32 +1,12 @@
-"""The exception of a broken rule, and the limits that the capacity rule takes."""
+"""How a validity rule says that it is broken, and where."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from mirage.devices.table import Device
+from mirage.mugraph.capacity import Limits
 from mirage.mugraph.text import statement_text
 from mirage.mugraph.walk import Site
 
-REGISTERS_PER_THREAD = 255
-THREADS_PER_WARP = 32
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a block may use: `shared` bytes of shared memory, elements of one tile."""
-
-    shared: int
-    tile_elements: int = 1 << 20
-
-    @staticmethod
-    def of(device: Device) -> Limits:
-        """What a block may use on a device."""
-        return Limits(device.shared_per_block)
-
-    def registers(self, warps: int) -> int:
-        """Bytes of registers of a block."""
-        return REGISTERS_PER_THREAD * THREADS_PER_WARP * warps * 4
+__all__ = ["Breach", "Limits", "breach"]
 
 
 class Breach(Exception):

@@ -11,7 +11,7 @@ from mirage.mugraph.walk import parts
 def capacity(m: MuGraph, limits: Limits) -> None:
     """Shared memory, registers for accumulators, all live tiles together, and the largest tile are within limits."""
     for part in parts(m):
-        u = usage(m, part)
+        u = usage(m, part, limits.warp_groups)
         registers = limits.registers(part.kernel.warps)
         if u.largest_tile > limits.tile_elements:
             raise Breach(part.where, f"a tile of {u.largest_tile} elements; at most {limits.tile_elements}")
