@@ -117,13 +117,7 @@ class BlockBuilder:
         """The name of the tile of `x` as seen from `at`. mode "": final values; "run": running values of the
         accumulators of this loop; "old": as they were when the iteration began."""
         if self.over_stream(x):
-            if at.loop and self.order[x] == at.level + 1:
-                if mode == "":
-                    raise CannotBuild("a running value is read as if it were final")
-                return old(self.accumulator(x)) if mode == "old" else self.accumulator(x)
-            if self.order[x] > at.level:
-                raise CannotBuild("a reduction is read before its pass")
-            return self.accumulator(x)
+            return self.accumulated(x, at, mode)
         if at.loop and not self.varies(x):
             if self.available(x) <= at.level:
                 return self.value(x, self.middle[self.home(x, at)])
@@ -143,6 +137,16 @@ class BlockBuilder:
                     return earlier.names[key]
             at.names[key] = self.compute(x, at, running)
         return at.names[key]
+
+    def accumulated(self, x: int, at: Container, mode: str) -> str:
+        """The name of an accumulator's value as seen from `at`."""
+        if at.loop and self.order[x] == at.level + 1:
+            if mode == "":
+                raise CannotBuild("a running value is read as if it were final")
+            return old(self.accumulator(x)) if mode == "old" else self.accumulator(x)
+        if self.order[x] > at.level:
+            raise CannotBuild("a reduction is read before its pass")
+        return self.accumulator(x)
 
     def home(self, x: int, at: Container) -> int:
         """The middle container where an invariant part is computed: loads and constants where they are first wanted."""
