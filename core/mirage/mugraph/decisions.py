@@ -239,10 +239,11 @@ def _product(dot: _Dot, tiles: dict[str, int], groups: bool) -> Product | None:
     k = dot.k
     if k not in dot.left or k not in dot.right or tiles[k] < LEAST_DOT:
         return None
-    a, b = ([d for d in side if d != k and tiles[d] > 1] for side in (dot.left, dot.right))
-    result = [d for d in dot.dims if tiles[d] > 1]
-    batch = tuple(d for d in result if d in a and d in b)
-    m, n = [d for d in a if d not in batch], [d for d in b if d not in batch]
+    wide = {d for d, tile in tiles.items() if tile > 1} - {k}
+    a, b = wide.intersection(dot.left), wide.intersection(dot.right)
+    result = [d for d in dot.dims if d in wide or d == k]
+    batch = tuple(d for d in result if d in a & b)
+    m, n = list(a.difference(batch)), list(b.difference(batch))
     if len(batch) > 1 or not matrix_sides([tiles[d] for d in m], [tiles[d] for d in n], tiles[k]):
         return None
     if sorted(result) != sorted([*batch, *m, *n]):

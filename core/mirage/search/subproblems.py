@@ -64,6 +64,15 @@ def operators(block: BlockGraph) -> int:
     return sum(map(counts, flat))
 
 
+def best(ranked: Iterable[tuple[float, int, Piece]], most: int) -> Iterator[tuple[float, Piece]]:
+    """The first `most` pieces, and after them the best one of each other structure."""
+    seen: set[str] = set()
+    for i, (us, _, piece) in enumerate(ranked):
+        if i < most or piece.structure not in seen:
+            seen.add(piece.structure)
+            yield us, piece
+
+
 class Pricing:
     """Asks of the pieces of one target whether the device has the shared memory that they need, and what they cost."""
 
@@ -218,10 +227,6 @@ class Work:
         ranked.sort(key=lambda f: f[:2])
         if not ranked and bounds.given and not stopped:
             limits.append(f"no kernel for {target.tensor} within the given {', '.join(bounds.given.names)}")
-        pieces, seen = [], set()
-        for i, (us, _, piece) in enumerate(ranked):
-            if i < 4 * bounds.per_kernel or piece.structure not in seen:  # the best of each structure stays
-                seen.add(piece.structure)
-                pieces.append((us, replace(piece, structure=f"{key}:{piece.structure}")))
+        kept = [(us, replace(p, structure=f"{key}:{p.structure}")) for us, p in best(ranked, 4 * bounds.per_kernel)]
         structures = len({s.key for *_, s in first})
-        return Part(tuple(pieces), values, systems, structures, len(ranked), tuple(dict.fromkeys(limits)), stopped)
+        return Part(tuple(kept), values, systems, structures, len(ranked), tuple(dict.fromkeys(limits)), stopped)
