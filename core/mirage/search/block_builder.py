@@ -55,7 +55,7 @@ class Container:
 
 @dataclass(frozen=True)
 class Output:
-    """What a kernel writes: a term, and the device tensor's index."""
+    """An output of a kernel: its term, and the index into the device tensor."""
 
     tensor: str
     term: int
@@ -101,7 +101,7 @@ class BlockBuilder:
         return self.streamed is not None and self.streamed in self.t.dims(x)
 
     def over_stream(self, x: int) -> bool:
-        """Is `x` a reduction over the streamed axis?"""
+        """True if `x` is a reduction over the streamed axis."""
         return self.streamed is not None and self.t.reduces(x, self.streamed)
 
     def available(self, x: int) -> int:
@@ -117,13 +117,7 @@ class BlockBuilder:
         """The name of the tile of `x` as seen from `at`. mode "": final values; "run": running values of the
         accumulators of this loop; "old": as they were when the iteration began."""
         if self.over_stream(x):
-            if at.loop and self.order[x] == at.level + 1:
-                if mode == "":
-                    raise CannotBuild("a running value is read as if it were final")
-                return old(self.accumulator(x)) if mode == "old" else self.accumulator(x)
-            if self.order[x] > at.level:
-                raise CannotBuild("a reduction is read before its pass")
-            return self.accumulator(x)
+            return self.accumulated(x, at, mode)
         if at.loop and not self.varies(x):
             if self.available(x) <= at.level:
                 return self.value(x, self.middle[self.home(x, at)])
@@ -143,6 +137,16 @@ class BlockBuilder:
                     return earlier.names[key]
             at.names[key] = self.compute(x, at, running)
         return at.names[key]
+
+    def accumulated(self, x: int, at: Container, mode: str) -> str:
+        """The name of an accumulator's value as seen from `at`."""
+        if at.loop and self.order[x] == at.level + 1:
+            if mode == "":
+                raise CannotBuild("a running value is read as if it were final")
+            return old(self.accumulator(x)) if mode == "old" else self.accumulator(x)
+        if self.order[x] > at.level:
+            raise CannotBuild("a reduction is read before its pass")
+        return self.accumulator(x)
 
     def home(self, x: int, at: Container) -> int:
         """The middle container where an invariant part is computed: loads and constants where they are first wanted."""
@@ -262,7 +266,7 @@ class BlockBuilder:
         return out
 
     def divides(self, n: Node) -> TypeGuard[Inv]:
-        """Is a factor written as a division by what stands under it? (1 / sqrt has an instruction of its own.)"""
+        """True if a factor is an inverse that is written as a division. (1 / sqrt has an instruction of its own.)"""
         return isinstance(n, Inv) and not isinstance(self.t.node(n.arg), Sqrt)
 
     # ---- reductions
@@ -356,37 +360,44 @@ class BlockBuilder:
         if sides is None:
             v = self.product(inside, at, mode, ())
             dims = self.ordered(*(self.tile_dims(f) for f in inside))
-            if not clean:
-                mask = self.emit(at, "inside", "mask", (), (dim,), dim=dim)
-                v = self.emit(at, "v", "mul", (mask, v), dims)
+            v = v if clean else self.masked(v, dims, dim, at)
             out = self.emit(at, "t", "sum", (v,), tuple(d for d in dims if d != dim), dim=dim)
         else:
-            left, right = sides
-            small = left if self.elements(left) <= self.elements(right) else right
-            a = [f for f in inside if self.wide(f, axis) & left]
-            b = [f for f in inside if self.wide(f, axis) & right]
-            neither = [f for f in inside if f not in a and f not in b]
-            (a if small is left else b).extend(neither)
-            operands = []
-            for group, masked in ((a, small is left and not clean), (b, small is right and not clean)):
-                dims = self.ordered(*(self.tile_dims(f) for f in group))
-                v = self.product(group, at, mode, dims) if len(group) > 1 else self.value(group[0], at, mode)
-                if masked:
-                    mask = self.emit(at, "inside", "mask", (), (dim,), dim=dim)
-                    v = self.emit(at, "v", "mul", (mask, v), dims)
-                operands.append((v, dims))
-            if not clean and not is_finite(in_padding(t, t.mul(*(b if small is left else a)), axis)):
-                # the other operand may hold infinities in the padding: 0 * inf; mask it as well
-                i = 1 if small is left else 0
-                mask = self.emit(at, "inside", "mask", (), (dim,), dim=dim)
-                operands[i] = (self.emit(at, "v", "mul", (mask, operands[i][0]), operands[i][1]), operands[i][1])
-            dims = tuple(d for d in self.ordered(operands[0][1], operands[1][1]) if d != dim)
-            out = self.emit(at, "t", "dot", (operands[0][0], operands[1][0]), dims, dim=dim)
+            out, dims = self.dot(axis, inside, sides, clean, at, mode)
         if outside:
             have = self.ordered(dims, *(self.tile_dims(f) for f in outside))
             names = tuple(self.value(f, at, mode) for f in outside)
             out = self.emit(at, "t", "mul", (*names, out), tuple(d for d in have if d != dim))
         return out
+
+    def masked(self, v: str, dims: tuple[str, ...], dim: str, at: Container) -> str:
+        """The tile, 0 in the padding of a dim."""
+        mask = self.emit(at, "inside", "mask", (), (dim,), dim=dim)
+        return self.emit(at, "v", "mul", (mask, v), dims)
+
+    def dot(
+        self, axis: str, inside: list[int], sides: tuple[frozenset[str], frozenset[str]], clean: bool, at: Container,
+        mode: str,
+    ) -> tuple[str, tuple[str, ...]]:  # fmt: skip
+        """The matrix product of one tile along `axis`, and its dims. Where the padding is not zero, the smaller operand is masked;
+        what has the dims of neither operand goes with it."""
+        dim = self.dim_of[axis].name
+        left, right = sides
+        small = 0 if self.elements(left) <= self.elements(right) else 1
+        groups = [[f for f in inside if self.wide(f, axis) & side] for side in sides]
+        groups[small] += [f for f in inside if f not in groups[0] and f not in groups[1]]
+        operands = []
+        for i, group in enumerate(groups):
+            dims = self.ordered(*(self.tile_dims(f) for f in group))
+            v = self.product(group, at, mode, dims) if len(group) > 1 else self.value(group[0], at, mode)
+            operands.append((v if clean or i != small else self.masked(v, dims, dim, at), dims))
+        if not clean and not is_finite(in_padding(self.t, self.t.mul(*groups[1 - small]), axis)):
+            # the other operand may hold infinities in the padding: 0 * inf; mask it as well
+            v, dims = operands[1 - small]
+            operands[1 - small] = self.masked(v, dims, dim, at), dims
+        (first, rows), (second, columns) = operands
+        dims = tuple(d for d in self.ordered(rows, columns) if d != dim)
+        return self.emit(at, "t", "dot", (first, second), dims, dim=dim), dims
 
     def elements(self, dims: frozenset[str]) -> int:
         n = 1

@@ -1,5 +1,7 @@
-"""A part of a search: the kernels that compute one target. Every part is searched in its own copy of the arena, so that what
-is found depends on the problem and the part alone: not on what was searched before, in which process, or in which run.
+"""The parts of a search: each is the search for the kernels that compute one target tensor.
+
+Every part works in its own copy of the arena, so that its result depends on the problem and the part alone: not on earlier parts,
+the process, or the run.
 """
 
 from __future__ import annotations
@@ -64,6 +66,15 @@ def operators(block: BlockGraph) -> int:
     return sum(map(counts, flat))
 
 
+def best(ranked: Iterable[tuple[float, int, Piece]], most: int) -> Iterator[tuple[float, Piece]]:
+    """The first `most` pieces, and after them the best one of each other structure."""
+    seen: set[str] = set()
+    for i, (us, _, piece) in enumerate(ranked):
+        if i < most or piece.structure not in seen:
+            seen.add(piece.structure)
+            yield us, piece
+
+
 class Pricing:
     """Asks of the pieces of one target whether the device has the shared memory that they need, and what they cost."""
 
@@ -86,7 +97,7 @@ class Pricing:
 
 @dataclass(frozen=True)
 class Work:
-    """What the parts of one search share. `problem.t` is the arena as it was when all cuts were known; it is only copied."""
+    """The data that the parts of one search share. `problem.t` is the arena as it was when all cuts were known; it is only copied."""
 
     problem: Problem
     outputs: tuple[Target, ...]
@@ -119,7 +130,7 @@ class Work:
 
     @cached_property
     def calls_us(self) -> float:
-        """What the calls take that stay PyTorch's own: the same in every answer."""
+        """The arguments of the calls that stay PyTorch's own: the same in every answer."""
         return self.cost(calls_alone(self.problem)) if self.problem.calls else 0.0
 
     def key(self, t: Terms, target: Target, chosen: Iterable[Cut]) -> Key:
@@ -147,7 +158,7 @@ class Work:
         return KernelSpace(t, target, guard, limit=b.systems, lean=b.lean, given=b.given)
 
     def allowed(self, piece: Piece) -> bool:
-        """Is the piece within the bounds on kernels, loops and operators?"""
+        """True if the piece is within the bounds on kernels, loops and operators."""
         b = self.bounds
         own = [k for k in piece.kernels if isinstance(k, CustomKernel)]
         loops = max(sum(isinstance(x, Loop) for x in k.block.body) for k in own)
@@ -218,10 +229,6 @@ class Work:
         ranked.sort(key=lambda f: f[:2])
         if not ranked and bounds.given and not stopped:
             limits.append(f"no kernel for {target.tensor} within the given {', '.join(bounds.given.names)}")
-        pieces, seen = [], set()
-        for i, (us, _, piece) in enumerate(ranked):
-            if i < 4 * bounds.per_kernel or piece.structure not in seen:  # the best of each structure stays
-                seen.add(piece.structure)
-                pieces.append((us, replace(piece, structure=f"{key}:{piece.structure}")))
+        kept = [(us, replace(p, structure=f"{key}:{p.structure}")) for us, p in best(ranked, 4 * bounds.per_kernel)]
         structures = len({s.key for *_, s in first})
-        return Part(tuple(pieces), values, systems, structures, len(ranked), tuple(dict.fromkeys(limits)), stopped)
+        return Part(tuple(kept), values, systems, structures, len(ranked), tuple(dict.fromkeys(limits)), stopped)
