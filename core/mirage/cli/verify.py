@@ -147,7 +147,7 @@ def judged(left: Subject, right: Subject, worker: Worker, rules: Rules | None = 
             assert left.mugraph is not None
             case = cases.of_mugraph(left.mugraph, graph, right.module)
         verdict = judge(replace(case, rules=rules), task)
-    if verdict.accepted:
+    if verdict.word != "REJECTED":
         return verdict
     return with_concrete(verdict, in_floats(left, right, case, verdict, task))
 

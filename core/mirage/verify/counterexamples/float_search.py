@@ -247,11 +247,13 @@ def _literal(values: Iterable[object]) -> str:
 
 
 def with_concrete(verdict: Verdict, concrete: Concrete) -> Verdict:
-    """The verdict with the floats beside each of its counterexamples; where a rejection has none, one is made."""
+    """The verdict with the floats beside each of its counterexamples; where a rejection has none, one is made. Floats that
+    an opinion found stay where the search found none."""
     evidence = []
     for e in verdict.evidence:
         if e.word == "REJECTED":
             shown = e.counterexample or Counterexample(e.opinion, concrete.output, (), "", e.summary, {})
-            e = replace(e, counterexample=replace(shown, concrete=concrete))
+            known = shown.concrete if concrete.note and shown.concrete is not None else concrete
+            e = replace(e, counterexample=replace(shown, concrete=known))
         evidence.append(e)
     return replace(verdict, evidence=tuple(evidence))

@@ -48,10 +48,14 @@ class Coarse:
         return DTYPES[dtype].roundoff > self.unit or DTYPES[dtype].largest < self.largest
 
     def __call__(self, x: Array, dtype: str) -> Array:
-        d = DTYPES[dtype]
-        if d.roundoff > self.unit:
+        if DTYPES[dtype].roundoff > self.unit:
             return round_to(x, dtype)
-        return np.asarray(np.where(np.abs(x) > d.largest, np.copysign(np.inf, x), x) if d.largest < self.largest else x)
+        return overflowing(x, dtype) if DTYPES[dtype].largest < self.largest else x
+
+
+def overflowing(x: Array, dtype: str) -> Array:
+    """Infinite where it is beyond the dtype, else as it is."""
+    return np.asarray(np.where(np.abs(x) > DTYPES[dtype].largest, np.copysign(np.inf, x), x))
 
 
 def coarse(a: Program, b: Program) -> Coarse | None:

@@ -65,8 +65,10 @@ def around(numbers: Sequence[float], dtype: str) -> Array:
     between = [(a + b) / 2 for a, b in pairwise(every)]
     own = round_to(np.asarray([*every, *between, *sorted(mapped)]), dtype)
     own = own[np.abs(own) <= DTYPES[dtype].largest]
-    step = np.maximum(np.abs(own) * DTYPES[dtype].epsilon, DTYPES[dtype].smallest)
-    wide = np.concatenate([own, *(round_to(own + k * step, dtype) for k in (-1, 1)), own * 1.001, own * 0.999])
+    step = np.maximum(np.ldexp(DTYPES[dtype].roundoff, np.frexp(own)[1]), DTYPES[dtype].smallest)
+    wide = np.concatenate(
+        [own, *(round_to(own + k * step, dtype) for k in (-1, -0.5, 0.5, 1)), own * 1.001, own * 0.999]
+    )
     return np.unique(round_to(wide[np.abs(wide) <= DTYPES[dtype].largest], dtype))
 
 
@@ -122,6 +124,7 @@ def _mixed(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
     return np.choose(r.integers(0, len(ways), (*shape[:-1], 1) if shape else ()), ways)
 
 
+LARGE = Draw("times 100", lambda r, s, p: 100 * r.standard_normal(s))
 MIXED = Draw("rows of all kinds", _mixed, whole_lines)
 DRAWS = (
     Draw("normal", lambda r, s, p: r.standard_normal(s)),

@@ -18,7 +18,7 @@ from mirage.ir.tensor_spec import TensorSpec
 from mirage.results.details import FloatDetails
 from mirage.results.verdict import Concrete, Counterexample, Evidence
 from mirage.verify.floats import cast_search
-from mirage.verify.floats.directed_inputs import DRAWS, MIXED, Draw, constants, draw
+from mirage.verify.floats.directed_inputs import DRAWS, LARGE, MIXED, Draw, constants, draw
 from mirage.verify.semantics.arrays import Array, Flags
 from mirage.verify.semantics.program_values import EXTENDED, NoValue, Outcomes, Precision, run
 
@@ -148,7 +148,9 @@ def search(a: Program, b: Program) -> Opinion:
         return Opinion(None, (f"float: not asked, {error} has no value without PyTorch",))
     if rejected is not None:
         return Opinion(rejected, tuple(found.told.values()))
+    found.by_range()
     text = f"no difference in {found.ran} runs at these sizes, directed at {len(found.numbers)} constants"
+    text = "; ".join((text, *found.told.values()))
     evidence = Evidence(
         link="algebra", opinion="float", word="TESTED", summary=text, seconds=time.monotonic() - start,
         details=FloatDetails(draw=found.ran),
@@ -203,6 +205,20 @@ class _Search:
                 where = (found.output, found.index, repr(found.left), repr(found.right))
                 return self.rejected(why, where, kind, seed, inputs)
         return None
+
+    def by_range(self) -> None:
+        """Tells where one program leaves the range of its own dtypes and the other does not: exp(x) / sum(exp(x)) does
+        where a softmax does not."""
+        inputs = draw(LARGE, self.a.inputs, self.numbers, 0)
+        one, two = (run(p, inputs, Precision(rounded=cast_search.overflowing))[0] for p in (self.a, self.b))
+        for i, (x, y) in enumerate(zip(one, two, strict=True)):
+            apart = np.isfinite(np.asarray(x, np.float64)) ^ np.isfinite(np.asarray(y, np.float64))
+            if apart.any():
+                at = tuple(int(k) for k in np.argwhere(apart)[0])
+                said = f"output {i} at {at}: {float(x[at])!r} and {float(y[at])!r}"
+                self.told.setdefault(
+                    "range", f"one of the two overflows in its dtypes where the other does not ({LARGE.name}; {said})"
+                )
 
     def rejected(
         self, why: str, where: tuple[int, tuple[int, ...], str, str], kind: Draw, seed: int, values: Sequence[Array]
