@@ -43,6 +43,7 @@ class Question:
     script: str | None
     target: str
     rules_file: str | None
+    overflow: bool
 
 
 @click.command()
@@ -55,6 +56,12 @@ class Question:
 @click.option("--counterexample", "script", metavar="FILE", help="Where they differ: write a script that shows it.")
 @click.option("--target", default="sm_90", show_default=True, help="The GPU whose limits µGraphs must keep.")
 @click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
+@click.option(
+    "--overflow-may-differ",
+    "overflow",
+    is_flag=True,
+    help="Of two functions: one may overflow where the other does not.",
+)
 @taking(Question)
 def verify(asked: Question) -> None:
     """Say whether A and B compute the same; exit code 3 if that was not shown.
@@ -73,13 +80,13 @@ def verify(asked: Question) -> None:
     assert asked.b is not None
     if asked.text:
         raise click.UsageError("--text goes with --mugraphs")
-    verdicts = every_row(asked.a, asked.b, asked.target, asked.rules_file)
+    verdicts = every_row(asked.a, asked.b, asked.target, asked.rules_file, asked.overflow)
     show(verdicts, asked)
     if not verdicts.weakest.accepted:
         raise SystemExit(3)
 
 
-def every_row(a: str, b: str, target: str, rules_file: str | None) -> Judged:
+def every_row(a: str, b: str, target: str, rules_file: str | None, overflow: bool = False) -> Judged:
     """A verdict for each row of sizes that both sides have."""
     from mirage.cli import place_argument, verify_by_size, verify_subjects
     from mirage.devices.table import device
@@ -93,7 +100,7 @@ def every_row(a: str, b: str, target: str, rules_file: str | None) -> Judged:
         if rights[-1].kind == "function" and lefts[-1].kind != "function":
             lefts, rights = rights, lefts
         both, missing = verify_by_size.pairs(lefts, rights)
-        rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules)) for x, y in both)
+        rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules, overflow)) for x, y in both)
     return verify_by_size.Judged(lefts[-1].label, rights[-1].label, rows, tuple(missing))
 
 
@@ -125,7 +132,9 @@ def graph_files_reader() -> Callable[[str, str, bool, bool], None]:
     return reader
 
 
-def judged(left: Subject, right: Subject, worker: Worker, rules: Rules | None = None) -> Verdict:
+def judged(
+    left: Subject, right: Subject, worker: Worker, rules: Rules | None = None, overflow: bool = False
+) -> Verdict:
     """The verdict, with floats beside each counterexample."""
     from mirage.verify import cases
     from mirage.verify.counterexamples.float_search import with_concrete
@@ -135,7 +144,7 @@ def judged(left: Subject, right: Subject, worker: Worker, rules: Rules | None = 
     task: RunTask = partial(worker.call, timeout_s=TASK_S)
     if left.program is not None and right.kind == "function":
         assert right.program is not None
-        verdict, case = compare(left.program, right.program, rules), None
+        verdict, case = compare(left.program, right.program, rules, overflow), None
     else:
         if left.program is not None and right.program is not None:
             check_signatures(left.program, right.program)
@@ -147,9 +156,12 @@ def judged(left: Subject, right: Subject, worker: Worker, rules: Rules | None = 
             assert left.mugraph is not None
             case = cases.of_mugraph(left.mugraph, graph, right.module)
         verdict = judge(replace(case, rules=rules), task)
-    if verdict.word != "REJECTED":
+    undecided = verdict.word == "UNDECIDED"
+    searched = any(e.opinion == "float" and e.word == "TESTED" for e in verdict.evidence)
+    if verdict.accepted or (undecided and searched):
         return verdict
-    return with_concrete(verdict, in_floats(left, right, case, verdict, task))
+    concrete = in_floats(left, right, case, verdict, task)
+    return verdict if undecided and concrete.note else with_concrete(verdict, concrete)
 
 
 def structure_of(left: Subject, right: Subject) -> MuGraph:

@@ -95,17 +95,16 @@ class Link:
 
     @property
     def word(self) -> Word:
-        """Of each output its strongest opinion; of the outputs the weakest. An output of which nothing was shown is
-        refused. UNDECIDED says that no test is a judge of that output: then a proof alone counts."""
-        if any(e.word == "REJECTED" for e in self.evidence):
-            return "REJECTED"
-        return min((self._of_output(i) for i in range(self.outputs)), key=STRENGTH.__getitem__, default="REJECTED")
-
-    def _of_output(self, output: int) -> Word:
-        words = {e.word for e in self.about(output)}
-        if "UNDECIDED" in words and "PROVED" not in words:
-            return "UNDECIDED"
-        return max(words, key=STRENGTH.__getitem__, default="REJECTED")
+        """Of each output its strongest opinion; of the outputs the weakest. An output of which nothing was shown is refused.
+        UNDECIDED says that what the others show is not enough."""
+        words = {e.word for e in self.evidence}
+        if not words <= set(ACCEPTED):
+            return min(words, key=STRENGTH.__getitem__)
+        found: list[Word] = [
+            max((e.word for e in self.about(i)), key=STRENGTH.__getitem__, default="REJECTED")
+            for i in range(self.outputs)
+        ]
+        return min(found, key=STRENGTH.__getitem__, default="REJECTED")
 
     @property
     def bound(self) -> float | None:

@@ -263,7 +263,7 @@ def by_the_field(
             e = replace(e, word="UNDECIDED" if agreed else e.word, summary=DIFFER_IN_THE_FIELD)
         if e.word == "REJECTED" and calls:
             why = f"{calls} may be any function of its arguments, and each call is its own"
-            e = replace(e, summary=f"not shown equal: {why}")
+            e = replace(e, word="UNDECIDED", summary=f"not shown equal: {why}")
         yield e, contradicted
 
 
@@ -297,11 +297,12 @@ def judged_by_order(
     return out
 
 
-def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
-    """The verdict on "the two programs compute the same", on the algebra link alone. Raises SignatureMismatch, and
+def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool = True) -> Verdict:
+    """The verdict on "the two programs compute the same", on the algebra link alone; with `overflow` as functions
+    of real numbers, one of which may overflow where the other does not. Raises SignatureMismatch, and
     UnsupportedReshape where their reshapes cut a dim in ways that do not meet."""
     lowered = lowered_together(a, b)
-    floats = pair_search.search(a, b)
+    floats = pair_search.search(a, b, overflow)
     agreed = floats.evidence is not None and floats.evidence.word == "TESTED"
     ran = () if floats.evidence is None else (floats.evidence,)
     t, n = lowered.terms, len(a.outputs)

@@ -248,12 +248,12 @@ def _literal(values: Iterable[object]) -> str:
 
 def with_concrete(verdict: Verdict, concrete: Concrete) -> Verdict:
     """The verdict with the floats beside each of its counterexamples; where a rejection has none, one is made. Floats that
-    an opinion found stay where the search found none."""
+    an opinion found stay where the search found none; what was undecided is refused by floats that differ."""
     evidence = []
     for e in verdict.evidence:
-        if e.word == "REJECTED":
+        if e.word == verdict.word:
             shown = e.counterexample or Counterexample(e.opinion, concrete.output, (), "", e.summary, {})
             known = shown.concrete if concrete.note and shown.concrete is not None else concrete
-            e = replace(e, counterexample=replace(shown, concrete=known))
+            e = replace(e, word="REJECTED", counterexample=replace(shown, concrete=known))
         evidence.append(e)
     return replace(verdict, evidence=tuple(evidence))

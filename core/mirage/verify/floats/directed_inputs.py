@@ -76,7 +76,8 @@ def around(numbers: Sequence[float], dtype: str) -> Array:
 class Draw:
     """`floats(rng, shape, pool)` and `flags(rng, shape)`: the values of an input; `focus`: of one input at a time, the
     others being small numbers; `shared`: inputs of one shape get the same values. In `beyond` a program may leave the
-    range of numbers where an equal one does not: a difference there is told, and refuses nothing."""
+    range of numbers where an equal one does not: a difference there is told, and refuses nothing. Values stay below a
+    sixteenth of the largest number of their dtype to the power of `reach`."""
 
     name: str
     floats: Callable[[Rng, tuple[int, ...], Array], Array]
@@ -84,6 +85,7 @@ class Draw:
     focus: bool = False
     shared: bool = False
     beyond: bool = False
+    reach: float = 1.0
 
 
 def _constants(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
@@ -124,7 +126,8 @@ def _mixed(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
     return np.choose(r.integers(0, len(ways), (*shape[:-1], 1) if shape else ()), ways)
 
 
-LARGE = Draw("times 100", lambda r, s, p: 100 * r.standard_normal(s))
+LARGE = Draw("times 100", lambda r, s, p: 100 * r.standard_normal(s), reach=0.5)
+HUGE = Draw("huge", lambda r, s, p: 1e300 * r.choice((-1.0, 1.0), s), reach=0.7)  # squares overflow, sums do not
 MIXED = Draw("rows of all kinds", _mixed, whole_lines)
 DRAWS = (
     Draw("normal", lambda r, s, p: r.standard_normal(s)),
@@ -163,7 +166,10 @@ def draw(kind: Draw, inputs: Sequence[Input], numbers: Sequence[float], seed: in
         else:
             own = not kind.focus or n == chosen
             value = kind.floats(rng, shape, pools[dtype]) if own else rng.choice((1.0, 1.0, -1.0, 2.0, 0.5, 0.0), shape)
-            out.append(round_to(np.asarray(value, np.float64), dtype))
+            most = DTYPES[dtype].largest ** kind.reach / 16
+            limited = value if kind.beyond else np.clip(value, -most, most)
+            limited = limited if kind.reach == 1.0 else limited * rng.uniform(0.5, 1.0, shape)
+            out.append(round_to(np.asarray(limited, np.float64), dtype))
             known[shape] = out[-1]
     return out
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from mirage.ir.tensor_spec import TensorSpec
 from mirage.results.details import FloatDetails
 from mirage.results.verdict import Concrete, Counterexample, Evidence
 from mirage.verify.floats import cast_search
-from mirage.verify.floats.directed_inputs import DRAWS, LARGE, MIXED, Draw, constants, draw
+from mirage.verify.floats.directed_inputs import DRAWS, HUGE, LARGE, MIXED, Draw, constants, draw
 from mirage.verify.semantics.arrays import Array, Flags
 from mirage.verify.semantics.program_values import EXTENDED, NoValue, Outcomes, Precision, run
 
@@ -32,6 +32,7 @@ DISTURBED = 4
 RELATIVE = 1e-9  # constants are written with so many digits
 NOISE = 1e-14  # of the largest value: what two orders of summation leave in float64
 SPREADS = 16.0
+RANGED = Precision(rounded=cast_search.overflowing, ranged=True)
 FEW = 64  # elements of inputs that are written out
 
 
@@ -136,19 +137,19 @@ class Opinion:
     met: bool = False
 
 
-def search(a: Program, b: Program) -> Opinion:
-    """Runs both programs on directed inputs until they differ or the time is over."""
+def search(a: Program, b: Program, overflow: bool = True) -> Opinion:
+    """Runs both programs on directed inputs until they differ or the time is over. With `overflow` an infinity or NaN that
+    an overflow leaves on one side alone is told and refuses nothing."""
     start = time.monotonic()
     if max(largest(a), largest(b)) > LARGEST or max(products(a), products(b)) > PRODUCTS:
         return Opinion(None, ("float: not asked, the programs are too large to be run at their sizes",))
     try:
         found = _Search(a, b, start)
-        rejected = found.by_roundings() or found.by_values()
+        rejected = found.by_roundings() or found.by_values() or found.by_range(overflow)
     except NoValue as error:
         return Opinion(None, (f"float: not asked, {error} has no value without PyTorch",))
     if rejected is not None:
         return Opinion(rejected, tuple(found.told.values()))
-    found.by_range()
     text = f"no difference in {found.ran} runs at these sizes, directed at {len(found.numbers)} constants"
     text = "; ".join((text, *found.told.values()))
     evidence = Evidence(
@@ -206,19 +207,25 @@ class _Search:
                 return self.rejected(why, where, kind, seed, inputs)
         return None
 
-    def by_range(self) -> None:
-        """Tells where one program leaves the range of its own dtypes and the other does not: exp(x) / sum(exp(x)) does
-        where a softmax does not."""
-        inputs = draw(LARGE, self.a.inputs, self.numbers, 0)
-        one, two = (run(p, inputs, Precision(rounded=cast_search.overflowing))[0] for p in (self.a, self.b))
-        for i, (x, y) in enumerate(zip(one, two, strict=True)):
-            apart = np.isfinite(np.asarray(x, np.float64)) ^ np.isfinite(np.asarray(y, np.float64))
-            if apart.any():
+    def by_range(self, allowed: bool) -> Evidence | None:
+        """One program leaves the range of its own dtypes where the other does not, as exp(x) / sum(exp(x)) does where a
+        softmax does not. Told alone where that is allowed. Huge numbers are no ordinary inputs: there it decides nothing."""
+        for kind in (LARGE, HUGE):
+            inputs = draw(kind, self.a.inputs, self.numbers, 0)
+            one, two = (run(p, inputs, RANGED)[0] for p in (self.a, self.b))
+            for i, (x, y) in enumerate(zip(one, two, strict=True)):
+                apart = np.isfinite(np.asarray(x, np.float64)) ^ np.isfinite(np.asarray(y, np.float64))
+                if not apart.any():
+                    continue
                 at = tuple(int(k) for k in np.argwhere(apart)[0])
-                said = f"output {i} at {at}: {float(x[at])!r} and {float(y[at])!r}"
-                self.told.setdefault(
-                    "range", f"one of the two overflows in its dtypes where the other does not ({LARGE.name}; {said})"
-                )
+                left, right = repr(float(x[at])), repr(float(y[at]))
+                why = "one of the two overflows in its dtypes where the other does not"
+                if not allowed:
+                    found = self.rejected(why, (i, at, left, right), kind, 0, inputs)
+                    return found if kind is LARGE else replace(found, word="UNDECIDED")
+                said = f"allowed to differ where one overflows: {why} (output {i} at {at}: {left}, {right})"
+                self.told.setdefault("range", said)
+        return None
 
     def rejected(
         self, why: str, where: tuple[int, tuple[int, ...], str, str], kind: Draw, seed: int, values: Sequence[Array]

@@ -36,11 +36,12 @@ class NoValue(Exception):
 class Precision:
     """How floating-point results are kept: in `dtype`; with a `disturbance` each result that is rounded is also off by
     UNIT at random, which shows how a result depends on its roundings; `rounded` rounds each operator's result to the
-    program's own dtype."""
+    program's own dtype; with `ranged` sums are infinite whose terms together are beyond the dtype, in whatever order."""
 
     dtype: type[np.floating] = np.float64
     disturbance: int | None = None
     rounded: Callable[[Array, str], Array] | None = None
+    ranged: bool = False
 
 
 @dataclass
@@ -163,9 +164,9 @@ class Evaluation:
             over = dims_of(attrs, xs[0].ndim)
             return np.asarray(float(np.prod([xs[0].shape[i] for i in over])))
         if op == "einsum":
-            return self._einsum(str(attrs["equation"]), xs)
+            return self._einsum(str(attrs["equation"]), xs, kind)
         if op == "sum":
-            return self._sum(xs[0], attrs)
+            return self._sum(xs[0], attrs, kind)
         if op == "amax":
             return np.asarray(xs[0].max(axis=dims_of(attrs, xs[0].ndim), keepdims=bool(attrs.get("keepdim"))))
         return self._pointwise(op, xs, attrs, kind)
@@ -189,20 +190,28 @@ class Evaluation:
         again = np.asarray(function(attrs, *(x.astype(np.longdouble) if x.dtype.kind == "f" else x for x in xs)))
         return self._disturbed(out, out, (again == out.astype(np.longdouble)) & EXTENDED)
 
-    def _sum(self, x: Array, attrs: Attrs) -> Array:
+    def _sum(self, x: Array, attrs: Attrs, kind: TensorType) -> Array:
         over, keep = dims_of(attrs, x.ndim), bool(attrs.get("keepdim"))
         x = x.astype(np.int64) if x.dtype == bool else x
         out = np.asarray(x.sum(axis=over, keepdims=keep))
-        if self.how.disturbance is None or out.dtype.kind != "f":
+        if not self._inspected(out):
             return out
         total = np.abs(x).sum(axis=over, keepdims=keep)
+        if self.how.ranged:
+            return np.where(total > _accumulated(kind.dtype), np.inf, out)
         return self._disturbed(out, total, total * GRID < INTEGERS if _on_grid(x, GRID) else None)
 
-    def _einsum(self, equation: str, xs: list[Array]) -> Array:
+    def _inspected(self, out: Array) -> bool:
+        """Does it matter how large the terms of a sum are?"""
+        return out.dtype.kind == "f" and (self.how.ranged or self.how.disturbance is not None)
+
+    def _einsum(self, equation: str, xs: list[Array], kind: TensorType) -> Array:
         out = einsum(equation, xs)
-        if self.how.disturbance is None or out.dtype.kind != "f":
+        if not self._inspected(out):
             return out
         total = einsum(equation, [np.abs(x) for x in xs])
+        if self.how.ranged:
+            return np.where(total > _accumulated(kind.dtype), np.inf, out)
         step = 2.0 ** (24 // len(xs))
         return self._disturbed(out, total, total * GRID < INTEGERS if all(_on_grid(x, step) for x in xs) else None)
 
@@ -211,6 +220,11 @@ class Evaluation:
         signs = np.resize(self._rng.choice((-UNIT, UNIT), min(out.size, 1 << 16)), out.size).reshape(out.shape)
         moved = np.where(np.isfinite(size), out + signs * size, out)
         return moved if exact is None else np.where(exact, out, moved)
+
+
+def _accumulated(dtype: str) -> float:
+    """The largest number of what sums in a dtype are accumulated in."""
+    return max(DTYPES[dtype].largest, DTYPES["fp32"].largest)
 
 
 def _on_grid(x: Array, steps: float) -> bool:
