@@ -1,4 +1,4 @@
-"""What an attempt answers: the result, the facts of its kernels, and the provenance at the module's top."""
+"""The answer of an attempt: the result, the facts of its kernels, and the provenance at the module's top."""
 
 from __future__ import annotations
 

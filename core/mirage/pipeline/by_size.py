@@ -1,5 +1,7 @@
-"""One module for every size that a decorator names: each row of `dims=` or `inputs=` was optimized by itself; here the
-kernels come together behind one table, and the module that comes of it is judged again, row by row."""
+"""One module for every size that a decorator names: the kernels of all rows of `dims=` or `inputs=` behind one table.
+
+Each row was optimized by itself; the module that holds them all is judged again, row by row.
+"""
 
 from __future__ import annotations
 

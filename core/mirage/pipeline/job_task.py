@@ -1,4 +1,4 @@
-"""The task `optimize`: the whole pipeline in a worker of the project's interpreter, for whoever keeps a daemon.
+"""The task `optimize`: the whole pipeline in a worker of the project's interpreter, for the daemon.
 
 This process runs no user code: that happens in workers of its own, fresh ones for every job, so that nothing of one job is
 left for the next. The ones of the next job are made while nothing waits for them.

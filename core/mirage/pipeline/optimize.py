@@ -1,4 +1,4 @@
-"""From a decorated function to a result: read, trace, search, plan, emit, verify, profile.."""
+"""From a decorated function to a result: read, trace, search, plan, emit, verify, profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A µGraph that somebody else found, judged again here: the way into the cache for what comes from elsewhere.
+"""The task `recheck`: a µGraph from another machine is judged again here, before the cache takes it.
 
 Nothing but the µGraph is taken over. It is planned, emitted, verified, compiled and timed as if the search of this
 machine had found it, so that no text, verdict or figure of a stranger reaches a user.

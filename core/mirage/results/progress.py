@@ -1,4 +1,4 @@
-"""How long work tells where it is, and is told to stop."""
+"""Progress reports of long work, and the token that cancels it."""
 
 from __future__ import annotations
 

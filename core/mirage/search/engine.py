@@ -47,7 +47,7 @@ class Candidate:
 
 @dataclass
 class SearchCounts:
-    """What the search met. `exhaustive` is False when a limit cut it, and `limits` says which."""
+    """The counts of a search. `exhaustive` is False when a limit cut it, and `limits` says which."""
 
     values: int = 0
     systems: int = 0
@@ -421,7 +421,7 @@ class Search:
         return Candidate(graph, cost, label, structure)
 
     def _valid(self, target: Target, piece: Piece) -> bool:
-        """Does the piece keep the validity rules? Asked only of pieces that come up: it costs more than an estimate."""
+        """True if the piece keeps the validity rules. Asked only of pieces that the heap reaches: it costs more than an estimate."""
         self.guard.check()
         key = (target.term, piece.label, piece.structure, piece.kernels)
         if key not in self._checked:
