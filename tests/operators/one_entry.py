@@ -15,6 +15,7 @@ os.environ["TRITON_INTERPRET"] = "1"  # before anything imports triton
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
+from workloads.traced import trace
 
 from mirage.codegen.emit import emit_module
 from mirage.devices.table import DEVICES
@@ -28,7 +29,6 @@ from mirage.operators.table import temporary
 from mirage.pipeline.search_problems import problem
 from mirage.profile.roofline import estimate
 from mirage.program.lower import lower
-from mirage.program.trace import trace
 from mirage.search.engine import Bounds, Search
 from mirage.verify.judge import Case, judge
 
