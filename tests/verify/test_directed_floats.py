@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.program.trace import trace
 from mirage.results.verdict import Evidence, Verdict, Word
 from mirage.verify.floats.directed_inputs import DRAWS, around, constants, draw
@@ -46,7 +47,7 @@ ROWS = {
 
 
 def program(text: str, names: str) -> Program:
-    given = [(n, *SHAPES[n]) for n in names]
+    given = [TensorSpec(n, *SHAPES[n]) for n in names]
     return trace(f"{HEAD}def f({', '.join(names)}):\n    return {text}\n", "f", given)
 
 

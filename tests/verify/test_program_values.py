@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.program.trace import trace
 from mirage.verify.semantics.program_values import NoValue, Precision, run
 
@@ -31,7 +32,9 @@ EXPRESSIONS = (
 
 
 def program(text: str, names: str) -> Program:
-    return trace(f"{HEAD}def f({', '.join(names)}):\n    return {text}\n", "f", [(n, *SHAPES[n]) for n in names])
+    return trace(
+        f"{HEAD}def f({', '.join(names)}):\n    return {text}\n", "f", [TensorSpec(n, *SHAPES[n]) for n in names]
+    )
 
 
 def values(names: str) -> list[np.ndarray]:

@@ -13,7 +13,8 @@ from itertools import pairwise
 import numpy as np
 
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.program import Attr, Input, Program
+from mirage.ir.program import Attr, Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.verify.floats.regimes import round_to, whole_lines
 from mirage.verify.semantics.arrays import Array
 
@@ -147,7 +148,7 @@ DRAWS = (
 )  # fmt: skip
 
 
-def draw(kind: Draw, inputs: Sequence[Input], numbers: Sequence[float], seed: int) -> list[Array]:
+def draw(kind: Draw, inputs: Sequence[TensorSpec], numbers: Sequence[float], seed: int) -> list[Array]:
     """Values of all inputs, each a number of its dtype."""
     rng = np.random.default_rng(seed)
     pools = {d: around(numbers, d) for d in {i.type.dtype for i in inputs} if DTYPES[d].floating}

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mirage.ir.program import Program
-from mirage.ir.tensor_spec import TensorSpec
 from mirage.results.details import FloatDetails
 from mirage.results.verdict import Concrete, Counterexample, Evidence
 from mirage.verify.floats import cast_search
@@ -233,7 +232,7 @@ class _Search:
         output, index, left, right = where
         few = sum(x.size for x in values) <= FEW
         concrete = Concrete(
-            inputs=tuple(TensorSpec(i.name, i.type.shape, i.type.dtype) for i in self.a.inputs), kind=kind.name,
+            inputs=self.a.inputs, kind=kind.name,
             seed=seed, output=output, index=index, expected=left, actual=right,
             values=tuple(np.asarray(x, np.float64).tolist() for x in values) if few else (),
         )  # fmt: skip

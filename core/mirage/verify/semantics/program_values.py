@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.program import Attr, Node, Program, TensorType, freeze
+from mirage.ir.program import Attr, Node, Program, freeze
+from mirage.ir.tensor_spec import TensorType
 from mirage.ir.torch_calls import is_call
 from mirage.operators.block_operators import BLOCK
 from mirage.operators.entry import Attrs, OperandsError
