@@ -18,7 +18,7 @@ from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
 from mirage.program.lower import Lowered, lower
 from mirage.results.details import FloatDetails
-from mirage.results.verdict import Counterexample, Evidence, Verdict
+from mirage.results.verdict import Concrete, Counterexample, Evidence, Verdict
 from mirage.verify.field.algebra_opinion import algebra_sizes, field_opinion, offset_axes
 from mirage.verify.floats import pair_search
 from mirage.verify.proof.definedness import conditions, needs, unexplained
@@ -36,6 +36,7 @@ DIFFER_IN_THE_FIELD = (
     "and agree in float64 at random points"
 )
 UNORDERED = "no bound: the field's order says nothing of thresholds"
+FIELD_ALONE = "no float inputs that were tried show it: the difference shows in the field alone"
 AT_LENGTHS = "with the lengths of axes as numbers, so for these sizes alone"
 NOT_MET = "the two decide by different thresholds, and no run met both outcomes of each comparison"
 ORDERING = {"lt", "le", "eq", "maximum", "minimum", "floor"}
@@ -262,6 +263,8 @@ def by_the_field(
         contradicted = e.word == "REJECTED" and (agreed or agree_in_floats(lowered, x, y, kinds, sizes, shapes))
         if contradicted:
             e = replace(e, word="UNDECIDED" if agreed else e.word, summary=DIFFER_IN_THE_FIELD)
+        if e.word == "UNDECIDED" and e.counterexample is not None:
+            e = replace(e, counterexample=replace(e.counterexample, concrete=Concrete(note=FIELD_ALONE)))
         if e.word == "REJECTED" and calls:
             why = f"{calls} may be any function of its arguments, and each call is its own"
             e = replace(e, word="UNDECIDED", summary=f"not shown equal: {why}")

@@ -31,14 +31,13 @@ from mirage.verify.judge import Case
 from mirage.verify.output_terms import Output, Target
 from mirage.verify.semantics.evaluate_terms import Fault, TermEvaluator
 from mirage.verify.semantics.float64 import Floats
-from mirage.verify.two_programs import input_shapes, joined, small_sizes
+from mirage.verify.two_programs import FIELD_ALONE, input_shapes, joined, small_sizes
 from mirage.verify.worker_tasks import Difference, RerunAnswer, RerunPayload, RunTask, Tiles, run_again
 
 SEEDS = 2
 SECONDS = 60.0
 ROUNDED = {"bf16": "bfloat16", **dict.fromkeys(EIGHT_BIT, "8-bit floats")}
 MOST = 1 << 25  # elements of all inputs of a launch
-NOTHING = "no float inputs that were tried show it: the difference shows in the field alone"
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def search(
         if found is not None and (launch.every is None or _meant(t, targets, launch, answer)):
             concrete = _concrete(found, launch, payload["tiles"])
             return replace(concrete, script=script(left, right, concrete, payload))
-    said = f"{NOTHING} ({tried} inputs)" if tried else "the programs do not run at these sizes"
+    said = f"{FIELD_ALONE} ({tried} inputs)" if tried else "the programs do not run at these sizes"
     return Concrete(note=said + (f"; {errors[0]}" if errors and not tried else ""))
 
 
