@@ -16,7 +16,7 @@ from mirage.link.protocol import Welcome
 log = logging.getLogger(__name__)
 
 
-class Link(AsyncClient):
+class DaemonLink(AsyncClient):
     """The daemon's client. `on_connect` is called once for each connection."""
 
     def __init__(self, *, start_daemon: bool, name: str = "lsp") -> None:
@@ -36,7 +36,7 @@ class Folders:
     """`wanted()` gives the folders to watch, the interpreter and the target; no folders while nothing may run. A daemon
     forgets them when it ends, so each connection registers them again; none is made for that."""
 
-    def __init__(self, client: Link, wanted: Callable[[], tuple[list[str], str, str]]) -> None:
+    def __init__(self, client: DaemonLink, wanted: Callable[[], tuple[list[str], str, str]]) -> None:
         self._client, self._wanted = client, wanted
         self._known: dict[str, tuple[str, str]] = {}  # root -> interpreter and target, as this connection registered it
         self._tasks: set[asyncio.Task[None]] = set()

@@ -13,7 +13,7 @@ import pytest
 
 from mirage.link import Client, paths
 from mirage_daemon.cache_store import SqliteStore
-from mirage_daemon.connection import Limits
+from mirage_daemon.connection import ConnectionLimits
 from mirage_daemon.lifecycle import listen
 from mirage_daemon.server import Server
 
@@ -112,4 +112,4 @@ def answer():
 
 @pytest.fixture
 def limits():
-    return Limits
+    return ConnectionLimits

@@ -14,7 +14,7 @@ from mirage.pipeline.request_payload import from_payload
 from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken
 from mirage_daemon import cache_command, cache_requests, question_key
-from mirage_daemon.worker_pool import Pool
+from mirage_daemon.worker_pool import WorkerPool
 
 SECRET = "SECRET = 'a password'\n"
 
@@ -285,7 +285,7 @@ def test_a_worker_is_asked_to_judge_what_was_found_elsewhere():
         def close(self):
             pass
 
-    with Pool(make=lambda interpreter: Fake()) as pool:
+    with WorkerPool(make=lambda interpreter: Fake()) as pool:
         for more in ({}, {"mugraph": "{}"}):
             pool.run_job({"interpreter": "python", **more}, lambda event: None, CancelToken())
     assert tasks == ["optimize", "recheck"]

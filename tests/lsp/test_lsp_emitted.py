@@ -12,7 +12,7 @@ import pytest
 from workloads.hand import Case, small
 
 from mirage.codegen.emit import emit_module
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Parameter, Program, TensorType
 from mirage.source import detect, slice
 from mirage_lsp import kernel_block, merge_module
 
@@ -22,7 +22,7 @@ CASES = small()
 def emitted(case: Case) -> str:
     """The module for a case's µGraph, made from the slice of its user's file as the pipeline makes it."""
     graph = case.mugraph
-    inputs = tuple(Input(t.name, TensorType(graph.shape(t), t.dtype)) for t in graph.inputs)
+    inputs = tuple(Parameter(t.name, TensorType(graph.shape(t), t.dtype)) for t in graph.inputs)
     program = Program(case.name, inputs, (), tuple(range(len(graph.outputs))))
     text = slice.cut(case.source, case.name).text
     return emit_module(program, graph, text, function=case.name, header={"function": case.name})
@@ -34,7 +34,7 @@ def put_in(text: str, name: str, module: str) -> str:
     decorator = found.node.decorator_list[0]
     lines = (decorator.lineno, decorator.end_lineno or decorator.lineno)
     start, end, new = merge_module.replace(
-        text, merge_module.Target(name, found.decorator_line, found.end_line, lines), module
+        text, merge_module.ReplacedFunction(name, found.decorator_line, found.end_line, lines), module
     )
     return text[:start] + new + text[end:]
 

@@ -39,7 +39,7 @@ class TensorType:
 
 
 @dataclass(frozen=True)
-class Input:
+class Parameter:
     """A parameter of the function. `names` are the named dimensions of its annotation ('' where a dim has no name)."""
 
     name: str
@@ -48,7 +48,7 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Node:
+class Operation:
     """One operator application. `args` are ids: inputs are 0..len(inputs)-1, nodes follow in order. `line` is the
     1-based source line."""
 
@@ -68,8 +68,8 @@ class Program:
     which a second trace at another size gave the same operators (the condition of "all sizes")."""
 
     name: str
-    inputs: tuple[Input, ...]
-    nodes: tuple[Node, ...]
+    inputs: tuple[Parameter, ...]
+    nodes: tuple[Operation, ...]
     outputs: tuple[int, ...]
     returns_tuple: bool = False
     generic: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class Program:
         return Program(
             json_text(data["name"]),
             tuple(
-                Input(json_text(i["name"]), _read_type(i["type"]), json_texts(i["names"]))
+                Parameter(json_text(i["name"]), _read_type(i["type"]), json_texts(i["names"]))
                 for i in json_objects(data["inputs"])
             ),
             tuple(_read_node(n) for n in json_objects(data["nodes"])),
@@ -119,7 +119,7 @@ def _type_form(t: TensorType) -> JsonObject:
     return {"shape": list(t.shape), "dtype": t.dtype, "strides": None if t.strides is None else list(t.strides)}
 
 
-def _node_form(n: Node) -> JsonObject:
+def _node_form(n: Operation) -> JsonObject:
     return {
         "op": n.op,
         "args": list(n.args),
@@ -138,10 +138,10 @@ def _read_type(data: object) -> TensorType:
     return TensorType(json_ints(t["shape"]), json_text(t["dtype"]), strides)
 
 
-def _read_node(n: JsonObject) -> Node:
+def _read_node(n: JsonObject) -> Operation:
     attrs = tuple(sorted((k, freeze(v)) for k, v in json_object(n["attrs"]).items()))
     line = None if n["line"] is None else json_int(n["line"])
-    return Node(json_text(n["op"]), json_ints(n["args"]), attrs, _read_type(n["type"]), line)
+    return Operation(json_text(n["op"]), json_ints(n["args"]), attrs, _read_type(n["type"]), line)
 
 
 def freeze(value: object) -> Attr:

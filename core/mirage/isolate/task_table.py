@@ -30,10 +30,10 @@ TASKS: dict[str, str] = {
     "measure": "mirage.profile.gpu_timing:times_of_module",
     "tune": "mirage.profile.tune:tune_modules",
     "warm_gpu": "mirage.profile.tune:warm_gpu",
-    "optimize": "mirage.pipeline.job_task:task",
+    "optimize": "mirage.pipeline.job_task:optimize_task",
     "warm": "mirage.isolate.task_table:warm",
-    "recheck": "mirage.pipeline.recheck_task:task",
-    "selftest": "mirage.isolate.worker_selftest:task",
+    "recheck": "mirage.pipeline.recheck_task:recheck_task",
+    "selftest": "mirage.isolate.worker_selftest:selftest_task",
 }
 GROUP = "mirage.tasks"
 

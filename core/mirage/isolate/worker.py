@@ -38,7 +38,7 @@ def _write(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _do(message: worker_messages.Call, answers: int) -> bytes:
+def _do(message: worker_messages.CallMessage, answers: int) -> bytes:
     """The framed answer to one call. Whatever the task raises becomes an answer; only the process's death does not."""
     ident = message["id"]
     try:

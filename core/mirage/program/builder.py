@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from mirage.errors import DtypeMix, MirageError, RankMismatch, UnknownOperator, UnsupportedOperands, ZeroSizeAxis
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.program import Attr, Input, Node, Program, TensorType, freeze
+from mirage.ir.program import Attr, Operation, Parameter, Program, TensorType, freeze
 from mirage.ir.torch_calls import is_call
 from mirage.operators.entry import DtypeError, OperandsError, ShapeError
 from mirage.operators.table import OPERATORS
@@ -32,8 +32,8 @@ class Builder:
     def __init__(self, name: str = "program") -> None:
         self.name = name
         self.line: int | None = None
-        self.inputs: list[Input] = []
-        self.nodes: list[Node] = []
+        self.inputs: list[Parameter] = []
+        self.nodes: list[Operation] = []
         self.outputs: list[int] = []
         self.notes: list[str] = []
         self._known: dict[tuple[object, ...], int] = {}
@@ -46,7 +46,7 @@ class Builder:
             raise ZeroSizeAxis(f"`{name}` has shape {list(shape)}", line=self.line)
         if dtype not in DTYPES:
             raise UnsupportedOperands(f"`{name}` has dtype {dtype!r}", line=self.line)
-        self.inputs.append(Input(name, TensorType(tuple(shape), dtype), tuple(names)))
+        self.inputs.append(Parameter(name, TensorType(tuple(shape), dtype), tuple(names)))
         return len(self.inputs) - 1
 
     def type(self, x: int) -> TensorType:
@@ -69,9 +69,9 @@ class Builder:
             raise ZeroSizeAxis(f"`{op}` gives shape {list(inferred.shape)}", line=self.line)
         # Numbers that are equal are not the same attribute: 1, 1.0 and True differ in dtype.
         key = (op, args, tuple((k, repr(v)) for k, v in frozen))
-        return self._node(key, Node(op, tuple(args), frozen, inferred, self.line))
+        return self._node(key, Operation(op, tuple(args), frozen, inferred, self.line))
 
-    def _node(self, key: tuple[object, ...], node: Node) -> int:
+    def _node(self, key: tuple[object, ...], node: Operation) -> int:
         if key not in self._known:
             self.nodes.append(node)
             self._known[key] = len(self.inputs) + len(self.nodes) - 1
@@ -83,7 +83,7 @@ class Builder:
             raise ZeroSizeAxis(f"`{op}` gives shape {list(type.shape)}", line=self.line)
         frozen = tuple(sorted((k, freeze(v)) for k, v in attrs.items()))
         key = (op, args, tuple((k, repr(v)) for k, v in frozen))
-        return self._node(key, Node(op, tuple(args), frozen, type, self.line))
+        return self._node(key, Operation(op, tuple(args), frozen, type, self.line))
 
     def _checked(self, infer: Callable[[], Made]) -> Made:
         try:
@@ -108,7 +108,7 @@ class Builder:
         kept = sorted(needed)
         place = {**{i: i for i in range(n)}, **{x: n + i for i, x in enumerate(kept)}}
         nodes = tuple(
-            Node(m.op, tuple(place[a] for a in m.args), m.attrs, m.type, m.line)
+            Operation(m.op, tuple(place[a] for a in m.args), m.attrs, m.type, m.line)
             for m in (self.nodes[x - n] for x in kept)
         )
         outputs = tuple(place[x] for x in self.outputs)

@@ -31,7 +31,7 @@ class KernelNotUsed(RuntimeWarning):
     """A kernel is installed for a function and cannot be used; the function as written runs instead."""
 
 
-class Options(TypedDict, total=False):
+class DecoratorOptions(TypedDict, total=False):
     """What the decorator's call may say; None is as if it said nothing."""
 
     dims: Mapping[str, int | Sequence[int]] | None
@@ -48,7 +48,7 @@ class Options(TypedDict, total=False):
 @overload
 def optimize(function: _Function, /) -> _Function: ...
 @overload
-def optimize(**options: Unpack[Options]) -> Callable[[_Function], _Function]: ...
+def optimize(**options: Unpack[DecoratorOptions]) -> Callable[[_Function], _Function]: ...
 def optimize(function: Function | None = None, /, **options: object) -> Function:
     """Mark a function for Mirage, as `@mirage.optimize` or `@mirage.optimize(dims=..., inputs=...)`.
 
@@ -76,7 +76,7 @@ def optimize(function: Function | None = None, /, **options: object) -> Function
     return _wrap(function)
 
 
-_NAMES = frozenset(Options.__annotations__)
+_NAMES = frozenset(DecoratorOptions.__annotations__)
 _OF_FUNCTIONS = frozenset(("dims", "inputs", "clusters"))  # the others narrow any search
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mirage.errors import SignatureMismatch
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Parameter, Program, TensorType
 from mirage.ir.torch_calls import is_call
 from mirage.meaning.nodes import Index, Reduce, Size
 from mirage.meaning.row_axis import along, with_item
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DTensor, MuGraph
-from mirage.mugraph.rename import Names, rename
+from mirage.mugraph.rename import Renaming, rename
 from mirage.mugraph.without_calls import calls_of
 from mirage.program.axis_names import output_names
 from mirage.program.library_variants import ways
@@ -112,7 +112,7 @@ def with_calls(program: Program, lowered: Lowered, graph: MuGraph) -> tuple[list
     def same(x: str) -> str:
         return x
 
-    return names, rename(graph, Names(same, lambda x: renamed[x], same, same, same))
+    return names, rename(graph, Renaming(same, lambda x: renamed[x], same, same, same))
 
 
 def of_mugraph(left: MuGraph, graph: MuGraph, module: str) -> Case:
@@ -133,7 +133,7 @@ def of_mugraph(left: MuGraph, graph: MuGraph, module: str) -> Case:
         raise SignatureMismatch(
             f"{left.name} splits {parts} in its meaning", next_step="compare with the function instead"
         )
-    inputs = tuple(Input(x.name, TensorType(left.shape(x), x.dtype)) for x in left.inputs)
+    inputs = tuple(Parameter(x.name, TensorType(left.shape(x), x.dtype)) for x in left.inputs)
     wanted = [TensorType(left.shape(x), x.dtype) for x in left.outputs]
     graph, axes = alike(left.name, [i.type for i in inputs], left.inputs, wanted, graph)
     targets = under(t, axes, graph, [meaning.outputs[mine.name] for mine in left.outputs])
@@ -214,7 +214,7 @@ def alike(
     def same(x: str) -> str:
         return x
 
-    return rename(graph, Names(same, lambda x: renamed[x], same, same, same)), axes
+    return rename(graph, Renaming(same, lambda x: renamed[x], same, same, same)), axes
 
 
 def matches(graph: MuGraph, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]]) -> bool:
