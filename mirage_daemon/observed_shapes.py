@@ -1,5 +1,8 @@
-"""Inputs that decorated functions were called with: recorded from running programs, for editors, and for functions that do not
-say their shapes. A hint, never a part of an answer: it lies by path, and its value is checked like any other input."""
+"""Inputs that decorated functions were called with, recorded from running programs.
+
+They serve editors, and functions that do not state their shapes. A hint, never a part of an answer: it lies by path,
+and its value is checked like any other input.
+"""
 
 from __future__ import annotations
 

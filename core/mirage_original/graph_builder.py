@@ -1,5 +1,6 @@
-"""The kernel graph that a script builds operator by operator, and the function in PyTorch that it stands for. A kernel can
-be given as a block graph (`block_builder.py`).
+"""The kernel graph that a script builds operator by operator, and the function in PyTorch that it stands for.
+
+A kernel can be given as a block graph (`block_builder.py`).
 
 `graph.superoptimize()` and `mirage.superoptimize(graph)` search it; a graph that came out of a search knows its µGraph, its
 verdict and its Triton text, and is called with tensors like any other.

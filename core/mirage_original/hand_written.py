@@ -1,5 +1,6 @@
-"""A graph that was written by hand, as what a search would have found: its µGraph, planned, for a program or for its own
-meaning. Its verdict, its text and its run are then those of any other (`found_mugraph.py`)."""
+"""A graph that was written by hand, in the form of a search's result: its µGraph, planned, for a program or for its own meaning.
+
+Its verdict, its text and its run are then those of any other (`found_mugraph.py`)."""
 
 from __future__ import annotations
 

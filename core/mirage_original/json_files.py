@@ -1,4 +1,6 @@
-"""`to_json` and `from_json` of a kernel graph. One that was built is written as the original writes it, a list of operators; one
+"""`to_json` and `from_json` of a kernel graph.
+
+One that was built is written as the original writes it, a list of operators; one
 that a search found as this project's µGraph (docs/mugraph.md), with the program that it was found for as a note."""
 
 from __future__ import annotations

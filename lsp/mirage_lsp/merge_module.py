@@ -1,4 +1,6 @@
-"""Merge of a generated module into a file, as the block that replaces a function. The file must parse after it, and no name of it
+"""Merge of a generated module into a file, as the block that replaces a function.
+
+The file must parse after it, and no name of it
 may come to mean something else."""
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""The workspace's folders, registered with the daemon: what a save changes there, in whatever editor or by a checkout of
-another branch, is known when its file is opened."""
+"""The workspace's folders, registered with the daemon.
+
+The daemon then knows of changes before a file is opened, also of saves in another editor and of a checkout of another branch.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Triton text of pointwise block operators. Sums, products, quotients and comparisons are Python's operators and
-are written out here, with what makes them readable (a + -b is a - b, a * (1 / b) is a / b); functions have a
-template in the operator table."""
+"""Triton text of pointwise block operators.
+
+Sums, products, quotients and comparisons are Python's operators and are written out here, in readable form (a + -b is a - b,
+a * (1 / b) is a / b); functions have a template in the operator table.
+"""
 
 from __future__ import annotations
 

@@ -32,10 +32,10 @@ from mirage.meaning.laws import (
     Law,
     used_by,
 )
-from mirage.meaning.marks import SHIFT as FREE_SHIFT
-from mirage.meaning.marks import is_running
 from mirage.meaning.nodes import Add, Exp, Input, Inv, Mul, Reduce
 from mirage.meaning.normal_form import Normalizer
+from mirage.meaning.reserved_names import SHIFT as FREE_SHIFT
+from mirage.meaning.reserved_names import is_running
 from mirage.meaning.terms import Terms
 from mirage.verify.semantics.denote import split_axis
 

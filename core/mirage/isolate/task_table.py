@@ -1,5 +1,6 @@
-"""The table of worker tasks, the only things that a worker can be asked to do: name -> "module:function". Other packages
-add theirs by the entry point group `mirage.tasks`.
+"""The table of worker tasks, the only things that a worker can be asked to do: name -> "module:function".
+
+Other packages add theirs by the entry point group `mirage.tasks`.
 
 A task is `function(payload) -> value`, or `function(payload, emit) -> value` where `emit(event)` sends an event to the
 parent. All are dicts of plain data (None, bool, int, float, str, bytes, list, dict); tuples become lists.

@@ -1,5 +1,6 @@
-"""The worker process: `python -m mirage.isolate.worker REQUESTS ANSWERS MEMORY CPU PARENT UNIX`
-(two descriptors, bytes, seconds or 0, process id, 0 or 1).
+"""The worker process, as its parent starts it.
+
+`python -m mirage.isolate.worker REQUESTS ANSWERS MEMORY CPU PARENT UNIX` (two descriptors, bytes, seconds or 0, process id, 0 or 1).
 
 It limits itself, closes itself in, says that it is ready, then does one call after the other until the requests end.
 """

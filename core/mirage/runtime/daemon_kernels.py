@@ -16,7 +16,7 @@ from mirage.ir.dtypes import dtype_of
 from mirage.ir.json_value import JsonObject, json_ints, json_object, json_objects, json_text
 from mirage.results.versions import package_versions
 from mirage.runtime import installed_kernels
-from mirage.runtime.calls import Function
+from mirage.runtime.call_types import Function
 from mirage.runtime.observed_calls import Inputs
 
 log = logging.getLogger("mirage.runtime")

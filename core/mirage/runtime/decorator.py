@@ -1,5 +1,7 @@
-"""The decorator `@mirage.optimize`: runs the function as written until a kernel is installed for exactly its text, and whenever that
-kernel does not fit the call."""
+"""The decorator `@mirage.optimize` at run time.
+
+It runs the function as written until a kernel is installed for exactly its text, and whenever that kernel does not fit the call.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, TypedDict, TypeVar, cast, overload
 
-from mirage.runtime.calls import Arguments, Function, Keywords
+from mirage.runtime.call_types import Arguments, Function, Keywords
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -10,7 +10,7 @@ from mirage.ir.index import DimIndex
 from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, MuGraph, Statement, Store, ThreadGraph
 from mirage.mugraph.rules.breach import Breach, Limits, breach
-from mirage.mugraph.rules.form import IDENTIFIER
+from mirage.mugraph.rules.declarations import IDENTIFIER
 from mirage.mugraph.walk import PlacedBlock, Site, computes, dims_of_axes, parts, reads, sites, writes
 from mirage.operators.block_operators import BLOCK
 from mirage.operators.entry import BlockOperator

@@ -1,5 +1,7 @@
-"""A µGraph's maps and masks as accesses, and what z3 proves of them: at its own sizes, and at all sizes where its indices
-are whole axes."""
+"""A µGraph's maps and masks as accesses, and the proofs of z3 about them.
+
+They hold at its own sizes, and at all sizes where its indices are whole axes.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mirage.ir.dtypes import computing_dtypes
-from mirage.meaning.marks import rest_of
+from mirage.meaning.reserved_names import rest_of
 from mirage.meaning.terms import Terms
 from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Compute, CustomKernel, Load, MuGraph, Store

@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import Literal
 
 from mirage.ir.index import DimIndex
-from mirage.meaning.marks import Tag, rest_of, running
 from mirage.meaning.nodes import Index, Input, Reduce, Size
+from mirage.meaning.reserved_names import Tag, rest_of, running
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import (
     Accumulate,

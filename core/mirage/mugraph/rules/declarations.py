@@ -1,4 +1,4 @@
-"""Rules on names, sizes and forms: what every later rule takes for granted."""
+"""Rules on declarations: names, sizes and forms of axes, tensors, dims and kernels, which every later rule assumes."""
 
 from __future__ import annotations
 
