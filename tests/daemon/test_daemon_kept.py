@@ -148,7 +148,7 @@ def test_a_strangers_laws_and_too_much_of_anything_are_refused(house, text, answ
     with house(at_once(answer)) as h:
         client = h.client()
         with pytest.raises(NotVerified, match="laws"):
-            client.adopt(text, "a.py", "f", "{}", options=protocol.Options(rules="all: x == y"))
+            client.adopt(text, "a.py", "f", "{}", options=protocol.SearchOptions(rules="all: x == y"))
         with pytest.raises(ProtocolError, match="limit"):
             client.adopt(text, "a.py", "f", "[" * (cache_requests.MAX_MUGRAPH + 1))
         assert h.runs == []

@@ -21,6 +21,7 @@ from mirage.link.request_parameters import Inputs as Inputs
 from mirage.link.request_parameters import Log as Log
 from mirage.link.request_parameters import Lookup as Lookup
 from mirage.link.request_parameters import Result as Result
+from mirage.link.request_parameters import SearchOptions as SearchOptions
 from mirage.link.request_parameters import Seen as Seen
 from mirage.link.request_parameters import Shapes as Shapes
 from mirage.link.request_parameters import Shutdown as Shutdown
