@@ -14,7 +14,7 @@ from workloads.hand_targets import read
 
 from mirage.codegen.emit import emit_module
 from mirage.errors import UnknownOperator
-from mirage.ir.program import Parameter, Program, TensorType
+from mirage.ir.program import Input, Program, TensorType
 from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, Store
@@ -117,7 +117,7 @@ def test_library_kernels_are_run_in_graphs_and_modules(name: str, run: Run) -> N
         t = Terms(dict(graph.axes))
         outputs = [Output("O", build(t), tuple((a,) for a in out.split()))]
         program = Program(
-            "program", tuple(Parameter(i.name, TensorType(graph.shape(i), i.dtype)) for i in graph.inputs), (), (0,)
+            "program", tuple(Input(i.name, TensorType(graph.shape(i), i.dtype)) for i in graph.inputs), (), (0,)
         )
         source = f"def program({', '.join(inputs)}):\n    return None"
         module = emit_module(program, graph, source, function="program", header={})

@@ -39,7 +39,7 @@ class TensorType:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class Input:
     """A parameter of the function. `names` are the named dimensions of its annotation ('' where a dim has no name)."""
 
     name: str
@@ -68,7 +68,7 @@ class Program:
     which a second trace at another size gave the same operators (the condition of "all sizes")."""
 
     name: str
-    inputs: tuple[Parameter, ...]
+    inputs: tuple[Input, ...]
     nodes: tuple[Operation, ...]
     outputs: tuple[int, ...]
     returns_tuple: bool = False
@@ -104,7 +104,7 @@ class Program:
         return Program(
             json_text(data["name"]),
             tuple(
-                Parameter(json_text(i["name"]), _read_type(i["type"]), json_texts(i["names"]))
+                Input(json_text(i["name"]), _read_type(i["type"]), json_texts(i["names"]))
                 for i in json_objects(data["inputs"])
             ),
             tuple(_read_node(n) for n in json_objects(data["nodes"])),
