@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mirage.errors import SignatureMismatch, UnsupportedReshape
+from mirage.errors import SignatureMismatch, UnfixedAnswer, UnsupportedReshape
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Node, Program, TensorType
 from mirage.meaning.nodes import Input, Size
@@ -253,9 +253,22 @@ def by_the_field(
         yield e, contradicted
 
 
+def check_assumptions(a: Program, b: Program) -> None:
+    """Raises UnfixedAnswer where one of them is another program for tensors of another kind: that one was not compared."""
+    for program in (a, b):
+        for assumed in program.rests_on:
+            raise UnfixedAnswer(
+                f"what {program.name} computes depends on the {assumed.kind} of {assumed.subject}, and only one answer "
+                "could be compared",
+                line=assumed.line,
+                next_step="compare functions that do not ask, one for each answer",
+            )  # fmt: skip
+
+
 def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
-    """The verdict on "the two programs compute the same", on the algebra link alone. Raises SignatureMismatch, and
-    UnsupportedReshape where their reshapes cut a dim in ways that do not meet."""
+    """The verdict on "the two programs compute the same", on the algebra link alone. Raises SignatureMismatch,
+    UnsupportedReshape where their reshapes cut a dim in ways that do not meet, and UnfixedAnswer."""
+    check_assumptions(a, b)
     lowered = lowered_together(a, b)
     t, n = lowered.terms, len(a.outputs)
     pairs = list(zip([x for x, _ in lowered.outputs[:n]], [y for y, _ in lowered.outputs[n : 2 * n]], strict=True))
