@@ -42,7 +42,9 @@ UNFIXED = [
     ("x.layout == torch.strided", "layout"), ("x.is_sparse", "layout"), ("x.is_conj()", "layout"),
     ("x.data_ptr() % 16 == 0", "memory"), ("x.storage_offset() == 0", "memory"), ("id(x) % 2 == 0", "memory"),
     ("x.untyped_storage().nbytes() > 99", "memory"), ("x.contiguous() is x", "memory"), ("x.clone() is not x", "memory"),
-    ("isinstance(x, torch.nn.Parameter)", "class of `x`"), ("type(x) is torch.nn.Parameter", "memory"),
+    ("isinstance(x, torch.nn.Parameter)", "class of `x`"), ("type(x) is torch.nn.Parameter", "class"),
+    ("x.__class__ == torch.Tensor", "class"), ("hasattr(x, 'scale')", "attributes"), ("getattr(x, 'scale', None)", "attributes"),
+    ("x._base is not None", "memory"), ("x._is_view()", "memory"), ("x.__dict__", "attributes"),
     ("x.type() == 'torch.FloatTensor'", "class"),
     ("torch.backends.cuda.matmul.allow_tf32", "torch.backends.cuda.matmul"), ("torch.backends.cudnn.enabled", "setting"),
     ("torch.backends.cuda.flash_sdp_enabled()", "setting"), ("torch.get_float32_matmul_precision() == 'high'", "setting"),
@@ -110,6 +112,7 @@ PLAIN = [
     "return torch.nn.functional.dropout(x, 0.1, False)",
     "return torch.einsum('bh,bh->b', x, x)",
     "return torch.add(x, torch.pi)",
+    "assert hasattr(x, 'shape') and type(x.dim()) is int\nreturn getattr(x, 'exp')()",
     "y = None\nif y is None:\n    y = x\nreturn y * 2",
     "a, b = x.chunk(2, -1)\nreturn F.silu(a) * b",
 ]
@@ -142,6 +145,16 @@ def test_two_functions_are_not_compared_where_one_asks() -> None:
     assert compare(plain, traced("return x + x")).headline == "PROVED (all sizes)"
     same = traced("return x.contiguous() * 2 if not x.is_contiguous() else 2 * x")
     assert compare(plain, same).headline == "PROVED (all sizes)"
+
+
+def test_a_computed_dtype_is_said_to_hang_on_modes() -> None:
+    program = traced("return x * 2 if (x @ x.T).dtype != torch.bfloat16 else x")
+    assert [(a.kind, a.line) for a in program.assumptions] == [("dtype", 8)]
+    verdict = compare(program, traced("return x + x"))
+    assert verdict.headline == "PROVED (all sizes)"
+    assert any("without autocast" in n and n.startswith("line 8: ") for n in verdict.notes)
+    assert program.key == traced("return x * 2").key
+    assert not traced("return (x * 2).to(x.dtype)").assumptions
 
 
 # a test of sizes whose answer is the same at all sizes that are traced

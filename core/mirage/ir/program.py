@@ -65,13 +65,18 @@ class Node:
 _WORDS = {
     ("contiguity", "True"): "for contiguous {}",
     ("contiguity", "False"): "for {} that is not contiguous",
+    (
+        "dtype",
+        "as computed",
+    ): "the dtype of {} is read, as it is without autocast and with float32 as the default dtype",
 }
 
 
 @dataclass(frozen=True)
 class Assumption:
     """What the function asked while it was traced, of a tensor (`subject`) or of a named dim's size, and got for an answer.
-    `kind` "size": a comparison of a size, or a rounding of what was made of it, of which the terms say nothing."""
+    `kind` "size": a comparison of a size, or a rounding of what was made of it, of which the terms say nothing; "dtype": that of
+    a computed tensor, which PyTorch's modes may change."""
 
     kind: str
     subject: str
@@ -104,7 +109,7 @@ class Program:
     @property
     def rests_on(self) -> tuple[Assumption, ...]:
         """The assumptions without which it is another program at the same sizes."""
-        return tuple(a for a in self.assumptions if a.kind != "size")
+        return tuple(a for a in self.assumptions if a.kind not in ("size", "dtype"))
 
     def type_of(self, i: int) -> TensorType:
         return self.inputs[i].type if i < len(self.inputs) else self.nodes[i - len(self.inputs)].type

@@ -64,7 +64,8 @@ def assumptions(
         if q.kind not in GUARDED:
             raise UnfixedAnswer(f"{_asks(q)}, which shapes and dtypes do not fix", line=line_of(q.line))
         made.append(Assumption(q.kind, q.subject, str(first.answers.get(q, "")), line_of(q.line)))
-    return (*made, *_sizes(first.sizes, line_of))
+    dtypes = [Assumption("dtype", "a computed tensor", "as computed", line_of(line)) for line in first.dtypes]
+    return (*made, *_sizes(first.sizes, line_of), *dtypes)
 
 
 def _asks(q: Question) -> str:

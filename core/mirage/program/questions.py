@@ -17,7 +17,7 @@ from mirage.program.asked_modules import AskedModule
 from mirage.program.question_table import FIXED, KIND, SHAPING, SIZES
 from mirage.program.text_frames import asking_line
 from mirage.program.tracked_values import Shape, TrackedInt, device_text, tracked_math
-from mirage.program.written_text import SAME, TRIED
+from mirage.program.written_text import OWN, SAME, TRIED
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Questions:
         self.turned = frozenset(turned)
         self.answers: dict[Question, object] = {}
         self.sizes: list[SizeRead] = []
+        self.dtypes: list[int] = []  # lines that read the dtype of a computed tensor
         self.names: dict[int, str] = {}  # id of an input -> its name
         self.dims: dict[int, tuple[str, ...]] = {}  # id of an input -> its dims' names
 
@@ -69,6 +70,12 @@ class Questions:
         self.answers[question] = answer
         return answer
 
+    def _dtype_read(self) -> None:
+        """The dtype of a computed tensor is another one under autocast, and that of a factory with another default."""
+        line = asking_line()
+        if line is not None and line not in self.dtypes:
+            self.dtypes.append(line)
+
     def _of_pytorch(self, what: str, answer: object) -> object:
         return self.ask(what, "PyTorch", answer)
 
@@ -81,9 +88,11 @@ class Questions:
         name = _name(function)
         if name not in SHAPING and tracked_values.as_number([*args, *kwargs.values()]) and asking_line() is not None:
             self.size_read("is rounded to a number", "")
+        of = args[0] if args else None
+        if name == "dtype" and id(of) not in self.names:
+            self._dtype_read()
         if name in FIXED or _has_tensors(result):
             return result
-        of = args[0] if args else None
         if name in SIZES:
             return self._sizes(of, result, args[1:], kwargs)
         if name == "is_contiguous" and (len(args) > 1 or kwargs):
@@ -93,8 +102,8 @@ class Questions:
                 return result  # one that the text makes
             subject = self._subject(of)
             return device_text(str(result), lambda what, answer: self.ask(what, subject, answer))
-        if result is None and KIND.get(name) is None:
-            return result
+        if result is None and function.__name__ != "__get__" and name not in KIND:
+            return result  # it is called for what it does
         return result if type(result).__name__ == "dtype" else self.ask(name, self._subject(of), result)
 
     def _subject(self, of: object) -> str:
@@ -135,14 +144,25 @@ class Questions:
             answer = isinstance(x, classes)
             return self.ask("isinstance", self._subject(x), answer) if _is_tensor(x) and _is_narrow(classes) else answer
 
-        return {"len": length, "range": counted, "id": identity, "isinstance": kind, SAME: self.same, TRIED: self.tried}
+        def has(x: object, name: str) -> object:
+            answer = hasattr(x, name)
+            return self.ask("attribute", self._subject(x), answer) if _is_attached(x, name) else answer
+
+        def attribute(x: object, name: str, *otherwise: object) -> object:
+            answer = getattr(x, name, *otherwise)
+            return self.ask("attribute", self._subject(x), answer) if _is_attached(x, name) else answer
+
+        asking = {SAME: self.same, TRIED: self.tried, OWN: self.own, "hasattr": has, "getattr": attribute}
+        return {"len": length, "range": counted, "id": identity, "isinstance": kind, **asking}
 
     def same(self, a: object, b: object) -> object:
-        """`a is b`. Whether a call of a tensor gives the tensor itself may depend on its strides and its device, and a
-        tensor's class is not its type."""
-        if _is_class(a) or _is_class(b) or (_is_tensor(a) and _is_tensor(b)):
-            return self.ask("is", self._subject(a), a is b)
-        return a is b
+        """`a is b`. Whether a call of a tensor gives the tensor itself may depend on its strides and its device."""
+        return self.ask("is", self._subject(a), a is b) if _is_tensor(a) and _is_tensor(b) else a is b
+
+    def own(self, x: object, name: str) -> object:
+        """`x.__class__` and `x.__dict__`."""
+        answer: object = getattr(x, name)
+        return self.ask(name, self._subject(x), answer) if _is_tensor(x) else answer
 
     def tried(self) -> None:
         """A `try` whose handler may run for tensors of another kind."""
@@ -165,11 +185,11 @@ def _has_tensors(value: object) -> bool:
     return any(map(_has_tensors, value)) if isinstance(value, (list, tuple)) else _is_tensor(value)
 
 
-def _is_class(value: object) -> bool:
-    """A class of tensors."""
+def _is_attached(x: object, name: str) -> bool:
+    """An attribute that a tensor has only if somebody gave it."""
     import torch
 
-    return isinstance(value, type) and issubclass(value, torch.Tensor)
+    return _is_tensor(x) and not hasattr(torch.Tensor, name)
 
 
 def _is_narrow(kind: object) -> bool:
@@ -177,4 +197,4 @@ def _is_narrow(kind: object) -> bool:
     import torch
 
     listed = kind if isinstance(kind, tuple) else (kind,)
-    return any(map(_is_class, listed)) and torch.Tensor not in listed
+    return torch.Tensor not in listed and any(isinstance(c, type) and issubclass(c, torch.Tensor) for c in listed)

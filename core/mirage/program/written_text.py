@@ -1,4 +1,4 @@
-"""A traced text with a call where it asks something without one: by `is`, and by a `try` with handlers."""
+"""A traced text with a call where it asks something without one: by `is`, by a `try` with handlers, by `type` and `__class__`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ import ast
 
 from mirage.program.text_frames import FILE
 
-SAME, TRIED = "__same__", "__tried__"  # what `is` and the body of a `try` call
+SAME, TRIED, OWN = (
+    "__same__",
+    "__tried__",
+    "__own__",
+)  # what `is`, the body of a `try`, and a read of an object's own call
+_OWN = ("__class__", "__dict__")
 
 
 class _Written(ast.NodeTransformer):
@@ -29,11 +34,25 @@ class _Written(ast.NodeTransformer):
         asked = ast.Call(ast.Name(SAME, ast.Load()), list(sides), [])
         return asked if isinstance(node.ops[0], ast.Is) else ast.UnaryOp(ast.Not(), asked)
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        own = node.attr in _OWN and isinstance(node.ctx, ast.Load)
+        return _own(node.value, node.attr) if own else node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        asks = isinstance(node.func, ast.Name) and node.func.id == "type" and len(node.args) == 1 and not node.keywords
+        return _own(node.args[0], "__class__") if asks else node
+
     def visit_Try(self, node: ast.Try) -> ast.Try:
         self.generic_visit(node)
         if node.handlers and self._inside:
             node.body.insert(0, ast.Expr(ast.Call(ast.Name(TRIED, ast.Load()), [], [])))
         return node
+
+
+def _own(value: ast.expr, name: str) -> ast.expr:
+    return ast.Call(ast.Name(OWN, ast.Load()), [value, ast.Constant(name)], [])
 
 
 def _is_constant(node: ast.expr) -> bool:

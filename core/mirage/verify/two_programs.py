@@ -277,13 +277,14 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
     kinds = {x.name: "bool" if x.dtype == "bool" else "int" for x in tensors if not DTYPES[x.dtype].floating}
     sizes = small_sizes(lowered, roots)
     shapes = input_shapes(lowered, sizes)
+    assumed = dict.fromkeys(x.words for p in (a, b) for x in p.assumptions if x.kind == "dtype")
     lost = unseen(t, roots)
     proof = proved(t, pairs, rules) if not lost else None
     if proof is None and not lost:
         here = at_these_sizes(lowered, pairs, kinds, rules)
         if here is not None:
             lengths = ", ".join(f"{axis} = {length}" for axis, length in sorted(t.sizes.items()))
-            notes = (*trusted([here]), f"equal with {lengths}; not shown for other sizes")
+            notes = (*trusted([here]), *assumed, f"equal with {lengths}; not shown for other sizes")
             return Verdict((here,), n, "these sizes", notes)
     evidence: list[Evidence] = [] if proof is None else [proof]
     notes = trusted(evidence)
@@ -297,4 +298,4 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
         evidence.append(domain)
     notes += tuple(f"no proof: what is taken away or multiplied by 0 is defined only where {c}" for c in lost)
     scope, reasons = all_sizes([a, b], t, roots)
-    return Verdict(tuple(evidence), n, scope, (*notes, *reasons))
+    return Verdict(tuple(evidence), n, scope, (*notes, *assumed, *reasons))
