@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from workloads.traced import trace, trace_generic
 
 from mirage.errors import MirageError, SideEffect, TraceFailed, UnfixedAnswer
 from mirage.ir.program import Program
-from mirage.program.trace import trace, trace_generic
 from mirage.verify.two_programs import compare
 
 HEAD = "import math\n\nimport torch\nimport torch.nn.functional as F\n\n\n"

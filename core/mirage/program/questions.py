@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
-from mirage.ir.program import Input
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.program import tracked_values
 from mirage.program.asked_modules import AskedModule
 from mirage.program.question_table import FIXED, KIND, SHAPING, SIZES
@@ -51,7 +51,7 @@ class Questions:
         self.names: dict[int, str] = {}  # id of an input -> its name
         self.dims: dict[int, tuple[str, ...]] = {}  # id of an input -> its dims' names
 
-    def about(self, tensors: Sequence[object], inputs: Sequence[Input]) -> None:
+    def about(self, tensors: Sequence[object], inputs: Sequence[TensorSpec]) -> None:
         """The tensors that the text is called with."""
         for x, i in zip(tensors, inputs, strict=True):
             self.names[id(x)] = i.name
