@@ -13,24 +13,25 @@ from dataclasses import replace as dc_replace
 
 from mirage.errors import MirageError, TraceFailed, UnsupportedOperands, UnsupportedOutput
 from mirage.ir.dtypes import EIGHT_BIT, FLOATING, TORCH_NAMES
-from mirage.ir.program import Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec, TensorType
 from mirage.ir.torch_calls import is_call
 from mirage.operators.table import OPERATORS
 from mirage.operators.type_rules import is_float
 from mirage.program import load_function
+from mirage.program.assumed import assumptions, deciding
 from mirage.program.builder import Builder
 from mirage.program.lower import lower
+from mirage.program.questions import Questions
 from mirage.program.recorded_program import RecordedCalls
 from mirage.program.torch_dtypes import to_torch
 from mirage.program.trace_errors import explain
 
-# (name, shape, dtype) and perhaps the names of its dims
-Given = tuple[str, Sequence[int], str] | tuple[str, Sequence[int], str, Sequence[str]]
 FAR = 256  # a branch on a size is far from the sizes of the annotations
 
 
 def trace(
-    text: str, function: str, inputs: Sequence[Given], constants: Mapping[str, object] | None = None,
+    text: str, function: str, inputs: Sequence[TensorSpec], constants: Mapping[str, object] | None = None,
     *, path: str | None = None, lines: Mapping[int, int] | None = None, line_offset: int = 0,
 ) -> Program:  # fmt: skip
     """The program that `function` computes for inputs of these shapes.
@@ -39,8 +40,9 @@ def trace(
     in the user's file `path`. Raises the errors of the MIR2xx family, with the line.
     """
     place = _Place(path, lines or {}, line_offset)
+    tracer = _Tracer(place, text, function, inputs, dict(constants or {}))
     try:
-        return _Tracer(place).run(text, function, inputs, dict(constants or {}))
+        return tracer.run()
     except BaseException as error:
         mended = explain(error)
         if mended is None:
@@ -49,20 +51,20 @@ def trace(
 
 
 def trace_generic(
-    text: str, function: str, inputs: Sequence[Given], constants: Mapping[str, object] | None = None,
+    text: str, function: str, inputs: Sequence[TensorSpec], constants: Mapping[str, object] | None = None,
     *, path: str | None = None, lines: Mapping[int, int] | None = None, line_offset: int = 0,
 ) -> Program:  # fmt: skip
     """`trace`, and again with each named dim at another size, and with all of these at once: `generic` lists the names
     for which the meaning stays the same term. A name for which it does not is noted: the function is specialised to that
     size. UnsupportedReshape is raised too, since the program is lowered for that."""
 
-    def traced(inputs: Sequence[Given]) -> Program:
+    def traced(inputs: Sequence[TensorSpec]) -> Program:
         return trace(text, function, inputs, constants, path=path, lines=lines, line_offset=line_offset)
 
     first = traced(inputs)
     meaning = _meaning(first, path)
     generic, notes = [], list(first.notes)
-    for name in sorted({n for given in inputs for n in _dim_names(given) if n and not n.isdigit()}):
+    for name in sorted({n for given in inputs for n in given.names if n and not n.isdigit()}):
         try:
             other = traced([_resized(given, name) for given in inputs])
             same = _meaning(other, None) == meaning
@@ -106,16 +108,11 @@ def _meaning(program: Program, path: str | None) -> tuple[object, ...]:
     return nodes, lowered.outputs, lowered.tensors, lowered.made, lowered.calls
 
 
-def _resized(given: Given, name: str, scale: int = 2) -> Given:
-    names = _dim_names(given)
-    if name not in names:
+def _resized(given: TensorSpec, name: str, scale: int = 2) -> TensorSpec:
+    if name not in given.names:
         return given
-    shape = tuple(scale * n if label == name else n for n, label in zip(given[1], names, strict=True))
-    return (given[0], shape, given[2], names)
-
-
-def _dim_names(given: Given) -> tuple[str, ...]:
-    return tuple(given[3]) if len(given) == 4 else ()
+    shape = tuple(scale * n if label == name else n for n, label in zip(given.shape, given.names, strict=True))
+    return dc_replace(given, shape=shape)
 
 
 class _Place:
@@ -136,36 +133,56 @@ class _Place:
 
 
 class _Tracer:
-    def __init__(self, place: _Place) -> None:
-        self.place = place
+    def __init__(
+        self, place: _Place, text: str, function: str, inputs: Sequence[TensorSpec], constants: dict[str, object]
+    ) -> None:
+        self.place, self.text, self.function, self.inputs, self.constants = place, text, function, inputs, constants
 
-    def run(self, text: str, function: str, inputs: Sequence[Given], constants: dict[str, object]) -> Program:
+    def run(self) -> Program:
+        """The program, and what it assumes."""
+        asked = Questions()
+        program = self.under(asked)
+        found = deciding(asked, self.under, lambda other: _alike(program, other)) if asked.answers else []
+        return dc_replace(program, assumptions=assumptions(found, asked, self.place.line))
+
+    def under(self, questions: Questions) -> Program:
+        """The program that the text gives with these answers."""
         import torch
 
-        user = load_function.load(text, function)
-        names = [str(given[0]) for given in inputs]
-        b = Builder(function)
+        inputs, constants = self.inputs, self.constants
+        user = load_function.load(self.text, self.function, questions)
+        names = [given.name for given in inputs]
+        b = Builder(self.function)
         for given in inputs:
-            b.input(str(given[0]), tuple(given[1]), str(given[2]), _dim_names(given))
+            b.input(given.name, given.shape, given.dtype, given.names)
         metas = [torch.empty(i.type.shape, dtype=to_torch(i.type.dtype), device="meta") for i in b.inputs]
         returned: list[bool] = []
 
         def call(*tensors: torch.Tensor) -> list[torch.Tensor]:
+            questions.about(tensors, b.inputs)
             value = user(**_arguments(user, dict(zip(names, tensors, strict=True)), constants))
             listed = list(value) if isinstance(value, (tuple, list)) else [value]
             if not listed or not all(isinstance(v, torch.Tensor) for v in listed):
                 kinds = ", ".join(type(v).__name__ for v in listed) or "nothing"
-                raise UnsupportedOutput(f"`{function}` returns {kinds}", line=self.place.line(_first_line(user)))
+                raise UnsupportedOutput(f"`{self.function}` returns {kinds}", line=self.place.line(_first_line(user)))
             returned.append(isinstance(value, (tuple, list)))
             return listed
 
-        module = load_function.record(call, metas)
+        module = load_function.record(call, metas, questions)
         for x in RecordedCalls(b, module, self.place.line, _floats(inputs)).read():
             b.output(x)
         program = b.program(returns_tuple=returned[-1])
         _refuse_integers(program)
         _refuse_eight_bit(program)
         return program
+
+
+def _alike(a: Program, b: Program) -> bool:
+    """Do two runs of one text compute the same?"""
+    if a.key == b.key:
+        return True
+    types = [[p.type_of(x) for x in p.outputs] for p in (a, b)]
+    return a.returns_tuple == b.returns_tuple and types[0] == types[1] and _meaning(a, None) == _meaning(b, None)
 
 
 def _first_line(user: Callable[..., object]) -> int | None:
@@ -249,10 +266,10 @@ def _too_large(dtype: str) -> float:
     return float(torch.tensor(1e9).to(to_torch(dtype)).float())
 
 
-def _floats(inputs: Sequence[Given]) -> set[str]:
+def _floats(inputs: Sequence[TensorSpec]) -> set[str]:
     """The floating dtypes that the inputs have and the function computes in: a cast to one of them is not a precision
     event."""
-    known = {str(given[2]) for given in inputs}
+    known = {given.dtype for given in inputs}
     return {d for d in known if d in FLOATING and d not in EIGHT_BIT}
 
 
