@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from mirage.errors import SignatureMismatch, UnsupportedReshape
+from mirage.errors import SignatureMismatch, UnfixedAnswer, UnsupportedReshape
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.program import Node, Program
+from mirage.ir.program import Operation, Program
 from mirage.ir.tensor_spec import TensorType
 from mirage.meaning.nodes import Apply, Const, FloatLiteral, Input, Size
 from mirage.meaning.normal_form import Normalizer
@@ -27,7 +27,7 @@ from mirage.verify.proof.prover import SECONDS, Prover
 from mirage.verify.proof.signs import SignAnalysis
 from mirage.verify.proof.user_rules import Rules, every
 from mirage.verify.semantics.arrays import Array
-from mirage.verify.semantics.evaluate_terms import Fault, evaluate_terms
+from mirage.verify.semantics.evaluate_terms import ExecutionFault, evaluate_terms
 from mirage.verify.semantics.float64 import Floats
 from mirage.verify.size_scope import all_sizes
 
@@ -66,7 +66,7 @@ def joined(a: Program, b: Program) -> Program:
     meets = []
     for x, y in zip(a.outputs, theirs, strict=True):
         meets.append(first + len(nodes))
-        nodes.append(Node("eq", (x, y), (), TensorType(a.type_of(x).shape, "bool")))
+        nodes.append(Operation("eq", (x, y), (), TensorType(a.type_of(x).shape, "bool")))
     return replace(a, nodes=tuple(nodes), outputs=(*a.outputs, *theirs, *meets), returns_tuple=True)
 
 
@@ -140,7 +140,7 @@ def agree_in_floats(
     dims = tuple(sorted(lowered.terms.dims(x) | lowered.terms.dims(y)))
     try:
         a, b = evaluate_terms(lowered.terms, [(x, dims), (y, dims)], inputs, Floats(), sizes)
-    except Fault:
+    except ExecutionFault:
         return False
     return bool(np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)) and bool(np.isfinite(a).any())
 
@@ -219,7 +219,7 @@ def apart(
         try:
             with np.errstate(all="ignore"):
                 a, b = evaluate_terms(t, [(x, dims), (y, dims)], inputs, Floats(), sizes)
-        except Fault:
+        except ExecutionFault:
             continue
         a, b = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(b, np.float64))
         bad = (np.isnan(a) & np.isfinite(b)) | (np.isnan(b) & np.isfinite(a))
@@ -301,10 +301,23 @@ def judged_by_order(
     return out
 
 
+def check_assumptions(a: Program, b: Program) -> None:
+    """Raises UnfixedAnswer where one of them is another program for tensors of another kind: that one was not compared."""
+    for program in (a, b):
+        for assumed in program.rests_on:
+            raise UnfixedAnswer(
+                f"what {program.name} computes depends on the {assumed.kind} of {assumed.subject}, and only one answer "
+                "could be compared",
+                line=assumed.line,
+                next_step="compare functions that do not ask, one for each answer",
+            )  # fmt: skip
+
+
 def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool = True) -> Verdict:
     """The verdict on "the two programs compute the same", on the algebra link alone; with `overflow` as functions
-    of real numbers, one of which may overflow where the other does not. Raises SignatureMismatch, and
-    UnsupportedReshape where their reshapes cut a dim in ways that do not meet."""
+    of real numbers, one of which may overflow where the other does not. Raises SignatureMismatch,
+    UnsupportedReshape where their reshapes cut a dim in ways that do not meet, and UnfixedAnswer."""
+    check_assumptions(a, b)
     lowered = lowered_together(a, b)
     floats = pair_search.search(a, b, overflow)
     agreed = floats.evidence is not None and floats.evidence.word == "TESTED"
@@ -316,13 +329,14 @@ def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool =
     kinds = {x.name: "bool" if x.dtype == "bool" else "int" for x in tensors if not DTYPES[x.dtype].floating}
     sizes = small_sizes(lowered, roots)
     shapes = input_shapes(lowered, sizes)
+    assumed = dict.fromkeys(x.words for p in (a, b) for x in p.assumptions if x.kind == "dtype")
     lost = unseen(t, roots)
     proof = proved(t, pairs, rules) if not lost else None
     if proof is None and not lost:
         here = at_these_sizes(lowered, pairs, kinds, rules, agreed)
         if here is not None:
             lengths = ", ".join(f"{axis} = {length}" for axis, length in sorted(t.sizes.items()))
-            notes = (*trusted([here]), *floats.notes, f"equal with {lengths}; not shown for other sizes")
+            notes = (*trusted([here]), *floats.notes, *assumed, f"equal with {lengths}; not shown for other sizes")
             return Verdict((here, *ran), n, "these sizes", notes)
     evidence: list[Evidence] = [] if proof is None else [proof]
     notes = trusted(evidence)
@@ -342,4 +356,4 @@ def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool =
     scope, reasons = all_sizes([a, b], t, roots)
     if any(AT_LENGTHS in e.summary for e in evidence):
         scope = "these sizes"
-    return Verdict(tuple(evidence), n, scope, (*notes, *reasons))
+    return Verdict(tuple(evidence), n, scope, (*notes, *assumed, *reasons))

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.program import Attr, Node, Program, freeze
+from mirage.ir.program import Attr, Operation, Program, freeze
 from mirage.ir.tensor_spec import TensorType
 from mirage.ir.torch_calls import is_call
 from mirage.operators.block_operators import BLOCK
@@ -135,7 +135,7 @@ class Evaluation:
         self._next += 1
         return self._next - 1
 
-    def _node(self, node: Node, args: Sequence[int]) -> int:
+    def _node(self, node: Operation, args: Sequence[int]) -> int:
         if is_call(node.op):
             raise NoValue(node.op)
         try:
