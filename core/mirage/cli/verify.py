@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from mirage.verify.worker_tasks import RunTask
 
 TASK_S = 180.0
+# Tensors are small: a thread each for their operators costs twice the time of one
+WORKER = {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
 GRAPH_FILES = "mirage.graph_files"
 
 
@@ -81,13 +83,16 @@ def verify(asked: Question) -> None:
 
 def every_row(a: str, b: str, target: str, rules_file: str | None) -> Judged:
     """A verdict for each row of sizes that both sides have."""
-    from mirage.cli import place_argument, verify_by_size, verify_subjects
-    from mirage.devices.table import device
     from mirage.isolate.runner import Worker
-    from mirage.mugraph.check import Limits
 
-    rules = place_argument.rules(rules_file)
-    with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
+    with Worker(env=WORKER) as worker:
+        if any(x.partition("::")[0].endswith(".py") for x in (a, b)):
+            worker.warm()  # while the imports below are done here
+        from mirage.cli import place_argument, verify_by_size, verify_subjects
+        from mirage.devices.table import device
+        from mirage.mugraph.check import Limits
+
+        rules = place_argument.rules(rules_file)
         limits = Limits.of(device(target))
         lefts, rights = verify_subjects.rows(a, worker, limits), verify_subjects.rows(b, worker, limits)
         if rights[-1].kind == "function" and lefts[-1].kind != "function":
