@@ -1,4 +1,4 @@
-"""Every way to compute one tensor in one custom kernel, or two when a reduction is split: µGraph pieces with their cost."""
+"""Custom kernels for one tensor (two if a reduction is split): every way to compute it, as µGraph pieces with their cost."""
 
 from __future__ import annotations
 
@@ -156,9 +156,7 @@ class _Split:
     @property
     def temps(self) -> tuple[DTensor, ...]:
         part = (self.dim.name,)
-        return tuple(
-            DTensor(n, "fp32", (part, *((a,) for a in axes)), kind="temp") for n, axes in self.names.values()
-        )
+        return tuple(DTensor(n, "fp32", (part, *((a,) for a in axes)), kind="temp") for n, axes in self.names.values())
 
     @property
     def shared(self) -> bool:
@@ -342,17 +340,13 @@ class KernelSpace:
             tail = self.build((*narrow, *resident), None, outputs, frozenset())
             if tail is not None and fits(tail):
                 kernels = (main, CustomKernel(f"{work.name}_combine", tail, warps=4))
-                yield Piece(
-                    kernels, work.temps, added, self.label(dims, work.dim.parts), work.structure + "/kernel"
-                )
+                yield Piece(kernels, work.temps, added, self.label(dims, work.dim.parts), work.structure + "/kernel")
         same = self.build((*grid, *resident), None, outputs, frozenset())
         if same is not None and fits(same) and not work.shared:
             label = self.label(dims, work.dim.parts) + " last block"
             yield Piece((replace(main, tail=same),), work.temps, added, label, work.structure + "/tail")
 
-    def _combined(
-        self, work: _Split, dims: tuple[TileDim, ...]
-    ) -> tuple[tuple[TileDim, ...], tuple[TileDim, ...]]:
+    def _combined(self, work: _Split, dims: tuple[TileDim, ...]) -> tuple[tuple[TileDim, ...], tuple[TileDim, ...]]:
         """The dims of what combines the partial results: those of its grid, and those that a block holds whole."""
         t, part = self.t, work.dim
         bound = {t.reduction(r).axis for r in t.closure(work.total)}
