@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 TASK_S = 180.0
 # Tensors are small: a thread each for their operators costs twice the time of one
 WORKER = {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
+# What a worker imports for its first call; PyTorch's meta tensors import its compiler.
+TRACING = ("torch", "torch._dynamo", "mirage.program.trace_task")
+RUNNING = ("torch", "triton", "triton.experimental.gluon", "mirage.verify.floats.worker")
 GRAPH_FILES = "mirage.graph_files"
 
 
@@ -89,9 +92,9 @@ def every_row(a: str, b: str, target: str, rules_file: str | None) -> Judged:
     with Worker(env=WORKER) as worker, Worker(env=WORKER) as second:
         texts = [_text(x) for x in (a, b)]
         if any(texts):
-            worker.warm()  # while the imports below are done here
+            worker.warm(*TRACING)  # while the imports below are done here
         if any("mirage:begin kernels" in x for x in texts):
-            second.warm()
+            second.warm(*RUNNING)
         from mirage.cli import place_argument, verify_by_size, verify_subjects
         from mirage.cli.float_worker import FloatWorker
         from mirage.devices.table import device

@@ -133,15 +133,16 @@ class Worker:
         if process is not None:
             process.end()
 
-    def warm(self) -> None:
-        """Starts the process, which then imports what takes long while the caller does something else. The next call waits
-        for it, and fails in its own words where the process has died."""
+    def warm(self, *modules: str) -> None:
+        """Starts the process, which then imports the modules (PyTorch and Triton if none are named) while the caller does
+        something else. The next call waits for it, and fails in its own words where that failed."""
         if self._process is None:
             process = self._started()
             self._calls += 1
             self._warming = self._calls
             with suppress(BrokenPipeError):
-                os.write(process.requests, worker_messages.encode(worker_messages.call(self._calls, "warm", {})))
+                request = worker_messages.call(self._calls, "warm", {"modules": list(modules)})
+                os.write(process.requests, worker_messages.encode(request))
 
     def _started(self) -> _Process:
         if self._process is None:
