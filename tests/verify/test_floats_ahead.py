@@ -13,7 +13,8 @@ from workloads.hand_targets import targets
 
 from mirage.cli.float_worker import FloatWorker
 from mirage.codegen.emit import emit_module
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.isolate.runner import Worker
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.floats.opinion import float_opinion, float_opinion_ahead
@@ -30,7 +31,7 @@ def worker() -> Iterator[Worker]:
 
 
 def program_of(case: Case) -> Program:
-    inputs = tuple(Input(x.name, TensorType(case.mugraph.shape(x), x.dtype)) for x in case.mugraph.inputs)
+    inputs = tuple(TensorSpec(x.name, case.mugraph.shape(x), x.dtype) for x in case.mugraph.inputs)
     return Program(case.mugraph.name, inputs, (), tuple(range(len(case.mugraph.outputs))))
 
 
