@@ -112,12 +112,12 @@ def opinions(
     if wrong:
         yield [Evidence(link="algebra", opinion="field", word="REJECTED", summary=f"the µGraph has {wrong}")]
         return
-    early = floats(case, run_task)() if floats_first and case.module else []
+    early = floats(case, run_task) if floats_first and case.module else []
     if any(e.word == "REJECTED" for e in early):
         yield early
         return
     read = in_focus(case)
-    late = floats(read, run_task, ahead) if isinstance(read, Case) else list[Evidence]
+    late = floats_begun(read, run_task, ahead) if isinstance(read, Case) else list[Evidence]
     found = algebra(case)
     schedule = schedule_opinion(case.t, case.targets, case.inner)
     yield found or [replace(schedule, link="algebra")]
@@ -161,7 +161,11 @@ def in_range(case: Case) -> Evidence:
     return range_opinion(case.t, case.targets, case.inner)
 
 
-def floats(case: Case, run_task: RunTask, ahead: Ahead | None = None) -> Callable[[], list[Evidence]]:
+def floats(case: Case, run_task: RunTask) -> list[Evidence]:
+    return floats_begun(case, run_task)()
+
+
+def floats_begun(case: Case, run_task: RunTask, ahead: Ahead | None = None) -> Callable[[], list[Evidence]]:
     """The float opinion when it is called; with `ahead` its runs begin now."""
     parameters = [i.name for i in case.program.inputs]
     emitted = EmittedModule(
