@@ -200,5 +200,6 @@ def judge(case: Case, run_task: RunTask, *, floats_first: bool = False, ahead: A
             break
     scope, reasons = all_sizes([case.program], case.t, [o.term for o in case.targets])
     rests = trusted(evidence)
-    notes = (f"{time.monotonic() - start:.1f} s", *rests, *reasons)
+    assumed = [a.words for a in case.program.assumptions if a.kind != "size"]
+    notes = (f"{time.monotonic() - start:.1f} s", *rests, *assumed, *reasons)
     return Verdict(tuple(evidence), len(case.targets), scope, notes)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mirage.errors import SignatureMismatch, UnsupportedReshape
+from mirage.errors import SignatureMismatch, UnfixedAnswer, UnsupportedReshape
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Node, Program
 from mirage.ir.tensor_spec import TensorType
@@ -254,9 +254,22 @@ def by_the_field(
         yield e, contradicted
 
 
+def check_assumptions(a: Program, b: Program) -> None:
+    """Raises UnfixedAnswer where one of them is another program for tensors of another kind: that one was not compared."""
+    for program in (a, b):
+        for assumed in program.rests_on:
+            raise UnfixedAnswer(
+                f"what {program.name} computes depends on the {assumed.kind} of {assumed.subject}, and only one answer "
+                "could be compared",
+                line=assumed.line,
+                next_step="compare functions that do not ask, one for each answer",
+            )  # fmt: skip
+
+
 def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
-    """The verdict on "the two programs compute the same", on the algebra link alone. Raises SignatureMismatch, and
-    UnsupportedReshape where their reshapes cut a dim in ways that do not meet."""
+    """The verdict on "the two programs compute the same", on the algebra link alone. Raises SignatureMismatch,
+    UnsupportedReshape where their reshapes cut a dim in ways that do not meet, and UnfixedAnswer."""
+    check_assumptions(a, b)
     lowered = lowered_together(a, b)
     t, n = lowered.terms, len(a.outputs)
     pairs = list(zip([x for x, _ in lowered.outputs[:n]], [y for y, _ in lowered.outputs[n : 2 * n]], strict=True))
@@ -265,13 +278,14 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
     kinds = {x.name: "bool" if x.dtype == "bool" else "int" for x in tensors if not DTYPES[x.dtype].floating}
     sizes = small_sizes(lowered, roots)
     shapes = input_shapes(lowered, sizes)
+    assumed = dict.fromkeys(x.words for p in (a, b) for x in p.assumptions if x.kind == "dtype")
     lost = unseen(t, roots)
     proof = proved(t, pairs, rules) if not lost else None
     if proof is None and not lost:
         here = at_these_sizes(lowered, pairs, kinds, rules)
         if here is not None:
             lengths = ", ".join(f"{axis} = {length}" for axis, length in sorted(t.sizes.items()))
-            notes = (*trusted([here]), f"equal with {lengths}; not shown for other sizes")
+            notes = (*trusted([here]), *assumed, f"equal with {lengths}; not shown for other sizes")
             return Verdict((here,), n, "these sizes", notes)
     evidence: list[Evidence] = [] if proof is None else [proof]
     notes = trusted(evidence)
@@ -285,4 +299,4 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
         evidence.append(domain)
     notes += tuple(f"no proof: what is taken away or multiplied by 0 is defined only where {c}" for c in lost)
     scope, reasons = all_sizes([a, b], t, roots)
-    return Verdict(tuple(evidence), n, scope, (*notes, *reasons))
+    return Verdict(tuple(evidence), n, scope, (*notes, *assumed, *reasons))
