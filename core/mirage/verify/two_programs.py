@@ -318,6 +318,12 @@ def _computed_in(a: Program, b: Program) -> dict[str, None]:
     return dict.fromkeys(x.words for p in (a, b) for x in p.assumptions if x.kind == "dtype")
 
 
+def _kinds(lowered: Lowered) -> dict[str, str]:
+    """What the tensors hold that hold no floats: "bool" or "int"."""
+    tensors = (*lowered.tensors, *lowered.given)
+    return {x.name: "bool" if x.dtype == "bool" else "int" for x in tensors if not DTYPES[x.dtype].floating}
+
+
 def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool = True) -> Verdict:
     """The verdict on "the two programs compute the same", on the algebra link alone; with `overflow` as functions
     of real numbers, one of which may overflow where the other does not. Raises SignatureMismatch,
@@ -325,27 +331,24 @@ def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool =
     check_assumptions(a, b)
     lowered = lowered_together(a, b)
     floats = pair_search.search(a, b, overflow)
-    agreed = floats.evidence is not None and floats.evidence.word == "TESTED"
-    ran = () if floats.evidence is None else (floats.evidence,)
     t, n = lowered.terms, len(a.outputs)
     pairs = list(zip([x for x, _ in lowered.outputs[:n]], [y for y, _ in lowered.outputs[n : 2 * n]], strict=True))
     roots = [x for pair in pairs for x in pair]
-    tensors = (*lowered.tensors, *lowered.given)
-    kinds = {x.name: "bool" if x.dtype == "bool" else "int" for x in tensors if not DTYPES[x.dtype].floating}
+    kinds = _kinds(lowered)
     sizes = small_sizes(lowered, roots)
     shapes = input_shapes(lowered, sizes)
     assumed = _computed_in(a, b)
     lost = unseen(t, roots)
     proof = proved(t, pairs, rules) if not lost else None
     if proof is None and not lost:
-        here = at_these_sizes(lowered, pairs, kinds, rules, agreed)
+        here = at_these_sizes(lowered, pairs, kinds, rules, floats.agreed)
         if here is not None:
             lengths = ", ".join(f"{axis} = {length}" for axis, length in sorted(t.sizes.items()))
             notes = (*trusted([here]), *floats.notes, *assumed, f"equal with {lengths}; not shown for other sizes")
-            return Verdict((here, *ran), n, "these sizes", notes)
+            return Verdict((here, *floats.all), n, "these sizes", notes)
     evidence: list[Evidence] = [] if proof is None else [proof]
     notes = trusted(evidence)
-    for e, contradicted in by_the_field(lowered, pairs, kinds, sizes, shapes, agreed):
+    for e, contradicted in by_the_field(lowered, pairs, kinds, sizes, shapes, floats.agreed):
         if contradicted and proof is not None:
             notes += ("the field is no judge here: its order and opaque functions are not those of numbers",)
         else:
@@ -355,7 +358,7 @@ def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool =
         evidence.append(domain)
     if proof is None:
         evidence = judged_by_order(t, pairs, evidence, floats)
-    evidence += ran
+    evidence += floats.all
     notes += floats.notes
     notes += tuple(f"no proof: what is taken away or multiplied by 0 is defined only where {c}" for c in lost)
     scope, reasons = all_sizes([a, b], t, roots)

@@ -135,6 +135,15 @@ class Opinion:
     notes: tuple[str, ...] = ()
     met: bool = False
 
+    @property
+    def agreed(self) -> bool:
+        return self.evidence is not None and self.evidence.word == "TESTED"
+
+    @property
+    def all(self) -> tuple[Evidence, ...]:
+        """The evidence as a row of none or one."""
+        return () if self.evidence is None else (self.evidence,)
+
 
 def search(a: Program, b: Program, overflow: bool = True) -> Opinion:
     """Runs both programs on directed inputs until they differ or the time is over. With `overflow` an infinity or NaN that
