@@ -99,7 +99,7 @@ export interface Remark {
 
 export interface Evidence {
   link: "algebra" | "schedule" | "text";
-  opinion: "field" | "proof" | "float" | "memory" | "range";
+  opinion: "field" | "proof" | "float" | "memory" | "range" | "structure";
   word: "PROVED" | "TESTED" | "REJECTED";
   summary: string;
   output: number | null;
@@ -182,7 +182,7 @@ export interface RangeDetails {
 }
 
 export interface Counterexample {
-  opinion: "field" | "proof" | "float" | "memory" | "range";
+  opinion: "field" | "proof" | "float" | "memory" | "range" | "structure";
   output: number;
   index: number[];
   expected: string;

@@ -153,8 +153,8 @@ def judged(left: Subject, right: Subject, worker: Worker, rules: Rules | None = 
 
 
 def structure_of(left: Subject, right: Subject) -> MuGraph:
-    """The µGraph that a module is judged against: the left side where that is one, else the one that the module carries. It
-    must be the one that the module launches; whether it computes what the left side says is the judge's question."""
+    """The µGraph that a module is judged against: the one that it carries, else the left side where that is one. It must be the
+    one that the module launches; whether it computes what the left side says is the judge's question."""
     from mirage.cli.verify_subjects import tables
     from mirage.verify import cases
 
@@ -162,7 +162,8 @@ def structure_of(left: Subject, right: Subject) -> MuGraph:
     if left.program is None and left.mugraph is not None:
         if not cases.matches(left.mugraph, sizes, tiles):
             raise SignatureMismatch(f"the SIZES and TILES of {right.label} are not those of {left.label}")
-        return left.mugraph
+        if right.mugraph is None:
+            return left.mugraph
     if right.mugraph is None:
         raise MugraphUnknown(f"{right.label} carries no µGraph", path=right.label)
     if not cases.matches(right.mugraph, sizes, tiles):

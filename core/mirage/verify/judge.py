@@ -2,7 +2,7 @@
 
 algebra   the program and the µGraph with its sizes erased (proof; field at tiny sizes)
 schedule  the µGraph on its own grid, loops, masks and splits (field; memory)
-text      the emitted module (memory; field in Triton's interpreter; float against float64; range)
+text      the emitted module (structure; memory; field in Triton's interpreter; float against float64; range)
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from mirage.verify.proof.user_rules import Rules
 from mirage.verify.ranges.opinion import range_opinion
 from mirage.verify.semantics.denote import NotDenoted, denote, same_axes, split_axis
 from mirage.verify.size_scope import all_sizes
+from mirage.verify.structure.opinion import structure_opinion, syntax_opinion
 from mirage.verify.worker_tasks import RunTask
 
 TEXT_DRAWS, MORE_DRAWS = 16, 64  # of the text's field opinion: at first, and where the first bound is weak
@@ -102,11 +103,15 @@ def algebra(case: Case) -> list[Evidence]:
     return out
 
 
-def opinions(case: Case, run_task: RunTask, floats_first: bool = False) -> Iterator[list[Evidence]]:
+def opinions(case: Case, run_task: RunTask, floats_first: bool = False, read: bool = True) -> Iterator[list[Evidence]]:
     """The evidence link by link, in their order, so that a rejection spares the rest."""
     wrong = other_calls(case.calls, case.mugraph)
     if wrong:
         yield [Evidence(link="algebra", opinion="field", word="REJECTED", summary=f"the µGraph has {wrong}")]
+        return
+    syntax = [syntax_opinion(case.module)] if read and case.module else []
+    if any(e.word == "REJECTED" for e in syntax):  # nothing of such a text is run
+        yield syntax
         return
     early = floats(case, run_task) if floats_first and case.module else []
     if any(e.word == "REJECTED" for e in early):
@@ -116,24 +121,33 @@ def opinions(case: Case, run_task: RunTask, floats_first: bool = False) -> Itera
     schedule = schedule_opinion(case.t, case.targets, case.inner)
     yield found or [replace(schedule, link="algebra")]
     yield [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
-    if not case.module:
-        return
+    if case.module:
+        yield in_module(case, run_task, early, syntax)
+
+
+def in_module(case: Case, run_task: RunTask, early: list[Evidence], syntax: list[Evidence]) -> list[Evidence]:
+    """The evidence on the text: `early` of the float opinion, if it was asked before, `syntax` of what the module contains. What
+    its text is beside the emitter's own is asked last: where it does something else, the other opinions show what."""
+    whole = case.module
     try:
         case = replace(case, module=focused(case.module, inputs_of(case.program)))
     except ModuleUnreadable as e:
-        yield [Evidence(link="text", opinion="memory", word="REJECTED", summary=e.message)]
-        return
+        return [Evidence(link="text", opinion="memory", word="REJECTED", summary=e.message)]
     memory = text_memory_opinion(case.mugraph, case.module, [i.name for i in case.program.inputs])
     if memory.word == "REJECTED":
-        yield [memory]
-        return
+        return [memory]
     text = in_text(case, run_task, TEXT_DRAWS)
     if text.word == "TESTED" and text.bound is not None and text.bound > WEAK:
         text = in_text(case, run_task, MORE_DRAWS)
     if text.word == "REJECTED":
-        yield [text]
-        return
-    yield [text, memory, *(early or floats(case, run_task)), in_range(case)]
+        return [text]
+    found = [text, memory, *(early or floats(case, run_task)), in_range(case)]
+    if any(e.word == "REJECTED" for e in found):
+        return found
+    return [
+        *found,
+        *(structure_opinion(whole, case.program, case.mugraph, case.slice, case.function, e) for e in syntax),
+    ]
 
 
 def in_text(case: Case, run_task: RunTask, draws: int) -> Evidence:
@@ -163,12 +177,13 @@ def floats(case: Case, run_task: RunTask) -> list[Evidence]:
     return [found]
 
 
-def judge(case: Case, run_task: RunTask, *, floats_first: bool = False) -> Verdict:
+def judge(case: Case, run_task: RunTask, *, floats_first: bool = False, read: bool = True) -> Verdict:
     """The verdict; links after the first rejected one are not looked at. With `floats_first` the float opinion is asked
-    before all others, for candidates of a search: where they fail, it is there."""
+    before all others, for candidates of a search: where they fail, it is there. Without `read` the text is only run, which
+    shows what the other opinions are worth alone."""
     evidence: list[Evidence] = []
     start = time.monotonic()
-    for found in opinions(case, run_task, floats_first):
+    for found in opinions(case, run_task, floats_first, read):
         evidence += found
         if any(e.word == "REJECTED" for e in found):
             break
