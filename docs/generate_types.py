@@ -1,4 +1,4 @@
-"""Write the TypeScript types of results from their dataclasses: `python docs/generate_types.py` writes the file of the
+"""Write the TypeScript types of results and progress from their dataclasses: `python docs/generate_types.py` writes the file of the
 extension; with `--check` it only says whether it is what it would be, and exits 1 if not."""
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from mirage.results.codec import DERIVED
+from mirage.results.progress import ProgressCounts
 from mirage.results.result import Result
 
 TARGET = Path(__file__).resolve().parents[1] / "vscode-extension" / "src" / "result_types.ts"
-HEAD = "/** The result of an optimization as JSON. Written by docs/generate_types.py from core/mirage/results. */\n"
+HEAD = "/** The result of an optimization and its progress as JSON. Written by docs/generate_types.py from core/mirage/results. */\n"
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", object: "unknown"}
 
 
@@ -50,7 +51,7 @@ def interface(cls: type, found: dict[str, type]) -> str:
 
 
 def page() -> str:
-    found: dict[str, type] = {"Result": Result}
+    found: dict[str, type] = {"Result": Result, "ProgressCounts": ProgressCounts}
     done: dict[str, str] = {}
     while left := [name for name in found if name not in done]:
         for name in left:

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import logging
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
 from mirage.errors import Cancelled, DaemonBusy, MirageError, ProtocolError, UnknownJob, WorkerDied
 from mirage.ir.json_value import JsonObject
 from mirage.link.answers import JobEvent, Outcome
 from mirage.link.protocol import FINAL, STATES
-from mirage.results.progress import CancelToken
+from mirage.results.progress import CancelToken, ProgressCounts
 from mirage_daemon.crash_suspects import MAX_STARTS, Suspects
 from mirage_daemon.job_order import Turns
 from mirage_daemon.journal import JobPayload, Journal, PromisedJob
@@ -30,7 +29,7 @@ MAX_ACTIVE = 1000  # jobs that are queued or running
 MAX_TEXTS = 256 << 20  # characters of the texts that they hold
 MAX_FINAL = 256  # jobs that are over and whose result can still be asked for
 EVENT_EVERY_S = 0.05  # counts change faster than anyone reads them; a new state is always told
-MAX_COUNTS, MAX_BEST = 64, 500
+MAX_BEST = 500
 ANSWERS = {"kernel": "done", "keep": "kept"}  # Result.answer -> the job's state
 
 Report = Callable[[Mapping[str, object]], None]  # takes what a worker says of its progress, unchecked
@@ -47,7 +46,7 @@ class Job:
     payload: JobPayload = field(repr=False)
     priority: int = 1
     state: str = "queued"
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: ProgressCounts = field(default_factory=ProgressCounts)
     best: str = ""
     result: JsonObject | None = field(default=None, repr=False)
     error: JsonObject | None = None
@@ -76,7 +75,7 @@ class Job:
 
     def event(self) -> JobEvent:
         """The body of protocol.Event."""
-        return {"job": self.id, "state": self.state, "counts": dict(self.counts), "best": self.best}
+        return {"job": self.id, "state": self.state, "counts": self.counts.told(), "best": self.best}
 
     def outcome(self) -> Outcome:
         """The reply to `result`."""
@@ -291,10 +290,8 @@ class Jobs:
             job.state = state
         counts = body.get("counts")
         if isinstance(counts, dict):
-            fitting = {str(k)[:40]: v for k, v in counts.items() if type(v) is int and abs(v) < 1 << 63}
-            job.counts.update(itertools.islice(fitting.items(), MAX_COUNTS))
-            while len(job.counts) > MAX_COUNTS:
-                job.counts.popitem()
+            known = {f.name: counts.get(f.name) for f in fields(ProgressCounts)}
+            job.counts = replace(job.counts, **{k: v for k, v in known.items() if type(v) is int and 0 < v < 1 << 63})
         best = body.get("best")
         if isinstance(best, str):
             job.best = best[:MAX_BEST]

@@ -14,7 +14,7 @@ from types import TracebackType
 
 from mirage.errors import FileUnreadable, WorkerDied
 from mirage.isolate import Worker
-from mirage.results.progress import CancelToken
+from mirage.results.progress import CancelToken, ProgressCounts
 from mirage_daemon.jobs import Report
 from mirage_daemon.journal import MAX_PARTS, JobPayload, size_of
 
@@ -110,7 +110,7 @@ class Pool:
                 if tried == TRIES or cancel.cancelled:
                     raise
                 log.warning("%s; the job is tried again in a fresh process", e.message)
-                report({"counts": {"retries": tried}})
+                report({"counts": ProgressCounts(retries=tried).told()})
         raise AssertionError("unreachable")
 
     def _call(self, interpreter: str, body: JobPayload, report: Report, cancel: CancelToken) -> Mapping[str, object]:

@@ -26,7 +26,7 @@ def optimized(parts_before_kill: int | None) -> tuple[dict[str, Any], float]:
         daemon.start()
 
         def seen(event: Any) -> None:
-            if parts_before_kill is not None and event.counts.get("parts", 0) >= parts_before_kill:
+            if parts_before_kill is not None and event.counts.parts >= parts_before_kill:
                 daemon.kill()
 
         began = time.monotonic()

@@ -38,7 +38,7 @@ def main() -> None:
     checkpoint = Sent(json.load(sys.stdin), say)
     search = Search(
         problem(WORKLOAD), lambda g: estimate(g, DEVICES["sm_90"]), checkpoint=checkpoint, executor=Serial(),
-        progress=lambda p: say({"state": p.state, "counts": p.counts, "best": p.best}),
+        progress=lambda p: say({"state": p.state, "counts": p.counts.told(), "best": p.best}),
     )  # fmt: skip
     search.work = Told(**vars(search.work))
     list(search.run())

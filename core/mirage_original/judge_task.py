@@ -7,13 +7,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mirage.codegen.emit import emit_module
 from mirage.errors import MirageError, SavedGraphInvalid, SignatureMismatch
 from mirage.ir.json_value import json_text
 from mirage.ir.program import Program
-from mirage.isolate.task_table import resolve
+from mirage.isolate.task_table import Value, resolve
 from mirage.mugraph import json_form
 from mirage.mugraph.check import check
 from mirage.mugraph.grammar import MuGraph
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from mirage.verify.judge import Case
     from mirage_original.graph_builder import KNGraph
 
-_verdicts: dict[tuple[str, ...], dict[str, Any]] = {}  # of this worker, by µGraph and program
+_verdicts: dict[tuple[str, ...], Value] = {}  # of this worker, by µGraph and program
 
 
-def task(payload: dict[str, Any]) -> dict[str, Any]:
+def task(payload: Value) -> Value:
     """{"graph": data of a file's form, "index", "path", "wanted": {"program", "text", "function"} or None, "text": judge the
     emitted text too} -> {"row": a `ListedGraph` as data, "verdict": a `Verdict` as data or None}; or, for a µGraph of this project,
     {"mugraph": its JSON form, "wanted"} -> {"verdict"}. Raises MugraphSyntax, InvalidMugraph, SignatureMismatch for that."""
@@ -72,12 +72,12 @@ def _own(data: object, wanted: Mapping[str, object]) -> Verdict:
     )
 
 
-def run_task(name: str, data: dict[str, Any]) -> dict[str, Any]:
+def run_task(name: str, data: Value) -> Value:
     """A task of the judge's, in this worker."""
     return resolve(name)(data, lambda event: None)
 
 
-def _verdict(graph: KNGraph, made: MuGraph, wanted: Mapping[str, object], text: bool) -> dict[str, Any]:
+def _verdict(graph: KNGraph, made: MuGraph, wanted: Mapping[str, object], text: bool) -> Value:
     form = json.dumps(json_form.to_json(canonical(made)), sort_keys=True)
     program = json.dumps(wanted["program"], sort_keys=True)
     key = (hashlib.sha256(form.encode()).hexdigest(), program, str(text))

@@ -73,7 +73,7 @@ class Jobs:
             submitted, mine = asyncio.ensure_future(self._submit(ask)), True
             try:
                 job, state = await asyncio.shield(submitted)  # a job that is to be cancelled has to be known
-                on_event(protocol.Event(job=job, state=state, counts={}))
+                on_event(protocol.Event(job=job, state=state))
                 end = await self._client.subscribe(job, on_event)
                 if end["state"] != "cancelled":
                     return Answer(end["state"], _read(end["result"]), end["error"])

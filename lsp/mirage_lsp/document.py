@@ -11,6 +11,7 @@ from lsprotocol import types
 from pygls.uris import to_fs_path
 
 from mirage.errors import MirageError, MissingShape, SourceSyntaxError
+from mirage.results.progress import ProgressCounts
 from mirage.results.result import Result
 from mirage.source import detect, shapes
 from mirage.source.statements import try_parse
@@ -27,7 +28,7 @@ class Entry:
     identity: str = ""
     asked: str = ""  # the identity that the daemon was last asked about
     state: str = "idle"
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: ProgressCounts = field(default_factory=ProgressCounts)
     best: str = ""
     result: Result | None = None
     result_identity: str = ""

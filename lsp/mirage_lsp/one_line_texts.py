@@ -21,7 +21,7 @@ _COUNTS = (
 
 def progress(entry: Entry) -> str:
     """`searching · 9 values, 14 µGraphs`, `verifying`, `tuning · 120 µGraphs, 34 checked`, ..."""
-    counts = entry.counts
+    counts = entry.counts.told()
     word = _STATES.get(entry.state, entry.state)
     shown = [f"{counts[k]} {one if counts[k] == 1 else many}" for k, one, many in _COUNTS if k in counts]
     return " · ".join(filter(None, [word, ", ".join(shown), f"best {entry.best}" if entry.best else ""]))

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from mirage.errors import DaemonUnavailable, MirageError
 from mirage.link.protocol import FINAL, Event
+from mirage.results.progress import ProgressCounts
 from mirage.source import detect
 from mirage_lsp.daemon_jobs import Answer, Ask, Jobs
 from mirage_lsp.document import Document, Entry, View
@@ -163,7 +164,7 @@ class Session:
         self.stop(entry)
         given = self.settings
         ask = Ask(document.text, document.path, function.name, given.target, given.interpreter, fresh)
-        entry.state, entry.counts, entry.best, entry.error, entry.stopped = "queued", {}, "", None, False
+        entry.state, entry.counts, entry.best, entry.error, entry.stopped = "queued", ProgressCounts(), "", None, False
         work = self._work if self.settings.trusted else self._look_up
         entry.task = asyncio.ensure_future(work(entry, entry.identity, ask))
         self._changed(document)
@@ -229,12 +230,12 @@ class Session:
 
         def on_event(event: Event) -> None:
             if event.state not in FINAL and entry.task is me:
-                entry.state, entry.counts, entry.best = event.state, dict(event.counts), event.best
+                entry.state, entry.counts, entry.best = event.state, event.counts, event.best
                 follower.report(entry)
                 self._show(entry)
 
         def on_away() -> None:
-            entry.state, entry.counts, entry.best = "away", {}, ""
+            entry.state, entry.counts, entry.best = "away", ProgressCounts(), ""
             follower.report(entry)
             self._show(entry)
 
@@ -269,7 +270,7 @@ class Session:
             self._show(entry)
 
     def _settled(self, entry: Entry, identity: str, answer: Answer) -> None:
-        entry.state, entry.counts, entry.best = answer.state, {}, ""
+        entry.state, entry.counts, entry.best = answer.state, ProgressCounts(), ""
         entry.error = MirageError.from_dict(answer.error) if answer.error else None
         if answer.result is not None:
             entry.result, entry.result_identity = answer.result, identity

@@ -10,6 +10,7 @@ from lsp_samples import ESTIMATE, KEPT, KERNEL, LINE, PROVED, TEXT, told, typed
 from lsprotocol import types
 
 from mirage.errors import DaemonUnavailable, MirageError, SourceSyntaxError, UnknownOperator
+from mirage.results.progress import ProgressCounts
 from mirage.results.verdict import Counterexample, Verdict
 from mirage_lsp import diagnostics, one_line_texts, pages
 from mirage_lsp.document import Document, Entry
@@ -41,9 +42,9 @@ def entry(**changes: Any) -> Entry:
         (entry(state="kept", result=typed(**KEPT, reason="it is as fast as the memory.")), "keep yours · it is as fast as the memory"),
         (entry(state="kept", result=typed(**KEPT)), "keep yours · nothing better was found"),
         (entry(result=None, state="queued"), "queued"),
-        (entry(result=None, state="searching", counts={"values": 1, "mugraphs": 2}), "searching · 1 value, 2 µGraphs"),
+        (entry(result=None, state="searching", counts=ProgressCounts(values=1, mugraphs=2)), "searching · 1 value, 2 µGraphs"),
         (entry(result=None, state="searching", best="1.2x"), "searching · best 1.2x"),
-        (entry(result=None, state="tuning", counts={"mugraphs": 120, "checked": 34}), "tuning · 120 µGraphs, 34 checked"),
+        (entry(result=None, state="tuning", counts=ProgressCounts(mugraphs=120, checked=34)), "tuning · 120 µGraphs, 34 checked"),
         (entry(result=None, state="cancelled"), "stopped"),
         (entry(error=UnknownOperator("`fft` has no entry")), "MIR201 `fft` has no entry"),
     ],

@@ -137,9 +137,9 @@ def test_progress_counts_grow():
     s = search("norm_mlp", progress=seen.append)
     list(s.run())
     for name in ("values", "systems", "parts", "cut_sets", "mugraphs"):
-        counts = [p.counts[name] for p in seen]
+        counts = [getattr(p.counts, name) for p in seen]
         assert counts == sorted(counts) and counts[-1] > 0
-    assert seen[-1].counts["parts"] == s.counts.parts and seen[-1].best
+    assert seen[-1].counts.parts == s.counts.parts and seen[-1].best
 
 
 ORDER = """

@@ -74,7 +74,7 @@ def test_every_search_of_a_program_is_kept_and_counted():
     parts = [e["part"] for e in sent]
     assert len({p["search"] for p in parts}) == 2
     assert first.counts.parts == len(parts) and first.counts.resumed == 0
-    counts = [p.counts["parts"] for p in shown]
+    counts = [p.counts.parts for p in shown]
     assert counts == sorted(counts) and counts[-1] == len(parts)  # what is shown never goes back
     sent.clear()
     again, same = searched(as_known(parts), sent, [])

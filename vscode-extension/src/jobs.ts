@@ -3,13 +3,14 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import type { Documents } from "./documents";
 import type { Result } from "./result";
+import type { ProgressCounts } from "./result_types";
 import type { Mark } from "./state";
 import type { Server } from "./server";
 
 interface Job {
   job: string;
   state: string;
-  counts: Record<string, number>;
+  counts: Partial<ProgressCounts>;
   best: string;
   function: string;
   path: string;

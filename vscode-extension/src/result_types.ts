@@ -1,4 +1,4 @@
-/** The result of an optimization as JSON. Written by docs/generate_types.py from core/mirage/results. */
+/** The result of an optimization and its progress as JSON. Written by docs/generate_types.py from core/mirage/results. */
 
 export interface Result {
   function: string;
@@ -19,6 +19,21 @@ export interface Result {
   notes: string[];
   versions: Record<string, string>;
   schema: number;
+}
+
+export interface ProgressCounts {
+  values: number;
+  systems: number;
+  parts: number;
+  resumed: number;
+  cut_sets: number;
+  mugraphs: number;
+  tried: number;
+  sizes: number;
+  checked: number;
+  right: number;
+  timed: number;
+  retries: number;
 }
 
 export interface TensorSpec {

@@ -72,7 +72,7 @@ class Daemon:
             text, said, function, target=target, priority=0, interpreter=sys.executable, options=options
         )["job"]
         try:
-            return client.subscribe(job, lambda e: report(Progress(e.state, dict(e.counts), e.best)))
+            return client.subscribe(job, lambda e: report(Progress(e.state, e.counts, e.best)))
         except KeyboardInterrupt:
             with contextlib.suppress(MirageError):
                 client.cancel(job)

@@ -30,7 +30,7 @@ class Line:
 
     def __call__(self, p: Progress) -> None:
         if self.on:
-            counts = " · ".join(f"{v} {k}" for k, v in p.counts.items() if v)
+            counts = " · ".join(f"{v} {k}" for k, v in p.counts.told().items())
             text = f"{self.name}: {p.state}{' · ' + counts if counts else ''}{' · best ' + p.best if p.best else ''}"
             click.echo(f"\r\033[K{text[:110]}", nl=False, err=True)
 

@@ -1,4 +1,4 @@
-"""`mirage show PLACE`: a µGraph for people and for tools."""
+"""`mirage show PLACE`: a µGraph as text, JSON or a picture, or the derivation of one."""
 
 from __future__ import annotations
 

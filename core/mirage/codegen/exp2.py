@@ -1,4 +1,4 @@
-"""Which tiles of a block are kept times log2(e), so that its exponentials are `tl.exp2`.
+"""Base-2 exponentials: chooses the tiles of a block that are kept times log2(e), so that exponentials of them are `tl.exp2`.
 
 A GPU has an instruction for 2^x alone: `tl.exp(x)` multiplies every element by log2(e) first. Where the exponent is a
 scaled tile (the scores of an attention, times 1 / sqrt(d)), that number goes into the scale, and so does it with all that is

@@ -1,4 +1,4 @@
-"""How pointwise block operators read in Triton. Sums, products, quotients and comparisons are Python's operators and
+"""Triton text of pointwise block operators. Sums, products, quotients and comparisons are Python's operators and
 are written out here, with what makes them readable (a + -b is a - b, a * (1 / b) is a / b); functions have a
 template in the operator table."""
 

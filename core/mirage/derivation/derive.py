@@ -114,7 +114,7 @@ def stages(mugraph: MuGraph, kept: tuple[str, ...]) -> list[tuple[tuple[str, ...
 def meanings(
     t: Terms, dims: dict[str, Dims], mugraph: MuGraph, kept: tuple[str, ...]
 ) -> list[tuple[tuple[str, ...], Denoted]]:
-    """What each stage means; its outputs over the axes that `dims` gives."""
+    """The meaning of each stage; its outputs over the axes that `dims` gives."""
     out = []
     for names, stage in stages(mugraph, kept):
         m = denote(t, stage)

@@ -190,7 +190,7 @@ class Form:
 
 
 def operator(n: Node) -> tuple[str, ...]:
-    """What a node does to its parts."""
+    """The operation of a node on its parts."""
     match n:
         case Reduce(op, axis):
             return n.kind, op, axis

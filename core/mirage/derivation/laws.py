@@ -1,4 +1,4 @@
-"""How the laws that lead from a program to a candidate are applied: one function for each row of the table of laws.
+"""Application of the laws that lead from a program to a candidate: one function for each row of the table of laws.
 
 A law is applied to one term and gives the other side, or refuses. Nothing here trusts what a search or a derivation says:
 each function looks at the term itself and checks its side conditions. Equalities hold where both sides are defined (no

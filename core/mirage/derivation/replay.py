@@ -65,7 +65,7 @@ def put(t: Terms, x: int, parts: tuple[Part, ...]) -> int:
 def replay_steps(
     t: Terms, start: int, steps: tuple[Step, ...], place: str, allowed: frozenset[str] = frozenset(STEPS)
 ) -> int:
-    """Where the steps lead from `start`. Raises DerivationBroken, naming the step, where one does not hold."""
+    """The term to which the steps lead from `start`. Raises DerivationBroken, naming the step, where one does not hold."""
     here = start
     for i, s in enumerate(steps, 1):
         name = f"{place} step {i} ({s.law})"

@@ -1,1 +1,1 @@
-"""What GPUs can do: the table of devices, with the figures that validity rules and the roofline read."""
+"""The table of GPUs, with the figures that validity rules, plan and roofline read."""

@@ -1,4 +1,4 @@
-"""What devices can do: the figures that the roofline and the capacity rules use.
+"""The table of GPUs: the figures of each that the roofline and the capacity rules use.
 
 Sources: NVIDIA's architecture whitepapers and data sheets (A100, GA10x, Ada, H100/H200, Blackwell B200, RTX 5090) for
 bandwidth, dense tensor-core rates without sparsity, caches and multiprocessors; the CUDA programming guide's table of

@@ -1,4 +1,4 @@
-"""Worker processes as their caller has them: a process group, two pipes, limits, and an end that leaves nothing behind.
+"""The caller's side of a worker process: a process group, two pipes, limits, and an end that leaves nothing behind.
 
 A `Worker` keeps its process between calls (importing torch takes seconds). Whatever happens in the worker, the caller gets
 the task's value or one of these: the MirageError that the task raised, WorkerRaised (any other exception), WorkerDied,

@@ -37,7 +37,7 @@ class Found(TypedDict):
 
 
 class JobEvent(TypedDict):
-    """Where a job is: see protocol.Event."""
+    """Where a job is: see protocol.Event; of the counts those that are not 0."""
 
     job: str
     state: str

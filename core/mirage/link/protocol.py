@@ -32,6 +32,7 @@ from mirage.link.request_parameters import Unwatch as Unwatch
 from mirage.link.request_parameters import Watch as Watch
 from mirage.results.codec import structure as structure
 from mirage.results.codec import unstructure as unstructure
+from mirage.results.progress import ProgressCounts
 
 VERSION = 2
 STATES = ("queued", "tracing", "searching", "verifying", "tuning", "done", "kept", "failed", "cancelled")
@@ -61,9 +62,9 @@ class Welcome:
 
 @attrs.frozen
 class Event:
-    """Server to client: a job's progress. `counts` are named integers (values, mugraphs, ...); `best` a short text."""
+    """Server to client: a job's progress. `best` is a short text."""
 
     job: str
     state: str
-    counts: dict[str, int]
+    counts: ProgressCounts = attrs.field(factory=ProgressCounts)
     best: str = ""

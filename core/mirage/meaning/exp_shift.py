@@ -1,7 +1,7 @@
-"""Exponentials that cannot overflow: which ones are bounded by their own maximum, and the shift put in where it is free.
+"""The softmax shift: finds exponentials that may overflow, and subtracts their maximum where the result does not depend on it.
 
 An exp is *bounded* when its argument is B - max(B): at most zero. Where the output does not depend on a shift (softmax
-and its kin) the maximum is put in; the fingerprint, in which a maximum is an uninterpreted function, decides that.
+and its kin) the maximum is subtracted; the fingerprint, in which a maximum is an uninterpreted function, decides that.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mirage.meaning.terms import Terms
 
 
 def bounded(t: Terms, prints: Fingerprints, x: int) -> bool:
-    """Is `x` = exp(B - max_d(B)), up to the guard for rows without any finite score?"""
+    """True if `x` = exp(B - max_d(B)), up to the guard for rows without any finite score."""
     arg = t.arg(x)
     if not isinstance(t.node(arg), Add):
         return False

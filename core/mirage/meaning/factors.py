@@ -122,7 +122,7 @@ ONE: Fraction = Fraction(1)
 
 
 def is_boolean(f: Factor) -> bool:
-    """Is it 0 or 1 everywhere, hence its own square?"""
+    """True if it is 0 or 1 everywhere, hence its own square."""
     return isinstance(f, (InputFactor, CallFactor)) and f.boolean
 
 

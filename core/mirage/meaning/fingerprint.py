@@ -93,7 +93,7 @@ class Fingerprints:
         return found
 
     def _spent(self, x: int) -> bool:
-        """Is an exp below `x`? Its second residue then means nothing (it only keeps nested exps apart)."""
+        """True if an exp is below `x`. Its second residue then means nothing (it only keeps nested exps apart)."""
         found = self._has_exp.get(x)
         if found is None:
             found = isinstance(self.t.node(x), Exp) or any(self._spent(k) for k in self.t.kids(x))

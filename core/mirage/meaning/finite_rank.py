@@ -20,7 +20,7 @@ class Collector:
         self._occurs: dict[tuple[int, frozenset[int]], bool] = {}
 
     def occurs(self, x: int, atoms: frozenset[int]) -> bool:
-        """Is one of `atoms` part of `x`, not looking into reductions?"""
+        """True if one of `atoms` is part of `x`, not looking into reductions."""
         if x in atoms:
             return True
         if isinstance(self.t.node(x), Reduce):

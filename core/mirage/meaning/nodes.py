@@ -22,7 +22,7 @@ Kind: TypeAlias = Literal[
 
 
 class _Base:
-    """What nodes have in common: without parts, unless a class says otherwise."""
+    """The base of node classes: without parts, unless a class says otherwise."""
 
     __slots__ = ()
     __match_args__: ClassVar[tuple[str, ...]] = ()
@@ -34,7 +34,7 @@ class _Base:
 
     @property
     def key(self) -> tuple[Hashable, ...]:
-        """What makes a node the same as another: its kind and its fields."""
+        """The identity of a node: its kind and its fields."""
         return (self.kind, *(getattr(self, name) for name in self.__match_args__))
 
 
@@ -188,7 +188,7 @@ class Reduce(_Base):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Change(_Base):
-    """How the running value `atom` changes in one step of a loop: new - old (`+`) or new / old (`*`)."""
+    """The change of the running value `atom` in one step of a loop: new - old (`+`) or new / old (`*`)."""
 
     kind: ClassVar[Literal["delta"]] = "delta"
     atom: int

@@ -246,7 +246,7 @@ class Normalizer:
         return self.atom(CallFactor(n.name, args, self.t.is_boolean(x)), self.t.dims(x))
 
     def _infinite(self, x: int) -> bool:
-        """Does an infinity or a NaN stand in the sum of products of `x` (not inside a function, which may select)?"""
+        """True if an infinity or a NaN stands in the sum of products of `x` (not inside a function, which may select)."""
         n = self.t.node(x)
         if isinstance(n, FloatLiteral):
             return not math.isfinite(float(n.text))

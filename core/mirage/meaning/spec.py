@@ -1,4 +1,4 @@
-"""What every term of an arena satisfies: an executable specification, one named rule at a time.
+"""The executable specification of well-formed terms: a table of named rules, and the check of an arena against them.
 
 `Terms` keeps the rules by construction. Whoever adds a constructor or a rewriting runs `check` over its arena: a rule that does
 not hold means that equal terms may have two ids, or that a term's axes are not those along which it varies.

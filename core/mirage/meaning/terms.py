@@ -104,7 +104,7 @@ class Terms:
         return n
 
     def arg(self, x: int) -> int:
-        """What stands under a term's fraction line, exponential or root."""
+        """The argument of a term that is an inverse, exponential or root."""
         n = self.nodes[x]
         assert isinstance(n, (Inv, Exp, Sqrt))
         return n.arg
@@ -114,7 +114,7 @@ class Terms:
         return isinstance(n, Reduce) and n.op == "sum"
 
     def reduces(self, x: int, axis: str) -> bool:
-        """Is `x` a reduction over `axis`?"""
+        """True if `x` is a reduction over `axis`."""
         n = self.nodes[x]
         return isinstance(n, Reduce) and n.axis == axis
 
@@ -124,7 +124,7 @@ class Terms:
         return isinstance(n, Reduce) and n.op == "max"
 
     def applies(self, x: int, name: str) -> bool:
-        """Is `x` the pointwise function `name` of something?"""
+        """True if `x` is an application of the pointwise function `name`."""
         n = self.nodes[x]
         return isinstance(n, Apply) and n.name == name
 

@@ -1,4 +1,4 @@
-"""How a block runs: which unit does each product, and which sums are added up whole and reduced after their loop.
+"""Decisions about a block on a device: the unit that does each product, and the sums that are reduced only after their loop.
 
 Decided here and nowhere else: the validity rules and the memory plan count shared memory by it, the estimate counts work by it,
 the search knows from it which tiles make a product, and the emitter writes what it says. What the compiler does with the text

@@ -1,4 +1,4 @@
-"""A µGraph without the calls that stay PyTorch's own: what they give is given, what they take is asked for.
+"""A µGraph without the calls that stay PyTorch's own: results of calls become inputs, and arguments of calls become outputs.
 
 If its outputs and what the calls take are right for anything that the calls may give, and the calls are the program's, then
 the µGraph is right: by induction over its kernels, each of which runs after what it reads (rule order).

@@ -1,4 +1,4 @@
-"""What an operator's entry states: one dataclass for the operators of tensor programs, one for those of block graphs.
+"""The entry of an operator: one dataclass for the operators of tensor programs, one for those of block graphs.
 
 An operator of tensor programs means one of three things: a *value* (pointwise: a term of the arguments' terms), an
 *expansion* (other operators of the table), or a *rule* (how axes meet and what the term is, for the few that move or sum

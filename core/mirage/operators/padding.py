@@ -1,4 +1,4 @@
-"""What is known of the elements of a tile that lie in the padding: a small lattice, and how operators map it.
+"""Padding states: a small lattice of what is known of a tile's elements in the padding, and how operators map it.
 
     zero, one, nonzero (a finite constant), lowest (-inf), finite, huge (finite or +-inf, not NaN), any
     data: an element inside the dims, or one that equals an element inside. It is as finite as the function's own

@@ -1,4 +1,4 @@
-"""What entries of the operator table talk to: the arena of terms, an arithmetic, a lowering, a program under construction.
+"""Protocols that entries of the operator table talk to: the arena of terms, an arithmetic, a lowering, a program builder.
 
 Entries are below all rooms that read them, so that they name what they need as protocols: `Terms`, `Field`, `Lowering` and
 `Builder` fit them.

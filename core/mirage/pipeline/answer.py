@@ -1,10 +1,9 @@
-"""What an attempt answers: the result, the facts of its kernels, and the provenance at the module's top."""
+"""The answer of an attempt: the result, the facts of its kernels, and the provenance at the module's top."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 from mirage.devices.table import Device
 from mirage.ir.program import Program
@@ -13,6 +12,7 @@ from mirage.mugraph import json_form, maps
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
 from mirage.profile.candidate_choice import EQUAL, Measured
 from mirage.profile.roofline import speed_of_light
+from mirage.profile.worker_tasks import KernelRow
 from mirage.results.result import Estimate, KernelFacts, LoopFacts, Result, SearchStats
 from mirage.results.verdict import Verdict
 from mirage.results.versions import package_versions
@@ -49,29 +49,22 @@ def stats(counts: SearchCounts, seconds: float) -> SearchStats:
     return SearchStats(**{**found, "limits": tuple(counts.limits)}, total_seconds=round(seconds, 3))
 
 
-def facts(mugraph: MuGraph, compiled: list[dict[str, Any]], target: str) -> tuple[KernelFacts, ...]:
+def facts(mugraph: MuGraph, compiled: list[KernelRow], target: str) -> tuple[KernelFacts, ...]:
     """What the table says of each kernel; `compiled` are the static profile's rows, in launch order."""
     out = []
     for i, k in enumerate(x for x in mugraph.kernels if isinstance(x, CustomKernel)):
-        row = compiled[i] if i < len(compiled) else {}
         loops = tuple(
             LoopFacts(s.dim, maps.loop_range(mugraph, k, s), k.block.dim(s.dim).tile)
             for s in k.block.body if isinstance(s, Loop)
         )  # fmt: skip
-        out.append(
-            KernelFacts(
-                str(row.get("name", k.name)),  # as in the module: that is where people look
-                maps.grid(mugraph, k),
-                loops,
-                k.warps,
-                k.stages,
-                row.get("shared"),
-                row.get("registers"),
-                row.get("spills"),
-                row.get("tensor_cores"),
-                target,
-            )
-        )
+        known = KernelFacts(k.name, maps.grid(mugraph, k), loops, k.warps, k.stages, target=target)
+        if i < len(compiled):  # its name is as in the module: that is where people look
+            row = compiled[i]
+            known = replace(
+                known, name=row["name"], shared_bytes=row["shared"], registers=row["registers"],
+                spill_bytes=row["spills"], tensor_core=row["tensor_cores"],
+            )  # fmt: skip
+        out.append(known)
     return tuple(out)
 
 
@@ -83,7 +76,7 @@ class Verified:
     mugraph: MuGraph
     verdict: Verdict
     text: str
-    compiled: list[dict[str, Any]]
+    compiled: list[KernelRow]
 
 
 @dataclass(frozen=True)

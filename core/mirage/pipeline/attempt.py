@@ -10,13 +10,13 @@ import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 from mirage.codegen.emit import emit_module
 from mirage.derivation.json_form import derived
 from mirage.devices.table import Device
 from mirage.errors import DerivationBroken, MirageError
 from mirage.ir.program import Program
+from mirage.isolate.task_table import Payload, Value
 from mirage.mugraph.check import Limits
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.without_calls import opened
@@ -30,10 +30,11 @@ from mirage.pipeline.search_problems import problems, which
 from mirage.plan import plan
 from mirage.profile.candidate_choice import KEPT, Measured
 from mirage.profile.roofline import baseline, estimate
-from mirage.results.progress import CancelToken, Progress
+from mirage.profile.worker_tasks import KernelRow
+from mirage.results.progress import CancelToken, Progress, ProgressCounts
 from mirage.results.result import Remark, Result
 from mirage.results.verdict import Verdict
-from mirage.search.engine import Bounds, Candidate, Problem, Search, SearchCounts
+from mirage.search.engine import Bounds, Candidate, Problem, Search, SearchCounts, reported
 from mirage.search.one_row import bounds_for
 from mirage.verify.judge import Case, judge
 
@@ -113,8 +114,8 @@ class Attempt:
         return baseline(self.program, self.dev)
 
     def searching(self, p: Progress) -> None:
-        counts = {k: n + getattr(self.counts, k) for k, n in p.counts.items()}
         first = 0.0 if self.timing is None else self.timing.first
+        counts = p.counts + reported(self.counts)
         self.progress(Progress(p.state, counts, f"{first:.1f} µs measured" if first else p.best))
 
     def unverified(self, graph: MuGraph) -> str:
@@ -143,7 +144,7 @@ class Attempt:
 
     def verify(self, candidate: Candidate, found: Problem, base: float, rejected: list[str]) -> Verified | None:
         """The candidate with its verdict; None where it is refused, whose reason joins `rejected`."""
-        counts = {"values": self.counts.values, "mugraphs": self.counts.mugraphs, "tried": len(rejected) + 1}
+        counts = ProgressCounts(values=self.counts.values, mugraphs=self.counts.mugraphs, tried=len(rejected) + 1)
         self.progress(Progress("verifying", counts, f"{candidate.us:.1f} µs"))
         graph = plan(candidate.mugraph, self.dev)
         try:
@@ -190,21 +191,23 @@ class Attempt:
             header=header(self.program, verdict, us, base, self.dev, self.measured), docstring=self.function.decorated.docstring,
         )  # fmt: skip
 
-    def compile(self, text: str) -> Future[Any]:
+    def compile(self, text: str) -> Future[list[KernelRow] | MirageError]:
         """The static profile beside the verification; a MirageError is its value when the compiler refuses."""
 
-        def work() -> Any:
+        def work() -> list[KernelRow] | MirageError:
             try:
                 payload = {"text": text, "target": self.dev.target}
-                return self.tools.compiler_for(self.dev).call(
-                    "compile", payload, timeout_s=COMPILE_S, cancel=self.cancel
-                )["kernels"]
+                compiler = self.tools.compiler_for(self.dev)
+                rows: list[KernelRow] = compiler.call("compile", payload, timeout_s=COMPILE_S, cancel=self.cancel)[
+                    "kernels"
+                ]
+                return rows
             except MirageError as e:
                 return e
 
         return self.tools.beside.submit(work)
 
-    def task(self, name: str, payload: dict[str, Any]) -> dict[str, Any]:
+    def task(self, name: str, payload: Payload) -> Value:
         return self.tools.runner.call(name, payload, timeout_s=VERIFY_S, cancel=self.cancel)
 
     def result(self, base: float, chosen: Verified | None, rejected: list[str], seconds: float) -> Result:

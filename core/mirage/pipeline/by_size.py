@@ -1,11 +1,12 @@
-"""One module for every size that a decorator names: each row of `dims=` or `inputs=` was optimized by itself; here the
-kernels come together behind one table, and the module that comes of it is judged again, row by row."""
+"""One module for every size that a decorator names: the kernels of all rows of `dims=` or `inputs=` behind one table.
+
+Each row was optimized by itself; the module that holds them all is judged again, row by row.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from mirage.codegen.emit import emit_rows
 from mirage.codegen.size_table import headline, inputs_of, launched
@@ -18,8 +19,8 @@ from mirage.source.detect import Decorated
 from mirage.source.slice import Slice
 from mirage.verify.judge import Case, judge
 from mirage.verify.proof.user_rules import Rules
+from mirage.verify.worker_tasks import RunTask
 
-RunTask = Callable[[str, dict[str, Any]], dict[str, Any]]
 KEEP = -1  # the place of a µGraph for what runs as written
 
 

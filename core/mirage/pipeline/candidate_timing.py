@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from mirage.errors import WorkerDied, WorkerRaised, WorkerTimeout
 from mirage.ir.program import Program
 from mirage.isolate.runner import Worker
+from mirage.isolate.task_table import Emit, Payload, Value
 from mirage.mugraph.grammar import MuGraph
 from mirage.pipeline.processes import Tools
 from mirage.profile.candidate_choice import Measured, lead, measured
-from mirage.results.progress import CancelToken, Progress
+from mirage.results.codec import structure
+from mirage.results.progress import CancelToken, Progress, ProgressCounts
 from mirage.search.engine import Candidate
 
 TUNE_S = 180.0  # limit of one tuning on the GPU
@@ -49,7 +50,7 @@ class CandidateTiming:
         self.leading = True
         ended = CancelToken(lambda: self.cancel.cancelled or self.tools.stop.cancelled)
 
-        def event(counts: dict[str, Any]) -> None:
+        def event(counts: Value) -> None:
             self.first = counts.get("ns", 0) / 1e3 or self.first
 
         def work() -> None:
@@ -60,9 +61,7 @@ class CandidateTiming:
 
         self.tools.on_gpu(work)
 
-    def timed(
-        self, payload: dict[str, Any], cancel: CancelToken, event: Callable[[dict[str, Any]], None]
-    ) -> dict[str, Any]:
+    def timed(self, payload: Payload, cancel: CancelToken, event: Emit) -> Value:
         """The GPU worker's answer to the task "tune"; after a broken one the next comes from a fresh process."""
         answer = self.worker.call("tune", payload, timeout_s=TUNE_S, cancel=cancel, on_event=event)
         if answer.get("broken"):
@@ -73,13 +72,14 @@ class CandidateTiming:
         """The candidates with their times; None where none of them ran."""
         if not best:
             return None
-        self.progress(Progress("tuning", {"mugraphs": len(best)}))
+        self.progress(Progress("tuning", ProgressCounts(mugraphs=len(best))))
 
-        def event(counts: dict[str, Any]) -> None:
+        def event(counts: Value) -> None:
             first = f"{counts['ns'] / 1e3:.1f} µs measured" if "ns" in counts else ""
-            self.progress(Progress("tuning", {str(k): int(v) for k, v in counts.items() if k != "ns"}, first))
+            told = {name: n for name, n in counts.items() if name != "ns"}
+            self.progress(Progress("tuning", structure(told, ProgressCounts), first))
 
-        def call(payload: dict[str, Any]) -> dict[str, Any]:
+        def call(payload: Payload) -> Value:
             answer = self.timed(payload, self.cancel, event)
             if not answer["device"]:
                 self.why_none = f"nothing was measured on this machine's GPU: {answer['why']}"
@@ -87,7 +87,7 @@ class CandidateTiming:
 
         self.tools.gpu_idle()
         if self.first:  # the worker tells of a first kernel once, and the search may have ended before it was timed
-            self.progress(Progress("tuning", {"mugraphs": len(best)}, f"{self.first:.1f} µs measured"))
+            self.progress(Progress("tuning", ProgressCounts(mugraphs=len(best)), f"{self.first:.1f} µs measured"))
         try:
             found = measured(
                 best, self.subject.program, self.subject.function, self.emit, call, self.subject.target,

@@ -1,4 +1,4 @@
-"""Why an answer is not fused further: for people, with the figures of the cost model, or the rule that stopped it."""
+"""Remarks for people on why an answer is not fused further, with the figures of the cost model or the rule that stopped it."""
 
 from __future__ import annotations
 

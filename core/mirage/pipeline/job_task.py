@@ -1,4 +1,4 @@
-"""The task `optimize`: the whole pipeline in a worker of the project's interpreter, for whoever keeps a daemon.
+"""The task `optimize`: the whole pipeline in a worker of the project's interpreter, for the daemon.
 
 This process runs no user code: that happens in workers of its own, fresh ones for every job, so that nothing of one job is
 left for the next. The ones of the next job are made while nothing waits for them.
@@ -6,11 +6,10 @@ left for the next. The ones of the next job are made while nothing waits for the
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
 
 from mirage.errors import MirageError
+from mirage.isolate.task_table import Emit, Value
 from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request_payload import from_payload
@@ -19,7 +18,6 @@ from mirage.results.progress import CancelToken
 from mirage.search.checkpoint import Checkpoint, encode
 from mirage.search.subproblems import Key, Part
 
-Emit = Callable[[dict[str, Any]], None]
 WARM_S = 120.0
 _beside = ThreadPoolExecutor(1, thread_name_prefix="mirage-warm")
 _spare: list[Future[Tools]] = []
@@ -52,7 +50,7 @@ def warm_tools() -> Tools:
     return tools
 
 
-def task(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def task(payload: Value, emit: Emit) -> Value:
     """The request's fields -> {"result": Result as a dict}; progress and finished parts go out as events.
 
     {"checkpoint": search -> name -> line} takes up what an earlier run finished; {"warm": True} makes the next job's workers."""

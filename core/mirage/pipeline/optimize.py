@@ -1,4 +1,4 @@
-"""From a decorated function to a result: read, trace, search, plan, emit, verify, profile.."""
+"""From a decorated function to a result: read, trace, search, plan, emit, verify, profile."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mirage.pipeline.candidate_timing import Report
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Request, read, runnable, trace
 from mirage.pipeline.search_problems import problems, which
-from mirage.results.progress import CancelToken, Progress
+from mirage.results.progress import CancelToken, Progress, ProgressCounts
 from mirage.results.result import Result
 
 
@@ -41,5 +41,5 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
             rows.append(by_size.Row(program, found, result))
         if len(rows) == 1:
             return rows[0].result
-        progress(Progress("verifying", {"sizes": len(rows)}))
+        progress(Progress("verifying", ProgressCounts(sizes=len(rows))))
         return by_size.together(rows, by_size.Book(function.decorated, function.slice, request.rules, attempt.task))

@@ -1,4 +1,4 @@
-"""A µGraph that somebody else found, judged again here: the way into the cache for what comes from elsewhere.
+"""The task `recheck`: a µGraph from another machine is judged again here, before the cache takes it.
 
 Nothing but the µGraph is taken over. It is planned, emitted, verified, compiled and timed as if the search of this
 machine had found it, so that no text, verdict or figure of a stranger reaches a user.
@@ -7,13 +7,12 @@ machine had found it, so that no text, verdict or figure of a stranger reaches a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
 
 from mirage.devices.table import device
 from mirage.errors import MirageError, MugraphSyntax, NotVerified, UntrustedWorkspace
+from mirage.isolate.task_table import Emit, Value
 from mirage.mugraph import json_form
 from mirage.mugraph.without_calls import other_calls
 from mirage.pipeline.attempt import Attempt
@@ -32,7 +31,7 @@ LABEL = "given"  # a candidate's label: nobody here searched for it
 
 
 def recheck(
-    request: Request, mugraph: dict[str, Any], progress: Report, cancel: CancelToken, tools: Tools | None = None
+    request: Request, mugraph: object, progress: Report, cancel: CancelToken, tools: Tools | None = None
 ) -> Result:
     """The result of `request` with that µGraph (its JSON form): "kernel", or "keep" where it is right but not faster.
 
@@ -67,7 +66,7 @@ def recheck(
         return attempt.explained(attempt.result(base, chosen, rejected, 0.0), found, chosen.mugraph, ())
 
 
-def task(payload: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+def task(payload: Value, emit: Emit) -> Value:
     """For the isolated worker: the request's fields and "mugraph" (a text) -> {"result": Result as a dict}."""
     try:
         mugraph = json.loads(payload["mugraph"])

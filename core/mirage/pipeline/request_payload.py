@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mirage.ir.narrowing import Narrowing
+from mirage.isolate.task_table import Value
 from mirage.pipeline.request import Request
 from mirage.search.engine import Bounds
 from mirage.verify.proof.user_rules import load
@@ -12,7 +13,7 @@ from mirage.verify.proof.user_rules import load
 FIELDS = ("text", "path", "function", "target", "trusted")
 
 
-def from_payload(payload: dict[str, Any], **more: Any) -> Request:
+def from_payload(payload: Value, **more: Any) -> Request:
     """The request of a payload: FIELDS, and under "options" what `link.asked.Options` has. `more` are fields of Request.
 
     Raises RuleUnreadable and RuleFalse (with the line of the rules' text), BadSearchParameter.

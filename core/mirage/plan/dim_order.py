@@ -1,4 +1,4 @@
-"""Layout: in which order the dims of each tile and of each intermediate tensor lie, as an integer program.
+"""Layout: the order of the dims of each tile and of each intermediate tensor, chosen by an integer program.
 
 A tile's order decides which operand of a dot stands left (64 rows or more there are a warp group's matrix instruction,
 which reads both operands from shared memory; with fewer, every warp holds fragments), which tiles meet in one order
@@ -83,7 +83,7 @@ class Orders:
             _Block(self, part).write()
 
     def custom(self, t: DTensor) -> bool:
-        """Whether only custom kernels touch the tensor."""
+        """True if only custom kernels touch the tensor."""
         return not any(not isinstance(k, CustomKernel) and t.name in (*k.args, k.out) for k in self.m.kernels)
 
     def solve(self) -> dict[Key, Order]:
@@ -144,7 +144,7 @@ class _Block:
                 self.statement(s, times, body)
 
     def iterations(self, loop: Loop) -> float:
-        """How often a block runs the loop's body."""
+        """The number of times that a block runs the loop's body."""
         d = self.graph.dim(loop.dim)
         shares = math.prod(x.parts for x in self.graph.dims if x.role == "split" and x.splits == loop.dim)
         return float(math.ceil(math.ceil(size_of(self.m, d) / d.tile) / shares))
@@ -234,7 +234,7 @@ class _Block:
 
 
 def met_in_registers(name: str, body: tuple[Statement | Loop, ...]) -> bool:
-    """Whether anything but a dot reads a loaded tile: a dot's operand is read from shared memory in any order."""
+    """True if anything but a dot reads a loaded tile: a dot's operand is read from shared memory in any order."""
     for item in body:
         for s in item.body if isinstance(item, Loop) else (item,):
             made = computes(s)

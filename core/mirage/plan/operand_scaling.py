@@ -129,7 +129,7 @@ def _norm_of(made: Made, name: str, dim: str) -> str | None:
 
 
 def _made(made: Made, name: str, op: str) -> Compute | None:
-    """What makes a tile, if it is that operator."""
+    """The operator that makes a tile, if it is of that name."""
     found = made.get(name)
     return found if found is not None and found.op == op else None
 
@@ -153,6 +153,6 @@ def _users(body: list[Statement], name: str) -> list[Statement]:
 
 
 def _running(body: list[Statement], x: Compute) -> bool:
-    """Whether it reads an accumulator of this loop, which is not the same at every place."""
+    """True if it reads an accumulator of this loop, which is not the same at every place."""
     names = read_by((x,))
     return any(isinstance(y, Accumulate) and y.out in names for y in body)

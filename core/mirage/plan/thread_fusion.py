@@ -12,7 +12,7 @@ def _form(item: Item) -> str:
 
 
 def _may_move(items: tuple[Item, ...], i: int, to: int) -> bool:
-    """Whether the operator at i may run at `to`: no accumulator that it reads is updated in between."""
+    """True if the operator at i may run at `to`: no accumulator that it reads is updated in between."""
     names = read_by((items[i],))
     return not any(isinstance(x, Accumulate) and x.out in names for x in items[i:to])
 

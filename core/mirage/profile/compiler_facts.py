@@ -1,4 +1,4 @@
-"""What the compiler says of an emitted module's kernels, without a GPU: shared memory, registers, spills, tensor cores.
+"""The compiler's figures for an emitted module's kernels, without a GPU: shared memory, registers, spills, tensor cores.
 
 The module's own `_run` is called on tensors without data, with each kernel replaced by a recorder: so signature, grid
 and launch options are those of a real launch. Then each kernel is compiled ahead of time for the target.

@@ -1,4 +1,4 @@
-"""What a block graph's launch does, counted from the µGraph: bytes, flops, and the steps of one block's longest path.
+"""Counts of the work of a block graph's launch, from the µGraph: bytes, flops, and the steps of one block's longest path.
 
 Counts only, no times: `roofline.py` makes µs of them with a device's rates and costs. It is called for every candidate of
 a search, so it walks a graph once and remembers nothing.

@@ -1,4 +1,4 @@
-"""What profiling asks of a worker: the payload and the answer of each task, as they are on the wire."""
+"""The worker tasks of profiling: payload and answer of each, as they are on the wire."""
 
 from __future__ import annotations
 

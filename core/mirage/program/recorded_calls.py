@@ -1,4 +1,4 @@
-"""PyTorch calls that the operator table does not know: which may stay calls, their attributes, and the dims of equal size.
+"""PyTorch calls outside the operator table: the test whether one may stay a call, its attributes, and its dims of equal size.
 
 A call is kept if it is a function: no random numbers, nothing changed in place, a tensor of its own as the result, shapes
 that PyTorch's meta tensors tell. Which dims go together is tried: the call is asked, on meta tensors, at other sizes.

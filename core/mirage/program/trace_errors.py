@@ -1,4 +1,4 @@
-"""What PyTorch's exceptions while tracing mean for the user: a table of texts, first match wins."""
+"""Errors of tracing: a table from texts of PyTorch's exceptions to what they mean for the user; the first match wins."""
 
 from __future__ import annotations
 

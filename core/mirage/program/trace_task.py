@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mirage.ir.json_value import JsonObject
+from mirage.isolate.task_table import Value
 from mirage.program.trace import trace_generic
 
 
-def trace_task(payload: dict[str, Any]) -> JsonObject:
+def trace_task(payload: Value) -> JsonObject:
     """{"text", "function", "inputs": [{"name", "shape", "dtype", "names"}], "path", "constants", "lines"} -> {"program"}.
 
     Executes the user's function on meta tensors; only a worker may call it.

@@ -1,1 +1,1 @@
-"""What rooms, wire and cache pass on: progress, verdicts with their evidence, and the result of optimizing one function."""
+"""Data that rooms, wire and cache exchange: progress, verdicts with their evidence, and the result of optimizing one function."""

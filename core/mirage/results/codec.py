@@ -1,4 +1,4 @@
-"""The one codec between typed values and plain data, for the wire, the cache and JSON: exact, nothing is turned into something.
+"""The one codec between typed values and plain data, for the wire, the cache and JSON. Strict: nothing is converted.
 
 Unknown keys and values of another type are mistakes. What a type derives from its fields (a verdict's word and bound) is
 written out for readers in other languages, and must be the same when it is read.

@@ -1,4 +1,4 @@
-"""What each opinion tells beside its word: figures for people, one frozen type for each opinion."""
+"""Details of evidence: the figures that each opinion gives beside its word, one frozen type for each opinion."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Kernels that a running program takes from the daemon: each only if it was made and verified for exactly this text, these
-inputs and these versions. It lies in the registry like an installed one, under a name that holds the versions too, so that
+"""Kernels that a running program takes from the daemon, made and verified for exactly its text, inputs and versions.
+
+Such a kernel lies in the registry like an installed one, under a name that holds the versions too, so that
 a later run finds it without a daemon."""
 
 from __future__ import annotations

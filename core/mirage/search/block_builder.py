@@ -55,7 +55,7 @@ class Container:
 
 @dataclass(frozen=True)
 class Output:
-    """What a kernel writes: a term, and the device tensor's index."""
+    """An output of a kernel: its term, and the index into the device tensor."""
 
     tensor: str
     term: int
@@ -101,7 +101,7 @@ class BlockBuilder:
         return self.streamed is not None and self.streamed in self.t.dims(x)
 
     def over_stream(self, x: int) -> bool:
-        """Is `x` a reduction over the streamed axis?"""
+        """True if `x` is a reduction over the streamed axis."""
         return self.streamed is not None and self.t.reduces(x, self.streamed)
 
     def available(self, x: int) -> int:
@@ -266,7 +266,7 @@ class BlockBuilder:
         return out
 
     def divides(self, n: Node) -> TypeGuard[Inv]:
-        """Is a factor written as a division by what stands under it? (1 / sqrt has an instruction of its own.)"""
+        """True if a factor is an inverse that is written as a division. (1 / sqrt has an instruction of its own.)"""
         return isinstance(n, Inv) and not isinstance(self.t.node(n.arg), Sqrt)
 
     # ---- reductions

@@ -1,4 +1,4 @@
-"""Where a program may be cut into kernels: values that can live in device memory, so that a later kernel reads them."""
+"""Cut points of a program: values that can live in device memory, between the kernel that writes and those that read them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def cut_candidates(t: Terms, roots: list[int], shifted: Collection[int] = ()) ->
 
 
 def computed_operands(t: Terms, r: int, product: int) -> Iterator[int]:
-    """What the sum `r` contracts in one product of its body and has to be computed before."""
+    """The computed operands that the sum `r` contracts in one product of its body."""
     sides = operands(t, r, product)
     yield from (x for x in sides if not isinstance(t.node(x), Input) and t.dims(x))
     if sides:
@@ -137,7 +137,7 @@ def dims_of(t: Terms, x: int, outputs: list[Target]) -> tuple[tuple[str, ...], .
 
 
 def is_product(t: Terms, r: int) -> bool:
-    """Is the reduction a matrix product?"""
+    """True if the reduction is a matrix product."""
     n = t.node(r)
     return isinstance(n, Reduce) and n.op == "sum" and bool(operands(t, r, n.body))
 
@@ -199,7 +199,7 @@ def cut_sets(cuts: list[Cut], most: int) -> Iterator[tuple[Cut, ...]]:
 
 
 def together_in_one(cuts: tuple[Cut, ...]) -> bool:
-    """Does one spelling of the outputs have all of the cuts?"""
+    """True if one spelling of the outputs has all of the cuts."""
     other = [c for c in cuts if c.instead]
     numbers = {c.number for c in cuts}
     return all(c.instead == other[0].instead and numbers - {c.number} <= c.beside for c in other)

@@ -19,7 +19,7 @@ from itertools import islice
 from mirage.meaning.exp_shift import insert_shifts
 from mirage.mugraph.check import SM_90, Limits, broken_rule
 from mirage.mugraph.grammar import CustomKernel, MuGraph
-from mirage.results.progress import CancelToken, Progress
+from mirage.results.progress import CancelToken, Progress, ProgressCounts
 from mirage.search.checkpoint import Checkpoint
 from mirage.search.cuts import Cut, cut_candidates, cut_sets, descend, starts
 from mirage.search.executor import Executor, Serial
@@ -47,7 +47,7 @@ class Candidate:
 
 @dataclass
 class SearchCounts:
-    """What the search met. `exhaustive` is False when a limit cut it, and `limits` says which."""
+    """The counts of a search. `exhaustive` is False when a limit cut it, and `limits` says which."""
 
     values: int = 0
     systems: int = 0
@@ -71,6 +71,13 @@ class SearchCounts:
         sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
         limits = list(dict.fromkeys(sums["limits"]))
         return SearchCounts(**sums | {"exhaustive": self.exhaustive and other.exhaustive, "limits": limits})
+
+
+def reported(c: SearchCounts) -> ProgressCounts:
+    """The counts that are told while the search runs."""
+    return ProgressCounts(
+        values=c.values, systems=c.systems, parts=c.parts, resumed=c.resumed, cut_sets=c.cut_sets, mugraphs=c.mugraphs
+    )
 
 
 def cheapest(lists: Sequence[Iterable[float]]) -> Iterator[tuple[float, tuple[int, ...]]]:
@@ -298,16 +305,8 @@ class Search:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def _report(self) -> None:
-        c = self.counts
-        counts = {
-            "values": c.values,
-            "systems": c.systems,
-            "parts": c.parts,
-            "resumed": c.resumed,
-            "cut_sets": c.cut_sets,
-            "mugraphs": c.mugraphs,
-        }
-        self.progress(Progress("searching", counts, f"{self._us:.1f} µs" if self._us < FAR else ""))
+        best = f"{self._us:.1f} µs" if self._us < FAR else ""
+        self.progress(Progress("searching", reported(self.counts), best))
 
     def _search(self, keys: Sequence[Key]) -> None:
         """Find the parts that are not known: in the checkpoint, or by searching."""
@@ -422,7 +421,7 @@ class Search:
         return Candidate(graph, cost, label, structure)
 
     def _valid(self, target: Target, piece: Piece) -> bool:
-        """Does the piece keep the validity rules? Asked only of pieces that come up: it costs more than an estimate."""
+        """True if the piece keeps the validity rules. Asked only of pieces that the heap reaches: it costs more than an estimate."""
         self.guard.check()
         key = (target.term, piece.label, piece.structure, piece.kernels)
         if key not in self._checked:

@@ -1,5 +1,7 @@
-"""Where the parts of a search run: a protocol, and this process. The parts are pure, so that the answers are the same and come
-in the same order wherever they run; an engine in several processes or on other machines would be another class.
+"""Executors of a search's parts: a protocol, and the one that runs them in this process.
+
+The parts are pure, so that the answers are the same and come in the same order wherever the parts run; an executor in several
+processes or on other machines would be another class.
 """
 
 from __future__ import annotations

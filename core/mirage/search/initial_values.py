@@ -1,4 +1,4 @@
-"""What a carried accumulator's update is worth before the first tile, when sums are 0 and maxima -inf.
+"""Initial values of carried accumulators: tests that an update is finite before the first tile, when sums are 0 and maxima -inf.
 
 A coefficient that is no finite number there makes 0 * inf of the first update: such an update is none. The softmax rescale
 exp(old - new) is 0; the difference of two maxima is infinite; the quotient of two running sums is too, their difference is not.

@@ -1,8 +1,7 @@
-"""Instantiation within what the caller asks: tiles that give the grid dims and loop ranges, the order of the grid's dims,
-warps, and whether a kernel keeps to the maps.
+"""Instantiation under a narrowing: tiles for the grid dims and loop ranges, the order of the grid's dims, warps, and maps.
 
 Where nothing is asked, a dim has a few tiles that suit the hardware. Under a narrowing it has every power of two, so that
-no kernel within it is passed over; the tiles that cannot give a grid or a range that was asked for are left out at once.
+no kernel within it is missed. Tiles that cannot give a required grid or range are left out at once.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ def _axes(block: BlockGraph, sizes: Mapping[str, int]) -> list[str]:
 
 
 def _fits(cut: Mapping[str, int | None], names: list[str], grids: list[Three], maps: tuple[Three, ...]) -> bool:
-    """Is a derived map among `maps`? An entry for a grid dim of one block says nothing."""
+    """True if a derived map is among `maps`. An entry for a grid dim of one block says nothing."""
     if len(names) > AXES:
         return False
     have = [-1 if cut[n] is None else cut[n] for n in names]
@@ -126,7 +125,7 @@ def _index_kept(block: BlockGraph, given: Narrowing, sizes: Mapping[str, int]) -
 
 
 def keeps(given: Narrowing, kernel: CustomKernel, sizes: Mapping[str, int]) -> bool:
-    """Is a kernel within the narrowing? Its tail has the same grid, and is held to the maps as well."""
+    """True if a kernel is within the narrowing. Its tail has the same grid, and is held to the maps as well."""
     for block in (kernel.block, *((kernel.tail,) if kernel.tail is not None else ())):
         if given.griddims is not None and block is kernel.block:
             shape = tuple(n for d in block.grid if (n := blocks(d, sizes)) > 1)

@@ -1,4 +1,4 @@
-"""Every way to compute one tensor in one custom kernel, or two when a reduction is split: µGraph pieces with their cost."""
+"""Custom kernels for one tensor (two if a reduction is split): every way to compute it, as µGraph pieces with their cost."""
 
 from __future__ import annotations
 

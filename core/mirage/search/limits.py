@@ -1,4 +1,4 @@
-"""What a search asks between its steps: was it cancelled, and has it reached a bound on time or memory?
+"""The guard of a search, asked between its steps: cancellation, and the bounds on time and memory.
 
 The steps are short (one reduction, one block graph, one combination), so that a cancelled search ends within 100 ms.
 """

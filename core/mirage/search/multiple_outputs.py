@@ -128,5 +128,5 @@ def aligned(t: Terms, base: Target, x: Target) -> dict[str, str]:
 
 
 def shared_nodes(t: Terms, x: int) -> set[int]:
-    """What two terms may share: what they read and what they reduce."""
+    """The parts that terms may share: the tensors that they read, and their reductions."""
     return {y for y in t.walk(x) if isinstance(t.node(y), (Input, Reduce))}

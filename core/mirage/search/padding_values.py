@@ -1,4 +1,4 @@
-"""What a term is in the padding of an axis, where loads give 0: the states that its operators make of the loads'."""
+"""Padding of terms: the state of a term in the padding of an axis, where loads give 0, by the rules of its operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is searched for, within which bounds, and the µGraph that pieces make together. Plain data: it travels to workers."""
+"""The search problem, the bounds of a search, and the assembly of pieces into a µGraph. Plain data: it travels to workers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Problem:
-    """What to compute: the terms of the outputs and the device tensors of the inputs.
+    """The problem of a search: the terms of the outputs and the device tensors of the inputs.
 
     `calls` stay PyTorch's own (`ir/torch_calls.py`): what they give, `given`, the terms read like inputs, and what they take is
     among `outputs`, with the kind temp. `returns` names the program's outputs in their order where there are calls."""

@@ -26,7 +26,7 @@ class Through:
 
 
 def through(t: Terms, axis: str, product: int) -> Through | None:
-    """How the sum over `axis` of `product` goes through a plain sum among its factors, if it can."""
+    """The sum over `axis` of `product` taken through a plain sum among its factors, if there is one."""
     coefficient, factors = t.flat("mul", (product,))
     for f in factors:
         n = t.node(f)

@@ -1,4 +1,4 @@
-"""How one reduction can meet the reductions before it: kept, out, carried; and swap and merge (search-skeleton moves).
+"""The moves of the search: a reduction keeps, moves out or carries those before it; sums are swapped and merged.
 
 out      F = sum_k c_k(u) B_k(x): one accumulator for each k, the c_k applied after the loop
 kept     u stays in F: if u needs a reduction over the same streamed axis, one more pass
@@ -88,7 +88,7 @@ class Moves:
         return None if updates is None else t.mul(*outside, self.reduction("sum", axis, body, updates))
 
     def _counts(self, axis: str, groups: Sequence[frozenset[int]]) -> bool:
-        """Does a value read the size of the axis?"""
+        """True if a value reads the size of the axis."""
         below = (n for g in groups for u in g for n in map(self.t.node, self.t.walk(u)))
         return any(isinstance(n, Size) and n.axis == axis for n in below)
 

@@ -1,7 +1,7 @@
-"""Values that can be kept although the program, as it is written, has them not: those of another way to write it.
+"""Cut points exposed by rewriting the program: values that only another spelling of it computes.
 
-`(X A) B` has no product `A B`, and a sum of normalized rows none of the rows as they are; `X (A B)` and the division after the
-contraction have. Such a cut names the term of the output in which it occurs (`Cut.instead`), and the cuts that occur there
+`(X A) B` computes no product `A B`, and a sum of normalized rows no sum of plain rows; `X (A B)`, and the division after the
+contraction, do. Such a cut names the term of the output in which it occurs (`Cut.instead`), and the cuts that occur there
 beside it.
 """
 

@@ -1,5 +1,7 @@
-"""A part of a search: the kernels that compute one target. Every part is searched in its own copy of the arena, so that what
-is found depends on the problem and the part alone: not on what was searched before, in which process, or in which run.
+"""The parts of a search: each is the search for the kernels that compute one target tensor.
+
+Every part works in its own copy of the arena, so that its result depends on the problem and the part alone: not on earlier parts,
+the process, or the run.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ class Pricing:
 
 @dataclass(frozen=True)
 class Work:
-    """What the parts of one search share. `problem.t` is the arena as it was when all cuts were known; it is only copied."""
+    """The data that the parts of one search share. `problem.t` is the arena as it was when all cuts were known; it is only copied."""
 
     problem: Problem
     outputs: tuple[Target, ...]
@@ -128,7 +130,7 @@ class Work:
 
     @cached_property
     def calls_us(self) -> float:
-        """What the calls take that stay PyTorch's own: the same in every answer."""
+        """The arguments of the calls that stay PyTorch's own: the same in every answer."""
         return self.cost(calls_alone(self.problem)) if self.problem.calls else 0.0
 
     def key(self, t: Terms, target: Target, chosen: Iterable[Cut]) -> Key:
@@ -156,7 +158,7 @@ class Work:
         return KernelSpace(t, target, guard, limit=b.systems, lean=b.lean, given=b.given)
 
     def allowed(self, piece: Piece) -> bool:
-        """Is the piece within the bounds on kernels, loops and operators?"""
+        """True if the piece is within the bounds on kernels, loops and operators."""
         b = self.bounds
         own = [k for k in piece.kernels if isinstance(k, CustomKernel)]
         loops = max(sum(isinstance(x, Loop) for x in k.block.body) for k in own)

@@ -1,4 +1,4 @@
-"""Which axes become which tile dims of a block: batch axes (tile 1), one dim for each side of the contractions, the rest.
+"""Tile dims of a block, from the axes: batch axes (tile 1), one dim for each side of the contractions, the rest.
 
 Everything follows from how the contractions use the axes; nothing here knows a workload.
 """

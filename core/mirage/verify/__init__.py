@@ -1,0 +1,1 @@
+"""Verification: opinions on the three links program = graph = µGraph = text, and the judge that combines them."""

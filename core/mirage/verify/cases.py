@@ -1,4 +1,4 @@
-"""Cases for the judge from two things of unlike kinds: the left one says what is wanted, the right one is judged."""
+"""Cases for the judge, from two sides of unlike kinds: the left one states the meaning, the right one is judged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Wanted = tuple[int, tuple[tuple[str, ...], ...]]  # an output's term and the axe
 
 
 def of_program(program: Program, graph: MuGraph, module: str, text: str, function: str) -> Case:
-    """Does the µGraph (and the `module`, if any) compute the program?"""
+    """Judges whether the µGraph (and the `module`, if any) computes the program."""
     own = [[n.op for n in p.nodes if is_call(n.op)] for p in ways(program)]
     theirs = [k.op for k in calls_of(graph)]
     lowered = lower(ways(program)[own.index(theirs) if theirs in own else 0])
@@ -116,7 +116,7 @@ def with_calls(program: Program, lowered: Lowered, graph: MuGraph) -> tuple[list
 
 
 def of_mugraph(left: MuGraph, graph: MuGraph, module: str) -> Case:
-    """Does the µGraph (and the `module`, if any) compute what another one means with its sizes erased?"""
+    """Judges whether the µGraph (and the `module`, if any) computes what another one means with its sizes erased."""
     t = Terms(dict(left.axes))
     if calls_of(left) or calls_of(graph):
         raise SignatureMismatch(
@@ -144,7 +144,7 @@ def of_mugraph(left: MuGraph, graph: MuGraph, module: str) -> Case:
 def under(
     t: Terms, axes: Mapping[str, str], graph: MuGraph, wanted: Sequence[Wanted], called: Sequence[str] | None = None
 ) -> list[Output]:
-    """What is wanted, of the µGraph's outputs or of the tensors `called` so, with the left side's axes under the µGraph's
+    """The wanted terms, of the µGraph's outputs or of the tensors `called` so, with the left side's axes under the µGraph's
     names."""
     called = [o.name for o in graph.outputs] if called is None else called
     every = {a for x, _ in wanted for y in t.walk(x) for a in names_of(t, y)} | set(t.sizes)
@@ -218,7 +218,7 @@ def alike(
 
 
 def matches(graph: MuGraph, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]]) -> bool:
-    """Does a module with these tables launch this µGraph?"""
+    """True if a module with these tables launches this µGraph."""
     own = launch_tiles(graph)
     if dict(graph.axes) != dict(sizes) or set(tiles) - set(own):
         return False

@@ -1,4 +1,4 @@
-"""An emitted module beside the program that it must compute: what the opinions on a text look at."""
+"""The subject of the opinions on a text: an emitted module beside the program that it must compute."""
 
 from __future__ import annotations
 

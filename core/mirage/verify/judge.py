@@ -70,7 +70,7 @@ class Case:
 
     @property
     def returned(self) -> list[Target]:
-        """What the function returns, in its order."""
+        """The results of the function, in its order."""
         own = {x.tensor: x for x in self.targets}
         return [own.get(name) or self._given(name) for name in self.returns] if self.calls else list(self.targets)
 

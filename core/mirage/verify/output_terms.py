@@ -1,4 +1,4 @@
-"""What the outputs of a program must be: a term for each, over the axes of its dimensions."""
+"""The outputs of a program as terms, each over the axes of its dimensions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Target(Protocol):
-    """What an output tensor means: a term, and the axes of each of its dimensions."""
+    """The meaning of an output tensor: a term, and the axes of each of its dimensions."""
 
     @property
     def tensor(self) -> str: ...

@@ -122,7 +122,7 @@ def _regime(r: RegimeError) -> tuple[object, ...]:
 
 
 def _figures(told: Details) -> list[tuple[object, ...]]:
-    """What an opinion filled in, but for the table of regimes."""
+    """The figures of an opinion, without the table of regimes."""
     found = {f.name: getattr(told, f.name) for f in fields(told) if f.name != "regimes"}
     return [(name, value) for name, value in found.items() if value not in (None, "", (), {})]
 

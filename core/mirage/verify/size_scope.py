@@ -33,7 +33,7 @@ def numbers(t: Terms, roots: Iterable[int]) -> set[float]:
 
 
 def disguises(sizes: Iterable[int]) -> dict[float, str]:
-    """What a size looks like when it is written as a number: n, n - 1, n1 n2, the roots and inverses of these, and log n."""
+    """The numbers that a size may be written as: n, n - 1, n1 n2, the roots and inverses of these, and log n."""
     lengths = sorted({n for n in sizes if n > 1})
     bases = {float(n): str(n) for n in lengths}
     bases |= {float(n - 1): f"{n} - 1" for n in lengths if n > 2}

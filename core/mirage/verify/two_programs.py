@@ -1,4 +1,4 @@
-"""Do two tensor programs compute the same? The proof's and the field's opinion, on their terms alone."""
+"""The comparison of two tensor programs: the proof's and the field's opinion, on their terms alone."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def points(kinds: dict[str, str], shapes: dict[str, tuple[int, ...]], draws: int
 def agree_in_floats(
     lowered: Lowered, x: int, y: int, kinds: dict[str, str], sizes: dict[str, int], shapes: dict[str, tuple[int, ...]]
 ) -> bool:
-    """Do two terms agree at a few random points in float64? No evidence for a verdict: it words a rejection."""
+    """True if two terms agree at a few random points in float64. No evidence for a verdict: it words a rejection."""
     inputs = points(kinds, shapes, 4)
     dims = tuple(sorted(lowered.terms.dims(x) | lowered.terms.dims(y)))
     try:

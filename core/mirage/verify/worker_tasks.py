@@ -1,4 +1,4 @@
-"""What verification asks of a worker: the payload and the answer of each task, as they are on the wire."""
+"""The worker tasks of verification: payload and answer of each, as they are on the wire."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FloatPayload(_FloatPayload, total=False):
 
 
 class KernelRun(TypedDict):
-    """What the kernels gave in the first run and in the last (`again`); `guards`: nothing beside an output was written."""
+    """The kernels' outputs in the first run and in the last (`again`); `guards`: nothing beside an output was written."""
 
     error: str | None
     guards: bool

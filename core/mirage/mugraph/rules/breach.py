@@ -1,4 +1,4 @@
-"""How a validity rule says that it is broken, and where."""
+"""The report of a broken validity rule, with the place in the µGraph."""
 
 from __future__ import annotations
 

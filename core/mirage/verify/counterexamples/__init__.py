@@ -1,1 +1,1 @@
-"""From a rejection to numbers that a user can look at."""
+"""Counterexamples in floats for rejected programs, and scripts that show them."""

@@ -133,7 +133,7 @@ def _concrete(found: Difference, launch: Launch, tiles: Tiles) -> Concrete:
 
 
 def _meant(t: Terms, targets: Sequence[Target], launch: Launch, answer: RerunAnswer) -> bool:
-    """Does the left program mean at these sizes what its terms say?"""
+    """True if the left program means at these sizes what its terms say."""
     arrays = {}
     for (name, shape, dtype), data in zip(launch.inputs, answer["inputs"], strict=True):
         value = np.frombuffer(data, np.float64).reshape(shape)

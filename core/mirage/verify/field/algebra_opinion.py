@@ -46,7 +46,7 @@ OPAQUE_IN_TEXT: tuple[tuple[str, ...], ...] = (
 
 
 def nested(t: Terms, roots: Iterable[int]) -> bool:
-    """Is an exponential inside another?"""
+    """True if an exponential is inside another."""
     outer = [x for r in roots for x in t.walk(r) if is_exponential(t, x)]
     return any(is_exponential(t, y) for x in outer for k in t.kids(x) for y in t.walk(k))
 
@@ -101,7 +101,7 @@ def free_choice(field: Field) -> Hook:
 
 
 def independent_of_maxima(t: Terms, roots: list[int], sample: Sample, sizes: Mapping[str, int]) -> bool:
-    """Are the values the same with any value in each maximum's place?"""
+    """True if the values are the same with any value in the place of each maximum."""
     if not any(t.is_maximum(x) for r in roots for x in t.walk(r)):
         return True
     a = evaluate_terms(t, roots, sample.inputs, sample.field, sizes)
@@ -201,7 +201,7 @@ def details_of(bound: Bound, sample: Sample, sizes: Mapping[str, int], draws: in
 
 
 def draws_for(bound: Bound, goal: float = GOAL) -> int:
-    """How many draws bring the bound under `goal`, within reason."""
+    """The number of draws that brings the bound under `goal`, within reason."""
     a = bound.a_draw
     if a is None or a >= 1:
         return DRAWS
@@ -219,7 +219,7 @@ def field_opinion(
     kinds: Mapping[str, str] | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Evidence:
-    """Is `a` = `b` at random points? TESTED with the bound that holds, or REJECTED with a counterexample.
+    """Compares `a` and `b` at random points. TESTED with the bound that holds, or REJECTED with a counterexample.
 
     draws: as many as the bound of 2^-64 asks for (at most 256) unless given; sizes: of all axes, else tiny ones;
     shapes: of inputs, else the smallest that hold every index.

@@ -331,7 +331,7 @@ class Field:
         return self._specials(out, np.sqrt, x)
 
     def not_square(self, x: Array, both: bool = True) -> Array:
-        """Where a value has no root: of both residues, or of the first alone."""
+        """The draws in which a value has no root: of both residues, or of the first alone."""
         special = is_special(x)
         bad = ~self.is_positive(x) & (first(x) != 0)
         if both:
@@ -469,7 +469,7 @@ class Field:
 
     # ---- comparing
     def same(self, a: Array, b: Array) -> Array:
-        """Where two results agree: first residues, or the same special."""
+        """The elements at which two results agree: first residues, or the same special."""
         a, b = self.lift(a), self.lift(b)
         return np.asarray(np.where(is_special(a) | is_special(b), a == b, first(a) == first(b)))
 

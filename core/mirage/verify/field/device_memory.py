@@ -104,7 +104,7 @@ class Memory:
         return tensor.copy_(torch.from_numpy(values[0].astype(np.int64)))
 
     def known(self, tensor: torch.Tensor) -> Array:
-        """What a tensor holds, (draws or 1, *shape)."""
+        """The contents of a tensor, (draws or 1, *shape)."""
         if tensor.is_floating_point():
             return self.read(tensor)
         values = tensor.cpu().numpy()

@@ -54,7 +54,7 @@ def _shape(function: Callable[..., object]) -> list[tuple[str, object, str]]:
 
 
 def _key(tensors: Arguments) -> tuple[tuple[tuple[int, ...], object], ...]:
-    """What a guard asks of tensors."""
+    """The key that a guard compares: the shapes and dtypes of tensors."""
     return tuple((tuple(t.shape), t.dtype) for t in tensors.values() if hasattr(t, "shape") and hasattr(t, "dtype"))
 
 

@@ -139,7 +139,7 @@ def tied(field: Field, value: Array, kind: str, ties: Array) -> Array:
 
 
 def compares(t: Terms, roots: Iterable[int]) -> bool:
-    """Is anything that inputs decide compared?"""
+    """True if the program compares values that depend on inputs."""
     nodes = (t.node(x) for r in roots for x in t.walk(r))
     return any(isinstance(n, Apply) and n.name in COMPARISONS and any(t.inputs(k) for k in n.args) for n in nodes)
 
@@ -218,7 +218,7 @@ def free_signs(
     kinds: Mapping[str, str],
     seed: int,
 ) -> int:
-    """How many independent products of radicands are squares up to a constant: the principal roots then multiply to
+    """The number of independent products of radicands that are squares up to a constant: the principal roots then multiply to
     +-Q, and which sign it is a draw decides. Such a product's quadratic character is the same at all points, so that the
     characters at random points are dependent vectors over GF(2). Radicands of one depth are looked at together, at
     points where the roots below them exist; those with a constant ratio are one."""

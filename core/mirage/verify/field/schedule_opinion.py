@@ -123,7 +123,7 @@ def schedule_opinion(
     sizes: Mapping[str, int] | None = None,
     tiles: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Evidence:
-    """Does the µGraph, block by block and tile by tile, give its targets' values? TESTED with a bound, or REJECTED.
+    """Runs the µGraph block by block and tile by tile, and compares with the targets' values. TESTED with a bound, or REJECTED.
 
     sizes, tiles: of the launch that is looked at (see `mugraph.shrink`); tiny ones with a tail for everything if None.
     """
@@ -187,7 +187,7 @@ def _opinion(targets: Sequence[Target], mugraph: MuGraph, small_case_of: Callabl
 
 
 def has_running_maximum(mugraph: MuGraph) -> bool:
-    """Does a loop carry a maximum?"""
+    """True if a loop carries a maximum."""
     return any(
         isinstance(s.statement, Accumulate) and s.statement.op == "max" for p in parts(mugraph) for s in sites(p)
     )

@@ -44,7 +44,7 @@ def launch_tiles(graph: MuGraph) -> dict[str, dict[str, int]]:
 def payload_of(
     module: str, parameters: Sequence[str], small: Small, calls: Sequence[LibraryKernel] = ()
 ) -> FieldPayload:
-    """What the worker needs: the text, the field's seed, inputs in the order of `parameters`, what each call gives."""
+    """The payload of the worker: the text, the field's seed, inputs in the order of `parameters`, what each call gives."""
     field = small.sample.field
     dtypes = {t.name: t.dtype for t in small.graph.inputs}
     inputs: list[FieldInput] = []
@@ -104,7 +104,7 @@ def text_opinion(
     calls: Sequence[LibraryKernel] = (),
     returned: Sequence[str] = (),
 ) -> Evidence:
-    """Does the emitted module, run in the fields, give the targets' values? TESTED with a bound, or REJECTED.
+    """Runs the emitted module in the fields, and compares with the targets' values. TESTED with a bound, or REJECTED.
 
     `run_task(name, payload)` runs a worker's task. `calls` stay PyTorch's own: the µGraph is without them (`opened`), the
     text must make them in this order, with what the targets say, and gets random values from them. `returned` names what the
@@ -173,7 +173,7 @@ def reordered_launch(
 
 @dataclass(frozen=True)
 class About:
-    """What is judged (see `text_opinion`), since when."""
+    """The subject of the opinion (see `text_opinion`), and the time of its start."""
 
     emitted: EmittedModule
     run_task: RunTask

@@ -60,7 +60,7 @@ def run_in_field(payload: FieldPayload) -> FieldAnswer:
 
 
 def _outputs(public: Public, arguments: Mapping[str, torch.Tensor], proxy: TorchProxy, memory: Memory) -> list[Array]:
-    """What the public function gives; its guard is tried afterwards."""
+    """The results of the public function; its guard is tried afterwards."""
     with proxy.operators():
         result = public(arguments)
     public.check_guard(arguments)

@@ -1,4 +1,4 @@
-"""How far an output of a kernel may be from the function's: limits on its error, and where an infinity or NaN is allowed."""
+"""Error limits of the float opinion: the allowed distance of a kernel's output from the function's, infinities and NaN included."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _errors(x: Compared, free: Array, top: float) -> _Errors:
 
 
 def _budget(dtype: str, k: int, size: float) -> float:
-    """What an output of the dtype may be off by, whatever the function's own error is."""
+    """The error that an output of the dtype may have, whatever the function's own error is."""
     unit = UNIT.get(dtype, 0.0)
     budget = (UNITS_EIGHT if dtype in FORMATS else UNITS) * unit + UNITS * UNIT["fp32"] * math.sqrt(k)
     if size:  # below the smallest normal number, rounding is absolute

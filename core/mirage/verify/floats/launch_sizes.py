@@ -50,7 +50,7 @@ def _tiled(d: TileDim, tiles: int, whole: Set[str], real: Mapping[str, int], siz
 
 
 def _indexed(mugraph: MuGraph, real: Mapping[str, int], sizes: dict[str, int]) -> None:
-    """What calls index with integers is as long as these are large."""
+    """Lengthens the dims that calls index with integers, so that every integer drawn is an index."""
     known = {t.name: t for t in mugraph.tensors}
     for k in calls_of(mugraph):
         if any(known[a].dtype.startswith("int") for a in k.args):

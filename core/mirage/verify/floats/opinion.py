@@ -126,7 +126,7 @@ def float_opinion(
 
 @dataclass(frozen=True)
 class _Reference:
-    """What an output is compared with: in float64, in the function's dtype (None where it did not run), in float32."""
+    """The reference values of an output: in float64, in the function's dtype (None where it did not run), in float32."""
 
     want: Array
     eager: Array | None

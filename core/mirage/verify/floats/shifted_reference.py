@@ -76,7 +76,7 @@ class Shifted:
 
 
 def instead(want: Array, found: Values) -> Array:
-    """Where the shifted term stands for the function `want`: it is a number there, and neither the function nor its term as
+    """The elements at which the shifted term stands for the function `want`: it is a number there, and neither the function nor its term as
     written is. (Where its term is one, a mask has left nothing and 0/0 is meant.) Nowhere, if it differs from the function
     where both are numbers: that names a size of its own."""
     with np.errstate(all="ignore"):

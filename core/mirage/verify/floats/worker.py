@@ -276,7 +276,7 @@ def _failed(error: str, guards: bool) -> KernelRun:
 
 
 def torch_equal(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two contiguous tensors have the same bits: PyTorch compares no 8-bit floats, and no NaN is its own equal."""
+    """True if two contiguous tensors have the same bits: PyTorch compares no 8-bit floats, and no NaN is its own equal."""
     import torch
 
     return bool(torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8)))

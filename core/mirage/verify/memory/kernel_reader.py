@@ -62,7 +62,7 @@ class Least:
 
 @dataclass(frozen=True)
 class Arrived:
-    """What the counter of a group was before this block added one."""
+    """The counter of a group before this block added one."""
 
     group: Tile
 
@@ -77,7 +77,7 @@ Value: TypeAlias = int | Tile | Pointer | Least | Arrived | Data  # a bool is a 
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a call is given, by position and by name."""
+    """The arguments of a call, by position and by name."""
 
     given: Sequence[Value]
     named: Mapping[str, Value]
@@ -252,7 +252,7 @@ class Reader:
         return found(self, e) if found is not None else self.other(e)
 
     def other(self, e: ast.expr) -> Value:
-        """What is no index arithmetic: its parts are looked at for loads."""
+        """An expression that is no index arithmetic: only its loads are read."""
         for child in ast.iter_child_nodes(e):
             if isinstance(child, ast.expr):
                 self.of(child)
@@ -454,7 +454,7 @@ class Reader:
         return self.arrival(pointer.tensor, value, e, a) if kind == "atomic" else DATA
 
     def place(self, kind: AccessKind, mask: Value | None, e: ast.Call, a: Arguments) -> tuple[Pointer, Tile]:
-        """Where an access is, and where its mask lets it happen."""
+        """The address of an access, and the condition that its mask puts on it."""
         pointer = a.at(0, "pointer")
         said = "atomic_add" if kind == "atomic" else kind
         if not isinstance(pointer, Pointer):

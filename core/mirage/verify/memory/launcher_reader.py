@@ -26,7 +26,7 @@ class Call:
 
 @dataclass
 class Launches:
-    """What `_run` does: its steps in order, every tensor by name, the names of those that it returns."""
+    """The effects of `_run`: its steps in order, every tensor by name, the names of those that it returns."""
 
     steps: list[Kernel | Call] = field(default_factory=list)
     tensors: dict[str, Tensor] = field(default_factory=dict)
@@ -210,7 +210,7 @@ def read_launches(
     module: str, shapes: Mapping[str, tuple[int, ...]], inputs: Sequence[str],
     sizes: Sizes | None = None, tiles: Tiles | None = None,
 ) -> Launches:  # fmt: skip
-    """What the module launches at its own sizes and tiles, or at the given ones. `shapes`: of the µGraph's tensors there,
+    """The launches of the module at its own sizes and tiles, or at the given ones. `shapes`: of the µGraph's tensors there,
     by name; `inputs`: the function's tensor parameters in order. Raises Unknown."""
     try:
         tree = ast.parse(module)

@@ -57,7 +57,7 @@ class _Place:
         return d.parts if d.role == "split" else -(-size_of(self.m, d) // d.tile)
 
     def place(self, d: TileDim) -> Form:
-        """Which tile along a dim."""
+        """The number of the tile along a dim."""
         if d.role == "resident":
             return linear_forms.of(0)
         if d.role == "loop" and (self.site.loop is None or self.site.loop.dim != d.name):
@@ -152,7 +152,7 @@ def _below(x: Form, limit: int | Form) -> Cond:
 
 
 def whole_axes(m: MuGraph) -> bool:
-    """Are all indices whole axes of their tensors, at no offset, so that the lemmas of `any_size` are all that is to be
+    """True if all indices are whole axes of their tensors, at no offset, so that the lemmas of `any_size` are all that is to be
     shown? Each store must be the only one of its tensor and have every axis of its dims once."""
     kind = same_size(m)
     stored: set[str] = set()

@@ -121,7 +121,7 @@ def memory_opinion(
 
 
 def _proof(mugraph: MuGraph, timeout: int) -> tuple[Fault | None, MemoryDetails]:
-    """What z3 says: a fault, or None with what it proved."""
+    """The answer of z3: a fault, or None with the properties that it proved."""
     unproved: list[str] = []
     prover = Prover(timeout)
     fault = None

@@ -29,7 +29,7 @@ def text_memory_opinion(
     tiles: Tiles | None = None,
     timeout: int = TIMEOUT_MS,
 ) -> Evidence:
-    """Is every access of the emitted module in bounds, and every element written once, before it is read?
+    """Proves that every access of the emitted module is in bounds, and every element written once, before it is read.
 
     `mugraph`: at the sizes of the launch (a shrunk one with the `sizes` and `tiles` that it was shrunk to); `parameters`:
     the function's tensor parameters in order. `details.proved` says whether all of it is proved for these sizes; what

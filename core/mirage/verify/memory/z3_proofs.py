@@ -169,7 +169,7 @@ class Prover:
         raise Fault(words, (*at, *twice, ("element", element)))
 
     def same_for_group(self, a: Access) -> None:
-        """What the last block does depends on its group alone."""
+        """Proves that the actions of the last block depend on its group alone."""
         assert a.group is not None
         s, t = Scope(self.z3), Scope(self.z3, "'")
         mine = set(linear_forms.variables(a.group))
@@ -181,7 +181,7 @@ class Prover:
             raise Fault(f"{a.said} depends on which block of its group arrives last", self.point(model, s, a.own))
 
     def same_group(self, load: Access, store: Access) -> None:
-        """What the last block reads, a block of its own group wrote."""
+        """Proves that a block of its own group wrote what the last block reads."""
         s, t = Scope(self.z3), Scope(self.z3, "'")
         assert load.group is not None
         mine, theirs = s.form(load.group), t.form(load.group)

@@ -1,4 +1,4 @@
-"""Where a term is defined: no root of a negative number, no division by zero, no logarithm of what is not positive.
+"""Definedness of terms: no root of a negative number, no division by zero, no logarithm of what is not positive.
 
 Two terms that are equal wherever both are defined are not the same function: sqrt(a) sqrt(b) has no value where sqrt(ab)
 has one. A proof therefore also shows that the one is defined wherever the other is.
@@ -46,7 +46,7 @@ def needs(t: Terms, x: int) -> list[tuple[Signs, int]]:
 
 
 def conditions(t: Terms, x: int, signs: SignAnalysis) -> frozenset[Condition]:
-    """What must hold for `x` to be defined, less what always holds."""
+    """The conditions for `x` to be defined, without those that always hold."""
     out: set[Condition] = set()
     start: tuple[int, frozenset[tuple[int, bool]]] = (x, frozenset())
     seen, todo = {start}, [start]

@@ -1,6 +1,8 @@
-"""Is a law true? Its text evaluated in float64, by code that knows nothing of terms: at every point of a small grid of
-values, for every choice of small sizes, and at random points. Where the conditions hold and the left side has a value,
-the right side must have the same."""
+"""The numeric test of a law: its text evaluated in float64, by code that knows nothing of terms.
+
+The points are those of a small grid of values, for every choice of small sizes, and random ones. Where the conditions
+hold and the left side has a value, the right side must have the same.
+"""
 
 from __future__ import annotations
 

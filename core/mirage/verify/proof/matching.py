@@ -1,4 +1,4 @@
-"""A law's left side found in terms, up to the order of sums and products; what its letters and axes stand for there."""
+"""Matching of a law's left side in terms, up to the order of sums and products, with the bindings of its letters and axes."""
 
 from __future__ import annotations
 

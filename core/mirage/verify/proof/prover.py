@@ -1,6 +1,8 @@
-"""Are two terms equal for all inputs and all sizes? Routes from the cheapest: the normal form, the axioms applied from
-left to right, denominators cleared, z3. No answer is no proof. Equal values are not enough: the second term must also be
-defined wherever the first is."""
+"""The prover: shows that two terms are equal for all inputs and all sizes.
+
+Its routes, from the cheapest: the normal form, the axioms applied from left to right, denominators cleared, z3. No answer is
+no proof. Equal values are not enough: the second term must also be defined wherever the first is.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +107,7 @@ class Prover:
         return None
 
     def vanishes(self, a: int, b: int) -> bool:
-        """Is the difference zero when its denominators are cleared?"""
+        """True if the difference is zero when its denominators are cleared."""
         try:
             difference = self.normal.plus([self.normal.of(a), self.normal.scale(self.normal.of(b), Fraction(-1))])
             return not cleared(self.normal, difference)
@@ -137,7 +139,7 @@ class Prover:
         return t.rebuild(x, tuple(self._replaced(k, swap) for k in t.kids(x)))
 
     def plausible(self, a: int, b: int) -> bool:
-        """Do the two agree at a few points in float64, at one of which both have a value? This proves nothing; it spares
+        """True if the two agree at a few points in float64, at one of which both have a value. This proves nothing; it spares
         the search for a proof, and keeps what has a value nowhere from being equal to everything."""
         t = self.t
         dims = tuple(sorted(t.dims(a) | t.dims(b)))
@@ -180,7 +182,7 @@ class Prover:
         )
 
     def _defined(self, a: int, b: int, start: float, quick: bool = False) -> bool:
-        """Is `b` defined wherever `a` is?"""
+        """True if `b` is known to be defined wherever `a` is."""
         given = conditions(self.t, a, self.signs)
         missing = unexplained(self.normal, conditions(self.t, b, self.signs), given)
         if not missing:

@@ -86,7 +86,7 @@ class Rewriter:
         return (self.t.add if isinstance(self.t.node(x), Add) else self.t.mul)(part, *match.rest)
 
     def holds(self, law: ReadLaw, match: Match) -> bool:
-        """Is every condition known, from the signs of terms or because the left side is defined at all?"""
+        """True if every condition is known, from the signs of terms or because the left side is defined at all."""
         if not law.conditions:
             return True
         left = self.matcher.fill(law.claim.left, match)

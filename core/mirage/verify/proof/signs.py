@@ -1,4 +1,4 @@
-"""Which signs a term can have where it is defined, for all inputs and all sizes: the side conditions of algebra's laws.
+"""Signs that a term can have where it is defined, for all inputs and all sizes: the side conditions of algebra's laws.
 
 Operators' rules are the table's (`operators/signs.py`); nothing is computed with numbers.
 """

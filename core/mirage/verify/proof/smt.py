@@ -213,7 +213,7 @@ class Query:
         return out
 
     def holds(self, a: int, relation: str, b: int) -> bool:
-        """Does `a` <relation> `b` at every index, wherever `given` holds? False says only that it is not proved."""
+        """True if `a` <relation> `b` is proved at every index, wherever `given` holds. False says only that it is not."""
         try:
             return self._holds(a, relation, b)
         except TooLarge:
@@ -237,7 +237,7 @@ class Query:
         return bool(solver.check() == z3.unsat)
 
     def _signs(self, encoding: Encoding, value: Mapping[int, Any]) -> Iterator[Any]:
-        """What is known of the terms' signs."""
+        """The known signs of the terms."""
         known = [(c.argument, c.signs) for c in self.given] + [(x, self.signs.of(x)) for x in sorted(value)]
         for x, signs in known:
             if x in value and len(signs) < 3:

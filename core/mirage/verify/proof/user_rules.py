@@ -1,4 +1,4 @@
-"""Rules of the user's: laws in a text file, one a line, each tested before any proof may use it.
+"""The user's rules: laws in a text file, one a line, each tested before any proof may use it.
 
     # name: left == right if condition
     double angle: sin(2 * a) == 2 * sin(a) * cos(a)

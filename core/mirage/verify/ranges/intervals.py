@@ -25,7 +25,7 @@ LIMITS = {d: x * (SLACK if d in ("bf16", "fp32", "fp64") else 1) for d, x in LAR
 
 
 def within(x: Interval, y: Interval | None) -> Interval:
-    """What two analyses of one value agree on."""
+    """The bounds on which two analyses of one value agree."""
     return x if y is None else Interval(_least(max, x.low, y.low), _least(min, x.high, y.high))
 
 
@@ -221,7 +221,7 @@ class Ranges:
         return inverse(value)
 
     def _shifted(self, x: int, axis: str | None = None) -> bool:
-        """Is `x` = b - max(b) (over `axis`, if given)?"""
+        """True if `x` = b - max(b) (over `axis`, if given)."""
         t = self.t
         for k in t.kids(x):
             m = t.neg(k)

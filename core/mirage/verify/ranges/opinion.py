@@ -82,7 +82,7 @@ def fits(t: Terms, events: Sequence[Event], sizes: dict[str, int], bound: float,
 
 
 def rounding(events: Sequence[Event]) -> float:
-    """What the casts inside the kernels lose together, relatively to the largest that their values can be."""
+    """The relative rounding error that the casts inside the kernels add up to."""
     return sum(UNIT.get(e.dtype, 2.0**-3) for e in events if e.narrows and not e.output)
 
 

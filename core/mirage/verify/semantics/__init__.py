@@ -1,1 +1,1 @@
-"""What µGraphs and terms mean: denotation with sizes erased, and evaluation in an arithmetic, on the real schedule."""
+"""Semantics of µGraphs and terms: denotation with sizes erased, and evaluation in an arithmetic, on the real schedule."""

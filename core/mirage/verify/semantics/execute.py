@@ -41,7 +41,7 @@ class Fault(Exception):
 
 
 class Arithmetic(Protocol):
-    """What `Field` and `Floats` both offer; arrays have a leading axis of draws."""
+    """The arithmetic that `Field` and `Floats` both offer; arrays have a leading axis of draws."""
 
     draws: int
 
