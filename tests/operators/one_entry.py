@@ -11,7 +11,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-os.environ["TRITON_INTERPRET"] = "1"  # before anything imports triton
+if __name__ == "__main__":
+    os.environ["TRITON_INTERPRET"] = "1"  # before anything imports triton
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
