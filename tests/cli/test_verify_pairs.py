@@ -296,6 +296,34 @@ def test_a_wrong_text_beside_the_right_mugraph_is_rejected(worker: Worker, tmp_p
     assert found["links"]["algebra"]["word"] != "REJECTED" and found["links"]["text"]["word"] == "REJECTED"
 
 
+AT_ITS_SIZE = "in_m = (i_m < M) |", "in_m = (i_m < min(M, 64)) |"
+
+
+@pytest.mark.parametrize("left", ["user.py", "graph.txt", "module.py"])
+def test_a_text_that_is_wrong_at_its_real_size_alone_is_rejected(left: str, worker: Worker, tmp_path: Path) -> None:
+    made = files(tmp_path, small()["rmsnorm_linear"])
+    text = made["module.py"].read_text("utf-8")
+    assert text.count(AT_ITS_SIZE[0]) == 1
+    found = verdict(worker, made[left], written(tmp_path / "cut.py", text.replace(*AT_ITS_SIZE)))
+    (e,) = [e for e in found["evidence"] if e["word"] == "REJECTED"]
+    assert (e["link"], e["opinion"]) == ("text", "structure") and "min(M, 64)" in e["summary"]
+    assert "text alone" in e["counterexample"]["concrete"]["note"]
+    layout = written(tmp_path / "layout.py", text.replace(AT_ITS_SIZE[0], "# of the rows\n    " + AT_ITS_SIZE[0]))
+    assert verdict(worker, made[left], layout)["word"] in ("PROVED", "TESTED")
+
+
+def test_a_text_that_reaches_out_is_not_run(worker: Worker, tmp_path: Path) -> None:
+    made = files(tmp_path, small()["rmsnorm_linear"])
+    text = made["module.py"].read_text("utf-8")
+    outside = written(
+        tmp_path / "outside.py", text.replace("    return O\n", '    return O * len(torch.os.environ["X"])\n', 1)
+    )
+    found = verdict(worker, made["user.py"], outside)
+    (e,) = found["evidence"]
+    line = text[: text.index("    return O\n")].count("\n") + 1
+    assert e["word"] == "REJECTED" and e["summary"].startswith(f"module text: line {line}: reads torch.os")
+
+
 def test_verifying_a_module_searches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No search is made for the verdict on a module, and the count sees the one that made the module."""
     searched: list[str] = []

@@ -38,7 +38,8 @@ SEEDS = 2
 SECONDS = 60.0
 ROUNDED = {"bf16": "bfloat16", **dict.fromkeys(EIGHT_BIT, "8-bit floats")}
 MOST = 1 << 25  # elements of all inputs of a launch
-NOTHING = "no float inputs that were tried show it: the difference shows in the field alone"
+NOTHING = "no float inputs that were tried show it: the difference shows in"
+FIELD_ALONE, TEXT_ALONE = "the field alone", "the text alone"
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def search(
         if found is not None and (launch.every is None or _meant(t, targets, launch, answer)):
             concrete = _concrete(found, launch, payload["tiles"])
             return replace(concrete, script=script(left, right, concrete, payload))
-    said = f"{NOTHING} ({tried} inputs)" if tried else "the programs do not run at these sizes"
+    said = f"{NOTHING} {FIELD_ALONE} ({tried} inputs)" if tried else "the programs do not run at these sizes"
     return Concrete(note=said + (f"; {errors[0]}" if errors and not tried else ""))
 
 
@@ -252,6 +253,9 @@ def with_concrete(verdict: Verdict, concrete: Concrete) -> Verdict:
     for e in verdict.evidence:
         if e.word == "REJECTED":
             shown = e.counterexample or Counterexample(e.opinion, concrete.output, (), "", e.summary, {})
-            e = replace(e, counterexample=replace(shown, concrete=concrete))
+            own = concrete
+            if e.opinion == "structure":  # nothing was run
+                own = replace(concrete, note=concrete.note.replace(FIELD_ALONE, TEXT_ALONE))
+            e = replace(e, counterexample=replace(shown, concrete=own))
         evidence.append(e)
     return replace(verdict, evidence=tuple(evidence))

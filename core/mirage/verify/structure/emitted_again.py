@@ -165,7 +165,8 @@ def other_original(module: str, slice_text: str, function: str) -> Difference | 
     have, want = ast.parse(rows.source), ast.parse(slice_text)
     mine, theirs = set(runtime_imports(have)), set(runtime_imports(want))
     if mine != theirs:
-        return Difference(1, ", ".join(sorted(mine - theirs)), ", ".join(sorted(theirs - mine)))
+        other = next(iter(sorted(mine - theirs)), "# mirage:begin imports")
+        return Difference(_line(module, other), ", ".join(sorted(mine - theirs)), ", ".join(sorted(theirs - mine)))
     pairs = _statements(have, rows.function), _statements(want, function)
     for i in range(max(map(len, pairs))):
         a, b = (p[i] if i < len(p) else None for p in pairs)
@@ -195,11 +196,15 @@ def _statements(tree: ast.Module, function: str) -> list[ast.stmt]:
 
 def _line_of(module: str, node: ast.stmt | None) -> int:
     """Of a statement of the original part in the whole module: the first line that begins as it does."""
+    mark = "# mirage:begin original"
     if node is None:
-        return module.count("\n", 0, module.find("# mirage:begin original")) + 1
-    name = node.name if isinstance(node, ast.FunctionDef) else ast.unparse(node).split("\n")[0]
-    start = module.find("# mirage:begin original")
-    return module.count("\n", 0, max(module.find(name, start), start)) + 1
+        return _line(module, mark)
+    return _line(module, node.name if isinstance(node, ast.FunctionDef) else ast.unparse(node).split("\n")[0], mark)
+
+
+def _line(module: str, what: str, after: str = "") -> int:
+    start = max(module.find(after), 0)
+    return module.count("\n", 0, max(module.find(what, start), start)) + 1
 
 
 def _first_lines(a: ast.stmt | None, b: ast.stmt | None) -> tuple[str, str]:

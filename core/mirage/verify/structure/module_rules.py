@@ -42,7 +42,9 @@ EFFECT_PATHS = (
 PERMITTED_PATHS = (
     "torch.cuda.current_device", "torch.cuda.current_stream", "torch.cuda.is_current_stream_capturing",
 )  # fmt: skip
+CHANGING = {"append", "extend", "insert", "update", "pop", "popitem", "setdefault", "clear"}  # of lists and tables
 GUARDS_GETATTR = "getattr(tensors[0], 'device', None)"  # a first argument that is no tensor has no device
+BASIC = {*CONSTANT_CALLS, *RESERVED, "isinstance", "type", "getattr"} - {"torch", "triton", "tl"}
 PLAIN_STATEMENTS = (
     ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.If, ast.For, ast.While, ast.Return, ast.Assert, ast.Pass, ast.Break,
     ast.Continue,
@@ -114,11 +116,13 @@ def constants(m: ModuleSyntax) -> Found:
 def bound_once(m: ModuleSyntax) -> Found:
     seen: set[str] = set()
     for name, line in m.bound:
-        if name in seen or (hasattr(builtins, name) and name != m.public):
+        if name in seen or (name in BASIC and name != m.public):
             yield Fault(line, f"binds {name} again")
         seen.add(name)
     for f in m.ours.values():
-        fixed = set(m.ours) | (RESERVED if f.name != m.public else set())  # its parameters are called as the user likes
+        fixed = {x for x in m.ours if x != m.public}
+        if f.name != m.public:  # whose parameters are called as the user likes
+            fixed |= RESERVED
         for name, line in local_names(f).items():
             if name in fixed:
                 yield Fault(line, f"binds {name} again, in {f.name}")
@@ -153,10 +157,21 @@ def state(m: ModuleSyntax) -> Found:
     for f in m.functions.values():
         if f is counters:
             continue
-        own = set() if f.name in m.ours else set(local_names(f)) - {a.arg for a in parameters(f)}
+        made = set(local_names(f)) - {a.arg for a in parameters(f)}
         for n in ast.walk(f):
-            if isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load) and root(n) not in own:
+            setting = isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load)
+            if setting and root(n) not in (made if f.name in m.users else set()):
                 yield Fault(n.lineno, f"sets `{ast.unparse(n)}`")
+            elif (
+                f.name in m.ours and isinstance(n, ast.Call) and changes(n) and root(n.func) not in {*made, *m.imported}
+            ):
+                yield Fault(n.lineno, f"changes `{root(n.func)}` by `{shown(n)}`")
+
+
+def changes(call: ast.Call) -> bool:
+    """Does a method change what it is called of? Those of tensors that do end in an underscore."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return name in CHANGING or (name.endswith("_") and not name.startswith("_"))
 
 
 def root(node: ast.expr) -> str:
@@ -188,7 +203,7 @@ def names(m: ModuleSyntax) -> Found:
     scopes += [(set(), EFFECTS | REACHES, ast.walk(v)) for v in values]
     permitted = {
         id(x.func)
-        for x in ast.walk(m.functions["_fits"] if "_fits" in m.functions else m.tree)
+        for x in ast.walk(m.functions.get("_fits", ast.Module([], [])))
         if isinstance(x, ast.Call) and ast.unparse(x) == GUARDS_GETATTR
     }
     for own, refused, nodes in scopes:
@@ -290,9 +305,9 @@ RULES: tuple[Rule, ...] = (
     Rule("encoding", "the file is UTF-8, and says nothing else", encoding),
     Rule("statements", "the top level has imports, constants and functions", statements),
     Rule("imports", "torch, triton, math and what a user's function may import; functions import nothing", imports),
+    Rule("decorators", "kernels have `triton.jit`, and nothing else has a decorator", decorators),
     Rule("constants", "what the top level binds are numbers, tables of them, and dtypes", constants),
     Rule("bound once", "a name is bound once, and no kernel or launcher binds one of the module's", bound_once),
-    Rule("decorators", "kernels have `triton.jit`, and nothing else has a decorator", decorators),
     Rule("defaults", "no default is an object that could be changed, but for a launcher's tables", defaults),
     Rule("counters", "counters are handed out by the function that the emitter writes", counters),
     Rule("state", "nothing outside a function's own variables is bound or set", state),

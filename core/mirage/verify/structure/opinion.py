@@ -19,7 +19,7 @@ def syntax_opinion(module: str) -> Evidence:
     if found is not None:
         name, fault = found
         return Evidence(
-            link="text", opinion="structure", word="REJECTED", summary=f"line {fault.line}: {fault.what} (rule {name})",
+            link="text", opinion="structure", word="REJECTED", summary=f"module text: line {fault.line}: {fault.what} (rule {name})",
             seconds=time.perf_counter() - start,
         )  # fmt: skip
     said = f"the {len(RULES)} rules on what a module may contain hold"
