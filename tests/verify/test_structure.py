@@ -55,6 +55,20 @@ def test_comments_layout_and_docstrings_are_free(what: str, name: str, old: str,
     assert found.word == "PROVED", found.summary
 
 
+def test_parts_have_their_marks_where_they_belong() -> None:
+    """Rows are read by changing names within the launcher's part, so it must be all of the launcher."""
+    mark = "# mirage:begin launcher\n"
+    for name in (RMS, "three sizes"):
+        text = emitted(name)
+        for other in (
+            text.replace(mark, "").replace("def _fits(", f"{mark}def _fits("),
+            text.replace(mark, mark + mark),
+            text.replace(mark, ""),
+            text.replace("# verdict: none\n", f"# verdict: none\n{mark}"),
+        ):
+            assert opinion(name, other).word == "REJECTED"
+
+
 def test_the_first_line_that_differs_is_shown() -> None:
     module = changed(RMS, "in_m = (i_m < M) |", "in_m = (i_m < 64) |")
     number = module[: module.index("i_m < 64")].count("\n") + 1

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from mirage.codegen.carried_mugraph import read_carried
-from mirage.codegen.emit import emit_rows, split_parts
+from mirage.codegen.emit import PARTS, emit_rows, split_parts
 from mirage.codegen.original_function import runtime_imports
 from mirage.codegen.size_table import Inputs, focused, rows_of
 from mirage.errors import MirageError, ModuleUnreadable
@@ -68,6 +68,9 @@ def carries(module: str) -> bool:
 @lru_cache(maxsize=4)  # a module of several sizes is judged once for each
 def read_rows(module: str) -> Rows:
     """What a module with µGraphs says of itself. Raises ModuleUnreadable, MugraphSyntax."""
+    for mark in (f"# mirage:{end} {name}\n" for name in PARTS for end in ("begin", "end")):
+        if module.count(mark) != 1:
+            raise ModuleUnreadable(f"the module has {module.count(mark)} marks `{mark.strip()}`")
     module = focused(module, rows_of(module)[0].inputs)  # the rows in the order in which they were emitted
     parts = split_parts(module)
     table = rows_of(module)
@@ -113,8 +116,12 @@ def emitted_again(module: str, returns_tuple: bool | None) -> Difference | None:
 
 def difference(module: str, again: str) -> Difference | None:
     """The first difference between two texts that is more than comments, layout and docstrings."""
-    if ast.dump(bare(ast.parse(module))) == ast.dump(bare(ast.parse(again))):
-        return None
+    if _same_code(module, again):
+        have, want = split_parts(module), split_parts(again)
+        moved = next(
+            (n for n in PARTS if not _same_code(have[n], want[n])), None
+        )  # rows are read from the launcher's part
+        return None if moved is None else Difference(_line(module, f"begin {moved}"), f"begin {moved}", "it elsewhere")
     lines, others = module.split("\n"), again.split("\n")
     mine, theirs = list(_tokens(module)), list(_tokens(again))
     pairs = zip(mine, theirs, strict=False)
@@ -122,6 +129,10 @@ def difference(module: str, again: str) -> Difference | None:
     here = mine[min(at, len(mine) - 1)][1]
     there = theirs[min(at, len(theirs) - 1)][1]
     return Difference(here, lines[here - 1].strip(), others[there - 1].strip())
+
+
+def _same_code(a: str, b: str) -> bool:
+    return a == b or ast.dump(bare(ast.parse(a))) == ast.dump(bare(ast.parse(b)))
 
 
 def bare(tree: ast.Module) -> ast.Module:
