@@ -307,7 +307,8 @@ def test_a_text_that_is_wrong_at_its_real_size_alone_is_rejected(left: str, work
     found = verdict(worker, made[left], written(tmp_path / "cut.py", text.replace(*AT_ITS_SIZE)))
     (e,) = [e for e in found["evidence"] if e["word"] == "REJECTED"]
     assert (e["link"], e["opinion"]) == ("text", "structure") and "min(M, 64)" in e["summary"]
-    assert "text alone" in e["counterexample"]["concrete"]["note"]
+    shown = e["counterexample"]["concrete"]
+    assert "read" in shown["note"] and not shown["script"]
     layout = written(tmp_path / "layout.py", text.replace(AT_ITS_SIZE[0], "# of the rows\n    " + AT_ITS_SIZE[0]))
     assert verdict(worker, made[left], layout)["word"] in ("PROVED", "TESTED")
 

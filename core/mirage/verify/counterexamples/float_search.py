@@ -38,8 +38,7 @@ SEEDS = 2
 SECONDS = 60.0
 ROUNDED = {"bf16": "bfloat16", **dict.fromkeys(EIGHT_BIT, "8-bit floats")}
 MOST = 1 << 25  # elements of all inputs of a launch
-NOTHING = "no float inputs that were tried show it: the difference shows in"
-FIELD_ALONE, TEXT_ALONE = "the field alone", "the text alone"
+NOTHING = "no float inputs that were tried show it: the difference shows in the field alone"
 
 
 @dataclass(frozen=True)
@@ -57,9 +56,9 @@ class Side:
 
 @dataclass(frozen=True)
 class Launch:
-    """Inputs of one run (name, shape, dtype), and a module's sizes and tiles."""
+    """Inputs of one run, and a module's sizes and tiles."""
 
-    inputs: tuple[tuple[str, tuple[int, ...], str], ...]
+    inputs: tuple[TensorSpec, ...]
     sizes: Mapping[str, int] = field(default_factory=dict)
     tiles: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     k: int = 1
@@ -67,13 +66,7 @@ class Launch:
 
     @property
     def elements(self) -> int:
-        total = 0
-        for _, shape, _ in self.inputs:
-            n = 1
-            for s in shape:
-                n *= s
-            total += n
-        return total
+        return sum(x.type.numel for x in self.inputs)
 
 
 def search(
@@ -81,8 +74,8 @@ def search(
 ) -> Concrete:
     """The first difference on the launches in order; `note` says why there is none. `left` says what is wanted; where a
     launch is smaller than the program, it must agree there with the program's terms (it may name sizes of its own)."""
-    fit = [x for x in launches if x.elements <= MOST and all(d in TORCH_NAMES for _, _, d in x.inputs)]
-    short = [ROUNDED[d] for x in fit for _, _, d in x.inputs if d in ROUNDED]
+    fit = [x for x in launches if x.elements <= MOST and all(i.dtype in TORCH_NAMES for i in x.inputs)]
+    short = [ROUNDED[i.dtype] for x in fit for i in x.inputs if i.dtype in ROUNDED]
     if short and not right.function:
         return Concrete(note=f"no script: Triton's interpreter rounds {short[0]} otherwise than a GPU does")
     tried, errors = 0, list[str]()
@@ -100,7 +93,7 @@ def search(
         if found is not None and (launch.every is None or _meant(t, targets, launch, answer)):
             concrete = _concrete(found, launch, payload["tiles"])
             return replace(concrete, script=script(left, right, concrete, payload))
-    said = f"{NOTHING} {FIELD_ALONE} ({tried} inputs)" if tried else "the programs do not run at these sizes"
+    said = f"{NOTHING} ({tried} inputs)" if tried else "the programs do not run at these sizes"
     return Concrete(note=said + (f"; {errors[0]}" if errors and not tried else ""))
 
 
@@ -110,7 +103,7 @@ def _payload(left: Side, right: Side, launch: Launch, seconds: float) -> RerunPa
         "right": right.script,
         "seeds": SEEDS,
         "seconds": seconds,
-        "inputs": [(n, list(s), TORCH_NAMES[d]) for n, s, d in launch.inputs],
+        "inputs": [(i.name, list(i.shape), TORCH_NAMES[i.dtype]) for i in launch.inputs],
         "sizes": dict(launch.sizes),
         "tiles": {k: dict(v) for k, v in launch.tiles.items()},
         "k": launch.k,
@@ -119,7 +112,7 @@ def _payload(left: Side, right: Side, launch: Launch, seconds: float) -> RerunPa
 
 def _concrete(found: Difference, launch: Launch, tiles: Tiles) -> Concrete:
     return Concrete(
-        inputs=tuple(TensorSpec(*spec) for spec in launch.inputs),
+        inputs=launch.inputs,
         kind=found["kind"],
         seed=found["seed"],
         sizes=dict(launch.sizes),
@@ -136,10 +129,10 @@ def _concrete(found: Difference, launch: Launch, tiles: Tiles) -> Concrete:
 def _meant(t: Terms, targets: Sequence[Target], launch: Launch, answer: RerunAnswer) -> bool:
     """True if the left program means at these sizes what its terms say."""
     arrays = {}
-    for (name, shape, dtype), data in zip(launch.inputs, answer["inputs"], strict=True):
-        value = np.frombuffer(data, np.float64).reshape(shape)
-        arrays[name] = (
-            value.astype(bool) if dtype == "bool" else value if dtype in FLOATING else value.astype(np.int64)
+    for i, data in zip(launch.inputs, answer["inputs"], strict=True):
+        value = np.frombuffer(data, np.float64).reshape(i.shape)
+        arrays[i.name] = (
+            value.astype(bool) if i.dtype == "bool" else value if i.dtype in FLOATING else value.astype(np.int64)
         )[None]
     try:
         terms = expected_outputs(t, targets, TermEvaluator(t, arrays, Floats(), launch.every))
@@ -162,9 +155,9 @@ def of_programs(a: Program, b: Program) -> tuple[Terms, list[Output], list[Launc
     outputs = [Output(str(i), x, dims) for i, (x, dims) in enumerate(lowered.outputs[:n])]
     sizes = small_sizes(lowered, [x for x, _ in lowered.outputs[: 2 * n]])
     shapes = input_shapes(lowered, sizes)
-    kinds = {i.name: i.type for i in a.inputs}
-    tiny = Launch(tuple((n, shapes[n], k.dtype) for n, k in kinds.items()), every=dict(lowered.terms.sizes) | sizes)
-    real = Launch(tuple((n, k.shape, k.dtype) for n, k in kinds.items()))
+    small = tuple(TensorSpec(i.name, shapes[i.name], i.dtype) for i in a.inputs)
+    tiny = Launch(small, every=dict(lowered.terms.sizes) | sizes)
+    real = Launch(tuple(TensorSpec(i.name, i.shape, i.dtype) for i in a.inputs))
     return lowered.terms, outputs, [tiny, real]
 
 
@@ -185,7 +178,7 @@ def of_case(case: Case, verdict: Verdict) -> list[Launch]:
             continue
         known = {x.name: x for x in graph.inputs}
         inputs = tuple(
-            (i.name, graph.shape(known[i.name]) if i.name in known else i.type.shape, i.type.dtype)
+            TensorSpec(i.name, graph.shape(known[i.name]) if i.name in known else i.shape, i.dtype)
             for i in case.program.inputs
         )
         every = dict(case.t.sizes) | term_only_sizes(case.t, case.targets, graph) | dict(graph.axes)
@@ -253,9 +246,6 @@ def with_concrete(verdict: Verdict, concrete: Concrete) -> Verdict:
     for e in verdict.evidence:
         if e.word == "REJECTED":
             shown = e.counterexample or Counterexample(e.opinion, concrete.output, (), "", e.summary, {})
-            own = concrete
-            if e.opinion == "structure":  # nothing was run
-                own = replace(concrete, note=concrete.note.replace(FIELD_ALONE, TEXT_ALONE))
-            e = replace(e, counterexample=replace(shown, concrete=own))
+            e = replace(e, counterexample=replace(shown, concrete=concrete))
         evidence.append(e)
     return replace(verdict, evidence=tuple(evidence))

@@ -159,8 +159,9 @@ def state(m: ModuleSyntax) -> Found:
             continue
         made = set(local_names(f)) - {a.arg for a in parameters(f)}
         for n in ast.walk(f):
-            setting = isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load)
-            if setting and root(n) not in (made if f.name in m.users else set()):
+            if isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load):
+                if f.name in m.users and root(n) in made:
+                    continue
                 yield Fault(n.lineno, f"sets `{ast.unparse(n)}`")
             elif (
                 f.name in m.ours and isinstance(n, ast.Call) and changes(n) and root(n.func) not in {*made, *m.imported}
