@@ -51,7 +51,7 @@ def traced(name: str, batch: int, dtype: str) -> tuple[Any, Program]:
 
     function = read(Request(WORKLOADS[name].text(name, (batch,), dtype), f"{name}.py", name))
     inputs = [
-        {"name": i.name, "shape": list(i.shape), "dtype": i.dtype, "names": list(i.dim_names)} for i in function.inputs
+        {"name": i.name, "shape": list(i.shape), "dtype": i.dtype, "names": list(i.names)} for i in function.inputs
     ]
     payload = {"text": function.slice.text, "function": name, "inputs": inputs}
     return function, Program.from_dict(trace(payload)["program"])

@@ -24,7 +24,8 @@ from workloads import hand  # noqa: E402
 from mirage.codegen.emit import emit_module  # noqa: E402
 from mirage.devices.table import device  # noqa: E402
 from mirage.ir.dtypes import DTYPES  # noqa: E402
-from mirage.ir.program import Input, Program, TensorType  # noqa: E402
+from mirage.ir.program import Program  # noqa: E402
+from mirage.ir.tensor_spec import TensorSpec  # noqa: E402
 from mirage.mugraph.grammar import MuGraph  # noqa: E402
 from mirage.profile.roofline import estimate, speed_of_light  # noqa: E402
 
@@ -33,7 +34,7 @@ TARGET = "sm_90"
 
 def program_of(mugraph: MuGraph) -> Program:
     """The program's signature, as far as emission reads it."""
-    inputs = tuple(Input(t.name, TensorType(mugraph.shape(t), t.dtype)) for t in mugraph.inputs)
+    inputs = tuple(TensorSpec(t.name, mugraph.shape(t), t.dtype) for t in mugraph.inputs)
     return Program(mugraph.name, inputs, (), tuple(range(len(mugraph.outputs))))
 
 

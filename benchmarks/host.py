@@ -28,7 +28,8 @@ sys.path[:0] = [str(ROOT / "core")]
 from mirage.codegen.emit import assemble, imports, spaced  # noqa: E402
 from mirage.codegen.launcher_text import RowNames, by_size_lines, expected_lines, guard_lines, public_lines  # noqa: E402
 from mirage.codegen.original_function import read_original  # noqa: E402
-from mirage.ir.program import Input, Program, TensorType  # noqa: E402
+from mirage.ir.program import Program  # noqa: E402
+from mirage.ir.tensor_spec import TensorSpec, TensorType  # noqa: E402
 from mirage.profile.candidate_choice import gpu_here  # noqa: E402
 
 DEVICE = "cuda" if gpu_here() else "cpu"
@@ -48,7 +49,7 @@ def program(batch: int) -> Program:
         "mask": TensorType((16, 8192), "bool"),
         "scale": TensorType((1,), "fp32"),
     }
-    return Program("grouped", tuple(Input(n, t) for n, t in types.items()), (), (0,))
+    return Program("grouped", tuple(TensorSpec.of(n, t) for n, t in types.items()), (), (0,))
 
 
 def module(rows: int) -> dict[str, Any]:

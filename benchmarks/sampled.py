@@ -89,7 +89,7 @@ def sample(point: str, many: int) -> list[tuple[str, str]]:
     name = point.partition("/")[0]
     function = read(Request(workload.text(name, (batch,), "fp16"), f"{name}.py", name))
     inputs = [
-        {"name": i.name, "shape": list(i.shape), "dtype": i.dtype, "names": list(i.dim_names)} for i in function.inputs
+        {"name": i.name, "shape": list(i.shape), "dtype": i.dtype, "names": list(i.names)} for i in function.inputs
     ]
     program = Program.from_dict(trace({"text": function.slice.text, "function": name, "inputs": inputs})["program"])
     dev = device(TARGET)

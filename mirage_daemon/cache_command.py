@@ -17,9 +17,9 @@ from typing import ParamSpec, cast
 import click
 
 from mirage.errors import CannotWrite, MirageError, ResultsUnreadable
-from mirage.ir.json_value import json_texts
 from mirage.link import Client, protocol
 from mirage.link.answers import CacheAnswer, CacheRow
+from mirage_daemon.known_result import KnownResult
 
 FORMAT = "mirage results"
 VERSION = 1
@@ -95,9 +95,9 @@ def show(key: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, indent=1))
         return
-    result = found["result"]
-    click.echo(f"# {found['key']}\n# {result['function']}: {result['reason']}")
-    click.echo(result["source"] or "\n".join(json_texts(result["notes"])))
+    result = KnownResult.of(found["result"]).result
+    click.echo(f"# {found['key']}\n# {result.function}: {result.reason}")
+    click.echo(result.source or "\n".join(result.notes))
 
 
 @cache.command()
@@ -222,10 +222,10 @@ def adopt(client: Client, row: CacheRow) -> tuple[str, str]:
             inputs=inputs,
         )
         outcome = client.subscribe(job["job"])
+        if outcome["result"] is not None:
+            return outcome["state"], KnownResult.of(outcome["result"]).result.reason
     except (TypeError, ValueError, OverflowError, RecursionError):
         return "failed", "refused: it says what no function can have"
     except MirageError as e:
         return "failed", f"refused: {e.message}"
-    if outcome["result"] is not None:
-        return outcome["state"], str(outcome["result"]["reason"])
     return outcome["state"], f"refused: {(outcome['error'] or {}).get('message', outcome['state'])}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 import msgpack
@@ -22,17 +23,19 @@ from mirage_daemon.cache_store import Entry
 from mirage_daemon.connection import Connection
 from mirage_daemon.handler import answering
 from mirage_daemon.journal import JobPayload
+from mirage_daemon.known_result import KnownResult
 
 if TYPE_CHECKING:
     from mirage_daemon.jobs import Job
     from mirage_daemon.server import Server
 
 MAX_MUGRAPH = 1 << 20  # characters of a µGraph's JSON
+REMEMBERED = 64  # entries that are not read anew for every client that asks
 AT_ONCE = 32  # entries that are read before others have their turn in the store's thread
 PAGE_ROWS, PAGE_BYTES, PAGE_VALUES = 200, 4 << 20, 50_000  # a frame has twice as many values at most
 MAX_LINES, LOG_TAIL = 1000, 1 << 18
 LONG = ("source", "mugraphs")  # of a result, what an explanation leaves out
-Found = tuple[str, JsonObject, answers.Origin]  # state, result, origin: what an entry of the kind `result` holds
+Found = tuple[str, KnownResult, answers.Origin]  # state, result, origin: what an entry of the kind `result` holds
 
 
 def origin(job: Job) -> answers.Origin:
@@ -44,12 +47,6 @@ def origin(job: Job) -> answers.Origin:
         least = ""
     kept = {name: value for name, value in asked.items() if name in ("function", "target", "options", "inputs")}
     return cast(answers.Origin, {**kept, "text": least})
-
-
-def headline(result: JsonObject | None) -> str:
-    """The verdict of a result, in a few words; "" where it has none."""
-    verdict = (result or {}).get("verdict")
-    return str(verdict.get("headline", "")) if isinstance(verdict, dict) else ""
 
 
 async def adopt(server: Server, connection: Connection, ident: int, body: protocol.Adopt) -> answers.Submitted:
@@ -83,7 +80,8 @@ async def adopt(server: Server, connection: Connection, ident: int, body: protoc
 
 async def explain(server: Server, connection: Connection, ident: int, body: protocol.Explain) -> answers.Explanation:
     job = server.jobs.find(body.job)
-    said = {name: value for name, value in (job.result or {}).items() if name not in LONG}
+    data = {} if job.result is None else job.result.data
+    said = {name: value for name, value in data.items() if name not in LONG}
     return cast(answers.Explanation, {**job.event(), "error": job.error, **said})
 
 
@@ -111,7 +109,7 @@ async def cache(server: Server, connection: Connection, ident: int, body: protoc
 
 async def _list(server: Server, body: protocol.Cache) -> Mapping[str, object]:
     rows: list[answers.CacheRow] = []
-    async for entry, (state, result, begin) in _results(server, body):
+    async for entry, (state, known, begin) in _results(server, body):
         rows.append(
             answers.CacheRow(
                 key=entry.key.hex(),
@@ -119,10 +117,10 @@ async def _list(server: Server, body: protocol.Cache) -> Mapping[str, object]:
                 created=entry.created,
                 used=entry.used,
                 state=state,
-                function=str(result.get("function", "")),
+                function=known.result.function,
                 target=str(begin.get("target", "")),
-                reason=str(result.get("reason", "")),
-                verdict=headline(result),
+                reason=known.result.reason,
+                verdict=known.headline,
             )
         )
         if len(rows) == PAGE_ROWS:
@@ -134,21 +132,20 @@ async def _show(server: Server, body: protocol.Cache) -> Mapping[str, object]:
     found = [row async for row in _results(server, body)] if body.key else []
     if len(found) != 1:
         raise UnknownEntry(f"{len(found) or 'no'} results have a key that begins with {body.key[:64]!r}")
-    entry, (state, result, begin) = found[0]
-    return answers.CacheResult(**_facts(entry), state=state, result=result, origin=begin)
+    entry, (state, known, begin) = found[0]
+    return answers.CacheResult(**_facts(entry), state=state, result=known.data, origin=begin)
 
 
 async def _export(server: Server, body: protocol.Cache) -> Mapping[str, object]:
     """What a colleague's daemon needs; verdict and reason go along for people, no daemon reads them."""
     rows: list[answers.CacheRow] = []
     size = passed = values = 0
-    async for entry, (state, result, begin) in _results(server, body):
-        mugraphs = result.get("mugraphs")
-        one = mugraphs[0] if isinstance(mugraphs, list) and len(mugraphs) == 1 else None
+    async for entry, (state, known, begin) in _results(server, body):
+        one = known.result.mugraphs[0] if len(known.result.mugraphs) == 1 else None
         if state != "done" or one is None or not begin.get("text") or (begin.get("options") or {}).get("rules"):
             passed += 1
             continue
-        says: JsonObject = {"reason": result.get("reason", ""), "versions": result.get("versions", {})}
+        says: JsonObject = {"reason": known.result.reason, "versions": dict(known.result.versions)}
         rows.append(cast(answers.CacheRow, {**begin, "mugraph": one, "says": says}))
         size, values = size + entry.size, values + _values(rows[-1])
         if size > PAGE_BYTES or values > PAGE_VALUES:
@@ -186,14 +183,18 @@ async def _results(server: Server, body: protocol.Cache) -> AsyncIterator[tuple[
     entries = await server._in_store(lambda: list(server._store.entries("result")))
     wanted = [e for e in entries if e.key.hex().startswith(body.key) and e.key.hex() > body.after]
     for part in _parts(sorted(wanted, key=lambda e: e.key)):
-        for entry, value in await server._in_store(_read, server, part):
-            yield entry, opened(value)
+        for entry, value in await server._in_store(_read_results, server, part):
+            yield entry, value
 
 
-def opened(value: bytes) -> Found:
-    """(state, result, origin) of an entry; its MAC says that we wrote it."""
-    state, result, *begin = msgpack.unpackb(value, strict_map_key=False)
-    return str(state), dict(result), begin[0] if begin else answers.Origin()
+@lru_cache(maxsize=REMEMBERED)
+def opened(value: bytes) -> Found | None:
+    """(state, result, origin) of an entry, whose MAC says that we wrote it; None where this version has another schema."""
+    state, data, *begin = msgpack.unpackb(value, strict_map_key=False)
+    try:
+        return str(state), KnownResult.of(data), begin[0] if begin else answers.Origin()
+    except ProtocolError:
+        return None
 
 
 def _parts(entries: list[Entry]) -> Iterator[list[Entry]]:
@@ -205,6 +206,12 @@ def _read(server: Server, entries: list[Entry]) -> list[tuple[Entry, bytes]]:
     """In the store's thread."""
     found = [(e, server._store.get(e.kind, e.key, touch=False)) for e in entries]
     return [(e, value) for e, value in found if value is not None]
+
+
+def _read_results(server: Server, entries: list[Entry]) -> list[tuple[Entry, Found]]:
+    """In the store's thread. Those of another schema are left out."""
+    found = [(e, opened(value)) for e, value in _read(server, entries)]
+    return [(e, result) for e, result in found if result is not None]
 
 
 def _count_sound(server: Server, entries: list[Entry]) -> int:

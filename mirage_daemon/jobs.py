@@ -6,7 +6,6 @@ Everything here happens in the event loop's thread, except `run_job` itself, whi
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import secrets
 import time
@@ -23,6 +22,7 @@ from mirage.results.progress import CancelToken, ProgressCounts
 from mirage_daemon.crash_suspects import MAX_STARTS, Suspects
 from mirage_daemon.job_order import Turns
 from mirage_daemon.journal import JobPayload, Journal, PromisedJob
+from mirage_daemon.known_result import KnownResult
 
 log = logging.getLogger("mirage.daemon.jobs")
 MAX_ACTIVE = 1000  # jobs that are queued or running
@@ -48,7 +48,7 @@ class Job:
     state: str = "queued"
     counts: ProgressCounts = field(default_factory=ProgressCounts)
     best: str = ""
-    result: JsonObject | None = field(default=None, repr=False)
+    result: KnownResult | None = field(default=None, repr=False)
     error: JsonObject | None = None
     wanted: set[int] = field(default_factory=set)
     listeners: list[Listener] = field(default_factory=list, repr=False)
@@ -79,11 +79,12 @@ class Job:
 
     def outcome(self) -> Outcome:
         """The reply to `result`."""
-        return {"state": self.state, "result": self.result, "error": self.error}
+        result = None if self.result is None else self.result.data
+        return {"state": self.state, "result": result, "error": self.error}
 
 
 class Jobs:
-    """`run_job(payload, progress, cancel)` gives {"result": Result.to_dict()}; `keep(job)` is awaited before a job is
+    """`run_job(payload, progress, cancel)` gives {"result": a Result as plain data}; `keep(job)` is awaited before a job is
     announced as done or kept, so that an announced result is never lost. With a `journal` every job is promised there until
     it is over, except by the daemon's end: then the next daemon takes it up, with the parts that its search finished."""
 
@@ -156,7 +157,7 @@ class Jobs:
             self._end(job, "cancelled", error=Cancelled("the daemon stopped").to_dict())
         return job
 
-    def add_final(self, key: str, state: str, result: JsonObject) -> Job:
+    def add_final(self, key: str, state: str, result: KnownResult) -> Job:
         """A job that is over before it began: its result was known."""
         job = Job(secrets.token_hex(8), key, {}, state=state, result=result)
         job.over.set()
@@ -331,10 +332,11 @@ class Jobs:
             self._final.popitem(last=False)
 
 
-def _read_answer(answer: Mapping[str, object]) -> tuple[str, JsonObject]:
+def _read_answer(answer: Mapping[str, object]) -> tuple[str, KnownResult]:
     """(state, result) of what a worker gave; ProtocolError when it is not a result."""
     result = answer.get("result") if isinstance(answer, Mapping) else None
-    with contextlib.suppress(KeyError, TypeError):
-        if isinstance(result, dict):
-            return ANSWERS[result["answer"]], result
-    raise ProtocolError("the worker's answer is not a result")
+    try:
+        known = KnownResult.of(result)
+    except ProtocolError as e:
+        raise ProtocolError(f"the worker's answer: {e.message}") from None
+    return ANSWERS[known.result.answer], known

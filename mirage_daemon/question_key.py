@@ -138,7 +138,7 @@ def _read(text: str, path: str, function: str) -> Part:
     if decorated is None:
         have = ", ".join(f.name for f in found) or "it has none"
         raise FunctionNotFound(f"there is no decorated function `{function}` ({have})", path=path)
-    rows = [[(i.name, i.shape, i.dtype, i.dim_names) for i in row] for row in shapes.rows(decorated)]
+    rows = [[(i.name, i.shape, i.dtype, i.names) for i in row] for row in shapes.rows(decorated)]
     piece = cut(text, decorated, path)
     own = "\n".join(text.split("\n")[decorated.decorator_line - 1 : decorated.end_line])
     least = least_text(text, piece.text, decorated.decorator_line, decorated.end_line)

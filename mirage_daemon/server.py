@@ -24,7 +24,6 @@ from mirage.errors import (
     UnknownJob,
     UntrustedWorkspace,
 )
-from mirage.ir.json_value import JsonObject
 from mirage.isolate.resource_limits import sandbox_report
 from mirage.link import answers, paths, protocol
 from mirage.link.frames import Message
@@ -37,6 +36,7 @@ from mirage_daemon.handler import Handler, answering
 from mirage_daemon.job_order import project_of
 from mirage_daemon.jobs import Job, Jobs, RunJob
 from mirage_daemon.journal import JobPayload, Journal, PromisedJob
+from mirage_daemon.known_result import KnownResult
 from mirage_daemon.worker_pool import check_interpreter
 
 log = logging.getLogger("mirage.daemon.server")
@@ -251,28 +251,26 @@ class Server:
         work = partial(call, *arguments, **named)
         return await asyncio.get_running_loop().run_in_executor(self._store_thread, work)
 
-    async def _known(self, question: bytes) -> tuple[str, JsonObject] | None:
+    async def _known(self, question: bytes) -> tuple[str, KnownResult] | None:
         """(state, result) from the cache."""
-        value = await self._in_store(self._follow_alias, question)
-        if value is None:
-            return None
-        state, result, _ = cache_requests.opened(value)
-        return state, result
+        found = await self._in_store(self._follow_alias, question)
+        return None if found is None else found[:2]
 
-    def _follow_alias(self, question: bytes) -> bytes | None:
+    def _follow_alias(self, question: bytes) -> cache_requests.Found | None:
         """In the store's thread."""
         place = self._store.get("alias", question)
-        return None if place is None else self._store.get("result", place)
+        value = None if place is None else self._store.get("result", place)
+        return None if value is None else cache_requests.opened(value)
 
     async def _keep(self, job: Job) -> None:
         """Store a result, then the alias that leads to it."""
         question = bytes.fromhex(job.payload.get("question", job.key))
-        result = job.result or {}
+        assert job.result is not None  # only what is done or kept is stored
         if "question" in job.payload and job.state != "done":
             return  # a colleague's kernel is no faster here: that says nothing of what a search would find
         origin = await asyncio.to_thread(cache_requests.origin, job)
-        place = question_key.result_key(question, str(result.get("program_key", "")))
-        await self._in_store(self._store.put, "result", place, msgpack.packb([job.state, result, origin]))
+        place = question_key.result_key(question, job.result.result.program_key)
+        await self._in_store(self._store.put, "result", place, msgpack.packb([job.state, job.result.data, origin]))
         await self._in_store(self._store.put, "alias", question, place)
         await self._in_store(self._store.gc, CACHE_LIMIT)
 
@@ -323,7 +321,7 @@ class Server:
             await asyncio.wrap_future(job.promised)  # what the client hears outlives a kill of this process
         return job
 
-    async def _answer_of(self, key: str, fresh: bool) -> tuple[str, JsonObject] | None:
+    async def _answer_of(self, key: str, fresh: bool) -> tuple[str, KnownResult] | None:
         """A known answer, unless a `fresh` one is asked for or a search for it is under way."""
         if fresh or self.jobs.under_way(key) is not None:
             return None
@@ -344,7 +342,7 @@ class Server:
     async def _lookup(self, connection: Connection, ident: int, body: protocol.Lookup) -> answers.Found:
         _, key, _ = await project_requests.asked(self, body)
         known = await self._known(bytes.fromhex(key))
-        return {"result": None if known is None else known[1]}
+        return {"result": None if known is None else known[1].data}
 
     async def _status(self, connection: Connection, ident: int, body: protocol.Status) -> answers.DaemonStatus:
         active: list[answers.ActiveJob] = [
@@ -373,15 +371,15 @@ class Server:
 
     def _ended(self, job: Job) -> answers.EndedJob:
         """A job that is over, as `status` tells of it."""
-        result, error = job.result or {}, job.error or {}
+        known, error = job.result, job.error or {}
         return {
             "job": job.id,
             "state": job.state,
             "function": job.payload["function"],
             "path": job.payload["path"],
             "ago_s": self._clock() - job.told,
-            "reason": str(result.get("reason", "") or error.get("message", "")),
-            "verdict": cache_requests.headline(job.result),
+            "reason": str(error.get("message", "")) if known is None else known.result.reason,
+            "verdict": "" if known is None else known.headline,
             "error": str(error.get("code", "")),
         }
 

@@ -17,6 +17,8 @@ from typing import Any
 from daemonbench.process import TEXT, Daemon, Home, Row, row, rss_bytes
 from mirage.errors import MirageError
 from mirage.link import Client, client, paths, protocol, requests
+from mirage.results.codec import unstructure
+from mirage.results.result import Result
 from mirage_daemon.cache_store import SqliteStore
 from mirage_daemon.connection import Limits
 from mirage_daemon.server import Server
@@ -144,7 +146,7 @@ class Faults(logging.Handler):
 
 
 def answer(payload: dict[str, Any], progress: Any, cancel: Any) -> dict[str, Any]:
-    return {"result": {"answer": "kernel", "function": payload["function"], "program_key": "p", "mugraphs": [{}]}}
+    return {"result": unstructure(Result(payload["function"], "kernel", "", (), "p", mugraphs=({},)))}
 
 
 async def conversation(server: Server, pair: socket.socket, frames: list[bytes]) -> tuple[int, float]:

@@ -25,7 +25,9 @@ from mirage.pipeline.recheck_task import recheck
 from mirage.pipeline.request import Request, read, trace
 from mirage.pipeline.search_problems import problem
 from mirage.program.lower import lower
+from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken
+from mirage.results.result import Result
 from mirage_daemon import question_key
 from mirage_daemon.cache_store import SqliteStore, load_secret
 
@@ -46,7 +48,7 @@ def in_the_cache(tries: int) -> Iterator[Row]:
     chance, served = random.Random(1), 0
     question = question_key.key(question_key.ask(TEXT, "a.py", "f", "sm_90", ""))
     place = question_key.result_key(question, "p")
-    wrong = msgpack.packb(["done", {"answer": "kernel", "source": "wrong"}, {}])
+    wrong = msgpack.packb(["done", unstructure(Result("f", "kernel", "", (), "p", source="wrong")), {}])
     with tempfile.TemporaryDirectory(prefix="mirage-bench-") as name:
         folder = Path(name)
         SqliteStore(folder).close()

@@ -20,7 +20,9 @@ sys.path[:0] = [str(ROOT / "core"), str(ROOT), str(ROOT / "tests"), str(ROOT / "
 
 from mirage.errors import WorkerDied  # noqa: E402
 from mirage.isolate import Worker  # noqa: E402
+from mirage.results.codec import unstructure  # noqa: E402
 from mirage.results.progress import CancelToken  # noqa: E402
+from mirage.results.result import Result  # noqa: E402
 from mirage_daemon.jobs import Report  # noqa: E402
 from mirage_daemon.lifecycle import main  # noqa: E402
 from mirage_daemon.worker_pool import Pool  # noqa: E402
@@ -41,7 +43,7 @@ def note(*words: object) -> None:
 def answer(payload: dict[str, Any]) -> dict[str, Any]:
     """What is right for this function, and for no other."""
     digest = hashlib.sha256(payload["text"].encode()).hexdigest()
-    return {"result": {"function": payload["function"], "answer": "kernel", "program_key": digest, "source": digest}}
+    return {"result": unstructure(Result(payload["function"], "kernel", "", (), digest, source=digest))}
 
 
 def short(payload: dict[str, Any], progress: Report, cancel: CancelToken) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from functools import cache
 
 from mirage.devices.table import Device
 from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.pipeline.search_problems import problem as from_program
 from mirage.profile.roofline import baseline
 from mirage.program.lower import lower
@@ -36,12 +37,16 @@ BLOCKS: dict[str, tuple[tuple[int, ...], int]] = {  # the shape of x, the heads
 }
 
 
+def spec(name: str, *shape: int) -> TensorSpec:
+    return TensorSpec(name, shape, "fp16")
+
+
 @cache
 def traced(name: str) -> Program:
     shape, heads = BLOCKS[name]
     n = shape[-1]
-    inputs = [("x", shape, "fp16"), ("g", (n,), "fp16"), *((w, (n, n), "fp16") for w in ("wq", "wk", "wv", "wo"))]
-    return trace(TEXT, "block", [*inputs, *((g, (n // heads,), "fp16") for g in ("gq", "gk"))])
+    inputs = [spec("x", *shape), spec("g", n), *(spec(w, n, n) for w in ("wq", "wk", "wv", "wo"))]
+    return trace(TEXT, "block", [*inputs, *(spec(g, n // heads) for g in ("gq", "gk"))])
 
 
 def block(name: str) -> Problem:

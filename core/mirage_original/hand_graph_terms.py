@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mirage.errors import SignatureMismatch
-from mirage.ir.program import TensorType
+from mirage.ir.tensor_spec import TensorType
 from mirage.meaning.nodes import Input
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DTensor

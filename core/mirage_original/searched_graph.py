@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mirage.codegen.emit import emit_module
 from mirage.devices.table import Device, device
 from mirage.errors import MirageError
 from mirage.ir.narrowing import Narrowing
 from mirage.ir.program import Program
+from mirage.isolate.task_table import Payload, Value
 from mirage.mugraph.check import Limits, broken_rule
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.mugraph.structure import canonical
@@ -81,12 +82,12 @@ class Searched:
     def in_range(self, found: Found) -> str:
         return range_opinion(self.problem.t, self.problem.outputs, found.mugraph).summary
 
-    def judge(self, found: Found, *, text: bool = True) -> dict[str, Any]:
+    def judge(self, found: Found, *, text: bool = True) -> Value:
         """The verdict; without `text`, of the µGraph alone, nothing runs in a worker."""
         case = self.case(found.mugraph, found.text if text else "")
         with Tools() if text else nullcontext() as tools:
 
-            def task(name: str, payload: dict[str, Any]) -> dict[str, Any]:
+            def task(name: str, payload: Payload) -> Value:
                 assert tools is not None
                 return tools.runner.call(name, payload, timeout_s=120.0)
 

@@ -10,6 +10,7 @@ from lsprotocol import types
 from mirage.errors import MirageError
 from mirage.results.codec import unstructure
 from mirage.results.result import Result
+from mirage.verify.report import shown
 from mirage_lsp import actions, one_line_texts, text_edits
 from mirage_lsp.document import Document, Entry, View
 from mirage_lsp.errors import NoKernel
@@ -54,8 +55,9 @@ def result(view: View, name: str) -> dict[str, Any]:
     if entry is None or entry.result is None:
         raise NoKernel(f"there is no result for `{name}` yet")
     before, after = _texts(view, name, entry)
-    shown = {"headline": one_line_texts.headline(entry.result), "stale": entry.stale, "state": entry.state}
-    return {**shown, "result": unstructure(entry.result), **_pictures(entry.result), "before": before, "after": after}
+    state = {"headline": one_line_texts.headline(entry.result), "stale": entry.stale, "state": entry.state}
+    told = {"result": unstructure(entry.result), "refused": refused(entry.result), **_pictures(entry.result)}
+    return {**state, **told, "before": before, "after": after}
 
 
 def _state(entry: Entry) -> dict[str, Any]:
@@ -67,6 +69,19 @@ def _state(entry: Entry) -> dict[str, Any]:
         "kernel": actions.replaceable(entry),
         "result": entry.result is not None,
     }
+
+
+def refused(result: Result) -> list[dict[str, Any]]:
+    """Each opinion that refuses the kernel, with its counterexample in words."""
+    return [
+        {
+            "link": e.link,
+            "opinion": e.opinion,
+            "says": e.summary,
+            "shown": [] if e.counterexample is None else shown(e.counterexample),
+        }
+        for e in (() if result.verdict is None else result.verdict.rejections)
+    ]
 
 
 def _pictures(result: Result) -> dict[str, Any]:

@@ -21,7 +21,8 @@ from mirage.cli import main, verify_subjects
 from mirage.cli.verify import judged
 from mirage.codegen.emit import emit_module
 from mirage.errors import MirageError
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.isolate.runner import Worker
 from mirage.mugraph import json_form, text
 from mirage.results.codec import structure, unstructure
@@ -48,7 +49,7 @@ def function(folder: Path, name: str, body: str, parameters: str = X) -> Path:
 def files(folder: Path, case: Case) -> dict[str, Path]:
     """The user's file, the µGraph in both forms, the emitted module, and a result that holds both."""
     graph = case.mugraph
-    inputs = tuple(Input(t.name, TensorType(graph.shape(t), t.dtype)) for t in graph.inputs)
+    inputs = tuple(TensorSpec(t.name, graph.shape(t), t.dtype) for t in graph.inputs)
     source = "\n".join(x for x in case.source.splitlines() if not x.startswith("@mirage") and x != "import mirage")
     program = Program(graph.name, inputs, (), tuple(range(len(graph.outputs))))
     module = emit_module(program, graph, source, function=case.name, header={})

@@ -12,7 +12,8 @@ from workloads.hand import Case, rmsnorm_linear
 
 from mirage.cli import main
 from mirage.codegen.emit import emit_rows
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.mugraph import json_form, text
 from mirage.mugraph.parse import parse
 
@@ -21,7 +22,7 @@ CASES = [rmsnorm_linear(m=19), rmsnorm_linear(m=24), rmsnorm_linear(m=40, tn=32)
 
 def program_of(case: Case) -> Program:
     graph = case.mugraph
-    inputs = tuple(Input(t.name, TensorType(graph.shape(t), t.dtype)) for t in graph.inputs)
+    inputs = tuple(TensorSpec(t.name, graph.shape(t), t.dtype) for t in graph.inputs)
     return Program(graph.name, inputs, (), tuple(range(len(graph.outputs))))
 
 

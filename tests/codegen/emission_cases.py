@@ -8,7 +8,8 @@ import numpy as np
 from workloads.hand import Case, case, dim, op, plus, tensor
 
 from mirage.ir.index import DimIndex
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.mugraph.grammar import (
     BlockGraph,
     CustomKernel,
@@ -25,7 +26,7 @@ from mirage.mugraph.grammar import (
 
 def program_of(mugraph: MuGraph, *, returns_tuple: bool = False) -> Program:
     """The program's signature, which is all that emission reads of it."""
-    inputs = tuple(Input(t.name, TensorType(mugraph.shape(t), t.dtype)) for t in mugraph.inputs)
+    inputs = tuple(TensorSpec(t.name, mugraph.shape(t), t.dtype) for t in mugraph.inputs)
     return Program(mugraph.name, inputs, (), tuple(range(len(mugraph.outputs))), returns_tuple)
 
 

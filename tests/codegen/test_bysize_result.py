@@ -11,7 +11,6 @@ from workloads import hand
 
 from mirage.codegen.size_table import inputs_of, rows_of
 from mirage.mugraph import json_form
-from mirage.pipeline.answer import specs
 from mirage.pipeline.by_size import KEEP, Book, Row, together
 from mirage.results.result import Estimate, KernelFacts, Result, SearchStats
 from mirage.results.verdict import Evidence, Verdict
@@ -27,7 +26,7 @@ def row(case: Any, us: float, **more: Any) -> Row:
     given = {"answer": "kernel", "reason": "fast", "verdict": None, "search": SEARCH, "kernels": (kernel,),
              "estimate": Estimate(us, 1.0, 10.0, "H200"), "notes": ("all say this", f"only {us}"),
              "mugraphs": (json_form.to_json(case.mugraph),), **more}  # fmt: skip
-    return Row(program, None, Result(function=case.name, inputs=specs(program), program_key=f"key{us}", **given))  # type: ignore[arg-type]
+    return Row(program, None, Result(function=case.name, inputs=program.inputs, program_key=f"key{us}", **given))  # type: ignore[arg-type]
 
 
 ROWS = [row(CASES[0], 5.0), row(CASES[1], 4.0), row(CASES[2], 2.0)]

@@ -6,12 +6,15 @@ import shutil
 import sys
 import tempfile
 import threading
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from mirage.link import Client, paths
+from mirage.results.codec import unstructure
+from mirage.results.result import Result
 from mirage_daemon.cache_store import SqliteStore
 from mirage_daemon.connection import Limits
 from mirage_daemon.lifecycle import listen
@@ -36,15 +39,9 @@ def g(x):
 
 def kernel(payload, **more):
     """What a worker answers for a kernel."""
-    return {
-        "result": {
-            "function": payload["function"],
-            "answer": "kernel",
-            "program_key": "p" * 64,
-            "source": "# " + payload["function"],
-            **more,
-        }
-    }
+    name = payload["function"]
+    found = Result(function=name, answer="kernel", reason="", inputs=(), program_key="p" * 64, source=f"# {name}")
+    return {"result": unstructure(replace(found, **more))}
 
 
 class House:

@@ -191,6 +191,8 @@ def test_a_job_that_ends_the_daemon_again_and_again_is_given_up(house, text, hom
 
 KILLED = """
 import time
+from mirage.results.codec import unstructure
+from mirage.results.result import Result
 from mirage_daemon.lifecycle import main
 def job(payload, progress, cancel):
     known = payload["checkpoint"].get("s", {})
@@ -198,7 +200,7 @@ def job(payload, progress, cancel):
         if f"out({n})" not in known:
             progress({"part": {"search": "s", "name": f"out({n})", "line": str(n)}})
             time.sleep(0.05)
-    return {"result": {"function": "f", "answer": "kernel", "program_key": "p", "source": f"from {len(known)}"}}
+    return {"result": unstructure(Result("f", "kernel", "", (), "p", source=f"from {len(known)}"))}
 raise SystemExit(main(job=job))
 """
 

@@ -13,6 +13,7 @@ from mirage.pipeline.recheck_task import recheck
 from mirage.pipeline.request_payload import from_payload
 from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken
+from mirage.results.result import Remark
 from mirage_daemon import cache_command, cache_requests, question_key
 from mirage_daemon.worker_pool import Pool
 
@@ -20,7 +21,7 @@ SECRET = "SECRET = 'a password'\n"
 
 
 def at_once(answer, **more):
-    return lambda payload, progress, cancel: answer(payload, mugraphs=[{"name": payload["function"]}], **more)
+    return lambda payload, progress, cancel: answer(payload, mugraphs=({"name": payload["function"]},), **more)
 
 
 def run(*words):
@@ -32,12 +33,13 @@ def optimized(client, text, *names):
 
 
 def test_an_explanation_is_the_result_without_its_long_parts(house, text, answer):
-    with house(at_once(answer, reason="2x", remarks=[{"code": "r"}])) as h:
+    with house(at_once(answer, reason="2x", remarks=(Remark("r", "why"),))) as h:
         client = h.client()
         job = client.submit(text, "a.py", "f")["job"]
         client.subscribe(job)
         said = client.explain(job)
-        assert (said["state"], said["reason"], said["remarks"], said["error"]) == ("done", "2x", [{"code": "r"}], None)
+        assert (said["state"], said["reason"], said["error"]) == ("done", "2x", None)
+        assert said["remarks"] == [{"code": "r", "text": "why", "figures": {}}]
         assert "source" not in said and "mugraphs" not in said
         with pytest.raises(UnknownJob):
             client.explain("0" * 16)
@@ -101,7 +103,7 @@ def test_more_values_than_a_frame_may_have_are_exported_all_the_same(house, answ
     many = "import mirage\nimport torch\n" + "".join(
         f"\n@mirage.optimize(inputs=[((4, 8), 'fp16')])\ndef {name}(x):\n    return torch.relu(x)\n" for name in names
     )
-    with house(lambda payload, *_: answer(payload, mugraphs=[{"a": list(range(30_000))}])) as h:
+    with house(lambda payload, *_: answer(payload, mugraphs=({"a": list(range(30_000))},))) as h:
         client = h.client()
         optimized(client, many, *names)
         found = list(cache_command.pages(client, "export"))

@@ -6,11 +6,16 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 import torch
 
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.link import paths
+from mirage.results.codec import unstructure
+from mirage.results.result import SCHEMA, Result
+from mirage.results.verdict import LINKS, Evidence, Verdict
 from mirage.runtime import daemon_kernels, daemon_thread, installed_kernels
 from mirage.runtime.observed_calls import FIRST, RAREST, Observer
 
@@ -29,17 +34,15 @@ X = torch.ones(2, 3)
 INPUTS = (("x", (2, 3), "torch.float32"),)
 
 
+TESTED = Verdict(tuple(Evidence(link=x, opinion="field", word="TESTED", summary="", bound=1e-9) for x in LINKS))
+
+
 def result(**more):
-    return {
-        "function": "f",
-        "answer": "kernel",
-        "program_key": "p" * 64,
-        "source": KERNEL,
-        "inputs": [{"name": "x", "shape": [2, 3], "dtype": "fp32", "names": []}],
-        "verdict": {"word": "TESTED"},
-        "versions": daemon_kernels.versions(),
-        **more,
-    }
+    found = Result(
+        function="f", answer="kernel", reason="", inputs=(TensorSpec("x", (2, 3), "fp32"),), program_key="p" * 64,
+        source=KERNEL, verdict=TESTED, versions=daemon_kernels.versions(),
+    )  # fmt: skip
+    return unstructure(replace(found, **more))
 
 
 @pytest.fixture
@@ -87,11 +90,11 @@ def test_shapes_reach_the_daemon_and_a_finished_kernel_comes_back(house, load):
         {"answer": "keep"},
         {"source": ""},
         {"function": "g"},
-        {"verdict": {"word": "REJECTED"}},
-        {"verdict": {}},
-        {"inputs": [{"name": "x", "shape": [2, 4], "dtype": "fp32", "names": []}]},
-        {"inputs": [{"name": "x", "shape": [2, 3], "dtype": "fp16", "names": []}]},
-        {"inputs": [{"name": "y", "shape": [2, 3], "dtype": "fp32", "names": []}]},
+        {"verdict": Verdict(())},
+        {"verdict": None},
+        {"inputs": (TensorSpec("x", (2, 4), "fp32"),)},
+        {"inputs": (TensorSpec("x", (2, 3), "fp16"),)},
+        {"inputs": (TensorSpec("y", (2, 3), "fp32"),)},
         {"versions": {**daemon_kernels.versions(), "triton": "0.0"}},
         {"versions": {}},
         {"source": "raise OSError('no')"},
@@ -100,7 +103,7 @@ def test_shapes_reach_the_daemon_and_a_finished_kernel_comes_back(house, load):
 )
 def test_a_kernel_of_another_function_shape_or_version_is_not_taken(house, load, wrong):
     module = load(ANNOTATED)
-    with house(lambda payload, *_: {"result": {**result(), **wrong}}) as h:
+    with house(lambda payload, *_: {"result": result(**wrong)}) as h:
         client = h.client()
         client.subscribe(client.submit(USER.format(options=ANNOTATED), module.__file__, "f")["job"])
         assert client.lookup(USER.format(options=ANNOTATED), "a.py", "f") is not None
@@ -114,6 +117,12 @@ def test_the_twin_is_taken(house, load):
         client.subscribe(client.submit(USER.format(options=ANNOTATED), module.__file__, "f")["job"])
         assert called(module) == 2.0 and called(module) == 7.0
         assert called(module, torch.ones(5)) == 7.0  # its own guards decide from here on; this one has none
+
+
+@pytest.mark.parametrize("changed", [{"schema": SCHEMA + 1}, {"says": 1}, {"reason": None}, {}])
+def test_a_result_of_another_schema_is_not_taken(load, changed):
+    taken = daemon_kernels.take(load(ANNOTATED).f.__wrapped__, INPUTS, {**result(), **changed})
+    assert (taken is None) is bool(changed)
 
 
 def test_a_file_that_says_something_else_than_what_runs_gets_no_kernel(house, load):

@@ -20,7 +20,6 @@ from mirage.errors import (
     ProtocolError,
     RankMismatch,
     UnknownJob,
-    UnknownOperator,
     UntrustedWorkspace,
 )
 from mirage.link import AsyncClient, paths, protocol, requests
@@ -76,15 +75,6 @@ def test_a_function_is_optimized_once_and_then_known(house, text, answer):
         assert {k: h.runs[0][k] for k in ("text", "path", "function", "target", "trusted")} == {
             "text": text, "path": "a.py", "function": "f", "target": "sm_90", "trusted": True,
         }  # fmt: skip
-
-
-def test_keep_yours_is_kept_and_known(house, text):
-    result = {"answer": "keep", "program_key": "p", "reason": "nothing is faster"}
-    with house(lambda payload, progress, cancel: {"result": result}) as h:
-        client = h.client()
-        assert client.subscribe(client.submit(text, "a.py", "f")["job"])["state"] == "kept"
-        assert client.submit(text, "a.py", "f")["state"] == "kept"
-        assert len(h.runs) == 1
 
 
 def test_a_known_result_survives_a_restart_and_a_changed_function_does_not(house, text, answer):
@@ -192,17 +182,6 @@ def test_an_error_of_the_job_reaches_the_client_and_is_not_cached(house, text, a
             assert outcome["state"] == "failed" and outcome["error"]["code"] == "MIR200"
             assert outcome["error"]["line"] == 7
         assert len(h.runs) == 2
-
-
-@pytest.mark.parametrize(
-    "wrong", [None, {}, {"result": None}, {"result": {"answer": "yes"}}, {"result": {"answer": []}}]
-)
-def test_an_answer_that_is_not_a_result_fails_the_job(house, text, wrong):
-    with house(lambda payload, progress, cancel: wrong) as h:
-        client = h.client()
-        outcome = client.subscribe(client.submit(text, "a.py", "f")["job"])
-        assert outcome["state"] == "failed" and outcome["error"]["code"] == "MIR501"
-        assert client.lookup(text, "a.py", "f") is None
 
 
 def test_progress_that_is_nonsense_changes_nothing(house, text, answer):
@@ -345,7 +324,7 @@ def test_a_daemon_that_hangs_is_none_to_who_can_do_without(home, monkeypatch):
 def test_a_file_whose_name_is_no_text_can_be_optimized(house, text, answer):
     with house(at_once(answer)) as h, daemon_question.Daemon() as daemon:
         found = daemon.optimize(text, "/p/\udcff.py", "f", "sm_90", protocol.Options(), lambda p: None)
-        assert found["source"] == "# f" and h.runs[0]["path"] == "/p/\N{REPLACEMENT CHARACTER}.py"
+        assert found.source == "# f" and h.runs[0]["path"] == "/p/\N{REPLACEMENT CHARACTER}.py"
         with pytest.raises(ProtocolError):
             h.client().submit(text + "# \ud800", "/p/a.py", "f")
 
@@ -574,23 +553,3 @@ def test_the_client_refuses_what_a_false_daemon_sends(home):
             with pytest.raises(ProtocolError):
                 link_client.Client.connect(start_daemon=False)
             liar.join(5)
-
-
-def test_status_tells_what_ended(house, text, answer):
-    def run(payload, *_):
-        if payload["function"] == "g":
-            raise UnknownOperator("`fft` has no entry")
-        return answer(payload, reason="one kernel", verdict={"headline": "PROVED"})
-
-    with house(run) as h:
-        client = h.client()
-        assert client.status()["ended"] == []
-        for function in ("f", "g", "f"):
-            client.subscribe(client.submit(text, "/p/m.py", function)["job"])
-        found = client.status()["ended"]
-        assert all(0 <= row.pop("ago_s") < 60 and len(row.pop("job")) == 16 for row in found)
-        base = {"path": "/p/m.py", "reason": "", "verdict": "", "error": ""}
-        assert found == [  # the second time `f` was known
-            {**base, "function": "g", "state": "failed", "reason": "`fft` has no entry", "error": "MIR201"},
-            {**base, "function": "f", "state": "done", "reason": "one kernel", "verdict": "PROVED"},
-        ]

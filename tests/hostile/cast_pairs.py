@@ -122,6 +122,22 @@ FAMILIES = (
         "x.fill_(1.0)",
     ),
     Family(
+        "index_wraps",
+        "x fp32 2 600",
+        "x + torch.arange(600).to({d}).float()",
+        "x + torch.arange(600).float()",
+        "x.fill_(1.0)",
+        "d",
+        [("torch.int8",), ("torch.uint8",)],
+    ),
+    Family(
+        "products_of_indices_wrap",
+        "x fp32 2 600",
+        "i = torch.arange(600).to(torch.int16)\nreturn x + (i * i).float()",
+        "i = torch.arange(600)\nreturn x + (i * i).float()",
+        "x.fill_(1.0)",
+    ),
+    Family(
         "count_in_bfloat",
         "x fp32 2 4095",
         "(x > 0).bfloat16().sum(-1).float()",

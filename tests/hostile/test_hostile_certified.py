@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+
 from hostile.certify import certified
 from hostile.every_pair import GROUPS, PAIRS, of_group
 from hostile.pair import Pair

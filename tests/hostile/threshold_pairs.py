@@ -84,6 +84,39 @@ FAMILIES = (
         ON,
     ),
     Family("equal_or_never", THREE, "torch.where(x == {p}, y, z)", "z * 1.0", "x.fill_({p})", "p", ON),
+    Family(
+        "largest_or_above_it",
+        ROW,
+        "torch.where(x >= x.amax(-1, keepdim=True), x, 0.0)",
+        "torch.where(x > x.amax(-1, keepdim=True), x, 0.0)",
+    ),
+    Family(
+        "one_of_equal_largest",
+        ROW,
+        "torch.where(x == x.amax(-1, keepdim=True), x, 0.0)",
+        "torch.where(torch.arange(16) == x.argmax(-1, keepdim=True), x, 0.0)",
+        "x.fill_(2.0)",
+    ),
+    Family(
+        "crossed_ends",
+        ROW,
+        "x.clamp(min=3, max=1)",
+        "torch.maximum(torch.minimum(x, torch.ones_like(x)), torch.full_like(x, 3))",
+    ),
+    Family(
+        "running_largest",
+        ROW,
+        "torch.cummax(x, -1).values[:, -1].clamp(min=2)",
+        "x.amax(-1).clamp(min=2.5)",
+        "x.fill_(2.25)",
+    ),
+    Family(
+        "mean_or_median",
+        ROW,
+        "torch.where(x > x.mean(-1, keepdim=True), x, 0.0)",
+        "torch.where(x > x.median(-1, keepdim=True).values, x, 0.0)",
+        "x[:, 0] = 100.0",
+    ),
     Family("tie_of_two", THREE, "torch.where(x > y, z, -z)", "torch.where(x >= y, z, -z)", "y.copy_(x)"),
     Family(
         "relu_at_a_cap", ROW, "F.relu6(x)", "x.clamp(0, {p})", "x.fill_({w})", "p w", [(5, 5.9), (5.5, 5.9), (7, 6.5)]

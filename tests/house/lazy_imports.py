@@ -45,6 +45,7 @@ LAZY: dict[str, dict[str, str]] = {
     "mirage.profile.parallel_compile": {"mirage.profile.streaming_read": TRITON},
     "mirage.profile.tune": {"mirage.profile.streaming_read": TRITON},
     "mirage.runtime.daemon_kernels": {
+        "mirage.results.codec": DECORATOR,
         "mirage.runtime.decorator": DECORATOR,
         "mirage.runtime.slice_identity": DECORATOR,
     },

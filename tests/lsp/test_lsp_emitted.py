@@ -12,7 +12,8 @@ import pytest
 from workloads.hand import Case, small
 
 from mirage.codegen.emit import emit_module
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.source import detect, slice
 from mirage_lsp import kernel_block, merge_module
 
@@ -22,7 +23,7 @@ CASES = small()
 def emitted(case: Case) -> str:
     """The module for a case's µGraph, made from the slice of its user's file as the pipeline makes it."""
     graph = case.mugraph
-    inputs = tuple(Input(t.name, TensorType(graph.shape(t), t.dtype)) for t in graph.inputs)
+    inputs = tuple(TensorSpec(t.name, graph.shape(t), t.dtype) for t in graph.inputs)
     program = Program(case.name, inputs, (), tuple(range(len(graph.outputs))))
     text = slice.cut(case.source, case.name).text
     return emit_module(program, graph, text, function=case.name, header={"function": case.name})

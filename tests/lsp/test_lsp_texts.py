@@ -12,7 +12,7 @@ from lsprotocol import types
 from mirage.errors import DaemonUnavailable, MirageError, SourceSyntaxError, UnknownOperator
 from mirage.results.progress import ProgressCounts
 from mirage.results.verdict import Counterexample, Verdict
-from mirage_lsp import diagnostics, one_line_texts, pages
+from mirage_lsp import diagnostics, one_line_texts, pages, panel_data
 from mirage_lsp.document import Document, Entry
 from mirage_lsp.settings import Settings
 
@@ -84,6 +84,12 @@ def test_the_counterexample_of_every_output_is_shown(wrong: tuple[int, ...]) -> 
         for i in range(2):
             assert (f"output {i} at ({i}, 3): right {i} and wrong {i}" in page) == (i in wrong)
         assert "| algebra | REJECTED |" in page
+    rows = panel_data.refused(refused)
+    assert [r["shown"] for r in rows] == [
+        [f"output {i} at ({i}, 3): right {i} and wrong {i} (sizes {{}}, seed 0)"] for i in wrong
+    ]
+    assert {(r["link"], r["opinion"]) for r in rows} == {("algebra", "field")}
+    assert panel_data.refused(typed()) == []
     assert "Refused:" not in pages.hover(entry())
 
 

@@ -13,7 +13,8 @@ from workloads.hand_targets import targets
 from workloads.terms import WORKLOADS, problem
 
 from mirage.codegen.emit import emit_module
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
 from mirage.mugraph.resized import Sizes, Tiles, rigid_axes, same_size, shrink, tiny_sizes
@@ -101,7 +102,7 @@ def statements(g: MuGraph) -> float:
 
 def program_of(g: MuGraph) -> Program:
     """The signature."""
-    inputs = tuple(Input(t.name, TensorType(g.shape(t), t.dtype)) for t in g.inputs)
+    inputs = tuple(TensorSpec(t.name, g.shape(t), t.dtype) for t in g.inputs)
     return Program(g.name, inputs, (), tuple(range(len(g.outputs))))
 
 

@@ -16,6 +16,7 @@ if __name__ == "__main__":
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
+from workloads.traced import trace
 
 from mirage.codegen.emit import emit_module
 from mirage.devices.table import DEVICES
@@ -29,7 +30,6 @@ from mirage.operators.table import temporary
 from mirage.pipeline.search_problems import problem
 from mirage.profile.roofline import estimate
 from mirage.program.lower import lower
-from mirage.program.trace import trace
 from mirage.search.engine import Bounds, Search
 from mirage.verify.judge import Case, judge
 

@@ -10,11 +10,11 @@ import torch
 import torch.nn.functional as F
 from program.numeric import HEAD, draw, eager
 from program.random_programs import random_programs
+from workloads.traced import trace
 
 from mirage.ir.dtypes import TORCH_NAMES
 from mirage.ir.program import Node, Program
 from mirage.operators.table import OPERATORS
-from mirage.program.trace import trace
 
 MORE = {
     "F.scaled_dot_product_attention(x, x, x, is_causal=True)": (2, 5, 7), "F.log_softmax(x, 0)": (5, 7),

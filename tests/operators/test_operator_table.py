@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from program.numeric import HEAD, expression
+from workloads.traced import trace
 
 from mirage.meaning.nodes import Apply
 from mirage.meaning.terms import Terms
@@ -18,7 +19,6 @@ from mirage.operators import document, table, type_rules
 from mirage.operators.entry import ORACLE, BlockOperator, Form, Operator
 from mirage.operators.pointwise import unary
 from mirage.operators.table import ATEN, BLOCK, OPERATORS
-from mirage.program.trace import trace
 
 DOCS = Path(__file__).parents[2] / "docs" / "operators.md"
 

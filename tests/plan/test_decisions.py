@@ -10,7 +10,8 @@ from workloads import terms
 
 from mirage.codegen.emit import emit_module
 from mirage.devices.table import DEVICES
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.isolate.runner import Worker
 from mirage.mugraph.capacity import shared_bytes
 from mirage.mugraph.check import SM_90, Limits, broken_rule
@@ -69,7 +70,7 @@ def product(**changes: object) -> MuGraph:
 
 def compiled(worker: Worker, m: MuGraph, target: str) -> list[dict[str, int]]:
     """What the compiler says of the µGraph's kernels."""
-    inputs = tuple(Input(t.name, TensorType(m.shape(t), t.dtype)) for t in m.inputs)
+    inputs = tuple(TensorSpec(t.name, m.shape(t), t.dtype) for t in m.inputs)
     program = Program("f", inputs, (), tuple(range(len(m.outputs))))
     source = f"import torch\n\n\ndef f({', '.join(i.name for i in inputs)}):\n    return {inputs[0].name}\n"
     text = emit_module(program, m, source, function="f", header={})

@@ -11,7 +11,8 @@ import pytest
 from workloads import hand
 
 from mirage.codegen.emit import emit_module
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.profile import parallel_compile
 
 REFUSED = "raise RuntimeError('no module')"
@@ -32,7 +33,7 @@ def pool(tmp_path_factory) -> Iterator[None]:
 def text() -> str:
     case = hand.gated_mlp(m=16, k=256, n=256, tk=64, tn=64)
     graph = case.mugraph
-    inputs = tuple(Input(t.name, TensorType(graph.shape(t), t.dtype)) for t in graph.inputs)
+    inputs = tuple(TensorSpec(t.name, graph.shape(t), t.dtype) for t in graph.inputs)
     source = "\n".join(x for x in case.source.splitlines() if not x.startswith("@mirage") and x != "import mirage")
     return emit_module(Program(case.name, inputs, (), (0,)), graph, source, function=case.name, header={})
 

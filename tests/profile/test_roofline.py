@@ -8,7 +8,8 @@ from workloads import hand
 
 from mirage.devices.table import DEVICES, device
 from mirage.errors import UnknownTarget
-from mirage.ir.program import Input, Node, Program, TensorType
+from mirage.ir.program import Node, Program
+from mirage.ir.tensor_spec import TensorSpec, TensorType
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.profile.roofline import Compiled, baseline, estimate, speed_of_light
 from mirage.profile.work_counts import work
@@ -110,7 +111,7 @@ def test_the_baseline_runs_each_operator_as_a_kernel():
     product = Node("matmul", (0, 1), (), y)
     relu = Node("relu", (2,), (), y)
     view = Node("view", (2,), (), y)
-    inputs = (Input("x", x), Input("w", w))
+    inputs = (TensorSpec.of("x", x), TensorSpec.of("w", w))
     one = baseline(Program("p", inputs, (product,), (2,)), H200)
     two = baseline(Program("p", inputs, (product, relu), (3,)), H200)
     same = baseline(Program("p", inputs, (product, view), (3,)), H200)
@@ -120,7 +121,7 @@ def test_the_baseline_runs_each_operator_as_a_kernel():
 
 def test_attention_has_flops_in_the_baseline_and_softmax_has_none():
     q, k = TensorType((1, 8, 4096, 128), "fp16"), TensorType((1, 8, 4096, 128), "fp16")
-    inputs = (Input("q", q), Input("k", k), Input("v", k))
+    inputs = (TensorSpec.of("q", q), TensorSpec.of("k", k), TensorSpec.of("v", k))
     attention = Program("p", inputs, (Node("scaled_dot_product_attention", (0, 1, 2), (), q),), (3,))
     softmax = Program("p", inputs, (Node("softmax", (0,), (("dim", (-1,)),), q),), (3,))
     assert baseline(attention, H200) > 4 * 8 * 4096**2 * 128 / H200.tensor_flops * 1e6 > baseline(softmax, H200)

@@ -16,13 +16,14 @@ from workloads import hand
 from mirage.codegen.emit import emit_module
 from mirage.errors import MirageError
 from mirage.profile.compiler_facts import facts_of_module
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 
 out = {}
 for label, name, more, target in json.loads(sys.argv[1]):
     case = hand.BUILDERS[name](**more)
     graph = case.mugraph
-    inputs = tuple(Input(t.name, TensorType(graph.shape(t), t.dtype)) for t in graph.inputs)
+    inputs = tuple(TensorSpec(t.name, graph.shape(t), t.dtype) for t in graph.inputs)
     source = "\\n".join(x for x in case.source.splitlines() if not x.startswith("@mirage") and x != "import mirage")
     text = emit_module(Program(name, inputs, (), (0,)), graph, source, function=name, header={})
     try:

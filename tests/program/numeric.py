@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 from workloads.term_values import evaluate
+from workloads.traced import trace
 
 from mirage.ir.program import Program
 from mirage.operators.table import BLOCK
 from mirage.program.lower import lower
-from mirage.program.trace import trace
 
 HEAD = "import math\nimport torch\nimport torch.nn.functional as F\n"
 

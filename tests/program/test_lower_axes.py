@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from program.numeric import HEAD
 from program.random_programs import random_programs
+from workloads.traced import trace
 
 from mirage.errors import DtypeMix, RankMismatch, UnknownOperator, UnsupportedOperands, UnsupportedReshape, ZeroSizeAxis
 from mirage.ir.index import DimIndex
@@ -14,7 +15,6 @@ from mirage.meaning.terms import Terms
 from mirage.program.axis_classes import AxisClasses
 from mirage.program.builder import Builder, expand
 from mirage.program.lower import Lowered, lower
-from mirage.program.trace import trace
 
 
 def lowered(text: str, *inputs: tuple, t: Terms | None = None) -> Lowered:

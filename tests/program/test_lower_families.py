@@ -98,8 +98,7 @@ def test_another_meaning_is_told_apart() -> None:
     text = f"{HEAD}def f(x, y):\n    return x - 2 * y\n"
     assert difference(text, "f", [("x", (5, 7), "fp64"), ("y", (5, 7), "fp64")]) < 1e-12
     from program.numeric import draw, eager, values
-
-    from mirage.program.trace import trace
+    from workloads.traced import trace
 
     given = [("x", (5, 7), "fp64"), ("y", (5, 7), "fp64")]
     inputs = draw(given)

@@ -6,6 +6,7 @@ import math
 
 import pytest
 import torch
+from workloads.traced import trace, trace_generic
 
 from mirage.codegen.library_text import library_call
 from mirage.errors import EmissionRefused, UnknownOperator
@@ -13,7 +14,6 @@ from mirage.ir.program import Node, Program
 from mirage.ir.torch_calls import RESULT, SIZES, call_arguments, call_text, fault, is_call
 from mirage.mugraph.grammar import LibraryKernel
 from mirage.program.lower import lower
-from mirage.program.trace import trace, trace_generic
 
 HEAD = "import torch\nimport torch.nn.functional as F\n"
 X, W = ("x", (6, 10), "fp32"), ("w", (10, 4), "fp32")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from program.numeric import draw, values
+from workloads.traced import trace, trace_generic
 
 from mirage.errors import (
     DataDependentBranch,
@@ -26,7 +27,6 @@ from mirage.ir.program import Program
 from mirage.program.load_function import load
 from mirage.program.lower import lower
 from mirage.program.reference import reference
-from mirage.program.trace import trace, trace_generic
 from mirage.program.trace_task import trace_task as task
 
 HEAD = "import torch\nimport torch.nn.functional as F\n"

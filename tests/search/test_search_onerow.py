@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from workloads.traced import trace
 
 from mirage.codegen.emit import emit_module
 from mirage.devices.table import DEVICES
@@ -21,7 +22,6 @@ from mirage.pipeline.candidate_order import Tries
 from mirage.pipeline.search_problems import problems, which
 from mirage.plan import plan
 from mirage.profile.roofline import estimate
-from mirage.program.trace import trace
 from mirage.search.engine import Bounds, Search
 from mirage.search.one_row import bounds_for
 from mirage.verify.cases import of_program

@@ -134,9 +134,10 @@ def test_the_same_calls_and_no_others() -> None:
 
 
 def test_a_program_of_calls_alone_has_no_answer() -> None:
+    from workloads.traced import trace
+
     from mirage.pipeline.search_problems import problem
     from mirage.program.lower import lower
-    from mirage.program.trace import trace
     from mirage.search.engine import Search
 
     p = trace("import torch\ndef f(x):\n    return x.cumsum(1)\n", "f", [("x", (6, 10), "fp32")])

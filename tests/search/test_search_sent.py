@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from workloads.terms import problem
+from workloads.traced import trace
 
 from mirage.devices.table import DEVICES
 from mirage.pipeline.attempt import Attempt
@@ -11,7 +12,6 @@ from mirage.pipeline.job_task import Sent
 from mirage.pipeline.request import Request
 from mirage.pipeline.search_problems import problems
 from mirage.profile.roofline import estimate
-from mirage.program.trace import trace
 from mirage.results.progress import CancelToken
 from mirage.search.engine import Bounds, Search
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from workloads.traced import trace
 
 from mirage.codegen.emit import emit_module
 from mirage.devices.table import DEVICES
@@ -17,7 +18,6 @@ from mirage.pipeline.fusion_remarks import explain
 from mirage.pipeline.search_problems import problems, which
 from mirage.profile.roofline import baseline, estimate
 from mirage.program.library_variants import OPERATORS, ways
-from mirage.program.trace import trace
 from mirage.search.engine import Bounds, Search
 from mirage.verify.cases import of_program
 from mirage.verify.judge import Case, judge

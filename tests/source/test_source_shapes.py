@@ -54,7 +54,7 @@ def test_dims_give_rows_and_names() -> None:
     f = function('x: Float16[Tensor, "b 4096"], w: Float16[Tensor, "4096 h"], eps: float = 1e-6',
                  'dims={"b": (1, 8, 16), "h": (2, 3)}')  # fmt: skip
     assert [[s.shape for s in row] for row in rows(f)] == [[(b, 4096), (4096, h)] for b in (1, 8, 16) for h in (2, 3)]
-    assert [s.dim_names for s in read(f)] == [("b", ""), ("", "h")]
+    assert [s.names for s in read(f)] == [("b", ""), ("", "h")]
 
 
 def test_a_size_in_one_annotation_serves_the_others() -> None:

@@ -9,12 +9,13 @@ from workloads import hand
 from workloads.hand import Case
 
 from mirage.codegen.emit import emit_rows
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.mugraph.grammar import MuGraph
 
 
 def program_of(graph: MuGraph) -> Program:
-    inputs = tuple(Input(t.name, TensorType(graph.shape(t), t.dtype)) for t in graph.inputs)
+    inputs = tuple(TensorSpec(t.name, graph.shape(t), t.dtype) for t in graph.inputs)
     return Program(graph.name, inputs, (), tuple(range(len(graph.outputs))))
 
 

@@ -15,7 +15,8 @@ from mirage.codegen.emit import emit_module, emit_rows
 from mirage.codegen.launcher_text import RowNames
 from mirage.codegen.size_table import focused, inputs_of, rows_of
 from mirage.errors import ModuleUnreadable
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.verify.emitted_module import EmittedModule
@@ -32,7 +33,7 @@ def run() -> Iterator[Run]:
 
 
 def program_of(graph: MuGraph) -> Program:
-    inputs = tuple(Input(t.name, TensorType(graph.shape(t), t.dtype)) for t in graph.inputs)
+    inputs = tuple(TensorSpec(t.name, graph.shape(t), t.dtype) for t in graph.inputs)
     return Program(graph.name, inputs, (), tuple(range(len(graph.outputs))))
 
 

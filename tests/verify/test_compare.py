@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from workloads.traced import trace
 
 from mirage.errors import SignatureMismatch, UnsupportedReshape
 from mirage.ir.program import Program
-from mirage.program.trace import trace
 from mirage.verify.two_programs import compare
 
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"

@@ -14,7 +14,8 @@ from workloads.hand_targets import read
 
 from mirage.codegen.emit import emit_module
 from mirage.errors import UnknownOperator
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, Store
@@ -116,9 +117,7 @@ def test_library_kernels_are_run_in_graphs_and_modules(name: str, run: Run) -> N
         graph = MuGraph("program", tuple((a, sizes[a]) for a in used), tensors, (kernel, copy))
         t = Terms(dict(graph.axes))
         outputs = [Output("O", build(t), tuple((a,) for a in out.split()))]
-        program = Program(
-            "program", tuple(Input(i.name, TensorType(graph.shape(i), i.dtype)) for i in graph.inputs), (), (0,)
-        )
+        program = Program("program", tuple(TensorSpec(i.name, graph.shape(i), i.dtype) for i in graph.inputs), (), (0,))
         source = f"def program({', '.join(inputs)}):\n    return None"
         module = emit_module(program, graph, source, function="program", header={})
         fixed = {"sizes": dict(graph.axes), "tiles": {"copy": {d.name: d.tile for d in copy.block.dims}}}

@@ -11,7 +11,8 @@ from workloads.hand import at, dim, load, op, tensor
 
 from mirage.codegen.emit import emit_module
 from mirage.ir.index import DimIndex
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, MuGraph, Store
@@ -70,7 +71,7 @@ def masked_softmax(kind: str) -> tuple[Terms, Output, MuGraph]:
 
 
 def module_of(graph: MuGraph, source: str) -> str:
-    inputs = tuple(Input(i.name, TensorType(graph.shape(i), i.dtype)) for i in graph.inputs)
+    inputs = tuple(TensorSpec(i.name, graph.shape(i), i.dtype) for i in graph.inputs)
     program = Program("masked", inputs, (), (0,))
     return emit_module(program, graph, source, function="masked", header={})
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from workloads.traced import trace_generic
 
 from mirage.ir.program import Program
 from mirage.meaning.terms import Terms
-from mirage.program.trace import trace_generic
 from mirage.verify.size_scope import disguised, disguises
 from mirage.verify.two_programs import compare
 

@@ -13,7 +13,8 @@ from workloads.hand_targets import read, targets
 
 from mirage.codegen.emit import emit_module
 from mirage.ir.index import DimIndex
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, Loop, MuGraph, Store
@@ -36,7 +37,7 @@ def run() -> Iterator[Run]:
 
 
 def program_of(graph: MuGraph) -> Program:
-    inputs = tuple(Input(t.name, TensorType(graph.shape(t), t.dtype)) for t in graph.inputs)
+    inputs = tuple(TensorSpec(t.name, graph.shape(t), t.dtype) for t in graph.inputs)
     return Program(graph.name, inputs, (), tuple(range(len(graph.outputs))))
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from workloads.traced import trace
 
 from mirage.ir.program import Program
-from mirage.program.trace import trace
 from mirage.verify import two_programs
 from mirage.verify.two_programs import compare
 

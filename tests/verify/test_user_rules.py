@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 from mutants.equal_pairs import read
+from workloads.traced import trace
 
 from mirage.cli.place_argument import rules as rules_of
 from mirage.errors import RuleFalse, RuleUnreadable
 from mirage.ir.program import Program
 from mirage.meaning.terms import Terms
-from mirage.program.trace import trace
 from mirage.verify.proof.prover import Prover
 from mirage.verify.proof.user_rules import every, load
 from mirage.verify.two_programs import compare

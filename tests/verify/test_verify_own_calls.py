@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from workloads.own_calls import W, X, case, module, program, searched
+from workloads.traced import trace
 
 from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.mugraph.without_calls import calls_of
-from mirage.program.trace import trace
 from mirage.verify.cases import of_program
 from mirage.verify.floats.launch_sizes import launch_sizes
 from mirage.verify.judge import Case, floats, in_text, judge

@@ -11,9 +11,9 @@ from mirage.mugraph.grammar import MuGraph
 from mirage.pipeline.search_problems import problem
 from mirage.profile.roofline import estimate
 from mirage.program.lower import lower
-from mirage.program.trace import trace
 from mirage.search.engine import Bounds, Search
 from mirage.verify.judge import Case
+from workloads.traced import trace
 
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
 FEW = Bounds(keep=8, tilings=3, structures=3, cuts=1)

@@ -8,10 +8,19 @@ export interface Answer {
   stale: boolean;
   state: string;
   result: Result;
+  refused: Refused[];
   svg: string[];
   pictures: Box[];
   before: string;
   after: string;
+}
+
+/** An opinion that refuses the kernel, with its counterexample in words. */
+export interface Refused {
+  link: string;
+  opinion: string;
+  says: string;
+  shown: string[];
 }
 
 export interface Box {

@@ -1,5 +1,5 @@
 /** The proof: the verdict's links and opinions, and the derivation from the function to the µGraph step by step. */
-import type { Derivation, Goal, Law, Step } from "../src/result";
+import type { Derivation, Goal, Law, Refused, Step } from "../src/result";
 import { el, follow, header, remembered, root, send, type Shown } from "./page";
 
 const state = remembered({ at: 0 });
@@ -29,6 +29,7 @@ function draw(): void {
     header(shown, ...tools),
     el("h2", {}, "What was checked"),
     table(["link", "verdict", "chance that a wrong kernel passes", ""], Object.entries(verdict?.links ?? {}).map(([name, link]) => [name, link.word, bound(link), LINKS[name] ?? ""])),
+    ...refused(shown.refused),
     el("details", {}, el("summary", {}, "Each opinion"), table(["opinion", "link", "verdict", "says"], (verdict?.evidence ?? []).map((e) => [e.opinion, e.link, e.word, e.summary]))),
     el("h2", {}, "The derivation"),
     ...body,
@@ -84,6 +85,11 @@ function table(head: string[], rows: string[][]): HTMLElement {
     el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col" }, h)))),
     el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", /^(PROVED|TESTED|REJECTED)$/.test(cell) ? { class: `word ${cell.toLowerCase()}` } : {}, cell))))),
   );
+}
+
+function refused(rows: Refused[]): HTMLElement[] {
+  const said = rows.map((row) => el("li", {}, `${row.link}, ${row.opinion}: ${row.says}`, row.shown.length > 0 && el("ul", {}, ...row.shown.map((line) => el("li", {}, line)))));
+  return said.length ? [el("h2", {}, "Refused"), el("ul", { class: "refused" }, ...said)] : [];
 }
 
 const list = (title: string, rows: string[] | undefined) => (rows?.length ? [el("h2", {}, title), el("ul", {}, ...rows.map((row) => el("li", {}, row)))] : []);

@@ -12,39 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mirage.ir.dtypes import DTYPES
 from mirage.ir.json_value import Json, JsonObject, json_int, json_ints, json_object, json_objects, json_text, json_texts
+from mirage.ir.tensor_spec import TensorSpec, TensorType
 
 Attr = int | float | bool | str | None | tuple["Attr", ...]
-
-
-@dataclass(frozen=True)
-class TensorType:
-    """A tensor's shape (elements), dtype, and strides in elements (None: contiguous, row-major)."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    strides: tuple[int, ...] | None = None
-
-    @property
-    def numel(self) -> int:
-        n = 1
-        for s in self.shape:
-            n *= s
-        return n
-
-    @property
-    def bytes(self) -> int:
-        return self.numel * DTYPES[self.dtype].bytes
-
-
-@dataclass(frozen=True)
-class Input:
-    """A parameter of the function. `names` are the named dimensions of its annotation ('' where a dim has no name)."""
-
-    name: str
-    type: TensorType
-    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +39,7 @@ class Program:
     which a second trace at another size gave the same operators (the condition of "all sizes")."""
 
     name: str
-    inputs: tuple[Input, ...]
+    inputs: tuple[TensorSpec, ...]
     nodes: tuple[Node, ...]
     outputs: tuple[int, ...]
     returns_tuple: bool = False
@@ -104,7 +75,7 @@ class Program:
         return Program(
             json_text(data["name"]),
             tuple(
-                Input(json_text(i["name"]), _read_type(i["type"]), json_texts(i["names"]))
+                TensorSpec.of(json_text(i["name"]), _read_type(i["type"]), json_texts(i["names"]))
                 for i in json_objects(data["inputs"])
             ),
             tuple(_read_node(n) for n in json_objects(data["nodes"])),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from string import ascii_letters
 
-from mirage.ir.program import TensorType
+from mirage.ir.tensor_spec import TensorType
 from mirage.operators import axis_rules
 from mirage.operators.entry import Attrs, Form, OperandsError, Operator, ShapeError
 from mirage.operators.protocols import Arguments, Maker

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from dataclasses import field as stated
 from typing import Any, Literal, Protocol
 
-from mirage.ir.program import Node, TensorType
+from mirage.ir.program import Node
+from mirage.ir.tensor_spec import TensorType
 from mirage.operators import intervals, padding, signs
 from mirage.operators.intervals import IntervalRule
 from mirage.operators.padding import PaddingRule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from mirage.ir.program import TensorType
+from mirage.ir.tensor_spec import TensorType
 from mirage.operators import axis_rules
 from mirage.operators.entry import Attrs, AxesRule, Expand, Form, Infer, OperandsError, Operator, ShapeError, TermRule
 from mirage.operators.protocols import Arguments, Maker

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from mirage.ir.program import TensorType
+from mirage.ir.tensor_spec import TensorType
 from mirage.operators import type_rules
 from mirage.operators.entry import Attrs, Form, Infer, OperandsError, Operator, Value
 from mirage.operators.protocols import Arguments, Maker, TermBuilder

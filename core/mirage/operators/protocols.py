@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirage.ir.index import DimIndex
-from mirage.ir.program import Attr, Node, TensorType
+from mirage.ir.program import Attr, Node
+from mirage.ir.tensor_spec import TensorType
 
 if TYPE_CHECKING:
     from mirage.operators.entry import Operator

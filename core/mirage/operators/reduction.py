@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mirage.ir.program import Attr, TensorType
+from mirage.ir.program import Attr
+from mirage.ir.tensor_spec import TensorType
 from mirage.operators import axis_rules, type_rules
 from mirage.operators.entry import Attrs, Expand, Form, OperandsError, Operator
 from mirage.operators.protocols import Arguments, Maker

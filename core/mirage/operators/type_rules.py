@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.program import TensorType
+from mirage.ir.tensor_spec import TensorType
 from mirage.operators.entry import Attrs, DtypeError, ShapeError
 
 _ORDER = list(DTYPES)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields, replace
 
 from mirage.devices.table import Device
 from mirage.ir.program import Program
-from mirage.ir.tensor_spec import TensorSpec
 from mirage.mugraph import json_form, maps
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
 from mirage.profile.candidate_choice import EQUAL, Measured
@@ -36,11 +35,6 @@ def header(
     if found is not None:
         rows["time"] = f"{us:.1f} us measured on {found.device}, {base:.1f} us by {found.peer}"
     return rows
-
-
-def specs(program: Program) -> tuple[TensorSpec, ...]:
-    """The program's inputs."""
-    return tuple(TensorSpec(i.name, i.type.shape, i.type.dtype, i.type.strides, i.names) for i in program.inputs)
 
 
 def stats(counts: SearchCounts, seconds: float) -> SearchStats:
@@ -129,7 +123,7 @@ class Answer:
             function=self.function,
             answer="keep",
             reason=reason,
-            inputs=specs(self.program),
+            inputs=self.program.inputs,
             program_key=self.program.key,
             search=stats(self.counts, self.seconds),
             estimate=self.time(self.base),

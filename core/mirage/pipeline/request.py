@@ -11,6 +11,7 @@ from mirage.devices.table import Device
 from mirage.errors import DtypeOfDevice, FunctionNotFound, MirageError
 from mirage.ir.dtypes import TORCH_NAMES
 from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.isolate.runner import Worker
 from mirage.results.progress import CancelToken
 from mirage.search.checkpoint import Checkpoint
@@ -44,8 +45,8 @@ class Function:
 
     decorated: detect.Decorated
     slice: slice.Slice
-    inputs: tuple[shapes.InputSpec, ...]
-    rows: tuple[tuple[shapes.InputSpec, ...], ...]
+    inputs: tuple[TensorSpec, ...]
+    rows: tuple[tuple[TensorSpec, ...], ...]
 
 
 def read(request: Request) -> Function:
@@ -67,8 +68,7 @@ def trace(function: Function, path: str, worker: Worker, cancel: CancelToken) ->
         "text": function.slice.text,
         "function": function.decorated.name,
         "inputs": [
-            {"name": i.name, "shape": list(i.shape), "dtype": i.dtype, "names": list(i.dim_names)}
-            for i in function.inputs
+            {"name": i.name, "shape": list(i.shape), "dtype": i.dtype, "names": list(i.names)} for i in function.inputs
         ],
     }
     try:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from mirage.devices.table import Costs, Device
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.program import Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorType
 from mirage.mugraph.grammar import CustomKernel, DTensor, MuGraph
 from mirage.operators.table import OPERATORS
 from mirage.profile.work_counts import Path, Work, work

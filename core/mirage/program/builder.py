@@ -13,7 +13,8 @@ from typing import TypeVar
 
 from mirage.errors import DtypeMix, MirageError, RankMismatch, UnknownOperator, UnsupportedOperands, ZeroSizeAxis
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.program import Attr, Input, Node, Program, TensorType, freeze
+from mirage.ir.program import Attr, Node, Program, freeze
+from mirage.ir.tensor_spec import TensorSpec, TensorType
 from mirage.ir.torch_calls import is_call
 from mirage.operators.entry import DtypeError, OperandsError, ShapeError
 from mirage.operators.table import OPERATORS
@@ -32,7 +33,7 @@ class Builder:
     def __init__(self, name: str = "program") -> None:
         self.name = name
         self.line: int | None = None
-        self.inputs: list[Input] = []
+        self.inputs: list[TensorSpec] = []
         self.nodes: list[Node] = []
         self.outputs: list[int] = []
         self.notes: list[str] = []
@@ -46,7 +47,7 @@ class Builder:
             raise ZeroSizeAxis(f"`{name}` has shape {list(shape)}", line=self.line)
         if dtype not in DTYPES:
             raise UnsupportedOperands(f"`{name}` has dtype {dtype!r}", line=self.line)
-        self.inputs.append(Input(name, TensorType(tuple(shape), dtype), tuple(names)))
+        self.inputs.append(TensorSpec(name, tuple(shape), dtype, None, tuple(names)))
         return len(self.inputs) - 1
 
     def type(self, x: int) -> TensorType:

@@ -14,7 +14,8 @@ from typing import Literal
 
 from mirage.errors import UnsupportedOperands
 from mirage.ir.index import DimIndex
-from mirage.ir.program import Node, Program, TensorType
+from mirage.ir.program import Node, Program
+from mirage.ir.tensor_spec import TensorType
 from mirage.ir.torch_calls import RESULT_TENSOR, is_call, sizes_of
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DTensor, LibraryKernel

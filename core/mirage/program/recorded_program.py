@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from mirage.errors import InPlaceEdit, UnknownOperator, UnsupportedOperands, UnsupportedOutput
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.program import Attr, TensorType
+from mirage.ir.program import Attr
+from mirage.ir.tensor_spec import TensorType
 from mirage.ir.torch_calls import RESULT
 from mirage.operators.entry import DtypeError, Form, OperandsError, ShapeError
 from mirage.operators.table import ATEN

@@ -13,7 +13,8 @@ from dataclasses import replace as dc_replace
 
 from mirage.errors import MirageError, TraceFailed, UnsupportedOperands, UnsupportedOutput
 from mirage.ir.dtypes import EIGHT_BIT, FLOATING, TORCH_NAMES
-from mirage.ir.program import Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec, TensorType
 from mirage.ir.torch_calls import is_call
 from mirage.operators.table import OPERATORS
 from mirage.operators.type_rules import is_float
@@ -24,13 +25,11 @@ from mirage.program.recorded_program import RecordedCalls
 from mirage.program.torch_dtypes import to_torch
 from mirage.program.trace_errors import explain
 
-# (name, shape, dtype) and perhaps the names of its dims
-Given = tuple[str, Sequence[int], str] | tuple[str, Sequence[int], str, Sequence[str]]
 FAR = 256  # a branch on a size is far from the sizes of the annotations
 
 
 def trace(
-    text: str, function: str, inputs: Sequence[Given], constants: Mapping[str, object] | None = None,
+    text: str, function: str, inputs: Sequence[TensorSpec], constants: Mapping[str, object] | None = None,
     *, path: str | None = None, lines: Mapping[int, int] | None = None, line_offset: int = 0,
 ) -> Program:  # fmt: skip
     """The program that `function` computes for inputs of these shapes.
@@ -49,20 +48,20 @@ def trace(
 
 
 def trace_generic(
-    text: str, function: str, inputs: Sequence[Given], constants: Mapping[str, object] | None = None,
+    text: str, function: str, inputs: Sequence[TensorSpec], constants: Mapping[str, object] | None = None,
     *, path: str | None = None, lines: Mapping[int, int] | None = None, line_offset: int = 0,
 ) -> Program:  # fmt: skip
     """`trace`, and again with each named dim at another size, and with all of these at once: `generic` lists the names
     for which the meaning stays the same term. A name for which it does not is noted: the function is specialised to that
     size. UnsupportedReshape is raised too, since the program is lowered for that."""
 
-    def traced(inputs: Sequence[Given]) -> Program:
+    def traced(inputs: Sequence[TensorSpec]) -> Program:
         return trace(text, function, inputs, constants, path=path, lines=lines, line_offset=line_offset)
 
     first = traced(inputs)
     meaning = _meaning(first, path)
     generic, notes = [], list(first.notes)
-    for name in sorted({n for given in inputs for n in _dim_names(given) if n and not n.isdigit()}):
+    for name in sorted({n for given in inputs for n in given.names if n and not n.isdigit()}):
         try:
             other = traced([_resized(given, name) for given in inputs])
             same = _meaning(other, None) == meaning
@@ -106,16 +105,11 @@ def _meaning(program: Program, path: str | None) -> tuple[object, ...]:
     return nodes, lowered.outputs, lowered.tensors, lowered.made, lowered.calls
 
 
-def _resized(given: Given, name: str, scale: int = 2) -> Given:
-    names = _dim_names(given)
-    if name not in names:
+def _resized(given: TensorSpec, name: str, scale: int = 2) -> TensorSpec:
+    if name not in given.names:
         return given
-    shape = tuple(scale * n if label == name else n for n, label in zip(given[1], names, strict=True))
-    return (given[0], shape, given[2], names)
-
-
-def _dim_names(given: Given) -> tuple[str, ...]:
-    return tuple(given[3]) if len(given) == 4 else ()
+    shape = tuple(scale * n if label == name else n for n, label in zip(given.shape, given.names, strict=True))
+    return dc_replace(given, shape=shape)
 
 
 class _Place:
@@ -139,14 +133,14 @@ class _Tracer:
     def __init__(self, place: _Place) -> None:
         self.place = place
 
-    def run(self, text: str, function: str, inputs: Sequence[Given], constants: dict[str, object]) -> Program:
+    def run(self, text: str, function: str, inputs: Sequence[TensorSpec], constants: dict[str, object]) -> Program:
         import torch
 
         user = load_function.load(text, function)
-        names = [str(given[0]) for given in inputs]
+        names = [given.name for given in inputs]
         b = Builder(function)
         for given in inputs:
-            b.input(str(given[0]), tuple(given[1]), str(given[2]), _dim_names(given))
+            b.input(given.name, given.shape, given.dtype, given.names)
         metas = [torch.empty(i.type.shape, dtype=to_torch(i.type.dtype), device="meta") for i in b.inputs]
         returned: list[bool] = []
 
@@ -249,10 +243,10 @@ def _too_large(dtype: str) -> float:
     return float(torch.tensor(1e9).to(to_torch(dtype)).float())
 
 
-def _floats(inputs: Sequence[Given]) -> set[str]:
+def _floats(inputs: Sequence[TensorSpec]) -> set[str]:
     """The floating dtypes that the inputs have and the function computes in: a cast to one of them is not a precision
     event."""
-    known = {str(given[2]) for given in inputs}
+    known = {given.dtype for given in inputs}
     return {d for d in known if d in FLOATING and d not in EIGHT_BIT}
 
 

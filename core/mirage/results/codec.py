@@ -16,6 +16,7 @@ from cattrs.strategies import configure_union_passthrough
 
 from mirage.errors import ProtocolError
 from mirage.results.details import Details, FieldDetails, FloatDetails, MemoryDetails, ProofDetails, RangeDetails
+from mirage.results.result import SCHEMA, Result
 from mirage.results.verdict import TRUSTED, Evidence, Opinion, Verdict, Word
 
 T = TypeVar("T")
@@ -126,6 +127,15 @@ def structure(data: object, cls: type[T]) -> T:
         return _converter.structure(data, cls)
     except Exception as e:
         raise ProtocolError(f"{cls.__name__}: {'; '.join(cattrs.transform_error(e))}") from None
+
+
+def read_result(data: object) -> Result | None:
+    """The result that plain data is; None for what is none, or one of another schema."""
+    try:
+        found = structure(data, Result)
+    except ProtocolError:
+        return None
+    return found if found.schema == SCHEMA else None
 
 
 def unstructure(value: object) -> dict[str, Any]:

@@ -10,18 +10,21 @@ import json
 import logging
 from functools import lru_cache
 from types import FunctionType
+from typing import TYPE_CHECKING
 
 from mirage.errors import MirageError
 from mirage.ir.dtypes import dtype_of
-from mirage.ir.json_value import JsonObject, json_ints, json_object, json_objects, json_text
+from mirage.ir.json_value import JsonObject
 from mirage.results.versions import package_versions
 from mirage.runtime import installed_kernels
 from mirage.runtime.calls import Function
 from mirage.runtime.observed_calls import Inputs
 
+if TYPE_CHECKING:
+    from mirage.results.result import Result
+
 log = logging.getLogger("mirage.runtime")
 NO_GPU = "sm_90"
-ACCEPTED = ("PROVED", "TESTED")
 
 
 versions = lru_cache(maxsize=1)(package_versions)
@@ -43,31 +46,34 @@ def place(digest: str) -> str:
     return hashlib.sha256(json.dumps([digest, versions(), target()], sort_keys=True).encode()).hexdigest()
 
 
-def matches(result: JsonObject, name: str, inputs: Inputs) -> bool:
+def matches(result: Result, name: str, inputs: Inputs) -> bool:
     """Whether a result is a verified kernel for this function's name, these inputs, these versions."""
-    said = [(i["name"], tuple(json_ints(i["shape"])), i["dtype"]) for i in json_objects(result.get("inputs", []))]
     return (
-        result.get("answer") == "kernel"
-        and result.get("function") == name
-        and bool(result.get("source"))
-        and json_object(result.get("verdict", {})).get("word") in ACCEPTED
-        and said == [(n, shape, dtype_of(dtype)) for n, shape, dtype in inputs]
-        and result.get("versions") == versions()
+        result.answer == "kernel"
+        and result.function == name
+        and bool(result.source)
+        and result.verdict is not None
+        and result.verdict.accepted
+        and [(i.name, i.shape, i.dtype) for i in result.inputs]
+        == [(n, shape, dtype_of(dtype)) for n, shape, dtype in inputs]
+        and result.versions == versions()
     )
 
 
-def take(function: FunctionType, inputs: Inputs, result: JsonObject) -> Function | None:
+def take(function: FunctionType, inputs: Inputs, answer: JsonObject) -> Function | None:
     """The kernel with the function behind it, installed; None where it does not match or cannot be used."""
+    from mirage.results.codec import read_result
     from mirage.runtime.decorator import load, with_kernel
     from mirage.runtime.slice_identity import digest_of
 
-    if not matches(result, function.__name__, inputs):
+    result = read_result(answer)
+    if result is None or not matches(result, function.__name__, inputs):
         return None
     digest = digest_of(function)
     if digest is None:  # what runs is not what the file says
         return None
     try:
-        path = installed_kernels.install(place(digest), json_text(result["source"]))
+        path = installed_kernels.install(place(digest), result.source)
         return with_kernel(function, load(path, function.__name__))
     except MirageError as e:
         log.warning("the kernel for `%s` is not used: %s", function.__qualname__, e)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from mirage.errors import BadAnnotation, MirageError, MissingShape, SymbolWithoutSize, ZeroSizeAxis
 from mirage.ir.dtypes import DTYPES
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.source.detect import Decorated, Param
 from mirage.source.module_names import Names, NotConstant, evaluate
 from mirage.source.options import Entries
@@ -35,16 +36,6 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
 
 
 @dataclass(frozen=True)
-class InputSpec:
-    """A tensor parameter: shape in elements, dtype as in `ir.dtypes`, and for each dimension its name or ""."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    dim_names: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class _Spec:
     """A parameter before its named dimensions have sizes: a dimension is a size, or an expression of names."""
 
@@ -56,13 +47,13 @@ class _Spec:
     column: int
 
 
-def read(function: Decorated) -> list[InputSpec]:
+def read(function: Decorated) -> list[TensorSpec]:
     """The tensor parameters in order, at the first size of each named dimension. Raises the function's own error, or
     BadAnnotation, MissingShape, SymbolWithoutSize, ZeroSizeAxis with line and column."""
     return rows(function)[0]
 
 
-def rows(function: Decorated) -> list[list[InputSpec]]:
+def rows(function: Decorated) -> list[list[TensorSpec]]:
     """One list of inputs for every row of `inputs=` and every combination of the sizes that `dims=` gives, the last name
     varying fastest."""
     if function.error is not None:
@@ -129,7 +120,7 @@ def _on(
     return kind(message, next_step=next_step, path=function.path, line=spec.line, column=spec.column)
 
 
-def _sized(spec: _Spec, sizes: dict[str, int], function: Decorated) -> InputSpec:
+def _sized(spec: _Spec, sizes: dict[str, int], function: Decorated) -> TensorSpec:
     shape = []
     for position, dim in enumerate(spec.dims):
         size = dim if isinstance(dim, int) else _size(dim, sizes, spec, function)
@@ -138,7 +129,7 @@ def _sized(spec: _Spec, sizes: dict[str, int], function: Decorated) -> InputSpec
         if not 0 < size <= _LARGEST_SIZE:
             raise _on(BadAnnotation, spec, function, f"dimension {position} of `{spec.param.name}` has size {size}")
         shape.append(size)
-    return InputSpec(spec.param.name, tuple(shape), spec.dtype, spec.dim_names)
+    return TensorSpec(spec.param.name, tuple(shape), spec.dtype, None, spec.dim_names)
 
 
 def _size(node: ast.expr, sizes: dict[str, int], spec: _Spec, function: Decorated) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mirage.errors import SignatureMismatch
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec, TensorType
 from mirage.ir.torch_calls import is_call
 from mirage.meaning.nodes import Index, Reduce, Size
 from mirage.meaning.row_axis import along, with_item
@@ -133,7 +134,7 @@ def of_mugraph(left: MuGraph, graph: MuGraph, module: str) -> Case:
         raise SignatureMismatch(
             f"{left.name} splits {parts} in its meaning", next_step="compare with the function instead"
         )
-    inputs = tuple(Input(x.name, TensorType(left.shape(x), x.dtype)) for x in left.inputs)
+    inputs = tuple(TensorSpec(x.name, left.shape(x), x.dtype) for x in left.inputs)
     wanted = [TensorType(left.shape(x), x.dtype) for x in left.outputs]
     graph, axes = alike(left.name, [i.type for i in inputs], left.inputs, wanted, graph)
     targets = under(t, axes, graph, [meaning.outputs[mine.name] for mine in left.outputs])

@@ -11,7 +11,8 @@ import numpy as np
 
 from mirage.errors import SignatureMismatch, UnsupportedReshape
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.program import Node, Program, TensorType
+from mirage.ir.program import Node, Program
+from mirage.ir.tensor_spec import TensorType
 from mirage.meaning.nodes import Input, Size
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms

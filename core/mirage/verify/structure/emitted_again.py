@@ -20,7 +20,8 @@ from mirage.codegen.original_function import runtime_imports
 from mirage.codegen.size_table import Inputs, focused, rows_of
 from mirage.errors import MirageError, ModuleUnreadable
 from mirage.ir.dtypes import BY_TORCH_NAME
-from mirage.ir.program import Input, Program, TensorType
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.rename import Names, rename
 
@@ -51,7 +52,7 @@ class Rows:
     def program(self, inputs: Inputs, mugraph: MuGraph, returns_tuple: bool) -> Program:
         """The signature, which is all that emission reads of a program."""
         pairs = zip(self.parameters, inputs, strict=True)
-        given = tuple(Input(n, TensorType(shape, BY_TORCH_NAME[dtype])) for n, (shape, dtype) in pairs)
+        given = tuple(TensorSpec(n, shape, BY_TORCH_NAME[dtype]) for n, (shape, dtype) in pairs)
         return Program(self.function, given, (), tuple(range(len(mugraph.outputs))), returns_tuple)
 
     def emitted(self, returns_tuple: bool) -> str:
