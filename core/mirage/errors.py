@@ -174,6 +174,11 @@ class UnsupportedOperands(MirageError):
     default_next_step = "see docs/operators.md for the forms that are covered"
 
 
+class UnfixedAnswer(MirageError):
+    code, title = "MIR210", "What is computed depends on something that shapes and dtypes do not fix"
+    default_next_step = "write the case that you mean without asking, or ask outside of the function"
+
+
 # ---- search, verification, code (3xx)
 class InvalidMugraph(MirageError):
     code, title = "MIR300", "A µGraph breaks a validity rule"

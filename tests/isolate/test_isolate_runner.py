@@ -21,7 +21,7 @@ from mirage.errors import (
 )
 from mirage.isolate import Worker, worker_messages
 from mirage.isolate.runner import OUTPUT_KEPT
-from mirage.isolate.system import System, sweep
+from mirage.isolate.system import OperatingSystem, sweep
 from mirage.results.progress import CancelToken
 
 
@@ -77,6 +77,25 @@ def test_a_worker_keeps_its_process_and_a_fresh_run_does_not(worker):
     assert selftest("facts")["pid"] != selftest("facts")["pid"]
 
 
+def test_a_worker_that_warms_up_answers_the_call_and_not_the_warming(worker):
+    worker.warm()
+    pid = worker.pid
+    assert pid is not None
+    assert [selftest("echo", worker, value=n) for n in (1, 2)] == [{"value": 1}, {"value": 2}]
+    assert worker.pid == pid
+    worker.warm()  # it is warm: nothing is asked
+    assert selftest("facts", worker)["pid"] == pid
+
+
+def test_a_worker_that_dies_while_it_warms_up_is_started_again(worker):
+    worker.warm()
+    pid = worker.pid
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert selftest("echo", worker, value=1) == {"value": 1}
+    assert worker.pid != pid
+
+
 @pytest.mark.parametrize(
     ("number", "name"), [(signal.SIGSEGV, "SIGSEGV"), (signal.SIGKILL, "SIGKILL"), (signal.SIGABRT, "SIGABRT")]
 )
@@ -102,7 +121,10 @@ def test_a_hang_that_ignores_terminate_is_ended_at_its_time(worker):
 
 def test_time_is_asked_of_the_system_object():
     ticks = iter([0.0, *[100.0] * 1000])
-    with Worker(system=System(monotonic=lambda: next(ticks))) as worker, pytest.raises(WorkerTimeout, match="50 s"):
+    with (
+        Worker(system=OperatingSystem(monotonic=lambda: next(ticks))) as worker,
+        pytest.raises(WorkerTimeout, match="50 s"),
+    ):
         selftest("echo", worker, value=1, timeout_s=50.0)
 
 

@@ -19,7 +19,7 @@ Attr = int | float | bool | str | None | tuple["Attr", ...]
 
 
 @dataclass(frozen=True)
-class Node:
+class Operation:
     """One operator application. `args` are ids: inputs are 0..len(inputs)-1, nodes follow in order. `line` is the
     1-based source line."""
 
@@ -33,18 +33,54 @@ class Node:
         return dict(self.attrs).get(name, default)
 
 
+_WORDS = {
+    ("contiguity", "True"): "for contiguous {}",
+    ("contiguity", "False"): "for {} that is not contiguous",
+    (
+        "dtype",
+        "as computed",
+    ): "the dtype of {} is read, as it is without autocast and with float32 as the default dtype",
+}
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What the function asked while it was traced, of a tensor (`subject`) or of a named dim's size, and got for an answer.
+    `kind` "size": a comparison of a size, or a rounding of what was made of it, of which the terms say nothing; "dtype": that of
+    a computed tensor, which PyTorch's modes may change."""
+
+    kind: str
+    subject: str
+    answer: str
+    line: int | None = None
+
+    @property
+    def words(self) -> str:
+        where = "" if self.line is None else f"line {self.line}: "
+        if self.kind == "size":
+            return f"{where}{f'the size of {self.subject}' if self.subject else 'a size'} {self.answer}"
+        return f"{where}{_WORDS.get((self.kind, self.answer), '{}: ' + self.kind + ' ' + self.answer).format(self.subject)}"
+
+
 @dataclass(frozen=True)
 class Program:
     """`outputs` are ids. `returns_tuple` tells `return x` from `return (x,)`. `generic` are the named dimensions for
-    which a second trace at another size gave the same operators (the condition of "all sizes")."""
+    which a second trace at another size gave the same operators (the condition of "all sizes"). `assumptions`: the answers
+    that the operators rest on."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[Operation, ...]
     outputs: tuple[int, ...]
     returns_tuple: bool = False
     generic: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
+    assumptions: tuple[Assumption, ...] = ()
+
+    @property
+    def rests_on(self) -> tuple[Assumption, ...]:
+        """The assumptions without which it is another program at the same sizes."""
+        return tuple(a for a in self.assumptions if a.kind not in ("size", "dtype"))
 
     def type_of(self, i: int) -> TensorType:
         return self.inputs[i].type if i < len(self.inputs) else self.nodes[i - len(self.inputs)].type
@@ -56,9 +92,16 @@ class Program:
         data["inputs"] = [{"type": _type_form(i.type)} for i in self.inputs]
         data["nodes"] = [_node_form(n) for n in self.nodes]
         del data["name"], data["notes"], data["generic"]
+        data.pop("assumptions", None)
+        if self.rests_on:
+            data["assumptions"] = [[a.kind, a.answer] for a in self.rests_on]
         return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
     def to_dict(self) -> JsonObject:
+        """As JSON; a program that assumes nothing says nothing of it."""
+        assumed: JsonObject = (
+            {"assumptions": [_assumption_form(a) for a in self.assumptions]} if self.assumptions else {}
+        )
         return {
             "name": self.name,
             "inputs": [{"name": i.name, "type": _type_form(i.type), "names": list(i.names)} for i in self.inputs],
@@ -67,6 +110,7 @@ class Program:
             "returns_tuple": self.returns_tuple,
             "generic": list(self.generic),
             "notes": list(self.notes),
+            **assumed,
         }
 
     @staticmethod
@@ -83,6 +127,7 @@ class Program:
             bool(data["returns_tuple"]),
             json_texts(data["generic"]),
             json_texts(data["notes"]),
+            tuple(_read_assumption(a) for a in json_objects(data.get("assumptions", []))),
         )
 
 
@@ -90,7 +135,7 @@ def _type_form(t: TensorType) -> JsonObject:
     return {"shape": list(t.shape), "dtype": t.dtype, "strides": None if t.strides is None else list(t.strides)}
 
 
-def _node_form(n: Node) -> JsonObject:
+def _node_form(n: Operation) -> JsonObject:
     return {
         "op": n.op,
         "args": list(n.args),
@@ -109,10 +154,19 @@ def _read_type(data: object) -> TensorType:
     return TensorType(json_ints(t["shape"]), json_text(t["dtype"]), strides)
 
 
-def _read_node(n: JsonObject) -> Node:
+def _assumption_form(a: Assumption) -> JsonObject:
+    return {"kind": a.kind, "subject": a.subject, "answer": a.answer, "line": a.line}
+
+
+def _read_assumption(a: JsonObject) -> Assumption:
+    line = None if a["line"] is None else json_int(a["line"])
+    return Assumption(json_text(a["kind"]), json_text(a["subject"]), json_text(a["answer"]), line)
+
+
+def _read_node(n: JsonObject) -> Operation:
     attrs = tuple(sorted((k, freeze(v)) for k, v in json_object(n["attrs"]).items()))
     line = None if n["line"] is None else json_int(n["line"])
-    return Node(json_text(n["op"]), json_ints(n["args"]), attrs, _read_type(n["type"]), line)
+    return Operation(json_text(n["op"]), json_ints(n["args"]), attrs, _read_type(n["type"]), line)
 
 
 def freeze(value: object) -> Attr:

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 
 from mirage.errors import (
@@ -30,9 +30,9 @@ from mirage.errors import (
 )
 from mirage.isolate import gpu_lock, sandbox, worker_environment, worker_messages
 from mirage.isolate.resource_limits import DEFAULT_MEMORY
-from mirage.isolate.system import SYSTEM, System, ended, make_folder
+from mirage.isolate.system import SYSTEM, OperatingSystem, ended, make_folder
 from mirage.isolate.task_table import Emit, Payload, Value
-from mirage.isolate.worker_messages import Answer, Call, FromWorker
+from mirage.isolate.worker_messages import AnswerMessage, CallMessage, FromWorker
 from mirage.results.progress import CancelToken
 
 TICK_S = 0.02  # how often cancellation, the deadline and the worker's life are looked at
@@ -44,7 +44,7 @@ class _Process:
     """One worker process with its pipes and its private folder."""
 
     def __init__(
-        self, interpreter: str, memory_bytes: int, cpu_seconds: int, unix: bool, env: Mapping[str, str], system: System
+        self, interpreter: str, memory_bytes: int, cpu_seconds: int, unix: bool, env: Mapping[str, str], system: OperatingSystem
     ) -> None:  # fmt: skip
         self._system = system
         outer = os.environ.get(worker_environment.TOKEN)  # a worker's worker is found by both tokens
@@ -106,13 +106,14 @@ class Worker:
         env: Mapping[str, str] | None = None,
         cpu_seconds: int = 0,
         unix: bool = False,
-        system: System = SYSTEM,
+        system: OperatingSystem = SYSTEM,
     ) -> None:
         self._interpreter = interpreter or sys.executable
         self._memory, self._cpu, self._env, self._system = memory_bytes, cpu_seconds, dict(env or {}), system
         self._unix = unix
         self._process: _Process | None = None
         self._calls = 0
+        self._warming = 0  # the number of a call whose answer nobody waits for
         self.stdout = self.stderr = b""
 
     def __enter__(self) -> Worker:
@@ -128,9 +129,25 @@ class Worker:
 
     def close(self) -> None:
         """End the process and all that it started. A later call starts a fresh one."""
-        process, self._process = self._process, None
+        process, self._process, self._warming = self._process, None, 0
         if process is not None:
             process.end()
+
+    def warm(self, *modules: str) -> None:
+        """Starts the process, which then imports the modules (PyTorch and Triton if none are named) while the caller does
+        something else. The next call waits for it, and fails in its own words where that failed."""
+        if self._process is None:
+            process = self._started()
+            self._calls += 1
+            self._warming = self._calls
+            with suppress(BrokenPipeError):
+                request = worker_messages.call(self._calls, "warm", {"modules": list(modules)})
+                os.write(process.requests, worker_messages.encode(request))
+
+    def _started(self) -> _Process:
+        if self._process is None:
+            self._process = _Process(self._interpreter, self._memory, self._cpu, self._unix, self._env, self._system)
+        return self._process
 
     def call(
         self,
@@ -147,9 +164,7 @@ class Worker:
         request = worker_messages.encode(worker_messages.call(self._calls, task, payload))
         if self._process is not None and ended(self._process.popen) is not None:
             self.close()
-        if self._process is None:
-            self._process = _Process(self._interpreter, self._memory, self._cpu, self._unix, self._env, self._system)
-        process = self._process
+        process = self._started()
         for kept in process.outputs.values():
             kept.clear()
         finished = False
@@ -170,7 +185,7 @@ class Worker:
         timeout_s: float,
         cancel: CancelToken | None,
         on_event: Emit | None,
-    ) -> Answer:
+    ) -> AnswerMessage:
         """Write the request, read until its answer; everything else that can happen raises."""
         with _watching(process, bool(request)) as selector:
             unsent = memoryview(request)
@@ -195,10 +210,15 @@ class Worker:
                 if dead and not selector.select(0):
                     raise _death(process, self._interpreter)
 
-    def _accept(self, process: _Process, message: Call | FromWorker, on_event: Emit | None) -> Answer | None:
+    def _accept(
+        self, process: _Process, message: CallMessage | FromWorker, on_event: Emit | None
+    ) -> AnswerMessage | None:
         """The message, if it is the answer that is waited for."""
         if message["type"] == "ready" and not process.ready:
             process.ready = True
+            return None
+        if message["type"] == "answer" and message["id"] == self._warming and process.ready:
+            self._warming = 0
             return None
         if message["type"] == "ready" or message["type"] == "call" or message["id"] != self._calls or not process.ready:
             raise ProtocolError(f"the worker sent a {message['type']!r} that nothing asked for")
@@ -260,7 +280,7 @@ def _death(process: _Process, interpreter: str) -> MirageError:
     return WorkerDied(f"the worker ended {how}" + (f"; it last wrote: {tail}" if tail else ""))
 
 
-def _value(answer: Answer) -> Value:
+def _value(answer: AnswerMessage) -> Value:
     if answer["value"] is not None:
         return answer["value"]
     error = MirageError.from_dict(answer["error"] or {})

@@ -1,5 +1,6 @@
-"""Loading and recording the user's function inside a worker. Refusals here give a clear message; the limited process
-around it is what keeps the user's machine safe.
+"""Loading and recording the user's function inside a worker.
+
+Refusals here give a clear message; the limited process around the worker keeps the user's machine safe.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mirage.errors import SideEffect, TraceFailed, UnsafeReference
+from mirage.program.questions import Questions
+from mirage.program.text_frames import FILE, current_line
+from mirage.program.written_text import written
 
 if TYPE_CHECKING:
     import torch
     from torch.overrides import TorchFunctionMode
 
-FILE = "<function>"
 ALLOWED_MODULES = {"torch", "math", "typing", "functools", "collections", "dataclasses", "enum", "__future__",
                    "jaxtyping", "numbers", "operator", "itertools", "mirage", "typing_extensions"}  # fmt: skip
 REFUSED = ("print", "open", "input", "exec", "eval", "compile", "breakpoint", "globals", "exit", "quit", "help")
@@ -32,7 +35,10 @@ def _refusal(name: str) -> Callable[..., NoReturn]:
     return refuse
 
 
-def _importer(state: dict[str, bool]) -> Callable[..., ModuleType]:
+_WATCHED = {"torch", "math"}  # of these modules it is known what the text asks
+
+
+def _importer(state: dict[str, bool], questions: Questions | None) -> Callable[..., ModuleType]:
     def load(name: str, *args: Any, **kwargs: Any) -> ModuleType:
         # torch's C++ imports through the running frame's builtins too: with a list, where the statement has a tuple or None
         native = len(args) > 2 and isinstance(args[2], list) and name in sys.modules
@@ -42,21 +48,26 @@ def _importer(state: dict[str, bool]) -> Callable[..., ModuleType]:
             )
         if name.partition(".")[0] not in ALLOWED_MODULES:
             raise UnsafeReference(f"`{name}` may not be imported")
-        return builtins.__import__(name, *args, **kwargs)
+        found: ModuleType = builtins.__import__(name, *args, **kwargs)
+        watched = questions is not None and not native and name.partition(".")[0] in _WATCHED
+        return questions.module(found) if watched and questions is not None else found
 
     return load
 
 
-def load(text: str, function: str) -> Callable[..., object]:
-    """Executes a slice and gives its function, with the builtins that reach outside replaced by refusals."""
+def load(text: str, function: str, questions: Questions | None = None) -> Callable[..., object]:
+    """Executes a slice and gives its function, with the builtins that reach outside replaced by refusals. With `questions`
+    it is known what the text asks of PyTorch."""
     state = {"running": False}
     safe = {k: v for k, v in vars(builtins).items() if k not in REFUSED}
     safe.update({name: _refusal(name) for name in REFUSED})
-    safe["__import__"] = _importer(state)
+    safe.update({} if questions is None else questions.builtins())
+    safe["__import__"] = _importer(state, questions)
     names: dict[str, object] = {"__name__": "mirage_function", "__builtins__": safe}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        exec(compile(text, FILE, "exec", dont_inherit=True), names)
+        code = text if questions is None else written(text)
+        exec(compile(code, FILE, "exec", dont_inherit=True), names)
     found = names.get(function)
     if not callable(found):
         raise TraceFailed(f"the text defines no function `{function}`")
@@ -84,20 +95,12 @@ def line_of(error: BaseException) -> int | None:
     return found
 
 
-def _current_line() -> int | None:
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_filename == FILE:
-            return frame.f_lineno
-        frame = frame.f_back
-    return None
-
-
 _FACTORIES = ("arange", "ones", "zeros", "full", "empty", "eye", "linspace")
 
 
-def _on_meta() -> TorchFunctionMode:
-    """A mode in which tensors that the function makes live where its inputs do, whatever device it names."""
+def _on_meta(questions: Questions) -> TorchFunctionMode:
+    """A mode in which tensors that the function makes live where its inputs do, whatever device it names, and what it asks of
+    tensors is known."""
     import torch
     from torch.overrides import TorchFunctionMode
 
@@ -112,7 +115,7 @@ def _on_meta() -> TorchFunctionMode:
             kwargs: dict[str, object] | None = None,
         ) -> object:
             moved = {**(kwargs or {}), "device": "meta"} if function in factories else kwargs or {}
-            return function(*args, **moved)
+            return questions.of_call(function, args, moved, function(*args, **moved))
 
     return OnMeta()
 
@@ -128,7 +131,7 @@ def _lines() -> Iterator[None]:
     def create(self: torch.fx.Graph, *args: object, **kwargs: object) -> torch.fx.Node:
         node = original(self, *args, **kwargs)
         if threading.get_ident() == owner:
-            node.meta.setdefault("mirage_line", _current_line())
+            node.meta.setdefault("mirage_line", current_line())
         return node
 
     torch.fx.Graph.create_node = create
@@ -138,13 +141,13 @@ def _lines() -> Iterator[None]:
         torch.fx.Graph.create_node = original
 
 
-def record(call: Callable[..., object], metas: Sequence[torch.Tensor]) -> torch.fx.GraphModule:
+def record(call: Callable[..., object], metas: Sequence[torch.Tensor], questions: Questions) -> torch.fx.GraphModule:
     """A GraphModule: the PyTorch calls that `call` makes on meta tensors."""
     import torch
     from torch.fx.experimental.proxy_tensor import make_fx
 
     def plain(*tensors: torch.Tensor) -> object:
-        with _on_meta():
+        with _on_meta(questions):
             return call(*tensors)
 
     with _lines(), torch.no_grad(), warnings.catch_warnings():

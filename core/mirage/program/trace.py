@@ -19,8 +19,10 @@ from mirage.ir.torch_calls import is_call
 from mirage.operators.table import OPERATORS
 from mirage.operators.type_rules import is_float
 from mirage.program import load_function
+from mirage.program.assumed import assumptions, deciding
 from mirage.program.builder import Builder
 from mirage.program.lower import lower
+from mirage.program.questions import Questions
 from mirage.program.recorded_program import RecordedCalls
 from mirage.program.torch_dtypes import to_torch
 from mirage.program.trace_errors import explain
@@ -38,8 +40,9 @@ def trace(
     in the user's file `path`. Raises the errors of the MIR2xx family, with the line.
     """
     place = _Place(path, lines or {}, line_offset)
+    tracer = _Tracer(place, text, function, inputs, dict(constants or {}))
     try:
-        return _Tracer(place).run(text, function, inputs, dict(constants or {}))
+        return tracer.run()
     except BaseException as error:
         mended = explain(error)
         if mended is None:
@@ -130,36 +133,56 @@ class _Place:
 
 
 class _Tracer:
-    def __init__(self, place: _Place) -> None:
-        self.place = place
+    def __init__(
+        self, place: _Place, text: str, function: str, inputs: Sequence[TensorSpec], constants: dict[str, object]
+    ) -> None:
+        self.place, self.text, self.function, self.inputs, self.constants = place, text, function, inputs, constants
 
-    def run(self, text: str, function: str, inputs: Sequence[TensorSpec], constants: dict[str, object]) -> Program:
+    def run(self) -> Program:
+        """The program, and what it assumes."""
+        asked = Questions()
+        program = self.under(asked)
+        found = deciding(asked, self.under, lambda other: _alike(program, other)) if asked.answers else []
+        return dc_replace(program, assumptions=assumptions(found, asked, self.place.line))
+
+    def under(self, questions: Questions) -> Program:
+        """The program that the text gives with these answers."""
         import torch
 
-        user = load_function.load(text, function)
+        inputs, constants = self.inputs, self.constants
+        user = load_function.load(self.text, self.function, questions)
         names = [given.name for given in inputs]
-        b = Builder(function)
+        b = Builder(self.function)
         for given in inputs:
             b.input(given.name, given.shape, given.dtype, given.names)
         metas = [torch.empty(i.type.shape, dtype=to_torch(i.type.dtype), device="meta") for i in b.inputs]
         returned: list[bool] = []
 
         def call(*tensors: torch.Tensor) -> list[torch.Tensor]:
+            questions.about(tensors, b.inputs)
             value = user(**_arguments(user, dict(zip(names, tensors, strict=True)), constants))
             listed = list(value) if isinstance(value, (tuple, list)) else [value]
             if not listed or not all(isinstance(v, torch.Tensor) for v in listed):
                 kinds = ", ".join(type(v).__name__ for v in listed) or "nothing"
-                raise UnsupportedOutput(f"`{function}` returns {kinds}", line=self.place.line(_first_line(user)))
+                raise UnsupportedOutput(f"`{self.function}` returns {kinds}", line=self.place.line(_first_line(user)))
             returned.append(isinstance(value, (tuple, list)))
             return listed
 
-        module = load_function.record(call, metas)
+        module = load_function.record(call, metas, questions)
         for x in RecordedCalls(b, module, self.place.line, _floats(inputs)).read():
             b.output(x)
         program = b.program(returns_tuple=returned[-1])
         _refuse_integers(program)
         _refuse_eight_bit(program)
         return program
+
+
+def _alike(a: Program, b: Program) -> bool:
+    """Do two runs of one text compute the same?"""
+    if a.key == b.key:
+        return True
+    types = [[p.type_of(x) for x in p.outputs] for p in (a, b)]
+    return a.returns_tuple == b.returns_tuple and types[0] == types[1] and _meaning(a, None) == _meaning(b, None)
 
 
 def _first_line(user: Callable[..., object]) -> int | None:

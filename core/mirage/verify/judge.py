@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from mirage.codegen.size_table import focused, inputs_of
 from mirage.errors import ModuleUnreadable
@@ -26,10 +27,10 @@ from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.algebra_opinion import field_opinion
 from mirage.verify.field.schedule_opinion import schedule_opinion
 from mirage.verify.field.text_opinion import text_opinion
-from mirage.verify.floats.opinion import float_opinion
+from mirage.verify.floats.opinion import Ahead, float_opinion, float_opinion_ahead
 from mirage.verify.memory.mugraph_opinion import memory_opinion
 from mirage.verify.memory.text_opinion import text_memory_opinion
-from mirage.verify.output_terms import Output, Target
+from mirage.verify.output_terms import Output, OutputTerm
 from mirage.verify.proof.opinion import proof_opinion, trusted
 from mirage.verify.proof.user_rules import Rules
 from mirage.verify.ranges.opinion import range_opinion
@@ -53,7 +54,7 @@ class Case:
     any, one of which may be what a call gives."""
 
     t: Terms
-    targets: Sequence[Target]
+    targets: Sequence[OutputTerm]
     mugraph: MuGraph
     module: str
     program: Program
@@ -69,7 +70,7 @@ class Case:
         return opened(self.mugraph)
 
     @property
-    def returned(self) -> list[Target]:
+    def returned(self) -> list[OutputTerm]:
         """The results of the function, in its order."""
         own = {x.tensor: x for x in self.targets}
         return [own.get(name) or self._given(name) for name in self.returns] if self.calls else list(self.targets)
@@ -103,13 +104,16 @@ def algebra(case: Case) -> list[Evidence]:
     return out
 
 
-def opinions(case: Case, run_task: RunTask, floats_first: bool = False, read: bool = True) -> Iterator[list[Evidence]]:
-    """The evidence link by link, in their order, so that a rejection spares the rest."""
+def opinions(
+    case: Case, run_task: RunTask, floats_first: bool = False, ahead: Ahead | None = None, reading: bool = True
+) -> Iterator[list[Evidence]]:
+    """The evidence link by link, in their order, so that a rejection spares the rest. Where runs can begin `ahead`, those of
+    the float opinion do."""
     wrong = other_calls(case.calls, case.mugraph)
     if wrong:
         yield [Evidence(link="algebra", opinion="field", word="REJECTED", summary=f"the µGraph has {wrong}")]
         return
-    syntax = [syntax_opinion(case.module)] if read and case.module else []
+    syntax = [syntax_opinion(case.module)] if reading and case.module else []
     if any(e.word == "REJECTED" for e in syntax):  # nothing of such a text is run
         yield syntax
         return
@@ -117,37 +121,42 @@ def opinions(case: Case, run_task: RunTask, floats_first: bool = False, read: bo
     if any(e.word == "REJECTED" for e in early):
         yield early
         return
+    read = in_focus(case)
+    late = floats_begun(read, run_task, ahead) if isinstance(read, Case) else list[Evidence]
     found = algebra(case)
     schedule = schedule_opinion(case.t, case.targets, case.inner)
     yield found or [replace(schedule, link="algebra")]
     yield [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
     if case.module:
-        yield in_module(case, run_task, early, syntax)
+        yield [read] if isinstance(read, Evidence) else in_module(case, read, run_task, lambda: early or late(), syntax)
 
 
-def in_module(case: Case, run_task: RunTask, early: list[Evidence], syntax: list[Evidence]) -> list[Evidence]:
-    """The evidence on the text: `early` of the float opinion, if it was asked before, `syntax` of what the module contains. What
-    its text is beside the emitter's own is asked last: where it does something else, the other opinions show what."""
-    whole = case.module
-    try:
-        case = replace(case, module=focused(case.module, inputs_of(case.program)))
-    except ModuleUnreadable as e:
-        return [Evidence(link="text", opinion="memory", word="REJECTED", summary=e.message)]
-    memory = text_memory_opinion(case.mugraph, case.module, [i.name for i in case.program.inputs])
+def in_module(
+    case: Case, read: Case, run_task: RunTask, late: Callable[[], list[Evidence]], syntax: list[Evidence]
+) -> list[Evidence]:
+    """The evidence on the text, with `syntax` of what the module contains. What the text is beside the emitter's own is asked
+    last: where it does something else, the other opinions show what."""
+    memory = text_memory_opinion(case.mugraph, read.module, [i.name for i in case.program.inputs])
     if memory.word == "REJECTED":
         return [memory]
-    text = in_text(case, run_task, TEXT_DRAWS)
+    text = in_text(read, run_task, TEXT_DRAWS)
     if text.word == "TESTED" and text.bound is not None and text.bound > WEAK:
-        text = in_text(case, run_task, MORE_DRAWS)
+        text = in_text(read, run_task, MORE_DRAWS)
     if text.word == "REJECTED":
         return [text]
-    found = [text, memory, *(early or floats(case, run_task)), in_range(case)]
+    found = [text, memory, *late(), in_range(case)]
     if any(e.word == "REJECTED" for e in found):
         return found
-    return [
-        *found,
-        *(structure_opinion(whole, case.program, case.mugraph, case.slice, case.function, e) for e in syntax),
-    ]
+    beside = [structure_opinion(case.module, case.program, case.mugraph, case.slice, case.function, e) for e in syntax]
+    return [*found, *beside]
+
+
+def in_focus(case: Case) -> Case | Evidence:
+    """The case with its module as it is at the case's sizes; a rejection where the module does not read."""
+    try:
+        return replace(case, module=focused(case.module, inputs_of(case.program)) if case.module else "")
+    except ModuleUnreadable as e:
+        return Evidence(link="text", opinion="memory", word="REJECTED", summary=e.message)
 
 
 def in_text(case: Case, run_task: RunTask, draws: int) -> Evidence:
@@ -164,30 +173,46 @@ def in_range(case: Case) -> Evidence:
 
 
 def floats(case: Case, run_task: RunTask) -> list[Evidence]:
+    return floats_begun(case, run_task)()
+
+
+def floats_begun(case: Case, run_task: RunTask, ahead: Ahead | None = None) -> Callable[[], list[Evidence]]:
+    """The float opinion when it is called; with `ahead` its runs begin now."""
     parameters = [i.name for i in case.program.inputs]
     emitted = EmittedModule(
         case.t, case.returned, case.mugraph, case.module, parameters, case.slice, case.function
     )  # fmt: skip
-    found = float_opinion(emitted, run_task)
-    elements = sum(math.prod(case.mugraph.shape(x)) for x in case.mugraph.tensors)
-    if (
-        isinstance(found.details, FloatDetails) and found.details.unlike and elements <= MOST_ELEMENTS
-    ):  # it names sizes of its own, and nothing else has a call's value
-        found = float_opinion(emitted, run_task, sizes=dict(case.mugraph.axes))
-    return [found]
+    if ahead is not None and case.module:
+        first = float_opinion_ahead(emitted, run_task, ahead)
+    else:
+        first = partial(float_opinion, emitted, run_task)
+
+    def opinion() -> list[Evidence]:
+        found = first()
+        elements = sum(math.prod(case.mugraph.shape(x)) for x in case.mugraph.tensors)
+        if (
+            isinstance(found.details, FloatDetails) and found.details.unlike and elements <= MOST_ELEMENTS
+        ):  # it names sizes of its own, and nothing else has a call's value
+            found = float_opinion(emitted, run_task, sizes=dict(case.mugraph.axes))
+        return [found]
+
+    return opinion
 
 
-def judge(case: Case, run_task: RunTask, *, floats_first: bool = False, read: bool = True) -> Verdict:
+def judge(
+    case: Case, run_task: RunTask, *, floats_first: bool = False, ahead: Ahead | None = None, reading: bool = True
+) -> Verdict:
     """The verdict; links after the first rejected one are not looked at. With `floats_first` the float opinion is asked
-    before all others, for candidates of a search: where they fail, it is there. Without `read` the text is only run, which
-    shows what the other opinions are worth alone."""
+    before all others, for candidates of a search: where they fail, it is there. `ahead` begins its runs in a worker of their
+    own, beside the other opinions. Without `reading` the text is only run, which shows what the other opinions are worth."""
     evidence: list[Evidence] = []
     start = time.monotonic()
-    for found in opinions(case, run_task, floats_first, read):
+    for found in opinions(case, run_task, floats_first, ahead, reading):
         evidence += found
         if any(e.word == "REJECTED" for e in found):
             break
     scope, reasons = all_sizes([case.program], case.t, [o.term for o in case.targets])
     rests = trusted(evidence)
-    notes = (f"{time.monotonic() - start:.1f} s", *rests, *reasons)
+    assumed = [a.words for a in case.program.assumptions if a.kind != "size"]
+    notes = (f"{time.monotonic() - start:.1f} s", *rests, *assumed, *reasons)
     return Verdict(tuple(evidence), len(case.targets), scope, notes)

@@ -110,5 +110,6 @@ def all_sizes(programs: Sequence[Program], t: Terms, roots: Sequence[int]) -> tu
         reasons += cut(t, roots)
     lengths = [n for p in programs for i in p.inputs for n in i.type.shape]
     reasons += disguised(t, roots, [*lengths, *t.sizes.values()])
+    reasons += [a.words for p in programs for a in p.assumptions if a.kind == "size"]
     reasons += [why for p in programs for why in in_calls(p, [*lengths, *t.sizes.values()])]
     return ("these sizes", tuple(dict.fromkeys(reasons))) if reasons else ("all sizes", ())

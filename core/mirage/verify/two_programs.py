@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from mirage.errors import SignatureMismatch, UnsupportedReshape
+from mirage.errors import SignatureMismatch, UnfixedAnswer, UnsupportedReshape
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.program import Node, Program
+from mirage.ir.program import Operation, Program
 from mirage.ir.tensor_spec import TensorType
 from mirage.meaning.nodes import Input, Size
 from mirage.meaning.normal_form import Normalizer
@@ -26,7 +26,7 @@ from mirage.verify.proof.prover import SECONDS, Prover
 from mirage.verify.proof.signs import SignAnalysis
 from mirage.verify.proof.user_rules import Rules, every
 from mirage.verify.semantics.arrays import Array
-from mirage.verify.semantics.evaluate_terms import Fault, evaluate_terms
+from mirage.verify.semantics.evaluate_terms import ExecutionFault, evaluate_terms
 from mirage.verify.semantics.float64 import Floats
 from mirage.verify.size_scope import all_sizes
 
@@ -60,7 +60,7 @@ def joined(a: Program, b: Program) -> Program:
     meets = []
     for x, y in zip(a.outputs, theirs, strict=True):
         meets.append(first + len(nodes))
-        nodes.append(Node("eq", (x, y), (), TensorType(a.type_of(x).shape, "bool")))
+        nodes.append(Operation("eq", (x, y), (), TensorType(a.type_of(x).shape, "bool")))
     return replace(a, nodes=tuple(nodes), outputs=(*a.outputs, *theirs, *meets), returns_tuple=True)
 
 
@@ -134,7 +134,7 @@ def agree_in_floats(
     dims = tuple(sorted(lowered.terms.dims(x) | lowered.terms.dims(y)))
     try:
         a, b = evaluate_terms(lowered.terms, [(x, dims), (y, dims)], inputs, Floats(), sizes)
-    except Fault:
+    except ExecutionFault:
         return False
     return bool(np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)) and bool(np.isfinite(a).any())
 
@@ -211,7 +211,7 @@ def apart(
         try:
             with np.errstate(all="ignore"):
                 a, b = evaluate_terms(t, [(x, dims), (y, dims)], inputs, Floats(), sizes)
-        except Fault:
+        except ExecutionFault:
             continue
         a, b = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(b, np.float64))
         bad = (np.isnan(a) & np.isfinite(b)) | (np.isnan(b) & np.isfinite(a))
@@ -254,9 +254,27 @@ def by_the_field(
         yield e, contradicted
 
 
+def check_assumptions(a: Program, b: Program) -> None:
+    """Raises UnfixedAnswer where one of them is another program for tensors of another kind: that one was not compared."""
+    for program in (a, b):
+        for assumed in program.rests_on:
+            raise UnfixedAnswer(
+                f"what {program.name} computes depends on the {assumed.kind} of {assumed.subject}, and only one answer "
+                "could be compared",
+                line=assumed.line,
+                next_step="compare functions that do not ask, one for each answer",
+            )  # fmt: skip
+
+
+def _computed_in(a: Program, b: Program) -> dict[str, None]:
+    """What is assumed of the dtypes of computed tensors, in order and once."""
+    return dict.fromkeys(x.words for p in (a, b) for x in p.assumptions if x.kind == "dtype")
+
+
 def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
-    """The verdict on "the two programs compute the same", on the algebra link alone. Raises SignatureMismatch, and
-    UnsupportedReshape where their reshapes cut a dim in ways that do not meet."""
+    """The verdict on "the two programs compute the same", on the algebra link alone. Raises SignatureMismatch,
+    UnsupportedReshape where their reshapes cut a dim in ways that do not meet, and UnfixedAnswer."""
+    check_assumptions(a, b)
     lowered = lowered_together(a, b)
     t, n = lowered.terms, len(a.outputs)
     pairs = list(zip([x for x, _ in lowered.outputs[:n]], [y for y, _ in lowered.outputs[n : 2 * n]], strict=True))
@@ -265,13 +283,14 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
     kinds = {x.name: "bool" if x.dtype == "bool" else "int" for x in tensors if not DTYPES[x.dtype].floating}
     sizes = small_sizes(lowered, roots)
     shapes = input_shapes(lowered, sizes)
+    assumed = _computed_in(a, b)
     lost = unseen(t, roots)
     proof = proved(t, pairs, rules) if not lost else None
     if proof is None and not lost:
         here = at_these_sizes(lowered, pairs, kinds, rules)
         if here is not None:
             lengths = ", ".join(f"{axis} = {length}" for axis, length in sorted(t.sizes.items()))
-            notes = (*trusted([here]), f"equal with {lengths}; not shown for other sizes")
+            notes = (*trusted([here]), *assumed, f"equal with {lengths}; not shown for other sizes")
             return Verdict((here,), n, "these sizes", notes)
     evidence: list[Evidence] = [] if proof is None else [proof]
     notes = trusted(evidence)
@@ -285,4 +304,4 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
         evidence.append(domain)
     notes += tuple(f"no proof: what is taken away or multiplied by 0 is defined only where {c}" for c in lost)
     scope, reasons = all_sizes([a, b], t, roots)
-    return Verdict(tuple(evidence), n, scope, (*notes, *reasons))
+    return Verdict(tuple(evidence), n, scope, (*notes, *assumed, *reasons))
