@@ -23,7 +23,7 @@ from mirage.ir.dtypes import BY_TORCH_NAME
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.mugraph.grammar import MuGraph
-from mirage.mugraph.rename import Names, rename
+from mirage.mugraph.rename import Renaming, rename
 
 ORIGINAL = "_original_"
 _SILENT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
@@ -167,7 +167,7 @@ def _numbered(m: MuGraph) -> MuGraph:
     def same(x: str) -> str:
         return x
 
-    return replace(rename(m, Names(same, lambda x: names[x], same, same, same)), name="", notes=())
+    return replace(rename(m, Renaming(same, lambda x: names[x], same, same, same)), name="", notes=())
 
 
 def other_original(module: str, slice_text: str, function: str) -> Difference | None:
