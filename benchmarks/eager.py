@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core")]
 
 from mirage.devices.table import device  # noqa: E402
-from mirage.ir.program import Node, Program  # noqa: E402
+from mirage.ir.program import Operation, Program  # noqa: E402
 from mirage.ir.tensor_spec import TensorSpec, TensorType  # noqa: E402
 from mirage.profile.roofline import baseline  # noqa: E402
 
@@ -71,7 +71,7 @@ def functions() -> dict[str, Callable[..., Any]]:
 def modelled(op: str, shapes: tuple[Shape, ...], out: Shape) -> float:
     """The model's µs of the program of one operator."""
     inputs = tuple(TensorSpec(f"x{i}", s, "fp16") for i, s in enumerate(shapes))
-    node = Node(op, tuple(range(len(shapes))), (), TensorType(out, "fp16"))
+    node = Operation(op, tuple(range(len(shapes))), (), TensorType(out, "fp16"))
     return baseline(Program(op, inputs, (node,), (len(shapes),)), device("sm_90"))
 
 

@@ -68,7 +68,7 @@ def worker() -> Worker:
     return Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"})
 
 
-def verdict(pair: Pair) -> verify_by_size.Judged:
+def verdict(pair: Pair) -> verify_by_size.JudgedRow:
     """The verdict of `mirage verify A B` on files with the two functions."""
     with tempfile.TemporaryDirectory() as folder:
         places = []
@@ -78,7 +78,7 @@ def verdict(pair: Pair) -> verify_by_size.Judged:
         lefts, rights = (verify_subjects.rows(str(place), worker()) for place in places)
         both, missing = verify_by_size.pairs(lefts, rights)
         rows = tuple((verify_by_size.shapes(x), judged(x, y, worker())) for x, y in both)
-        return verify_by_size.Judged("A", "B", rows, tuple(missing))
+        return verify_by_size.JudgedRow("A", "B", rows, tuple(missing))
 
 
 def answer(pair: Pair) -> Answer:

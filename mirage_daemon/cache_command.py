@@ -210,7 +210,7 @@ def printable(text: str) -> str:
 def adopt(client: Client, row: CacheRow) -> tuple[str, str]:
     """(final state, why in a few words) of one result."""
     try:
-        options = protocol.structure(row.get("options") or {}, protocol.Options)
+        options = protocol.structure(row.get("options") or {}, protocol.SearchOptions)
         inputs = [(str(n), [int(x) for x in shape], str(d)) for n, shape, d in row.get("inputs") or ()]
         job = client.adopt(
             row["text"],

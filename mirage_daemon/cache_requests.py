@@ -19,7 +19,7 @@ from mirage.ir.json_value import JsonObject
 from mirage.link import answers, paths, protocol
 from mirage.link.requests import Requests
 from mirage_daemon import question_key
-from mirage_daemon.cache_store import Entry
+from mirage_daemon.cache_store import StoredEntry
 from mirage_daemon.connection import Connection
 from mirage_daemon.handler import answering
 from mirage_daemon.journal import JobPayload
@@ -178,7 +178,7 @@ ACTIONS: dict[str, Callable[[Server, protocol.Cache], Awaitable[Mapping[str, obj
 }
 
 
-async def _results(server: Server, body: protocol.Cache) -> AsyncIterator[tuple[Entry, Found]]:
+async def _results(server: Server, body: protocol.Cache) -> AsyncIterator[tuple[StoredEntry, Found]]:
     """(entry, what it holds) of the sound results whose key begins with `body.key` and comes after `body.after`."""
     entries = await server._in_store(lambda: list(server._store.entries("result")))
     wanted = [e for e in entries if e.key.hex().startswith(body.key) and e.key.hex() > body.after]
@@ -197,24 +197,24 @@ def opened(value: bytes) -> Found | None:
         return None
 
 
-def _parts(entries: list[Entry]) -> Iterator[list[Entry]]:
+def _parts(entries: list[StoredEntry]) -> Iterator[list[StoredEntry]]:
     for i in range(0, len(entries), AT_ONCE):
         yield entries[i : i + AT_ONCE]
 
 
-def _read(server: Server, entries: list[Entry]) -> list[tuple[Entry, bytes]]:
+def _read(server: Server, entries: list[StoredEntry]) -> list[tuple[StoredEntry, bytes]]:
     """In the store's thread."""
     found = [(e, server._store.get(e.kind, e.key, touch=False)) for e in entries]
     return [(e, value) for e, value in found if value is not None]
 
 
-def _read_results(server: Server, entries: list[Entry]) -> list[tuple[Entry, Found]]:
+def _read_results(server: Server, entries: list[StoredEntry]) -> list[tuple[StoredEntry, Found]]:
     """In the store's thread. Those of another schema are left out."""
     found = [(e, opened(value)) for e, value in _read(server, entries)]
     return [(e, result) for e, result in found if result is not None]
 
 
-def _count_sound(server: Server, entries: list[Entry]) -> int:
+def _count_sound(server: Server, entries: list[StoredEntry]) -> int:
     """In the store's thread."""
     return len(_read(server, entries))
 
@@ -226,7 +226,7 @@ def _values(data: object) -> int:
     return 1 + sum(map(_values, data)) if isinstance(data, list) else 1
 
 
-def _facts(entry: Entry) -> answers.CacheEntry:
+def _facts(entry: StoredEntry) -> answers.CacheEntry:
     return {"key": entry.key.hex(), "size": entry.size, "created": entry.created, "used": entry.used}
 
 

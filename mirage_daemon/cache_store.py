@@ -42,7 +42,7 @@ _MAKE = """CREATE TABLE IF NOT EXISTS entry (
 
 
 @dataclass(frozen=True)
-class Entry:
+class StoredEntry:
     """What is known about an entry without reading its value: times in seconds since the epoch, size in bytes."""
 
     kind: str
@@ -52,7 +52,7 @@ class Entry:
     size: int
 
 
-class Store(ABC):
+class CacheStore(ABC):
     """Values by kind and key. All calls come from the thread that made the store."""
 
     @abstractmethod
@@ -68,7 +68,7 @@ class Store(ABC):
         """Whether there was such an entry."""
 
     @abstractmethod
-    def entries(self, kind: str | None = None) -> Iterator[Entry]:
+    def entries(self, kind: str | None = None) -> Iterator[StoredEntry]:
         """All entries (of a kind), the most recently used first. Their values are not checked."""
 
     @abstractmethod
@@ -85,7 +85,7 @@ class Store(ABC):
         """Nothing may be called afterwards."""
 
 
-class SqliteStore(Store):
+class SqliteStore(CacheStore):
     """A store in one SQLite file (WAL, synchronous=FULL, exclusive). A damaged file is set aside and replaced."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
@@ -197,7 +197,7 @@ class SqliteStore(Store):
         had = self._one("SELECT count(*) FROM entry WHERE kind = ? AND key = ?", (kind, key))
         return self._write("DELETE FROM entry WHERE kind = ? AND key = ?", (kind, key)) is None and bool(had)
 
-    def entries(self, kind: str | None = None) -> Iterator[Entry]:
+    def entries(self, kind: str | None = None) -> Iterator[StoredEntry]:
         where, values = ("", ()) if kind is None else ("AND kind = ?", (kind,))
         query = f"SELECT kind, key, created, used, size FROM entry WHERE {_WELL_FORMED} {where} ORDER BY used DESC"
         try:
@@ -209,7 +209,7 @@ class SqliteStore(Store):
             self._recover(e)
             rows = []
         for name, key, created, used, size in rows:
-            yield Entry(name.decode("utf-8", "replace"), bytes(key), created, used, size)
+            yield StoredEntry(name.decode("utf-8", "replace"), bytes(key), created, used, size)
 
     def stats(self) -> CacheNumbers:
         return {

@@ -14,7 +14,7 @@ from mirage.link.frames import Message
 
 
 @dataclass(frozen=True)
-class Limits:
+class ConnectionLimits:
     """Seconds, and numbers for one connection. A client that breaks them is dropped, the others feel nothing."""
 
     handshake_s: float = 10.0
@@ -29,7 +29,9 @@ class Limits:
 class Connection:
     """`send` never waits: what cannot be queued ends the connection."""
 
-    def __init__(self, ident: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: Limits) -> None:
+    def __init__(
+        self, ident: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: ConnectionLimits
+    ) -> None:
         self.id, self.name, self.pid = ident, "", None
         self._reader, self._writer, self._limits = reader, writer, limits
         self._queue: asyncio.Queue[bytes | None] = asyncio.Queue(limits.queued_frames)

@@ -20,7 +20,7 @@ MAX_BYTES, MAX_RULES = 256 << 10, 4000  # of one file of rules; the rest of it d
 
 
 @dataclass(frozen=True)
-class Rule:
+class IgnoreRule:
     """One line: the pattern's parts ("**" for any number of folders), and whether it says the opposite, is tied to
     the folder of its file, and is about folders only."""
 
@@ -45,7 +45,7 @@ def read_regular(path: str, limit: int) -> bytes | None:
             return None
 
 
-def parse(text: str) -> list[Rule]:
+def parse(text: str) -> list[IgnoreRule]:
     """The rules of a file, in its order."""
     found = []
     for line in text.split("\n")[:MAX_RULES]:
@@ -61,11 +61,11 @@ def parse(text: str) -> list[Rule]:
         anchored = "/" in line
         parts = [p for p in line.split("/") if p]
         if parts:
-            found.append(Rule(tuple(parts if anchored else ["**", *parts]), keeps, folders_only))
+            found.append(IgnoreRule(tuple(parts if anchored else ["**", *parts]), keeps, folders_only))
     return found
 
 
-def matches(rule: Rule, parts: list[str]) -> bool:
+def matches(rule: IgnoreRule, parts: list[str]) -> bool:
     """Whether a path, in parts from the folder of the rule's file, is the one that the rule means. Takes at most parts
     times parts steps: a pattern from a project must not cost more than its length."""
     pattern, at, i = rule.parts, 0, 0
@@ -100,7 +100,7 @@ class Ignores:
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._rules: dict[str, list[Rule]] = {}
+        self._rules: dict[str, list[IgnoreRule]] = {}
 
     def forget(self) -> None:
         self._rules.clear()
@@ -131,7 +131,7 @@ class Ignores:
                     return not rule.keeps
         return False
 
-    def _of(self, folder: str) -> list[Rule]:
+    def _of(self, folder: str) -> list[IgnoreRule]:
         if folder not in self._rules:
             data = read_regular(os.path.join(self._root, folder, RULES), MAX_BYTES)
             self._rules[folder] = parse(data.decode("utf-8", "replace")) if data else []

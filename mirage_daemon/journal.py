@@ -23,7 +23,7 @@ import msgpack
 from mirage.errors import CannotWrite
 from mirage.ir.json_value import JsonObject
 from mirage.link.request_parameters import Inputs
-from mirage_daemon.cache_store import Store
+from mirage_daemon.cache_store import CacheStore
 
 log = logging.getLogger("mirage.daemon.journal")
 JOB, PART = "job", "part"
@@ -68,7 +68,7 @@ class PromisedJob:
 class Journal:
     """`thread` is the store's own, and runs one call after the other."""
 
-    def __init__(self, store: Store, thread: Executor) -> None:
+    def __init__(self, store: CacheStore, thread: Executor) -> None:
         self._store, self._thread = store, thread
         self._sizes: dict[str, int] = {}  # bytes of the parts, by job; in the store's thread
 

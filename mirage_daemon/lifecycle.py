@@ -24,7 +24,7 @@ from mirage.link.client import dial
 from mirage_daemon.cache_store import SqliteStore
 from mirage_daemon.jobs import RunJob
 from mirage_daemon.server import BACKLOG, Server
-from mirage_daemon.worker_pool import Pool
+from mirage_daemon.worker_pool import WorkerPool
 
 log = logging.getLogger("mirage.daemon")
 IDLE_S = 1800.0
@@ -157,7 +157,7 @@ def main(*, foreground: bool = False, job: RunJob | None = None, workers: int | 
         log.info("process %d listens; %d folders of dead workers removed", os.getpid(), sweep())
         try:
             workers = workers or worker_count()
-            with Pool(most=workers) as pool:
+            with WorkerPool(most=workers) as pool:
                 asyncio.run(_serve(listener, data, job or pool.run_job, workers))
         finally:
             with contextlib.suppress(FileNotFoundError):

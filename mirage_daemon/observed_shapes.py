@@ -1,5 +1,8 @@
-"""Inputs that decorated functions were called with: recorded from running programs, for editors, and for functions that do not
-say their shapes. A hint, never a part of an answer: it lies by path, and its value is checked like any other input."""
+"""Inputs that decorated functions were called with, recorded from running programs.
+
+They serve editors, and functions that do not state their shapes. A hint, never a part of an answer: it lies by path,
+and its value is checked like any other input.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,14 @@ import msgpack
 from mirage.errors import ProtocolError
 from mirage.ir.dtypes import dtype_of
 from mirage.link.request_parameters import Inputs
-from mirage_daemon.cache_store import Store
+from mirage_daemon.cache_store import CacheStore
 
 KIND = "shapes"
 ROWS, FUNCTIONS = 16, 64  # kept of one function, and of one file
 MAX_TENSORS, MAX_RANK, MAX_SIZE, MAX_NAME = 64, 16, 1 << 48, 200
 
 
-def record(store: Store, path: str, function: str, inputs: Inputs) -> bool:
+def record(store: CacheStore, path: str, function: str, inputs: Inputs) -> bool:
     """Whether these inputs are new for the function. They become its latest. ProtocolError for what no call can have."""
     _check(path, function, inputs)
     known = of(store, path)
@@ -33,7 +36,7 @@ def record(store: Store, path: str, function: str, inputs: Inputs) -> bool:
     return new
 
 
-def of(store: Store, path: str) -> dict[str, list[Inputs]]:
+def of(store: CacheStore, path: str) -> dict[str, list[Inputs]]:
     """What is known of a file's functions, each with its latest inputs last."""
     value = store.get(KIND, _key(path))
     known = {} if value is None else msgpack.unpackb(value)

@@ -17,7 +17,7 @@ from mirage.source.observed_shapes import completed
 from mirage_daemon import observed_shapes
 from mirage_daemon.handler import answering
 from mirage_daemon.watch_projects import Watcher
-from mirage_daemon.watched_project import Change
+from mirage_daemon.watched_project import FunctionChange
 from mirage_daemon.worker_pool import check_interpreter
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Projects:
         with contextlib.suppress(UnknownJob):  # it was over long ago
             self._server.jobs.cancel(*submitted)
 
-    async def _changed(self, change: Change) -> None:
+    async def _changed(self, change: FunctionChange) -> None:
         """Submit a changed function; what its earlier text asked for is no longer wanted here."""
         wish = next(self._wishes)
         body = protocol.Submit(

@@ -27,7 +27,7 @@ import mirage
 import mirage_original
 from mirage.errors import FunctionNotFound, MirageError
 from mirage.ir.narrowing import Narrowing
-from mirage.link.request_parameters import Options
+from mirage.link.request_parameters import SearchOptions
 from mirage.link.version import DISTRIBUTION, package_version
 
 DRIVER = Path("/proc/driver/nvidia")
@@ -105,7 +105,7 @@ def ask(text: str, path: str, function: str, target: str, interpreter: str, opti
 
 
 @dataclass(frozen=True)
-class Part:
+class FunctionText:
     """What a text says of one function: its slice's digest, its own lines, its inputs, and the least text that asks
     the same question ("" where there is none): what is kept beside a result, and given to a colleague."""
 
@@ -115,7 +115,7 @@ class Part:
     least: str
 
 
-_PARTS: OrderedDict[bytes, Part] = OrderedDict()  # an editor asks for the same text again and again
+_PARTS: OrderedDict[bytes, FunctionText] = OrderedDict()  # an editor asks for the same text again and again
 MAX_PARTS, MAX_PART = 512, 1 << 16
 
 
@@ -123,12 +123,12 @@ def _part_key(text: str, function: str) -> bytes:
     return _digest("part", (("text", text), ("function", function)))
 
 
-def known_part(text: str, function: str) -> Part | None:
+def known_part(text: str, function: str) -> FunctionText | None:
     """The part, if it was read before: no parsing, so cheap enough for an event loop where the text is short."""
     return _PARTS.get(_part_key(text, function))
 
 
-def _read(text: str, path: str, function: str) -> Part:
+def _read(text: str, path: str, function: str) -> FunctionText:
     from mirage.source import detect, shapes
     from mirage.source.slice import cut
 
@@ -142,7 +142,7 @@ def _read(text: str, path: str, function: str) -> Part:
     piece = cut(text, decorated, path)
     own = "\n".join(text.split("\n")[decorated.decorator_line - 1 : decorated.end_line])
     least = least_text(text, piece.text, decorated.decorator_line, decorated.end_line)
-    part = Part(piece.digest, own, json.dumps(rows), least)
+    part = FunctionText(piece.digest, own, json.dumps(rows), least)
     if len(own) + len(least) <= MAX_PART:
         _PARTS[_part_key(text, function)] = part
         while len(_PARTS) > MAX_PARTS:
@@ -185,7 +185,7 @@ def _lines(node: ast.stmt) -> range:
     return range(node.lineno - 1, node.end_lineno or node.lineno)
 
 
-def as_text(options: Options) -> str:
+def as_text(options: SearchOptions) -> str:
     """What a request asks of the search, as the row of that name. Raises BadSearchParameter."""
     Narrowing.of(**options.given)
     return json.dumps(attrs.asdict(options), sort_keys=True)

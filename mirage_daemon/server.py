@@ -30,8 +30,8 @@ from mirage.link.frames import Message
 from mirage.link.requests import BY_NAME, Requests
 from mirage.link.version import is_newer, package_version
 from mirage_daemon import cache_requests, project_requests, question_key
-from mirage_daemon.cache_store import Store
-from mirage_daemon.connection import Connection, Limits
+from mirage_daemon.cache_store import CacheStore
+from mirage_daemon.connection import Connection, ConnectionLimits
 from mirage_daemon.handler import Handler, answering
 from mirage_daemon.job_order import project_of
 from mirage_daemon.jobs import Job, Jobs, RunJob
@@ -57,19 +57,19 @@ class Server:
 
     def __init__(
         self,
-        make_store: Callable[[], Store],
+        make_store: Callable[[], CacheStore],
         run_job: RunJob,
         *,
         workers: int,
         idle_s: float,
-        limits: Limits | None = None,
+        limits: ConnectionLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store_thread = ThreadPoolExecutor(1, thread_name_prefix="mirage-store")
         self._store = self._store_thread.submit(make_store).result()
         self.journal = Journal(self._store, self._store_thread)
         self.jobs = Jobs(run_job, workers=workers, keep=self._keep, journal=self.journal, clock=clock)
-        self._idle_s, self._limits, self._clock = idle_s, limits or Limits(), clock
+        self._idle_s, self._limits, self._clock = idle_s, limits or ConnectionLimits(), clock
         self._began = self._last = clock()
         self._ids = itertools.count(1)
         self._connections: dict[int, asyncio.Task[None]] = {}

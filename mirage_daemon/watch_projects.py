@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 
 from mirage.errors import DaemonBusy, MirageError
 from mirage.link.answers import WatchedProject
-from mirage_daemon.watched_project import Change, Project
+from mirage_daemon.watched_project import FunctionChange, Project
 
 log = logging.getLogger("mirage.daemon.watch")
 QUIET_S, LATEST_S = 0.2, 2.0  # a batch is read once nothing came for so long, at the latest after so long
@@ -28,7 +28,7 @@ ROOTS_EVERY_S = 2.0  # no event tells that another folder has a root's name now
 class Watcher:
     """All projects. Made inside the event loop; `submit` is awaited for one change after the other."""
 
-    def __init__(self, submit: Callable[[Change], Awaitable[None]]) -> None:
+    def __init__(self, submit: Callable[[FunctionChange], Awaitable[None]]) -> None:
         self._submit, self._loop = submit, asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="mirage-watch")
         self._projects: dict[str, Project] = {}
@@ -150,7 +150,7 @@ class Watcher:
         if change is not None:
             await self._send(project, change)
 
-    async def _send(self, project: Project, change: Change) -> None:
+    async def _send(self, project: Project, change: FunctionChange) -> None:
         try:
             await self._submit(change)
             project.submitted += 1

@@ -32,7 +32,7 @@ GONE = "the folder is gone"
 
 
 @dataclass(frozen=True)
-class Change:
+class FunctionChange:
     """A function of a watched project that has to be submitted."""
 
     text: str
@@ -84,11 +84,11 @@ class Project:
         """Whether the root is another folder than the one that was walked: it was made anew, or moved."""
         return _number(self.root) != self._folder
 
-    def again(self) -> list[Change]:
+    def again(self) -> list[FunctionChange]:
         """Events were lost: everything is looked at."""
         return self.look([self.root])
 
-    def look(self, paths: Iterable[str]) -> list[Change]:
+    def look(self, paths: Iterable[str]) -> list[FunctionChange]:
         """What the present state of these paths asks for."""
         files, folders, gone = set(), set(), []
         for path in paths:
@@ -144,7 +144,7 @@ class Project:
             log.warning("%s: %s", self.root, problem)
             self.problem = problem
 
-    def _read(self, files: Iterable[str]) -> list[Change]:
+    def _read(self, files: Iterable[str]) -> list[FunctionChange]:
         had = {identity for functions in self._known.values() for identity in functions.values()}
         changes = []
         for path in files:
@@ -158,20 +158,20 @@ class Project:
             for function, identity in new.items():
                 if identity not in had:
                     had.add(identity)
-                    changes.append(Change(text, said, function, self.interpreter, self.target))
+                    changes.append(FunctionChange(text, said, function, self.interpreter, self.target))
             if new:
                 self._known[path] = {**self._known.pop(path, {}), **new}
         while len(self._known) > MAX_KNOWN:
             del self._known[next(iter(self._known))]
         return changes
 
-    def without_shapes(self, path: str, function: str) -> Change | None:
+    def without_shapes(self, path: str, function: str) -> FunctionChange | None:
         """The function, if its text says no shapes: so it waits for what a running program says."""
         text = read_text(path)
         found = detect.find(text, path).functions if text and not self._ignores.ignored(path, False) else []
         for decorated in found:
             if decorated.name == function and _inputs(decorated) == "":
-                return Change(text or "", path, function, self.interpreter, self.target)
+                return FunctionChange(text or "", path, function, self.interpreter, self.target)
         return None
 
 

@@ -45,7 +45,7 @@ class _Idle:
     since: float
 
 
-class Pool:
+class WorkerPool:
     """Workers that wait for the next job of their interpreter; a context manager. At most `most` wait, each at most `idle_s`.
     The process that is kept runs no user code (`mirage.pipeline.job_task`), so nothing of one job reaches the next one's answer."""
 
@@ -67,7 +67,7 @@ class Pool:
         self._closed = threading.Event()
         self._sweeper: threading.Thread | None = None
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:

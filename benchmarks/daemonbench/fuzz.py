@@ -20,7 +20,7 @@ from mirage.link import Client, client, paths, protocol, requests
 from mirage.results.codec import unstructure
 from mirage.results.result import Result
 from mirage_daemon.cache_store import SqliteStore
-from mirage_daemon.connection import Limits
+from mirage_daemon.connection import ConnectionLimits
 from mirage_daemon.server import Server
 
 FRAMES, OVER_SOCKET = 1_000_000, 20_000
@@ -178,7 +178,9 @@ async def in_memory(frames: int, seed: int) -> tuple[int, int, float, list[str],
     before, quiet.propagate, level = quiet.propagate, False, quiet.level
     quiet.addHandler(faults)
     quiet.setLevel(logging.ERROR)
-    server = Server(partial(SqliteStore, paths.data_dir()), answer, workers=2, idle_s=3600, limits=Limits(idle_s=5.0))
+    server = Server(
+        partial(SqliteStore, paths.data_dir()), answer, workers=2, idle_s=3600, limits=ConnectionLimits(idle_s=5.0)
+    )
     one, other = socket.socketpair(socket.AF_UNIX)
     try:
         while sent < frames:

@@ -17,7 +17,7 @@ from mirage.pipeline.job_task import Sent  # noqa: E402
 from mirage.profile.roofline import estimate  # noqa: E402
 from mirage.search.engine import Search  # noqa: E402
 from mirage.search.executor import Serial  # noqa: E402
-from mirage.search.subproblems import Key, Part, Work  # noqa: E402
+from mirage.search.subproblems import Key, Part, SharedWork  # noqa: E402
 
 WORKLOAD = "norm_mlp"  # about twenty-five parts
 
@@ -26,7 +26,7 @@ def say(event: dict[str, Any]) -> None:
     print(json.dumps(event), flush=True)
 
 
-class Told(Work):
+class Told(SharedWork):
     """Says which part is searched."""
 
     def search(self, key: Key, guard: Any) -> Part:

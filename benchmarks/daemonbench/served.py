@@ -25,7 +25,7 @@ from mirage.results.progress import CancelToken  # noqa: E402
 from mirage.results.result import Result  # noqa: E402
 from mirage_daemon.jobs import Report  # noqa: E402
 from mirage_daemon.lifecycle import main  # noqa: E402
-from mirage_daemon.worker_pool import Pool  # noqa: E402
+from mirage_daemon.worker_pool import WorkerPool  # noqa: E402
 
 SEARCHED = Path(__file__).with_name("searched.py")
 WORKERS = 2  # as on four cores: one job beside another
@@ -93,7 +93,7 @@ FAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-def faulty(pool: Pool) -> Job:
+def faulty(pool: WorkerPool) -> Job:
     """A worker of the pool that harms itself as the function's name says, or does a small thing well."""
 
     def job(payload: dict[str, Any], progress: Report, cancel: CancelToken) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def faulty(pool: Pool) -> Job:
 def serve(mode: str) -> int:
     if mode == "faults":
         make = partial(Worker, memory_bytes=MEMORY)
-        with Pool("selftest", make=make, timeout_s=FAULT_S, idle_s=IDLE_S) as pool:
+        with WorkerPool("selftest", make=make, timeout_s=FAULT_S, idle_s=IDLE_S) as pool:
             return main(job=faulty(pool), workers=WORKERS)
     return main(job={"search": searching, "short": short}[mode], workers=WORKERS)
 

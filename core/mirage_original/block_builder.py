@@ -15,7 +15,7 @@ from mirage.ir.narrowing import MAX_BLOCK, MAX_GRID, MAX_THREADS, WARP
 from mirage.ir.program import Attr
 from mirage_original.accumulators import ACCUMULATORS, PLAIN, RESCALED
 from mirage_original.arguments import finite, limits, shown, whole_numbers
-from mirage_original.block_data import Step, Threadblock, Three
+from mirage_original.block_data import BlockStep, Threadblock, Three
 from mirage_original.mistakes import caller, mistake
 from mirage_original.tensors import DTensor, size
 
@@ -34,7 +34,7 @@ class STensor:
     place: int
 
     @property
-    def step(self) -> Step:
+    def step(self) -> BlockStep:
         return self.graph.data.steps[self.place]
 
     @property
@@ -253,7 +253,7 @@ class TBGraph:
             raise mistake(f"a dim of {shape[d]} reduced to {to}", "give a reduction_dimx that divides it")
         return tuple(to if i == d else n for i, n in enumerate(shape))
 
-    def _own(self, *tensors: STensor) -> list[Step]:
+    def _own(self, *tensors: STensor) -> list[BlockStep]:
         for t in tensors:
             if not isinstance(t, STensor):
                 raise mistake(f"{shown(t)} is no tile", "operators of a block take what new_input and operators give")
@@ -294,7 +294,7 @@ class TBGraph:
         self, op: str, args: tuple[int, ...], shape: tuple[int, ...], after: bool = False, **attrs: Attr
     ) -> STensor:
         self._own(*(STensor(self, a) for a in args))
-        self.data.steps.append(Step(op, args, shape, after, tuple(sorted(attrs.items())), caller()))
+        self.data.steps.append(BlockStep(op, args, shape, after, tuple(sorted(attrs.items())), caller()))
         return STensor(self, len(self.data.steps) - 1)
 
 

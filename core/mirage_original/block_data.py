@@ -17,7 +17,7 @@ Three = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Step:
+class BlockStep:
     """One operator with its result: `args` are places of steps, `shape` that of its tile, `after`: it stands after an
     accumulator. `op` is one of
 
@@ -48,14 +48,14 @@ class Threadblock:
     block: Three
     forloop_range: int
     dimx: int
-    steps: list[Step] = field(default_factory=list)
+    steps: list[BlockStep] = field(default_factory=list)
 
     @property
-    def inputs(self) -> list[Step]:
+    def inputs(self) -> list[BlockStep]:
         return [s for s in self.steps if s.op == "input"]
 
     @property
-    def outputs(self) -> list[Step]:
+    def outputs(self) -> list[BlockStep]:
         return [s for s in self.steps if s.op == "output"]
 
     @property

@@ -16,7 +16,7 @@ from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, Load, Statement, Store
 from mirage.program.axis_classes import Leaves
 from mirage_original.accumulators import ACCUMULATORS, Accumulator
-from mirage_original.block_data import Step, Threadblock
+from mirage_original.block_data import BlockStep, Threadblock
 from mirage_original.block_pointwise import POINTWISE
 from mirage_original.graph_axes import Joint
 from mirage_original.mistakes import Place, mistake
@@ -28,7 +28,7 @@ MOST_PARTS = 64  # of a concat
 
 
 @dataclass(frozen=True)
-class Value:
+class TileValue:
     """A tile: its name, its units, and whether it stands before, in or after the loop."""
 
     name: str
@@ -68,8 +68,8 @@ class Emission:
         self.sides: dict[tuple[int, int], int] = {}  # (a concat, a part) -> the operand that it is of
         self.origin: dict[int, int] = {}  # a copy -> the axis
         self.folds: dict[int, tuple[Leaves, Leaves]] = {}  # step -> what its last dim is summed over, what stays
-        self.memo: dict[tuple[int, Index], Value] = {}
-        self.made: dict[object, Value] = {}
+        self.memo: dict[tuple[int, Index], TileValue] = {}
+        self.made: dict[object, TileValue] = {}
         self.running: dict[tuple[int, Index], str] = {}  # running maxima -> accumulators
         self.names: set[str] = set()
         self.now = 0
@@ -89,7 +89,7 @@ class Emission:
         return self.out
 
     # ---- which axes a tile has
-    def axes(self, i: int, s: Step) -> Sequence[Leaves]:
+    def axes(self, i: int, s: BlockStep) -> Sequence[Leaves]:
         args = [self.dims[a] for a in s.args]
         if s.op == "input":
             return [self.joint.of(n, self.group) for n in s.shape]
@@ -123,7 +123,7 @@ class Emission:
             return [self.same(x, y) for x, y in zip(*args, strict=True)]
         return out
 
-    def part(self, i: int, side: int, s: Step, leaves: Leaves, dim: int) -> tuple[int, ...]:
+    def part(self, i: int, side: int, s: BlockStep, leaves: Leaves, dim: int) -> tuple[int, ...]:
         """The parts that an operand of a concat gives: its own, or an axis for all of it."""
         own = self.parts.get(leaves[0]) if leaves else None
         if own is None:
@@ -147,7 +147,7 @@ class Emission:
             raise self.mistake("a concat meets a tile that is none like it", "concatenate both, part by part")
         return out
 
-    def fold(self, i: int, s: Step, leaves: Leaves, dim: int) -> Leaves:
+    def fold(self, i: int, s: BlockStep, leaves: Leaves, dim: int) -> Leaves:
         """What stays of a dim; `folds` has what it is summed over."""
         size, kept = self.tb.steps[s.args[0]].shape[dim], s.shape[dim]
         if kept == 1:
@@ -183,7 +183,9 @@ class Emission:
         self.out.places[out] = self.tb.steps[self.now].place
         return out
 
-    def op(self, op: str, *args: Value, units: Sequence[int] | None = None, hint: str = "", **attrs: str) -> Value:
+    def op(
+        self, op: str, *args: TileValue, units: Sequence[int] | None = None, hint: str = "", **attrs: str
+    ) -> TileValue:
         """An operator's result; the same one is made once."""
         have = tuple(dict.fromkeys(u for a in args for u in a.units)) if units is None else tuple(units)
         where = max((a.where for a in args), default=BEFORE)
@@ -193,24 +195,24 @@ class Emission:
             self.out.statements[where].append(
                 Compute(name, op, tuple(a.name for a in args), tuple(map(unit, have)), tuple(sorted(attrs.items())))
             )
-            self.made[key] = Value(name, have, where)
+            self.made[key] = TileValue(name, have, where)
         return self.made[key]
 
-    def number(self, value: float) -> Value:
+    def number(self, value: float) -> TileValue:
         if not math.isfinite(value):
             return self.op("const", value="-inf", hint="c")
         exact = Fraction(repr(value))
         return self.op("const", value=str(exact) if exact.denominator <= 10**12 else f"~{value!r}", hint="c")
 
-    def total(self, x: Value, leaves: Leaves) -> Value:
+    def total(self, x: TileValue, leaves: Leaves) -> TileValue:
         for u in leaves:
             x = self.op("sum", x, units=[v for v in x.units if v != u], hint="s", dim=unit(u))
         return x
 
-    def added(self, xs: Sequence[Value]) -> Value:
+    def added(self, xs: Sequence[TileValue]) -> TileValue:
         return xs[0] if len(xs) == 1 else self.op("add", *xs, hint="a")
 
-    def size(self, leaves: Leaves) -> Value:
+    def size(self, leaves: Leaves) -> TileValue:
         """The number of elements along units, as a value."""
         return self.op("size", axis=" ".join(map(unit, leaves)), hint="count")
 
@@ -228,7 +230,7 @@ class Emission:
         return tuple(out)
 
     # ---- values
-    def value(self, i: int, index: Index) -> Value:
+    def value(self, i: int, index: Index) -> TileValue:
         """The tile of a step at an index (entries of dims of size one are left out)."""
         s = self.tb.steps[i]
         index = tuple(e if n > 1 else () for e, n in zip(index, s.shape, strict=True))
@@ -238,7 +240,7 @@ class Emission:
             self.now = before
         return self.memo[i, index]
 
-    def compute(self, i: int, s: Step, index: Index) -> Value:
+    def compute(self, i: int, s: BlockStep, index: Index) -> TileValue:
         if s.op == "input":
             return self.load(s, index)
         if s.op == "matmul":
@@ -257,7 +259,7 @@ class Emission:
             return self.rms_norm(s, index)
         return POINTWISE[s.op](self, s, [self.value(a, index) for a in s.args])
 
-    def load(self, s: Step, index: Index) -> Value:
+    def load(self, s: BlockStep, index: Index) -> TileValue:
         full = self.full(s, index)
         units = tuple(x for e in full for x in e)
         where = LOOP if set(self.loop) & set(units) else BEFORE
@@ -266,9 +268,9 @@ class Emission:
         entries = tuple(DimIndex(tuple(map(unit, e))) for e in full)
         self.out.statements[where].append(Load(name, tensor, entries, tuple(map(unit, units))))
         self.out.inputs.append((s.attr("input"), full))
-        return Value(name, units, where)
+        return TileValue(name, units, where)
 
-    def full(self, s: Step, index: Index) -> Index:
+    def full(self, s: BlockStep, index: Index) -> Index:
         """An index with its grid and loop parts."""
         out = []
         for d, entry in enumerate(index):
@@ -276,7 +278,7 @@ class Emission:
             out.append((*grid, *(self.loop if s.attr("loop") == d else ()), *entry))
         return tuple(out)
 
-    def matmul(self, s: Step, index: Index) -> Value:
+    def matmul(self, s: BlockStep, index: Index) -> TileValue:
         a, b = s.args
         terms = []
         for k in self.either(self.dims[a][-1]):
@@ -286,7 +288,7 @@ class Emission:
             terms.append(self.contract(x, y, k))
         return self.added(terms)
 
-    def contract(self, x: Value, y: Value, k: Leaves) -> Value:
+    def contract(self, x: TileValue, y: TileValue, k: Leaves) -> TileValue:
         scalar = {*self.out.grid, *self.loop, *k}
         sides = [set(v.units) - scalar for v in (x, y)]
         if len(k) == 1 and all(len(w) == 1 for w in sides) and sides[0] != sides[1]:
@@ -295,7 +297,7 @@ class Emission:
             return self.op("dot", x, y, units=units, hint="dot", dim=unit(k[0]))
         return self.total(self.op("mul", x, y, hint="v"), k)
 
-    def concat(self, s: Step, index: Index) -> Value:
+    def concat(self, s: BlockStep, index: Index) -> TileValue:
         d: int = s.attr("dim")
         entry = tuple(self.origin.get(x, x) for x in index[d])
         side = self.sides.get((self.now, entry[0])) if len(entry) == 1 else None
@@ -306,7 +308,7 @@ class Emission:
     def sizes(self, leaves: Leaves) -> list[int]:
         return [self.joint.size(x) for x in leaves]
 
-    def reduce(self, i: int, a: int, dim: int, index: Index, square: bool = False) -> Value:
+    def reduce(self, i: int, a: int, dim: int, index: Index, square: bool = False) -> TileValue:
         """The sum of a step over what `folds` says."""
         over, _ = self.folds[i]
         terms = []
@@ -316,7 +318,7 @@ class Emission:
             terms.append(self.total(self.op("mul", x, x, hint="square") if square else x, k))
         return self.added(terms)
 
-    def running_max(self, i: int, s: Step, index: Index) -> Value:
+    def running_max(self, i: int, s: BlockStep, index: Index) -> TileValue:
         d = s.attr("dim")
         tops = []
         for k in self.either(self.folds[i][0]):
@@ -331,15 +333,15 @@ class Emission:
             return top
         name = self.running[i, index] = self.name("m")
         self.out.statements[LOOP].append(Accumulate(name, "max", top.name, tuple(map(unit, top.units))))
-        return Value(name, top.units, LOOP)
+        return TileValue(name, top.units, LOOP)
 
-    def max_change(self, s: Step, index: Index) -> Value:
+    def max_change(self, s: BlockStep, index: Index) -> TileValue:
         top = self.value(s.args[0], index)
         if (s.args[0], index) not in self.running:
             return self.op("sub", self.number(-math.inf), top, hint="change")
-        return self.op("sub", Value(old_value.old(top.name), top.units, LOOP), top, hint="change")
+        return self.op("sub", TileValue(old_value.old(top.name), top.units, LOOP), top, hint="change")
 
-    def rms_norm(self, s: Step, index: Index) -> Value:
+    def rms_norm(self, s: BlockStep, index: Index) -> TileValue:
         x = self.value(s.args[0], index)
         axes = self.dims[s.args[0]]
         sums, counts = [], []
@@ -360,7 +362,7 @@ class Emission:
         return self.op("mul", x, self.op("rsqrt", mean, hint="r"), hint="n")
 
     # ---- accumulators
-    def accumulate(self, i: int, s: Step, index: Index) -> Value:
+    def accumulate(self, i: int, s: BlockStep, index: Index) -> TileValue:
         form, last = ACCUMULATORS[s.attr("acc")], len(s.shape) - 1
         if form.largest:
             return self.largest(s, index)
@@ -372,7 +374,7 @@ class Emission:
             x = self.op("div", x, count, hint="mean")
         return self.op("sqrt", x, hint="root") if form.root else x
 
-    def over_loop(self, s: Step, form: Accumulator, x: Value, index: Index) -> Value:
+    def over_loop(self, s: BlockStep, form: Accumulator, x: TileValue, index: Index) -> TileValue:
         if not self.loop:
             return x
         if x.where == BEFORE:
@@ -387,23 +389,23 @@ class Emission:
         if key not in self.made:
             name = self.name("acc")
             self.out.statements[LOOP].append(Accumulate(name, "sum", arg.name, tuple(map(unit, arg.units)), update))
-            self.made[key] = Value(name, arg.units, AFTER)
+            self.made[key] = TileValue(name, arg.units, AFTER)
         return self.made[key]
 
-    def largest(self, s: Step, index: Index) -> Value:
+    def largest(self, s: BlockStep, index: Index) -> TileValue:
         x = self.value(s.args[0], index)
         if not self.loop or x.where == BEFORE:
             return x
         if x.name in self.running.values():
-            return Value(x.name, x.units, AFTER)
+            return TileValue(x.name, x.units, AFTER)
         for u in self.loop:
             x = self.op("max", x, units=[v for v in x.units if v != u], hint="top", dim=unit(u))
         name = self.name("m")
         self.out.statements[LOOP].append(Accumulate(name, "max", x.name, tuple(map(unit, x.units))))
-        return Value(name, x.units, AFTER)
+        return TileValue(name, x.units, AFTER)
 
     # ---- outputs
-    def store(self, i: int, s: Step) -> None:
+    def store(self, i: int, s: BlockStep) -> None:
         self.now = self.tb.steps.index(s)
         alternatives: list[tuple[Index, tuple[int, ...]]] = [((), ())]
         for d, n in enumerate(s.shape):
@@ -420,7 +422,7 @@ class Emission:
         for index, offsets in alternatives:
             self.store_part(i, s, index, offsets)
 
-    def store_part(self, i: int, s: Step, index: Index, offsets: tuple[int, ...]) -> None:
+    def store_part(self, i: int, s: BlockStep, index: Index, offsets: tuple[int, ...]) -> None:
         x, full = self.value(s.args[0], index), self.full(s, index)
         for u in (u for e in full for u in e if u not in x.units):
             x = self.op("mul", x, self.op("mask", units=[u], hint="every", dim=unit(u)), hint="v")

@@ -1,5 +1,6 @@
-"""A description of a kernel graph (`saved_data.py`) as the original's file writes it, in the form of 2025: what `saved_files.py` reads
-back is the same description. Numbers that its own files leave out (of clamp and mul_scalar) stand there too."""
+"""A description of a kernel graph (`saved_data.py`) as the original's file writes it, in the form of 2025.
+
+`saved_files.py` reads the same description back. Numbers that its own files leave out (of clamp and mul_scalar) stand there too."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Found:
+class FoundMugraph:
     """`mugraph`, planned; the model's `us`; `searched`: what it was found for. Algebra and schedule were accepted when it was
     found; the text is judged by `verify`."""
 

@@ -1,5 +1,6 @@
-"""The kernel graph that a script builds operator by operator, and the function in PyTorch that it stands for. A kernel can
-be given as a block graph (`block_builder.py`).
+"""The kernel graph that a script builds operator by operator, and the function in PyTorch that it stands for.
+
+A kernel can be given as a block graph (`block_builder.py`).
 
 `graph.superoptimize()` and `mirage.superoptimize(graph)` search it; a graph that came out of a search knows its µGraph, its
 verdict and its Triton text, and is called with tensors like any other.
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import torch
 
     from mirage.mugraph.grammar import MuGraph
-    from mirage_original.found_mugraph import Found
+    from mirage_original.found_mugraph import FoundMugraph
 
 # operator -> the text of its PyTorch call; {0}, {1}: operands, names: attributes
 TEXTS = {
@@ -51,7 +52,7 @@ kind_of_element = dtype  # where a parameter has that name
 
 
 @dataclass(frozen=True)
-class Node:
+class GraphNode:
     """An operator with its operands (tensors by place) and attributes; "input" has neither. One that gives several tensors
     ("customized": block, call, output) is a node for each."""
 
@@ -67,13 +68,13 @@ class Node:
 class KNGraph:
     """A kernel graph. Its operators take and give DTensors; GraphMistake says what does not fit."""
 
-    def __init__(self, found: Found | None = None) -> None:
-        self.nodes: list[Node] = []
+    def __init__(self, found: FoundMugraph | None = None) -> None:
+        self.nodes: list[GraphNode] = []
         self.tensors: list[DTensor] = []
         self.marked: list[int] = []
         self.layouts: dict[int, tuple[int, ...]] = {}  # of marked outputs: the order of their dims in memory
         self.found = found  # what a search found, for a graph that came out of one
-        self._written: Found | None = None  # what a graph with block graphs is, made when it is asked for
+        self._written: FoundMugraph | None = None  # what a graph with block graphs is, made when it is asked for
 
     # ---- building
     def new_input(self, dims: Sequence[int], strides: Sequence[int] | None = None, dtype: dtype = float16) -> DTensor:
@@ -86,7 +87,7 @@ class KNGraph:
                 f"the dtype {shown(dtype)}", next_step="give mirage.float16, mirage.bfloat16 or another of its own"
             )
         order = self._order(shape, strides)
-        return self._add(Node("input"), shape, dtype, order)
+        return self._add(GraphNode("input"), shape, dtype, order)
 
     def mark_output(self, A: DTensor, strides: Sequence[int] | None = None) -> None:
         """Marks an output. Without any mark the tensors that no operator reads are the outputs. `strides` say how it is to
@@ -159,7 +160,9 @@ class KNGraph:
         call, args = len(self.nodes), tuple(t.place for t in bgraph.dtensors)
         return [
             self._add(
-                Node("customized", args, (("block", bgraph.data), ("call", call), ("output", i)), caller()), shape, kind
+                GraphNode("customized", args, (("block", bgraph.data), ("call", call), ("output", i)), caller()),
+                shape,
+                kind,
             )
             for i, (shape, kind) in enumerate(made)
         ]
@@ -203,10 +206,10 @@ class KNGraph:
         self._own(*args)
         if len({t.dtype for t in args}) > 1:
             raise mistake(f"{op} of {' and '.join(t.dtype.name for t in args)}")
-        node = Node(op, tuple(t.place for t in args), tuple(sorted(attrs.items())), caller())
+        node = GraphNode(op, tuple(t.place for t in args), tuple(sorted(attrs.items())), caller())
         return self._add(node, shape, args[0].dtype)
 
-    def _add(self, node: Node, shape: tuple[int, ...], kind: dtype, order: tuple[int, ...] = ()) -> DTensor:
+    def _add(self, node: GraphNode, shape: tuple[int, ...], kind: dtype, order: tuple[int, ...] = ()) -> DTensor:
         if self.found is not None:
             raise mistake("a graph that a search found is complete", next_step="build a new one")
         self._written = None
@@ -345,7 +348,7 @@ class KNGraph:
             raise mistake(f"verify against {shown(program)}", next_step="give a kernel graph of plain operators")
         return (self._found() if program is None else written(self, program)).verify(text=text)
 
-    def kernels(self) -> Found | None:
+    def kernels(self) -> FoundMugraph | None:
         """The kernels of a graph that a search found, or that has block graphs; None for one of plain operators."""
         if self.found is not None:
             return self.found
@@ -355,7 +358,7 @@ class KNGraph:
             self._written = written(self)
         return self._written
 
-    def _found(self) -> Found:
+    def _found(self) -> FoundMugraph:
         found = self.kernels()
         if found is None:
             raise mistake("this graph was not found by a search", next_step="call superoptimize first")

@@ -10,15 +10,15 @@ from mirage.ir.tensor_spec import TensorType
 from mirage.meaning.nodes import Input
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DTensor
-from mirage.verify.output_terms import Output, Target
+from mirage.verify.output_terms import Output, OutputTerm
 from mirage.verify.semantics.denote import split_axis
-from mirage_original.to_mugraph import Lowered, Sides, lowered_of
+from mirage_original.to_mugraph import LoweredGraph, Sides, lowered_of
 
 if TYPE_CHECKING:
     from mirage_original.graph_builder import KNGraph
 
 
-def sides(t: Terms, inputs: Sequence[DTensor], outputs: Sequence[Target]) -> Sides:
+def sides(t: Terms, inputs: Sequence[DTensor], outputs: Sequence[OutputTerm]) -> Sides:
     """What a program says of its tensors. Raises SignatureMismatch for an input of which it reads a part alone."""
     for x in inputs:
         if any(n is not None for n in x.rigid):
@@ -47,7 +47,7 @@ def same_signature(graph: KNGraph, inputs: Sequence[TensorType], outputs: Sequen
             raise SignatureMismatch(f"the graph has the {what} {own}, the program {theirs}")
 
 
-def cut(t: Terms, targets: Sequence[Target], inputs: Sequence[DTensor], found: Lowered) -> list[Output]:
+def cut(t: Terms, targets: Sequence[OutputTerm], inputs: Sequence[DTensor], found: LoweredGraph) -> list[Output]:
     """The targets over the µGraph's axes."""
     sizes = dict(found.mugraph.axes)
     for a in set(sizes) - set(t.sizes):
@@ -77,7 +77,7 @@ def split(t: Terms, term: int, axis: str, parts: tuple[str, ...]) -> int:
 
 
 def copies(
-    t: Terms, targets: Sequence[Target], inputs: Sequence[DTensor], axes: dict[str, tuple[str, ...]]
+    t: Terms, targets: Sequence[OutputTerm], inputs: Sequence[DTensor], axes: dict[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
     """Axes that a term has beside the tensors' own, for a tensor that it reads at two indices: cut alike, with other names."""
     own = {x.name: x.dims for x in inputs}
@@ -96,8 +96,8 @@ def copies(
 
 
 def against(
-    graph: KNGraph, t: Terms, inputs: Sequence[DTensor], targets: Sequence[Target], name: str = "program"
-) -> tuple[Lowered, list[Output]]:
+    graph: KNGraph, t: Terms, inputs: Sequence[DTensor], targets: Sequence[OutputTerm], name: str = "program"
+) -> tuple[LoweredGraph, list[Output]]:
     """The graph's µGraph with the program's names, and the targets over its axes."""
     found = lowered_of(graph, sides(t, inputs, targets), name)
     return found, cut(t, targets, inputs, found)

@@ -1,5 +1,6 @@
-"""A graph that was written by hand, as what a search would have found: its µGraph, planned, for a program or for its own
-meaning. Its verdict, its text and its run are then those of any other (`found_mugraph.py`)."""
+"""A graph that was written by hand, in the form of a search's result: its µGraph, planned, for a program or for its own meaning.
+
+Its verdict, its text and its run are then those of any other (`found_mugraph.py`)."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from mirage.profile.roofline import estimate
 from mirage.results.details import RangeDetails
 from mirage.search.problem import fork
 from mirage.verify.ranges.opinion import range_opinion
-from mirage_original.found_mugraph import Found
+from mirage_original.found_mugraph import FoundMugraph
 from mirage_original.hand_graph_terms import against, same_signature
 from mirage_original.searched_graph import NAME, Searched
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from mirage_original.graph_builder import KNGraph
 
 
-def written(graph: KNGraph, program: KNGraph | None = None, tools: Tools | None = None) -> Found:
+def written(graph: KNGraph, program: KNGraph | None = None, tools: Tools | None = None) -> FoundMugraph:
     """`graph` for `program` (None: for what it computes itself). Raises GraphMistake and InvalidMugraph with the script's
     line, SignatureMismatch where the two do not take and give the same tensors. `tools` serve several."""
     with nullcontext(tools) if tools is not None else Tools() as own:
@@ -32,7 +33,7 @@ def written(graph: KNGraph, program: KNGraph | None = None, tools: Tools | None 
     return fitted(graph, searched, "written by hand")
 
 
-def fitted(graph: KNGraph, searched: Searched, label: str) -> Found:
+def fitted(graph: KNGraph, searched: Searched, label: str) -> FoundMugraph:
     """`graph` for a program that was read and traced. Raises as `written`."""
     p, traced = searched.problem, searched.program
     same_signature(graph, [i.type for i in traced.inputs], [traced.type_of(o) for o in traced.outputs])
@@ -44,7 +45,7 @@ def fitted(graph: KNGraph, searched: Searched, label: str) -> Found:
     if isinstance(told, RangeDetails) and told.narrower:
         mugraph = plan(wide(found.mugraph), searched.device)
     own = replace(searched, problem=replace(p, t=t, outputs=outputs))
-    return Found(mugraph, estimate(mugraph, searched.device), label, structure_key(mugraph), own)
+    return FoundMugraph(mugraph, estimate(mugraph, searched.device), label, structure_key(mugraph), own)
 
 
 def wide(m: MuGraph) -> MuGraph:

@@ -1,4 +1,6 @@
-"""`to_json` and `from_json` of a kernel graph. One that was built is written as the original writes it, a list of operators; one
+"""`to_json` and `from_json` of a kernel graph.
+
+One that was built is written as the original writes it, a list of operators; one
 that a search found as this project's µGraph (docs/mugraph.md), with the program that it was found for as a note."""
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from mirage.pipeline.processes import Tools
 from mirage.profile.roofline import estimate
 from mirage_original import export_2025, saved_files
 from mirage_original.bounded_json import parse, read_bytes
-from mirage_original.found_mugraph import Found
+from mirage_original.found_mugraph import FoundMugraph
 from mirage_original.graph_builder import KNGraph, text
 from mirage_original.judge_saved import GRAPH_S
 from mirage_original.rebuild_saved import build
@@ -84,5 +86,5 @@ def _found(data: JsonObject, path: str) -> KNGraph:
         raise NotVerified("its µGraph is not shown to compute its program", path=path)
     mugraph = replace(mugraph, notes=tuple(n for n in mugraph.notes if not n.startswith(NOTE)))
     us = estimate(mugraph, searched.device)
-    graph.found = Found(mugraph, us, f"from {path}", structure_key(mugraph), searched)
+    graph.found = FoundMugraph(mugraph, us, f"from {path}", structure_key(mugraph), searched)
     return graph

@@ -26,7 +26,7 @@ from mirage.results.verdict import Verdict
 from mirage_original import export_2025
 from mirage_original.list_saved import ListedGraph
 from mirage_original.rebuild_saved import NAMED
-from mirage_original.saved_files import Entry
+from mirage_original.saved_files import SavedEntry
 
 GRAPH_S = 60.0  # limit of one graph on two links
 TEXT_S = 180.0  # with its text
@@ -45,7 +45,7 @@ class Wanted:
 
 
 @dataclass
-class Judged:
+class JudgedGraph:
     """A graph's row and its verdict (None for a graph that is none). `same_as`: the graph of the file
     whose verdict it has. `seconds`: that its judging took."""
 
@@ -74,7 +74,7 @@ class Judged:
 
 
 @dataclass
-class Pool:
+class JudgePool:
     """`cores` workers; what is asked of one while it is busy waits."""
 
     cores: int = CORES
@@ -86,7 +86,7 @@ class Pool:
         for _ in range(max(1, min(self.cores, os.cpu_count() or 1))):
             self.workers.put(Worker(memory_bytes=MEMORY, env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}))
 
-    def ask(self, entry: Entry, form: Json, path: str, wanted: JsonObject | None) -> Judged:
+    def ask(self, entry: SavedEntry, form: Json, path: str, wanted: JsonObject | None) -> JudgedGraph:
         worker, began = self.workers.get(), time.monotonic()
         left = self.until - began
         payload = {"graph": form, "index": entry.index, "path": path, "wanted": wanted, "text": self.text}
@@ -96,9 +96,9 @@ class Pool:
             value = worker.call("saved", payload, timeout_s=min(TEXT_S if self.text else GRAPH_S, left))
             row = ListedGraph.from_dict(value["row"])
             verdict = None if value["verdict"] is None else structure(value["verdict"], Verdict)
-            out = Judged(replace(row, notes=entry.graph.notes if entry.graph else ()), verdict)
+            out = JudgedGraph(replace(row, notes=entry.graph.notes if entry.graph else ()), verdict)
         except MirageError as e:  # the worker's end, or its time's: nothing was shown of this graph
-            out = Judged(ListedGraph(entry.index, code=e.code, why=f"graph {entry.index}: {e.message}"))
+            out = JudgedGraph(ListedGraph(entry.index, code=e.code, why=f"graph {entry.index}: {e.message}"))
         finally:
             self.workers.put(worker)
         out.seconds = time.monotonic() - began
@@ -110,8 +110,8 @@ class Pool:
 
 
 def judged(
-    entries: Sequence[Entry], path: str, wanted: Sequence[Wanted], *, text: bool = False, cores: int = CORES
-) -> Iterator[Judged]:
+    entries: Sequence[SavedEntry], path: str, wanted: Sequence[Wanted], *, text: bool = False, cores: int = CORES
+) -> Iterator[JudgedGraph]:
     """A row for each entry, in order, with its verdict against the one of `wanted` (a program's rows of sizes) whose inputs it
     takes, or the last; the rows alone where nothing is wanted."""
     data: list[JsonObject] = [{"program": w.program.to_dict(), "text": w.text, "function": w.function} for w in wanted]
@@ -120,7 +120,7 @@ def judged(
     for i, form in forms.items():
         first.setdefault(json.dumps(form, sort_keys=True), i)
     same = {i: first[json.dumps(form, sort_keys=True)] for i, form in forms.items()}
-    pool, threads = Pool(cores, text, time.monotonic() + FILE_S), ThreadPoolExecutor(max(1, cores))
+    pool, threads = JudgePool(cores, text, time.monotonic() + FILE_S), ThreadPoolExecutor(max(1, cores))
     try:
         asked = {
             e.index: threads.submit(pool.ask, e, forms[e.index], path, data[place(e, wanted)] if data else None)
@@ -129,7 +129,7 @@ def judged(
         }
         for e in entries:
             if e.error is not None:
-                yield Judged(ListedGraph(e.index, code=e.error.code, why=e.error.message))
+                yield JudgedGraph(ListedGraph(e.index, code=e.error.code, why=e.error.message))
                 continue
             found = asked[same[e.index]].result()
             yield found if same[e.index] == e.index else _copy(found, e.index)
@@ -138,7 +138,7 @@ def judged(
         pool.close()
 
 
-def place(entry: Entry, wanted: Sequence[Wanted]) -> int:
+def place(entry: SavedEntry, wanted: Sequence[Wanted]) -> int:
     """Which of the programs takes what the graph takes; the last one if none does."""
     if entry.graph is not None:
         have = [entry.graph.tensors[p] for p in entry.graph.inputs]
@@ -149,6 +149,6 @@ def place(entry: Entry, wanted: Sequence[Wanted]) -> int:
     return len(wanted) - 1
 
 
-def _copy(found: Judged, index: int) -> Judged:
+def _copy(found: JudgedGraph, index: int) -> JudgedGraph:
     why = found.row.why.replace(f"graph {found.row.index}", f"graph {index}", 1)
-    return Judged(replace(found.row, index=index, why=why), found.verdict, found.row.index)
+    return JudgedGraph(replace(found.row, index=index, why=why), found.verdict, found.row.index)

@@ -12,7 +12,7 @@ from mirage.mugraph.structure import structure_key
 from mirage_original.graph_builder import KNGraph
 from mirage_original.rebuild_saved import build
 from mirage_original.saved_data import SavedGraph, SavedOp
-from mirage_original.saved_files import Entry
+from mirage_original.saved_files import SavedEntry
 from mirage_original.to_mugraph import mugraph_of
 
 
@@ -44,7 +44,7 @@ class ListedGraph:
         )
 
 
-def row(entry: Entry, path: str) -> tuple[ListedGraph, KNGraph | None, MuGraph | None]:
+def row(entry: SavedEntry, path: str) -> tuple[ListedGraph, KNGraph | None, MuGraph | None]:
     """The row of an entry, and its kernel graph and µGraph if it is valid."""
     if entry.graph is None:
         assert entry.error is not None

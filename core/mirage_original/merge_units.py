@@ -19,10 +19,10 @@ from mirage.mugraph.grammar import (
     Store,
     TileDim,
 )
-from mirage.mugraph.rename import Names, statement
+from mirage.mugraph.rename import Renaming, statement
 from mirage.mugraph.resized import next_power
 from mirage.mugraph.rules.padding import Follower
-from mirage.mugraph.walk import Part
+from mirage.mugraph.walk import PlacedBlock
 from mirage.program.axis_classes import Leaves
 from mirage_original.block_statements import AFTER, DOT, Emitted, Index, unit
 from mirage_original.graph_axes import Joint
@@ -53,7 +53,7 @@ def united(e: Emitted, joint: Joint) -> Emitted:
     def unchanged(x: str) -> str:
         return x
 
-    names = Names(lambda x: " ".join(map(name, x.split())), unchanged, unchanged, name, unchanged)
+    names = Renaming(lambda x: " ".join(map(name, x.split())), unchanged, unchanged, name, unchanged)
 
     def indices(found: list[tuple[int, Index]]) -> list[tuple[int, Index]]:
         return [(i, tuple(tuple(same[u] for u in entry) for entry in index)) for i, index in found]
@@ -225,7 +225,7 @@ def masked(m: MuGraph) -> MuGraph:
 def _kernel(k: CustomKernel) -> CustomKernel:
     done: set[tuple[str, int]] = set()
     while True:
-        follower = Follower(Part(k, "block", k.block))
+        follower = Follower(PlacedBlock(k, "block", k.block))
         follower.run()
         wanted = {}
         for s, _ in follower.report:

@@ -21,8 +21,8 @@ from mirage_original.rebuild_saved import build
 
 if TYPE_CHECKING:
     from mirage.search.engine import Search
-    from mirage_original.found_mugraph import Found
-    from mirage_original.saved_files import Entry
+    from mirage_original.found_mugraph import FoundMugraph
+    from mirage_original.saved_files import SavedEntry
     from mirage_original.searched_graph import Searched
 
 
@@ -32,7 +32,7 @@ class Previous:
     no such file."""
 
     path: str
-    entries: tuple[Entry, ...] | None
+    entries: tuple[SavedEntry, ...] | None
     begun: bool = False
 
 
@@ -73,7 +73,7 @@ def checkpoint(path: str, search: Search) -> Checkpoint:
     return Checkpoint(file)
 
 
-def found_in(previous: Previous, searched: Searched) -> list[Found]:
+def found_in(previous: Previous, searched: Searched) -> list[FoundMugraph]:
     """The graphs of a file of the original that are accepted for what is searched. Says how many they are."""
     entries, path = previous.entries or (), previous.path
     wanted = Wanted(searched.program, searched.function.slice.text, searched.program.name)

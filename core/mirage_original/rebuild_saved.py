@@ -1,5 +1,6 @@
-"""A saved graph built again by the builder, operator by operator, so that nothing of the file is believed but its operators:
-every shape that it states is compared with the one that follows."""
+"""A saved graph built again by the builder, operator by operator, so that nothing of the file is believed but its operators.
+
+Every shape that it states is compared with the one that follows."""
 
 from __future__ import annotations
 

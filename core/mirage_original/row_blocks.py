@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mirage.ir.narrowing import MAX_GRID
 from mirage.ir.program import Attr
-from mirage_original.block_data import Step, Threadblock, Three
+from mirage_original.block_data import BlockStep, Threadblock, Three
 
 if TYPE_CHECKING:
     from mirage_original.graph_builder import KNGraph
@@ -43,7 +43,7 @@ def block_of(graph: KNGraph, place: int) -> Threadblock:
         return tuple(m // parts.get(d, 1) if m > 1 else m for d, m in enumerate(shape))
 
     def add(op: str, args: tuple[int, ...], shape: tuple[int, ...], *attrs: tuple[str, Attr]) -> None:
-        tb.steps.append(Step(op, args, tile(shape), False, attrs, node.place))
+        tb.steps.append(BlockStep(op, args, tile(shape), False, attrs, node.place))
 
     reads = list(dict.fromkeys(node.args))
     for i, a in enumerate(reads):

@@ -1,5 +1,6 @@
-"""The contents of a saved file of the original as plain data: graphs, their operators, their tensors. Nothing of it is believed:
-`saved_files.py` has checked its form alone, `rebuild_saved.py` builds it again operator by operator."""
+"""The contents of a saved file of the original as plain data: graphs, their operators, their tensors.
+
+Nothing of it is believed: `saved_files.py` has checked its form alone, `rebuild_saved.py` builds it again operator by operator."""
 
 from __future__ import annotations
 

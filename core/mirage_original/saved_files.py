@@ -30,7 +30,7 @@ DIMX = 64  # where an old file does not say
 
 
 @dataclass(frozen=True)
-class Entry:
+class SavedEntry:
     """A graph of a file, or why it is none."""
 
     index: int
@@ -38,12 +38,12 @@ class Entry:
     error: SavedGraphInvalid | None = None
 
 
-def read(path: str) -> list[Entry]:
+def read(path: str) -> list[SavedEntry]:
     """The graphs of a file. Raises SavedFileUnreadable."""
     return entries(parse(read_bytes(path), path), path)
 
 
-def entries(data: object, path: str) -> list[Entry]:
+def entries(data: object, path: str) -> list[SavedEntry]:
     """The graphs of JSON data."""
     if isinstance(data, dict):
         if "mugraph" in data or "mugraphs" in data:
@@ -85,11 +85,11 @@ def program(path: str) -> SavedGraph:
     return found[0].graph
 
 
-def _entry(index: int, data: object, path: str) -> Entry:
+def _entry(index: int, data: object, path: str) -> SavedEntry:
     try:
-        return Entry(index, _Reader(f"graph {index}", path).graph(data))
+        return SavedEntry(index, _Reader(f"graph {index}", path).graph(data))
     except SavedGraphInvalid as e:
-        return Entry(index, None, e)
+        return SavedEntry(index, None, e)
 
 
 class _Reader:

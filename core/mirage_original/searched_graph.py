@@ -30,7 +30,7 @@ from mirage.verify.proof.opinion import proof_opinion
 from mirage.verify.ranges.opinion import range_opinion
 
 if TYPE_CHECKING:
-    from mirage_original.found_mugraph import Found
+    from mirage_original.found_mugraph import FoundMugraph
     from mirage_original.graph_builder import KNGraph
 
 TARGET = "sm_90"
@@ -70,7 +70,7 @@ class Searched:
     def case(self, graph: MuGraph, text: str) -> Case:
         return Case(self.problem.t, self.problem.outputs, graph, text, self.program, self.function.slice.text, NAME)
 
-    def emit(self, found: Found) -> str:
+    def emit(self, found: FoundMugraph) -> str:
         header = {
             "made by": "mirage",
             "program": self.program.key[:16],
@@ -79,10 +79,10 @@ class Searched:
         }
         return emit_module(self.program, found.mugraph, self.function.slice.readable, function=NAME, header=header)
 
-    def in_range(self, found: Found) -> str:
+    def in_range(self, found: FoundMugraph) -> str:
         return range_opinion(self.problem.t, self.problem.outputs, found.mugraph).summary
 
-    def judge(self, found: Found, *, text: bool = True) -> Value:
+    def judge(self, found: FoundMugraph, *, text: bool = True) -> Value:
         """The verdict; without `text`, of the µGraph alone, nothing runs in a worker."""
         case = self.case(found.mugraph, found.text if text else "")
         with Tools() if text else nullcontext() as tools:

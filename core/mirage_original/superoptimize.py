@@ -23,7 +23,7 @@ from mirage.plan import plan
 from mirage.profile.roofline import estimate
 from mirage.search.engine import Bounds, Candidate, Search
 from mirage_original.arguments import finite, path_of, shown
-from mirage_original.found_mugraph import Found
+from mirage_original.found_mugraph import FoundMugraph
 from mirage_original.graph_builder import KNGraph
 from mirage_original.mistakes import mistake
 from mirage_original.previous_checkpoint import Previous, checkpoint, found_in, opened
@@ -144,7 +144,7 @@ def within(lists: dict[str, object]) -> Iterator[dict[str, object]]:
 
 def _searched(graph: KNGraph, ways: list[Narrowing], asked: Asked, tools: Tools) -> list[KNGraph]:
     """What the first way gives by which anything is found. A checkpoint of this project's search is that of one of them."""
-    given: list[Found] = []
+    given: list[FoundMugraph] = []
     previous = asked.previous
     first = Searched.of(graph, ways[0], tools)
     for i, way in enumerate(ways):
@@ -167,7 +167,7 @@ def _searched(graph: KNGraph, ways: list[Narrowing], asked: Asked, tools: Tools)
     return []
 
 
-def verified(searched: Searched, asked: Asked, given: list[Found]) -> Iterator[Found]:
+def verified(searched: Searched, asked: Asked, given: list[FoundMugraph]) -> Iterator[FoundMugraph]:
     """The distinct µGraphs (warps and stages left out) that are accepted, best first, until the time is over. `given` join
     what is found."""
     most, seconds, previous = asked.most, asked.seconds, asked.previous
@@ -182,17 +182,17 @@ def verified(searched: Searched, asked: Asked, given: list[Found]) -> Iterator[F
     for _ in search.run():
         pass
     seen: set[MuGraph] = set()
-    both: list[Candidate | Found] = [*given, *search.best]  # of equal estimates the given ones first
+    both: list[Candidate | FoundMugraph] = [*given, *search.best]  # of equal estimates the given ones first
     for c in sorted(both, key=lambda c: c.us):
         form = without_launch(c.mugraph)
         if form in seen:
             continue
         if len(seen) >= most or time.monotonic() > end:
             return
-        if isinstance(c, Found) or searched.sound(c.mugraph):
+        if isinstance(c, FoundMugraph) or searched.sound(c.mugraph):
             seen.add(form)
             yield (
                 c
-                if isinstance(c, Found)
-                else Found(plan(c.mugraph, searched.device), c.us, c.label, structure_key(c.mugraph), searched)
+                if isinstance(c, FoundMugraph)
+                else FoundMugraph(plan(c.mugraph, searched.device), c.us, c.label, structure_key(c.mugraph), searched)
             )

@@ -17,11 +17,11 @@ from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import CustomKernel, DTensor, LibraryKernel, MuGraph
 from mirage.mugraph.rules.breach import Breach
 from mirage.program.axis_classes import Leaves
-from mirage.program.axis_names import Names
+from mirage.program.axis_names import AxisNames
 from mirage_original.block_data import Threadblock
 from mirage_original.block_statements import Emission, Emitted, Index
 from mirage_original.graph_axes import Joint
-from mirage_original.graph_builder import KNGraph, Node
+from mirage_original.graph_builder import GraphNode, KNGraph
 from mirage_original.merge_units import Dims, Naming, Renderer, joined, masked, united
 from mirage_original.mistakes import Place, mistake
 from mirage_original.row_blocks import block_of
@@ -43,7 +43,7 @@ class Sides:
 
 
 @dataclass
-class Lowered:
+class LoweredGraph:
     """The µGraph; for each axis of the program the µGraph's that it is; the script's line of each tile and kernel."""
 
     mugraph: MuGraph
@@ -52,11 +52,11 @@ class Lowered:
 
 
 @dataclass
-class Kernel:
+class LoweredKernel:
     """A kernel while its axes are found: a block graph's statements, or a matmul. `reads` and `writes` are tensors."""
 
     name: str
-    node: Node
+    node: GraphNode
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     emitted: Emitted | None = None
@@ -70,7 +70,7 @@ def mugraph_of(graph: KNGraph) -> MuGraph:
     return lowered_of(graph).mugraph
 
 
-def lowered_of(graph: KNGraph, program: Sides | None = None, name: str = "program") -> Lowered:
+def lowered_of(graph: KNGraph, program: Sides | None = None, name: str = "program") -> LoweredGraph:
     """As `mugraph_of`, with the tensors' names and axes of a program."""
     return Lowerer(graph, program, name).run()
 
@@ -99,7 +99,7 @@ class Lowerer:
                     order = self.order(p)
                     self.dims[p] = [stored[d] for d in inverse(order)] if order else stored
 
-    def run(self) -> Lowered:
+    def run(self) -> LoweredGraph:
         if not self.outputs:
             raise mistake("the graph has no operator", "build what it computes first")
         kernels = [self.kernel(i, nodes) for i, nodes in enumerate(self.calls())]
@@ -129,9 +129,9 @@ class Lowerer:
                 found.setdefault(n.attr("call") if n.op == "customized" else (n.op, i), []).append(i)
         return list(found.values())
 
-    def kernel(self, group: int, nodes: list[int]) -> Kernel:
+    def kernel(self, group: int, nodes: list[int]) -> LoweredKernel:
         node = self.graph.nodes[nodes[0]]
-        k = Kernel(f"kernel{group}", node, node.args, tuple(nodes))
+        k = LoweredKernel(f"kernel{group}", node, node.args, tuple(nodes))
         if node.op == "matmul":
             if any(self.order(p) for p in (*node.args, *nodes)):
                 raise mistake(
@@ -155,7 +155,7 @@ class Lowerer:
         k.accesses = [(k.reads[i], x) for i, x in k.emitted.inputs] + [(nodes[i], x) for i, x in k.emitted.outputs]
         return k
 
-    def settle(self, kernels: Sequence[Kernel]) -> None:
+    def settle(self, kernels: Sequence[LoweredKernel]) -> None:
         """Tensors and what reads and writes them get the same axes, as far as they can."""
         changed = True
         while changed:
@@ -173,7 +173,7 @@ class Lowerer:
                             ) from None
 
     # ---- names
-    def rendered(self, kernels: Sequence[Kernel], loops: bool, stages: int) -> Lowered:
+    def rendered(self, kernels: Sequence[LoweredKernel], loops: bool, stages: int) -> LoweredGraph:
         dims = {k.name: joined(k.emitted, self.joint, loops=loops) for k in kernels if k.emitted is not None}
         chains = self.chains(kernels, dims)
         names = self.chain_names(chains)
@@ -197,9 +197,9 @@ class Lowerer:
         sizes = {names[c[0]]: self.joint.total(c) for c in chains}
         used = used_axes(tensors, made)
         graph = MuGraph(self.name, tuple(sorted((a, n) for a, n in sizes.items() if a in used)), tensors, tuple(made))
-        return Lowered(masked(graph), {a: naming(x) for a, x in self.axes.items()}, places)
+        return LoweredGraph(masked(graph), {a: naming(x) for a, x in self.axes.items()}, places)
 
-    def library_kernel(self, k: Kernel) -> LibraryKernel:
+    def library_kernel(self, k: LoweredKernel) -> LibraryKernel:
         return LibraryKernel(k.name, "matmul", tuple(self.names[p] for p in k.reads), self.names[k.writes[0]])
 
     def is_temp(self, place: int) -> bool:
@@ -211,7 +211,7 @@ class Lowerer:
         dims = tuple(naming(self.dims[place][d]) for d in self.order(place) or range(len(t.shape)))
         return DTensor(self.names[place], t.dtype.short, dims, kind=kind)  # type: ignore[arg-type]
 
-    def sequences(self, kernels: Sequence[Kernel], dims: dict[str, Dims]) -> list[Leaves]:
+    def sequences(self, kernels: Sequence[LoweredKernel], dims: dict[str, Dims]) -> list[Leaves]:
         """Every place where classes stand in a row."""
         every = [d for place in self.dims.values() for d in place] + list(self.axes.values())
         for k in kernels:
@@ -220,7 +220,7 @@ class Lowerer:
                 every += dims[k.name].groups
         return [self.joint.resolve(d) for d in every if d]
 
-    def chains(self, kernels: Sequence[Kernel], dims: dict[str, Dims]) -> list[Leaves]:
+    def chains(self, kernels: Sequence[LoweredKernel], dims: dict[str, Dims]) -> list[Leaves]:
         """Classes that always stand in one row are one axis."""
         after: dict[int, set[int | None]] = {}
         before: dict[int, set[int | None]] = {}
@@ -248,7 +248,7 @@ class Lowerer:
 
     def chain_names(self, chains: Sequence[Leaves]) -> dict[int, str]:
         """A name for each chain, under its first class: the program's axis where it is one, else after the one it is part of."""
-        supply = Names((*self.names.values(), *(self.program.taken if self.program else ()), *self.axes))
+        supply = AxisNames((*self.names.values(), *(self.program.taken if self.program else ()), *self.axes))
         whole = {self.joint.resolve(x): a for a, x in self.axes.items()}
         part = {x: a for a, leaves in self.axes.items() for x in self.joint.resolve(leaves)}
         names = {c[0]: whole[c] for c in chains if c in whole}
@@ -259,7 +259,7 @@ class Lowerer:
         return names
 
     # ---- what is wrong
-    def broken(self, found: Lowered, rule: str, breach: Breach) -> Exception:
+    def broken(self, found: LoweredGraph, rule: str, breach: Breach) -> Exception:
         """At the line of the tile that the rule speaks of, else of the kernel."""
         tile = breach.statement.split("[")[0].split(" ")[0]
         place = found.places.get(tile) or found.places.get(breach.where)

@@ -21,7 +21,7 @@ from mirage_original.searched_graph import NAME
 if TYPE_CHECKING:
     from mirage.cli.verify_subjects import Subject
     from mirage.isolate.runner import Worker
-    from mirage_original.judge_saved import Judged
+    from mirage_original.judge_saved import JudgedGraph
 
 WORDS = ("PROVED", "TESTED", "REJECTED", "INVALID")
 
@@ -66,7 +66,7 @@ def kernel_graph(path: str, worker: Worker) -> Subject:
     return Subject("function", path, trace(function, path, worker, CancelToken()), function.slice.text, NAME)
 
 
-def line(j: Judged) -> str:
+def line(j: JudgedGraph) -> str:
     """`graph 3: TESTED (bound 1.0e-20), as graph 1`, or why not."""
     if j.verdict is None:
         return f"graph {j.row.index}: INVALID {j.row.code} {j.row.why}"
@@ -76,7 +76,7 @@ def line(j: Judged) -> str:
     return f"graph {j.row.index}: {j.verdict.headline}{judged}{as_other}{reason(j)}"
 
 
-def reason(j: Judged) -> str:
+def reason(j: JudgedGraph) -> str:
     """Why a graph was rejected, from its first opinion that says so."""
     verdict = j.verdict
     if verdict is None or verdict.accepted:

@@ -11,19 +11,19 @@ from pygls.uris import to_fs_path
 from mirage.source import detect
 from mirage.source.module_names import is_decorator
 from mirage_lsp import kernel_block, merge_module, quick_fixes, text_edits
-from mirage_lsp.document import Entry, View
+from mirage_lsp.document import FunctionEntry, View
 from mirage_lsp.errors import CannotMerge, NoKernel, StaleEdit
 
 MODULE_HEAD = "# fmt: off\n"  # formatters leave a module that is written alone
 
 
-def replaceable(entry: Entry) -> bool:
+def replaceable(entry: FunctionEntry) -> bool:
     """Whether there is a kernel for the function as it is written now."""
     result = entry.result
     return result is not None and not entry.stale and result.answer == "kernel" and bool(result.source)
 
 
-def optimizable(entry: Entry) -> bool:
+def optimizable(entry: FunctionEntry) -> bool:
     """Whether asking (again) makes sense: no answer for this text, and nothing that the user has to mend or allow."""
     if entry.running or entry.state == "untrusted":
         return False
@@ -77,7 +77,7 @@ def _is_ours(path: Path) -> bool:
         return False
 
 
-def _ready(view: View, name: str, version: int | None) -> tuple[merge_module.Target, str]:
+def _ready(view: View, name: str, version: int | None) -> tuple[merge_module.ReplacedFunction, str]:
     """Where the function is in the view's text, and the kernel's module."""
     _check_version(view, version)
     function = next((f for f in view.functions if f.name == name), None)
@@ -114,13 +114,13 @@ def _check_version(view: View, version: int | None) -> None:
         raise StaleEdit(f"the edit was for version {version} of the text, which is at version {view.version} now")
 
 
-def _target(view: View, function: detect.Decorated) -> merge_module.Target:
+def _target(view: View, function: detect.Decorated) -> merge_module.ReplacedFunction:
     if function.node is None or function.names is None:
         raise NoKernel(f"`{function.name}` does not parse")
     ours = [d for d in function.node.decorator_list if is_decorator(d, function.names)]
     first, last = ours[0].lineno, ours[-1].end_lineno or ours[-1].lineno
     up = view.first
-    return merge_module.Target(
+    return merge_module.ReplacedFunction(
         function.name, function.decorator_line - up, function.end_line - up, (first - up, last - up)
     )
 

@@ -37,7 +37,7 @@ class Ask:
 
 
 @dataclass(frozen=True)
-class Answer:
+class JobEnd:
     """How a job ended: a final state of `protocol.STATES`, and the result, or the error as on the wire."""
 
     state: str
@@ -49,7 +49,7 @@ def _read(result: JsonObject | None) -> Result | None:
     return None if result is None else structure(result, Result)
 
 
-class Jobs:
+class DaemonJobs:
     """The server's one connection to the daemon. What several functions ask for can be one job; it is cancelled with the
     last of them."""
 
@@ -65,7 +65,7 @@ class Jobs:
         on_event: Callable[[protocol.Event], None],
         on_away: Callable[[], None],
         stopped: Callable[[], bool] = lambda: False,
-    ) -> Answer:
+    ) -> JobEnd:
         """Submit and follow a job to its end. `on_away` is called whenever the daemon is not there and is tried again.
         Raises the daemon's MirageError, DaemonUnavailable after the last attempt. Cancelling the task cancels the job;
         `stopped` says whether it was the user who did it."""
@@ -76,10 +76,10 @@ class Jobs:
                 on_event(protocol.Event(job=job, state=state))
                 end = await self._client.subscribe(job, on_event)
                 if end["state"] != "cancelled":
-                    return Answer(end["state"], _read(end["result"]), end["error"])
+                    return JobEnd(end["state"], _read(end["result"]), end["error"])
                 on_away()  # nothing was cancelled here: the daemon ends
                 if pause is None or not await self._comes_back():
-                    return Answer("away")
+                    return JobEnd("away")
             except (DaemonUnavailable, UnknownJob):
                 if pause is None:
                     raise

@@ -11,7 +11,7 @@ from lsprotocol import types
 from mirage.errors import MirageError, MissingShape, SymbolWithoutSize
 from mirage.source import detect
 from mirage_lsp import observed_shapes, one_line_texts
-from mirage_lsp.document import Document, Entry, View
+from mirage_lsp.document import Document, FunctionEntry, View
 from mirage_lsp.text_edits import line_range
 
 _SEVERITY = types.DiagnosticSeverity
@@ -55,7 +55,9 @@ def _moved(found: types.Range, up: int) -> types.Range:
     return types.Range(start=start, end=end)
 
 
-def _related(document: Document, function: detect.Decorated, entry: Entry) -> list[types.DiagnosticRelatedInformation]:
+def _related(
+    document: Document, function: detect.Decorated, entry: FunctionEntry
+) -> list[types.DiagnosticRelatedInformation]:
     """The decorator, where it is the place to say what is missing, or where the error stands elsewhere; what the search
     remarked."""
     view = document.view_at(function.decorator_line - 1)
@@ -101,7 +103,7 @@ def _of_error(error: MirageError, lines: list[str], otherwise: int) -> types.Dia
     )
 
 
-def _kept(entry: Entry, lines: list[str], line: int) -> types.Diagnostic:
+def _kept(entry: FunctionEntry, lines: list[str], line: int) -> types.Diagnostic:
     said = "keep yours" if entry.result is None else one_line_texts.headline(entry.result)
     return types.Diagnostic(
         range=line_range(lines, line - 1),
@@ -114,7 +116,7 @@ def _kept(entry: Entry, lines: list[str], line: int) -> types.Diagnostic:
     )
 
 
-def _learned(entry: Entry, lines: list[str], line: int) -> types.Diagnostic:
+def _learned(entry: FunctionEntry, lines: list[str], line: int) -> types.Diagnostic:
     """The text says no shapes, and a run did: a hint, so that they can be written down."""
     return types.Diagnostic(
         range=line_range(lines, line - 1),

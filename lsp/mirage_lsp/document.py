@@ -20,7 +20,7 @@ from mirage_lsp.observed_shapes import Seen
 
 
 @dataclass
-class Entry:
+class FunctionEntry:
     """One function's job. `state` is one of `protocol.STATES`, or idle, away, untrusted. `identity` is the text that
     the state is about; `result_identity` the one that `result` is about (an older one when the result is stale)."""
 
@@ -96,7 +96,7 @@ class Document:
     uri: str
     text: str
     version: int
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, FunctionEntry] = field(default_factory=dict)
     timer: asyncio.TimerHandle | None = None
     _scan: detect.Scan | None = None
     _blocks: list[kernel_block.Block] | None = None
@@ -168,11 +168,11 @@ class Document:
         """The function of that name, the last one where several have it (as in Python)."""
         return next((f for f in reversed(self.scan.functions) if f.name == name), None)
 
-    def entry(self, function: detect.Decorated) -> Entry:
+    def entry(self, function: detect.Decorated) -> FunctionEntry:
         """The function's entry, its identity brought up to this text."""
         entry = self.entries.get(function.name)
         if entry is None:
-            entry = self.entries[function.name] = Entry(function.name, home=self)
+            entry = self.entries[function.name] = FunctionEntry(function.name, home=self)
         entry.identity, entry.learned = self.identity(function), ()
         if entry.seen and isinstance(self.problem(function), MissingShape):
             entry.learned = entry.seen

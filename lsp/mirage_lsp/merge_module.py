@@ -1,4 +1,6 @@
-"""Merge of a generated module into a file, as the block that replaces a function. The file must parse after it, and no name of it
+"""Merge of a generated module into a file, as the block that replaces a function.
+
+The file must parse after it, and no name of it
 may come to mean something else."""
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ _NEEDED = ("imports", "kernels", "launcher")
 
 
 @dataclass(frozen=True)
-class Target:
+class ReplacedFunction:
     """A decorated function in a text: 1-based lines, `decorator_lines` the first and last of Mirage's own decorator."""
 
     name: str
@@ -45,7 +47,7 @@ def parts(module: str) -> dict[str, str]:
     return {name: "\n".join(lines).strip("\n") for name, lines in found.items()}
 
 
-def replace(text: str, target: Target, module: str, elsewhere: str = "") -> tuple[int, int, str]:
+def replace(text: str, target: ReplacedFunction, module: str, elsewhere: str = "") -> tuple[int, int, str]:
     """The offsets of a function in `text` and the block that replaces it; `elsewhere` is text of other cells, with which
     it shares its names. Raises CannotMerge."""
     start, end, old = _cut(text, target)
@@ -68,7 +70,7 @@ def replace(text: str, target: Target, module: str, elsewhere: str = "") -> tupl
     return start, end, _block(text, target, body, (start, end, old))
 
 
-def replace_by_import(text: str, target: Target, line: str, elsewhere: str = "") -> tuple[int, int, str]:
+def replace_by_import(text: str, target: ReplacedFunction, line: str, elsewhere: str = "") -> tuple[int, int, str]:
     """As `replace`, by a block that imports the function: `line` is the import. Raises CannotMerge."""
     start, end, old = _cut(text, target)
     if target.name in {**_bound_names(elsewhere), **_bound_names(text[:start] + text[end:])}:
@@ -76,7 +78,7 @@ def replace_by_import(text: str, target: Target, line: str, elsewhere: str = "")
     return start, end, _block(text, target, [f"{line}  # noqa: E402, F401"], (start, end, old))
 
 
-def _cut(text: str, target: Target) -> tuple[int, int, list[str]]:
+def _cut(text: str, target: ReplacedFunction) -> tuple[int, int, list[str]]:
     """The offsets of a function, and its lines."""
     lines = split_lines(text)
     start = sum(map(len, lines[: target.first_line - 1]))
@@ -84,7 +86,7 @@ def _cut(text: str, target: Target) -> tuple[int, int, list[str]]:
     return start, start + sum(map(len, old)), old
 
 
-def _block(text: str, target: Target, body: list[str], place: tuple[int, int, list[str]]) -> str:
+def _block(text: str, target: ReplacedFunction, body: list[str], place: tuple[int, int, list[str]]) -> str:
     """The block with a body, which parses in its place."""
     start, end, old = place
     new = kernel_block.wrap(target.name, body, old, line_end_of(text))
@@ -102,7 +104,7 @@ def check(text: str) -> None:
         raise CannotMerge(f"the file would no longer parse: {error}") from None
 
 
-def _fallback(old: list[str], target: Target) -> str:
+def _fallback(old: list[str], target: ReplacedFunction) -> str:
     """The function itself as `_original_NAME`, Mirage's decorator in a comment."""
     first, last = target.decorator_lines
     out: list[str] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mirage.results.result import Result
-from mirage_lsp.document import Entry
+from mirage_lsp.document import FunctionEntry
 
 _STATES = {
     "idle": "ready to optimize",
@@ -19,7 +19,7 @@ _COUNTS = (
 )
 
 
-def progress(entry: Entry) -> str:
+def progress(entry: FunctionEntry) -> str:
     """`searching · 9 values, 14 µGraphs`, `verifying`, `tuning · 120 µGraphs, 34 checked`, ..."""
     counts = entry.counts.told()
     word = _STATES.get(entry.state, entry.state)
@@ -27,7 +27,7 @@ def progress(entry: Entry) -> str:
     return " · ".join(filter(None, [word, ", ".join(shown), f"best {entry.best}" if entry.best else ""]))
 
 
-def lens(entry: Entry) -> str:
+def lens(entry: FunctionEntry) -> str:
     """The title of a function's code lens."""
     if entry.error is not None and not entry.running:
         return f"Mirage: {entry.error.code} {entry.error.message}"
@@ -63,7 +63,7 @@ def share(result: Result) -> str:
     return f"{estimate.speed_of_light_us / estimate.us:.0%} of speed of light"
 
 
-def age(entry: Entry) -> str:
+def age(entry: FunctionEntry) -> str:
     return " · stale: the text has changed since" if entry.stale else ""
 
 

@@ -12,13 +12,13 @@ from mirage.results.verdict import TRUSTED, Link
 from mirage.source import detect
 from mirage.verify.report import shown
 from mirage_lsp import observed_shapes
-from mirage_lsp.document import Entry, View
+from mirage_lsp.document import FunctionEntry, View
 from mirage_lsp.one_line_texts import age, headline, progress, target
 
 _FACTS = "| kernel | grid | loops | shared memory | registers | spills |\n|---|---|---|---|---|---|"
 
 
-def hover(entry: Entry, links: str = "") -> str:
+def hover(entry: FunctionEntry, links: str = "") -> str:
     """Everything about a function, as Markdown; `links` stand at its end."""
     head = f"**Mirage** `{entry.name}`"
     if entry.error is not None:

@@ -12,7 +12,7 @@ from mirage.results.codec import unstructure
 from mirage.results.result import Result
 from mirage.verify.report import shown
 from mirage_lsp import actions, one_line_texts, text_edits
-from mirage_lsp.document import Document, Entry, View
+from mirage_lsp.document import Document, FunctionEntry, View
 from mirage_lsp.errors import NoKernel
 
 _MARKS = {"PROVED": "proved", "TESTED": "tested", "REJECTED": "rejected"}
@@ -32,11 +32,11 @@ def states(view: View) -> dict[str, Any]:
     return {"uri": view.uri, "version": view.version, "functions": functions + blocks}
 
 
-def _entry(document: Document, name: str) -> Entry:
-    return document.entries.get(name) or Entry(name)
+def _entry(document: Document, name: str) -> FunctionEntry:
+    return document.entries.get(name) or FunctionEntry(name)
 
 
-def mark(entry: Entry) -> str:
+def mark(entry: FunctionEntry) -> str:
     """running, proved, tested, rejected, kept, or "" where nothing is known."""
     if entry.running:
         return "running"
@@ -60,7 +60,7 @@ def result(view: View, name: str) -> dict[str, Any]:
     return {**state, **told, "before": before, "after": after}
 
 
-def _state(entry: Entry) -> dict[str, Any]:
+def _state(entry: FunctionEntry) -> dict[str, Any]:
     return {
         "name": entry.name,
         "state": entry.state,
@@ -92,7 +92,7 @@ def _pictures(result: Result) -> dict[str, Any]:
     return {"svg": [draw.svg(g) for g in graphs], "pictures": [asdict(draw.picture(g)) for g in graphs]}
 
 
-def _texts(view: View, name: str, entry: Entry) -> tuple[str, str]:
+def _texts(view: View, name: str, entry: FunctionEntry) -> tuple[str, str]:
     """The document's text with the original and with the kernel; the same twice where there is no kernel for it."""
     text = view.text if view.raw is None else view.raw
     try:

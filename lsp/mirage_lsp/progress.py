@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from mirage_lsp import one_line_texts
-from mirage_lsp.document import Entry
+from mirage_lsp.document import FunctionEntry
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class WorkDone:
     """One job's progress. The client is asked for a token first; what happens until it agrees is shown at once then."""
 
-    def __init__(self, server: MirageServer, token: str, entry: Entry, shown: bool) -> None:
+    def __init__(self, server: MirageServer, token: str, entry: FunctionEntry, shown: bool) -> None:
         self.entry = entry
         self.on_end: Callable[[], object] = lambda: None
         self._server, self._token, self._begun, self._ended, self._last = server, token, False, False, ""
@@ -26,13 +26,13 @@ class WorkDone:
             params = types.WorkDoneProgressCreateParams(token=token)
             server.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params).add_done_callback(self._created)
 
-    def report(self, entry: Entry) -> None:
+    def report(self, entry: FunctionEntry) -> None:
         message = one_line_texts.progress(entry)
         if self._begun and not self._ended and message != self._last:
             self._last = message
             self._notify(types.WorkDoneProgressReport(message=message, cancellable=True))
 
-    def end(self, entry: Entry) -> None:
+    def end(self, entry: FunctionEntry) -> None:
         if self._begun and not self._ended:
             self._notify(types.WorkDoneProgressEnd(message=one_line_texts.lens(entry)))
         self._ended = True

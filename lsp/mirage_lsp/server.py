@@ -16,13 +16,13 @@ from pygls.uris import to_fs_path
 from mirage.errors import MirageError
 from mirage.link.version import package_version
 from mirage_lsp import diagnostics, methods, panel_data, text_edits, transport
-from mirage_lsp.daemon_jobs import Jobs
-from mirage_lsp.document import Document, Entry, View
+from mirage_lsp.daemon_jobs import DaemonJobs
+from mirage_lsp.document import Document, FunctionEntry, View
 from mirage_lsp.progress import WorkDone
 from mirage_lsp.pygls_protocol import Protocol
 from mirage_lsp.session import Session
 from mirage_lsp.settings import Settings
-from mirage_lsp.workspace_folders import Folders, Link, watchable
+from mirage_lsp.workspace_folders import DaemonLink, Folders, watchable
 
 log = logging.getLogger(__name__)
 REFRESH_S = 0.05  # refreshes and diagnostics are not sent more often; after a quiet time they are sent at once
@@ -58,8 +58,8 @@ class MirageServer(LanguageServer):
 
     def begin(self, settings: Settings) -> None:
         """A session with these settings; nothing is connected yet."""
-        link = Link(start_daemon=settings.start_daemon)
-        self.session = Session(Jobs(link), settings, self.changed, self.follow)
+        link = DaemonLink(start_daemon=settings.start_daemon)
+        self.session = Session(DaemonJobs(link), settings, self.changed, self.follow)
         self.folders = Folders(link, self._watched)
 
     def _watched(self) -> tuple[list[str], str, str]:
@@ -170,7 +170,7 @@ class MirageServer(LanguageServer):
         message = f"{error.code}: {error.message}. Next step: {error.next_step}"
         self.window_show_message(types.ShowMessageParams(type=types.MessageType.Warning, message=message))
 
-    def follow(self, document: Document, entry: Entry) -> WorkDone:
+    def follow(self, document: Document, entry: FunctionEntry) -> WorkDone:
         token = f"mirage/{next(self.session.tokens)}"
         follower = WorkDone(self, token, entry, shown=self.supports(lambda c: c.window.work_done_progress))  # type: ignore[union-attr]
         self._progress[token] = follower

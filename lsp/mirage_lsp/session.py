@@ -17,8 +17,8 @@ from mirage.errors import DaemonUnavailable, MirageError
 from mirage.link.protocol import FINAL, Event
 from mirage.results.progress import ProgressCounts
 from mirage.source import detect
-from mirage_lsp.daemon_jobs import Answer, Ask, Jobs
-from mirage_lsp.document import Document, Entry, View
+from mirage_lsp.daemon_jobs import Ask, DaemonJobs, JobEnd
+from mirage_lsp.document import Document, FunctionEntry, View
 from mirage_lsp.learned_shapes import Learner
 from mirage_lsp.notebook import Notebook
 from mirage_lsp.settings import Settings
@@ -27,12 +27,12 @@ REMEMBERED = 256  # answers kept for texts that may come back
 GRACE_S = 0.5  # a closed file's jobs go on for so long: a renamed file is closed and opened again
 
 
-class Follower(Protocol):
+class ProgressListener(Protocol):
     """Told how a job goes (work-done progress)."""
 
-    def report(self, entry: Entry) -> None: ...
+    def report(self, entry: FunctionEntry) -> None: ...
 
-    def end(self, entry: Entry) -> None: ...
+    def end(self, entry: FunctionEntry) -> None: ...
 
 
 class Session:
@@ -41,16 +41,16 @@ class Session:
 
     def __init__(
         self,
-        jobs: Jobs,
+        jobs: DaemonJobs,
         settings: Settings,
         changed: Callable[[Document], None],
-        follow: Callable[[Document, Entry], Follower],
+        follow: Callable[[Document, FunctionEntry], ProgressListener],
     ) -> None:
         self.jobs, self.settings, self.documents = jobs, settings, dict[str, Document]()
         self.notebooks: dict[str, Notebook] = {}  # by the URI of a cell
         self._changed, self._follow = changed, follow
-        self._known: OrderedDict[tuple[str, str], Answer] = OrderedDict()
-        self._resting: dict[tuple[str, str], tuple[Entry, asyncio.TimerHandle]] = {}
+        self._known: OrderedDict[tuple[str, str], JobEnd] = OrderedDict()
+        self._resting: dict[tuple[str, str], tuple[FunctionEntry, asyncio.TimerHandle]] = {}
         self.tokens = itertools.count(1)
         self.learner = Learner(self)
 
@@ -120,7 +120,7 @@ class Session:
             document.timer = None
 
     # ---- jobs
-    def stop(self, entry: Entry, by_user: bool = False) -> bool:
+    def stop(self, entry: FunctionEntry, by_user: bool = False) -> bool:
         """Cancel an entry's job; whether one ran. `by_user`: no save is to begin it again."""
         if not entry.running or entry.task is None:
             return False
@@ -143,7 +143,7 @@ class Session:
             await asyncio.wait(tasks, timeout=1.0)
         await self.jobs.close()
 
-    def optimize(self, document: Document, function: detect.Decorated, fresh: bool = False) -> Entry:
+    def optimize(self, document: Document, function: detect.Decorated, fresh: bool = False) -> FunctionEntry:
         """Start a job for a function, unless one runs for this very text or its answer is known. `fresh`: though it is
         known, here and to the daemon."""
         entry = document.entry(function)
@@ -170,7 +170,7 @@ class Session:
         self._changed(document)
         return entry
 
-    def _take_over(self, document: Document, rested: Entry, timer: asyncio.TimerHandle) -> Entry:
+    def _take_over(self, document: Document, rested: FunctionEntry, timer: asyncio.TimerHandle) -> FunctionEntry:
         """A job of a file that was closed goes on for the one that was opened: it has been renamed."""
         timer.cancel()
         rested.home, rested.identity = document, rested.asked
@@ -219,11 +219,11 @@ class Session:
         if before != settings:
             self.settle_again(ask_again=other)
 
-    def _show(self, entry: Entry) -> None:
+    def _show(self, entry: FunctionEntry) -> None:
         if entry.home is not None:
             self._changed(entry.home)
 
-    async def _work(self, entry: Entry, identity: str, ask: Ask) -> None:
+    async def _work(self, entry: FunctionEntry, identity: str, ask: Ask) -> None:
         assert entry.home is not None
         follower = self._follow(entry.home, entry)
         me = asyncio.current_task()
@@ -239,15 +239,15 @@ class Session:
             follower.report(entry)
             self._show(entry)
 
-        answer = Answer("cancelled")
+        answer = JobEnd("cancelled")
         try:
             answer = await self.jobs.optimize(ask, on_event, on_away, lambda: entry.stopped)
         except DaemonUnavailable:
-            answer = Answer("away")
+            answer = JobEnd("away")
         except MirageError as error:
-            answer = Answer("failed", error=error.to_dict())
+            answer = JobEnd("failed", error=error.to_dict())
         except UnicodeEncodeError as error:  # a lone surrogate: the text is not one that a file can hold
-            answer = Answer("failed", error=MirageError(f"the text cannot be sent: {error}").to_dict())
+            answer = JobEnd("failed", error=MirageError(f"the text cannot be sent: {error}").to_dict())
         finally:
             if entry.task is me:
                 entry.task = None
@@ -255,21 +255,21 @@ class Session:
             follower.end(entry)
             self._show(entry)
 
-    async def _look_up(self, entry: Entry, identity: str, ask: Ask) -> None:
-        answer = Answer("untrusted")
+    async def _look_up(self, entry: FunctionEntry, identity: str, ask: Ask) -> None:
+        answer = JobEnd("untrusted")
         try:
             result = await self.jobs.lookup(ask)
             if result is not None:
-                answer = Answer("done" if result.answer == "kernel" else "kept", result)
+                answer = JobEnd("done" if result.answer == "kernel" else "kept", result)
         except MirageError:
-            answer = Answer("untrusted")  # the daemon is away or has no answer; either way nothing may run
+            answer = JobEnd("untrusted")  # the daemon is away or has no answer; either way nothing may run
         finally:
             if entry.task is asyncio.current_task():
                 entry.task = None
                 self._settled(entry, identity, answer)
             self._show(entry)
 
-    def _settled(self, entry: Entry, identity: str, answer: Answer) -> None:
+    def _settled(self, entry: FunctionEntry, identity: str, answer: JobEnd) -> None:
         entry.state, entry.counts, entry.best = answer.state, ProgressCounts(), ""
         entry.error = MirageError.from_dict(answer.error) if answer.error else None
         if answer.result is not None:

@@ -1,5 +1,6 @@
-"""Settings from `initializationOptions`, and later from `mirage` in the client's configuration. Unknown keys are
-ignored; a wrong type means the default."""
+"""Settings from `initializationOptions`, and later from `mirage` in the client's configuration.
+
+Unknown keys are ignored; a wrong type means the default."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""The workspace's folders, registered with the daemon: what a save changes there, in whatever editor or by a checkout of
-another branch, is known when its file is opened."""
+"""The workspace's folders, registered with the daemon.
+
+The daemon then knows of changes before a file is opened, also of saves in another editor and of a checkout of another branch.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from mirage.link.protocol import Welcome
 log = logging.getLogger(__name__)
 
 
-class Link(AsyncClient):
+class DaemonLink(AsyncClient):
     """The daemon's client. `on_connect` is called once for each connection."""
 
     def __init__(self, *, start_daemon: bool, name: str = "lsp") -> None:
@@ -36,7 +38,7 @@ class Folders:
     """`wanted()` gives the folders to watch, the interpreter and the target; no folders while nothing may run. A daemon
     forgets them when it ends, so each connection registers them again; none is made for that."""
 
-    def __init__(self, client: Link, wanted: Callable[[], tuple[list[str], str, str]]) -> None:
+    def __init__(self, client: DaemonLink, wanted: Callable[[], tuple[list[str], str, str]]) -> None:
         self._client, self._wanted = client, wanted
         self._known: dict[str, tuple[str, str]] = {}  # root -> interpreter and target, as this connection registered it
         self._tasks: set[asyncio.Task[None]] = set()

@@ -11,7 +11,7 @@ from workloads import hand
 
 from mirage.codegen.size_table import inputs_of, rows_of
 from mirage.mugraph import json_form
-from mirage.pipeline.by_size import KEEP, Book, Row, together
+from mirage.pipeline.by_size import KEEP, Book, SizedResult, together
 from mirage.results.result import Estimate, KernelFacts, Result, SearchStats
 from mirage.results.verdict import Evidence, Verdict
 from mirage.source import detect, slice
@@ -20,13 +20,15 @@ CASES = [hand.rmsnorm_linear(m=19), hand.rmsnorm_linear(m=40, tn=32), hand.rmsno
 SEARCH = SearchStats(values=3, seconds=0.5)
 
 
-def row(case: Any, us: float, **more: Any) -> Row:
+def row(case: Any, us: float, **more: Any) -> SizedResult:
     program = program_of(case.mugraph)
     kernel = KernelFacts("_rmsnorm_linear_fused", (us and int(us),), (), 4, 3)
     given = {"answer": "kernel", "reason": "fast", "verdict": None, "search": SEARCH, "kernels": (kernel,),
              "estimate": Estimate(us, 1.0, 10.0, "H200"), "notes": ("all say this", f"only {us}"),
              "mugraphs": (json_form.to_json(case.mugraph),), **more}  # fmt: skip
-    return Row(program, None, Result(function=case.name, inputs=program.inputs, program_key=f"key{us}", **given))  # type: ignore[arg-type]
+    return SizedResult(
+        program, None, Result(function=case.name, inputs=program.inputs, program_key=f"key{us}", **given)
+    )  # type: ignore[arg-type]
 
 
 ROWS = [row(CASES[0], 5.0), row(CASES[1], 4.0), row(CASES[2], 2.0)]
@@ -42,11 +44,11 @@ class Said(Book):
 
     words: dict[int, Verdict] = field(default_factory=dict)
 
-    def judged(self, row: Row, module: str) -> Verdict:
+    def judged(self, row: SizedResult, module: str) -> Verdict:
         return self.words.get(row.program.inputs[0].type.shape[0], verdict("PROVED", 0.0))
 
 
-def answer(rows: list[Row], words: dict[int, Verdict] | None = None) -> Result:
+def answer(rows: list[SizedResult], words: dict[int, Verdict] | None = None) -> Result:
     head, _, body = original_of(CASES[0]).partition("def ")
     text = f"{head}import mirage\n\n\n@mirage.optimize\ndef {body}"
     (found,) = detect.find(text, "f.py").functions

@@ -16,7 +16,7 @@ from mirage.link import Client, paths
 from mirage.results.codec import unstructure
 from mirage.results.result import Result
 from mirage_daemon.cache_store import SqliteStore
-from mirage_daemon.connection import Limits
+from mirage_daemon.connection import ConnectionLimits
 from mirage_daemon.lifecycle import listen
 from mirage_daemon.server import Server
 
@@ -109,4 +109,4 @@ def answer():
 
 @pytest.fixture
 def limits():
-    return Limits
+    return ConnectionLimits

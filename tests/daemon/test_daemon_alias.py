@@ -54,7 +54,7 @@ def world(tmp_path, monkeypatch, text):
     monkeypatch.setattr(question_key.mirage, "__file__", str(code / "__init__.py"))
     return SimpleNamespace(
         folder=tmp_path, site=site, drivers=drivers, code=code, monkeypatch=monkeypatch, text=text, target="sm_90",
-        options=request_parameters.Options(), function="f",
+        options=request_parameters.SearchOptions(), function="f",
     )  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def test_each_thing_that_can_change_the_answer_changes_its_row_and_the_key(world
 
 def test_every_row_is_changed_by_something_and_every_option_and_package_is_among_them():
     assert set().union(*(rows for _, rows in CHANGES.values())) == set(question_key.KEY_INPUTS)
-    assert {f"option {f.name}" for f in attrs.fields(request_parameters.Options)} <= set(CHANGES)
+    assert {f"option {f.name}" for f in attrs.fields(request_parameters.SearchOptions)} <= set(CHANGES)
     assert {"torch", "triton", "z3-solver", "numpy"} < set(question_key.PACKAGES)
 
 

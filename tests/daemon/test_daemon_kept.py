@@ -15,7 +15,7 @@ from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken
 from mirage.results.result import Remark
 from mirage_daemon import cache_command, cache_requests, question_key
-from mirage_daemon.worker_pool import Pool
+from mirage_daemon.worker_pool import WorkerPool
 
 SECRET = "SECRET = 'a password'\n"
 
@@ -150,7 +150,7 @@ def test_a_strangers_laws_and_too_much_of_anything_are_refused(house, text, answ
     with house(at_once(answer)) as h:
         client = h.client()
         with pytest.raises(NotVerified, match="laws"):
-            client.adopt(text, "a.py", "f", "{}", options=protocol.Options(rules="all: x == y"))
+            client.adopt(text, "a.py", "f", "{}", options=protocol.SearchOptions(rules="all: x == y"))
         with pytest.raises(ProtocolError, match="limit"):
             client.adopt(text, "a.py", "f", "[" * (cache_requests.MAX_MUGRAPH + 1))
         assert h.runs == []
@@ -287,7 +287,7 @@ def test_a_worker_is_asked_to_judge_what_was_found_elsewhere():
         def close(self):
             pass
 
-    with Pool(make=lambda interpreter: Fake()) as pool:
+    with WorkerPool(make=lambda interpreter: Fake()) as pool:
         for more in ({}, {"mugraph": "{}"}):
             pool.run_job({"interpreter": "python", **more}, lambda event: None, CancelToken())
     assert tasks == ["optimize", "recheck"]

@@ -14,7 +14,7 @@ from mirage.isolate.worker_messages import MAX_MESSAGE
 from mirage.results.progress import CancelToken
 from mirage_daemon.journal import MAX_PARTS
 from mirage_daemon.server import MAX_TEXT
-from mirage_daemon.worker_pool import MOST_CALLS, Pool
+from mirage_daemon.worker_pool import MOST_CALLS, WorkerPool
 
 
 class Fake:
@@ -45,7 +45,7 @@ class Fake:
 def play():
     def start(*script, **options):
         Fake.made, Fake.script = [], list(script)
-        return Pool(make=Fake, **options)
+        return WorkerPool(make=Fake, **options)
 
     return start
 
@@ -147,7 +147,7 @@ def test_a_mistake_of_the_user_leaves_the_worker_for_the_next_job(play):
 
 
 def test_real_processes_are_kept_replaced_and_ended():
-    with Pool("selftest", make=Worker, timeout_s=20.0) as pool:
+    with WorkerPool("selftest", make=Worker, timeout_s=20.0) as pool:
         payload = {"action": "facts", "interpreter": sys.executable, "project": ""}
         first = pool.run_job(payload, print, CancelToken())["pid"]
         assert pool.run_job(payload, print, CancelToken())["pid"] == first

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from mirage.errors import BadSearchParameter, FileUnreadable, MissingShape, ProtocolError, UntrustedWorkspace
-from mirage.link.request_parameters import Options
+from mirage.link.request_parameters import SearchOptions
 from mirage_daemon import watch_projects
 
 HEAD = "import mirage\nimport torch\n\n\n"
@@ -172,19 +172,25 @@ def test_inputs_that_no_call_has_are_refused(house, answer, path, inputs):
 
 
 def test_what_is_asked_of_the_search_reaches_it_and_is_a_part_of_the_question(house, answer, text):
-    options = Options(kernels=1, seconds=3.0, anyway=True, given={"franges": [2, 4]}, rules="a: x == x")
+    options = SearchOptions(kernels=1, seconds=3.0, anyway=True, given={"franges": [2, 4]}, rules="a: x == x")
     with house(lambda payload, *_: answer(payload)) as h:
         client = h.client()
-        for asked in (Options(), options, Options(loops=1), Options(rules="a: y == y"), Options(anyway=True)):
+        for asked in (
+            SearchOptions(),
+            options,
+            SearchOptions(loops=1),
+            SearchOptions(rules="a: y == y"),
+            SearchOptions(anyway=True),
+        ):
             assert client.subscribe(client.submit(text, "m.py", "f", options=asked)["job"])["state"] == "done"
             assert client.lookup(text, "m.py", "f", options=asked) is not None
         assert len(h.runs) == 5
         assert h.runs[1]["options"] == {
             "kernels": 1, "loops": 0, "seconds": 3.0, "anyway": True, "rules": "a: x == x", "given": {"franges": [2, 4]},
         }  # fmt: skip
-        assert client.lookup(text, "m.py", "f", options=Options(kernels=2)) is None
+        assert client.lookup(text, "m.py", "f", options=SearchOptions(kernels=2)) is None
         with pytest.raises(BadSearchParameter):
-            client.submit(text, "m.py", "f", options=Options(given={"franges": [-3]}))
+            client.submit(text, "m.py", "f", options=SearchOptions(given={"franges": [-3]}))
 
 
 def test_the_options_of_the_wire_are_those_of_the_search():
@@ -202,7 +208,7 @@ def test_the_options_of_the_wire_are_those_of_the_search():
 def protocol_options():
     from mirage.link import protocol
 
-    return protocol.unstructure(Options())
+    return protocol.unstructure(SearchOptions())
 
 
 def test_paths_with_links_are_one_project(house, answer, project):

@@ -323,7 +323,7 @@ def test_a_daemon_that_hangs_is_none_to_who_can_do_without(home, monkeypatch):
 
 def test_a_file_whose_name_is_no_text_can_be_optimized(house, text, answer):
     with house(at_once(answer)) as h, daemon_question.Daemon() as daemon:
-        found = daemon.optimize(text, "/p/\udcff.py", "f", "sm_90", protocol.Options(), lambda p: None)
+        found = daemon.optimize(text, "/p/\udcff.py", "f", "sm_90", protocol.SearchOptions(), lambda p: None)
         assert found.source == "# f" and h.runs[0]["path"] == "/p/\N{REPLACEMENT CHARACTER}.py"
         with pytest.raises(ProtocolError):
             h.client().submit(text + "# \ud800", "/p/a.py", "f")

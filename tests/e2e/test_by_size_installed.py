@@ -82,7 +82,7 @@ def test_the_edited_file_runs_its_size(done: tuple[Path, dict[str, Any]]) -> Non
     assert found.node is not None
     decorator = found.node.decorator_list[0]
     lines = (decorator.lineno, decorator.end_lineno or decorator.lineno)
-    target = merge_module.Target("scaled_rows", found.decorator_line, found.end_line, lines)
+    target = merge_module.ReplacedFunction("scaled_rows", found.decorator_line, found.end_line, lines)
     start, end, new = merge_module.replace(USER, target, result["text"])
     text = USER[:start] + new + USER[end:]
     (folder / "edited.py").write_text(text)

@@ -21,7 +21,7 @@ from mirage.errors import (
 )
 from mirage.isolate import Worker, worker_messages
 from mirage.isolate.runner import OUTPUT_KEPT
-from mirage.isolate.system import System, sweep
+from mirage.isolate.system import OperatingSystem, sweep
 from mirage.results.progress import CancelToken
 
 
@@ -102,7 +102,10 @@ def test_a_hang_that_ignores_terminate_is_ended_at_its_time(worker):
 
 def test_time_is_asked_of_the_system_object():
     ticks = iter([0.0, *[100.0] * 1000])
-    with Worker(system=System(monotonic=lambda: next(ticks))) as worker, pytest.raises(WorkerTimeout, match="50 s"):
+    with (
+        Worker(system=OperatingSystem(monotonic=lambda: next(ticks))) as worker,
+        pytest.raises(WorkerTimeout, match="50 s"),
+    ):
         selftest("echo", worker, value=1, timeout_s=50.0)
 
 

@@ -35,7 +35,7 @@ def put_in(text: str, name: str, module: str) -> str:
     decorator = found.node.decorator_list[0]
     lines = (decorator.lineno, decorator.end_lineno or decorator.lineno)
     start, end, new = merge_module.replace(
-        text, merge_module.Target(name, found.decorator_line, found.end_line, lines), module
+        text, merge_module.ReplacedFunction(name, found.decorator_line, found.end_line, lines), module
     )
     return text[:start] + new + text[end:]
 

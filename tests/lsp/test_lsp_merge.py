@@ -20,7 +20,7 @@ FUNCTION = "@mirage.optimize\ndef double(x):\n    return x + x\n"
 def merged(text: str, module: str = MODULE, name: str = "double") -> str:
     lines = text.split("\n")
     first = next(i for i, line in enumerate(lines) if f"def {name}(" in line)
-    target = merge_module.Target(name, first, first + 2, (first, first))
+    target = merge_module.ReplacedFunction(name, first, first + 2, (first, first))
     start, end, new = merge_module.replace(text, target, module)
     return text[:start] + new + text[end:]
 
@@ -93,7 +93,7 @@ def test_a_kernel_that_does_not_parse_is_refused() -> None:
 
 def test_other_decorators_stay_with_the_original() -> None:
     text = "import functools\n@functools.cache\n@mirage.optimize(\n    dims={},\n)\ndef double(x):\n    return x + x\n"
-    _, _, new = merge_module.replace(text, merge_module.Target("double", 2, 7, (3, 5)), MODULE)
+    _, _, new = merge_module.replace(text, merge_module.ReplacedFunction("double", 2, 7, (3, 5)), MODULE)
     assert "@functools.cache\n# @mirage.optimize(\n#     dims={},\n# )\ndef _original_double(x):" in new
 
 

@@ -13,14 +13,14 @@ from mirage.errors import DaemonUnavailable, MirageError, SourceSyntaxError, Unk
 from mirage.results.progress import ProgressCounts
 from mirage.results.verdict import Counterexample, Verdict
 from mirage_lsp import diagnostics, one_line_texts, pages, panel_data
-from mirage_lsp.document import Document, Entry
+from mirage_lsp.document import Document, FunctionEntry
 from mirage_lsp.settings import Settings
 
 MEASURED = replace(ESTIMATE, measured=True)
 
 
-def entry(**changes: Any) -> Entry:
-    made = Entry("double", identity="now", state="done", result=typed(), result_identity="now")
+def entry(**changes: Any) -> FunctionEntry:
+    made = FunctionEntry("double", identity="now", state="done", result=typed(), result_identity="now")
     for name, value in changes.items():
         setattr(made, name, value)
     return made
@@ -49,7 +49,7 @@ def entry(**changes: Any) -> Entry:
         (entry(error=UnknownOperator("`fft` has no entry")), "MIR201 `fft` has no entry"),
     ],
 )  # fmt: skip
-def test_lens_titles(made: Entry, title: str) -> None:
+def test_lens_titles(made: FunctionEntry, title: str) -> None:
     assert one_line_texts.lens(made) == f"Mirage: {title}"
 
 

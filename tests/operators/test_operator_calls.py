@@ -13,7 +13,7 @@ from program.random_programs import random_programs
 from workloads.traced import trace
 
 from mirage.ir.dtypes import TORCH_NAMES
-from mirage.ir.program import Node, Program
+from mirage.ir.program import Operation, Program
 from mirage.operators.table import OPERATORS
 
 MORE = {
@@ -26,7 +26,7 @@ MORE = {
 }  # fmt: skip
 
 
-def call(node: Node, names: list[str]) -> str:
+def call(node: Operation, names: list[str]) -> str:
     attrs = dict(node.attrs)
     if "dtype" in attrs:
         attrs["torch_dtype"] = f"torch.{TORCH_NAMES[attrs['dtype']]}"

@@ -75,13 +75,13 @@ def test_a_temporary_table_is_taken_back() -> None:
 
 def test_fields_have_the_methods_that_entries_name() -> None:
     from mirage.verify.field.arithmetic import Field
-    from mirage.verify.field.expression_size import Counts
+    from mirage.verify.field.expression_size import ExpressionCounts
 
     for name, entry in BLOCK.items():
         if entry.form == "pointwise" and entry.field != ORACLE:
             methods = table.field_methods(entry)
             assert methods, name
-            assert all(callable(getattr(kind, m, None)) for m in methods for kind in (Field, Counts)), name
+            assert all(callable(getattr(kind, m, None)) for m in methods for kind in (Field, ExpressionCounts)), name
 
 
 def test_values_use_known_block_operators() -> None:

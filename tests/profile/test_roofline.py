@@ -8,7 +8,7 @@ from workloads import hand
 
 from mirage.devices.table import DEVICES, device
 from mirage.errors import UnknownTarget
-from mirage.ir.program import Node, Program
+from mirage.ir.program import Operation, Program
 from mirage.ir.tensor_spec import TensorSpec, TensorType
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.profile.roofline import Compiled, baseline, estimate, speed_of_light
@@ -108,9 +108,9 @@ def test_the_speed_of_light_is_the_slowest_of_its_parts():
 
 def test_the_baseline_runs_each_operator_as_a_kernel():
     x, w, y = TensorType((16, 4096), "fp16"), TensorType((4096, 4096), "fp16"), TensorType((16, 4096), "fp16")
-    product = Node("matmul", (0, 1), (), y)
-    relu = Node("relu", (2,), (), y)
-    view = Node("view", (2,), (), y)
+    product = Operation("matmul", (0, 1), (), y)
+    relu = Operation("relu", (2,), (), y)
+    view = Operation("view", (2,), (), y)
     inputs = (TensorSpec.of("x", x), TensorSpec.of("w", w))
     one = baseline(Program("p", inputs, (product,), (2,)), H200)
     two = baseline(Program("p", inputs, (product, relu), (3,)), H200)
@@ -122,8 +122,8 @@ def test_the_baseline_runs_each_operator_as_a_kernel():
 def test_attention_has_flops_in_the_baseline_and_softmax_has_none():
     q, k = TensorType((1, 8, 4096, 128), "fp16"), TensorType((1, 8, 4096, 128), "fp16")
     inputs = (TensorSpec.of("q", q), TensorSpec.of("k", k), TensorSpec.of("v", k))
-    attention = Program("p", inputs, (Node("scaled_dot_product_attention", (0, 1, 2), (), q),), (3,))
-    softmax = Program("p", inputs, (Node("softmax", (0,), (("dim", (-1,)),), q),), (3,))
+    attention = Program("p", inputs, (Operation("scaled_dot_product_attention", (0, 1, 2), (), q),), (3,))
+    softmax = Program("p", inputs, (Operation("softmax", (0,), (("dim", (-1,)),), q),), (3,))
     assert baseline(attention, H200) > 4 * 8 * 4096**2 * 128 / H200.tensor_flops * 1e6 > baseline(softmax, H200)
 
 

@@ -10,7 +10,7 @@ from workloads.traced import trace, trace_generic
 
 from mirage.codegen.library_text import library_call
 from mirage.errors import EmissionRefused, UnknownOperator
-from mirage.ir.program import Node, Program
+from mirage.ir.program import Operation, Program
 from mirage.ir.torch_calls import RESULT, SIZES, call_arguments, call_text, fault, is_call
 from mirage.mugraph.grammar import LibraryKernel
 from mirage.program.lower import lower
@@ -24,11 +24,11 @@ def traced(body: str, inputs=(X, W)) -> Program:
     return trace(f"{HEAD}def f({arguments}):\n    " + body.replace("\n", "\n    ") + "\n", "f", list(inputs))
 
 
-def calls(p: Program) -> list[Node]:
+def calls(p: Program) -> list[Operation]:
     return [n for n in p.nodes if is_call(n.op)]
 
 
-def given(n: Node) -> dict:
+def given(n: Operation) -> dict:
     return {k: v for k, v in n.attrs if not k.startswith("_")}
 
 

@@ -18,7 +18,7 @@ from mirage.mugraph.text import to_text
 from mirage.mugraph.without_calls import calls_of, dims_of_calls, opened, other_calls
 from mirage.pipeline.fusion_remarks import explain
 from mirage.profile.roofline import estimate
-from mirage.search.problem import Step, in_order
+from mirage.search.problem import KernelStep, in_order
 
 DEVICE = DEVICES["sm_90"]
 NAMES = [n for n in FUNCTIONS if n != "square"]
@@ -79,10 +79,10 @@ def test_no_kernel_is_asked_to_write_what_needs_what_it_writes() -> None:
 
 
 def test_steps_come_after_what_they_read() -> None:
-    a, b, c = Step({"x"}, {"a"}), Step({"a", "c"}, {"b"}), Step({"a"}, {"c"})
+    a, b, c = KernelStep({"x"}, {"a"}), KernelStep({"a", "c"}, {"b"}), KernelStep({"a"}, {"c"})
     assert in_order([a, b, c]) == [a, c, b] and in_order([b, c, a]) == [a, c, b]
     with pytest.raises(StopIteration):
-        in_order([Step({"b"}, {"a"}), Step({"a"}, {"b"})])
+        in_order([KernelStep({"b"}, {"a"}), KernelStep({"a"}, {"b"})])
 
 
 def test_the_calls_say_which_sizes_may_change() -> None:

@@ -11,7 +11,7 @@ from mirage.profile.roofline import estimate
 from mirage.results.progress import CancelToken
 from mirage.search.checkpoint import Checkpoint, decode, encode
 from mirage.search.engine import Bounds, Search
-from mirage.search.subproblems import Key, Work
+from mirage.search.subproblems import Key, SharedWork
 
 FEW = Bounds(keep=12, tilings=3, structures=3, seconds=600.0)
 NAMES = ["norm_mlp", "attention_block"]  # whole, and in parts
@@ -47,7 +47,7 @@ def test_killed_and_resumed_it_ends_the_same(name, seed, whole, tmp_path: Path, 
     rng = random.Random(seed)
     total = whole[name][2][4]
     done: list[Key] = []
-    real = Work.search
+    real = SharedWork.search
     alive = rng.randrange(1, total)  # parts until the kill
 
     def counted(self, key, guard):
@@ -57,7 +57,7 @@ def test_killed_and_resumed_it_ends_the_same(name, seed, whole, tmp_path: Path, 
         done.append(key)
         return part
 
-    monkeypatch.setattr(Work, "search", counted)
+    monkeypatch.setattr(SharedWork, "search", counted)
     with pytest.raises(Kill):
         list(search(name, checkpoint=Checkpoint(path)).run())
     alive = 10**9

@@ -9,8 +9,8 @@ from itertools import product
 import pytest
 
 from mirage.verify.memory import linear_forms
-from mirage.verify.memory.linear_forms import Cond, Form, Var
-from mirage.verify.memory.z3_proofs import Access, Fault, Prover, Unknown
+from mirage.verify.memory.linear_forms import Cond, LinearForm, Var
+from mirage.verify.memory.z3_proofs import Access, AccessProver, MemoryFault, Unknown
 
 
 def holds(c: Cond, at: dict[str, int]) -> bool:
@@ -55,7 +55,7 @@ def random_access(rng: random.Random) -> tuple[Access, int]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_prover_agrees_with_counting(seed: int) -> None:
-    rng, p = random.Random(seed), Prover()
+    rng, p = random.Random(seed), AccessProver()
     seen: Counter[str] = Counter()
     for _ in range(25):
         a, n = random_access(rng)
@@ -69,7 +69,7 @@ def test_the_prover_agrees_with_counting(seed: int) -> None:
             try:
                 ask()
                 said = True
-            except Fault as f:
+            except MemoryFault as f:
                 said = False
                 assert f.at
             except Unknown:
@@ -91,16 +91,16 @@ def test_division_by_structure() -> None:
     x = linear_forms.add(r, q, 4)
     assert linear_forms.divide(x, 4, False) == q and linear_forms.divide(x, 4, True) == r
     odd = linear_forms.divide(x, 3, True)
-    assert isinstance(odd, Form) and linear_forms.span(odd) == (0, 2)
+    assert isinstance(odd, LinearForm) and linear_forms.span(odd) == (0, 2)
     for i in range(24):
         assert linear_forms.evaluate(odd, {"q": i // 4, "r": i % 4}) == i % 3
 
 
 def test_a_store_that_only_some_blocks_make_is_seen_as_such() -> None:
-    p = Prover()
+    p = AccessProver()
     block, lane = Var("block", 0, 5), Var("lane", 0, 7)
     every = Access("O", "store", linear_forms.of(lane), linear_forms.TRUE, (block, lane), "every block")
-    with pytest.raises(Fault, match="more than once"):
+    with pytest.raises(MemoryFault, match="more than once"):
         p.apart(every, every)
     first = Access(
         "O",

@@ -16,7 +16,7 @@ from mirage.mugraph.grammar import Load, MuGraph, Store
 from mirage.verify.memory.mugraph_accesses import accesses_of, any_size, whole_axes
 from mirage.verify.memory.mugraph_opinion import memory_opinion
 from mirage.verify.memory.text_opinion import first_fault
-from mirage.verify.memory.z3_proofs import Prover, Unknown
+from mirage.verify.memory.z3_proofs import AccessProver, Unknown
 
 CASES = small()
 
@@ -46,7 +46,7 @@ def moved(name: str, dim: int, by: int) -> Callable[[Any], Any]:
 def faults(graph: MuGraph) -> str:
     """What z3 alone says."""
     unproved: list[str] = []
-    found = first_fault(Prover(), accesses_of(graph), unproved)
+    found = first_fault(AccessProver(), accesses_of(graph), unproved)
     assert found is not None or not unproved
     return found.text if found is not None else ""
 
@@ -101,4 +101,4 @@ def test_a_lemma_that_is_not_asked_is_not_claimed() -> None:
     graph = CASES["attention_split"].mugraph
     many = with_dim(graph, "partial", "s", parts=100)
     with pytest.raises(Unknown, match="100 shares"):
-        any_size(Prover(), many)
+        any_size(AccessProver(), many)

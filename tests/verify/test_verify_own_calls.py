@@ -199,7 +199,7 @@ def test_two_functions_with_the_same_call_are_compared() -> None:
 
 
 def test_a_mugraph_from_elsewhere_is_matched_call_by_call(run: Run) -> None:
-    from mirage.mugraph.rename import Names, rename
+    from mirage.mugraph.rename import Renaming, rename
 
     m = graph("one after another")
 
@@ -209,7 +209,7 @@ def test_a_mugraph_from_elsewhere_is_matched_call_by_call(run: Run) -> None:
     def same(x: str) -> str:
         return x
 
-    theirs = rename(m, Names(same, other, same, same, same))
+    theirs = rename(m, Renaming(same, other, same, same, same))
     c = of_program(program("one after another"), theirs, "", "", "f")
     assert not said(c, run)
     wrong = replace(

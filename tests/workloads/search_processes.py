@@ -14,7 +14,7 @@ from typing import Any
 from mirage.results.progress import CancelToken
 from mirage.search.executor import Serial
 from mirage.search.limits import Guard
-from mirage.search.subproblems import Key, Part, Work
+from mirage.search.subproblems import Key, Part, SharedWork
 
 TICK_S = 0.02  # how often cancellation is looked at
 
@@ -26,9 +26,9 @@ class Processes:
     def __init__(self, count: int) -> None:
         self.count = count
         self._workers: list[tuple[Any, Connection]] = []
-        self._work: Work | None = None
+        self._work: SharedWork | None = None
 
-    def parts(self, work: Work, keys: Sequence[Key], guard: Guard) -> Iterator[Part]:
+    def parts(self, work: SharedWork, keys: Sequence[Key], guard: Guard) -> Iterator[Part]:
         if len(keys) < 2:
             yield from Serial().parts(work, keys, guard)
             return
@@ -38,7 +38,7 @@ class Processes:
             self.close()  # what runs there is of no use any more
             raise
 
-    def _spread(self, work: Work, keys: Sequence[Key], guard: Guard) -> Iterator[Part]:
+    def _spread(self, work: SharedWork, keys: Sequence[Key], guard: Guard) -> Iterator[Part]:
         if self._work is not work:
             self.close()
             self._start(work, guard)
@@ -69,7 +69,7 @@ class Processes:
                         found[j] = work.search(keys[j], guard)
             yield found.pop(i)
 
-    def _start(self, work: Work, guard: Guard) -> None:
+    def _start(self, work: SharedWork, guard: Guard) -> None:
         context = multiprocessing.get_context("spawn")
         self._work = work
         for _ in range(self.count):
@@ -88,7 +88,7 @@ class Processes:
         self._workers, self._work = [], None
 
 
-def serve(connection: Connection, work: Work, memory: int) -> None:
+def serve(connection: Connection, work: SharedWork, memory: int) -> None:
     """A worker: parts as they are asked for, until the other side is gone."""
     threading.Thread(target=end_with_parent, daemon=True).start()
     while True:

@@ -17,7 +17,7 @@ from mirage.errors import (
 )
 from mirage.link.answers import Outcome
 from mirage.link.client import Client
-from mirage.link.request_parameters import Options
+from mirage.link.request_parameters import SearchOptions
 from mirage.results.codec import structure
 from mirage.results.progress import Progress
 from mirage.results.result import Result
@@ -46,7 +46,13 @@ class Daemon:
             client.close()
 
     def optimize(
-        self, text: str, path: str, function: str, target: str, options: Options, report: Callable[[Progress], None]
+        self,
+        text: str,
+        path: str,
+        function: str,
+        target: str,
+        options: SearchOptions,
+        report: Callable[[Progress], None],
     ) -> Result:
         """The result, or the error that the same question raises in this process."""
         for left in reversed(range(TRIES)):
@@ -64,7 +70,7 @@ class Daemon:
         raise MirageError.from_dict(outcome["error"] or {})
 
     def _follow(
-        self, client: Client, text: str, path: str, function: str, target: str, options: Options,
+        self, client: Client, text: str, path: str, function: str, target: str, options: SearchOptions,
         report: Callable[[Progress], None],
     ) -> Outcome:  # fmt: skip
         said = os.fsencode(path).decode("utf-8", "replace")  # a file's name need not be text

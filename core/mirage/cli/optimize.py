@@ -15,7 +15,7 @@ from mirage.cli import place_argument
 from mirage.cli.command_options import taking
 from mirage.derivation.json_form import laws
 from mirage.errors import CannotWrite, DaemonUnavailable, RuleFalse, RuleUnreadable
-from mirage.link.request_parameters import Options
+from mirage.link.request_parameters import SearchOptions
 from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken, Progress
 from mirage.results.result import Result
@@ -89,7 +89,7 @@ def write(target: Path, text: str) -> None:
         raise CannotWrite(f"{target} cannot be written: {e.strerror}", path=str(target)) from None
 
 
-Ask = Callable[[str, str, str, str, Options, Line], Result]
+Ask = Callable[[str, str, str, str, SearchOptions, Line], Result]
 
 
 def daemon(stack: ExitStack) -> Ask:
@@ -103,7 +103,7 @@ def daemon(stack: ExitStack) -> Ask:
         return here
 
 
-def here(text: str, path: str, function: str, target: str, options: Options, line: Line) -> Result:
+def here(text: str, path: str, function: str, target: str, options: SearchOptions, line: Line) -> Result:
     """Does the work in this process."""
     import attrs
 
@@ -133,7 +133,7 @@ def as_data(result: Result, path: str) -> dict[str, object]:
 
 
 @dataclass(frozen=True)
-class Question:
+class OptimizeOptions:
     """What `mirage optimize` is asked; the options below say what each field means."""
 
     place_: str
@@ -161,11 +161,11 @@ class Question:
 @click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
 @click.option("--seconds", default=0.0, metavar="S", help="Bound on the search.")
 @click.option("--no-daemon", is_flag=True, help="Do all the work in this process, and remember nothing of it.")
-@taking(Question)
-def optimize(asked: Question) -> None:
+@taking(OptimizeOptions)
+def optimize(asked: OptimizeOptions) -> None:
     """Find, verify and write a Triton kernel for the decorated functions of a file."""
     path, text, names = place_argument.functions(asked.place_)
-    options = Options(
+    options = SearchOptions(
         kernels=asked.kernels,
         loops=asked.loops,
         seconds=asked.seconds,

@@ -16,13 +16,13 @@ from mirage.cli.command_options import taking
 from mirage.errors import MirageError, MugraphUnknown, SignatureMismatch
 
 if TYPE_CHECKING:
-    from mirage.cli.verify_by_size import Judged
+    from mirage.cli.verify_by_size import JudgedRow
     from mirage.cli.verify_subjects import Subject
     from mirage.isolate.runner import Worker
     from mirage.mugraph.grammar import MuGraph
     from mirage.results.verdict import Concrete, Verdict
     from mirage.verify.judge import Case
-    from mirage.verify.output_terms import Target
+    from mirage.verify.output_terms import OutputTerm
     from mirage.verify.proof.user_rules import Rules
     from mirage.verify.worker_tasks import RunTask
 
@@ -31,7 +31,7 @@ GRAPH_FILES = "mirage.graph_files"
 
 
 @dataclass(frozen=True)
-class Question:
+class VerifyOptions:
     """What `mirage verify` is asked; the options below say what each field means."""
 
     a: str
@@ -55,8 +55,8 @@ class Question:
 @click.option("--counterexample", "script", metavar="FILE", help="Where they differ: write a script that shows it.")
 @click.option("--target", default="sm_90", show_default=True, help="The GPU whose limits µGraphs must keep.")
 @click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
-@taking(Question)
-def verify(asked: Question) -> None:
+@taking(VerifyOptions)
+def verify(asked: VerifyOptions) -> None:
     """Say whether A and B compute the same; exit code 3 if that was not shown.
 
     Each is a file with a decorated function, a module that `mirage optimize` wrote, a µGraph (text or JSON), or what
@@ -79,7 +79,7 @@ def verify(asked: Question) -> None:
         raise SystemExit(3)
 
 
-def every_row(a: str, b: str, target: str, rules_file: str | None) -> Judged:
+def every_row(a: str, b: str, target: str, rules_file: str | None) -> JudgedRow:
     """A verdict for each row of sizes that both sides have."""
     from mirage.cli import place_argument, verify_by_size, verify_subjects
     from mirage.devices.table import device
@@ -94,10 +94,10 @@ def every_row(a: str, b: str, target: str, rules_file: str | None) -> Judged:
             lefts, rights = rights, lefts
         both, missing = verify_by_size.pairs(lefts, rights)
         rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules)) for x, y in both)
-    return verify_by_size.Judged(lefts[-1].label, rights[-1].label, rows, tuple(missing))
+    return verify_by_size.JudgedRow(lefts[-1].label, rights[-1].label, rows, tuple(missing))
 
 
-def show(verdicts: Judged, asked: Question) -> None:
+def show(verdicts: JudgedRow, asked: VerifyOptions) -> None:
     """Print the verdicts, and write the files that are asked for."""
     from mirage.cli.optimize import write
     from mirage.verify import report
@@ -176,7 +176,7 @@ def in_floats(left: Subject, right: Subject, case: Case | None, verdict: Verdict
     from mirage.verify.counterexamples import float_search
     from mirage.verify.counterexamples.float_search import Side
 
-    targets: Sequence[Target]
+    targets: Sequence[OutputTerm]
     try:
         if case is None:
             t, targets, launches = float_search.of_programs(left.program, right.program)  # type: ignore[arg-type]

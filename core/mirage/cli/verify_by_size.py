@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedRow:
     """A verdict for each row of sizes that both sides have, with its shapes; `missing`: rows that only one side has, with the
     side that has none."""
 

@@ -8,7 +8,7 @@ from mirage.codegen.exp2 import LN2, LOG2E, Base2, exponent
 from mirage.codegen.kernel_parameters import Symbols
 from mirage.codegen.line_layout import INDENT, call
 from mirage.codegen.operator_text import pointwise, template
-from mirage.codegen.text_values import ATOM, PRODUCT, SUM, Value, as_float, constant, number, permute, spread
+from mirage.codegen.text_values import ATOM, PRODUCT, SUM, TextValue, as_float, constant, number, permute, spread
 from mirage.codegen.tile_addresses import Places
 from mirage.codegen.tile_uses import Uses, parts, statements
 from mirage.errors import EmissionRefused
@@ -39,8 +39,8 @@ class BlockWriter:
         self.decisions = decide(self.graph, symbols.kernel.warps)
         self.uses = Uses(self.graph, self.decisions)
         self.base2 = Base2(symbols.mugraph, self.graph, self.uses)
-        self.times_log2e: dict[tuple[int | None, str], Value] = {}  # factors that were given that number
-        self.values: dict[tuple[int | None, str], Value | Pending] = {}
+        self.times_log2e: dict[tuple[int | None, str], TextValue] = {}  # factors that were given that number
+        self.values: dict[tuple[int | None, str], TextValue | Pending] = {}
         self.old: dict[str, str] = {}
         self.lines: list[str] = []
         self.loaded: set[str] = set()
@@ -58,7 +58,7 @@ class BlockWriter:
         return self.readers.get((self.where, name), "")
 
     # ---- names
-    def bind(self, name: str, text: str, value: Value) -> Value:
+    def bind(self, name: str, text: str, value: TextValue) -> TextValue:
         """Writes `name = text` under a free name and makes it the tile's value."""
         fresh = self.symbols.names.fresh(name)
         self.lines.append(f"{fresh} = {text}")
@@ -66,31 +66,31 @@ class BlockWriter:
         self.values[(self.where, name)] = bound
         return bound
 
-    def found(self, name: str) -> Value | Pending:
+    def found(self, name: str) -> TextValue | Pending:
         base, old = old_value.bare(name), old_value.is_old(name)
         if old and base in self.old:
-            return Value(self.old[base], self.accumulator(base).dims)
+            return TextValue(self.old[base], self.accumulator(base).dims)
         for key in ((self.where, base), (None, base)):
             if key in self.values:
                 return self.values[key]
         raise EmissionRefused(f"tile {name!r} is read before it is computed")
 
-    def kept(self, name: str) -> Value:
+    def kept(self, name: str) -> TextValue:
         """A tile as it is bound: of some that is times log2(e) (`base2`)."""
         value = self.found(name)
         if isinstance(value, Pending):
             raise EmissionRefused(f"tile {name!r} is read before its accumulator")
         return value
 
-    def value(self, name: str) -> Value:
+    def value(self, name: str) -> TextValue:
         value = self.kept(name)
         if self.uses.key(self.where, name) in self.base2.kept:
             return replace(value, text=f"{value.at(PRODUCT)} * {LN2}", level=PRODUCT)
         return value
 
-    def accumulator(self, name: str) -> Value:
+    def accumulator(self, name: str) -> TextValue:
         value = self.values[(None, name)]
-        assert isinstance(value, Value)
+        assert isinstance(value, TextValue)
         return value
 
     # ---- statements
@@ -145,7 +145,7 @@ class BlockWriter:
             if isinstance(s, Accumulate) and s.out in self.wide:
                 wide, rest = self.wide[s.out], self.places.wide(s.dims)
                 text = f"tl.sum({self.accumulator(s.out).text}, axis={wide.index(loop.dim)})"
-                self.bind(s.out, permute(text, tuple(d for d in wide if d != loop.dim), rest), Value("", rest))
+                self.bind(s.out, permute(text, tuple(d for d in wide if d != loop.dim), rest), TextValue("", rest))
         self.wide = {}
 
     def start(self, s: Accumulate) -> None:
@@ -158,7 +158,7 @@ class BlockWriter:
         if s.start:
             before = self.accumulator(s.start)
             text = permute(before.text, before.dims, dims)
-        self.bind(s.out, text, Value("", dims))
+        self.bind(s.out, text, TextValue("", dims))
 
     def old_wanted(self, rest: tuple[Statement, ...], name: str) -> bool:
         """Whether the value before this update is read after it."""
@@ -223,7 +223,7 @@ class BlockWriter:
             )
             self.lines.append(f"{text} = {name}.to({cast})")
         storage = tensor.dtype if tensor.kind == "input" or tensor.dtype != "fp32" else ""
-        self.values[(self.where, s.out)] = Value(text, dims, kind, raw=name, storage=storage)
+        self.values[(self.where, s.out)] = TextValue(text, dims, kind, raw=name, storage=storage)
         self.loaded.add(s.out)
 
     def read_once(self, s: Load) -> bool:
@@ -295,7 +295,7 @@ class BlockWriter:
         if c.op == "const":
             self.values[key] = self.constant(c.attr("value"))
         elif c.op == "size":
-            self.values[key] = Value(self.symbols.size(c.attr("axis")), (), "c")
+            self.values[key] = TextValue(self.symbols.size(c.attr("axis")), (), "c")
         elif c.op == "index":
             self.values[key] = self.places.axis(c.attr("axis"))
         elif c.op == "mask":
@@ -310,7 +310,7 @@ class BlockWriter:
             if product is not None and product.fused:
                 self.values[key] = Pending(c)
             else:
-                self.bind(c.out, self.waited(c, self.contraction(c, dims, "")), Value("", dims))
+                self.bind(c.out, self.waited(c, self.contraction(c, dims, "")), TextValue("", dims))
         else:
             value = self.pointwise(c, dims)
             use = self.uses.of(self.where, c.out)
@@ -320,7 +320,7 @@ class BlockWriter:
             else:
                 self.bind(c.out, value.text, value)
 
-    def pointwise(self, c: Compute, dims: tuple[str, ...]) -> Value:
+    def pointwise(self, c: Compute, dims: tuple[str, ...]) -> TextValue:
         key, kept = self.uses.key(self.where, c.out), self.base2.kept
         if exponent(c) and self.uses.key(self.where, c.args[0]) in kept:
             return template(BLOCK[c.op].exp2, [spread(as_float(self.kept(c.args[0])), dims)], dims, "f")
@@ -333,11 +333,11 @@ class BlockWriter:
             args[place] = self.scaled(c.args[place])
         return pointwise(c.op, args, dims)
 
-    def scaled(self, name: str) -> Value:
+    def scaled(self, name: str) -> TextValue:
         """A factor times log2(e), computed where the factor was."""
         key = self.uses.key(self.where, name)
         if self.kept(name).number is not None:
-            return Value(f"({self.kept(name).text} * {LOG2E})", (), "c")
+            return TextValue(f"({self.kept(name).text} * {LOG2E})", (), "c")
         if key not in self.times_log2e:
             value, fresh = as_float(self.kept(name)), self.symbols.names.fresh(f"{name}_log2e")
             lines = self.lines if key[0] == self.where else self.before
@@ -345,9 +345,9 @@ class BlockWriter:
             self.times_log2e[key] = replace(value, text=fresh, level=ATOM, form="", inner=(), raw="", number=None)
         return self.times_log2e[key]
 
-    def constant(self, text: str) -> Value:
+    def constant(self, text: str) -> TextValue:
         if text == "-inf":
-            return Value('float("-inf")', (), "c")
+            return TextValue('float("-inf")', (), "c")
         return number(constant(text))
 
     def reduce(self, c: Compute, dims: tuple[str, ...]) -> None:
@@ -360,9 +360,9 @@ class BlockWriter:
             return
         rest = tuple(d for d in value.dims if d != c.attr("dim"))
         text = f"tl.{c.op}({value.text}, axis={value.dims.index(c.attr('dim'))})"
-        self.bind(c.out, permute(text, rest, dims), Value("", dims))
+        self.bind(c.out, permute(text, rest, dims), TextValue("", dims))
 
-    def summand(self, c: Compute) -> Value:
+    def summand(self, c: Compute) -> TextValue:
         """What a reduction adds up, element by element."""
         values = [as_float(self.value(a)) for a in c.args]
         if c.op == "sum":
@@ -403,7 +403,7 @@ class BlockWriter:
             arguments.append('input_precision="tf32"' if wide else 'input_precision="ieee"')
         return permute(f"tl.dot({', '.join(arguments)})", (*batch, m, n), dims)
 
-    def storage(self, a: Value, b: Value) -> str:
+    def storage(self, a: TextValue, b: TextValue) -> str:
         """The dtype in which a dot reads: that of the loaded operands, else of the function's first float input. 8-bit
         floats are read in a wider one: what adds up their own products has fewer bits than float32."""
         loaded = {v.storage for v in (a, b) if v.storage in ("fp32", *DOT_TYPES)}
@@ -419,7 +419,7 @@ class BlockWriter:
         floats = computing_dtypes((t.dtype for t in tensors.inputs), (t.dtype for t in tensors.outputs))
         return floats[0] if floats[0] in DOT_TYPES else "fp32"
 
-    def operand(self, value: Value, other: Value, storage: str) -> str:
+    def operand(self, value: TextValue, other: TextValue, storage: str) -> str:
         if value.storage == storage and value.raw:
             return value.raw
         if storage == "fp32":
@@ -450,13 +450,13 @@ class BlockWriter:
         else:
             self.lines.append(f"{acc.text} = {' + '.join([*(t.at(SUM) for t in terms), value.at(SUM)])}")
 
-    def carried(self, s: Accumulate, coefficient: str, name: str) -> Value:
+    def carried(self, s: Accumulate, coefficient: str, name: str) -> TextValue:
         """coefficient * accumulator, as that was when the iteration began."""
         acc = self.accumulator(s.out)
         name = name or s.out
-        source = Value(self.old.get(name, self.accumulator(name).text), self.accumulator(name).dims)
+        source = TextValue(self.old.get(name, self.accumulator(name).text), self.accumulator(name).dims)
         if name == s.out:
-            source = Value(acc.text, acc.dims)
+            source = TextValue(acc.text, acc.dims)
         factor = self.value(coefficient)
         return replace(pointwise("mul", [source, factor], acc.dims), level=PRODUCT if factor.kind != "b" else ATOM)
 

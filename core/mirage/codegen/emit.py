@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mirage.codegen.carried_mugraph import comment_lines
-from mirage.codegen.identifiers import Names
+from mirage.codegen.identifiers import Identifiers
 from mirage.codegen.kernel_text import KernelText, emit_kernel
 from mirage.codegen.launcher_text import (
     COUNTERS,
@@ -59,7 +59,7 @@ def emit_rows(
     kept = read_original(original, function, tuple(i.name for i in program.inputs))
     own = [RowNames.numbered(n + 1) for n in range(len(rows))]
     taken = (*MODULE_NAMES, *(x for o in own for x in (o.expected, o.run, o.sizes, o.tiles)))
-    names = Names(*taken, function, kept.private)
+    names = Identifiers(*taken, function, kept.private)
     texts: dict[str, list[KernelText]] = {}  # by the kernel's name in its µGraph
     launchers: dict[tuple[str, ...], str] = {}  # a launcher's text -> its name
     middle: list[list[str]] = []
@@ -96,7 +96,7 @@ def emit_rows(
 
 
 def kernel_texts(
-    mugraph: MuGraph, function: str, names: Names, made: dict[str, list[KernelText]], taken: tuple[str, ...]
+    mugraph: MuGraph, function: str, names: Identifiers, made: dict[str, list[KernelText]], taken: tuple[str, ...]
 ) -> dict[str, KernelText]:
     """The texts of a µGraph's kernels by their names there; what an earlier row has word for word is taken from `made`,
     the rest is added to it."""

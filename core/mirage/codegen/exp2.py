@@ -17,7 +17,7 @@ from collections import defaultdict
 from mirage.codegen.tile_uses import Uses, parts, reads, statements
 from mirage.mugraph.decisions import decide
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, LibraryKernel, Load, MuGraph, Store
-from mirage.mugraph.walk import Part
+from mirage.mugraph.walk import PlacedBlock
 from mirage.mugraph.walk import parts as blocks
 from mirage.operators.block_operators import BLOCK
 
@@ -177,7 +177,7 @@ def only_exponents(m: MuGraph, tensor: str) -> bool:
     return all(_exponents_in(m, part, tensor) for part in blocks(m))
 
 
-def _exponents_in(m: MuGraph, part: Part, tensor: str) -> bool:
+def _exponents_in(m: MuGraph, part: PlacedBlock, tensor: str) -> bool:
     """The same of one block: what is made of the tensor is followed until nothing new is reached."""
     graph = part.graph
     uses = Uses(graph, decide(graph, part.kernel.warps))

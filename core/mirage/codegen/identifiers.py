@@ -16,7 +16,7 @@ def identifier(text: str) -> str:
     return name + "_" if keyword.iskeyword(name) or keyword.issoftkeyword(name) else name
 
 
-class Names:
+class Identifiers:
     """Gives each name of one scope once."""
 
     def __init__(self, *taken: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mirage.codegen.identifiers import Names
+from mirage.codegen.identifiers import Identifiers
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, DTensor, MuGraph, TileDim
 
 WIDE = 2**31 - 1  # elements beyond which a 32-bit offset overflows
@@ -15,7 +15,7 @@ class Symbols:
 
     def __init__(self, mugraph: MuGraph, kernel: CustomKernel, *taken: str) -> None:
         self.mugraph, self.kernel = mugraph, kernel
-        self.names = Names(*taken)
+        self.names = Identifiers(*taken)
         self.tensors: dict[str, str] = {}
         self.sizes: dict[str, str] = {}
         self.tiles: dict[tuple[str, str], str] = {}

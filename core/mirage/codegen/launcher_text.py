@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mirage.codegen.identifiers import Names
+from mirage.codegen.identifiers import Identifiers
 from mirage.codegen.kernel_text import KernelText, grid_text
 from mirage.codegen.library_text import library_call
 from mirage.codegen.line_layout import INDENT
@@ -50,7 +50,7 @@ def tables(mugraph: MuGraph, kernels: Sequence[KernelText], own: RowNames) -> li
 def run_lines(program: Program, mugraph: MuGraph, kernels: dict[str, KernelText], own: RowNames) -> list[str]:
     """`_run`: allocates, launches every kernel, returns the outputs. It serves any sizes and tiles."""
     check_tensors(program, mugraph)
-    names = Names("sizes", "tiles", *(k.name for k in kernels.values()))
+    names = Identifiers("sizes", "tiles", *(k.name for k in kernels.values()))
     variables = {i.name: names.fresh(i.name) for i in program.inputs}
     used = {i.name for i in mugraph.inputs}
     lines = [
@@ -111,7 +111,9 @@ def shape(tensor: DTensor) -> str:
     return "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
 
 
-def launch(kernel: CustomKernel, text: KernelText, variables: dict[str, str], names: Names, source: str) -> list[str]:
+def launch(
+    kernel: CustomKernel, text: KernelText, variables: dict[str, str], names: Identifiers, source: str
+) -> list[str]:
     row = f'tiles["{kernel.name}"]'
     lines = []
     arguments = [variables[t] for t in text.tensors]
@@ -227,7 +229,7 @@ def public_lines(program: Program, function: str, original: Original, docstring:
     if doc:
         lines += docstring_lines(doc)
     if table:
-        names = Names(*(i.name for i in program.inputs), *(n for n, _ in original.extra))
+        names = Identifiers(*(i.name for i in program.inputs), *(n for n, _ in original.extra))
         made, run, sizes, tiles = (names.fresh(n) for n in ("made", "run", "sizes", "tiles"))
         otherwise = f" if {' and '.join(conditions)} else None" if conditions else ""
         lines += [

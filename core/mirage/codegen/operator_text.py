@@ -1,6 +1,8 @@
-"""Triton text of pointwise block operators. Sums, products, quotients and comparisons are Python's operators and
-are written out here, with what makes them readable (a + -b is a - b, a * (1 / b) is a / b); functions have a
-template in the operator table."""
+"""Triton text of pointwise block operators.
+
+Sums, products, quotients and comparisons are Python's operators and are written out here, in readable form (a + -b is a - b,
+a * (1 / b) is a / b); functions have a template in the operator table.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from mirage.codegen.text_values import (
     PRODUCT,
     SUM,
     UNARY,
-    Value,
+    TextValue,
     as_condition,
     as_float,
     as_tensor,
@@ -30,7 +32,7 @@ from mirage.operators.block_operators import BLOCK
 Dims = tuple[str, ...]
 
 
-def pointwise(op: str, args: Sequence[Value], dims: Dims) -> Value:
+def pointwise(op: str, args: Sequence[TextValue], dims: Dims) -> TextValue:
     """The value of a pointwise operator whose result has the wide tile dims `dims`."""
     special = SPECIAL.get(op)
     if special is not None:
@@ -48,7 +50,7 @@ def pointwise(op: str, args: Sequence[Value], dims: Dims) -> Value:
     return template(entry.triton, [spread(a, dims) for a in same], dims, kind)
 
 
-def template(text: str, args: Sequence[Value], dims: Dims, kind: str) -> Value:
+def template(text: str, args: Sequence[TextValue], dims: Dims, kind: str) -> TextValue:
     """A template of the operator table with its arguments put in, in parentheses where they need them."""
     parts = []
     for i, a in enumerate(args):
@@ -56,10 +58,10 @@ def template(text: str, args: Sequence[Value], dims: Dims, kind: str) -> Value:
         parts.append(a.text if place or text == f"{{{i}}}" else a.at(ATOM))
     out = text.format(*parts)
     node = ast.parse(out, mode="eval").body
-    return Value(out, dims, kind, ATOM if isinstance(node, (ast.Call, ast.Name, ast.Subscript)) else 0)
+    return TextValue(out, dims, kind, ATOM if isinstance(node, (ast.Call, ast.Name, ast.Subscript)) else 0)
 
 
-def _same(args: Sequence[Value]) -> tuple[list[Value], str]:
+def _same(args: Sequence[TextValue]) -> tuple[list[TextValue], str]:
     """Arguments of one kind: integers if all are, else floats (numbers follow)."""
     kinds = {a.kind for a in args}
     if kinds == {"c"}:
@@ -71,7 +73,7 @@ def _same(args: Sequence[Value]) -> tuple[list[Value], str]:
     return [as_float(a) for a in args], "f"
 
 
-def _add(args: Sequence[Value], dims: Dims) -> Value:
+def _add(args: Sequence[TextValue], dims: Dims) -> TextValue:
     first = next((i for i, a in enumerate(args) if a.form != "neg"), None)
     order = list(args) if first is None else [args[first], *args[:first], *args[first + 1 :]]
     plain, kind = _same([a.inner[0] if i and a.form == "neg" else a for i, a in enumerate(order)])
@@ -80,20 +82,20 @@ def _add(args: Sequence[Value], dims: Dims) -> Value:
         minus = bool(i) and a.form == "neg"
         part = spread(p, dims)
         text += (f" {'-' if minus else '+'} " if i else "") + part.at(PRODUCT if minus else SUM)
-    return Value(text, dims, kind, SUM if len(args) > 1 else plain[0].level)
+    return TextValue(text, dims, kind, SUM if len(args) > 1 else plain[0].level)
 
 
-def _sub(args: Sequence[Value], dims: Dims) -> Value:
+def _sub(args: Sequence[TextValue], dims: Dims) -> TextValue:
     (a, b), kind = _same(args)
-    return Value(f"{spread(a, dims).at(SUM)} - {spread(b, dims).at(PRODUCT)}", dims, kind, SUM)
+    return TextValue(f"{spread(a, dims).at(SUM)} - {spread(b, dims).at(PRODUCT)}", dims, kind, SUM)
 
 
-def _neg(args: Sequence[Value], dims: Dims) -> Value:
+def _neg(args: Sequence[TextValue], dims: Dims) -> TextValue:
     (a,), kind = _same(args)
-    return Value(f"-{spread(a, dims).at(UNARY)}", dims, kind, UNARY, form="neg", inner=(a,))
+    return TextValue(f"-{spread(a, dims).at(UNARY)}", dims, kind, UNARY, form="neg", inner=(a,))
 
 
-def _product(parts: Sequence[Value], dims: Dims) -> Value:
+def _product(parts: Sequence[TextValue], dims: Dims) -> TextValue:
     """A product without conditions: factors, then the divisors that came as inverses."""
     over = [p.inner[0] for p in parts if p.form == "inv"]
     top, kind = _same([p for p in parts if p.form != "inv"])
@@ -104,10 +106,10 @@ def _product(parts: Sequence[Value], dims: Dims) -> Value:
     for d in over:
         text += f" / {spread(as_float(d), dims).at(UNARY)}"
     single = len(top) == 1 and not over
-    return Value(text, dims, kind, spread(top[0], dims).level if single else PRODUCT)
+    return TextValue(text, dims, kind, spread(top[0], dims).level if single else PRODUCT)
 
 
-def _mul(args: Sequence[Value], dims: Dims) -> Value:
+def _mul(args: Sequence[TextValue], dims: Dims) -> TextValue:
     flags = [a for a in args if a.kind == "b"]
     rest = [a for a in args if a.kind != "b"]
     if not flags:
@@ -115,30 +117,30 @@ def _mul(args: Sequence[Value], dims: Dims) -> Value:
     both = _and(flags, dims)
     if not rest:
         return both
-    return Value(f"tl.where({both.text}, {_product(rest, dims).text}, 0.0)", dims)
+    return TextValue(f"tl.where({both.text}, {_product(rest, dims).text}, 0.0)", dims)
 
 
-def _div(args: Sequence[Value], dims: Dims) -> Value:
+def _div(args: Sequence[TextValue], dims: Dims) -> TextValue:
     a, b = (as_float(x) for x in args)
     kind = "c" if a.kind == b.kind == "c" else "f"
-    return Value(f"{spread(a, dims).at(PRODUCT)} / {spread(b, dims).at(UNARY)}", dims, kind, PRODUCT)
+    return TextValue(f"{spread(a, dims).at(PRODUCT)} / {spread(b, dims).at(UNARY)}", dims, kind, PRODUCT)
 
 
-def _inv(args: Sequence[Value], dims: Dims) -> Value:
+def _inv(args: Sequence[TextValue], dims: Dims) -> TextValue:
     a = args[0]
     if a.form == "sqrt":
         return pointwise("rsqrt", a.inner, dims)
     a = as_float(a)
     text = f"1.0 / {spread(a, dims).at(UNARY)}"
-    return Value(text, dims, "c" if a.kind == "c" else "f", PRODUCT, form="inv", inner=(a,))
+    return TextValue(text, dims, "c" if a.kind == "c" else "f", PRODUCT, form="inv", inner=(a,))
 
 
-def _sqrt(args: Sequence[Value], dims: Dims) -> Value:
+def _sqrt(args: Sequence[TextValue], dims: Dims) -> TextValue:
     a = as_tensor(args[0])
-    return Value(f"tl.sqrt({spread(a, dims).text})", dims, form="sqrt", inner=(args[0],))
+    return TextValue(f"tl.sqrt({spread(a, dims).text})", dims, form="sqrt", inner=(args[0],))
 
 
-def _where(args: Sequence[Value], dims: Dims) -> Value:
+def _where(args: Sequence[TextValue], dims: Dims) -> TextValue:
     condition = as_condition(args[0])
     if args[1].kind == args[2].kind == "b":
         a, b, kind = args[1], args[2], "b"
@@ -146,40 +148,40 @@ def _where(args: Sequence[Value], dims: Dims) -> Value:
         (a, b), kind = _same(args[1:])
     kind = "f" if kind == "c" else kind
     texts = (spread(condition, dims).text, spread(a, dims).text, spread(b, dims).text)
-    return Value(f"tl.where({', '.join(texts)})", dims, kind)
+    return TextValue(f"tl.where({', '.join(texts)})", dims, kind)
 
 
-def _finite(args: Sequence[Value], dims: Dims) -> Value:
+def _finite(args: Sequence[TextValue], dims: Dims) -> TextValue:
     a = spread(as_tensor(args[0]), dims)
-    return Value(f'tl.where({a.at(SUM)} == float("-inf"), 0.0, {a.text})', dims)
+    return TextValue(f'tl.where({a.at(SUM)} == float("-inf"), 0.0, {a.text})', dims)
 
 
-def _compare(operator: str) -> Callable[[Sequence[Value], Dims], Value]:
-    def text(args: Sequence[Value], dims: Dims) -> Value:
+def _compare(operator: str) -> Callable[[Sequence[TextValue], Dims], TextValue]:
+    def text(args: Sequence[TextValue], dims: Dims) -> TextValue:
         (a, b), kind = _same(args)
         if kind == "c":
             a = as_tensor(a)
-        return Value(f"{spread(a, dims).at(OR)} {operator} {spread(b, dims).at(OR)}", dims, "b", COMPARE)
+        return TextValue(f"{spread(a, dims).at(OR)} {operator} {spread(b, dims).at(OR)}", dims, "b", COMPARE)
 
     return text
 
 
-def _and(args: Sequence[Value], dims: Dims) -> Value:
+def _and(args: Sequence[TextValue], dims: Dims) -> TextValue:
     parts = [spread(as_condition(a), dims) for a in args]
-    return parts[0] if len(parts) == 1 else Value(joined("&", AND, parts), dims, "b", AND)
+    return parts[0] if len(parts) == 1 else TextValue(joined("&", AND, parts), dims, "b", AND)
 
 
-def _or(args: Sequence[Value], dims: Dims) -> Value:
+def _or(args: Sequence[TextValue], dims: Dims) -> TextValue:
     parts = [spread(as_condition(a), dims) for a in args]
-    return parts[0] if len(parts) == 1 else Value(joined("|", OR, parts), dims, "b", OR)
+    return parts[0] if len(parts) == 1 else TextValue(joined("|", OR, parts), dims, "b", OR)
 
 
-def _not(args: Sequence[Value], dims: Dims) -> Value:
+def _not(args: Sequence[TextValue], dims: Dims) -> TextValue:
     a = spread(as_condition(args[0]), dims)
-    return Value(f"~{a.at(UNARY)}", dims, "b", UNARY)
+    return TextValue(f"~{a.at(UNARY)}", dims, "b", UNARY)
 
 
-SPECIAL: dict[str, Callable[[Sequence[Value], Dims], Value]] = {
+SPECIAL: dict[str, Callable[[Sequence[TextValue], Dims], TextValue]] = {
     "add": _add,
     "sub": _sub,
     "neg": _neg,

@@ -1,5 +1,4 @@
-"""The user's function in an emitted module: kept under `_original_NAME` as the fallback, and the source of the
-launcher's signature and docstring."""
+"""The user's function in an emitted module: the fallback `_original_NAME`, and the launcher's signature and docstring."""
 
 from __future__ import annotations
 

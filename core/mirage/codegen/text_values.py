@@ -15,7 +15,7 @@ COMPARE, OR, AND, SUM, PRODUCT, UNARY, ATOM = 1, 2, 3, 4, 5, 6, 7
 
 
 @dataclass(frozen=True)
-class Value:
+class TextValue:
     """`text` is what arithmetic reads; `raw` what a tl.dot reads (a tile as it was loaded, in `storage`, its dtype).
     `form` names a pointwise operator that the reader may merge with its own ("neg", "inv", "sqrt"), `inner` its
     argument."""
@@ -27,7 +27,7 @@ class Value:
     raw: str = ""
     storage: str = ""
     form: str = ""
-    inner: tuple[Value, ...] = ()
+    inner: tuple[TextValue, ...] = ()
     number: Fraction | None = None
 
     def at(self, level: int) -> str:
@@ -35,13 +35,13 @@ class Value:
         return self.text if self.level >= level else f"({self.text})"
 
 
-def number(value: Fraction) -> Value:
+def number(value: Fraction) -> TextValue:
     """A number of the program: an integer where an integer is met, else a float."""
     text = repr(float(value))
-    return Value(text, (), "c", UNARY if text.startswith("-") else ATOM, number=value)
+    return TextValue(text, (), "c", UNARY if text.startswith("-") else ATOM, number=value)
 
 
-def integer(value: Value) -> Value:
+def integer(value: TextValue) -> TextValue:
     """A number as it stands beside integers."""
     if value.number is not None and value.number.denominator == 1:
         return replace(value, text=str(value.number.numerator))
@@ -55,7 +55,7 @@ def subscript(have: tuple[str, ...], want: tuple[str, ...]) -> str:
     return "[" + ", ".join(":" if d in have else "None" for d in want) + "]"
 
 
-def spread(value: Value, want: tuple[str, ...]) -> Value:
+def spread(value: TextValue, want: tuple[str, ...]) -> TextValue:
     """`value` so that it broadcasts against tiles over `want`: transposed where the order differs, with axes of one."""
     order = tuple(d for d in want if d in value.dims)
     text, level = value.text, value.level
@@ -76,28 +76,28 @@ def permute(text: str, have: tuple[str, ...], want: tuple[str, ...]) -> str:
     return f"tl.permute({text}, ({', '.join(str(have.index(d)) for d in want)}))"
 
 
-def as_float(value: Value) -> Value:
+def as_float(value: TextValue) -> TextValue:
     """The value in float32; numbers stay as they are."""
     if value.kind in ("f", "c"):
         return value
     return replace(value, text=f"{value.at(ATOM)}.to(tl.float32)", kind="f", level=ATOM)
 
 
-def as_tensor(value: Value) -> Value:
+def as_tensor(value: TextValue) -> TextValue:
     """A number as a float32 scalar, for functions that take tensors only."""
     if value.kind != "c":
         return as_float(value)
     return replace(value, text=f"tl.full((), {value.text}, tl.float32)", kind="f", level=ATOM, number=None)
 
 
-def as_condition(value: Value) -> Value:
+def as_condition(value: TextValue) -> TextValue:
     """A value that is 0 or 1, as a condition."""
     if value.kind == "b":
         return value
     return replace(value, text=f"{value.at(SUM)} != 0", kind="b", level=COMPARE)
 
 
-def joined(operator: str, level: int, parts: Iterable[Value]) -> str:
+def joined(operator: str, level: int, parts: Iterable[TextValue]) -> str:
     """Arguments of a chain of one associative operator."""
     return f" {operator} ".join(p.at(level) for p in parts)
 

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 
 from mirage.codegen.kernel_parameters import Symbols
-from mirage.codegen.text_values import ATOM, COMPARE, OR, PRODUCT, SUM, Value, spread
+from mirage.codegen.text_values import ATOM, COMPARE, OR, PRODUCT, SUM, TextValue, spread
 from mirage.errors import EmissionRefused
 from mirage.ir.index import DimIndex
 from mirage.mugraph.grammar import DTensor, TileDim
@@ -31,8 +31,8 @@ class Places:
         self.loop_head: list[str] | None = None
         self.loop_dim = ""
         self.counter = ""
-        self.made: dict[str, Value] = {}
-        self.loop_made: dict[str, Value] = {}
+        self.made: dict[str, TextValue] = {}
+        self.loop_made: dict[str, TextValue] = {}
         self.loop_names: dict[str, str] = {}
         self.dim_of = {a: d for d in self.graph.dims for a in d.axes}
         self.outer = outer
@@ -48,7 +48,7 @@ class Places:
     def leave_loop(self) -> None:
         self.loop_head, self.loop_dim, self.counter, self.loop_made = None, "", "", {}
 
-    def define(self, dim: TileDim, key: str, hint: str, text: str, value: Value) -> Value:
+    def define(self, dim: TileDim, key: str, hint: str, text: str, value: TextValue) -> TextValue:
         """`value` under a name of its own, written at the head of the part, or of the loop if `dim` is the loop's."""
         in_loop = dim.role == "loop"
         made = self.loop_made if in_loop else self.made
@@ -61,10 +61,10 @@ class Places:
                 name = self.symbols.names.fresh(hint)
                 self.loop_names[key] = name
             lines.append(f"{name} = {text}")
-            made[key] = Value(name, value.dims, value.kind)
+            made[key] = TextValue(name, value.dims, value.kind)
         return made[key]
 
-    def index(self, dim: TileDim) -> Value:
+    def index(self, dim: TileDim) -> TextValue:
         """The index along a whole tile dim: a vector, or a number where the tile is one."""
         dims = self.wide((dim.name,))
         if self.outer is not None and self.shares(dim):
@@ -75,10 +75,10 @@ class Places:
         if dim.role == "loop":
             start = self.counter
         if not dims:
-            return Value(start, (), "i") if start else Value("0", (), "c")
+            return TextValue(start, (), "i") if start else TextValue("0", (), "c")
         block = self.symbols.tile(self.part, dim)
         text = f"{start} * {block} + tl.arange(0, {block})" if start else f"tl.arange(0, {block})"
-        return self.define(dim, f"i_{dim.name}", f"i_{dim.name}", text, Value("", dims, "i"))
+        return self.define(dim, f"i_{dim.name}", f"i_{dim.name}", text, TextValue("", dims, "i"))
 
     def shares(self, dim: TileDim) -> bool:
         """Whether a tail's dim is its block's, whose index vectors then serve."""
@@ -88,14 +88,14 @@ class Places:
         """The name of a grid dim's coordinate; the kernel's first lines define it."""
         key = f"pid_{dim.name}"
         if key not in self.made:
-            self.made[key] = Value(self.symbols.names.fresh(key), (), "i")
+            self.made[key] = TextValue(self.symbols.names.fresh(key), (), "i")
         return self.made[key].text
 
-    def size_of(self, dim: TileDim) -> Value:
+    def size_of(self, dim: TileDim) -> TextValue:
         """The number of elements along a tile dim."""
         return product([self.symbols.size(a) for a in dim.axes])
 
-    def axis(self, axis: str) -> Value:
+    def axis(self, axis: str) -> TextValue:
         """The index along one axis."""
         if axis not in self.dim_of:
             raise EmissionRefused(f"axis {axis!r} has no tile dim")
@@ -113,9 +113,9 @@ class Places:
         key = f"i_{dim.name}.{axis}"
         if self.outer is not None and self.shares(dim):
             return self.outer.axis(axis)
-        return self.define(dim, key, f"i_{axis}", text, Value("", whole.dims, "i"))
+        return self.define(dim, key, f"i_{axis}", text, TextValue("", whole.dims, "i"))
 
-    def mask(self, dim: TileDim) -> Value | None:
+    def mask(self, dim: TileDim) -> TextValue | None:
         """Whether an element lies inside the dim's size; None where all do. The second condition is a constant: when
         tiles divide the dim, the compiler removes the mask and loads are plain."""
         if not self.wide((dim.name,)):
@@ -126,7 +126,7 @@ class Places:
         block = self.symbols.tile(self.part, dim)
         text = f"({self.index(dim).text} < {size.at(SUM)}) | ({size.at(PRODUCT)} % {block} == 0)"
         key = f"in_{dim.name}"
-        return self.define(dim, key, key, text, Value("", (dim.name,), "b"))
+        return self.define(dim, key, key, text, TextValue("", (dim.name,), "b"))
 
     # ---- pointers
     def extents(self, tensor: DTensor) -> list[list[str]]:
@@ -154,7 +154,7 @@ class Places:
                 continue
             if not set(place.dims) <= set(dims):
                 raise EmissionRefused(f"a tile of {tensor.name!r} lacks a dim that its index has")
-            value = Value(f"{place.text}.to(tl.int64)", place.dims, "i") if wide else place
+            value = TextValue(f"{place.text}.to(tl.int64)", place.dims, "i") if wide else place
             text += f" + {spread(value, dims).text}"
             if factors:
                 text += f" * {product(list(factors)).at(ATOM)}"
@@ -164,9 +164,9 @@ class Places:
         extents = self.extents(tensor)
         return [tuple(f for e in extents[i + 1 :] for f in e) for i in range(len(extents))]
 
-    def merged(self, terms: list[Term]) -> list[tuple[Value, tuple[str, ...]]]:
+    def merged(self, terms: list[Term]) -> list[tuple[TextValue, tuple[str, ...]]]:
         """Terms as values; where all axes of a tile dim follow each other in memory, its own index serves."""
-        out: list[tuple[Value, tuple[str, ...]]] = []
+        out: list[tuple[TextValue, tuple[str, ...]]] = []
         i = 0
         while i < len(terms):
             dim = self.dim_of.get(terms[i].axis)
@@ -184,9 +184,9 @@ class Places:
             sorted(a.factors) == sorted((self.symbols.size(b.axis), *b.factors)) for a, b in itertools.pairwise(run)
         )
 
-    def inside(self, tensor: DTensor, index: tuple[DimIndex, ...], dims: tuple[str, ...]) -> Value | None:
+    def inside(self, tensor: DTensor, index: tuple[DimIndex, ...], dims: tuple[str, ...]) -> TextValue | None:
         """Which elements of a tile are elements of the tensor; None if all are."""
-        parts: list[Value] = []
+        parts: list[TextValue] = []
         extents = self.extents(tensor)
         seen: list[str] = []
         for i, d in enumerate(index):
@@ -205,9 +205,9 @@ class Places:
             return None
         if len(parts) == 1:
             return spread(parts[0], dims)
-        return Value(" & ".join(spread(p, dims).at(OR + 1) for p in parts), dims, "b", OR + 1)
+        return TextValue(" & ".join(spread(p, dims).at(OR + 1) for p in parts), dims, "b", OR + 1)
 
-    def bounds(self, d: DimIndex, extent: Value, rigid: int | None) -> list[Value]:
+    def bounds(self, d: DimIndex, extent: TextValue, rigid: int | None) -> list[TextValue]:
         """0 <= index < extent, for an index that its axes alone do not keep inside."""
         sizes = [self.symbols.mugraph.size(a) for a in d.axes]
         total = 1
@@ -216,12 +216,12 @@ class Places:
         flat = self.flat(d)
         out = []
         if d.offset < 0:
-            out.append(Value(f"{flat.at(SUM)} >= 0", flat.dims, "b", COMPARE))
+            out.append(TextValue(f"{flat.at(SUM)} >= 0", flat.dims, "b", COMPARE))
         if rigid is None or d.offset + total > rigid or d.offset < 0:
-            out.append(Value(f"{flat.at(SUM)} < {extent.at(SUM)}", flat.dims, "b", COMPARE))
+            out.append(TextValue(f"{flat.at(SUM)} < {extent.at(SUM)}", flat.dims, "b", COMPARE))
         return out
 
-    def flat(self, d: DimIndex) -> Value:
+    def flat(self, d: DimIndex) -> TextValue:
         """The index into one dimension."""
         terms = [Term(a, tuple(self.symbols.size(b) for b in d.axes[j + 1 :])) for j, a in enumerate(d.axes)]
         values = [(v, f) for v, f in self.merged(terms) if v.text != "0"]
@@ -231,9 +231,9 @@ class Places:
         if d.offset or not text:
             text = f"{text} {'-' if d.offset < 0 else '+'} {abs(d.offset)}" if text else str(d.offset)
         plain = len(values) == 1 and not values[0][1] and not d.offset
-        return Value(text, dims, "i", ATOM if plain or not values else SUM)
+        return TextValue(text, dims, "i", ATOM if plain or not values else SUM)
 
 
-def product(factors: list[str]) -> Value:
+def product(factors: list[str]) -> TextValue:
     """A product of constexprs."""
-    return Value(" * ".join(factors) or "1", (), "c", ATOM if len(factors) < 2 else PRODUCT)
+    return TextValue(" * ".join(factors) or "1", (), "c", ATOM if len(factors) < 2 else PRODUCT)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from mirage.derivation.find_steps import NoProof, Prover
-from mirage.derivation.laws import STEPS, Binding, Broken, as_args, bindings, renamed
+from mirage.derivation.find_steps import NoProof, StepFinder
+from mirage.derivation.laws import STEPS, Broken, KeptValue, as_args, bindings, renamed
 from mirage.derivation.replay import Step, replay_steps
 from mirage.derivation.schedule_steps import Tiling, check_tilings, tilings
 from mirage.errors import DerivationBroken
@@ -160,9 +160,9 @@ def kept_values(t: Terms, outputs: Targets, mugraph: MuGraph) -> tuple[dict[str,
     return values, {name: substitute(t, x, done) for name, (x, _) in outputs.items()}
 
 
-def derive(t: Terms, targets: Targets, mugraph: MuGraph, prover: Prover | None = None) -> Derivation:
+def derive(t: Terms, targets: Targets, mugraph: MuGraph, prover: StepFinder | None = None) -> Derivation:
     """The derivation of a µGraph from the program's terms. Raises DerivationBroken where there is none."""
-    prover = prover or Prover(t)
+    prover = prover or StepFinder(t)
     try:
         goals = _derive(t, targets, mugraph, prover)
     except (NoProof, NotDenoted, Broken) as e:
@@ -170,7 +170,7 @@ def derive(t: Terms, targets: Targets, mugraph: MuGraph, prover: Prover | None =
     return goals
 
 
-def _derive(t: Terms, targets: Targets, mugraph: MuGraph, prover: Prover) -> Derivation:
+def _derive(t: Terms, targets: Targets, mugraph: MuGraph, prover: StepFinder) -> Derivation:
     goals: list[Goal] = []
     prepared: Targets = {}
     first: dict[str, tuple[Step, ...]] = {}
@@ -180,7 +180,7 @@ def _derive(t: Terms, targets: Targets, mugraph: MuGraph, prover: Prover) -> Der
         prepared[name] = here, dims
     values, final = kept_values(t, prepared, mugraph)
     sizes = {x.name: x.dims for x in mugraph.tensors}
-    lets = as_args(Binding(name, x, axes_of(sizes[name])) for name, x in values.items())
+    lets = as_args(KeptValue(name, x, axes_of(sizes[name])) for name, x in values.items())
     starts = dict(values)
     for name, (target, _) in targets.items():
         here, end = prepared[name][0], final[name]
@@ -204,7 +204,7 @@ def _derive(t: Terms, targets: Targets, mugraph: MuGraph, prover: Prover) -> Der
     return Derivation(tuple(goals), tuple(values), tilings(mugraph))
 
 
-def shifted(t: Terms, x: int, prover: Prover) -> tuple[int, tuple[Step, ...]]:
+def shifted(t: Terms, x: int, prover: StepFinder) -> tuple[int, tuple[Step, ...]]:
     """The program with the maxima that the search puts in."""
     here = guard(t, x)
     steps = prover.prove(x, here)

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from mirage.derivation.laws import STEPS, Args, Broken
-from mirage.derivation.replay import Part, Step, put, turned
+from mirage.derivation.replay import Step, SubtermSteps, put, turned
 from mirage.meaning.laws import (
     CANCEL,
     DISTRIBUTE,
@@ -51,7 +51,7 @@ def late(axis: str) -> str:
 
 
 @dataclass
-class Form:
+class LevelForm:
     """Brings terms to the form of one level."""
 
     t: Terms
@@ -66,7 +66,7 @@ class Form:
 
     def _of(self, x: int) -> tuple[int, Steps]:
         t, steps, here = self.t, [], x
-        parts = tuple(Part(k, *self.of(k)) for k in dict.fromkeys(t.kids(x)))
+        parts = tuple(SubtermSteps(k, *self.of(k)) for k in dict.fromkeys(t.kids(x)))
         parts = tuple(p for p in parts if p.after != p.before)
         if parts:
             here = put(t, x, parts)
@@ -120,7 +120,7 @@ class Form:
                 break
             steps.append(step)
             here = step.after
-        return Step(ORDER, x, here, True, (), (Part(x, here, tuple(steps)),)) if steps else None
+        return Step(ORDER, x, here, True, (), (SubtermSteps(x, here, tuple(steps)),)) if steps else None
 
     def under(self, x: int, depth: int, step: Step) -> Step:
         """A step at the body of the sum `depth` sums down."""
@@ -128,7 +128,7 @@ class Form:
             return step
         body = self.t.reduction(x).body
         inner = self.under(body, depth - 1, step)
-        part = Part(body, inner.after, (inner,))
+        part = SubtermSteps(body, inner.after, (inner,))
         return Step(INSIDE, x, put(self.t, x, (part,)), True, (), (part,))
 
     def deepen(self, x: int) -> Step | None:
@@ -199,13 +199,13 @@ def operator(n: Node) -> tuple[str, ...]:
     return (n.kind,)
 
 
-class Prover:
+class StepFinder:
     """Proofs over one arena, with what was found kept."""
 
     def __init__(self, t: Terms) -> None:
         self.t = t
         self.normal = Normalizer(t)
-        self._forms = [Form(t, level) for level in LEVELS]
+        self._forms = [LevelForm(t, level) for level in LEVELS]
         self._found: dict[tuple[int, int], Steps | None] = {}
 
     def prove(self, a: int, b: int) -> Steps:
@@ -244,7 +244,7 @@ class Prover:
             steps = self._try(x, y)
             if steps is None:
                 return None
-            parts.append(Part(x, y, steps))
+            parts.append(SubtermSteps(x, y, steps))
         if not parts or put(self.t, a, tuple(parts)) != b:
             return None
         return (Step(INSIDE, a, b, True, (), tuple(parts)),)

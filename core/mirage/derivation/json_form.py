@@ -9,7 +9,7 @@ from typing import Any
 from mirage.derivation.derive import Derivation, Goal, Targets, derive, replay
 from mirage.derivation.infix import written
 from mirage.derivation.laws import GROUPS
-from mirage.derivation.replay import Part, Step
+from mirage.derivation.replay import Step, SubtermSteps
 from mirage.derivation.schedule_steps import Tiling
 from mirage.errors import DerivationBroken
 from mirage.ir.index import DimIndex
@@ -158,7 +158,7 @@ def _steps(rows: list[dict[str, Any]], ids: list[int], depth: int) -> tuple[Step
             str(s["law"]), ids[s["before"]], ids[s["after"]], bool(s.get("forward", True)),
             tuple(ids[a] if isinstance(a, int) else str(a) for a in s.get("args", ())),
             tuple(
-                Part(ids[p["before"]], ids[p["after"]], _steps(p["steps"], ids, depth + 1)) for p in s.get("parts", ())
+                SubtermSteps(ids[p["before"]], ids[p["after"]], _steps(p["steps"], ids, depth + 1)) for p in s.get("parts", ())
             ),
         )
         for s in rows

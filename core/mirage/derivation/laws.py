@@ -32,10 +32,10 @@ from mirage.meaning.laws import (
     Law,
     used_by,
 )
-from mirage.meaning.marks import SHIFT as FREE_SHIFT
-from mirage.meaning.marks import is_running
 from mirage.meaning.nodes import Add, Exp, Input, Inv, Mul, Reduce
 from mirage.meaning.normal_form import Normalizer
+from mirage.meaning.reserved_names import SHIFT as FREE_SHIFT
+from mirage.meaning.reserved_names import is_running
 from mirage.meaning.terms import Terms
 from mirage.verify.semantics.denote import split_axis
 
@@ -243,7 +243,7 @@ def inline(t: Terms, x: int, args: Args) -> int:
 
 
 @dataclass(frozen=True)
-class Binding:
+class KeptValue:
     """A kept value: its name, the term that it names, and the axes of its tensor's dimensions."""
 
     name: str
@@ -251,14 +251,14 @@ class Binding:
     axes: tuple[str, ...]
 
 
-def bindings(args: Args) -> list[Binding]:
+def bindings(args: Args) -> list[KeptValue]:
     """The values that a step names, as its arguments give them: name, term and axes (a space between two) of each."""
     need(len(args) % 3 == 0, "it names no value")
     rows = zip(args[::3], ids(args[1::3]), args[2::3], strict=True)
-    return [Binding(str(name), term, tuple(str(axes).split())) for name, term, axes in rows]
+    return [KeptValue(str(name), term, tuple(str(axes).split())) for name, term, axes in rows]
 
 
-def as_args(definitions: Iterable[Binding]) -> Args:
+def as_args(definitions: Iterable[KeptValue]) -> Args:
     """The arguments of a step that names values: what `bindings` reads."""
     return tuple(x for d in definitions for x in (d.name, d.term, " ".join(d.axes)))
 

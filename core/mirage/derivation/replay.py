@@ -13,7 +13,7 @@ from mirage.meaning.terms import Terms
 
 
 @dataclass(frozen=True)
-class Part:
+class SubtermSteps:
     """A part of a term and what steps make of it."""
 
     before: int
@@ -30,7 +30,7 @@ class Step:
     after: int
     forward: bool = True
     args: Args = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[SubtermSteps, ...] = ()
 
 
 def turned(steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -38,13 +38,13 @@ def turned(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     return tuple(
         replace(
             s, before=s.after, after=s.before, forward=not s.forward,
-            parts=tuple(Part(p.after, p.before, turned(p.steps)) for p in s.parts),
+            parts=tuple(SubtermSteps(p.after, p.before, turned(p.steps)) for p in s.parts),
         )
         for s in reversed(steps)
     )  # fmt: skip
 
 
-def put(t: Terms, x: int, parts: tuple[Part, ...]) -> int:
+def put(t: Terms, x: int, parts: tuple[SubtermSteps, ...]) -> int:
     """`x` with its parts replaced: operands, or some factors of a product (terms of a sum) together."""
     kids = t.kids(x)
     mapping = {p.before: p.after for p in parts}
@@ -95,7 +95,7 @@ def _replay(t: Terms, s: Step, name: str) -> int:
         if s.law == INSIDE:
             if s.forward:
                 return put(t, s.before, s.parts)
-            if put(t, s.after, tuple(Part(p.after, p.before, ()) for p in s.parts)) != s.before:
+            if put(t, s.after, tuple(SubtermSteps(p.after, p.before, ()) for p in s.parts)) != s.before:
                 raise Broken("its parts are not those of the term")
             return s.after
         if [p.before for p in s.parts] != [s.before]:

@@ -19,7 +19,7 @@ Attr = int | float | bool | str | None | tuple["Attr", ...]
 
 
 @dataclass(frozen=True)
-class Node:
+class Operation:
     """One operator application. `args` are ids: inputs are 0..len(inputs)-1, nodes follow in order. `line` is the
     1-based source line."""
 
@@ -71,7 +71,7 @@ class Program:
 
     name: str
     inputs: tuple[TensorSpec, ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[Operation, ...]
     outputs: tuple[int, ...]
     returns_tuple: bool = False
     generic: tuple[str, ...] = ()
@@ -136,7 +136,7 @@ def _type_form(t: TensorType) -> JsonObject:
     return {"shape": list(t.shape), "dtype": t.dtype, "strides": None if t.strides is None else list(t.strides)}
 
 
-def _node_form(n: Node) -> JsonObject:
+def _node_form(n: Operation) -> JsonObject:
     return {
         "op": n.op,
         "args": list(n.args),
@@ -164,10 +164,10 @@ def _read_assumption(a: JsonObject) -> Assumption:
     return Assumption(json_text(a["kind"]), json_text(a["subject"]), json_text(a["answer"]), line)
 
 
-def _read_node(n: JsonObject) -> Node:
+def _read_node(n: JsonObject) -> Operation:
     attrs = tuple(sorted((k, freeze(v)) for k, v in json_object(n["attrs"]).items()))
     line = None if n["line"] is None else json_int(n["line"])
-    return Node(json_text(n["op"]), json_ints(n["args"]), attrs, _read_type(n["type"]), line)
+    return Operation(json_text(n["op"]), json_ints(n["args"]), attrs, _read_type(n["type"]), line)
 
 
 def freeze(value: object) -> Attr:

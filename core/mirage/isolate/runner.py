@@ -30,9 +30,9 @@ from mirage.errors import (
 )
 from mirage.isolate import gpu_lock, sandbox, worker_environment, worker_messages
 from mirage.isolate.resource_limits import DEFAULT_MEMORY
-from mirage.isolate.system import SYSTEM, System, ended, make_folder
+from mirage.isolate.system import SYSTEM, OperatingSystem, ended, make_folder
 from mirage.isolate.task_table import Emit, Payload, Value
-from mirage.isolate.worker_messages import Answer, Call, FromWorker
+from mirage.isolate.worker_messages import AnswerMessage, CallMessage, FromWorker
 from mirage.results.progress import CancelToken
 
 TICK_S = 0.02  # how often cancellation, the deadline and the worker's life are looked at
@@ -44,7 +44,7 @@ class _Process:
     """One worker process with its pipes and its private folder."""
 
     def __init__(
-        self, interpreter: str, memory_bytes: int, cpu_seconds: int, unix: bool, env: Mapping[str, str], system: System
+        self, interpreter: str, memory_bytes: int, cpu_seconds: int, unix: bool, env: Mapping[str, str], system: OperatingSystem
     ) -> None:  # fmt: skip
         self._system = system
         outer = os.environ.get(worker_environment.TOKEN)  # a worker's worker is found by both tokens
@@ -106,7 +106,7 @@ class Worker:
         env: Mapping[str, str] | None = None,
         cpu_seconds: int = 0,
         unix: bool = False,
-        system: System = SYSTEM,
+        system: OperatingSystem = SYSTEM,
     ) -> None:
         self._interpreter = interpreter or sys.executable
         self._memory, self._cpu, self._env, self._system = memory_bytes, cpu_seconds, dict(env or {}), system
@@ -170,7 +170,7 @@ class Worker:
         timeout_s: float,
         cancel: CancelToken | None,
         on_event: Emit | None,
-    ) -> Answer:
+    ) -> AnswerMessage:
         """Write the request, read until its answer; everything else that can happen raises."""
         with _watching(process, bool(request)) as selector:
             unsent = memoryview(request)
@@ -195,7 +195,9 @@ class Worker:
                 if dead and not selector.select(0):
                     raise _death(process, self._interpreter)
 
-    def _accept(self, process: _Process, message: Call | FromWorker, on_event: Emit | None) -> Answer | None:
+    def _accept(
+        self, process: _Process, message: CallMessage | FromWorker, on_event: Emit | None
+    ) -> AnswerMessage | None:
         """The message, if it is the answer that is waited for."""
         if message["type"] == "ready" and not process.ready:
             process.ready = True
@@ -260,7 +262,7 @@ def _death(process: _Process, interpreter: str) -> MirageError:
     return WorkerDied(f"the worker ended {how}" + (f"; it last wrote: {tail}" if tail else ""))
 
 
-def _value(answer: Answer) -> Value:
+def _value(answer: AnswerMessage) -> Value:
     if answer["value"] is not None:
         return answer["value"]
     error = MirageError.from_dict(answer["error"] or {})

@@ -119,7 +119,7 @@ def _is_zombie(pid: int) -> bool:
 
 
 @dataclass(frozen=True)
-class System:
+class OperatingSystem:
     """`monotonic` in seconds; `start(command, folder, environment, descriptors)` a worker's process; `kill_tree(pid, token)`
     ends a worker and all it started."""
 
@@ -128,4 +128,4 @@ class System:
     kill_tree: Callable[[int, str], None] = kill_tree
 
 
-SYSTEM = System()
+SYSTEM = OperatingSystem()

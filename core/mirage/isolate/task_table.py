@@ -1,5 +1,6 @@
-"""The table of worker tasks, the only things that a worker can be asked to do: name -> "module:function". Other packages
-add theirs by the entry point group `mirage.tasks`.
+"""The table of worker tasks, the only things that a worker can be asked to do: name -> "module:function".
+
+Other packages add theirs by the entry point group `mirage.tasks`.
 
 A task is `function(payload) -> value`, or `function(payload, emit) -> value` where `emit(event)` sends an event to the
 parent. All are dicts of plain data (None, bool, int, float, str, bytes, list, dict); tuples become lists.
@@ -30,10 +31,10 @@ TASKS: dict[str, str] = {
     "measure": "mirage.profile.gpu_timing:times_of_module",
     "tune": "mirage.profile.tune:tune_modules",
     "warm_gpu": "mirage.profile.tune:warm_gpu",
-    "optimize": "mirage.pipeline.job_task:task",
+    "optimize": "mirage.pipeline.job_task:optimize_task",
     "warm": "mirage.isolate.task_table:warm",
-    "recheck": "mirage.pipeline.recheck_task:task",
-    "selftest": "mirage.isolate.worker_selftest:task",
+    "recheck": "mirage.pipeline.recheck_task:recheck_task",
+    "selftest": "mirage.isolate.worker_selftest:selftest_task",
 }
 GROUP = "mirage.tasks"
 

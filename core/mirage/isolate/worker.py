@@ -1,5 +1,6 @@
-"""The worker process: `python -m mirage.isolate.worker REQUESTS ANSWERS MEMORY CPU PARENT UNIX`
-(two descriptors, bytes, seconds or 0, process id, 0 or 1).
+"""The worker process, as its parent starts it.
+
+`python -m mirage.isolate.worker REQUESTS ANSWERS MEMORY CPU PARENT UNIX` (two descriptors, bytes, seconds or 0, process id, 0 or 1).
 
 It limits itself, closes itself in, says that it is ready, then does one call after the other until the requests end.
 """
@@ -38,7 +39,7 @@ def _write(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _do(message: worker_messages.Call, answers: int) -> bytes:
+def _do(message: worker_messages.CallMessage, answers: int) -> bytes:
     """The framed answer to one call. Whatever the task raises becomes an answer; only the process's death does not."""
     ident = message["id"]
     try:

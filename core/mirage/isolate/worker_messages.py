@@ -31,7 +31,7 @@ FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
 }
 
 
-class Call(TypedDict):
+class CallMessage(TypedDict):
     type: Literal["call"]
     id: int
     task: str
@@ -44,13 +44,13 @@ class Ready(TypedDict):
     pid: int
 
 
-class Event(TypedDict):
+class EventMessage(TypedDict):
     type: Literal["event"]
     id: int
     event: Value
 
 
-class Answer(TypedDict):
+class AnswerMessage(TypedDict):
     type: Literal["answer"]
     id: int
     value: Value | None
@@ -58,10 +58,10 @@ class Answer(TypedDict):
     traceback: str
 
 
-FromWorker = Ready | Event | Answer
+FromWorker = Ready | EventMessage | AnswerMessage
 
 
-def call(ident: int, task: str, payload: Payload) -> Call:
+def call(ident: int, task: str, payload: Payload) -> CallMessage:
     return {"type": "call", "id": ident, "task": task, "payload": dict(payload)}
 
 
@@ -69,11 +69,11 @@ def ready(package: str, pid: int) -> Ready:
     return {"type": "ready", "package": package, "pid": pid}
 
 
-def event(ident: int, body: Value) -> Event:
+def event(ident: int, body: Value) -> EventMessage:
     return {"type": "event", "id": ident, "event": body}
 
 
-def answer(ident: int, value: Value | None, error: JsonObject | None = None, traceback: str = "") -> Answer:
+def answer(ident: int, value: Value | None, error: JsonObject | None = None, traceback: str = "") -> AnswerMessage:
     return {
         "type": "answer",
         "id": ident,
@@ -83,7 +83,7 @@ def answer(ident: int, value: Value | None, error: JsonObject | None = None, tra
     }
 
 
-def encode(message: Call | FromWorker) -> bytes:
+def encode(message: CallMessage | FromWorker) -> bytes:
     """The message as one frame; ProtocolError when it holds something that is not plain data, or is too large."""
     try:
         data: bytes = msgpack.packb(message, use_bin_type=True)
@@ -94,7 +94,7 @@ def encode(message: Call | FromWorker) -> bytes:
     return struct.pack(">I", len(data)) + data
 
 
-def decode(payload: bytes) -> Call | FromWorker:
+def decode(payload: bytes) -> CallMessage | FromWorker:
     """The checked message in a frame's payload (without its length)."""
     check_payload(payload, max_items=MAX_ITEMS, max_depth=MAX_DEPTH)
     try:
@@ -104,7 +104,7 @@ def decode(payload: bytes) -> Call | FromWorker:
     return check(message)
 
 
-def check(message: object) -> Call | FromWorker:
+def check(message: object) -> CallMessage | FromWorker:
     """`message` itself if it has exactly the fields of its type, else ProtocolError."""
     if not isinstance(message, dict) or not isinstance(message.get("type"), str):
         raise ProtocolError("a worker's message is a map with a text under 'type'")
@@ -119,7 +119,7 @@ def check(message: object) -> Call | FromWorker:
             raise ProtocolError(f"a worker's {message['type']!r} has {type(value).__name__} under {name!r}")
     if message["type"] == "answer" and (message["value"] is None) == (message["error"] is None):
         raise ProtocolError("a worker's answer has either a value or an error")
-    return cast("Call | FromWorker", message)
+    return cast("CallMessage | FromWorker", message)
 
 
 class Frames:
@@ -128,7 +128,7 @@ class Frames:
     def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> list[Call | FromWorker]:
+    def feed(self, data: bytes) -> list[CallMessage | FromWorker]:
         self._buffer += data
         messages = []
         while len(self._buffer) >= HEADER:

@@ -147,6 +147,6 @@ ACTIONS: dict[str, Task] = {
 }
 
 
-def task(payload: Value, emit: Emit) -> Value:
+def selftest_task(payload: Value, emit: Emit) -> Value:
     """Do `payload["action"]`, one of ACTIONS."""
     return ACTIONS[str(payload["action"])](payload, emit)

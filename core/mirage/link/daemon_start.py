@@ -1,5 +1,8 @@
-"""Start of the daemon on demand. Any number of clients may start one at the same time: a lock in the daemon's own
-folder decides which lives, the others leave, and every client connects to the one."""
+"""Start of the daemon on demand.
+
+Any number of clients may start one at the same time: a lock in the daemon's own folder decides which one lives, the others leave,
+and every client connects to that one.
+"""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ from mirage.link.request_parameters import Explain as Explain
 from mirage.link.request_parameters import Inputs as Inputs
 from mirage.link.request_parameters import Log as Log
 from mirage.link.request_parameters import Lookup as Lookup
-from mirage.link.request_parameters import Options as Options
 from mirage.link.request_parameters import Result as Result
+from mirage.link.request_parameters import SearchOptions as SearchOptions
 from mirage.link.request_parameters import Seen as Seen
 from mirage.link.request_parameters import Shapes as Shapes
 from mirage.link.request_parameters import Shutdown as Shutdown

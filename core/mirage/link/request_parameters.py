@@ -9,7 +9,7 @@ Inputs = list[tuple[str, list[int], str]]
 
 
 @attrs.frozen
-class Options:
+class SearchOptions:
     """Bounds on the search, as `mirage optimize` takes them (0: the search's own). `rules` is the text of a file of the
     user's rules, `given` the parameters that narrow the search (mirage.ir.narrowing), which go before those that the decorator
     gives."""
@@ -34,7 +34,7 @@ class Submit:
     priority: int = 1
     trusted: bool = True
     interpreter: str = ""
-    options: Options = attrs.field(factory=Options)
+    options: SearchOptions = attrs.field(factory=SearchOptions)
     inputs: Inputs = attrs.field(factory=list)  # of a function that does not say its own
     fresh: bool = False  # work on it though the cache has an answer
 
@@ -77,7 +77,7 @@ class Lookup:
     function: str
     target: str = "sm_90"
     interpreter: str = ""
-    options: Options = attrs.field(factory=Options)
+    options: SearchOptions = attrs.field(factory=SearchOptions)
     inputs: Inputs = attrs.field(factory=list)
 
 
@@ -92,7 +92,7 @@ class Adopt:
     mugraph: str
     target: str = "sm_90"
     interpreter: str = ""
-    options: Options = attrs.field(factory=Options)
+    options: SearchOptions = attrs.field(factory=SearchOptions)
     inputs: Inputs = attrs.field(factory=list)
 
 

@@ -30,7 +30,7 @@ from mirage.operators.block_operators import commutes
 
 
 @dataclass(frozen=True)
-class Rule:
+class SpecRule:
     """`holds(terms, id, node)` decides the statement for one term."""
 
     name: str
@@ -167,26 +167,26 @@ def is_float(t: Terms, x: int, n: Node) -> bool:
         return False
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("parts first", "A term's parts have smaller ids than the term.", parts_first),
-    Rule("made once", "Equal nodes are one term.", made_once),
-    Rule("own axes", "The axes of a term are those of its parts, less the one that it binds.", own_axes),
-    Rule("own front", "The reductions that a term reads are those of its parts, or itself.", own_front),
-    Rule("flat", "A sum or product has several parts, and none is one of its own kind.", flat),
-    Rule("constant last", "A sum or product has at most one number, the last part, and not the neutral one.", constant_last),
-    Rule("in order", "The other parts, and the arguments of a commutative function, are in the order of their ids.", in_order),
-    Rule("like terms", "The summands differ in more than a number, and have no common coefficient.", like_terms),
-    Rule("masks outside", "A mask by -inf stands outside sums, positive multiples and exponentials.", masks_outside),
-    Rule("booleans once", "A 0/1 factor stands once in a product.", booleans_once),
-    Rule("carried out", "Inverses, exponentials, roots and selections of what decides them are carried out.", carried_out),
-    Rule("binds", "The body of a reduction varies along the axis that it binds.", binds),
-    Rule("stripped", "Numbers and sizes stand outside a sum.", stripped),
-    Rule("updates fit", "The updates of a carried sum read its changes and sums over the same axis.", updates_fit),
-    Rule("is float", "A literal's text is a float.", is_float),
+RULES: tuple[SpecRule, ...] = (
+    SpecRule("parts first", "A term's parts have smaller ids than the term.", parts_first),
+    SpecRule("made once", "Equal nodes are one term.", made_once),
+    SpecRule("own axes", "The axes of a term are those of its parts, less the one that it binds.", own_axes),
+    SpecRule("own front", "The reductions that a term reads are those of its parts, or itself.", own_front),
+    SpecRule("flat", "A sum or product has several parts, and none is one of its own kind.", flat),
+    SpecRule("constant last", "A sum or product has at most one number, the last part, and not the neutral one.", constant_last),
+    SpecRule("in order", "The other parts, and the arguments of a commutative function, are in the order of their ids.", in_order),
+    SpecRule("like terms", "The summands differ in more than a number, and have no common coefficient.", like_terms),
+    SpecRule("masks outside", "A mask by -inf stands outside sums, positive multiples and exponentials.", masks_outside),
+    SpecRule("booleans once", "A 0/1 factor stands once in a product.", booleans_once),
+    SpecRule("carried out", "Inverses, exponentials, roots and selections of what decides them are carried out.", carried_out),
+    SpecRule("binds", "The body of a reduction varies along the axis that it binds.", binds),
+    SpecRule("stripped", "Numbers and sizes stand outside a sum.", stripped),
+    SpecRule("updates fit", "The updates of a carried sum read its changes and sums over the same axis.", updates_fit),
+    SpecRule("is float", "A literal's text is a float.", is_float),
 )  # fmt: skip
 
 
-def broken(t: Terms, xs: Iterable[int] | None = None) -> Iterator[tuple[Rule, int]]:
+def broken(t: Terms, xs: Iterable[int] | None = None) -> Iterator[tuple[SpecRule, int]]:
     """Every rule that a term breaks, of all terms of the arena or of some."""
     for x in range(len(t.nodes)) if xs is None else xs:
         n = t.node(x)

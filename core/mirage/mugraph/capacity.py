@@ -16,7 +16,7 @@ from mirage.ir.dtypes import DTYPES
 from mirage.mugraph import old_value
 from mirage.mugraph.decisions import REDUCTIONS, Decisions, decide, structure_of
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Load, Loop, MuGraph, Statement, ThreadGraph
-from mirage.mugraph.walk import Part, computes, parts, reads, writes
+from mirage.mugraph.walk import PlacedBlock, computes, parts, reads, writes
 
 FLOAT32, HALF = 4, 2
 REGISTERS_PER_THREAD = 255
@@ -181,7 +181,7 @@ def _operand_bytes(
     return total
 
 
-def shared_bytes(m: MuGraph, part: Part, stages: int, groups: bool = True) -> int:
+def shared_bytes(m: MuGraph, part: PlacedBlock, stages: int, groups: bool = True) -> int:
     """Shared memory with so many stages: the loop that needs most, the dots outside loops, or the largest reduction. `groups`:
     the device has warp-group instructions."""
     graph, warps = part.graph, part.kernel.warps
@@ -203,7 +203,7 @@ def shared_bytes(m: MuGraph, part: Part, stages: int, groups: bool = True) -> in
     return most
 
 
-def usage(m: MuGraph, part: Part, groups: bool = True) -> Usage:
+def usage(m: MuGraph, part: PlacedBlock, groups: bool = True) -> Usage:
     """The estimate for one block graph, on a device with warp-group instructions or without."""
     meter = _Meter(m, part.graph)
     meter.straight(part.graph.body, frozenset())
@@ -216,7 +216,7 @@ def usage(m: MuGraph, part: Part, groups: bool = True) -> Usage:
     return Usage(meter.live, meter.accumulators, shared, meter.at, largest)
 
 
-def _bound(m: MuGraph, part: Part, dtypes: dict[str, str]) -> int:
+def _bound(m: MuGraph, part: PlacedBlock, dtypes: dict[str, str]) -> int:
     """No less than `shared_bytes`, and found in a fraction of its time: every load of a block has all stages, and is an operand
     besides; so is every tile that a dot reads."""
     tiles = {d.name: d.tile for d in part.graph.dims}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from mirage.devices.table import device
 from mirage.errors import InvalidMugraph
 from mirage.mugraph.grammar import MuGraph
-from mirage.mugraph.rules import cover, fits, form, loops, padding, partial, scope
+from mirage.mugraph.rules import capacity, cover, declarations, loops, padding, partial_results, scope
 from mirage.mugraph.rules.breach import Breach, Limits
 
 __all__ = ["RULES", "SM_90", "Limits", "broken_rule", "check"]
@@ -18,24 +18,24 @@ SM_90 = Limits.of(device("sm_90"))
 
 # In this order: a rule may take for granted what the rules before it hold.
 RULES: dict[str, Rule] = {
-    "names": form.names,
-    "tensors": form.tensors,
-    "dims": form.dims,
-    "splits": form.splits,
-    "tails": form.tails,
-    "library": form.library,
+    "names": declarations.names,
+    "tensors": declarations.tensors,
+    "dims": declarations.dims,
+    "splits": declarations.splits,
+    "tails": declarations.tails,
+    "library": declarations.library,
     "scope": scope.scope,
     "tiles": scope.tiles,
     "loops": loops.loop_dims,
     "accumulators": loops.accumulators,
-    "partials": partial.partials,
+    "partials": partial_results.partials,
     "savers": loops.savers,
     "once": cover.once,
     "cover": cover.cover,
     "order": cover.order,
     "group": cover.group,
     "padding": padding.padding,
-    "capacity": fits.capacity,
+    "capacity": capacity.capacity,
 }
 
 

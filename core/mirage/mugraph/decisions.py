@@ -108,7 +108,7 @@ class _Sum:
 
 
 @dataclass(frozen=True)
-class Structure:
+class BlockFacts:
     """What is known of a block's body whatever its tiles: dots and sums, and the dims of the tiles that may go through shared
     memory: of each load with its tensor, of each computed tile that a dot reads, of each reduction's result."""
 
@@ -120,10 +120,10 @@ class Structure:
 
 
 # By identity: a search gives one body many tiles, and hashing it takes longer.
-_known: dict[int, tuple[Body, Structure]] = {}
+_known: dict[int, tuple[Body, BlockFacts]] = {}
 
 
-def structure_of(body: Body) -> Structure:
+def structure_of(body: Body) -> BlockFacts:
     """The structure of a body; of the same object it is found once."""
     have = _known.get(id(body))
     if have is not None and have[0] is body:
@@ -177,12 +177,12 @@ class _Reader:
     def of(self, where: int | None, name: str) -> tuple[str, ...]:
         return self.dims.get(self.key(where, name), ())
 
-    def read(self) -> Structure:
+    def read(self) -> BlockFacts:
         made = [(where, c) for where, s in _statements(self.body) for c in computes(s)]
         dots = [self.dot(where, c) for where, c in made if c.op == "dot"]
         loads = {(where, s.out): s for where, s in _statements(self.body) if isinstance(s, Load)}
         args = {self.key(where, a) for where, c in made if c.op == "dot" for a in c.args} - set(loads)
-        return Structure(
+        return BlockFacts(
             tuple(dots), tuple(self.sums()), tuple((s.tensor, s.dims) for s in loads.values()),
             tuple(self.dims[a] for a in args if a in self.dims), tuple(c.dims for _, c in made if c.op in REDUCTIONS),
         )  # fmt: skip
@@ -255,7 +255,7 @@ def _product(dot: _Dot, tiles: dict[str, int], groups: bool) -> Product | None:
 
 
 def _deferred(
-    structure: Structure, products: dict[Place, Product], graph: BlockGraph, tiles: dict[str, int], warps: int
+    structure: BlockFacts, products: dict[Place, Product], graph: BlockGraph, tiles: dict[str, int], warps: int
 ) -> dict[int, tuple[Deferred, ...]]:
     """The smallest tiles of each loop, while the threads have room for them; the largest are reduced in the loop."""
     found: dict[int, list[tuple[int, Deferred]]] = {}

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, Load, Loop, MuGraph, Statement, Store
 from mirage.mugraph.maps import Map, fmap, grid, imap, loop_range, omap, tile_count
 from mirage.mugraph.text import statement_text
-from mirage.mugraph.walk import Part, sites
+from mirage.mugraph.walk import PlacedBlock, sites
 
 CHAR, LINE, PAD, SIZE = 7.3, 17, 10, 12  # px: a character's width, a line, a box's padding, the font
 MAX_TEXT = 160
@@ -89,7 +89,7 @@ def _block(m: MuGraph, k: CustomKernel, block: BlockGraph, word: str) -> Box:
 def _kernel(m: MuGraph, k: CustomKernel | LibraryKernel) -> Box:
     if isinstance(k, LibraryKernel):
         return Box("kernel", f"library kernel {k.name}", (f"{k.out} = {k.op}({', '.join(k.args)})",))
-    parts = [Part(k, "block", k.block), *([Part(k, "tail", k.tail)] if k.tail is not None else [])]
+    parts = [PlacedBlock(k, "block", k.block), *([PlacedBlock(k, "tail", k.tail)] if k.tail is not None else [])]
     loaded = dict.fromkeys(s.statement.tensor for p in parts for s in sites(p) if isinstance(s.statement, Load))
     stored = dict.fromkeys(s.statement.tensor for p in parts for s in sites(p) if isinstance(s.statement, Store))
     title = f"kernel {k.name}: grid {' × '.join(map(str, grid(m, k))) or '1'}, {k.warps} warps, {k.stages} stages"

@@ -86,7 +86,7 @@ def entry(text: str) -> DimIndex:
     return DimIndex(tuple(body[1].split("*")), int(body[2] or 0))
 
 
-class Reader:
+class LineReader:
     """The lines with their indentation; `peek` and `take` walk over them."""
 
     def __init__(self, text: str) -> None:
@@ -134,7 +134,7 @@ class Reader:
         return value
 
 
-def compute(r: Reader, g: Fields) -> Compute:
+def compute(r: LineReader, g: Fields) -> Compute:
     attrs: list[tuple[str, str]] = []
     rest = g["attrs"]
     while rest:
@@ -150,7 +150,7 @@ def compute(r: Reader, g: Fields) -> Compute:
     return Compute(g["out"], g["op"], split(g["args"]), split(g["dims"]), tuple(attrs))
 
 
-def statement(r: Reader, indent: int) -> Statement:
+def statement(r: LineReader, indent: int) -> Statement:
     kind, g = r.need(indent, "store", "load", "thread", "accumulate", "compute")
     if kind == "store":
         place = tuple(entry(e) for e in split(g["index"]))
@@ -173,7 +173,7 @@ def statement(r: Reader, indent: int) -> Statement:
     return Accumulate(g["out"], op, g["arg"], split(g["dims"]), tuple(update), g["start"])
 
 
-def block(r: Reader, cluster: int, indent: int) -> BlockGraph:
+def block(r: LineReader, cluster: int, indent: int) -> BlockGraph:
     dims: list[TileDim] = []
     while (got := r.take(indent, "dim")) is not None:
         g = got[1]
@@ -195,7 +195,7 @@ def block(r: Reader, cluster: int, indent: int) -> BlockGraph:
     return BlockGraph(tuple(dims), tuple(body), cluster)
 
 
-def kernel(r: Reader, kind: str, g: Fields) -> CustomKernel | LibraryKernel:
+def kernel(r: LineReader, kind: str, g: Fields) -> CustomKernel | LibraryKernel:
     if kind == "library":
         pairs: list[tuple[str, Attr]] = []
         for pair in json_list(r.json(g["json"] or "[]")):
@@ -217,7 +217,7 @@ def kernel(r: Reader, kind: str, g: Fields) -> CustomKernel | LibraryKernel:
 
 def parse(text: str) -> MuGraph:
     """The µGraph that `text` states; MugraphSyntax with the line otherwise. It is not checked: see `check`."""
-    r = Reader(text)
+    r = LineReader(text)
     name = r.need(0, "header")[1]["name"]
     pairs = (p.split("=") for p in r.need(0, "axes")[1]["axes"].split())
     axes = tuple((a, int(n)) for a, n in pairs)

@@ -27,7 +27,7 @@ Rename = Callable[[str], str]
 
 
 @dataclass(frozen=True)
-class Names:
+class Renaming:
     """What each kind of name becomes."""
 
     axis: Rename
@@ -48,13 +48,13 @@ class Names:
         return tuple(map(self.dim, dims))
 
 
-def compute(n: Names, c: Compute) -> Compute:
+def compute(n: Renaming, c: Compute) -> Compute:
     by = {"dim": n.dim, "axis": n.axis}
     attrs = tuple((k, by[k](v) if k in by else v) for k, v in c.attrs)
     return Compute(n.tile(c.out), c.op, tuple(map(n.reference, c.args)), n.dims(c.dims), attrs)
 
 
-def statement(n: Names, s: Statement) -> Statement:
+def statement(n: Renaming, s: Statement) -> Statement:
     """One statement under the names."""
     if isinstance(s, Compute):
         return compute(n, s)
@@ -71,7 +71,7 @@ def statement(n: Names, s: Statement) -> Statement:
     return Store(n.tensor(s.tensor), n.reference(s.tile), n.index(s.index), n.dims(s.first))
 
 
-def block(n: Names, b: BlockGraph) -> BlockGraph:
+def block(n: Renaming, b: BlockGraph) -> BlockGraph:
     dims = tuple(
         TileDim(n.dim(d.name), tuple(map(n.axis, d.axes)), d.tile, d.role, n.dim(d.splits) if d.splits else "", d.parts)
         for d in b.dims
@@ -85,11 +85,11 @@ def block(n: Names, b: BlockGraph) -> BlockGraph:
     return BlockGraph(dims, tuple(body), b.cluster)
 
 
-def tensor(n: Names, t: DTensor) -> DTensor:
+def tensor(n: Renaming, t: DTensor) -> DTensor:
     return replace(t, name=n.tensor(t.name), dims=tuple(tuple(map(n.axis, axes)) for axes in t.dims))
 
 
-def rename(m: MuGraph, n: Names) -> MuGraph:
+def rename(m: MuGraph, n: Renaming) -> MuGraph:
     """The µGraph under the names. Tiles of different blocks are renamed alike."""
     kernels: list[CustomKernel | LibraryKernel] = []
     for k in m.kernels:

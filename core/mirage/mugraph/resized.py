@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from mirage.errors import InvalidMugraph
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, TileDim
 from mirage.mugraph.maps import split_of
-from mirage.mugraph.walk import Part, parts, sites
+from mirage.mugraph.walk import PlacedBlock, parts, sites
 from mirage.mugraph.without_calls import dims_of_calls
 
 Sizes = dict[str, int]
@@ -152,7 +152,7 @@ def _split_twice(cuts: list[_Cut], kind: Mapping[str, str]) -> frozenset[str]:
     return frozenset(k for k, names in seen.items() if len(names) > 1)
 
 
-def _small_tiles(part: Part, fixed: frozenset[str], rng: random.Random) -> dict[str, int]:
+def _small_tiles(part: PlacedBlock, fixed: frozenset[str], rng: random.Random) -> dict[str, int]:
     return {
         d.name: rng.choice(SMALL_TILES[d.role])
         for d in part.graph.dims

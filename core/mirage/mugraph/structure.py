@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, TileDim
 from mirage.mugraph.json_form import to_json
-from mirage.mugraph.rename import Names, rename
-from mirage.mugraph.walk import Part, sites
+from mirage.mugraph.rename import Renaming, rename
+from mirage.mugraph.walk import PlacedBlock, sites
 
 
 class _Numbered:
@@ -50,7 +50,7 @@ def erase(m: MuGraph) -> MuGraph:
 def canonical(m: MuGraph) -> MuGraph:
     """The µGraph with names by order of use, so that two which differ in names, notes, and the order of what has none
     (axes, tensors, dims inside a block) are equal. Sizes, tiles, warps and stages stay."""
-    names = Names(_Numbered("a"), _Numbered("x"), _Numbered("k"), _Numbered("d"), _Numbered("v"))
+    names = Renaming(_Numbered("a"), _Numbered("x"), _Numbered("k"), _Numbered("d"), _Numbered("v"))
     for t in m.inputs:  # parameters are told apart by their place
         names.tensor(t.name)
     # Axes and dims are numbered by their use, so that the order of the list of axes does not matter.
@@ -59,7 +59,7 @@ def canonical(m: MuGraph) -> MuGraph:
             names.axis(a)
     for k in m.kernels:
         if isinstance(k, CustomKernel):
-            for part in (Part(k, "block", k.block), *((Part(k, "tail", k.tail),) if k.tail else ())):
+            for part in (PlacedBlock(k, "block", k.block), *((PlacedBlock(k, "tail", k.tail),) if k.tail else ())):
                 for s in sites(part):
                     for d in getattr(s.statement, "dims", ()):
                         names.dim(d)

@@ -21,7 +21,7 @@ from mirage.mugraph.grammar import (
 
 
 @dataclass(frozen=True)
-class Part:
+class PlacedBlock:
     """A block graph and where it runs: a kernel's own block, or its tail (`role`)."""
 
     kernel: CustomKernel
@@ -37,22 +37,22 @@ class Part:
 class Site:
     """A statement and its place: `loop` is None outside loops, `position` the index in the part's body."""
 
-    part: Part
+    part: PlacedBlock
     loop: Loop | None
     position: int
     statement: Statement
 
 
-def parts(mugraph: MuGraph) -> Iterator[Part]:
+def parts(mugraph: MuGraph) -> Iterator[PlacedBlock]:
     """Every block graph, in launch order, a tail after its block."""
     for k in mugraph.kernels:
         if isinstance(k, CustomKernel):
-            yield Part(k, "block", k.block)
+            yield PlacedBlock(k, "block", k.block)
             if k.tail is not None:
-                yield Part(k, "tail", k.tail)
+                yield PlacedBlock(k, "tail", k.tail)
 
 
-def sites(part: Part) -> Iterator[Site]:
+def sites(part: PlacedBlock) -> Iterator[Site]:
     """Every statement of a part in order, those of loops too."""
     for i, item in enumerate(part.graph.body):
         if isinstance(item, Loop):

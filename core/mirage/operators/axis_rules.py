@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from mirage.errors import UnsupportedReshape
 from mirage.ir.index import DimIndex
-from mirage.ir.program import Node
+from mirage.ir.program import Operation
 from mirage.operators.protocols import Dims, Index, Lowering
 from mirage.operators.type_rules import dims_of, numel
 
@@ -15,7 +15,7 @@ ZERO = DimIndex((), 0)
 
 
 # ---- pointwise and expand: operands are aligned at the last dim; size one spreads
-def broadcast_axes(low: Lowering, node: Node) -> Dims:
+def broadcast_axes(low: Lowering, node: Operation) -> Dims:
     shape = node.type.shape
     out: Dims = [()] * len(shape)
     for arg in node.args:
@@ -32,40 +32,40 @@ def broadcast_index(low: Lowering, arg: int, index: Index) -> Index:
     return tuple(ZERO if n == 1 else d for d, n in zip(tail, sizes, strict=True))
 
 
-def pointwise_term(low: Lowering, node: Node, index: Index) -> int:
+def pointwise_term(low: Lowering, node: Operation, index: Index) -> int:
     parts = [low.term(arg, broadcast_index(low, arg, index)) for arg in node.args]
     value = low.entry(node.op).value
     assert value is not None
     return value(low.t, parts, dict(node.attrs))
 
 
-def expand_term(low: Lowering, node: Node, index: Index) -> int:
+def expand_term(low: Lowering, node: Operation, index: Index) -> int:
     return low.term(node.args[0], broadcast_index(low, node.args[0], index))
 
 
 # ---- leaves: constants, indices, sizes
-def no_axes(low: Lowering, node: Node) -> Dims:
+def no_axes(low: Lowering, node: Operation) -> Dims:
     return [low.fresh(n) for n in node.type.shape]
 
 
-def const_term(low: Lowering, node: Node, index: Index) -> int:
+def const_term(low: Lowering, node: Operation, index: Index) -> int:
     return low.t.literal(float(node.attr("value")))
 
 
-def iota_term(low: Lowering, node: Node, index: Index) -> int:
+def iota_term(low: Lowering, node: Operation, index: Index) -> int:
     (d,) = index
     here = low.t.index(d.axes) if d.axes else low.t.const(0)
     return low.t.add(here, low.t.const(d.offset))
 
 
-def size_term(low: Lowering, node: Node, index: Index) -> int:
+def size_term(low: Lowering, node: Operation, index: Index) -> int:
     t, arg = low.t, node.args[0]
     over = dims_of(dict(node.attrs), len(low.type(arg).shape))
     return t.mul(*[t.size(low.name(leaf)) for i in over for leaf in low.leaves(arg, i)])
 
 
 # ---- contraction: an equation of letters
-def einsum_axes(low: Lowering, node: Node) -> Dims:
+def einsum_axes(low: Lowering, node: Operation) -> Dims:
     operands, _, result = node.attr("equation").partition("->")
     found: dict[str, tuple[int, ...]] = {}
     for arg, letters in zip(node.args, operands.split(","), strict=True):
@@ -79,7 +79,7 @@ def einsum_axes(low: Lowering, node: Node) -> Dims:
     return [found.get(letter, ()) for letter in result]
 
 
-def einsum_term(low: Lowering, node: Node, index: Index) -> int:
+def einsum_term(low: Lowering, node: Operation, index: Index) -> int:
     operands, _, result = node.attr("equation").partition("->")
     at = dict(zip(result, index, strict=True))
     taken = {a for d in index for a in d.axes}
@@ -101,7 +101,7 @@ def einsum_term(low: Lowering, node: Node, index: Index) -> int:
 
 
 # ---- reduction
-def reduce_axes(low: Lowering, node: Node) -> Dims:
+def reduce_axes(low: Lowering, node: Operation) -> Dims:
     mine = low.dims[node.args[0]]
     over = dims_of(dict(node.attrs), len(mine))
     for i in over:
@@ -110,7 +110,7 @@ def reduce_axes(low: Lowering, node: Node) -> Dims:
     return [() if i in over else leaves for i, leaves in enumerate(mine) if keep or i not in over]
 
 
-def reduce_term(low: Lowering, node: Node, index: Index) -> int:
+def reduce_term(low: Lowering, node: Operation, index: Index) -> int:
     rank = len(low.type(node.args[0]).shape)
     over = dims_of(dict(node.attrs), rank)
     left = list(index) if not node.attr("keepdim", False) else [d for i, d in enumerate(index) if i not in over]
@@ -132,18 +132,18 @@ def reduce_term(low: Lowering, node: Node, index: Index) -> int:
 
 
 # ---- shape
-def permute_axes(low: Lowering, node: Node) -> Dims:
+def permute_axes(low: Lowering, node: Operation) -> Dims:
     return [low.dims[node.args[0]][i] for i in node.attr("dims")]
 
 
-def permute_term(low: Lowering, node: Node, index: Index) -> int:
+def permute_term(low: Lowering, node: Operation, index: Index) -> int:
     inner = [ZERO] * len(index)
     for place, i in enumerate(node.attr("dims")):
         inner[i] = index[place]
     return low.term(node.args[0], tuple(inner))
 
 
-def view_axes(low: Lowering, node: Node) -> Dims:
+def view_axes(low: Lowering, node: Operation) -> Dims:
     """The dims of the result as groups of the operand's leaves: both flattened, cut where their sizes meet."""
     source = [leaf for leaves in low.dims[node.args[0]] for leaf in low.resolve(leaves)]
     out: Dims = []
@@ -174,7 +174,7 @@ def view_axes(low: Lowering, node: Node) -> Dims:
     return out
 
 
-def view_term(low: Lowering, node: Node, index: Index) -> int:
+def view_term(low: Lowering, node: Operation, index: Index) -> int:
     arg = node.args[0]
     theirs = [low.resolve(leaves) for leaves in low.dims[arg]]
     mine = [low.resolve(leaves) for leaves in low.node_dims(node)]
@@ -208,12 +208,12 @@ def view_term(low: Lowering, node: Node, index: Index) -> int:
 
 
 def _whole_or_cut(
-    low: Lowering, node: Node, leaves: tuple[int, ...], d: DimIndex, whole: set[DimIndex]
+    low: Lowering, node: Operation, leaves: tuple[int, ...], d: DimIndex, whole: set[DimIndex]
 ) -> list[DimIndex]:
     return [ZERO] * len(leaves) if d in whole and d.axes else _cut(low, node, leaves, d)
 
 
-def _cut(low: Lowering, node: Node, leaves: tuple[int, ...], d: DimIndex) -> list[DimIndex]:
+def _cut(low: Lowering, node: Operation, leaves: tuple[int, ...], d: DimIndex) -> list[DimIndex]:
     """One index for each leaf of a dim. The major leaf takes what is left, so that an index outside stays outside."""
     axes, offset = list(d.axes), d.offset
     out: list[DimIndex] = []
@@ -231,7 +231,7 @@ def _cut(low: Lowering, node: Node, leaves: tuple[int, ...], d: DimIndex) -> lis
     return [DimIndex(tuple(axes), offset), *out] if leaves else []
 
 
-def _join(low: Lowering, node: Node, leaves: tuple[int, ...], parts: list[DimIndex]) -> DimIndex:
+def _join(low: Lowering, node: Operation, leaves: tuple[int, ...], parts: list[DimIndex]) -> DimIndex:
     """The index into a dim made of leaves, from an index for each."""
     axes: tuple[str, ...] = ()
     offset, stride = 0, 1
@@ -244,7 +244,7 @@ def _join(low: Lowering, node: Node, leaves: tuple[int, ...], parts: list[DimInd
     return DimIndex(axes, offset)
 
 
-def slice_axes(low: Lowering, node: Node) -> Dims:
+def slice_axes(low: Lowering, node: Operation) -> Dims:
     mine = list(low.dims[node.args[0]])
     i = node.attr("dim")
     if node.type.shape[i] != low.type(node.args[0]).shape[i]:
@@ -252,14 +252,14 @@ def slice_axes(low: Lowering, node: Node) -> Dims:
     return mine
 
 
-def slice_term(low: Lowering, node: Node, index: Index) -> int:
+def slice_term(low: Lowering, node: Operation, index: Index) -> int:
     i = node.attr("dim")
     d = index[i]
     moved = DimIndex(d.axes, d.offset + node.attr("start"))
     return low.term(node.args[0], (*index[:i], moved, *index[i + 1 :]))
 
 
-def cat_axes(low: Lowering, node: Node) -> Dims:
+def cat_axes(low: Lowering, node: Operation) -> Dims:
     at = node.attr("dim")
     out: Dims = [()] * len(node.type.shape)
     for i in range(len(out)):
@@ -273,7 +273,7 @@ def cat_axes(low: Lowering, node: Node) -> Dims:
     return out
 
 
-def cat_term(low: Lowering, node: Node, index: Index) -> int:
+def cat_term(low: Lowering, node: Operation, index: Index) -> int:
     """Each part where the index falls into it. A part is read outside its bounds too: a load gives the pad there."""
     t, i = low.t, node.attr("dim")
     d = index[i]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dataclasses import field as stated
 from typing import Any, Literal, Protocol
 
-from mirage.ir.program import Node
+from mirage.ir.program import Operation
 from mirage.ir.tensor_spec import TensorType
 from mirage.operators import intervals, padding, signs
 from mirage.operators.intervals import IntervalRule
@@ -40,13 +40,13 @@ Expand = Callable[[Maker, Sequence[int], Attrs], int]
 class AxesRule(Protocol):
     """How the axes of a primitive's result come from its arguments'."""
 
-    def __call__(self, low: Lowering, node: Node, /) -> Dims: ...
+    def __call__(self, low: Lowering, node: Operation, /) -> Dims: ...
 
 
 class TermRule(Protocol):
     """A primitive's term at an index (one DimIndex a dim)."""
 
-    def __call__(self, low: Lowering, node: Node, index: Index, /) -> int: ...
+    def __call__(self, low: Lowering, node: Operation, index: Index, /) -> int: ...
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.without_calls import opened
 from mirage.pipeline.answer import Answer, Verified, header
 from mirage.pipeline.candidate_order import Tries, inaccurate, widened
-from mirage.pipeline.candidate_timing import CandidateTiming, Report, Subject
+from mirage.pipeline.candidate_timing import CandidateTiming, Report, TimedFunction
 from mirage.pipeline.fusion_remarks import explain
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Function, Request
@@ -127,7 +127,7 @@ class Attempt:
         """This machine's GPU; None where there is none, or where it was not asked for."""
         if self.tools.gpu is None or not self.request.measure:
             return None
-        asked = Subject(self.function.decorated.name, self.program, self.dev.target)
+        asked = TimedFunction(self.function.decorated.name, self.program, self.dev.target)
         return CandidateTiming(self.tools, self.tools.gpu, asked, self.unverified, self.progress, self.cancel)
 
     def tune(self, best: list[Candidate], *, as_they_are: bool = False) -> Measured | None:

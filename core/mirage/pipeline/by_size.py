@@ -25,7 +25,7 @@ KEEP = -1  # the place of a µGraph for what runs as written
 
 
 @dataclass(frozen=True)
-class Row:
+class SizedResult:
     """One size: its program, what the search was asked, and the answer for it alone."""
 
     program: Program
@@ -46,12 +46,12 @@ class Book:
     rules: Rules | None
     run_task: RunTask
 
-    def module(self, rows: Sequence[Row], header: dict[str, str]) -> str:
+    def module(self, rows: Sequence[SizedResult], header: dict[str, str]) -> str:
         graphs = [(r.program, json_form.from_json(r.result.mugraphs[0])) for r in rows]
         name, doc = self.function.name, self.function.docstring
         return emit_rows(graphs, self.slice.readable, function=name, header=header, docstring=doc)
 
-    def judged(self, row: Row, module: str) -> Verdict:
+    def judged(self, row: SizedResult, module: str) -> Verdict:
         """The verdict on one row of a module."""
         found, graph = row.problem, json_form.from_json(row.result.mugraphs[0])
         text, name = self.slice.text, self.function.name
@@ -61,7 +61,7 @@ class Book:
         return judge(case, self.run_task)
 
 
-def together(rows: Sequence[Row], book: Book) -> Result:
+def together(rows: Sequence[SizedResult], book: Book) -> Result:
     """The answer for all sizes: one module with a table from the inputs to what runs for them. Its plain names mean the
     last size that has a kernel, and so do the result's program, first µGraph, estimate and first kernels.
 
@@ -83,7 +83,7 @@ def together(rows: Sequence[Row], book: Book) -> Result:
 
 
 def merged(
-    rows: Sequence[Row], order: Sequence[int], verdicts: dict[int, Verdict], kept: dict[int, str], book: Book
+    rows: Sequence[SizedResult], order: Sequence[int], verdicts: dict[int, Verdict], kept: dict[int, str], book: Book
 ) -> Result:
     """The result of the rows in `order`, which are right within one module."""
     primary = rows[order[0]].result
@@ -119,7 +119,7 @@ def merged(
     )
 
 
-def entry(row: Row, graph: int, verdict: Verdict | None) -> BySize:
+def entry(row: SizedResult, graph: int, verdict: Verdict | None) -> BySize:
     return BySize(row.result.inputs, graph, verdict, row.result.estimate)
 
 
@@ -132,24 +132,24 @@ def why(v: Verdict) -> str:
     return next(f"{e.link}: {e.summary}" for e in v.rejections)
 
 
-def notes_of(rows: Sequence[Row]) -> list[str]:
+def notes_of(rows: Sequence[SizedResult]) -> list[str]:
     """The rows' notes: what all of them say once, the rest with its size."""
     common = [n for n in rows[0].result.notes if all(n in r.result.notes for r in rows)]
     return [*common, *(f"{r.shapes}: {n}" for r in rows for n in r.result.notes if n not in common)]
 
 
-def as_written(rows: Sequence[Row], kept: dict[int, str]) -> list[str]:
+def as_written(rows: Sequence[SizedResult], kept: dict[int, str]) -> list[str]:
     return [f"{rows[i].shapes} runs as written: {reason}" for i, reason in sorted(kept.items())]
 
 
-def timing(row: Row) -> str:
+def timing(row: SizedResult) -> str:
     e = row.result.estimate
     assert e is not None  # every kernel has its time
     how = f"measured on {e.device}" if e.measured else f"estimated for {e.device}"
     return f"{row.shapes}: {e.us:.1f} us {how}, {e.baseline_us:.1f} us without"
 
 
-def reason(rows: Sequence[Row], order: Sequence[int], weakest: Verdict) -> str:
+def reason(rows: Sequence[SizedResult], order: Sequence[int], weakest: Verdict) -> str:
     found = [e for i in order if (e := rows[i].result.estimate) is not None]
     ratios = sorted(e.baseline_us / e.us for e in found)
     how = "measured" if all(e.measured for e in found) else "estimated"

@@ -21,7 +21,7 @@ Report = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
-class Subject:
+class TimedFunction:
     """What is timed: a function's name, its program, the GPU's target."""
 
     function: str
@@ -35,7 +35,7 @@ class CandidateTiming:
 
     tools: Tools
     worker: Worker
-    subject: Subject
+    subject: TimedFunction
     emit: Callable[[MuGraph], str]
     progress: Report
     cancel: CancelToken

@@ -24,7 +24,7 @@ from mirage.mugraph.grammar import (
 from mirage.profile.roofline import Times, estimate, kernel_times
 from mirage.program.library_variants import OPERATORS
 from mirage.results.result import Remark
-from mirage.search.block_builder import Output
+from mirage.search.block_builder import KernelOutput
 from mirage.search.engine import Candidate, Search
 from mirage.search.kernel_pieces import (
     MAX_BLOCK,
@@ -38,7 +38,7 @@ from mirage.search.kernel_pieces import (
     warps_for,
 )
 from mirage.search.problem import assemble, fork
-from mirage.search.subproblems import Work
+from mirage.search.subproblems import SharedWork
 from mirage.search.tile_sizes import MAX_RESIDENT, tilings
 
 RESOURCES = ("memory", "l2", "tensor", "arithmetic", "special", "chain", "fixed")
@@ -214,10 +214,10 @@ def too_long(t: Terms, s: Structure) -> tuple[str, str]:
 
 
 def stop(
-    work: Work, t: Terms, target: Target, space: KernelSpace, s: Structure, dims: tuple[TileDim, ...]
+    work: SharedWork, t: Terms, target: Target, space: KernelSpace, s: Structure, dims: tuple[TileDim, ...]
 ) -> tuple[str, str]:
     """The rule that one tiling of a structure breaks."""
-    block = space.build(dims, s, [Output(target.tensor, s.system.output, target.index)], s.system.reductions)
+    block = space.build(dims, s, [KernelOutput(target.tensor, s.system.output, target.index)], s.system.reductions)
     if block is None:
         return "order", "no order of its loops has every value before it is read"
     if not fits(block):

@@ -50,7 +50,7 @@ def warm_tools() -> Tools:
     return tools
 
 
-def task(payload: Value, emit: Emit) -> Value:
+def optimize_task(payload: Value, emit: Emit) -> Value:
     """The request's fields -> {"result": Result as a dict}; progress and finished parts go out as events.
 
     {"checkpoint": search -> name -> line} takes up what an earlier run finished; {"warm": True} makes the next job's workers."""

@@ -38,7 +38,7 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
             attempt = Attempt(request, function, program, dev, progress, cancel, own)
             result, posed = attempt.run(), problems(program)
             found = posed[which(posed, json_form.from_json(result.mugraphs[0])) if result.mugraphs else 0]
-            rows.append(by_size.Row(program, found, result))
+            rows.append(by_size.SizedResult(program, found, result))
         if len(rows) == 1:
             return rows[0].result
         progress(Progress("verifying", ProgressCounts(sizes=len(rows))))

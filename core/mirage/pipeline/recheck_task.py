@@ -66,7 +66,7 @@ def recheck(
         return attempt.explained(attempt.result(base, chosen, rejected, 0.0), found, chosen.mugraph, ())
 
 
-def task(payload: Value, emit: Emit) -> Value:
+def recheck_task(payload: Value, emit: Emit) -> Value:
     """For the isolated worker: the request's fields and "mugraph" (a text) -> {"result": Result as a dict}."""
     try:
         mugraph = json.loads(payload["mugraph"])

@@ -29,7 +29,7 @@ from mirage.mugraph.grammar import (
     Store,
     ThreadGraph,
 )
-from mirage.mugraph.walk import Part, computes, dims_of_axes, parts, reads, size_of
+from mirage.mugraph.walk import PlacedBlock, computes, dims_of_axes, parts, reads, size_of
 
 FLOAT32, HALF = 4, 2
 SECTOR = 32  # bytes: the least that a memory access moves
@@ -42,7 +42,7 @@ Key = tuple[str, str]  # (where, name): a part's loop and tile, or ("", tensor)
 
 
 @dataclass
-class Node:
+class OrderVariable:
     """A tile or a tensor and its possible orders, the present one first; `alone` are bytes that an order costs."""
 
     orders: tuple[Order, ...]
@@ -73,12 +73,12 @@ class Orders:
 
     def __init__(self, m: MuGraph) -> None:
         self.m = m
-        self.nodes: dict[Key, Node] = {}
+        self.nodes: dict[Key, OrderVariable] = {}
         self.edges: list[Edge] = []
         for t in m.tensors:
             positions = tuple(str(i) for i in range(len(t.dims)))
             free = t.kind == "temp" and self.custom(t) and 1 < len(positions) <= MOST and not any(t.rigid)
-            self.nodes["", t.name] = Node(tuple(permutations(positions)) if free else (positions,))
+            self.nodes["", t.name] = OrderVariable(tuple(permutations(positions)) if free else (positions,))
         for part in parts(m):
             _Block(self, part).write()
 
@@ -125,7 +125,7 @@ class Orders:
 class _Block:
     """Adds one block graph's tiles to the program."""
 
-    def __init__(self, orders: Orders, part: Part) -> None:
+    def __init__(self, orders: Orders, part: PlacedBlock) -> None:
         self.o, self.m, self.part, self.graph = orders, orders.m, part, part.graph
         self.keys: dict[str, Key] = {}
         self.loads: set[Key] = set()
@@ -176,7 +176,7 @@ class _Block:
         self.keys[name] = key
         if key not in self.o.nodes:
             rest = [p for p in permutations(wide) if p != wide] if len(wide) <= MOST else []
-            self.o.nodes[key] = Node((wide, *rest))
+            self.o.nodes[key] = OrderVariable((wide, *rest))
         return key
 
     def key(self, name: str) -> Key:
@@ -249,7 +249,7 @@ def _ordered(dims: tuple[str, ...], wide: Order) -> tuple[str, ...]:
     return tuple(next(rest) if d in wide else d for d in dims)
 
 
-def _block(part: Part, chosen: dict[Key, Order]) -> BlockGraph:
+def _block(part: PlacedBlock, chosen: dict[Key, Order]) -> BlockGraph:
     def tile(where: str, out: str, dims: tuple[str, ...]) -> tuple[str, ...]:
         return _ordered(dims, chosen.get((where, out), ()))
 

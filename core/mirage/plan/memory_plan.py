@@ -8,7 +8,7 @@ from mirage.mugraph.capacity import copies, pipelined, shared_bytes, tile_bytes,
 from mirage.mugraph.check import SM_90, Limits
 from mirage.mugraph.decisions import Decisions, decide
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
-from mirage.mugraph.walk import Part, parts
+from mirage.mugraph.walk import PlacedBlock, parts
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class MemoryPlan:
     decisions: Decisions
 
 
-def _buffers(m: MuGraph, part: Part, decisions: Decisions) -> tuple[Buffer, ...]:
+def _buffers(m: MuGraph, part: PlacedBlock, decisions: Decisions) -> tuple[Buffer, ...]:
     found: list[Buffer] = []
     for i, item in enumerate(part.graph.body):
         if isinstance(item, Loop):
@@ -55,7 +55,7 @@ def memory(m: MuGraph, limits: Limits = SM_90) -> tuple[MemoryPlan, ...]:
 
 
 def _stages(m: MuGraph, k: CustomKernel, limits: Limits) -> int:
-    blocks = [Part(k, "block", k.block), *([Part(k, "tail", k.tail)] if k.tail is not None else [])]
+    blocks = [PlacedBlock(k, "block", k.block), *([PlacedBlock(k, "tail", k.tail)] if k.tail is not None else [])]
     fitting = (
         n
         for n in range(k.stages, 1, -1)

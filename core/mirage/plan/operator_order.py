@@ -13,7 +13,7 @@ from itertools import pairwise
 from mirage.mugraph.capacity import tile_bytes, usage
 from mirage.mugraph.check import SM_90, Limits
 from mirage.mugraph.grammar import Accumulate, BlockGraph, CustomKernel, Load, Loop, MuGraph
-from mirage.mugraph.walk import Part, reads, writes
+from mirage.mugraph.walk import PlacedBlock, reads, writes
 from mirage.plan.straight_runs import Item, read_by
 
 
@@ -74,7 +74,7 @@ def schedule(m: MuGraph, graph: BlockGraph, items: tuple[Item, ...], keep: froze
     return out
 
 
-def _block(m: MuGraph, part: Part, limits: Limits) -> BlockGraph:
+def _block(m: MuGraph, part: PlacedBlock, limits: Limits) -> BlockGraph:
     graph = part.graph
     body: list[Item] = []
     for item in graph.body:
@@ -93,7 +93,7 @@ def operator_order(m: MuGraph, limits: Limits = SM_90) -> MuGraph:
     kernels = []
     for k in m.kernels:
         if isinstance(k, CustomKernel):
-            tail = _block(m, Part(k, "tail", k.tail), limits) if k.tail is not None else None
-            k = replace(k, block=_block(m, Part(k, "block", k.block), limits), tail=tail)
+            tail = _block(m, PlacedBlock(k, "tail", k.tail), limits) if k.tail is not None else None
+            k = replace(k, block=_block(m, PlacedBlock(k, "block", k.block), limits), tail=tail)
         kernels.append(k)
     return replace(m, kernels=tuple(kernels))

@@ -37,7 +37,7 @@ USAGE = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
 
 
 @dataclass(frozen=True)
-class Launch:
+class RecordedLaunch:
     """One recorded launch: the kernel's name, its grid, positional arguments (tensors without data), and keywords."""
 
     kernel: str
@@ -47,7 +47,7 @@ class Launch:
 
 
 @dataclass(frozen=True)
-class KernelFacts:
+class CompilerFigures:
     """`grid` in blocks; `shared` bytes of a block, `limit` what the target allows; `registers` a thread;
     `spills`: bytes of stack a thread (registers that did not fit); instructions counted in the PTX text."""
 
@@ -79,22 +79,22 @@ class KernelFacts:
 class _Recorder:
     """Stands in for a compiled kernel and keeps its launches."""
 
-    def __init__(self, name: str, launches: list[Launch]) -> None:
+    def __init__(self, name: str, launches: list[RecordedLaunch]) -> None:
         self.name, self.launches = name, launches
 
     def __getitem__(self, grid: Sequence[int]) -> Callable[..., None]:
         def launch(*args: torch.Tensor, **keywords: Constant) -> None:
-            self.launches.append(Launch(self.name, tuple(int(g) for g in grid), args, keywords))
+            self.launches.append(RecordedLaunch(self.name, tuple(int(g) for g in grid), args, keywords))
 
         return launch
 
 
-def record_launches(module: ModuleType) -> list[Launch]:
+def record_launches(module: ModuleType) -> list[RecordedLaunch]:
     """The launches of one call of the module's `_run` at its own sizes; nothing is computed."""
     import torch
     import triton
 
-    launches: list[Launch] = []
+    launches: list[RecordedLaunch] = []
     kernels = {n: v for n, v in vars(module).items() if isinstance(v, triton.JITFunction)}
     inputs = [torch.empty(shape, dtype=dtype, device="meta") for shape, dtype in module._EXPECTED]
     try:
@@ -107,7 +107,7 @@ def record_launches(module: ModuleType) -> list[Launch]:
     return launches
 
 
-def compile_module(text: str, target: str) -> list[KernelFacts]:
+def compile_module(text: str, target: str) -> list[CompilerFigures]:
     """Compiles every launch of an emitted module for `target` ("sm_80" ... "sm_120"), in launch order.
 
     Needs a process whose triton was imported without TRITON_INTERPRET=1. EmissionRefused: the compiler refused.
@@ -117,7 +117,7 @@ def compile_module(text: str, target: str) -> list[KernelFacts]:
     return [compile_launch(module, launch, limits) for launch in record_launches(module)]
 
 
-def compile_launch(module: ModuleType, launch: Launch, limits: Device) -> KernelFacts:
+def compile_launch(module: ModuleType, launch: RecordedLaunch, limits: Device) -> CompilerFigures:
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
@@ -141,7 +141,7 @@ def compile_launch(module: ModuleType, launch: Launch, limits: Device) -> Kernel
     registers, stack = resource_usage(compiled.asm["cubin"])
     ptx = compiled.asm["ptx"]
     counts = {name: sum(ptx.count(w) for w in words) for name, words in INSTRUCTIONS.items()}
-    return KernelFacts(
+    return CompilerFigures(
         launch.kernel,
         launch.grid,
         int(options.get("num_warps", 4)),

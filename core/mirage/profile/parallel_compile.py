@@ -33,7 +33,7 @@ Work = Callable[[str, str], ModuleRow]
 _pools: dict[int, ProcessPoolExecutor] = {}
 
 
-class Target:
+class CompileDriver:
     """What Triton asks of a driver when it compiles; nothing can be launched."""
 
     def __init__(self, capability: int) -> None:
@@ -59,7 +59,7 @@ def compile_text(text: str, target: str) -> ModuleRow:
         raise TimeoutError(f"not compiled after {COMPILE_S} s")
 
     limits, start = device(target), time.monotonic()
-    driver.set_active(Target(limits.capability))
+    driver.set_active(CompileDriver(limits.capability))
     signal.signal(signal.SIGALRM, late)
     signal.alarm(COMPILE_S)
     try:
@@ -98,7 +98,7 @@ def ready(target: str) -> None:
 
     from mirage.profile.streaming_read import BLOCK, _read
 
-    driver.set_active(Target(device(target).capability))
+    driver.set_active(CompileDriver(device(target).capability))
     x = torch.empty(BLOCK, dtype=torch.int32, device="meta")
     _read.warmup(x, x, BLOCK, grid=(1,), BLOCK=BLOCK, num_warps=4)
 

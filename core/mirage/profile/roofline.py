@@ -18,7 +18,7 @@ from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorType
 from mirage.mugraph.grammar import CustomKernel, DTensor, MuGraph
 from mirage.operators.table import OPERATORS
-from mirage.profile.work_counts import Path, Work, work
+from mirage.profile.work_counts import Path, WorkCounts, work
 from mirage.program.library_variants import OPERATORS as OPERATORS_OF_CALLS
 
 REGISTERS = 65536  # of a multiprocessor
@@ -203,7 +203,7 @@ class Times:
         return self.fixed + norm((busy, self.chain), self.overlap)
 
 
-def kernel_times(k: CustomKernel, mugraph: MuGraph, device: Device) -> tuple[Times, Work]:
+def kernel_times(k: CustomKernel, mugraph: MuGraph, device: Device) -> tuple[Times, WorkCounts]:
     """The times of a custom kernel by resource, without its tail, and what it does."""
     w = work(k.block, dict(mugraph.axes), {t.name: t for t in mugraph.tensors}, k.stages, k.warps)
     return times(w, k.warps, device), w
@@ -229,7 +229,7 @@ def elements_us(p: Path, warps: int, costs: Costs) -> float:
     return elements / (1000 * 32 * warps)
 
 
-def times(w: Work, warps: int, device: Device, compiled: Compiled | None = None) -> Times:
+def times(w: WorkCounts, warps: int, device: Device, compiled: Compiled | None = None) -> Times:
     """What a launch takes by resource, with what is known of its compiled kernel."""
     costs = device.costs
     thread = OWN + w.registers / (warps * 32) + w.copies / 32

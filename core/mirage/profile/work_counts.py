@@ -45,7 +45,7 @@ class Path:
 
 
 @dataclass
-class Work:
+class WorkCounts:
     """What one launch does, over all its blocks. Bytes are device-memory bytes touched (`unique`) and bytes requested
     (`requested`); `path` one block's longest path; `flight` bytes that one block keeps in flight."""
 
@@ -75,7 +75,9 @@ def _dots(loop: Loop) -> list[Compute]:
     return [c for s in loop.body for c in _computes(s) if c.op == "dot"]
 
 
-def work(graph: BlockGraph, sizes: dict[str, int], tensors: dict[str, DTensor], stages: int, warps: int = 4) -> Work:
+def work(
+    graph: BlockGraph, sizes: dict[str, int], tensors: dict[str, DTensor], stages: int, warps: int = 4
+) -> WorkCounts:
     """What a block graph's launch does at these sizes."""
     return _Meter(graph, sizes, tensors, stages, warps).measure()
 
@@ -91,7 +93,7 @@ class _Meter:
         self.extent = {d.name: math.prod(sizes[a] for a in d.axes) for d in graph.dims if d.role != "split"}
         self.tiles = {d.name: math.ceil(self.extent[d.name] / d.tile) for d in graph.dims if d.role != "split"}
         self.dim_of = {a: d.name for d in graph.dims for a in d.axes}
-        self.w = Work()
+        self.w = WorkCounts()
         self.seen: dict[str, float] = {}
         self.wasted: dict[str, float] = {}
         self.loaded: set[str] = set()
@@ -104,7 +106,7 @@ class _Meter:
         )  # contracted dims whose tiles every warp holds, as fragments of its own products
         self.summed: frozenset[str] = frozenset()  # what the loop at hand adds to its accumulators
 
-    def measure(self) -> Work:
+    def measure(self) -> WorkCounts:
         w = self.w
         for d in self.graph.dims:
             if d.role == "grid":

@@ -33,7 +33,7 @@ def output_names(program: Program) -> list[str]:
     return names
 
 
-class Names:
+class AxisNames:
     """Gives names that are not taken."""
 
     def __init__(self, taken: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from mirage.errors import DtypeMix, MirageError, RankMismatch, UnknownOperator, UnsupportedOperands, ZeroSizeAxis
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.program import Attr, Node, Program, freeze
+from mirage.ir.program import Attr, Operation, Program, freeze
 from mirage.ir.tensor_spec import TensorSpec, TensorType
 from mirage.ir.torch_calls import is_call
 from mirage.operators.entry import DtypeError, OperandsError, ShapeError
@@ -34,7 +34,7 @@ class Builder:
         self.name = name
         self.line: int | None = None
         self.inputs: list[TensorSpec] = []
-        self.nodes: list[Node] = []
+        self.nodes: list[Operation] = []
         self.outputs: list[int] = []
         self.notes: list[str] = []
         self._known: dict[tuple[object, ...], int] = {}
@@ -70,9 +70,9 @@ class Builder:
             raise ZeroSizeAxis(f"`{op}` gives shape {list(inferred.shape)}", line=self.line)
         # Numbers that are equal are not the same attribute: 1, 1.0 and True differ in dtype.
         key = (op, args, tuple((k, repr(v)) for k, v in frozen))
-        return self._node(key, Node(op, tuple(args), frozen, inferred, self.line))
+        return self._node(key, Operation(op, tuple(args), frozen, inferred, self.line))
 
-    def _node(self, key: tuple[object, ...], node: Node) -> int:
+    def _node(self, key: tuple[object, ...], node: Operation) -> int:
         if key not in self._known:
             self.nodes.append(node)
             self._known[key] = len(self.inputs) + len(self.nodes) - 1
@@ -84,7 +84,7 @@ class Builder:
             raise ZeroSizeAxis(f"`{op}` gives shape {list(type.shape)}", line=self.line)
         frozen = tuple(sorted((k, freeze(v)) for k, v in attrs.items()))
         key = (op, args, tuple((k, repr(v)) for k, v in frozen))
-        return self._node(key, Node(op, tuple(args), frozen, type, self.line))
+        return self._node(key, Operation(op, tuple(args), frozen, type, self.line))
 
     def _checked(self, infer: Callable[[], Made]) -> Made:
         try:
@@ -109,7 +109,7 @@ class Builder:
         kept = sorted(needed)
         place = {**{i: i for i in range(n)}, **{x: n + i for i, x in enumerate(kept)}}
         nodes = tuple(
-            Node(m.op, tuple(place[a] for a in m.args), m.attrs, m.type, m.line)
+            Operation(m.op, tuple(place[a] for a in m.args), m.attrs, m.type, m.line)
             for m in (self.nodes[x - n] for x in kept)
         )
         outputs = tuple(place[x] for x in self.outputs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from mirage.ir.program import Attr, Node, Program
+from mirage.ir.program import Attr, Operation, Program
 from mirage.ir.torch_calls import RESULT_TENSOR, SIZES, Places
 
 
@@ -20,17 +20,17 @@ class Whole:
 
     op: str
     tensors: tuple[str, ...]
-    attrs: Callable[[Node], dict[str, Attr]]
-    sizes: Callable[[Program, Node], tuple[Places, ...]]
+    attrs: Callable[[Operation], dict[str, Attr]]
+    sizes: Callable[[Program, Operation], tuple[Places, ...]]
     least: int = 0  # dims of the first tensor, below which PyTorch has no kernel of one piece
 
 
-def attention_attrs(n: Node) -> dict[str, Attr]:
+def attention_attrs(n: Operation) -> dict[str, Attr]:
     given = {"is_causal": bool(n.attr("causal")), "scale": n.attr("scale"), "enable_gqa": bool(n.attr("gqa"))}
     return {k: v for k, v in given.items() if v not in (None, False)}
 
 
-def attention_sizes(p: Program, n: Node) -> tuple[Places, ...]:
+def attention_sizes(p: Program, n: Operation) -> tuple[Places, ...]:
     """Rows of queries, keys, and the two inner dims; batch dims where all three tensors have them alike."""
     q, k, v = (p.type_of(a).shape for a in n.args[:3])
     rank, out = len(q), RESULT_TENSOR
@@ -54,7 +54,7 @@ CALLS = {
 OPERATORS = {whole.op: op for op, whole in CALLS.items()}
 
 
-def kept(p: Program, n: Node) -> Node:
+def kept(p: Program, n: Operation) -> Operation:
     """The operator as PyTorch's own call, if it is one of `CALLS`."""
     whole = CALLS.get(n.op)
     if whole is None or len(p.type_of(n.args[0]).shape) < whole.least:

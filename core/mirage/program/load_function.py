@@ -1,5 +1,6 @@
-"""Loading and recording the user's function inside a worker. Refusals here give a clear message; the limited process
-around it is what keeps the user's machine safe.
+"""Loading and recording the user's function inside a worker.
+
+Refusals here give a clear message; the limited process around the worker keeps the user's machine safe.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Literal
 
 from mirage.errors import UnsupportedOperands
 from mirage.ir.index import DimIndex
-from mirage.ir.program import Node, Program
+from mirage.ir.program import Operation, Program
 from mirage.ir.tensor_spec import TensorType
 from mirage.ir.torch_calls import RESULT_TENSOR, is_call, sizes_of
 from mirage.meaning.terms import Terms
@@ -23,7 +23,7 @@ from mirage.operators import axis_rules
 from mirage.operators.entry import Operator
 from mirage.operators.table import OPERATORS
 from mirage.program.axis_classes import AxisClasses, Leaves
-from mirage.program.axis_names import Names, output_names, readable
+from mirage.program.axis_names import AxisNames, output_names, readable
 from mirage.program.builder import expand
 
 Index = tuple[DimIndex, ...]
@@ -82,7 +82,7 @@ class Lowering:
             self.dims.append([self.fresh(n) for n in i.type.shape])
         for node in self.program.nodes:
             self.dims.append(list(self._axes(node)))
-        self._supply = Names(self._sources.values())
+        self._supply = AxisNames(self._sources.values())
         self._name_all()
 
     # ---- what rules ask
@@ -104,13 +104,13 @@ class Lowering:
     def resolve(self, leaves: Leaves) -> Leaves:
         return self.classes.resolve(leaves)
 
-    def unify(self, a: Leaves, b: Leaves, node: Node) -> Leaves:
+    def unify(self, a: Leaves, b: Leaves, node: Operation) -> Leaves:
         return self.classes.unify(a, b, node.line)
 
     def leaves(self, x: int, dim: int) -> Leaves:
         return self.resolve(self.dims[x][dim])
 
-    def node_dims(self, node: Node) -> list[Leaves]:
+    def node_dims(self, node: Operation) -> list[Leaves]:
         return self.dims[self._place[id(node)]]
 
     def reduces(self, leaves: Leaves) -> None:
@@ -160,7 +160,7 @@ class Lowering:
                 taken.add(names[x])
         return names
 
-    def _called(self, node: Node) -> list[Leaves]:
+    def _called(self, node: Operation) -> list[Leaves]:
         """The axes of what a call gives: dims that change together are one axis, all others are their own."""
         dims = [self.fresh(n) for n in node.type.shape]
         for group in sizes_of(node.attrs):
@@ -170,13 +170,13 @@ class Lowering:
                 tensor[e] = first[d] = self.unify(first[d], tensor[e], node)
         return dims
 
-    def _axes(self, node: Node) -> Sequence[Leaves]:
+    def _axes(self, node: Operation) -> Sequence[Leaves]:
         if is_call(node.op):
             return self._called(node)
         rule = self.entry(node.op).axes
         return axis_rules.broadcast_axes(self, node) if rule is None else rule(self, node)
 
-    def _term(self, node: Node, index: Index) -> int:
+    def _term(self, node: Operation, index: Index) -> int:
         rule = self.entry(node.op).term
         return axis_rules.pointwise_term(self, node, index) if rule is None else rule(self, node, index)
 
@@ -286,7 +286,7 @@ def unshared(program: Program) -> Program:
     """Every use of an operator without operands (0, 1, 2, ...) gets a node of its own: the rows and the columns of a
     mask are different axes, also where they have one length."""
     first = len(program.inputs)
-    nodes: list[Node] = []
+    nodes: list[Operation] = []
     place = {i: i for i in range(first)}
     for i, node in enumerate(program.nodes, first):
         args = []

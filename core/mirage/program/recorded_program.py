@@ -1,5 +1,4 @@
-"""The calls that PyTorch recorded of a function, read into the builder: each becomes the operator that the table names for it,
-or stays PyTorch's own."""
+"""The calls that PyTorch recorded of a function, read into the builder as operators of the table or calls of PyTorch's own."""
 
 from __future__ import annotations
 

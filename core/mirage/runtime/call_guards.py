@@ -1,12 +1,15 @@
-"""Guards of a call: whether a kernel may stand in for the function. Shape, dtype, device and strides are the launcher's own
-guards; here is what a launcher cannot see: somebody watches the operators, or needs their gradient."""
+"""Guards of a call at run time: whether a kernel may stand in for the function.
+
+Shape, dtype, device and strides are the launcher's own guards. These see what a launcher cannot: somebody watches the operators,
+or needs their gradient.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
 
-from mirage.runtime.calls import Arguments, Keywords
+from mirage.runtime.call_types import Arguments, Keywords
 
 Fits = Callable[[Arguments, Keywords], bool]
 

@@ -17,7 +17,7 @@ from mirage.ir.dtypes import dtype_of
 from mirage.ir.json_value import JsonObject
 from mirage.results.versions import package_versions
 from mirage.runtime import installed_kernels
-from mirage.runtime.calls import Function
+from mirage.runtime.call_types import Function
 from mirage.runtime.observed_calls import Inputs
 
 if TYPE_CHECKING:

@@ -1,5 +1,7 @@
-"""The decorator `@mirage.optimize`: runs the function as written until a kernel is installed for exactly its text, and whenever that
-kernel does not fit the call."""
+"""The decorator `@mirage.optimize` at run time.
+
+It runs the function as written until a kernel is installed for exactly its text, and whenever that kernel does not fit the call.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, TypedDict, TypeVar, cast, overload
 
-from mirage.runtime.calls import Arguments, Function, Keywords
+from mirage.runtime.call_types import Arguments, Function, Keywords
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -31,7 +33,7 @@ class KernelNotUsed(RuntimeWarning):
     """A kernel is installed for a function and cannot be used; the function as written runs instead."""
 
 
-class Options(TypedDict, total=False):
+class DecoratorOptions(TypedDict, total=False):
     """What the decorator's call may say; None is as if it said nothing."""
 
     dims: Mapping[str, int | Sequence[int]] | None
@@ -48,7 +50,7 @@ class Options(TypedDict, total=False):
 @overload
 def optimize(function: _Function, /) -> _Function: ...
 @overload
-def optimize(**options: Unpack[Options]) -> Callable[[_Function], _Function]: ...
+def optimize(**options: Unpack[DecoratorOptions]) -> Callable[[_Function], _Function]: ...
 def optimize(function: Function | None = None, /, **options: object) -> Function:
     """Mark a function for Mirage, as `@mirage.optimize` or `@mirage.optimize(dims=..., inputs=...)`.
 
@@ -76,7 +78,7 @@ def optimize(function: Function | None = None, /, **options: object) -> Function
     return _wrap(function)
 
 
-_NAMES = frozenset(Options.__annotations__)
+_NAMES = frozenset(DecoratorOptions.__annotations__)
 _OF_FUNCTIONS = frozenset(("dims", "inputs", "clusters"))  # the others narrow any search
 
 

@@ -1,5 +1,7 @@
-"""The inputs that a decorated function is called with, observed at next to no cost: the first calls are looked at, then ever
-fewer, and what is new goes to a background thread, or is dropped."""
+"""The inputs that a decorated function is called with, observed at next to no cost.
+
+The first calls are observed, then ever fewer. New inputs go to a background thread, or are dropped.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import time
 from collections.abc import Callable
 from types import FunctionType
 
-from mirage.runtime.calls import Arguments, Function, Keywords
+from mirage.runtime.call_types import Arguments, Function, Keywords
 
 Inputs = tuple[tuple[str, tuple[int, ...], str], ...]  # parameter, shape, dtype of the tensors, in their order
 FIRST, RAREST = 8, 256  # so many calls are looked at, then every 2nd, 4th, ... and at last every 256th

@@ -54,7 +54,7 @@ class Container:
 
 
 @dataclass(frozen=True)
-class Output:
+class KernelOutput:
     """An output of a kernel: its term, and the index into the device tensor."""
 
     tensor: str
@@ -442,10 +442,10 @@ class BlockBuilder:
         return self.emit(at, "alpha", n.name if isinstance(n, Apply) else n.kind, names, self.tile_dims(c))
 
     # ---- the whole block
-    def build(self, outputs: list[Output], reductions: frozenset[int], cluster: int = 1) -> BlockGraph:
+    def build(self, outputs: list[KernelOutput], reductions: frozenset[int], cluster: int = 1) -> BlockGraph:
         return BlockGraph(self.dims, self.statements(outputs, reductions), cluster)
 
-    def statements(self, outputs: list[Output], reductions: frozenset[int]) -> tuple[Statement | Loop, ...]:
+    def statements(self, outputs: list[KernelOutput], reductions: frozenset[int]) -> tuple[Statement | Loop, ...]:
         for r in sorted(reductions):
             if self.over_stream(r):
                 self.accumulate(r)

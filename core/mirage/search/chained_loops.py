@@ -13,7 +13,7 @@ from mirage.meaning.exp_shift import substitute
 from mirage.meaning.nodes import Add, Reduce
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, TileDim
-from mirage.search.block_builder import BlockBuilder, Output
+from mirage.search.block_builder import BlockBuilder, KernelOutput
 from mirage.search.reduction_systems import passes
 
 
@@ -64,13 +64,15 @@ def pair(t: Terms, output: int, total: int, first: int, second: int) -> Before |
     return Before(k, first, total, second, rest, order, after)
 
 
-def two_loops(t: Terms, dims: tuple[TileDim, ...], streamed: str, before: Before, outputs: list[Output]) -> BlockGraph:
+def two_loops(
+    t: Terms, dims: tuple[TileDim, ...], streamed: str, before: Before, outputs: list[KernelOutput]
+) -> BlockGraph:
     """The block graph of both loops. Raises CannotBuild."""
     one = BlockBuilder(t, dims, before.axis, before.order)
     head = one.statements([], t.closure(before.sum))
     two = BlockBuilder(t, dims, streamed, before.after)
     two.count = one.count  # names go on
     two.starts[before.second] = one.accumulator(before.sum)
-    ends = [Output(o.tensor, substitute(t, o.term, {before.total: before.rest}), o.index) for o in outputs]
+    ends = [KernelOutput(o.tensor, substitute(t, o.term, {before.total: before.rest}), o.index) for o in outputs]
     needed = frozenset().union(*(t.closure(o.term) for o in ends))
     return BlockGraph(dims, (*head, *two.statements(ends, needed)))

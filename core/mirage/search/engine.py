@@ -27,7 +27,7 @@ from mirage.search.kernel_pieces import Piece, Target
 from mirage.search.limits import Guard, Stopped
 from mirage.search.problem import Bounds, Cost, Problem, assemble, fork
 from mirage.search.rewritten_cuts import respelled
-from mirage.search.subproblems import Key, Part, Work
+from mirage.search.subproblems import Key, Part, SharedWork
 
 __all__ = ["Bounds", "Candidate", "Cost", "Problem", "Search", "SearchCounts", "cheapest"]
 
@@ -167,7 +167,7 @@ class Search:
         self.cuts: list[Cut] = []
         self.partitioned = False
         outputs = self._prepare()
-        self.work = Work(replace(problem, t=fork(problem.t)), outputs, self._all_cuts, self.bounds, cost, limits)
+        self.work = SharedWork(replace(problem, t=fork(problem.t)), outputs, self._all_cuts, self.bounds, cost, limits)
 
     def run(self) -> Iterator[Candidate]:
         bounds = self.bounds

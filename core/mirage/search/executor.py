@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from mirage.search.limits import Guard
-from mirage.search.subproblems import Key, Part, Work
+from mirage.search.subproblems import Key, Part, SharedWork
 
 
 class Executor(Protocol):
     """Runs the parts that `keys` name. Yields them in that order; raises what `guard.check()` raises."""
 
-    def parts(self, work: Work, keys: Sequence[Key], guard: Guard) -> Iterator[Part]: ...
+    def parts(self, work: SharedWork, keys: Sequence[Key], guard: Guard) -> Iterator[Part]: ...
 
     def close(self) -> None: ...
 
@@ -24,7 +24,7 @@ class Executor(Protocol):
 class Serial:
     """One after the other, here, each when it is asked for."""
 
-    def parts(self, work: Work, keys: Sequence[Key], guard: Guard) -> Iterator[Part]:
+    def parts(self, work: SharedWork, keys: Sequence[Key], guard: Guard) -> Iterator[Part]:
         for key in keys:
             yield work.search(key, guard)
 

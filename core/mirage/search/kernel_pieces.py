@@ -23,7 +23,7 @@ from mirage.mugraph.grammar import (
     TileDim,
 )
 from mirage.results.progress import CancelToken
-from mirage.search.block_builder import BlockBuilder, CannotBuild, Output
+from mirage.search.block_builder import BlockBuilder, CannotBuild, KernelOutput
 from mirage.search.chained_loops import Before, chained, two_loops
 from mirage.search.instantiate import arrange, group_choices, keeps, with_launch
 from mirage.search.reassociation import any_through
@@ -65,11 +65,11 @@ class Target:
         """The tensors that the kernel writes, each as a target of its own."""
         return self.members or (self,)
 
-    def writes(self, t: Terms, term: int) -> list[Output]:
+    def writes(self, t: Terms, term: int) -> list[KernelOutput]:
         """The output savers of a kernel that computes `term`, an equal of the target's."""
         if not self.members:
-            return [Output(self.tensor, term, self.index)]
-        return [Output(m.tensor, x, i) for m, x, i in zip(self.members, t.kids(term), self.indices, strict=True)]
+            return [KernelOutput(self.tensor, term, self.index)]
+        return [KernelOutput(m.tensor, x, i) for m, x, i in zip(self.members, t.kids(term), self.indices, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class KernelSpace:
                 yield replace(piece, kernels=kernels)
 
     def build(
-        self, dims: tuple[TileDim, ...], structure: Structure | None, outputs: list[Output], reductions: frozenset[int],
+        self, dims: tuple[TileDim, ...], structure: Structure | None, outputs: list[KernelOutput], reductions: frozenset[int],
     ) -> BlockGraph | None:  # fmt: skip
         """The block graph, None if there is none; without a structure, one without a loop. Its statements depend on the
         tiles only by what `shape` keeps of them: one element, few, or enough for a tensor core."""
@@ -279,7 +279,7 @@ class KernelSpace:
         part = f"{streamed}_part" if name == MAIN else f"{streamed}_part_{self.target.tensor}"
         names = {r: (f"{self.target.tensor}_part{i}", self._axes(r)) for i, r in enumerate(own)}
         index = {r: (DimIndex((part,)), *(DimIndex((a,)) for a in axes)) for r, (_, axes) in names.items()}
-        partial = [Output(names[r][0], r, index[r]) for r in own]
+        partial = [KernelOutput(names[r][0], r, index[r]) for r in own]
         for parts in split_options(t.sizes, dims, self.given):
             t.sizes[part] = parts
             split_dim = TileDim(part, (part,), 1, "split", streamed, parts)

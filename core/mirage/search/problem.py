@@ -74,18 +74,18 @@ def assemble(
     """The µGraph of the pieces. `alone`: one target by itself, what other kernels write counts as given; `kept` says in which
     dtype they write it. `whole`: with the calls that stay PyTorch's own, each after what it takes."""
     tensors: list[DTensor] = list(problem.inputs)
-    steps: list[Step] = []
+    steps: list[KernelStep] = []
     added: dict[str, int] = {}
     for target, piece in zip(targets, pieces, strict=True):
         tensors += piece.temps
         for made in target.tensors:
             kind = "output" if alone else made.kind
             tensors.append(DTensor(made.tensor, made.dtype, made.dims, kind=kind))  # type: ignore[arg-type]
-        steps.append(Step(t.inputs(target.term), {x.tensor for x in target.tensors}, piece.kernels))
+        steps.append(KernelStep(t.inputs(target.term), {x.tensor for x in target.tensors}, piece.kernels))
         added |= dict(piece.axes)
     if whole:
         tensors += problem.given
-        steps += [Step(frozenset(c.args), {c.out}, (c,)) for c in problem.calls]
+        steps += [KernelStep(frozenset(c.args), {c.out}, (c,)) for c in problem.calls]
     tensors += read_beside(problem, t, targets, {x.name for x in tensors}, kept or {})
     axes = {a: t.sizes[a] for a in axes_of(t, targets, tensors) if a not in added}
     names = problem.returns or [o.tensor for o in problem.outputs]
@@ -126,7 +126,7 @@ def calls_alone(problem: Problem) -> MuGraph:
 
 
 @dataclass(frozen=True)
-class Step:
+class KernelStep:
     """Kernels that make some tensors from others."""
 
     reads: Set[str]
@@ -134,7 +134,7 @@ class Step:
     kernels: Sequence[CustomKernel | LibraryKernel] = ()
 
 
-def in_order(steps: Sequence[Step]) -> list[Step]:
+def in_order(steps: Sequence[KernelStep]) -> list[KernelStep]:
     """The steps, each after those that make what it reads; otherwise as they come."""
     todo, out = list(steps), []
     missing = {x for s in steps for x in s.makes}

@@ -28,20 +28,22 @@ EFFORT = 3  # steps of one enumeration, in units of its limit; the largest workl
 
 
 @dataclass
-class Counts:
+class SystemCounts:
     values: int = 0  # distinct reductions met (tensors up to equality)
     tried: int = 0  # placements tried
     exhaustive: bool = True
 
 
-def enumerate_systems(moves: Moves, target: int, cancel: CancelToken, limit: int = 2000) -> tuple[list[System], Counts]:
+def enumerate_systems(
+    moves: Moves, target: int, cancel: CancelToken, limit: int = 2000
+) -> tuple[list[System], SystemCounts]:
     """All systems that compute `target`, the given one among them; `Counts.exhaustive` is False when `limit` cut: so many ways of
     one beginning, so many beginnings, or `EFFORT` times as many steps in all, where most lead to systems that are known.
 
     The moves begin from the target with its factors pushed inward; where a product has several sums that could take a factor,
     also from the other choices."""
     t = moves.t
-    counts = Counts()
+    counts = SystemCounts()
     found: dict[frozenset[int], System] = {}
     starts = [moves.inward(target)]
     met = {t.closure(starts[0])}
@@ -73,7 +75,7 @@ def enumerate_systems(moves: Moves, target: int, cancel: CancelToken, limit: int
     return list(found.values()), counts
 
 
-def systems_from(moves: Moves, target: int, cancel: CancelToken, limit: int, counts: Counts) -> Iterator[int]:
+def systems_from(moves: Moves, target: int, cancel: CancelToken, limit: int, counts: SystemCounts) -> Iterator[int]:
     """The outputs of all systems that the moves make from one spelling."""
     t = moves.t
     order = sorted(t.closure(target))

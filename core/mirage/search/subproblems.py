@@ -78,7 +78,7 @@ def best(ranked: Iterable[tuple[float, int, Piece]], most: int) -> Iterator[tupl
 class Pricing:
     """Asks of the pieces of one target whether the device has the shared memory that they need, and what they cost."""
 
-    def __init__(self, work: Work, t: Terms, target: Target) -> None:
+    def __init__(self, work: SharedWork, t: Terms, target: Target) -> None:
         self.work, self.t, self.target = work, t, target
         self._last: tuple[Piece, MuGraph] | None = None  # a piece is priced right after it was found to fit
 
@@ -96,7 +96,7 @@ class Pricing:
 
 
 @dataclass(frozen=True)
-class Work:
+class SharedWork:
     """The data that the parts of one search share. `problem.t` is the arena as it was when all cuts were known; it is only copied."""
 
     problem: Problem

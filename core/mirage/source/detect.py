@@ -11,8 +11,8 @@ from functools import cached_property
 from mirage.errors import MirageError, SourceSyntaxError, UnsupportedFunctionKind
 from mirage.source import digest
 from mirage.source.identity import followed
-from mirage.source.module_names import DECORATORS, Names, is_decorator
-from mirage.source.options import Options, read_options
+from mirage.source.module_names import DECORATORS, ModuleNames, is_decorator
+from mirage.source.options import DecoratorArguments, read_options
 from mirage.source.references import References
 from mirage.source.statements import Chunk, Chunks, as_error, try_parse
 
@@ -44,10 +44,10 @@ class Decorated:
     decorator_line: int
     docstring: str | None = None
     params: tuple[Param, ...] = ()
-    options: Options = field(default_factory=Options)
+    options: DecoratorArguments = field(default_factory=DecoratorArguments)
     error: MirageError | None = None
     node: ast.FunctionDef | None = field(default=None, repr=False, compare=False)
-    names: Names | None = field(default=None, repr=False, compare=False)
+    names: ModuleNames | None = field(default=None, repr=False, compare=False)
 
     @property
     def path(self) -> str:
@@ -103,7 +103,7 @@ def find(text: str, path: str = "<text>") -> Scan:
     """The decorated functions of a text, in its order. Never raises; what does not parse is left out or carries an
     error."""
     chunks = Chunks(text, path)
-    names = Names(chunks)
+    names = ModuleNames(chunks)
     functions: list[Decorated] = []
     if "mirage" in chunks.text:
         spellings = _spellings(names)
@@ -114,7 +114,7 @@ def find(text: str, path: str = "<text>") -> Scan:
     return Scan([once[place] for place in sorted(once)], chunks)
 
 
-def _spellings(names: Names) -> list[str]:
+def _spellings(names: ModuleNames) -> list[str]:
     """The names through which the module's text can reach the decorator."""
     found = []
     for name, items in names.imports.items():
@@ -139,7 +139,7 @@ def _mentioning(chunks: Chunks, spellings: list[str]) -> list[Chunk]:
     return list(seen.values())
 
 
-def _read_chunk(chunk: Chunk, chunks: Chunks, names: Names) -> Iterator[Decorated]:
+def _read_chunk(chunk: Chunk, chunks: Chunks, names: ModuleNames) -> Iterator[Decorated]:
     body = chunks.parse(chunk)
     if body is None:
         broken = _broken(chunk, chunks, names)
@@ -158,11 +158,11 @@ def _read_chunk(chunk: Chunk, chunks: Chunks, names: Names) -> Iterator[Decorate
         return  # nested too deeply to be a function that anyone optimizes
 
 
-def _decorator(node: _FunctionNode, names: Names) -> ast.expr | None:
+def _decorator(node: _FunctionNode, names: ModuleNames) -> ast.expr | None:
     return next((d for d in node.decorator_list if is_decorator(d, names)), None)
 
 
-def _plain(node: ast.FunctionDef, names: Names, text: str) -> Decorated:
+def _plain(node: ast.FunctionDef, names: ModuleNames, text: str) -> Decorated:
     found = _outline(node, names)
     found.docstring, found.params = ast.get_docstring(node), tuple(_params(node, names))
     decorator = _decorator(node, names)
@@ -175,14 +175,14 @@ def _plain(node: ast.FunctionDef, names: Names, text: str) -> Decorated:
     return found
 
 
-def _outline(node: _FunctionNode, names: Names) -> Decorated:
+def _outline(node: _FunctionNode, names: ModuleNames) -> Decorated:
     top = min([d.lineno for d in node.decorator_list], default=node.lineno)
     col = names.chunks.column(node.lineno, node.col_offset)
     plain = node if isinstance(node, ast.FunctionDef) else None
     return Decorated(node.name, node.lineno, node.end_lineno or node.lineno, col, top, node=plain, names=names)
 
 
-def _params(node: ast.FunctionDef, names: Names) -> Iterator[Param]:
+def _params(node: ast.FunctionDef, names: ModuleNames) -> Iterator[Param]:
     args = node.args
     positional = [*args.posonlyargs, *args.args]
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults))
@@ -190,7 +190,7 @@ def _params(node: ast.FunctionDef, names: Names) -> Iterator[Param]:
         yield Param(a.arg, a.annotation, default, a.lineno, names.chunks.column(a.lineno, a.col_offset))
 
 
-def _check_kind(node: ast.FunctionDef, names: Names, text: str) -> None:
+def _check_kind(node: ast.FunctionDef, names: ModuleNames, text: str) -> None:
     star = node.args.vararg or node.args.kwarg
     if star is not None:
         raise _kind(
@@ -216,14 +216,14 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
             yield from _own_nodes(child)
 
 
-def _kind(names: Names, node: ast.AST, message: str, next_step: str | None = None) -> UnsupportedFunctionKind:
+def _kind(names: ModuleNames, node: ast.AST, message: str, next_step: str | None = None) -> UnsupportedFunctionKind:
     return UnsupportedFunctionKind(message, next_step=next_step, **names.chunks.place(node))
 
 
 _WHERE = {ast.ClassDef: "a method", ast.FunctionDef: "a nested function", ast.AsyncFunctionDef: "a nested function"}
 
 
-def _refused(node: ast.stmt, names: Names, where: str = "") -> Iterator[Decorated]:
+def _refused(node: ast.stmt, names: ModuleNames, where: str = "") -> Iterator[Decorated]:
     """What is decorated but is not a plain function at the top level of the module; `where` says what it stands in."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _decorator(node, names) is not None:
         why = where or ("an async function" if isinstance(node, ast.AsyncFunctionDef) else "")
@@ -242,7 +242,7 @@ def _refused(node: ast.stmt, names: Names, where: str = "") -> Iterator[Decorate
             yield from _lambdas(node, child, names)
 
 
-def _lambdas(statement: ast.stmt, node: ast.AST, names: Names) -> Iterator[Decorated]:
+def _lambdas(statement: ast.stmt, node: ast.AST, names: ModuleNames) -> Iterator[Decorated]:
     """Calls of the decorator on a lambda, within one expression of a statement."""
     for call in ast.walk(node):
         if not isinstance(call, ast.Call) or not is_decorator(call, names):
@@ -256,7 +256,7 @@ def _lambdas(statement: ast.stmt, node: ast.AST, names: Names) -> Iterator[Decor
             yield found
 
 
-def _broken(chunk: Chunk, chunks: Chunks, names: Names) -> Decorated | None:
+def _broken(chunk: Chunk, chunks: Chunks, names: ModuleNames) -> Decorated | None:
     """A decorated function whose text does not parse: what its longest readable beginning says, and the error."""
     lines = chunks.source(chunk).split("\n")
     pad = "\n" * (chunk.line - 1)

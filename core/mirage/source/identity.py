@@ -6,11 +6,11 @@ import ast
 
 from mirage.errors import UnsupportedFunctionKind
 from mirage.source import digest
-from mirage.source.module_names import Names
+from mirage.source.module_names import ModuleNames
 from mirage.source.references import References
 
 
-def followed(function: ast.FunctionDef, names: Names) -> tuple[References, str]:
+def followed(function: ast.FunctionDef, names: ModuleNames) -> tuple[References, str]:
     """What a function refers to, and the digest of it all. Raises UnsafeReference, SideEffect, UnsupportedFunctionKind."""
     references = References(names)
     try:

@@ -40,7 +40,7 @@ class Binding:
     block: bool
 
 
-class Names:
+class ModuleNames:
     """The module-level names of a text, looked up one at a time."""
 
     def __init__(self, chunks: Chunks) -> None:
@@ -152,7 +152,7 @@ _NUMERIC: dict[type[ast.operator], Callable[[float, float], float]] = {
 _LARGEST_EXPONENT = 64
 
 
-def evaluate(node: ast.expr, names: Names, seen: frozenset[str] = frozenset()) -> object:
+def evaluate(node: ast.expr, names: ModuleNames, seen: frozenset[str] = frozenset()) -> object:
     """The value of a literal, of arithmetic of numbers, or of a module constant made of them. Raises NotConstant."""
     if isinstance(node, ast.Constant):
         return node.value
@@ -183,7 +183,7 @@ def _is_small(op: ast.operator, right: float) -> bool:
     return not isinstance(op, ast.Pow) or abs(right) <= _LARGEST_EXPONENT
 
 
-def _piece(node: ast.expr, names: Names, seen: frozenset[str]) -> str:
+def _piece(node: ast.expr, names: ModuleNames, seen: frozenset[str]) -> str:
     if isinstance(node, ast.FormattedValue) and node.conversion == -1 and node.format_spec is None:
         return str(evaluate(node.value, names, seen))
     return str(evaluate(node, names, seen))
@@ -234,6 +234,6 @@ def _bound_by(node: ast.stmt) -> set[str]:
     return found
 
 
-def is_decorator(node: ast.expr, names: Names) -> bool:
+def is_decorator(node: ast.expr, names: ModuleNames) -> bool:
     """Whether an expression is `mirage.optimize` in one of its spellings, called or not."""
     return names.dotted(node.func if isinstance(node, ast.Call) else node) in DECORATORS

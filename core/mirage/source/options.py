@@ -9,7 +9,7 @@ from typing import TypeGuard
 from mirage.errors import BadAnnotation, BadSearchParameter
 from mirage.ir.dtypes import dtype_of
 from mirage.ir.narrowing import FREE, PARAMETERS, Narrowing
-from mirage.source.module_names import Names, NotConstant, evaluate
+from mirage.source.module_names import ModuleNames, NotConstant, evaluate
 
 # Calls in `inputs=` that stand for a tensor of their shape.
 _FACTORIES = {f"torch.{name}" for name in ("empty", "zeros", "ones", "randn", "rand")}
@@ -18,7 +18,7 @@ Entries = tuple[tuple[Shape, str], ...]
 
 
 @dataclass(frozen=True)
-class Options:
+class DecoratorArguments:
     """`dims`: sizes of named dimensions, one or several each. `inputs`: rows of shape and dtype of the tensors in order, one
     row for each set of sizes; a shape's entry is a size, or a name of `dims`. `given`: what every kernel is held to."""
 
@@ -29,7 +29,7 @@ class Options:
     given: Narrowing = FREE
 
 
-def read_options(call: ast.Call, names: Names) -> Options:
+def read_options(call: ast.Call, names: ModuleNames) -> DecoratorArguments:
     """The options of `@mirage.optimize(...)`. Raises BadAnnotation or BadSearchParameter with the place."""
     dims: tuple[tuple[str, tuple[int, ...]], ...] = ()
     inputs: tuple[Entries, ...] | None = None
@@ -49,10 +49,10 @@ def read_options(call: ast.Call, names: Names) -> Options:
                 f"it takes dims, inputs, {', '.join(PARAMETERS)}",
             )  # fmt: skip
     column = names.chunks.column(call.lineno, call.col_offset)
-    return Options(dims, inputs, call.lineno, column, Narrowing.of(**given))
+    return DecoratorArguments(dims, inputs, call.lineno, column, Narrowing.of(**given))
 
 
-def _parameter(name: str, node: ast.expr, names: Names) -> object:
+def _parameter(name: str, node: ast.expr, names: ModuleNames) -> object:
     """The value of a parameter that narrows the search, found good."""
     value = _value(node, names)
     try:
@@ -62,12 +62,12 @@ def _parameter(name: str, node: ast.expr, names: Names) -> object:
     return value
 
 
-def bad(message: str, node: ast.AST, names: Names, next_step: str | None = None) -> BadAnnotation:
+def bad(message: str, node: ast.AST, names: ModuleNames, next_step: str | None = None) -> BadAnnotation:
     """The error at a node's place."""
     return BadAnnotation(message, next_step=next_step, **names.chunks.place(node))
 
 
-def _dims(node: ast.expr, names: Names) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def _dims(node: ast.expr, names: ModuleNames) -> tuple[tuple[str, tuple[int, ...]], ...]:
     if not isinstance(node, ast.Dict):
         raise bad("`dims` is not a dict that can be read", node, names, 'write it like dims={"b": 8}')
     found: list[tuple[str, tuple[int, ...]]] = []
@@ -81,7 +81,7 @@ def _dims(node: ast.expr, names: Names) -> tuple[tuple[str, tuple[int, ...]], ..
     return tuple(found)
 
 
-def _inputs(node: ast.expr, names: Names) -> tuple[Entries, ...]:
+def _inputs(node: ast.expr, names: ModuleNames) -> tuple[Entries, ...]:
     """The rows of `inputs`: of a list of lists each list, else the list itself."""
     entries = _elements(node, names)
     if entries and all(map(_is_row, entries)):
@@ -89,7 +89,7 @@ def _inputs(node: ast.expr, names: Names) -> tuple[Entries, ...]:
     return (tuple(_one_input(e, names) for e in entries),)
 
 
-def _elements(node: ast.expr, names: Names) -> list[ast.expr]:
+def _elements(node: ast.expr, names: ModuleNames) -> list[ast.expr]:
     if isinstance(node, ast.Name):
         node = names.assigned(node.id) or node
     if not isinstance(node, (ast.List, ast.Tuple)):
@@ -104,7 +104,7 @@ def _is_row(node: ast.expr) -> bool:
     )
 
 
-def _one_input(node: ast.expr, names: Names) -> tuple[Shape, str]:
+def _one_input(node: ast.expr, names: ModuleNames) -> tuple[Shape, str]:
     if isinstance(node, ast.Call) and names.dotted(node.func) in _FACTORIES:
         said_shape = _value(node.args[0], names) if len(node.args) == 1 else tuple(_value(a, names) for a in node.args)
         said = next((k.value for k in node.keywords if k.arg == "dtype"), None)
@@ -137,7 +137,7 @@ def _is_shape(values: tuple[object, ...]) -> TypeGuard[Shape]:
     return all(_is_size(v) or isinstance(v, str) for v in values)
 
 
-def _value(node: ast.expr, names: Names) -> object:
+def _value(node: ast.expr, names: ModuleNames) -> object:
     try:
         return evaluate(node, names)
     except NotConstant as error:

@@ -8,7 +8,7 @@ import symtable
 import warnings
 
 from mirage.errors import MirageError, SideEffect, UnsafeReference
-from mirage.source.module_names import Import, Names, is_decorator
+from mirage.source.module_names import Import, ModuleNames, is_decorator
 
 # Modules whose import runs nothing of the user's, and which a tensor function needs.
 ALLOWED_MODULES = (
@@ -58,7 +58,7 @@ class References:
     """What a function refers to, transitively: `imports`, `constants` and `helpers`, each by the name it is bound to
     at module level. `follow` raises UnsafeReference or SideEffect with the place of the reference."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: ModuleNames) -> None:
         self.names = names
         self.imports: dict[str, Import] = {}
         self.constants: dict[str, ast.Assign | ast.AnnAssign] = {}

@@ -12,7 +12,7 @@ from mirage.errors import BadAnnotation, MirageError, MissingShape, SymbolWithou
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.source.detect import Decorated, Param
-from mirage.source.module_names import Names, NotConstant, evaluate
+from mirage.source.module_names import ModuleNames, NotConstant, evaluate
 from mirage.source.options import Entries
 from mirage.source.statements import Place, try_parse
 
@@ -242,7 +242,7 @@ def _read_dim(word: str) -> tuple[str, int | ast.expr]:
     raise ValueError("is not a dimension")
 
 
-def _resolve(node: ast.expr, names: Names, depth: int = 0) -> ast.expr:
+def _resolve(node: ast.expr, names: ModuleNames, depth: int = 0) -> ast.expr:
     """An annotation without its quotes, and with a module's alias for it replaced by what it stands for."""
     if depth > 8:
         return node
@@ -257,16 +257,16 @@ def _resolve(node: ast.expr, names: Names, depth: int = 0) -> ast.expr:
     return node
 
 
-def _kind_of(node: ast.expr | None, names: Names) -> str:
+def _kind_of(node: ast.expr | None, names: ModuleNames) -> str:
     """The last part of what is subscripted: `Float16` for `jaxtyping.Float16[...]` and for an alias of it."""
     return names.dotted(node.value).rpartition(".")[2] if isinstance(node, ast.Subscript) else ""
 
 
-def _is_tensor(node: ast.expr | None, names: Names) -> bool:
+def _is_tensor(node: ast.expr | None, names: ModuleNames) -> bool:
     return node is not None and names.dotted(node).rpartition(".")[2] == "Tensor"
 
 
-def _check_constant(param: Param, names: Names) -> None:
+def _check_constant(param: Param, names: ModuleNames) -> None:
     """A parameter that is no tensor must have a default that can be read: the kernel is made for that value."""
     assert param.default is not None
     if names.dotted(param.default).startswith(("torch.", "math.")):

@@ -12,7 +12,7 @@ from mirage.meaning.nodes import Index, Reduce, Size
 from mirage.meaning.row_axis import along, with_item
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DTensor, MuGraph
-from mirage.mugraph.rename import Names, rename
+from mirage.mugraph.rename import Renaming, rename
 from mirage.mugraph.without_calls import calls_of
 from mirage.program.axis_names import output_names
 from mirage.program.library_variants import ways
@@ -113,7 +113,7 @@ def with_calls(program: Program, lowered: Lowered, graph: MuGraph) -> tuple[list
     def same(x: str) -> str:
         return x
 
-    return names, rename(graph, Names(same, lambda x: renamed[x], same, same, same))
+    return names, rename(graph, Renaming(same, lambda x: renamed[x], same, same, same))
 
 
 def of_mugraph(left: MuGraph, graph: MuGraph, module: str) -> Case:
@@ -215,7 +215,7 @@ def alike(
     def same(x: str) -> str:
         return x
 
-    return rename(graph, Names(same, lambda x: renamed[x], same, same, same)), axes
+    return rename(graph, Renaming(same, lambda x: renamed[x], same, same, same)), axes
 
 
 def matches(graph: MuGraph, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]]) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
-from mirage.verify.output_terms import Target
+from mirage.verify.output_terms import OutputTerm
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class EmittedModule:
     both are empty, the terms alone say what is wanted."""
 
     t: Terms
-    targets: Sequence[Target]
+    targets: Sequence[OutputTerm]
     mugraph: MuGraph
     module: str
     parameters: Sequence[str]

@@ -29,7 +29,7 @@ from mirage.verify.field.text_opinion import text_opinion
 from mirage.verify.floats.opinion import float_opinion
 from mirage.verify.memory.mugraph_opinion import memory_opinion
 from mirage.verify.memory.text_opinion import text_memory_opinion
-from mirage.verify.output_terms import Output, Target
+from mirage.verify.output_terms import Output, OutputTerm
 from mirage.verify.proof.opinion import proof_opinion, trusted
 from mirage.verify.proof.user_rules import Rules
 from mirage.verify.ranges.opinion import range_opinion
@@ -52,7 +52,7 @@ class Case:
     any, one of which may be what a call gives."""
 
     t: Terms
-    targets: Sequence[Target]
+    targets: Sequence[OutputTerm]
     mugraph: MuGraph
     module: str
     program: Program
@@ -68,7 +68,7 @@ class Case:
         return opened(self.mugraph)
 
     @property
-    def returned(self) -> list[Target]:
+    def returned(self) -> list[OutputTerm]:
         """The results of the function, in its order."""
         own = {x.tensor: x for x in self.targets}
         return [own.get(name) or self._given(name) for name in self.returns] if self.calls else list(self.targets)

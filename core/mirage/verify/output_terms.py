@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class Target(Protocol):
+class OutputTerm(Protocol):
     """The meaning of an output tensor: a term, and the axes of each of its dimensions."""
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 
 from mirage.errors import SignatureMismatch, UnfixedAnswer, UnsupportedReshape
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.program import Node, Program
+from mirage.ir.program import Operation, Program
 from mirage.ir.tensor_spec import TensorType
 from mirage.meaning.nodes import Input, Size
 from mirage.meaning.normal_form import Normalizer
@@ -26,7 +26,7 @@ from mirage.verify.proof.prover import SECONDS, Prover
 from mirage.verify.proof.signs import SignAnalysis
 from mirage.verify.proof.user_rules import Rules, every
 from mirage.verify.semantics.arrays import Array
-from mirage.verify.semantics.evaluate_terms import Fault, evaluate_terms
+from mirage.verify.semantics.evaluate_terms import ExecutionFault, evaluate_terms
 from mirage.verify.semantics.float64 import Floats
 from mirage.verify.size_scope import all_sizes
 
@@ -60,7 +60,7 @@ def joined(a: Program, b: Program) -> Program:
     meets = []
     for x, y in zip(a.outputs, theirs, strict=True):
         meets.append(first + len(nodes))
-        nodes.append(Node("eq", (x, y), (), TensorType(a.type_of(x).shape, "bool")))
+        nodes.append(Operation("eq", (x, y), (), TensorType(a.type_of(x).shape, "bool")))
     return replace(a, nodes=tuple(nodes), outputs=(*a.outputs, *theirs, *meets), returns_tuple=True)
 
 
@@ -134,7 +134,7 @@ def agree_in_floats(
     dims = tuple(sorted(lowered.terms.dims(x) | lowered.terms.dims(y)))
     try:
         a, b = evaluate_terms(lowered.terms, [(x, dims), (y, dims)], inputs, Floats(), sizes)
-    except Fault:
+    except ExecutionFault:
         return False
     return bool(np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)) and bool(np.isfinite(a).any())
 
@@ -211,7 +211,7 @@ def apart(
         try:
             with np.errstate(all="ignore"):
                 a, b = evaluate_terms(t, [(x, dims), (y, dims)], inputs, Floats(), sizes)
-        except Fault:
+        except ExecutionFault:
             continue
         a, b = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(b, np.float64))
         bad = (np.isnan(a) & np.isfinite(b)) | (np.isnan(b) & np.isfinite(a))

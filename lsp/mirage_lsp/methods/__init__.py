@@ -1,4 +1,6 @@
-"""One file for each LSP method. A handler is quick, and `async` where the client may cancel it: it reads the session or
+"""One file for each LSP method.
+
+A handler is quick, and `async` where the client may cancel it: it reads the session or
 tells it something, and the daemon does the work."""
 
 from __future__ import annotations

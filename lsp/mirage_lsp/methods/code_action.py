@@ -11,7 +11,7 @@ from lsprotocol import types
 from mirage.errors import SymbolWithoutSize
 from mirage.source import detect
 from mirage_lsp import actions, diagnostics, one_line_texts, quick_fixes
-from mirage_lsp.document import Entry, View
+from mirage_lsp.document import FunctionEntry, View
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
@@ -50,7 +50,7 @@ class Offer:
     creates: bool
     trusted: bool
 
-    def for_function(self, entry: Entry) -> Iterator[types.CodeAction]:
+    def for_function(self, entry: FunctionEntry) -> Iterator[types.CodeAction]:
         name, result = entry.name, entry.result
         if entry.running:
             yield self.command(f"Mirage: stop the search for `{name}`", "mirage.stop", name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from mirage_lsp import actions, one_line_texts
-from mirage_lsp.document import Entry, View
+from mirage_lsp.document import FunctionEntry, View
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
@@ -31,7 +31,7 @@ async def handle(ls: MirageServer, params: types.CodeLensParams) -> list[types.C
     return lenses
 
 
-def _commands(view: View, entry: Entry) -> list[types.Command]:
+def _commands(view: View, entry: FunctionEntry) -> list[types.Command]:
     """The state (a title without a command), then what can be done."""
     commands = [types.Command(title=one_line_texts.lens(entry), command="")]
     if entry.running:

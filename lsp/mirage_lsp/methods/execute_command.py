@@ -1,4 +1,6 @@
-"""`workspace/executeCommand`: everything that can be done, for every editor. Arguments: the document's URI, the
+"""`workspace/executeCommand`: everything that can be done, for every editor.
+
+Arguments: the document's URI, the
 function's name (optional for optimize and stop: all of them), the version that an edit was meant for (optional).
 
 A command answers with an object; what went wrong is under "error", and shown to the user. Commands end quickly: pygls

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from mirage.ir.index import DimIndex
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, Load, MuGraph, Store
 from mirage.mugraph.rules.breach import Breach, Limits, breach
-from mirage.mugraph.walk import Part, Site, parts, sites
+from mirage.mugraph.walk import PlacedBlock, Site, parts, sites
 
 Box = tuple[tuple[int, int], ...]
 
@@ -41,7 +41,7 @@ def once(m: MuGraph, limits: Limits) -> None:
                 _once(m, part, s, s.statement)
 
 
-def _once(m: MuGraph, part: Part, s: Site, x: Store) -> None:
+def _once(m: MuGraph, part: PlacedBlock, s: Site, x: Store) -> None:
     if m.tensor(x.tensor).kind == "input":
         raise breach(s, f"{x.tensor} is an input")
     axes = [a for d in x.index for a in d.axes]
@@ -127,9 +127,9 @@ def group(m: MuGraph, limits: Limits) -> None:
     for k in m.kernels:
         if not isinstance(k, CustomKernel) or k.tail is None:
             continue
-        stores = {x.tensor: x for s in sites(Part(k, "block", k.block)) if isinstance(x := s.statement, Store)}
+        stores = {x.tensor: x for s in sites(PlacedBlock(k, "block", k.block)) if isinstance(x := s.statement, Store)}
         axes = {a for d in k.tail.grid for a in d.axes}
-        for s in sites(Part(k, "tail", k.tail)):
+        for s in sites(PlacedBlock(k, "tail", k.tail)):
             x = s.statement
             if isinstance(x, Store) and x.tensor in stores:
                 raise breach(s, "the tail writes a tensor that the block writes")

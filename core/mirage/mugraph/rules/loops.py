@@ -10,7 +10,7 @@ from __future__ import annotations
 from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, Load, Loop, MuGraph, Store
 from mirage.mugraph.rules.breach import Breach, Limits, breach
-from mirage.mugraph.walk import Part, Site, computes, parts, reads, sites, writes
+from mirage.mugraph.walk import PlacedBlock, Site, computes, parts, reads, sites, writes
 
 
 def loop_dims(m: MuGraph, limits: Limits) -> None:
@@ -29,7 +29,7 @@ def loop_dims(m: MuGraph, limits: Limits) -> None:
                 raise breach(s, f"a tile over {sorted(outside)[0]} outside the loop over it")
 
 
-def _varies(part: Part, s: Site) -> bool:
+def _varies(part: PlacedBlock, s: Site) -> bool:
     """Whether a statement is itself an iterator of its loop."""
     assert s.loop is not None
     dim = part.graph.dim(s.loop.dim)

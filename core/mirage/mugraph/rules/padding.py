@@ -15,7 +15,7 @@ from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, Compute, Load, Loop, MuGraph, Statement, Store, ThreadGraph
 from mirage.mugraph.rules.breach import Breach, Limits
 from mirage.mugraph.text import statement_text
-from mirage.mugraph.walk import Part, computes, parts, sites
+from mirage.mugraph.walk import PlacedBlock, computes, parts, sites
 from mirage.operators.block_operators import BLOCK, state_of
 from mirage.operators.padding import State, add, join, mul, of_number, reduce
 
@@ -23,7 +23,7 @@ Outside = frozenset[str]  # the dims whose padding an element is in
 INSIDE: Outside = frozenset()
 
 
-class Tile:
+class TileStates:
     """What is known of a tile: a state for each set of dims, and whether its values are 0/1."""
 
     def __init__(self, states: dict[Outside, State], flag: bool = False) -> None:
@@ -38,7 +38,7 @@ class Tile:
         return frozenset().union(*self.states)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tile) and (self.states, self.flag) == (other.states, other.flag)
+        return isinstance(other, TileStates) and (self.states, self.flag) == (other.states, other.flag)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -61,9 +61,9 @@ def constant(text: str) -> State:
 class Follower:
     """Follows the tiles of one part. `report` collects the breaches; loops run until what is known is stable."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: PlacedBlock) -> None:
         self.part = part
-        self.env: dict[str, Tile] = {}
+        self.env: dict[str, TileStates] = {}
         self.report: list[tuple[Statement, str]] = []
         # what stands in the padding of a dim that nothing reduces over is never read; tiles of one element have none
         operators = [c for s in sites(part) for c in computes(s.statement)]
@@ -84,11 +84,11 @@ class Follower:
 
     def loop(self, loop: Loop) -> None:
         accumulators = [x for x in loop.body if isinstance(x, Accumulate)]
-        old: dict[str, Tile] = {}
+        old: dict[str, TileStates] = {}
         for x in accumulators:
             start: State = "zero" if x.op == "sum" else "lowest"
             begin = self.env.get(x.start)
-            old[x.out] = Tile({w: begin.at(w) if begin else start for w in self.places(x.dims)})
+            old[x.out] = TileStates({w: begin.at(w) if begin else start for w in self.places(x.dims)})
         before = list(self.report)
         while True:
             self.report = list(before)
@@ -96,7 +96,7 @@ class Follower:
             for s in loop.body:
                 self.statement(s)
             new = {
-                n: Tile({w: _settle(w, join(a, self.env[n].states[w])) for w, a in t.states.items()})
+                n: TileStates({w: _settle(w, join(a, self.env[n].states[w])) for w, a in t.states.items()})
                 for n, t in old.items()
             }
             if new == old:
@@ -106,7 +106,7 @@ class Follower:
     def statement(self, s: Statement) -> None:
         if isinstance(s, Load):
             pad = of_number(s.pad)
-            self.env[s.out] = Tile({w: pad if w else "data" for w in self.places(s.dims)})
+            self.env[s.out] = TileStates({w: pad if w else "data" for w in self.places(s.dims)})
         elif isinstance(s, Compute):
             self.env[s.out] = self.compute(s, s)
         elif isinstance(s, ThreadGraph):
@@ -117,7 +117,7 @@ class Follower:
         else:
             assert isinstance(s, Store)
 
-    def accumulate(self, s: Accumulate) -> Tile:
+    def accumulate(self, s: Accumulate) -> TileStates:
         arg = self.env[s.arg]
         states: dict[Outside, State] = {}
         for w in self.places(s.dims):
@@ -130,9 +130,9 @@ class Follower:
                 value = self.env[old_value.old(acc or s.out)].at(w)
                 past.append(mul(self.env[coef].at(w), value) if coef else value)
             states[w] = _settle(w, add(*past, arg.at(w)))
-        return Tile(states)
+        return TileStates(states)
 
-    def compute(self, c: Compute, site: Statement) -> Tile:
+    def compute(self, c: Compute, site: Statement) -> TileStates:
         form = BLOCK[c.op].form
         if form == "leaf":
             return self.leaf(c)
@@ -151,17 +151,17 @@ class Follower:
             if w == INSIDE and padding != neutral and over & self.reduced:
                 self.report.append((site, f"in the padding of {c.attr('dim')} it reduces what may not be {neutral}"))
             states[w] = _settle(w, reduce(op, inside, padding))
-        return Tile(states)
+        return TileStates(states)
 
-    def leaf(self, c: Compute) -> Tile:
+    def leaf(self, c: Compute) -> TileStates:
         if c.op == "mask":
-            return Tile({w: "zero" if w else "one" for w in self.places(c.dims)}, flag=True)
+            return TileStates({w: "zero" if w else "one" for w in self.places(c.dims)}, flag=True)
         if c.op == "const":
             state = constant(c.attr("value"))
-            return Tile({w: state for w in self.places(c.dims)})
-        return Tile({w: "nonzero" if c.op == "size" else "finite" if w else "data" for w in self.places(c.dims)})
+            return TileStates({w: state for w in self.places(c.dims)})
+        return TileStates({w: "nonzero" if c.op == "size" else "finite" if w else "data" for w in self.places(c.dims)})
 
-    def pointwise(self, c: Compute, args: list[Tile]) -> Tile:
+    def pointwise(self, c: Compute, args: list[TileStates]) -> TileStates:
         flags = [a.flag for a in args]
         have = frozenset[str]().union(*(a.dims for a in args))
         states: dict[Outside, State] = {}
@@ -169,7 +169,7 @@ class Follower:
             own = w & have  # outside dims that no argument has, the element equals one inside
             states[w] = _settle(own, state_of(c.op, [a.at(own) for a in args], flags))
         flag = BLOCK[c.op].flag or (c.op == "mul" and all(flags))
-        return Tile(states, flag)
+        return TileStates(states, flag)
 
 
 def padding(m: MuGraph, limits: Limits) -> None:

@@ -10,8 +10,8 @@ from mirage.ir.index import DimIndex
 from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, MuGraph, Statement, Store, ThreadGraph
 from mirage.mugraph.rules.breach import Breach, Limits, breach
-from mirage.mugraph.rules.form import IDENTIFIER
-from mirage.mugraph.walk import Part, Site, computes, dims_of_axes, parts, reads, sites, writes
+from mirage.mugraph.rules.declarations import IDENTIFIER
+from mirage.mugraph.walk import PlacedBlock, Site, computes, dims_of_axes, parts, reads, sites, writes
 from mirage.operators.block_operators import BLOCK
 from mirage.operators.entry import BlockOperator
 
@@ -67,7 +67,7 @@ class _Names:
         (self.running if accumulates else self.outer if s.loop is None else self.local).add(out)
 
 
-def _scope(part: Part) -> None:
+def _scope(part: PlacedBlock) -> None:
     names = _Names()
     at = -1
     for s in sites(part):
@@ -179,7 +179,7 @@ def tiles(m: MuGraph, limits: Limits) -> None:
                 raise breach(s, b.message) from None
 
 
-def _statement(m: MuGraph, part: Part, x: Statement, known: dict[str, tuple[str, ...]]) -> None:
+def _statement(m: MuGraph, part: PlacedBlock, x: Statement, known: dict[str, tuple[str, ...]]) -> None:
     if isinstance(x, Load):
         dims = _index(m, part.graph, x.tensor, x.index, outside=True)
         if set(dims) != set(x.dims):
@@ -201,7 +201,7 @@ def _statement(m: MuGraph, part: Part, x: Statement, known: dict[str, tuple[str,
         raise Breach("", f"the tile has the dims {list(known[x.tile])}, the index gives other ones")
 
 
-def _thread_graph(m: MuGraph, part: Part, x: ThreadGraph, known: dict[str, tuple[str, ...]]) -> None:
+def _thread_graph(m: MuGraph, part: PlacedBlock, x: ThreadGraph, known: dict[str, tuple[str, ...]]) -> None:
     inner = dict(known)
     for c in x.body:
         if c.op not in BLOCK or BLOCK[c.op].form not in ("pointwise", "leaf"):

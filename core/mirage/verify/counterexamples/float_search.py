@@ -28,8 +28,8 @@ from mirage.verify.field.schedule_opinion import expected_outputs, term_only_siz
 from mirage.verify.field.text_opinion import launch_tiles
 from mirage.verify.floats.launch_sizes import first_contraction, launch_sizes
 from mirage.verify.judge import Case
-from mirage.verify.output_terms import Output, Target
-from mirage.verify.semantics.evaluate_terms import Fault, TermEvaluator
+from mirage.verify.output_terms import Output, OutputTerm
+from mirage.verify.semantics.evaluate_terms import ExecutionFault, TermEvaluator
 from mirage.verify.semantics.float64 import Floats
 from mirage.verify.two_programs import input_shapes, joined, small_sizes
 from mirage.verify.worker_tasks import Difference, RerunAnswer, RerunPayload, RunTask, Tiles, run_again
@@ -55,7 +55,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Launch:
+class RunInputs:
     """Inputs of one run, and a module's sizes and tiles."""
 
     inputs: tuple[TensorSpec, ...]
@@ -70,7 +70,7 @@ class Launch:
 
 
 def search(
-    left: Side, right: Side, launches: Sequence[Launch], run_task: RunTask, t: Terms, targets: Sequence[Target]
+    left: Side, right: Side, launches: Sequence[RunInputs], run_task: RunTask, t: Terms, targets: Sequence[OutputTerm]
 ) -> Concrete:
     """The first difference on the launches in order; `note` says why there is none. `left` says what is wanted; where a
     launch is smaller than the program, it must agree there with the program's terms (it may name sizes of its own)."""
@@ -97,7 +97,7 @@ def search(
     return Concrete(note=said + (f"; {errors[0]}" if errors and not tried else ""))
 
 
-def _payload(left: Side, right: Side, launch: Launch, seconds: float) -> RerunPayload:
+def _payload(left: Side, right: Side, launch: RunInputs, seconds: float) -> RerunPayload:
     return {
         "left": left.script,
         "right": right.script,
@@ -110,7 +110,7 @@ def _payload(left: Side, right: Side, launch: Launch, seconds: float) -> RerunPa
     }
 
 
-def _concrete(found: Difference, launch: Launch, tiles: Tiles) -> Concrete:
+def _concrete(found: Difference, launch: RunInputs, tiles: Tiles) -> Concrete:
     return Concrete(
         inputs=launch.inputs,
         kind=found["kind"],
@@ -126,7 +126,7 @@ def _concrete(found: Difference, launch: Launch, tiles: Tiles) -> Concrete:
     )
 
 
-def _meant(t: Terms, targets: Sequence[Target], launch: Launch, answer: RerunAnswer) -> bool:
+def _meant(t: Terms, targets: Sequence[OutputTerm], launch: RunInputs, answer: RerunAnswer) -> bool:
     """True if the left program means at these sizes what its terms say."""
     arrays = {}
     for i, data in zip(launch.inputs, answer["inputs"], strict=True):
@@ -136,7 +136,7 @@ def _meant(t: Terms, targets: Sequence[Target], launch: Launch, answer: RerunAns
         )[None]
     try:
         terms = expected_outputs(t, targets, TermEvaluator(t, arrays, Floats(), launch.every))
-    except (Fault, KeyError, IndexError, ValueError):
+    except (ExecutionFault, KeyError, IndexError, ValueError):
         return False
     for x, data in zip(targets, answer["expected"], strict=True):
         want = terms[x.tensor][0]
@@ -148,7 +148,7 @@ def _meant(t: Terms, targets: Sequence[Target], launch: Launch, answer: RerunAns
     return True
 
 
-def of_programs(a: Program, b: Program) -> tuple[Terms, list[Output], list[Launch]]:
+def of_programs(a: Program, b: Program) -> tuple[Terms, list[Output], list[RunInputs]]:
     """The terms of two functions' outputs (those of `a`), and launches: tiny sizes, then their own."""
     lowered = lower(joined(a, b))
     n = len(a.outputs)
@@ -156,12 +156,12 @@ def of_programs(a: Program, b: Program) -> tuple[Terms, list[Output], list[Launc
     sizes = small_sizes(lowered, [x for x, _ in lowered.outputs[: 2 * n]])
     shapes = input_shapes(lowered, sizes)
     small = tuple(TensorSpec(i.name, shapes[i.name], i.dtype) for i in a.inputs)
-    tiny = Launch(small, every=dict(lowered.terms.sizes) | sizes)
-    real = Launch(tuple(TensorSpec(i.name, i.shape, i.dtype) for i in a.inputs))
+    tiny = RunInputs(small, every=dict(lowered.terms.sizes) | sizes)
+    real = RunInputs(tuple(TensorSpec(i.name, i.shape, i.dtype) for i in a.inputs))
     return lowered.terms, outputs, [tiny, real]
 
 
-def of_case(case: Case, verdict: Verdict) -> list[Launch]:
+def of_case(case: Case, verdict: Verdict) -> list[RunInputs]:
     """The launches on which an opinion rejected, tiny ones, one of the real tiles, and the real one."""
     places: list[tuple[Mapping[str, int], Mapping[str, Mapping[str, int]] | None]] = []
     for d in (e.details for e in verdict.rejections):
@@ -170,7 +170,7 @@ def of_case(case: Case, verdict: Verdict) -> list[Launch]:
     for seed in range(2):
         places.append(tiny_sizes(case.mugraph, seed))
     places += [(launch_sizes(case.mugraph), None), (dict(case.mugraph.axes), None)]
-    out: list[Launch] = []
+    out: list[RunInputs] = []
     for sizes, tiles in places:
         try:
             graph = shrink(case.mugraph, {a: n for a, n in sizes.items() if a in dict(case.mugraph.axes)}, tiles)
@@ -184,7 +184,7 @@ def of_case(case: Case, verdict: Verdict) -> list[Launch]:
         every = dict(case.t.sizes) | term_only_sizes(case.t, case.targets, graph) | dict(graph.axes)
         same = dict(graph.axes) == dict(case.mugraph.axes)
         k = first_contraction(case.t, case.targets, every)
-        launch = Launch(inputs, dict(graph.axes), launch_tiles(graph), k, None if same else every)
+        launch = RunInputs(inputs, dict(graph.axes), launch_tiles(graph), k, None if same else every)
         if launch not in out:
             out.append(launch)
     return out

@@ -16,11 +16,11 @@ from mirage.results.details import FieldDetails
 from mirage.results.verdict import SAYS_NOTHING, Counterexample, Evidence, Word
 from mirage.verify.field.arithmetic import Field, is_special
 from mirage.verify.field.error_bound import Bound, bound_of
-from mirage.verify.field.expression_size import Counts
+from mirage.verify.field.expression_size import ExpressionCounts
 from mirage.verify.field.independence import independent, widened
 from mirage.verify.field.sampling import Sample, draw, is_exponential
 from mirage.verify.semantics.arrays import Array
-from mirage.verify.semantics.evaluate_terms import Fault, Hook, TermEvaluator, evaluate_terms
+from mirage.verify.semantics.evaluate_terms import ExecutionFault, Hook, TermEvaluator, evaluate_terms
 
 DRAWS = 64
 FEWEST_DRAWS, MOST_DRAWS = 16, 256
@@ -116,9 +116,9 @@ def counts_of(
     sizes: Mapping[str, int],
     free: bool,
     opaque: Iterable[str] = ("sigmoid",),
-) -> tuple[Counts, list[Array]]:
+) -> tuple[ExpressionCounts, list[Array]]:
     """The figures of the terms at these sizes; `free`: maxima are free values."""
-    counts = Counts(opaque)
+    counts = ExpressionCounts(opaque)
     blank = {n: counts.random(x.shape[1:]) if x.dtype == np.uint64 else x[:1] for n, x in inputs.items()}
     hook = (lambda value: counts.random(value.shape[1:])) if free else None
     e = TermEvaluator(t, blank, counts, sizes, hook)
@@ -268,7 +268,7 @@ def _opinion(
         bound = term_bound(t, roots, trial, sizes, [a])
         sample = sample_at(seed + 1, draws or draws_for(bound))
         x, y = evaluate_terms(t, [(a, dims), (b, dims)], sample.inputs, sample.field, sizes)
-    except Fault as e:
+    except ExecutionFault as e:
         return evidence("REJECTED", f"cannot be evaluated: {e}")
     at = mismatch(sample.field, x, y, sample.valid, sample.ties)
     good = int(sample.generic.sum())

@@ -8,7 +8,7 @@ import numpy as np
 
 from mirage.results.verdict import SAYS_NOTHING
 from mirage.verify.field.arithmetic import Field
-from mirage.verify.field.expression_size import Counts
+from mirage.verify.field.expression_size import ExpressionCounts
 from mirage.verify.field.sampling import Conditions
 from mirage.verify.semantics.arrays import Array
 
@@ -35,7 +35,7 @@ class Bound:
 
 
 def bound_of(
-    counts: Counts, outputs: list[Array], field: Field, conditions: Conditions, *, scores: int | None = None
+    counts: ExpressionCounts, outputs: list[Array], field: Field, conditions: Conditions, *, scores: int | None = None
 ) -> Bound:
     """The bound for programs whose outputs have the figures `outputs`, the candidate's being taken as no larger.
 

@@ -41,7 +41,7 @@ def _make(shape: tuple[int, ...], **fields: float | Array) -> Array:
     return out
 
 
-class Counts:
+class ExpressionCounts:
     """Figures of a whole run: `exps` (an exponential was met), `nested` (one inside another), `root_of_exp`,
     `exp_of_root`, `roots` (square roots taken, elements), `degree` (largest of an exponent), `oracles` (elements) with
     `oracle_degree` and `oracle_terms` of their arguments."""

@@ -20,9 +20,9 @@ from mirage.verify.field.arithmetic import OPAQUE
 from mirage.verify.field.error_bound import Bound
 from mirage.verify.field.independence import widened
 from mirage.verify.field.sampling import Sample, draw
-from mirage.verify.output_terms import Target
+from mirage.verify.output_terms import OutputTerm
 from mirage.verify.semantics.arrays import Array
-from mirage.verify.semantics.evaluate_terms import Fault, TermEvaluator, evaluate_mugraph
+from mirage.verify.semantics.evaluate_terms import ExecutionFault, TermEvaluator, evaluate_mugraph
 
 DRAWS = 64
 KINDS = {"bool": "bool", "int64": "int", "int32": "int", "int8": "int"}
@@ -40,7 +40,7 @@ class Small:
     free: bool  # the outputs do not depend on the maxima
 
 
-def expected_outputs(t: Terms, targets: Sequence[Target], e: TermEvaluator) -> dict[str, Array]:
+def expected_outputs(t: Terms, targets: Sequence[OutputTerm], e: TermEvaluator) -> dict[str, Array]:
     """The targets' values in the shape of their tensors, by name."""
     out = {}
     for x in targets:
@@ -58,7 +58,7 @@ def expected_outputs(t: Terms, targets: Sequence[Target], e: TermEvaluator) -> d
 
 def small_case(
     t: Terms,
-    targets: Sequence[Target],
+    targets: Sequence[OutputTerm],
     mugraph: MuGraph,
     *,
     draws: int,
@@ -97,7 +97,7 @@ def unchangeable(mugraph: MuGraph) -> frozenset[str]:
     return rigid_axes(mugraph) | split
 
 
-def term_only_sizes(t: Terms, targets: Sequence[Target], graph: MuGraph) -> dict[str, int]:
+def term_only_sizes(t: Terms, targets: Sequence[OutputTerm], graph: MuGraph) -> dict[str, int]:
     """Sizes of axes that the terms have and the µGraph has not (it may have renamed or merged them): read off the
     dimensions of the inputs that they index alone."""
     shapes = {i.name: graph.shape(i) for i in graph.inputs}
@@ -115,7 +115,7 @@ def term_only_sizes(t: Terms, targets: Sequence[Target], graph: MuGraph) -> dict
 
 def schedule_opinion(
     t: Terms,
-    targets: Sequence[Target],
+    targets: Sequence[OutputTerm],
     mugraph: MuGraph,
     draws: int = DRAWS,
     seed: int = 0,
@@ -150,7 +150,9 @@ def compare(small: Small, outputs: Mapping[str, Array]) -> Counterexample | None
     return None
 
 
-def _opinion(targets: Sequence[Target], mugraph: MuGraph, small_case_of: Callable[[], Small], start: float) -> Evidence:
+def _opinion(
+    targets: Sequence[OutputTerm], mugraph: MuGraph, small_case_of: Callable[[], Small], start: float
+) -> Evidence:
     def rejected(text: str, info: FieldDetails | None = None, shown: Counterexample | None = None) -> Evidence:
         return Evidence(
             link="schedule", opinion="field", word="REJECTED", summary=text, seconds=time.perf_counter() - start,
@@ -160,7 +162,7 @@ def _opinion(targets: Sequence[Target], mugraph: MuGraph, small_case_of: Callabl
     try:
         small = small_case_of()
         outcome = evaluate_mugraph(small.graph, small.sample.inputs, small.sample.field)
-    except (Fault, MirageError) as e:
+    except (ExecutionFault, MirageError) as e:
         return rejected(f"the µGraph cannot be evaluated: {e}")
     good = int(small.sample.generic.sum())
     info = algebra_opinion.details_of(small.bound, small.sample, small.sizes, good)

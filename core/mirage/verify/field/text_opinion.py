@@ -22,7 +22,7 @@ from mirage.verify.field import algebra_opinion
 from mirage.verify.field.schedule_opinion import Small, small_case
 from mirage.verify.field.worker import decode, encode
 from mirage.verify.semantics.arrays import Array
-from mirage.verify.semantics.evaluate_terms import Fault
+from mirage.verify.semantics.evaluate_terms import ExecutionFault
 from mirage.verify.worker_tasks import FieldAnswer, FieldCall, FieldInput, FieldPayload, RunTask, Tiles, run_field_text
 
 DRAWS = 32
@@ -197,7 +197,7 @@ def _opinion(about: About, draws: int, launch: Launch | None, opaque: tuple[str,
             e.t, e.targets, e.mugraph, draws=draws, seed=about.seed, opaque=opaque, sizes=sizes, tiles=tiles
         )
         answer = run_field_text(about.run_task, payload_of(e.module, e.parameters, small, about.calls))
-    except Fault as fault:
+    except ExecutionFault as fault:
         return rejected(f"the program cannot be evaluated: {fault}")
     except MirageError as error:
         return rejected(f"the emitted text could not be run: {error}")

@@ -19,7 +19,7 @@ from mirage.operators.block_operators import BLOCK
 from mirage.operators.entry import ORACLE
 from mirage.verify.field.arithmetic import NAN, Field
 from mirage.verify.field.device_memory import Memory, TextFault
-from mirage.verify.field.triton_types import Handle, Method, Reduction, Scope, Tensor, Type
+from mirage.verify.field.triton_types import Handle, InterpreterScope, Method, Reduction, TritonTensor, Type
 from mirage.verify.semantics.arrays import Array
 
 Op = Callable[..., Array]
@@ -89,11 +89,11 @@ class Language:
         set_(self.tl, "sigmoid", self._sigmoid)
         inner = self.interpreter._patch_lang_tensor
 
-        def tensors(tensor: type[Tensor], scope: Scope) -> None:
+        def tensors(tensor: type[TritonTensor], scope: InterpreterScope) -> None:
             inner(tensor, scope)
-            plain: Callable[[Tensor], bool] = tensor.__bool__
+            plain: Callable[[TritonTensor], bool] = tensor.__bool__
 
-            def truth(this: Tensor) -> bool:
+            def truth(this: TritonTensor) -> bool:
                 if self.has_draws(this.handle):
                     if str(sys._getframe(1).f_globals.get("__name__")).startswith("triton."):
                         return True  # Triton itself asks whether an optional argument is there
@@ -105,12 +105,12 @@ class Language:
 
         set_(self.interpreter, "_patch_lang_tensor", tensors)
 
-    def _sigmoid(self, x: Tensor) -> Tensor:
+    def _sigmoid(self, x: TritonTensor) -> TritonTensor:
         data = trailing(self.field.sigmoid)(x.handle.data)
         return self._tensor(self.make(data, x.dtype), x.type)
 
-    def _tensor(self, h: Handle, ty: Type) -> Tensor:
-        made: Tensor = self.tl.core.tensor(h, ty)
+    def _tensor(self, h: Handle, ty: Type) -> TritonTensor:
+        made: TritonTensor = self.tl.core.tensor(h, ty)
         return made
 
     def _values(self) -> dict[str, Method]:
@@ -341,7 +341,9 @@ class Language:
         return bitcast
 
     def _reduce(self) -> Method:
-        inner: Callable[[Reduction, Tensor | tuple[Tensor, ...]], object] = self.interpreter.ReduceOps.apply_impl
+        inner: Callable[[Reduction, TritonTensor | tuple[TritonTensor, ...]], object] = (
+            self.interpreter.ReduceOps.apply_impl
+        )
         standard = self.tl.standard
         f = self.field
         kinds: dict[object, Callable[[Array, int], Array]] = {
@@ -350,7 +352,7 @@ class Language:
             standard._elementwise_min: lambda x, axis: f.neg(f.max(f.neg(x), axis)),
         }
 
-        def apply(this: Reduction, inputs: Tensor | tuple[Tensor, ...]) -> object:
+        def apply(this: Reduction, inputs: TritonTensor | tuple[TritonTensor, ...]) -> object:
             x = inputs[0] if isinstance(inputs, tuple) else inputs
             if not any(self.has_draws(i.handle) for i in (inputs if isinstance(inputs, tuple) else (inputs,))):
                 return inner(this, inputs)

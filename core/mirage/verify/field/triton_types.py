@@ -30,7 +30,7 @@ class Handle(Protocol):
     def get_element_ty(self) -> Type: ...
 
 
-class Tensor(Protocol):
+class TritonTensor(Protocol):
     """A tensor as a kernel's text sees it."""
 
     handle: Handle
@@ -48,7 +48,7 @@ class Reduction(Protocol):
     keep_dims: bool
 
 
-class Scope(Protocol):
+class InterpreterScope(Protocol):
     """Attributes that the interpreter sets for the time of a launch."""
 
     def set_attr(self, owner: object, name: str, value: object) -> None: ...

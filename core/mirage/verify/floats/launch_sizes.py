@@ -10,7 +10,7 @@ from mirage.mugraph.grammar import MuGraph, TileDim
 from mirage.mugraph.resized import rigid_axes, same_size
 from mirage.mugraph.walk import parts
 from mirage.mugraph.without_calls import calls_of, dims_of_calls
-from mirage.verify.output_terms import Target
+from mirage.verify.output_terms import OutputTerm
 
 INTEGERS = 4  # integers are drawn below it: they index what calls take, whose sizes are no smaller
 BATCH = 2  # of a dim whose blocks take one element each
@@ -58,17 +58,17 @@ def _indexed(mugraph: MuGraph, real: Mapping[str, int], sizes: dict[str, int]) -
                 sizes[a] = max(sizes[a], min(real[a], INTEGERS))
 
 
-def sums(t: Terms, targets: Sequence[Target]) -> list[Reduce]:
+def sums(t: Terms, targets: Sequence[OutputTerm]) -> list[Reduce]:
     every = {y for x in targets for y in t.walk(x.term)}
     return [t.reduction(y) for y in sorted(every) if t.is_sum(y)]
 
 
-def contraction(t: Terms, targets: Sequence[Target], sizes: Mapping[str, int]) -> int:
+def contraction(t: Terms, targets: Sequence[OutputTerm], sizes: Mapping[str, int]) -> int:
     """The length of the longest sum."""
     return max((sizes.get(n.axis, 1) for n in sums(t, targets)), default=1)
 
 
-def first_contraction(t: Terms, targets: Sequence[Target], sizes: Mapping[str, int]) -> int:
+def first_contraction(t: Terms, targets: Sequence[OutputTerm], sizes: Mapping[str, int]) -> int:
     """The length of the shortest sum of products of two different inputs in which nothing is summed before: of
     attention, that of the scores. The longest sum where there is none."""
     found = []

@@ -33,7 +33,7 @@ from mirage.verify.floats.launch_sizes import INTEGERS, contraction, first_contr
 from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, added_masks, round_to
 from mirage.verify.floats.shifted_reference import Shifted, Single, instead
 from mirage.verify.floats.worker import decode, packed
-from mirage.verify.output_terms import Target
+from mirage.verify.output_terms import OutputTerm
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import TermEvaluator
 from mirage.verify.semantics.float64 import Floats
@@ -218,7 +218,7 @@ class _Regimes:
         wide, narrow = (expected_outputs(t, targets, of) for of in (evaluator, short))
         return [_Reference(wide[x.tensor][0], None, narrow[x.tensor][0]) for x in targets]
 
-    def _shifted(self, x: Compared, target: Target, evaluator: TermEvaluator) -> Compared:
+    def _shifted(self, x: Compared, target: OutputTerm, evaluator: TermEvaluator) -> Compared:
         """With the shifted term's values where the function gives no number for want of a shift."""
         if np.isfinite(x.want).all() or self.calls:
             return x

@@ -16,7 +16,7 @@ from mirage.meaning.exp_shift import shifts
 from mirage.meaning.terms import Terms
 from mirage.verify.field.schedule_opinion import expected_outputs
 from mirage.verify.floats.regimes import round_to
-from mirage.verify.output_terms import Output, Target
+from mirage.verify.output_terms import Output, OutputTerm
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import TermEvaluator
 from mirage.verify.semantics.float64 import Floats
@@ -60,7 +60,7 @@ class Values:
 class Shifted:
     """The targets with shifts put in where they are free. Made when a function gives something that is no number."""
 
-    def __init__(self, t: Terms, targets: Sequence[Target]) -> None:
+    def __init__(self, t: Terms, targets: Sequence[OutputTerm]) -> None:
         self.t = t
         found = [(x, list(shifts(t, x.term))) for x in targets]
         self.written = [x for x, steps in found if steps]

@@ -1,5 +1,7 @@
-"""The worker's half of the float opinion: the emitted kernels in Triton's interpreter, and the user's function beside
-them in its own dtype, in float32 and in float64."""
+"""The worker's half of the float opinion: runs of the emitted kernels and of the user's function.
+
+The kernels run in Triton's interpreter; the function in its own dtype, in float32 and in float64.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from mirage.verify.memory import linear_forms
-from mirage.verify.memory.linear_forms import TRUE, Cond, Form, Var
+from mirage.verify.memory.linear_forms import TRUE, Cond, LinearForm, Var
 from mirage.verify.memory.z3_proofs import Access, AccessKind, Unknown
 
 INT32 = 2**31 - 1
@@ -21,7 +21,7 @@ MEMORY = ("tl.load", "tl.store", "tl.atomic_")
 
 
 @dataclass(frozen=True)
-class Tensor:
+class LaunchTensor:
     """A tensor of the launch: `content` is what it holds before the first kernel ("kept": the zeros that the launch before
     has left there)."""
 
@@ -38,10 +38,10 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Tile:
+class IndexTile:
     """Integers or conditions, one a lane. `wraps`: a 32-bit value in it may be too large."""
 
-    value: Form | Cond
+    value: LinearForm | Cond
     shape: tuple[int, ...] = ()
     wide: bool = False
     wraps: bool = False
@@ -49,22 +49,22 @@ class Tile:
 
 @dataclass(frozen=True)
 class Pointer:
-    tensor: Tensor
-    offset: Tile
+    tensor: LaunchTensor
+    offset: IndexTile
 
 
 @dataclass(frozen=True)
 class Least:
     """min of several numbers, as the end of a range."""
 
-    parts: tuple[Tile, ...]
+    parts: tuple[IndexTile, ...]
 
 
 @dataclass(frozen=True)
 class Arrived:
     """The counter of a group before this block added one."""
 
-    group: Tile
+    group: IndexTile
 
 
 class Data:
@@ -72,7 +72,7 @@ class Data:
 
 
 DATA = Data()
-Value: TypeAlias = int | Tile | Pointer | Least | Arrived | Data  # a bool is a condition
+Value: TypeAlias = int | IndexTile | Pointer | Least | Arrived | Data  # a bool is a condition
 
 
 @dataclass(frozen=True)
@@ -93,25 +93,25 @@ class Arguments:
 
 
 @dataclass
-class Kernel:
+class KernelAccesses:
     """One kernel's accesses at one launch."""
 
     name: str
     grid: tuple[int, ...]
     accesses: list[Access] = field(default_factory=list)
-    group: Form | None = None
+    group: LinearForm | None = None
     parts: int = 0  # the last block is the one that arrives as this many-th
-    counter: Tensor | None = None
+    counter: LaunchTensor | None = None
     cleared: bool = False  # the last block sets its group's counter back to zero
 
 
-class Reader:
+class KernelReader:
     """Follows one kernel. `names` are its parameters' values: tensors and numbers."""
 
     def __init__(self, tree: ast.FunctionDef, grid: tuple[int, ...], names: Mapping[str, object]) -> None:
         self.tree = tree
         self.env: dict[str, Value] = {n: parameter(x) for n, x in names.items()}
-        self.out = Kernel(tree.name, grid)
+        self.out = KernelAccesses(tree.name, grid)
         self.path: list[Cond] = []
         self.loops: list[Var] = []
         self.blocks: list[Var] = [Var(f"block{i}" if i else "block", 0, n - 1) for i, n in enumerate(grid)]
@@ -119,7 +119,7 @@ class Reader:
         self.combined: set[str] = set()  # tensors that the last block has stored since a barrier
         self.seen: set[ast.expr] = set()
 
-    def run(self) -> Kernel:
+    def run(self) -> KernelAccesses:
         self.body(self.tree.body)
         for n in ast.walk(self.tree):
             if isinstance(n, ast.Attribute) and f"tl.{n.attr}".startswith(MEMORY) and n not in self.seen:
@@ -181,7 +181,7 @@ class Reader:
             *(linear_forms.at_most(linear_forms.add(whole, linear_forms.of(1)), e) for e in ends),
         ]
         self.forget(s.body)
-        self.env[s.target.id] = Tile(whole)
+        self.env[s.target.id] = IndexTile(whole)
         self.path += inside
         self.loops.append(counter)
         self.body(s.body)
@@ -226,24 +226,24 @@ class Reader:
     def scalar_condition(self, x: Value, line: int) -> Cond:
         if isinstance(x, bool):
             return TRUE if x else linear_forms.FALSE
-        if isinstance(x, Tile) and isinstance(x.value, Cond) and not x.shape:
+        if isinstance(x, IndexTile) and isinstance(x.value, Cond) and not x.shape:
             return x.value
         raise Unknown(f"line {line}: a branch depends on data")
 
     # ---- values
-    def form(self, x: Value) -> Form:
+    def form(self, x: Value) -> LinearForm:
         if isinstance(x, int):
             return linear_forms.of(int(x))
-        if isinstance(x, Tile) and isinstance(x.value, Form):
+        if isinstance(x, IndexTile) and isinstance(x.value, LinearForm):
             return x.value
         raise Unknown("an index depends on data")
 
-    def tile(self, x: Value) -> Tile:
+    def tile(self, x: Value) -> IndexTile:
         if isinstance(x, bool):
-            return Tile(TRUE if x else linear_forms.FALSE)
+            return IndexTile(TRUE if x else linear_forms.FALSE)
         if isinstance(x, int):
-            return Tile(linear_forms.of(x), wide=False)
-        if isinstance(x, Tile):
+            return IndexTile(linear_forms.of(x), wide=False)
+        if isinstance(x, IndexTile):
             return x
         raise Unknown("an index or a mask depends on data")
 
@@ -268,9 +268,9 @@ class Reader:
         x = self.of(e.operand)
         if isinstance(x, int) and not isinstance(x, bool) and isinstance(e.op, ast.USub):
             return -x
-        if isinstance(x, Tile) and isinstance(x.value, Form) and isinstance(e.op, ast.USub):
+        if isinstance(x, IndexTile) and isinstance(x.value, LinearForm) and isinstance(e.op, ast.USub):
             return replace(x, value=linear_forms.scale(x.value, -1))
-        if isinstance(e.op, ast.Invert | ast.Not) and isinstance(x, bool | Tile):
+        if isinstance(e.op, ast.Invert | ast.Not) and isinstance(x, bool | IndexTile):
             t = self.tile(x)
             if isinstance(t.value, Cond):
                 return replace(t, value=linear_forms.negated(t.value))
@@ -290,24 +290,24 @@ class Reader:
             return self.moved(op, x, y)
         if isinstance(x, Least) and isinstance(op, ast.Add | ast.Sub) and isinstance(y, int):
             parts = [self.arithmetic(op, p, self.tile(y)) for p in x.parts]
-            tiles = tuple(p for p in parts if isinstance(p, Tile))
+            tiles = tuple(p for p in parts if isinstance(p, IndexTile))
             return Least(tiles) if len(tiles) == len(parts) else DATA
-        if not isinstance(x, int | Tile) or not isinstance(y, int | Tile):
+        if not isinstance(x, int | IndexTile) or not isinstance(y, int | IndexTile):
             return DATA
         return self.arithmetic(op, self.tile(x), self.tile(y))
 
     def moved(self, op: ast.operator, x: Pointer, by: Value) -> Pointer:
-        forward = isinstance(op, ast.Add | ast.Sub) and isinstance(by, int | Tile)
+        forward = isinstance(op, ast.Add | ast.Sub) and isinstance(by, int | IndexTile)
         offset = self.arithmetic(op, x.offset, self.tile(by)) if forward else DATA
         if isinstance(offset, Data):
             raise Unknown(f"a pointer into {x.tensor.name} that depends on data")
         return Pointer(x.tensor, offset)
 
-    def arithmetic(self, op: ast.operator, x: Tile, y: Tile) -> Tile | Data:
+    def arithmetic(self, op: ast.operator, x: IndexTile, y: IndexTile) -> IndexTile | Data:
         a, b, shape = aligned(x, y)
         if isinstance(a, Cond) and isinstance(b, Cond) and isinstance(op, ast.BitAnd | ast.BitOr):
             joined = linear_forms.both(a, b) if isinstance(op, ast.BitAnd) else linear_forms.either(a, b)
-            return Tile(joined, shape, wraps=x.wraps or y.wraps)
+            return IndexTile(joined, shape, wraps=x.wraps or y.wraps)
         if isinstance(a, Cond) or isinstance(b, Cond) or type(op) not in FORMS:
             return DATA
         if isinstance(op, ast.FloorDiv | ast.Mod) and b.number is None:
@@ -317,18 +317,18 @@ class Reader:
             raise Unknown("a division of an index that may be negative")
         wide = x.wide or y.wide
         wraps = x.wraps or y.wraps or (not wide and max(map(abs, linear_forms.span(value))) > INT32)
-        return Tile(value, shape, wide, wraps)
+        return IndexTile(value, shape, wide, wraps)
 
     def boolean(self, e: ast.BoolOp) -> Value:
         parts = [self.of(v) for v in e.values]
-        if not all(isinstance(p, bool) or (isinstance(p, Tile) and isinstance(p.value, Cond)) for p in parts):
+        if not all(isinstance(p, bool) or (isinstance(p, IndexTile) and isinstance(p.value, Cond)) for p in parts):
             return DATA
         conditions = [self.scalar_condition(p, e.lineno) for p in parts]
-        return Tile((linear_forms.both if isinstance(e.op, ast.And) else linear_forms.either)(*conditions))
+        return IndexTile((linear_forms.both if isinstance(e.op, ast.And) else linear_forms.either)(*conditions))
 
     def compare(self, e: ast.Compare) -> Value:
         parts = [self.of(x) for x in (e.left, *e.comparators)]
-        if len(parts) != 2 or not all(isinstance(p, int | Tile) for p in parts):
+        if len(parts) != 2 or not all(isinstance(p, int | IndexTile) for p in parts):
             return DATA
         x, y = (self.tile(p) for p in parts)
         a, b, shape = aligned(x, y)
@@ -336,14 +336,14 @@ class Reader:
             return DATA
         if x.wraps or y.wraps:
             raise Unknown("a comparison of 32-bit indices that may be too large")
-        return Tile(COMPARISONS[type(e.ops[0])](a, b), shape)
+        return IndexTile(COMPARISONS[type(e.ops[0])](a, b), shape)
 
     def subscript(self, e: ast.Subscript) -> Value:
         x = self.of(e.value)
         if isinstance(x, Data):
             return DATA
         index = e.slice.elts if isinstance(e.slice, ast.Tuple) else [e.slice]
-        if not isinstance(x, Tile):
+        if not isinstance(x, IndexTile):
             raise Unknown("a part of what is no tile")
         shape: list[int] = []
         names: dict[str, str] = {}
@@ -378,7 +378,9 @@ class Reader:
         axis = a.at(0, "axis")
         if not isinstance(axis, int) or not 0 <= axis < 3:
             raise Unknown("the number of a block along no axis")
-        return Tile(linear_forms.of(self.blocks[axis])) if axis < len(self.blocks) else Tile(linear_forms.of(0))
+        return (
+            IndexTile(linear_forms.of(self.blocks[axis])) if axis < len(self.blocks) else IndexTile(linear_forms.of(0))
+        )
 
     def arange(self, e: ast.Call, a: Arguments) -> Value | None:
         numbers = a.numbers
@@ -388,12 +390,12 @@ class Reader:
         if stop <= first:
             raise Unknown("an empty range")
         value = linear_forms.add(linear_forms.of(Var(lane(0), 0, stop - first - 1)), linear_forms.of(first))
-        return Tile(value, (stop - first,))
+        return IndexTile(value, (stop - first,))
 
     def minimum(self, e: ast.Call, a: Arguments) -> Value | None:
         if a.numbers:
             return min(a.numbers)
-        if not all(isinstance(x, int | Tile) for x in a.given):
+        if not all(isinstance(x, int | IndexTile) for x in a.given):
             return None
         return Least(tuple(self.tile(x) for x in a.given))
 
@@ -405,7 +407,7 @@ class Reader:
         values = [*a.given, *a.named.values()]
         if isinstance(e.func, ast.Attribute) and not (isinstance(e.func.value, ast.Name) and e.func.value.id == "tl"):
             x = self.of(e.func.value)
-            if e.func.attr == "to" and isinstance(x, Tile) and isinstance(x.value, Form) and not x.wraps:
+            if e.func.attr == "to" and isinstance(x, IndexTile) and isinstance(x.value, LinearForm) and not x.wraps:
                 return replace(x, wide=True) if e.args and ast.unparse(e.args[0]) == "tl.int64" else DATA
             values.append(x)
         if any(isinstance(x, Pointer) for x in values):
@@ -427,7 +429,7 @@ class Reader:
         pointer, keep = self.place(kind, mask, e, a)
         offset = pointer.offset
         value, when, shape = aligned(offset, keep)
-        assert isinstance(value, Form) and isinstance(when, Cond)
+        assert isinstance(value, LinearForm) and isinstance(when, Cond)
         if offset.wide and offset.wraps:
             raise Unknown(f"line {e.lineno}: part of an offset has 32 bits only")
         free = not self.path and not self.loops
@@ -453,7 +455,7 @@ class Reader:
         self.ordered(kind, pointer.tensor, e)
         return self.arrival(pointer.tensor, value, e, a) if kind == "atomic" else DATA
 
-    def place(self, kind: AccessKind, mask: Value | None, e: ast.Call, a: Arguments) -> tuple[Pointer, Tile]:
+    def place(self, kind: AccessKind, mask: Value | None, e: ast.Call, a: Arguments) -> tuple[Pointer, IndexTile]:
         """The address of an access, and the condition that its mask puts on it."""
         pointer = a.at(0, "pointer")
         said = "atomic_add" if kind == "atomic" else kind
@@ -461,12 +463,12 @@ class Reader:
             raise Unknown(f"line {e.lineno}: {said} at a place that is not followed")
         if isinstance(mask, Data):
             raise Unknown(f"line {e.lineno}: a mask depends on data")
-        keep = Tile(TRUE) if mask is None else self.tile(mask)
-        if not isinstance(keep.value, Cond) or not isinstance(pointer.offset.value, Form):
+        keep = IndexTile(TRUE) if mask is None else self.tile(mask)
+        if not isinstance(keep.value, Cond) or not isinstance(pointer.offset.value, LinearForm):
             raise Unknown(f"line {e.lineno}: a mask that is none")
         return pointer, keep
 
-    def ordered(self, kind: AccessKind, tensor: Tensor, e: ast.Call) -> None:
+    def ordered(self, kind: AccessKind, tensor: LaunchTensor, e: ast.Call) -> None:
         """Barriers stand between the arrival, what the last block does, and its own stores and loads."""
         if self.out.group is not None and not self.fenced:
             raise Unknown(f"line {e.lineno}: no barrier between the arrival and what the last block does")
@@ -477,7 +479,7 @@ class Reader:
         elif kind == "store":
             self.combined.add(tensor.name)
 
-    def arrival(self, tensor: Tensor, group: Form, e: ast.Call, a: Arguments) -> Arrived:
+    def arrival(self, tensor: LaunchTensor, group: LinearForm, e: ast.Call, a: Arguments) -> Arrived:
         """The block counts itself as one of its group."""
         text = ast.unparse(e)
         if not self.fenced or ("sem=" in text and "acq_rel" not in text):
@@ -485,17 +487,17 @@ class Reader:
         if tensor.content not in ("zeros", "kept") or a.given[1:2] != [1] or self.out.counter is not None:
             raise Unknown(f"line {e.lineno}: a counter that does not count from zero")
         self.out.counter = tensor
-        return Arrived(Tile(group))
+        return Arrived(IndexTile(group))
 
 
 def parameter(x: object) -> Value:
     """A kernel's parameter at its launch: a tensor is a pointer to its first element."""
-    if isinstance(x, Tensor):
-        return Pointer(x, Tile(linear_forms.of(0)))
+    if isinstance(x, LaunchTensor):
+        return Pointer(x, IndexTile(linear_forms.of(0)))
     return x if isinstance(x, int) else DATA
 
 
-def product(a: Form, b: Form) -> Form:
+def product(a: LinearForm, b: LinearForm) -> LinearForm:
     if a.number is None and b.number is None:
         raise Unknown("a product of two indices")
     return linear_forms.scale(b, a.constant) if a.number is not None else linear_forms.scale(a, b.constant)
@@ -505,11 +507,13 @@ def lane(axis: int) -> str:
     return f"lane{axis}"
 
 
-def renamed(value: Form | Cond, names: Mapping[str, str]) -> Form | Cond:
-    return linear_forms.rename(value, names) if isinstance(value, Form) else linear_forms.rename_cond(value, names)
+def renamed(value: LinearForm | Cond, names: Mapping[str, str]) -> LinearForm | Cond:
+    return (
+        linear_forms.rename(value, names) if isinstance(value, LinearForm) else linear_forms.rename_cond(value, names)
+    )
 
 
-def aligned(x: Tile, y: Tile) -> tuple[Form | Cond, Form | Cond, tuple[int, ...]]:
+def aligned(x: IndexTile, y: IndexTile) -> tuple[LinearForm | Cond, LinearForm | Cond, tuple[int, ...]]:
     """Two tiles' values over the shape that both broadcast to; the last axes belong together."""
     rank = max(len(x.shape), len(y.shape))
     values, shapes = [], []
@@ -532,14 +536,14 @@ NUMBERS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.BitAnd: lambda x, y: x & y,
     ast.BitOr: lambda x, y: x | y,
 }
-FORMS: dict[type[ast.operator], Callable[[Form, Form], Form | None]] = {
+FORMS: dict[type[ast.operator], Callable[[LinearForm, LinearForm], LinearForm | None]] = {
     ast.Add: linear_forms.add,
     ast.Sub: lambda a, b: linear_forms.add(a, b, -1),
     ast.Mult: product,
     ast.FloorDiv: lambda a, b: linear_forms.divide(a, b.constant, False),
     ast.Mod: lambda a, b: linear_forms.divide(a, b.constant, True),
 }
-COMPARISONS: dict[type[ast.cmpop], Callable[[Form, Form], Cond]] = {
+COMPARISONS: dict[type[ast.cmpop], Callable[[LinearForm, LinearForm], Cond]] = {
     ast.Lt: lambda x, y: linear_forms.at_most(linear_forms.add(x, linear_forms.of(1)), y),
     ast.LtE: linear_forms.at_most,
     ast.Gt: lambda x, y: linear_forms.at_most(linear_forms.add(y, linear_forms.of(1)), x),
@@ -548,22 +552,22 @@ COMPARISONS: dict[type[ast.cmpop], Callable[[Form, Form], Cond]] = {
     ast.NotEq: lambda x, y: linear_forms.negated(linear_forms.equal(x, y)),
 }
 EXPRESSIONS: dict[type[ast.expr], Callable[..., Value]] = {
-    ast.Name: Reader.name,
-    ast.Constant: Reader.constant,
-    ast.UnaryOp: Reader.unary,
-    ast.BinOp: Reader.bin,
-    ast.BoolOp: Reader.boolean,
-    ast.Compare: Reader.compare,
-    ast.Subscript: Reader.subscript,
-    ast.Call: Reader.call,
+    ast.Name: KernelReader.name,
+    ast.Constant: KernelReader.constant,
+    ast.UnaryOp: KernelReader.unary,
+    ast.BinOp: KernelReader.bin,
+    ast.BoolOp: KernelReader.boolean,
+    ast.Compare: KernelReader.compare,
+    ast.Subscript: KernelReader.subscript,
+    ast.Call: KernelReader.call,
 }
-CALLS: dict[str, Callable[[Reader, ast.Call, Arguments], Value | None]] = {
-    "tl.load": Reader.load,
-    "tl.store": Reader.store,
-    "tl.atomic_add": Reader.atomic_add,
-    "tl.debug_barrier": Reader.barrier,
-    "tl.program_id": Reader.program_id,
-    "tl.arange": Reader.arange,
-    **dict.fromkeys(("min", "tl.minimum"), Reader.minimum),
-    **dict.fromkeys(("max", "tl.maximum"), Reader.maximum),
+CALLS: dict[str, Callable[[KernelReader, ast.Call, Arguments], Value | None]] = {
+    "tl.load": KernelReader.load,
+    "tl.store": KernelReader.store,
+    "tl.atomic_add": KernelReader.atomic_add,
+    "tl.debug_barrier": KernelReader.barrier,
+    "tl.program_id": KernelReader.program_id,
+    "tl.arange": KernelReader.arange,
+    **dict.fromkeys(("min", "tl.minimum"), KernelReader.minimum),
+    **dict.fromkeys(("max", "tl.maximum"), KernelReader.maximum),
 }

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mirage.verify.memory.kernel_reader import NUMBERS, Kernel, Reader, Tensor
+from mirage.verify.memory.kernel_reader import NUMBERS, KernelAccesses, KernelReader, LaunchTensor
 from mirage.verify.memory.z3_proofs import Unknown
 
 Sizes = Mapping[str, int]
@@ -16,7 +16,7 @@ Tiles = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
-class Call:
+class LibraryCall:
     """A library call: it reads whole tensors and writes one."""
 
     name: str
@@ -28,8 +28,8 @@ class Call:
 class Launches:
     """The effects of `_run`: its steps in order, every tensor by name, the names of those that it returns."""
 
-    steps: list[Kernel | Call] = field(default_factory=list)
-    tensors: dict[str, Tensor] = field(default_factory=dict)
+    steps: list[KernelAccesses | LibraryCall] = field(default_factory=list)
+    tensors: dict[str, LaunchTensor] = field(default_factory=dict)
     returned: tuple[str, ...] = ()
 
 
@@ -90,8 +90,8 @@ class Launcher:
 
     def tensor(
         self, name: str, shape: tuple[int, ...], content: Literal["input", "nothing", "zeros", "kept"]
-    ) -> Tensor:
-        self.out.tensors[name] = made = Tensor(name, shape, content)
+    ) -> LaunchTensor:
+        self.out.tensors[name] = made = LaunchTensor(name, shape, content)
         return made
 
     def run(self) -> Launches:
@@ -104,7 +104,7 @@ class Launcher:
                 self.launch(s.value, s.value.func)
             elif isinstance(s, ast.Return) and s.value is not None:
                 results = s.value.elts if isinstance(s.value, ast.Tuple) else [s.value]
-                self.out.returned = tuple(t.name for r in results if isinstance(t := self.of(r), Tensor))
+                self.out.returned = tuple(t.name for r in results if isinstance(t := self.of(r), LaunchTensor))
             else:
                 raise Unknown(f"line {s.lineno}: the launcher does what is not followed")
         return self.out
@@ -127,8 +127,8 @@ class Launcher:
         except Unknown:
             if name not in self.shapes:
                 raise
-        reads = [n.id for n in ast.walk(e) if isinstance(n, ast.Name) and isinstance(self.env.get(n.id), Tensor)]
-        self.out.steps.append(Call(name, tuple(dict.fromkeys(reads)), name))
+        reads = [n.id for n in ast.walk(e) if isinstance(n, ast.Name) and isinstance(self.env.get(n.id), LaunchTensor)]
+        self.out.steps.append(LibraryCall(name, tuple(dict.fromkeys(reads)), name))
         return self.tensor(name, self.shapes[name], "nothing")
 
     def launch(self, call: ast.Call, head: ast.Subscript) -> None:
@@ -141,7 +141,7 @@ class Launcher:
         names = {p: self.of(a) for p, a in zip(parameters, call.args)}
         names |= {k.arg: self.of(k.value) for k in call.keywords if k.arg in parameters}
         if min(grid) >= 1:
-            self.out.steps.append(Reader(tree, grid, names).run())
+            self.out.steps.append(KernelReader(tree, grid, names).run())
 
     def of(self, e: ast.expr) -> object:
         """The value of an expression of numbers, tensors and tables."""

@@ -29,7 +29,7 @@ class Var:
 class Quotient:
     """`form // by` (or its remainder), for a form that is never negative and a positive `by`."""
 
-    form: Form
+    form: LinearForm
     by: int
     rest: bool = False
 
@@ -38,7 +38,7 @@ Atom = Var | Quotient
 
 
 @dataclass(frozen=True)
-class Form:
+class LinearForm:
     """constant + the sum of coefficient * atom; terms are sorted and have no zero coefficients."""
 
     terms: tuple[tuple[Atom, int], ...] = ()
@@ -49,16 +49,16 @@ class Form:
         return None if self.terms else self.constant
 
 
-def build(terms: Mapping[Atom, int], constant: int) -> Form:
+def build(terms: Mapping[Atom, int], constant: int) -> LinearForm:
     kept = [(a, c) for a, c in terms.items() if c]
-    return Form(tuple(sorted(kept, key=repr)), constant)
+    return LinearForm(tuple(sorted(kept, key=repr)), constant)
 
 
-def of(x: Atom | int) -> Form:
-    return Form((), x) if isinstance(x, int) else Form(((x, 1),), 0)
+def of(x: Atom | int) -> LinearForm:
+    return LinearForm((), x) if isinstance(x, int) else LinearForm(((x, 1),), 0)
 
 
-def add(x: Form, y: Form, factor: int = 1) -> Form:
+def add(x: LinearForm, y: LinearForm, factor: int = 1) -> LinearForm:
     """x + factor * y"""
     terms = dict(x.terms)
     for a, c in y.terms:
@@ -66,7 +66,7 @@ def add(x: Form, y: Form, factor: int = 1) -> Form:
     return build(terms, x.constant + factor * y.constant)
 
 
-def scale(x: Form, by: int) -> Form:
+def scale(x: LinearForm, by: int) -> LinearForm:
     return add(of(0), x, by)
 
 
@@ -77,7 +77,7 @@ def atom_span(a: Atom) -> tuple[int, int]:
     return (0, min(a.by - 1, high)) if a.rest else (0, high // a.by)
 
 
-def span(x: Form) -> tuple[int, int]:
+def span(x: LinearForm) -> tuple[int, int]:
     """An interval that contains the form's values."""
     low = high = x.constant
     for a, c in x.terms:
@@ -86,19 +86,19 @@ def span(x: Form) -> tuple[int, int]:
     return low, high
 
 
-def divide(x: Form, by: int, rest: bool) -> Form | None:
+def divide(x: LinearForm, by: int, rest: bool) -> LinearForm | None:
     """x // by or x % by; None where x may be negative (then languages differ) or `by` is not positive."""
     if by <= 0 or span(x)[0] < 0:
         return None
-    whole = Form(tuple((a, c // by) for a, c in x.terms if c % by == 0), x.constant // by)
-    left = Form(tuple((a, c) for a, c in x.terms if c % by), x.constant % by)
+    whole = LinearForm(tuple((a, c // by) for a, c in x.terms if c % by == 0), x.constant // by)
+    left = LinearForm(tuple((a, c) for a, c in x.terms if c % by), x.constant % by)
     low, high = span(left)
     if low >= 0 and high < by:
         return left if rest else whole
     return of(Quotient(x, by, rest))
 
 
-def rename(x: Form, names: Mapping[str, str]) -> Form:
+def rename(x: LinearForm, names: Mapping[str, str]) -> LinearForm:
     """The form with variables renamed, inside quotients too."""
     out: dict[Atom, int] = {}
     for a, c in x.terms:
@@ -111,7 +111,7 @@ def rename(x: Form, names: Mapping[str, str]) -> Form:
     return build(out, x.constant)
 
 
-def variables(x: Form) -> Iterator[Var]:
+def variables(x: LinearForm) -> Iterator[Var]:
     for a, _ in x.terms:
         if isinstance(a, Var):
             yield a
@@ -124,18 +124,18 @@ class Cond:
     """`kind` is "<=" or "==" (form against 0), "and", "or" or "not"; an "and" of nothing is true."""
 
     kind: str
-    form: Form = Form()
+    form: LinearForm = LinearForm()
     parts: tuple[Cond, ...] = ()
 
 
 TRUE, FALSE = Cond("and"), Cond("or")
 
 
-def at_most(x: Form, y: Form) -> Cond:
+def at_most(x: LinearForm, y: LinearForm) -> Cond:
     return known(Cond("<=", add(x, y, -1)))
 
 
-def equal(x: Form, y: Form) -> Cond:
+def equal(x: LinearForm, y: LinearForm) -> Cond:
     return known(Cond("==", add(x, y, -1)))
 
 
@@ -171,7 +171,7 @@ def rename_cond(c: Cond, names: Mapping[str, str]) -> Cond:
     return Cond(c.kind, rename(c.form, names), tuple(rename_cond(p, names) for p in c.parts))
 
 
-def evaluate(x: Form, values: Mapping[str, int | Indices]) -> int | Indices:
+def evaluate(x: LinearForm, values: Mapping[str, int | Indices]) -> int | Indices:
     """The form's value at numbers, or at arrays of them."""
     out: int | Indices = x.constant
     for a, c in x.terms:
@@ -183,7 +183,7 @@ def evaluate(x: Form, values: Mapping[str, int | Indices]) -> int | Indices:
     return out
 
 
-def translate(x: Form, atom: Callable[[Atom], ArithRef]) -> ArithRef | int:
+def translate(x: LinearForm, atom: Callable[[Atom], ArithRef]) -> ArithRef | int:
     """The form with each atom replaced by `atom(a)`."""
     out: ArithRef | int = x.constant
     for a, c in x.terms:

@@ -1,5 +1,7 @@
-"""A µGraph's maps and masks as accesses, and what z3 proves of them: at its own sizes, and at all sizes where its indices
-are whole axes."""
+"""A µGraph's maps and masks as accesses, and the proofs of z3 about them.
+
+They hold at its own sizes, and at all sizes where its indices are whole axes.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ from mirage.mugraph.grammar import CustomKernel, Load, Loop, MuGraph, Store, Til
 from mirage.mugraph.resized import same_size
 from mirage.mugraph.rules import cover
 from mirage.mugraph.rules.breach import Breach
-from mirage.mugraph.walk import Part, Site, parts, sites, size_of
+from mirage.mugraph.walk import PlacedBlock, Site, parts, sites, size_of
 from mirage.verify.memory import linear_forms
-from mirage.verify.memory.kernel_reader import Kernel, Tensor
-from mirage.verify.memory.launcher_reader import Call, Launches
-from mirage.verify.memory.linear_forms import Cond, Form, Var
-from mirage.verify.memory.z3_proofs import Access, Prover, Unknown
+from mirage.verify.memory.kernel_reader import KernelAccesses, LaunchTensor
+from mirage.verify.memory.launcher_reader import Launches, LibraryCall
+from mirage.verify.memory.linear_forms import Cond, LinearForm, Var
+from mirage.verify.memory.z3_proofs import Access, AccessProver, Unknown
 
 if TYPE_CHECKING:
     from z3 import BoolRef
@@ -29,15 +31,15 @@ def accesses_of(m: MuGraph) -> Launches:
     """Every load and store of a µGraph, in the form in which an emitted module's are read off its text."""
     out = Launches(returned=tuple(t.name for t in m.outputs))
     for t in m.tensors:
-        out.tensors[t.name] = Tensor(t.name, m.shape(t), "input" if t.kind == "input" else "nothing")
-    by_kernel: dict[str, list[Part]] = {}
+        out.tensors[t.name] = LaunchTensor(t.name, m.shape(t), "input" if t.kind == "input" else "nothing")
+    by_kernel: dict[str, list[PlacedBlock]] = {}
     for p in parts(m):
         by_kernel.setdefault(p.kernel.name, []).append(p)
     for k in m.kernels:
         if not isinstance(k, CustomKernel):
-            out.steps.append(Call(k.name, k.args, k.out))
+            out.steps.append(LibraryCall(k.name, k.args, k.out))
             continue
-        step = Kernel(k.name, ())
+        step = KernelAccesses(k.name, ())
         for p in by_kernel[k.name]:
             step.accesses += [_Place(m, p, s).access() for s in sites(p) if isinstance(s.statement, Load | Store)]
         out.steps.append(step)
@@ -47,7 +49,7 @@ def accesses_of(m: MuGraph) -> Launches:
 class _Place:
     """One load or store of a block: the index of each of its lanes."""
 
-    def __init__(self, m: MuGraph, part: Part, site: Site) -> None:
+    def __init__(self, m: MuGraph, part: PlacedBlock, site: Site) -> None:
         self.m, self.part, self.site = m, part, site
         self.dims = {d.name: d for d in part.graph.dims}
         self.owner = {a: d for d in part.graph.dims for a in (d.axes if d.role != "split" else (d.name,))}
@@ -56,7 +58,7 @@ class _Place:
     def tiles(self, d: TileDim) -> int:
         return d.parts if d.role == "split" else -(-size_of(self.m, d) // d.tile)
 
-    def place(self, d: TileDim) -> Form:
+    def place(self, d: TileDim) -> LinearForm:
         """The number of the tile along a dim."""
         if d.role == "resident":
             return linear_forms.of(0)
@@ -67,7 +69,7 @@ class _Place:
             self.used[v.name] = v
         return linear_forms.of(v)
 
-    def whole(self, d: TileDim) -> Form:
+    def whole(self, d: TileDim) -> LinearForm:
         """The index along a tile dim."""
         if d.role == "split":
             return self.place(d)
@@ -76,7 +78,7 @@ class _Place:
             self.used[lane.name] = lane
         return linear_forms.add(linear_forms.of(lane), self.place(d), d.tile)
 
-    def axis(self, axis: str) -> Form:
+    def axis(self, axis: str) -> LinearForm:
         d = self.owner[axis]
         x = self.whole(d)
         if d.role == "split" or len(d.axes) == 1:
@@ -146,7 +148,7 @@ class _Place:
         return out
 
 
-def _below(x: Form, limit: int | Form) -> Cond:
+def _below(x: LinearForm, limit: int | LinearForm) -> Cond:
     end = linear_forms.of(limit) if isinstance(limit, int) else limit
     return linear_forms.at_most(linear_forms.add(x, linear_forms.of(1)), end)
 
@@ -177,7 +179,7 @@ def whole_axes(m: MuGraph) -> bool:
     return True
 
 
-def _every(p: Part, loop: Loop | None, index: tuple[DimIndex, ...], first: tuple[str, ...]) -> bool:
+def _every(p: PlacedBlock, loop: Loop | None, index: tuple[DimIndex, ...], first: tuple[str, ...]) -> bool:
     """Has the index each axis of each dim that makes several of the store: those of the grid, the loop, its own tile?"""
     axes = [a for e in index for a in e.axes]
     if len(set(axes)) != len(axes):
@@ -192,7 +194,7 @@ def _every(p: Part, loop: Loop | None, index: tuple[DimIndex, ...], first: tuple
     return True
 
 
-def any_size(p: Prover, m: MuGraph) -> None:
+def any_size(p: AccessProver, m: MuGraph) -> None:
     """Lemmas on symbolic sizes, asked of z3: each index along a tile dim is in exactly one tile; each tile of a split loop
     in exactly one share; an index over several axes has exactly one index along each. Who reads what whom wrote does not
     depend on sizes (the rules order and group). Raises Unknown where something of it does not hold."""
@@ -211,19 +213,19 @@ def any_size(p: Prover, m: MuGraph) -> None:
                 _one_place(p)
 
 
-def _shown(p: Prover, *against: BoolRef) -> None:
+def _shown(p: AccessProver, *against: BoolRef) -> None:
     if p.model(*against) is not None:
         raise Unknown("a lemma on all sizes does not hold")
 
 
-def _one_tile(p: Prover, tile: int) -> None:
+def _one_tile(p: AccessProver, tile: int) -> None:
     n, x, i, j, count = p.z3.Ints("n x i j count")
     size = [n >= 1, tile * count >= n, tile * count < n + tile, x >= 0, x < n]
     _shown(p, *size, tile * i <= x, x < tile * i + tile, p.z3.Or(i < 0, i >= count))
     _shown(p, *size, tile * i <= x, x < tile * i + tile, tile * j <= x, x < tile * j + tile, i != j)
 
 
-def _one_share(p: Prover, tile: int, split: int) -> None:
+def _one_share(p: AccessProver, tile: int, split: int) -> None:
     if split > MOST_PARTS:
         raise Unknown(f"{split} shares of a loop")
     n, t, count, each = p.z3.Ints("n t count each")
@@ -234,7 +236,7 @@ def _one_share(p: Prover, tile: int, split: int) -> None:
     _shown(p, *size, p.z3.Or(*(p.z3.And(mine[i], each * (i + 1) <= t) for i in range(split))))
 
 
-def _one_place(p: Prover) -> None:
+def _one_place(p: AccessProver) -> None:
     """x < a * b has one quotient below a and one remainder by b; more axes are that again."""
     a, b, x, q, r, u, s = p.z3.Ints("a b x q r u s")
     size = [a >= 1, b >= 1, x >= 0, x < a * b, x == q * b + r, r >= 0, r < b]

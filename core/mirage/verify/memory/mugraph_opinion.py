@@ -20,16 +20,15 @@ from mirage.results.details import MemoryDetails
 from mirage.results.verdict import Counterexample, Evidence, Word
 from mirage.verify.memory.mugraph_accesses import accesses_of, any_size, whole_axes
 from mirage.verify.memory.text_opinion import first_fault
-from mirage.verify.memory.z3_proofs import TIMEOUT_MS, Fault, Prover, Unknown
+from mirage.verify.memory.z3_proofs import TIMEOUT_MS, AccessProver, MemoryFault, Unknown
 from mirage.verify.semantics.arrays import Array
-from mirage.verify.semantics.evaluate_terms import Fault as RunFault
-from mirage.verify.semantics.evaluate_terms import evaluate_mugraph
+from mirage.verify.semantics.evaluate_terms import ExecutionFault, evaluate_mugraph
 
 LAUNCHES = 3
 CLAIM = "every element written once, then read"
 
 
-class Shapes:
+class ShapeArithmetic:
     """An arithmetic without values: where data are read and written does not depend on them. Every result is zeros of its
     shape, one stored number."""
 
@@ -102,10 +101,10 @@ def memory_opinion(
         try:
             at_sizes, cut = (sizes, tiles) if sizes is not None else tiny_sizes(mugraph, seed + i)
             graph = shrink(mugraph, at_sizes, cut)
-            nothing = Shapes()
+            nothing = ShapeArithmetic()
             outcome = evaluate_mugraph(graph, {t.name: nothing.random(graph.shape(t)) for t in graph.inputs}, nothing)
             faults = outcome.faults
-        except (RunFault, MirageError) as e:
+        except (ExecutionFault, MirageError) as e:
             faults = [str(e)]
             graph = mugraph
         seen.append(dict(graph.axes))
@@ -120,10 +119,10 @@ def memory_opinion(
     return evidence("PROVED", f"{said}: proved for {told.scope}, and run at {len(seen)} with tails", told)
 
 
-def _proof(mugraph: MuGraph, timeout: int) -> tuple[Fault | None, MemoryDetails]:
+def _proof(mugraph: MuGraph, timeout: int) -> tuple[MemoryFault | None, MemoryDetails]:
     """The answer of z3: a fault, or None with the properties that it proved."""
     unproved: list[str] = []
-    prover = Prover(timeout)
+    prover = AccessProver(timeout)
     fault = None
     try:
         fault = first_fault(prover, accesses_of(mugraph), unproved)

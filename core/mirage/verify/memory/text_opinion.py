@@ -10,10 +10,10 @@ from functools import partial
 from mirage.mugraph.grammar import MuGraph
 from mirage.results.details import MemoryDetails
 from mirage.results.verdict import Counterexample, Evidence, Word
-from mirage.verify.memory.kernel_reader import Kernel
-from mirage.verify.memory.launcher_reader import Call, Launches, Sizes, Tiles, read_launches
+from mirage.verify.memory.kernel_reader import KernelAccesses
+from mirage.verify.memory.launcher_reader import Launches, LibraryCall, Sizes, Tiles, read_launches
 from mirage.verify.memory.linear_forms import evaluate
-from mirage.verify.memory.z3_proofs import TIMEOUT_MS, Access, Fault, Prover, Unknown, once_and_covered
+from mirage.verify.memory.z3_proofs import TIMEOUT_MS, Access, AccessProver, MemoryFault, Unknown, once_and_covered
 
 MOST_BLOCKS = 1 << 24  # of a grid whose groups are counted one by one
 Question = Callable[[], None]  # raises Fault or Unknown
@@ -36,14 +36,14 @@ def text_memory_opinion(
     is not (with the reason in `details.unproved`) only the run of the text in the field looks at. REJECTED names the
     block, the iteration, the lane and the element."""
     start = time.perf_counter()
-    prover = Prover(timeout)
+    prover = AccessProver(timeout)
     accesses = 0
     unproved: list[str] = []
-    fault: Fault | None = None
+    fault: MemoryFault | None = None
     try:
         shapes = {t.name: mugraph.shape(t) for t in mugraph.tensors}
         launches = read_launches(module, shapes, parameters, sizes, tiles)
-        accesses = sum(len(s.accesses) for s in launches.steps if isinstance(s, Kernel))
+        accesses = sum(len(s.accesses) for s in launches.steps if isinstance(s, KernelAccesses))
         fault = first_fault(prover, launches, unproved)
     except Unknown as e:
         unproved.append(str(e))
@@ -66,12 +66,12 @@ def text_memory_opinion(
     return evidence("PROVED", f"{CLAIM}: proved for these sizes", replace(told, proved=True))
 
 
-def first_fault(p: Prover, found: Launches, unproved: list[str]) -> Fault | None:
+def first_fault(p: AccessProver, found: Launches, unproved: list[str]) -> MemoryFault | None:
     """The first fault of a launch; questions without an answer are noted in `unproved`."""
     questions: list[Question] = []
     written: set[str] = {n for n, t in found.tensors.items() if t.content == "input"}
     for step in found.steps:
-        if isinstance(step, Call):
+        if isinstance(step, LibraryCall):
             questions.append(partial(_call, step, set(written)))
             written.add(step.writes)
             continue
@@ -82,24 +82,24 @@ def first_fault(p: Prover, found: Launches, unproved: list[str]) -> Fault | None
     for ask in questions:
         try:
             ask()
-        except Fault as f:
+        except MemoryFault as f:
             return f
         except Unknown as e:
             unproved.append(str(e))
     return None
 
 
-def _call(step: Call, written: set[str]) -> None:
+def _call(step: LibraryCall, written: set[str]) -> None:
     missing = sorted(set(step.reads) - written)
     if missing:
-        raise Fault(f"{step.name} reads {missing[0]} before anything is written to it")
+        raise MemoryFault(f"{step.name} reads {missing[0]} before anything is written to it")
 
 
-def _coverage(p: Prover, found: Launches) -> list[Question]:
+def _coverage(p: AccessProver, found: Launches) -> list[Question]:
     """Questions about who writes each tensor: one kernel or one library call, all of it, each element once."""
     out: list[Question] = []
-    calls = [s.writes for s in found.steps if isinstance(s, Call)]
-    accesses = [a for s in found.steps if isinstance(s, Kernel) for a in s.accesses]
+    calls = [s.writes for s in found.steps if isinstance(s, LibraryCall)]
+    accesses = [a for s in found.steps if isinstance(s, KernelAccesses) for a in s.accesses]
     # two kernels that write one tensor are two stores of it as well
     sizes = {n: t.elements for n, t in found.tensors.items() if t.content == "nothing" and n not in calls}
     out.append(partial(once_and_covered, p, sizes, accesses))
@@ -114,14 +114,14 @@ def _coverage(p: Prover, found: Launches) -> list[Question]:
 
 def _alone(name: str, stores: list[Access], calls: int) -> None:
     if stores or calls > 1:
-        raise Fault(f"{name} is written more than once")
+        raise MemoryFault(f"{name} is written more than once")
 
 
 def _no_store(a: Access) -> None:
-    raise Fault(f"{a.said}: it is not the kernel's to write")
+    raise MemoryFault(f"{a.said}: it is not the kernel's to write")
 
 
-def _kernel(p: Prover, k: Kernel, found: Launches, written: set[str]) -> list[Question]:
+def _kernel(p: AccessProver, k: KernelAccesses, found: Launches, written: set[str]) -> list[Question]:
     """Questions about what one kernel reads, and about its last blocks."""
     out: list[Question] = []
     own = {a.tensor for a in k.accesses if a.kind == "store"}
@@ -141,15 +141,15 @@ def _kernel(p: Prover, k: Kernel, found: Launches, written: set[str]) -> list[Qu
 
 
 def _early(a: Access) -> None:
-    raise Fault(f"{a.said}: it is read before every block has written it")
+    raise MemoryFault(f"{a.said}: it is read before every block has written it")
 
 
-def _groups(k: Kernel) -> None:
+def _groups(k: KernelAccesses) -> None:
     """Each group has as many blocks as its last one waits for, and leaves its counter as it was found."""
     import numpy as np
 
     if k.counter is not None and k.counter.content == "kept" and not k.cleared:
-        raise Fault(f"{k.name}: the last block of a group does not set its counter back to zero")
+        raise MemoryFault(f"{k.name}: the last block of a group does not set its counter back to zero")
     blocks = 1
     for n in k.grid:
         blocks *= n
@@ -159,4 +159,6 @@ def _groups(k: Kernel) -> None:
     wrong = np.argwhere((counts != k.parts) & (counts > 0))
     if len(wrong):
         g = int(wrong[0][0])
-        raise Fault(f"{k.name}: group {g} has {counts[g]} blocks, its last one waits for {k.parts}", (("group", g),))
+        raise MemoryFault(
+            f"{k.name}: group {g} has {counts[g]} blocks, its last one waits for {k.parts}", (("group", g),)
+        )

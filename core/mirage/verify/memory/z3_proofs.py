@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 from mirage.verify.memory import linear_forms
-from mirage.verify.memory.linear_forms import Atom, Cond, Form, Quotient, Var
+from mirage.verify.memory.linear_forms import Atom, Cond, LinearForm, Quotient, Var
 
 if TYPE_CHECKING:
     from z3 import ArithRef, BoolRef, ModelRef
@@ -27,7 +27,7 @@ class Unknown(Exception):
     """It is not decided: a question took too long, or something is not an index arithmetic that is understood."""
 
 
-class Fault(Exception):
+class MemoryFault(Exception):
     """A memory fault: what, and the point at which it happens (variables, and `element`)."""
 
     def __init__(self, what: str, at: tuple[tuple[str, int], ...] = ()) -> None:
@@ -48,11 +48,11 @@ class Access:
 
     tensor: str
     kind: AccessKind
-    offset: Form
+    offset: LinearForm
     when: Cond
     own: tuple[Var, ...]  # the variables of which each value is one access
     where: str
-    group: Form | None = None
+    group: LinearForm | None = None
     wide: bool = True  # 64-bit offsets
 
     @property
@@ -61,7 +61,7 @@ class Access:
 
 
 @dataclass
-class Scope:
+class ProofScope:
     """One copy of the variables in z3, with what defines them. `given` atoms have a value already."""
 
     z3: ModuleType
@@ -84,7 +84,7 @@ class Scope:
         self.made[Quotient(a.form, a.by)], self.made[Quotient(a.form, a.by, True)] = q, r
         return self.made[a]
 
-    def form(self, x: Form) -> ArithRef | int:
+    def form(self, x: LinearForm) -> ArithRef | int:
         return linear_forms.translate(x, self.atom)
 
     def cond(self, c: Cond) -> BoolRef:
@@ -98,7 +98,7 @@ class Scope:
         return (self.z3.And if c.kind == "and" else self.z3.Or)(*parts)
 
 
-class Prover:
+class AccessProver:
     """Asks z3; `questions` counts, `timeout` in milliseconds a question. Raises Fault or Unknown, or returns."""
 
     def __init__(self, timeout: int = TIMEOUT_MS) -> None:
@@ -117,7 +117,7 @@ class Prover:
             raise Unknown("a question took too long")
         return solver.model() if said == self.z3.sat else None
 
-    def point(self, model: ModelRef, scope: Scope, own: Iterable[Var]) -> tuple[tuple[str, int], ...]:
+    def point(self, model: ModelRef, scope: ProofScope, own: Iterable[Var]) -> tuple[tuple[str, int], ...]:
         out = []
         for v in own:
             if v in scope.made:
@@ -131,7 +131,7 @@ class Prover:
         limit = elements if a.wide else min(elements, 2**31)
         if low >= 0 and high < limit:
             return
-        s = Scope(self.z3)
+        s = ProofScope(self.z3)
         at = s.form(a.offset)
         at = self.z3.IntVal(at) if isinstance(at, int) else at
         outside = self.z3.And(s.cond(a.when), self.z3.Or(at < 0, at >= limit))
@@ -139,7 +139,7 @@ class Prover:
         if model is not None:
             element = model.eval(at, model_completion=True).as_long()
             words = "is out of bounds" if limit == elements else "needs 64-bit offsets"
-            raise Fault(
+            raise MemoryFault(
                 f"{a.said} {words}: element {element} of {elements}",
                 (*self.point(model, s, a.own), ("element", element)),
             )
@@ -147,7 +147,7 @@ class Prover:
     # ---- two accesses
     def apart(self, a: Access, b: Access) -> None:
         """No element is written twice by `a` and `b` (which may be one)."""
-        s, t = Scope(self.z3), Scope(self.z3, "'")
+        s, t = ProofScope(self.z3), ProofScope(self.z3, "'")
         asked = [s.cond(a.when), t.cond(b.when), s.form(a.offset) == t.form(b.offset)]
         if a is b:
             pairs = [
@@ -166,23 +166,23 @@ class Prover:
         element = x if isinstance(x, int) else model.eval(x, model_completion=True).as_long()
         twice = tuple((f"{n}'", v) for n, v in other)
         words = f"{a.tensor}: element {element} is written more than once: by {a.where} and by {b.where}"
-        raise Fault(words, (*at, *twice, ("element", element)))
+        raise MemoryFault(words, (*at, *twice, ("element", element)))
 
     def same_for_group(self, a: Access) -> None:
         """Proves that the actions of the last block depend on its group alone."""
         assert a.group is not None
-        s, t = Scope(self.z3), Scope(self.z3, "'")
+        s, t = ProofScope(self.z3), ProofScope(self.z3, "'")
         mine = set(linear_forms.variables(a.group))
         equal = [s.atom(v) == t.atom(v) for v in a.own if v not in mine]
         equal.append(s.form(a.group) == t.form(a.group))
         differs = self.z3.Or(s.cond(a.when) != t.cond(a.when), s.form(a.offset) != t.form(a.offset))
         model = self.model(*equal, differs, *s.facts, *t.facts)
         if model is not None:
-            raise Fault(f"{a.said} depends on which block of its group arrives last", self.point(model, s, a.own))
+            raise MemoryFault(f"{a.said} depends on which block of its group arrives last", self.point(model, s, a.own))
 
     def same_group(self, load: Access, store: Access) -> None:
         """Proves that a block of its own group wrote what the last block reads."""
-        s, t = Scope(self.z3), Scope(self.z3, "'")
+        s, t = ProofScope(self.z3), ProofScope(self.z3, "'")
         assert load.group is not None
         mine, theirs = s.form(load.group), t.form(load.group)
         model = self.model(
@@ -194,7 +194,7 @@ class Prover:
             *t.facts,
         )
         if model is not None:
-            raise Fault(f"{load.said} reads what another group of blocks stores", self.point(model, s, load.own))
+            raise MemoryFault(f"{load.said} reads what another group of blocks stores", self.point(model, s, load.own))
 
     # ---- all stores of a tensor
     def covered(self, tensor: str, stores: Sequence[Access], elements: int) -> None:
@@ -216,10 +216,10 @@ class Prover:
             return
         element = model.eval(e, model_completion=True).as_long()
         for a in stores:  # the guess may have been a bad one: is there another writer?
-            s = Scope(self.z3)
+            s = ProofScope(self.z3)
             if self.model(s.cond(a.when), s.form(a.offset) == element, *s.facts) is not None:
                 raise Unknown(f"the writer of an element of {tensor} is not found from its strides")
-        raise Fault(f"{tensor}: element {element} of {elements} is never written", (("element", element),))
+        raise MemoryFault(f"{tensor}: element {element} of {elements} is never written", (("element", element),))
 
 
 def _all(a: Access) -> set[Var]:
@@ -234,18 +234,18 @@ def _all(a: Access) -> set[Var]:
     return found
 
 
-def _writer(z3: ModuleType, a: Access, e: ArithRef, elements: int) -> tuple[Scope, list[BoolRef]] | None:
+def _writer(z3: ModuleType, a: Access, e: ArithRef, elements: int) -> tuple[ProofScope, list[BoolRef]] | None:
     """(the variables that write element `e`, in terms of fresh digits of e; what has yet to hold of them), or None.
 
     The offset is read as an index with strides: terms with coefficients c, c * n, c * n * m ... whose ranges are n, m, ...
     are one dense index. The digits of e in those strides are the indices. Any e has such digits, so that assuming them
     loses nothing, and all else is checked."""
-    scope = Scope(z3)
+    scope = ProofScope(z3)
     held: list[BoolRef] = []
-    rest: list[tuple[Form, ArithRef]] = [(a.offset, e)]
+    rest: list[tuple[LinearForm, ArithRef]] = [(a.offset, e)]
     done: set[Atom] = set()
     zero = _zero(a.when)
-    quotients: dict[tuple[Form, int], dict[bool, ArithRef]] = {}
+    quotients: dict[tuple[LinearForm, int], dict[bool, ArithRef]] = {}
     while rest:
         x, value = rest.pop()
         groups = _dense(x, zero)
@@ -290,7 +290,7 @@ def _zero(when: Cond) -> set[Atom]:
     return set()
 
 
-def _dense(x: Form, zero: Set[Atom]) -> list[list[tuple[Atom, int]]] | None:
+def _dense(x: LinearForm, zero: Set[Atom]) -> list[list[tuple[Atom, int]]] | None:
     """The terms by rising coefficient, in groups that are dense, without those that are `zero`; None if a coefficient is not
     positive."""
     terms = sorted(x.terms, key=lambda t: t[1])
@@ -312,7 +312,7 @@ def _dense(x: Form, zero: Set[Atom]) -> list[list[tuple[Atom, int]]] | None:
 
 
 def _digits(
-    z3: ModuleType, scope: Scope, value: ArithRef, bases: Sequence[int], elements: int | None
+    z3: ModuleType, scope: ProofScope, value: ArithRef, bases: Sequence[int], elements: int | None
 ) -> list[ArithRef]:
     """Fresh integers d with value = sum of d * base, each but the last within the next base's ratio. The value has them
     because each base divides the next (and the first is one; where it is not, the value must be a multiple of it)."""
@@ -331,12 +331,12 @@ def _digits(
     return out
 
 
-def once_and_covered(p: Prover, tensors: Mapping[str, int], accesses: Sequence[Access]) -> None:
+def once_and_covered(p: AccessProver, tensors: Mapping[str, int], accesses: Sequence[Access]) -> None:
     """Every element of each tensor of `tensors` (name -> elements) is written exactly once by the accesses' stores."""
     for name, elements in tensors.items():
         stores = [a for a in accesses if a.tensor == name and a.kind == "store"]
         if elements and not stores:
-            raise Fault(f"{name} is never written", (("element", 0),))
+            raise MemoryFault(f"{name} is never written", (("element", 0),))
         for i, a in enumerate(stores):
             for b in stores[i:]:
                 p.apart(a, b)

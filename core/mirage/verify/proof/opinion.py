@@ -1,5 +1,7 @@
-"""The proof opinion on the algebra link: the program and the µGraph with its sizes erased are one term, or two that the
-axioms make equal for all inputs and all sizes (`prover.py`)."""
+"""The proof opinion on the algebra link: the program and the µGraph with its sizes erased are one term, or are proved equal.
+
+The axioms prove it for all inputs and all sizes (`prover.py`).
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from mirage.verify.proof.law_language import ReadLaw, read_law
 from mirage.verify.proof.rewriting import Rewriter
 from mirage.verify.proof.signs import SignAnalysis
 from mirage.verify.proof.smt import Query
-from mirage.verify.semantics.evaluate_terms import Fault, evaluate_terms
+from mirage.verify.semantics.evaluate_terms import ExecutionFault, evaluate_terms
 from mirage.verify.semantics.float64 import Floats
 
 SECONDS = 1.5  # for one pair of terms, z3's share included
@@ -157,7 +157,7 @@ class Prover:
             inputs[name] = rng.integers(0, 2, full).astype(bool) if name in t.bool_inputs else value
         try:
             x, y = evaluate_terms(t, [(a, dims), (b, dims)], inputs, Floats(), sizes)
-        except (Fault, TypeError, ValueError, KeyError, IndexError):
+        except (ExecutionFault, TypeError, ValueError, KeyError, IndexError):
             return False  # a malformed term has no value
         x, y = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64))
         known = np.isfinite(x) & np.isfinite(y)

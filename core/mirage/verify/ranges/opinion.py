@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mirage.ir.dtypes import computing_dtypes
-from mirage.meaning.marks import rest_of
+from mirage.meaning.reserved_names import rest_of
 from mirage.meaning.terms import Terms
 from mirage.mugraph import old_value
 from mirage.mugraph.grammar import Compute, CustomKernel, Load, MuGraph, Store
@@ -20,7 +20,7 @@ from mirage.mugraph.walk import computes, parts, sites
 from mirage.results.details import Cast, RangeDetails
 from mirage.results.verdict import Evidence
 from mirage.verify.floats.regimes import UNIT
-from mirage.verify.output_terms import Target
+from mirage.verify.output_terms import OutputTerm
 from mirage.verify.ranges.intervals import ACCUMULATOR, LIMITS, Ranges, largest_bound, safe_bound, without_interval
 from mirage.verify.semantics.denote import Denoter, NotDenoted
 
@@ -28,7 +28,7 @@ CLOSE = 0.99  # bounds nearer than this are the same
 
 
 @dataclass(frozen=True)
-class Event:
+class RangeEvent:
     """A value that must fit into a dtype: the term, where it arises, whether it is one of the function's outputs."""
 
     term: int
@@ -41,7 +41,7 @@ class Event:
         return self.dtype != ACCUMULATOR
 
 
-def events_of(t: Terms, mugraph: MuGraph) -> list[Event]:
+def events_of(t: Terms, mugraph: MuGraph) -> list[RangeEvent]:
     """The events of a µGraph's kernels, in their order. Raises NotDenoted."""
     denoter = Denoter(t, mugraph)
     try:
@@ -50,20 +50,20 @@ def events_of(t: Terms, mugraph: MuGraph) -> list[Event]:
         raise NotDenoted(f"the µGraph is malformed: {type(e).__name__}: {e}") from e
     floats = computing_dtypes((x.dtype for x in mugraph.inputs), (x.dtype for x in mugraph.outputs))
     storage = min(floats, key=LIMITS.__getitem__)
-    out: list[Event] = []
+    out: list[RangeEvent] = []
     for part, run in zip(parts(mugraph), denoter.runs, strict=True):
         loaded = {s.statement.out for s in sites(part) if isinstance(s.statement, Load)}
         operand = storage if isinstance(part.kernel, CustomKernel) and part.kernel.operands == "narrow" else ACCUMULATOR
         for s in sites(part):
             for c in computes(s.statement):
                 name = f"{part.where}: {c.out}"
-                out += [Event(run.env[a], operand, f"{name}'s operand {a}") for a in _computed(c, loaded, operand)]
-                out.append(Event(run.env[c.out], ACCUMULATOR, name))
+                out += [RangeEvent(run.env[a], operand, f"{name}'s operand {a}") for a in _computed(c, loaded, operand)]
+                out.append(RangeEvent(run.env[c.out], ACCUMULATOR, name))
             if isinstance(s.statement, Store):
                 x = mugraph.tensor(s.statement.tensor)
                 if x.dtype in LIMITS and x.dtype != ACCUMULATOR:
                     where = f"{part.where}: the store of {x.name}"
-                    out.append(Event(run.env[s.statement.tile], x.dtype, where, x.kind == "output"))
+                    out.append(RangeEvent(run.env[s.statement.tile], x.dtype, where, x.kind == "output"))
     return list(dict.fromkeys(out))
 
 
@@ -74,19 +74,21 @@ def _computed(c: Compute, loaded: set[str], operand: str) -> Sequence[str]:
     return [a for a in c.args if a not in loaded and not old_value.is_old(a)]
 
 
-def fits(t: Terms, events: Sequence[Event], sizes: dict[str, int], bound: float, lost: float = 0.0) -> Event | None:
+def fits(
+    t: Terms, events: Sequence[RangeEvent], sizes: dict[str, int], bound: float, lost: float = 0.0
+) -> RangeEvent | None:
     """The first event that inputs in [-bound, bound] may pass; None if none. `lost`: how far, relatively, the roundings of
     narrowing casts before it may carry a value."""
     r = Ranges(t, bound, sizes, ACCUMULATOR)
     return next((e for e in events if not r.of(e.term).size <= LIMITS[e.dtype] * (1 - lost)), None)
 
 
-def rounding(events: Sequence[Event]) -> float:
+def rounding(events: Sequence[RangeEvent]) -> float:
     """The relative rounding error that the casts inside the kernels add up to."""
     return sum(UNIT.get(e.dtype, 2.0**-3) for e in events if e.narrows and not e.output)
 
 
-def range_opinion(t: Terms, targets: Sequence[Target], mugraph: MuGraph) -> Evidence:
+def range_opinion(t: Terms, targets: Sequence[OutputTerm], mugraph: MuGraph) -> Evidence:
     """Names the bound on the inputs under which no intermediate of the kernels overflows, the event that passes beyond it,
     and each narrowing cast's own bound (`details`). TESTED always: intervals are wider than what values do, so that past
     the bound an overflow is possible, not certain; the float opinion decides there.
@@ -111,7 +113,7 @@ def range_opinion(t: Terms, targets: Sequence[Target], mugraph: MuGraph) -> Evid
         return evidence(summary(info, mugraph))
     lost = rounding(events)
 
-    def bound_of(which: Sequence[Event]) -> float | None:
+    def bound_of(which: Sequence[RangeEvent]) -> float | None:
         return largest_bound(lambda b: fits(t, which, sizes, b, lost) is None)
 
     bound = bound_of(events)

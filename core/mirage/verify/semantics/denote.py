@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import Literal
 
 from mirage.ir.index import DimIndex
-from mirage.meaning.marks import Tag, rest_of, running
 from mirage.meaning.nodes import Index, Input, Reduce, Size
+from mirage.meaning.reserved_names import Tag, rest_of, running
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import (
     Accumulate,
@@ -31,7 +31,7 @@ from mirage.mugraph.grammar import (
     ThreadGraph,
 )
 from mirage.mugraph.old_value import bare, is_old
-from mirage.mugraph.rename import Names, rename
+from mirage.mugraph.rename import Renaming, rename
 from mirage.mugraph.walk import computes
 from mirage.operators.block_operators import BLOCK
 
@@ -419,7 +419,7 @@ def one_split_an_axis(m: MuGraph) -> MuGraph:
     def unchanged(x: str) -> str:
         return x
 
-    return rename(m, Names(name, unchanged, unchanged, name, unchanged))
+    return rename(m, Renaming(name, unchanged, unchanged, name, unchanged))
 
 
 def denote(t: Terms, mugraph: MuGraph) -> Denoted:

@@ -25,9 +25,17 @@ from mirage.meaning.nodes import (
 )
 from mirage.meaning.terms import Terms
 from mirage.verify.semantics.arrays import Array, Selection
-from mirage.verify.semantics.execute import Arithmetic, Fault, Outcome, evaluate_mugraph
+from mirage.verify.semantics.execute import Arithmetic, ExecutionFault, RunOutcome, evaluate_mugraph
 
-__all__ = ["Arithmetic", "Fault", "Outcome", "TermEvaluator", "evaluate_mugraph", "evaluate_terms", "grid_index"]
+__all__ = [
+    "Arithmetic",
+    "ExecutionFault",
+    "RunOutcome",
+    "TermEvaluator",
+    "evaluate_mugraph",
+    "evaluate_terms",
+    "grid_index",
+]
 
 
 class Hook(Protocol):
@@ -103,7 +111,7 @@ class TermEvaluator:
         lengths = array.shape[1:]
         outside = [w for w, n in zip(where, lengths, strict=True) if w.min() < 0 or w.max() >= n]
         if any(n == 0 for n in lengths):
-            raise Fault(f"input {name} has shape {lengths}")
+            raise ExecutionFault(f"input {name} has shape {lengths}")
         every: Selection = (slice(None), *(np.clip(w, 0, n - 1) for w, n in zip(where, lengths, strict=True)))
         shape = (array.shape[0], *(self.sizes[d] for d in dims))
         out = np.broadcast_to(array[every], shape)

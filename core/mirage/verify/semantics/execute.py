@@ -36,7 +36,7 @@ from mirage.verify.semantics.arrays import Array, Indices, Selection
 from mirage.verify.semantics.library_calls import run_library
 
 
-class Fault(Exception):
+class ExecutionFault(Exception):
     """A program reads or writes where it must not; internal to verification, which reports it in its evidence."""
 
 
@@ -60,7 +60,7 @@ class Arithmetic(Protocol):
 
 
 @dataclass
-class Outcome:
+class RunOutcome:
     """`outputs` by tensor name, shape (draws, *shape); `faults` in words, each with a place; `writes` counts the writes
     of each element of each tensor that kernels write."""
 
@@ -90,13 +90,13 @@ class _Machine:
         self.addresses: dict[object, tuple[Address, Array]] = {}
         self.sizes = dict(graph.axes)
         self.memory: dict[str, Array] = {}
-        self.outcome = Outcome()
+        self.outcome = RunOutcome()
         for t in graph.tensors:
             shape = graph.shape(t)
             if t.kind == "input":
                 given = inputs[t.name]
                 if given.shape[1:] != shape:
-                    raise Fault(f"input {t.name} has shape {given.shape[1:]}, the graph says {shape}")
+                    raise ExecutionFault(f"input {t.name} has shape {given.shape[1:]}, the graph says {shape}")
                 self.memory[t.name] = given
             else:
                 self.outcome.writes[t.name] = np.zeros(shape, np.int64)
@@ -109,7 +109,7 @@ class _Machine:
         return d.parts if d.role == "split" else math.prod(self.sizes[a] for a in d.axes)
 
     # ---- kernels
-    def run(self) -> Outcome:
+    def run(self) -> RunOutcome:
         for k in self.graph.kernels:
             if isinstance(k, LibraryKernel):
                 self.memory[k.out] = run_library(k, self.graph, self.memory, self.a)
@@ -141,7 +141,7 @@ class _Machine:
             if k.tail is not None:  # the last block to arrive, whichever it is, finds all partial results stored
                 tail = {d.name: group[d.name] for d in k.tail.grid if d.name in group}
                 if set(tail) != {d.name for d in k.tail.grid}:
-                    raise Fault(f"{k.name}: the tail's grid is not part of its kernel's")
+                    raise ExecutionFault(f"{k.name}: the tail's grid is not part of its kernel's")
                 _Block(self, k.tail, tail, f"{k.name}.tail").run()
 
     def _blocks(self, dims: list[TileDim]) -> Iterator[dict[str, int]]:
@@ -179,11 +179,11 @@ class _Block:
         """The index along `axis` of each element of a tile over `dims`; a split's own axis is a number."""
         d = self.owner.get(axis)
         if d is None:
-            raise Fault(f"{self.where}: axis {axis} belongs to no dim of the block")
+            raise ExecutionFault(f"{self.where}: axis {axis} belongs to no dim of the block")
         if d.role == "split":
             return np.full((1,) * len(dims), self.place[d.name], np.int64)
         if d.name not in dims:
-            raise Fault(f"{self.where}: axis {axis} is indexed, but the tile has no dim {d.name}")
+            raise ExecutionFault(f"{self.where}: axis {axis} is indexed, but the tile has no dim {d.name}")
         flat = self._coords(d)
         below = math.prod(self.m.sizes[a] for a in d.axes[d.axes.index(axis) + 1 :])
         line = flat // below
@@ -240,7 +240,7 @@ class _Block:
         tensor = self.m.graph.tensor(s.tensor)
         at, inside = self._address(s.index, s.dims, self.m.graph.shape(tensor))
         if s.tensor not in self.m.memory:
-            raise Fault(f"{self.where}: {s.tensor} is read before anything is written")
+            raise ExecutionFault(f"{self.where}: {s.tensor} is read before anything is written")
         if tensor.kind != "input":
             unwritten = inside & (self.m.outcome.writes[s.tensor][at] == 0)
             if unwritten.any():
@@ -287,7 +287,7 @@ class _Block:
         """The tile's value over `dims`: missing ones have length one."""
         order = [d for d in dims if d in tile.dims]
         if len(order) != len(tile.dims):
-            raise Fault(f"{self.where}: a tile over {tile.dims} does not fit into {dims}")
+            raise ExecutionFault(f"{self.where}: a tile over {tile.dims} does not fit into {dims}")
         value = np.transpose(tile.value, [0, *(1 + tile.dims.index(d) for d in order)]) if tile.dims else tile.value
         lengths = iter(value.shape[1:])
         return value.reshape(value.shape[0], *(next(lengths) if d in tile.dims else 1 for d in dims))
@@ -386,7 +386,7 @@ def constant(a: Arithmetic, text: str) -> Array:
 
 def evaluate_mugraph(
     graph: MuGraph, inputs: Mapping[str, Array], arithmetic: Arithmetic, *, free_shift: bool = False
-) -> Outcome:
+) -> RunOutcome:
     """Runs a µGraph at its own sizes. `inputs`: by tensor name, (draws or 1, *shape). With `free_shift`, each running
     maximum of each tile and split is an independent random value: what stays equal does not depend on the shift.
     Raises Fault where it cannot run at all."""
@@ -398,4 +398,4 @@ def evaluate_mugraph(
         IndexError,
         TypeError,
     ) as e:  # names, ranks, operands that do not fit: it is malformed
-        raise Fault(f"the µGraph is malformed: {type(e).__name__}: {e}") from e
+        raise ExecutionFault(f"the µGraph is malformed: {type(e).__name__}: {e}") from e

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirage.operators.block_operators import BLOCK
-from mirage.verify.semantics.execute import Fault
+from mirage.verify.semantics.execute import ExecutionFault
 
 Array = NDArray[np.generic]
 
@@ -71,7 +71,7 @@ class Floats:
             return np.asarray(getattr(self, name)(*xs))
         entry = BLOCK.get(name)
         if entry is None or entry.float64 is None or entry.form != "pointwise":
-            raise Fault(f"{name} has no value in float64")
+            raise ExecutionFault(f"{name} has no value in float64")
         exact = entry.integral or entry.flag
         with np.errstate(all="ignore"):
             xs = tuple(x.astype(np.int64) if x.dtype == bool else x for x in xs)

@@ -1,4 +1,4 @@
-"""Rules on names, sizes and forms: what every later rule takes for granted."""
+"""Rules on declarations: names, sizes and forms of axes, tensors, dims and kernels, which every later rule assumes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mirage.ir.dtypes import DTYPES
 from mirage.ir.torch_calls import RESULT_TENSOR, fault, is_call, sizes_of
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, Loop, MuGraph, TileDim
 from mirage.mugraph.rules.breach import Breach, Limits
-from mirage.mugraph.walk import Part, parts, size_of
+from mirage.mugraph.walk import PlacedBlock, parts, size_of
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 MAX_SIZE = 1 << 31
@@ -58,7 +58,7 @@ def tensors(m: MuGraph, limits: Limits) -> None:
             raise Breach("", f"tensor {t.name} has a size below one")
 
 
-def _tile_dim(m: MuGraph, part: Part, d: TileDim, seen: dict[str, str]) -> None:
+def _tile_dim(m: MuGraph, part: PlacedBlock, d: TileDim, seen: dict[str, str]) -> None:
     known = {a for a, _ in m.axes}
     if not d.axes:
         raise Breach(part.where, f"dim {d.name} has no axes")

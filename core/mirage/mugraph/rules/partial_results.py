@@ -1,4 +1,4 @@
-"""The rule on partial results: what one tile of a loop sums up means nothing until the loop's accumulator has it all.
+"""Rule on partial results: what one tile of a loop sums up means nothing until the accumulator of the loop has it all.
 
 A sum (dot, maximum) over the loop's dim inside the loop is the result of one tile, so it depends on how the dim is cut.
 It may go through what commutes with the accumulation, and nothing else: partial sums are added, negated, scaled by what
