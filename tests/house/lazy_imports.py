@@ -28,6 +28,7 @@ LAZY: dict[str, dict[str, str]] = {
     },
     "mirage.cli.verify": {
         "mirage.cli": COMMAND,
+        "mirage.cli.float_worker": COMMAND,
         "mirage.cli.optimize": COMMAND,
         "mirage.cli.verify_subjects": COMMAND,
         "mirage.devices.table": COMMAND,

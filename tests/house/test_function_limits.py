@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from function_limits import COMPLEXITY, LINES, PARAMETERS, beyond, measured
+from function_limits import COMPLEXITY, FOLDERS, LINES, PARAMETERS, ROOT, beyond, measured
 
 COUNTED = {
     "pass": 1,
@@ -58,3 +58,7 @@ NAMES = [f"p{i}" for i in range(PARAMETERS)]
 def test_a_function_past_a_limit_is_named(tmp_path: Path, at_the_limit: str, past_it: str) -> None:
     assert past(tmp_path, at_the_limit) == []
     assert len(past(tmp_path, past_it)) == 1
+
+
+def test_no_function_of_ours_is_past_a_limit() -> None:
+    assert beyond([ROOT / folder for folder in FOLDERS]) == []

@@ -77,6 +77,25 @@ def test_a_worker_keeps_its_process_and_a_fresh_run_does_not(worker):
     assert selftest("facts")["pid"] != selftest("facts")["pid"]
 
 
+def test_a_worker_that_warms_up_answers_the_call_and_not_the_warming(worker):
+    worker.warm()
+    pid = worker.pid
+    assert pid is not None
+    assert [selftest("echo", worker, value=n) for n in (1, 2)] == [{"value": 1}, {"value": 2}]
+    assert worker.pid == pid
+    worker.warm()  # it is warm: nothing is asked
+    assert selftest("facts", worker)["pid"] == pid
+
+
+def test_a_worker_that_dies_while_it_warms_up_is_started_again(worker):
+    worker.warm()
+    pid = worker.pid
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert selftest("echo", worker, value=1) == {"value": 1}
+    assert worker.pid != pid
+
+
 @pytest.mark.parametrize(
     ("number", "name"), [(signal.SIGSEGV, "SIGSEGV"), (signal.SIGKILL, "SIGKILL"), (signal.SIGABRT, "SIGABRT")]
 )

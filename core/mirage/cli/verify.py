@@ -16,6 +16,7 @@ from mirage.cli.command_options import taking
 from mirage.errors import MirageError, MugraphUnknown, SignatureMismatch
 
 if TYPE_CHECKING:
+    from mirage.cli.float_worker import FloatWorker
     from mirage.cli.verify_by_size import JudgedRow
     from mirage.cli.verify_subjects import Subject
     from mirage.isolate.runner import Worker
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
     from mirage.verify.worker_tasks import RunTask
 
 TASK_S = 180.0
+# Tensors are small: a thread each for their operators costs twice the time of one
+WORKER = {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
+# What a worker imports for its first call; PyTorch's meta tensors import its compiler.
+TRACING = ("torch", "torch._dynamo", "mirage.program.trace_task")
+RUNNING = ("torch", "triton", "triton.experimental.gluon", "mirage.verify.floats.worker")
 GRAPH_FILES = "mirage.graph_files"
 
 
@@ -81,20 +87,37 @@ def verify(asked: VerifyOptions) -> None:
 
 def every_row(a: str, b: str, target: str, rules_file: str | None) -> JudgedRow:
     """A verdict for each row of sizes that both sides have."""
-    from mirage.cli import place_argument, verify_by_size, verify_subjects
-    from mirage.devices.table import device
     from mirage.isolate.runner import Worker
-    from mirage.mugraph.check import Limits
 
-    rules = place_argument.rules(rules_file)
-    with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
+    with Worker(env=WORKER) as worker, Worker(env=WORKER) as second:
+        texts = [_text(x) for x in (a, b)]
+        if any(texts):
+            worker.warm(*TRACING)  # while the imports below are done here
+        if any("mirage:begin kernels" in x for x in texts):
+            second.warm(*RUNNING)
+        from mirage.cli import place_argument, verify_by_size, verify_subjects
+        from mirage.cli.float_worker import FloatWorker
+        from mirage.devices.table import device
+        from mirage.mugraph.check import Limits
+
+        rules = place_argument.rules(rules_file)
         limits = Limits.of(device(target))
         lefts, rights = verify_subjects.rows(a, worker, limits), verify_subjects.rows(b, worker, limits)
         if rights[-1].kind == "function" and lefts[-1].kind != "function":
             lefts, rights = rights, lefts
         both, missing = verify_by_size.pairs(lefts, rights)
-        rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules)) for x, y in both)
+        with FloatWorker(second, TASK_S) as floats:
+            rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules, floats)) for x, y in both)
     return verify_by_size.JudgedRow(lefts[-1].label, rights[-1].label, rows, tuple(missing))
+
+
+def _text(where: str) -> str:
+    """The text of a Python file; "" for another one, or one that cannot be read."""
+    path = Path(where.partition("::")[0])
+    try:
+        return path.read_text("utf-8") if path.suffix == ".py" else ""
+    except (OSError, ValueError):
+        return ""  # whoever reads the argument says so
 
 
 def show(verdicts: JudgedRow, asked: VerifyOptions) -> None:
@@ -125,8 +148,10 @@ def graph_files_reader() -> Callable[[str, str, bool, bool], None]:
     return reader
 
 
-def judged(left: Subject, right: Subject, worker: Worker, rules: Rules | None = None) -> Verdict:
-    """The verdict, with floats beside each counterexample."""
+def judged(
+    left: Subject, right: Subject, worker: Worker, rules: Rules | None = None, floats: FloatWorker | None = None
+) -> Verdict:
+    """The verdict, with floats beside each counterexample. The float opinion's own runs are made by `floats`, if there is one."""
     from mirage.verify import cases
     from mirage.verify.counterexamples.float_search import with_concrete
     from mirage.verify.judge import judge
@@ -146,7 +171,7 @@ def judged(left: Subject, right: Subject, worker: Worker, rules: Rules | None = 
         else:
             assert left.mugraph is not None
             case = cases.of_mugraph(left.mugraph, graph, right.module)
-        verdict = judge(replace(case, rules=rules), task)
+        verdict = judge(replace(case, rules=rules), task, ahead=floats)
     if verdict.accepted:
         return verdict
     return with_concrete(verdict, in_floats(left, right, case, verdict, task))

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 
 from mirage.errors import (
@@ -113,6 +113,7 @@ class Worker:
         self._unix = unix
         self._process: _Process | None = None
         self._calls = 0
+        self._warming = 0  # the number of a call whose answer nobody waits for
         self.stdout = self.stderr = b""
 
     def __enter__(self) -> Worker:
@@ -128,9 +129,25 @@ class Worker:
 
     def close(self) -> None:
         """End the process and all that it started. A later call starts a fresh one."""
-        process, self._process = self._process, None
+        process, self._process, self._warming = self._process, None, 0
         if process is not None:
             process.end()
+
+    def warm(self, *modules: str) -> None:
+        """Starts the process, which then imports the modules (PyTorch and Triton if none are named) while the caller does
+        something else. The next call waits for it, and fails in its own words where that failed."""
+        if self._process is None:
+            process = self._started()
+            self._calls += 1
+            self._warming = self._calls
+            with suppress(BrokenPipeError):
+                request = worker_messages.call(self._calls, "warm", {"modules": list(modules)})
+                os.write(process.requests, worker_messages.encode(request))
+
+    def _started(self) -> _Process:
+        if self._process is None:
+            self._process = _Process(self._interpreter, self._memory, self._cpu, self._unix, self._env, self._system)
+        return self._process
 
     def call(
         self,
@@ -147,9 +164,7 @@ class Worker:
         request = worker_messages.encode(worker_messages.call(self._calls, task, payload))
         if self._process is not None and ended(self._process.popen) is not None:
             self.close()
-        if self._process is None:
-            self._process = _Process(self._interpreter, self._memory, self._cpu, self._unix, self._env, self._system)
-        process = self._process
+        process = self._started()
         for kept in process.outputs.values():
             kept.clear()
         finished = False
@@ -201,6 +216,9 @@ class Worker:
         """The message, if it is the answer that is waited for."""
         if message["type"] == "ready" and not process.ready:
             process.ready = True
+            return None
+        if message["type"] == "answer" and message["id"] == self._warming and process.ready:
+            self._warming = 0
             return None
         if message["type"] == "ready" or message["type"] == "call" or message["id"] != self._calls or not process.ready:
             raise ProtocolError(f"the worker sent a {message['type']!r} that nothing asked for")

@@ -11,9 +11,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
-from typing import Any
+from typing import Any, cast
 
 from mirage.errors import ProtocolError
 
@@ -40,8 +40,9 @@ GROUP = "mirage.tasks"
 
 
 def warm(payload: Payload) -> Value:
-    """Import what takes long, so that the next call does not wait for it."""
-    return {"seconds": {name: _import(name) for name in ("torch", "triton")}}
+    """Import what takes long ({"modules": names}, PyTorch and Triton if none), so that the next call does not wait for it."""
+    names = payload.get("modules") or ("torch", "triton")
+    return {"seconds": {name: _import(name) for name in cast(Sequence[str], names)}}
 
 
 def _import(name: str) -> float:

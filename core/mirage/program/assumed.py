@@ -23,7 +23,7 @@ GUARDED = ("contiguity",)  # what a kernel's public function and the decorator a
 def deciding(first: Questions, run: Run, same: Same) -> list[Question]:
     """The questions of the first run whose answers decide what is computed. `run` gives the program under other answers, `same`
     whether it computes what the first one does. What only other answers lead to is no matter where these decide."""
-    found = [q for q, answer in first.answers.items() if not isinstance(answer, bool)]
+    found = _open(first)
     known = [q for q in first.answers if q not in found]
     tried: set[frozenset[Question]] = {frozenset()}
     while len(known) <= MOST:
@@ -33,11 +33,16 @@ def deciding(first: Questions, run: Run, same: Same) -> list[Question]:
         tried.add(world)
         questions = Questions(world)
         alike = _runs_alike(questions, run, same)
-        opened = {q for q, answer in questions.answers.items() if not isinstance(answer, bool)}
-        if not alike or opened.difference(first.answers):
+        opened = _open(questions)
+        if not alike or not first.answers.keys() >= set(opened):
             found += [q for q in known if q in world and q not in found]
         known += [q for q in questions.answers if q not in known and q not in opened]
     return list(first.answers)
+
+
+def _open(questions: Questions) -> list[Question]:
+    """The questions with more answers than yes and no."""
+    return [q for q, answer in questions.answers.items() if not isinstance(answer, bool)]
 
 
 def _worlds(known: Collection[Question]) -> Iterable[frozenset[Question]]:

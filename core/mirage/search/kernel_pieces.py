@@ -141,6 +141,29 @@ class Structure:
         return first + ((self.streamed,) if self.streamed else ())
 
 
+@dataclass(frozen=True)
+class _Split:
+    """A reduction split over blocks: the kernel `name` whose block graph `first` writes the partial results along `dim`, `names`
+    of their tensors with their axes, and `total`, the term that combines them."""
+
+    name: str
+    total: int
+    dim: TileDim
+    first: BlockGraph
+    names: dict[int, tuple[str, tuple[str, ...]]]
+    structure: str
+
+    @property
+    def temps(self) -> tuple[DTensor, ...]:
+        part = (self.dim.name,)
+        return tuple(DTensor(n, "fp32", (part, *((a,) for a in axes)), kind="temp") for n, axes in self.names.values())
+
+    @property
+    def shared(self) -> bool:
+        """Does one block write what others would write too? A tail may read only what its own group of blocks has written."""
+        return any(s.first for s in self.first.body if isinstance(s, Store))
+
+
 class KernelSpace:
     """The kernels that compute one target, within what `given` asks. `limit` bounds the number of reduction systems."""
 
@@ -280,55 +303,57 @@ class KernelSpace:
         names = {r: (f"{self.target.tensor}_part{i}", self._axes(r)) for i, r in enumerate(own)}
         index = {r: (DimIndex((part,)), *(DimIndex((a,)) for a in axes)) for r, (_, axes) in names.items()}
         partial = [KernelOutput(names[r][0], r, index[r]) for r in own]
-        for parts in split_options(t.sizes, dims, self.given):
-            t.sizes[part] = parts
+        for split_dim, arranged in self._in_parts(part, streamed, dims):
+            first = self.build(arranged, structure, partial, s.reductions)
+            if first is None:
+                return
+            if not fits(first):
+                continue
+            if key not in self._totals:
+                self._totals[key] = combine(t, s.output, names, part)
+            work = _Split(name, self._totals[key], split_dim, first, names, key)
+            for piece in self._finish(work, tuple(d for d in arranged if d.role != "split")):
+                yield from self._within(piece)
+
+    def _in_parts(
+        self, part: str, streamed: str, dims: tuple[TileDim, ...]
+    ) -> Iterator[tuple[TileDim, tuple[TileDim, ...]]]:
+        """The tiles with the streamed axis split into each number of parts; `part` has that size meanwhile."""
+        sizes = self.t.sizes
+        for parts in split_options(sizes, dims, self.given):
+            sizes[part] = parts
             split_dim = TileDim(part, (part,), 1, "split", streamed, parts)
-            for arranged in arrange(self.given, (split_dim, *dims), t.sizes):
-                first = self.build(arranged, structure, partial, s.reductions)
-                if first is None:
-                    return
-                if not fits(first):
-                    continue
-                if key not in self._totals:
-                    self._totals[key] = combine(t, s.output, names, part)
-                rest = tuple(d for d in arranged if d.role != "split")
-                for piece in self._finish(name, self._totals[key], part, parts, first, names, rest, key):
-                    yield from self._within(piece)
+            for arranged in arrange(self.given, (split_dim, *dims), sizes):
+                yield split_dim, arranged
 
     def _axes(self, r: int) -> tuple[str, ...]:
         order = {a: i for i, a in enumerate(self.target.axes)}
         return tuple(sorted(self.t.dims(r), key=lambda a: (order.get(a, 99), a)))
 
-    def _finish(
-        self, name: str, total: int, part: str, parts: int, first: BlockGraph,
-        names: dict[int, tuple[str, tuple[str, ...]]], dims: tuple[TileDim, ...], structure: str,
-    ) -> Iterator[Piece]:  # fmt: skip
+    def _finish(self, work: _Split, dims: tuple[TileDim, ...]) -> Iterator[Piece]:
         """The second kernel over tiles of its own, or the last block to arrive over the same tiles."""
-        t = self.t
-        temps = tuple(DTensor(n, "fp32", ((part,), *((a,) for a in axes)), kind="temp") for n, axes in names.values())
-        outputs = self.target.writes(t, total)
-        resident = TileDim(part, (part,), power(parts), "resident")
+        outputs = self.target.writes(self.t, work.total)
+        added = ((work.dim.name, work.dim.parts),)
+        grid, resident = self._combined(work, dims)
+        main = CustomKernel(work.name, work.first, warps=warps_for(work.first))
+        for narrow in group_choices(self.given, grid, self.t.sizes):
+            tail = self.build((*narrow, *resident), None, outputs, frozenset())
+            if tail is not None and fits(tail):
+                kernels = (main, CustomKernel(f"{work.name}_combine", tail, warps=4))
+                yield Piece(kernels, work.temps, added, self.label(dims, work.dim.parts), work.structure + "/kernel")
+        same = self.build((*grid, *resident), None, outputs, frozenset())
+        if same is not None and fits(same) and not work.shared:
+            label = self.label(dims, work.dim.parts) + " last block"
+            yield Piece((replace(main, tail=same),), work.temps, added, label, work.structure + "/tail")
+
+    def _combined(self, work: _Split, dims: tuple[TileDim, ...]) -> tuple[tuple[TileDim, ...], tuple[TileDim, ...]]:
+        """The dims of what combines the partial results: those of its grid, and those that a block holds whole."""
+        t, part = self.t, work.dim
+        bound = {t.reduction(r).axis for r in t.closure(work.total)}
         inner = tuple(
             replace(d, role="resident", tile=max(d.tile, power(t.sizes[d.axes[0]])))
-            for d in dims if d.role in ("loop", "resident") and any(t.reduction(r).axis in d.axes for r in t.closure(total))
+            for d in dims if d.role in ("loop", "resident") and bound & set(d.axes)
         )  # fmt: skip
-        bound = {t.reduction(r).axis for r in t.closure(total)}
-        grid = tuple(d for d in dims if d not in inner and d.role != "loop" and not bound & set(d.axes))
-        grid = tuple(d for d in grid if any(a in self.target.axes for a in d.axes))
-        main = CustomKernel(name, first, warps=warps_for(first))
-        for narrow in group_choices(self.given, grid, t.sizes):
-            tail = self.build((*narrow, resident, *inner), None, outputs, frozenset())
-            if tail is not None and fits(tail):
-                yield Piece(
-                    (main, CustomKernel(f"{name}_combine", tail, warps=4)), temps, ((part, parts),),
-                    self.label(dims, parts), structure + "/kernel",
-                )  # fmt: skip
-        same = self.build((*grid, resident, *inner), None, outputs, frozenset())
-        shared = any(s.first for s in first.body if isinstance(s, Store))
-        if (
-            same is not None and fits(same) and not shared
-        ):  # a tail may read only what its own group of blocks has written
-            yield Piece(
-                (replace(main, tail=same),), temps, ((part, parts),), self.label(dims, parts) + " last block",
-                structure + "/tail",
-            )  # fmt: skip
+        kept = (d for d in dims if d not in inner and d.role != "loop" and not bound & set(d.axes))
+        grid = tuple(d for d in kept if any(a in self.target.axes for a in d.axes))
+        return grid, (TileDim(part.name, part.axes, power(part.parts), "resident"), *inner)

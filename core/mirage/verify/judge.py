@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from mirage.codegen.size_table import focused, inputs_of
 from mirage.errors import ModuleUnreadable
@@ -26,7 +27,7 @@ from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.algebra_opinion import field_opinion
 from mirage.verify.field.schedule_opinion import schedule_opinion
 from mirage.verify.field.text_opinion import text_opinion
-from mirage.verify.floats.opinion import float_opinion
+from mirage.verify.floats.opinion import Ahead, float_opinion, float_opinion_ahead
 from mirage.verify.memory.mugraph_opinion import memory_opinion
 from mirage.verify.memory.text_opinion import text_memory_opinion
 from mirage.verify.output_terms import Output, OutputTerm
@@ -102,8 +103,11 @@ def algebra(case: Case) -> list[Evidence]:
     return out
 
 
-def opinions(case: Case, run_task: RunTask, floats_first: bool = False) -> Iterator[list[Evidence]]:
-    """The evidence link by link, in their order, so that a rejection spares the rest."""
+def opinions(
+    case: Case, run_task: RunTask, floats_first: bool = False, ahead: Ahead | None = None
+) -> Iterator[list[Evidence]]:
+    """The evidence link by link, in their order, so that a rejection spares the rest. Where runs can begin `ahead`, those of
+    the float opinion do."""
     wrong = other_calls(case.calls, case.mugraph)
     if wrong:
         yield [Evidence(link="algebra", opinion="field", word="REJECTED", summary=f"the µGraph has {wrong}")]
@@ -112,28 +116,36 @@ def opinions(case: Case, run_task: RunTask, floats_first: bool = False) -> Itera
     if any(e.word == "REJECTED" for e in early):
         yield early
         return
+    read = in_focus(case)
+    late = floats_begun(read, run_task, ahead) if isinstance(read, Case) else list[Evidence]
     found = algebra(case)
     schedule = schedule_opinion(case.t, case.targets, case.inner)
     yield found or [replace(schedule, link="algebra")]
     yield [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
     if not case.module:
         return
-    try:
-        case = replace(case, module=focused(case.module, inputs_of(case.program)))
-    except ModuleUnreadable as e:
-        yield [Evidence(link="text", opinion="memory", word="REJECTED", summary=e.message)]
+    if isinstance(read, Evidence):
+        yield [read]
         return
-    memory = text_memory_opinion(case.mugraph, case.module, [i.name for i in case.program.inputs])
+    memory = text_memory_opinion(case.mugraph, read.module, [i.name for i in case.program.inputs])
     if memory.word == "REJECTED":
         yield [memory]
         return
-    text = in_text(case, run_task, TEXT_DRAWS)
+    text = in_text(read, run_task, TEXT_DRAWS)
     if text.word == "TESTED" and text.bound is not None and text.bound > WEAK:
-        text = in_text(case, run_task, MORE_DRAWS)
+        text = in_text(read, run_task, MORE_DRAWS)
     if text.word == "REJECTED":
         yield [text]
         return
-    yield [text, memory, *(early or floats(case, run_task)), in_range(case)]
+    yield [text, memory, *(early or late()), in_range(case)]
+
+
+def in_focus(case: Case) -> Case | Evidence:
+    """The case with its module as it is at the case's sizes; a rejection where the module does not read."""
+    try:
+        return replace(case, module=focused(case.module, inputs_of(case.program)) if case.module else "")
+    except ModuleUnreadable as e:
+        return Evidence(link="text", opinion="memory", word="REJECTED", summary=e.message)
 
 
 def in_text(case: Case, run_task: RunTask, draws: int) -> Evidence:
@@ -150,25 +162,39 @@ def in_range(case: Case) -> Evidence:
 
 
 def floats(case: Case, run_task: RunTask) -> list[Evidence]:
+    return floats_begun(case, run_task)()
+
+
+def floats_begun(case: Case, run_task: RunTask, ahead: Ahead | None = None) -> Callable[[], list[Evidence]]:
+    """The float opinion when it is called; with `ahead` its runs begin now."""
     parameters = [i.name for i in case.program.inputs]
     emitted = EmittedModule(
         case.t, case.returned, case.mugraph, case.module, parameters, case.slice, case.function
     )  # fmt: skip
-    found = float_opinion(emitted, run_task)
-    elements = sum(math.prod(case.mugraph.shape(x)) for x in case.mugraph.tensors)
-    if (
-        isinstance(found.details, FloatDetails) and found.details.unlike and elements <= MOST_ELEMENTS
-    ):  # it names sizes of its own, and nothing else has a call's value
-        found = float_opinion(emitted, run_task, sizes=dict(case.mugraph.axes))
-    return [found]
+    if ahead is not None and case.module:
+        first = float_opinion_ahead(emitted, run_task, ahead)
+    else:
+        first = partial(float_opinion, emitted, run_task)
+
+    def opinion() -> list[Evidence]:
+        found = first()
+        elements = sum(math.prod(case.mugraph.shape(x)) for x in case.mugraph.tensors)
+        if (
+            isinstance(found.details, FloatDetails) and found.details.unlike and elements <= MOST_ELEMENTS
+        ):  # it names sizes of its own, and nothing else has a call's value
+            found = float_opinion(emitted, run_task, sizes=dict(case.mugraph.axes))
+        return [found]
+
+    return opinion
 
 
-def judge(case: Case, run_task: RunTask, *, floats_first: bool = False) -> Verdict:
+def judge(case: Case, run_task: RunTask, *, floats_first: bool = False, ahead: Ahead | None = None) -> Verdict:
     """The verdict; links after the first rejected one are not looked at. With `floats_first` the float opinion is asked
-    before all others, for candidates of a search: where they fail, it is there."""
+    before all others, for candidates of a search: where they fail, it is there. `ahead` begins its runs in a worker of their
+    own, beside the other opinions."""
     evidence: list[Evidence] = []
     start = time.monotonic()
-    for found in opinions(case, run_task, floats_first):
+    for found in opinions(case, run_task, floats_first, ahead):
         evidence += found
         if any(e.word == "REJECTED" for e in found):
             break

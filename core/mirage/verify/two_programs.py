@@ -266,6 +266,11 @@ def check_assumptions(a: Program, b: Program) -> None:
             )  # fmt: skip
 
 
+def _computed_in(a: Program, b: Program) -> dict[str, None]:
+    """What is assumed of the dtypes of computed tensors, in order and once."""
+    return dict.fromkeys(x.words for p in (a, b) for x in p.assumptions if x.kind == "dtype")
+
+
 def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
     """The verdict on "the two programs compute the same", on the algebra link alone. Raises SignatureMismatch,
     UnsupportedReshape where their reshapes cut a dim in ways that do not meet, and UnfixedAnswer."""
@@ -278,7 +283,7 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
     kinds = {x.name: "bool" if x.dtype == "bool" else "int" for x in tensors if not DTYPES[x.dtype].floating}
     sizes = small_sizes(lowered, roots)
     shapes = input_shapes(lowered, sizes)
-    assumed = dict.fromkeys(x.words for p in (a, b) for x in p.assumptions if x.kind == "dtype")
+    assumed = _computed_in(a, b)
     lost = unseen(t, roots)
     proof = proved(t, pairs, rules) if not lost else None
     if proof is None and not lost:

@@ -12,9 +12,11 @@ with one rounding is chance.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -74,6 +76,9 @@ def small_launch(
     return SmallLaunch(graph, every, contraction(e.t, e.targets, every), first_contraction(e.t, e.targets, every))
 
 
+Ahead = Callable[[FloatPayload], Future[FloatRun]]  # begins a run in a worker of its own
+
+
 def float_opinion(
     emitted: EmittedModule,
     run_task: RunTask,
@@ -90,38 +95,33 @@ def float_opinion(
     the budget of the dtype alone decides. `sizes`, `tiles`: of the launch, `launch_sizes` and the µGraph's if None.
     """
     start = time.perf_counter()
-    sizes = at_sizes = dict(sizes or launch_sizes(emitted.mugraph))
-    at_tiles: dict[str, dict[str, int]] = {}
-    rows: list[RegimeError] = []
-
-    def evidence(word: Word, text: str, shown: Counterexample | None = None, unlike: bool = False) -> Evidence:
-        told = FloatDetails(sizes=at_sizes, tiles=at_tiles, regimes=tuple(rows), unlike=unlike)
-        return Evidence(
-            link="text", opinion="float", word=word, summary=text, seconds=time.perf_counter() - start, details=told,
-            counterexample=shown,
-        )  # fmt: skip
-
+    sizes = dict(sizes or launch_sizes(emitted.mugraph))
     try:
         launch = small_launch(emitted, sizes, tiles)
     except MirageError as error:
-        return evidence("REJECTED", f"the kernels could not be run: {error}")
-    at_tiles = launch_tiles(launch.graph)
-    masks = added_masks(emitted.t, [x.term for x in emitted.targets])
-    masks |= {i.name for i in launch.graph.inputs if i.dtype == "bool"}
-    eight = any(i.dtype in FORMATS for i in launch.graph.inputs)
-    regimes = [r for r in regimes if (r.flags is None or masks) and (eight or not r.eight_bit)]
-    look = _Regimes(emitted, launch, run_task, masks, constants or {}, at_sizes, seed, rows)
-    for number, regime in enumerate(regimes):  # one call each: the first that fails spares the rest
-        try:
-            look.judge(regime, 1 if number else 2)  # whether a kernel is deterministic shows in one regime
-        except Failed as failed:
-            return evidence("REJECTED", failed.text, failed.shown, failed.unlike)
-    if not rows:
-        why = f"the function could be run on no inputs: {'; '.join(look.unlike)}"
-        return evidence("REJECTED", why, unlike=True)
-    worst = max(r.error / max(r.allowed, 1e-300) for r in rows)
-    passed = len(regimes) - len(look.unlike)
-    return evidence("TESTED", f"{passed} regimes of inputs; the largest error is {worst:.2g} of what is allowed")
+        return _evidence("REJECTED", f"the kernels could not be run: {error}", FloatDetails(sizes=sizes), start)
+    return _Regimes(emitted, launch, run_task, sizes, regimes, constants or {}, seed).opinion(start)
+
+
+def float_opinion_ahead(emitted: EmittedModule, run_task: RunTask, ahead: Ahead) -> Callable[[], Evidence]:
+    """The same opinion, all of whose runs begin now; the call judges them."""
+    sizes = dict(launch_sizes(emitted.mugraph))
+    try:
+        launch = small_launch(emitted, sizes, None)
+    except MirageError:
+        return partial(float_opinion, emitted, run_task)
+    look = _Regimes(emitted, launch, run_task, sizes, REGIMES, {}, 0)
+    asked = [look.ask(regime, number, ahead) for number, regime in enumerate(look.regimes)]
+    return lambda: look.opinion(time.perf_counter(), asked)
+
+
+def _evidence(
+    word: Word, text: str, details: FloatDetails, start: float, shown: Counterexample | None = None
+) -> Evidence:
+    return Evidence(
+        link="text", opinion="float", word=word, summary=text, seconds=time.perf_counter() - start, details=details,
+        counterexample=shown,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,16 @@ class _Reference:
     single: Array
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A regime's inputs and the run on them, which is waited for when it is called."""
+
+    regime: Regime
+    given: Given
+    payload: FloatPayload
+    run: Callable[[], FloatRun]
+
+
 @dataclass
 class _Regimes:
     """The regimes of one opinion, judged one after another: draws come from one generator. `rows` takes the figures of every
@@ -141,27 +151,57 @@ class _Regimes:
     emitted: EmittedModule
     launch: SmallLaunch
     run_task: RunTask
-    masks: set[str]
+    sizes: dict[str, int]
+    every: Sequence[Regime]
     constants: Mapping[str, object]
-    shown_sizes: dict[str, int]
     seed: int
-    rows: list[RegimeError]
+    rows: list[RegimeError] = field(default_factory=list)
     unlike: list[str] = field(default_factory=list)
     shifted: Shifted | None = None
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng((self.seed, 0xF10A7))
         self.calls = calls_of(self.emitted.mugraph)
+        inputs = self.launch.graph.inputs
+        self.masks = added_masks(self.emitted.t, [x.term for x in self.emitted.targets])
+        self.masks |= {i.name for i in inputs if i.dtype == "bool"}
+        eight = any(i.dtype in FORMATS for i in inputs)
+        self.regimes = [r for r in self.every if (r.flags is None or self.masks) and (eight or not r.eight_bit)]
 
-    def judge(self, regime: Regime, times: int) -> None:
-        """Runs the kernels `times` times on the regime's inputs and judges every output. Raises Failed."""
+    def details(self, unlike: bool = False) -> FloatDetails:
+        tiles = launch_tiles(self.launch.graph)
+        return FloatDetails(sizes=self.sizes, tiles=tiles, regimes=tuple(self.rows), unlike=unlike)
+
+    def opinion(self, start: float, asked: Iterable[_Asked] | None = None) -> Evidence:
+        """`asked`: runs that have begun. Else there is one call for each regime: the first that fails spares the rest."""
+        try:
+            for one in asked or (self.ask(regime, number) for number, regime in enumerate(self.regimes)):
+                self.judge(one)
+        except Failed as failed:
+            return _evidence("REJECTED", failed.text, self.details(failed.unlike), start, failed.shown)
+        if not self.rows:
+            why = f"the function could be run on no inputs: {'; '.join(self.unlike)}"
+            return _evidence("REJECTED", why, self.details(unlike=True), start)
+        worst = max(r.error / max(r.allowed, 1e-300) for r in self.rows)
+        passed = len(self.regimes) - len(self.unlike)
+        text = f"{passed} regimes of inputs; the largest error is {worst:.2g} of what is allowed"
+        return _evidence("TESTED", text, self.details(), start)
+
+    def ask(self, regime: Regime, number: int, ahead: Ahead | None = None) -> _Asked:
+        """Draws the regime's inputs. In the first regime the kernels run twice: whether they are deterministic shows in one."""
         e, launch = self.emitted, self.launch
         given = _inputs(launch.graph, e.parameters, regime, self.rng, launch.products, self.masks)
-        payload = self._payload(given, times)
-        run = self._run(payload, regime)
+        payload = self._payload(given, 1 if number else 2)
+        run = partial(run_floats, self.run_task, payload) if ahead is None else ahead(payload).result
+        return _Asked(regime, given, payload, run)
+
+    def judge(self, asked: _Asked) -> None:
+        """Judges every output of the run. Raises Failed."""
+        e, launch, regime = self.emitted, self.launch, asked.regime
+        run = self._run(asked)
         if run is None:
             return
-        evaluator = _evaluator(e, given, launch.every)
+        evaluator = _evaluator(e, asked.given, launch.every)
         references = self._references(run, evaluator)
         for i, target in enumerate(e.targets):
             got, again = decode(run["outputs"][i]), decode(run["again"][i])
@@ -174,7 +214,7 @@ class _Regimes:
             compared = self._shifted(
                 Compared(got, reference.want, reference.eager, reference.single, dtype), target, evaluator
             )
-            self._output(i, compared, payload, regime)
+            self._output(i, compared, asked.payload, regime)
 
     def _payload(self, given: Given, times: int) -> FloatPayload:
         e = self.emitted
@@ -190,10 +230,11 @@ class _Regimes:
             "times": times,
         }
 
-    def _run(self, payload: FloatPayload, regime: Regime) -> FloatRun | None:
+    def _run(self, asked: _Asked) -> FloatRun | None:
         """The run; None where there is nothing to compare: the function raised and so did the kernels."""
+        regime = asked.regime
         try:
-            run = run_floats(self.run_task, payload)
+            run = asked.run()
         except MirageError as error:
             raise Failed(f"{regime.name}: the kernels could not be run: {error}") from None
         if self.calls and run["double"] is None:  # nothing else says what a call gives
@@ -245,7 +286,7 @@ class _Regimes:
         self.rows.append(RegimeError(regime.name, i, x.dtype, reference, **figures, roundings=roundings))
         if at is not None:
             values = repr(float(x.want[at])), repr(float(x.got[at]))
-            shown = Counterexample("float", i, at, *values, self.shown_sizes, self.seed)
+            shown = Counterexample("float", i, at, *values, self.sizes, self.seed)
             raise Failed(f"{regime.name}: {figures['why']}", shown)
 
 

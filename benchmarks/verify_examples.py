@@ -1,0 +1,87 @@
+"""How long `mirage verify FUNCTION MODULE` takes over the examples: a process of its own for each, on a machine at rest.
+
+python benchmarks/verify_examples.py [--json] [--modules FOLDER]
+
+Every example is optimized first (without a daemon), unless FOLDER holds the modules already.
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import datetime
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+SECONDS = 3.0  # bound of the median
+
+
+def mirage(*arguments: str) -> tuple[int, str, float, float]:
+    """The exit status, what was printed, the seconds on the clock, and those of the processors."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    command = [str(Path(sys.executable).with_name("mirage")), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    took, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return done.returncode, done.stdout + done.stderr, took, spent
+
+
+def row(name: str, value: float, unit: str, bound: str | None = None, ok: bool = True) -> dict[str, Any]:
+    return {"name": name, "value": round(value, 3), "unit": unit, "bound": bound, "ok": ok}
+
+
+def rows(modules: Path) -> list[dict[str, Any]]:
+    clock: dict[str, float] = {}
+    processors: dict[str, float] = {}
+    refused: list[str] = []
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        module = modules / path.name
+        if not module.exists():
+            code, said, _, _ = mirage("optimize", str(path), "--out", str(module), "--anyway", "--no-daemon")
+            if not module.exists():
+                raise SystemExit(f"{path.name} gave no module (status {code}): {said[-500:]}")
+        code, said, clock[path.stem], processors[path.stem] = mirage("verify", str(path), str(module))
+        if code:
+            refused.append(path.stem)
+            print(said, file=sys.stderr)
+    middle = statistics.median(clock.values())
+    return [
+        row("verify, examples refused", len(refused), "examples", "== 0", not refused),
+        row("verify median seconds", middle, "s", f"<= {SECONDS:g}", middle <= SECONDS),
+        row("verify median processor seconds", statistics.median(processors.values()), "s"),
+        *(row(f"verify/{name}", took, "s") for name, took in clock.items()),
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--modules", type=Path, help="a folder with the emitted modules, each by its example's name")
+    args = parser.parse_args()
+    compileall.compile_dir(ROOT / "core", quiet=2)  # bytecode, as an installed package has it
+    with tempfile.TemporaryDirectory() as made:
+        found = rows(args.modules or Path(made))
+    if args.json:
+        print(json.dumps({
+            "bench": "verify_examples", "date": datetime.date.today().isoformat(), "cores": os.cpu_count(),
+            "device": platform.processor() or platform.machine(), "rows": found,
+        }))  # fmt: skip
+    else:
+        for r in found:
+            bound = f"{r['bound'] or ''}{'' if r['ok'] else ' **missed**'}"
+            print(f"{r['name']:40} {r['value']:8.2f} {r['unit']:10} {bound}")
+    return 0 if all(r["ok"] for r in found) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
