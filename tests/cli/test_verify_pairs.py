@@ -74,7 +74,12 @@ def floats_on(found: dict[str, Any]) -> dict[str, Any]:
 
 def rejected(found: dict[str, Any]) -> Any:
     """The counterexample in floats."""
-    return next(e["counterexample"]["concrete"] for e in found["evidence"] if e["word"] == "REJECTED")
+    return refused(found, "REJECTED")
+
+
+def refused(found: dict[str, Any], word: str) -> Any:
+    """The floats beside the evidence that gives the verdict its word."""
+    return next(e["counterexample"]["concrete"] for e in found["evidence"] if e["word"] == word)
 
 
 PAIRS = [
@@ -186,7 +191,7 @@ def test_what_only_the_field_sees_is_said_to_be_so(worker: Worker, tmp_path: Pat
     found = verdict(
         worker, function(tmp_path, "a", "torch.sin(2 * x)"), function(tmp_path, "b", "2 * torch.sin(x) * torch.cos(x)")
     )
-    shown = rejected(found)
+    shown = refused(found, "UNDECIDED")
     assert "field alone" in shown["note"] and not shown["script"]
 
 
