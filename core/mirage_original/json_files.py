@@ -15,6 +15,7 @@ from mirage.mugraph import json_form
 from mirage.mugraph.structure import structure_key
 from mirage.pipeline.processes import Tools
 from mirage.profile.roofline import estimate
+from mirage.results.verdict import ACCEPTED
 from mirage_original import export_2025, saved_files
 from mirage_original.bounded_json import parse, read_bytes
 from mirage_original.found_mugraph import FoundMugraph
@@ -82,7 +83,7 @@ def _found(data: JsonObject, path: str) -> KNGraph:
         searched = Searched.of(graph, FREE, tools)
         wanted = {"program": searched.program.to_dict(), "text": searched.function.slice.text, "function": NAME}
         verdict = tools.runner.call("saved", {"mugraph": data, "wanted": wanted}, timeout_s=GRAPH_S)["verdict"]
-    if verdict["word"] == "REJECTED":
+    if verdict["word"] not in ACCEPTED:
         raise NotVerified("its µGraph is not shown to compute its program", path=path)
     mugraph = replace(mugraph, notes=tuple(n for n in mugraph.notes if not n.startswith(NOTE)))
     us = estimate(mugraph, searched.device)

@@ -15,7 +15,7 @@ from mirage_lsp import actions, one_line_texts, text_edits
 from mirage_lsp.document import Document, FunctionEntry, View
 from mirage_lsp.errors import NoKernel
 
-_MARKS = {"PROVED": "proved", "TESTED": "tested", "REJECTED": "rejected"}
+_MARKS = {"PROVED": "proved", "TESTED": "tested", "UNDECIDED": "rejected", "REJECTED": "rejected"}
 
 
 def states(view: View) -> dict[str, Any]:

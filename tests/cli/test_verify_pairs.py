@@ -74,7 +74,12 @@ def floats_on(found: dict[str, Any]) -> dict[str, Any]:
 
 def rejected(found: dict[str, Any]) -> Any:
     """The counterexample in floats."""
-    return next(e["counterexample"]["concrete"] for e in found["evidence"] if e["word"] == "REJECTED")
+    return refused(found, "REJECTED")
+
+
+def refused(found: dict[str, Any], word: str) -> Any:
+    """The floats beside the evidence that gives the verdict its word."""
+    return next(e["counterexample"]["concrete"] for e in found["evidence"] if e["word"] == word)
 
 
 PAIRS = [
@@ -91,6 +96,37 @@ def test_what_is_equal_is_accepted(a: str, b: str, worker: Worker, tmp_path: Pat
     assert set(found["links"]) == {"algebra", "schedule"} | ({"text"} if b in ("module.py", "result.json") else set())
     if "text" in found["links"]:
         assert {"field", "float"} <= {e["opinion"] for e in found["evidence"]}
+
+
+ASKED = [
+    ("X.is_contiguous()", ""), ("X.is_contiguous() and W.is_contiguous()", ""), ("X.shape[0] > 0", ""),
+    ("X.is_cuda", "device of `X`"), ("not torch.is_grad_enabled()", "gradient mode"), ("X.stride(1) == 1", "strides of `X`"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("asked,refused", ASKED, ids=[a for a, _ in ASKED])
+def test_what_the_function_asks_is_guarded_and_said_or_refused(
+    asked: str, refused: str, worker: Worker, tmp_path: Path
+) -> None:
+    made = files(tmp_path, small()["rmsnorm_linear"])
+    content = made["user.py"].read_text("utf-8")
+    assert content.count("    return ") == 1
+    asking = written(
+        tmp_path / "asking.py", content.replace("    return ", f"    if not ({asked}):\n        return X\n    return ")
+    )
+    if refused:
+        with pytest.raises(MirageError, match=refused) as raised:
+            verdict(worker, asking, made["module.py"])
+        assert raised.value.code == "MIR210"
+        return
+    found = verdict(worker, asking, made["module.py"])
+    assert found["word"] in ("PROVED", "TESTED")
+    assert any("for contiguous X" in n for n in found["notes"]) == ("contiguous" in asked)
+    if "contiguous" in asked:  # what tells a function apart from another is not compared
+        with pytest.raises(MirageError, match="MIR210"):
+            verdict(worker, asking, made["user.py"])
+    else:
+        assert verdict(worker, asking, made["user.py"])["scope"] == "these sizes"
 
 
 BROKEN = [
@@ -155,7 +191,7 @@ def test_what_only_the_field_sees_is_said_to_be_so(worker: Worker, tmp_path: Pat
     found = verdict(
         worker, function(tmp_path, "a", "torch.sin(2 * x)"), function(tmp_path, "b", "2 * torch.sin(x) * torch.cos(x)")
     )
-    shown = rejected(found)
+    shown = refused(found, "UNDECIDED")
     assert "field alone" in shown["note"] and not shown["script"]
 
 

@@ -49,7 +49,7 @@ export interface Verdict {
   outputs: number;
   scope: "all sizes" | "these sizes";
   notes: string[];
-  word: "PROVED" | "TESTED" | "REJECTED";
+  word: "PROVED" | "TESTED" | "UNDECIDED" | "REJECTED";
   headline: string;
   bound: number | null;
   links: Record<string, LinkState>;
@@ -115,7 +115,7 @@ export interface Remark {
 export interface Evidence {
   link: "algebra" | "schedule" | "text";
   opinion: "field" | "proof" | "float" | "memory" | "range" | "structure";
-  word: "PROVED" | "TESTED" | "REJECTED";
+  word: "PROVED" | "TESTED" | "UNDECIDED" | "REJECTED";
   summary: string;
   output: number | null;
   bound: number | null;
@@ -125,7 +125,7 @@ export interface Evidence {
 }
 
 export interface LinkState {
-  word: "PROVED" | "TESTED" | "REJECTED";
+  word: "PROVED" | "TESTED" | "UNDECIDED" | "REJECTED";
   bound: number | null;
 }
 

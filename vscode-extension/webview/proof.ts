@@ -83,7 +83,7 @@ function table(head: string[], rows: string[][]): HTMLElement {
     "table",
     {},
     el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col" }, h)))),
-    el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", /^(PROVED|TESTED|REJECTED)$/.test(cell) ? { class: `word ${cell.toLowerCase()}` } : {}, cell))))),
+    el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", /^(PROVED|TESTED|UNDECIDED|REJECTED)$/.test(cell) ? { class: `word ${cell.toLowerCase()}` } : {}, cell))))),
   );
 }
 

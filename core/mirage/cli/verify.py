@@ -49,6 +49,7 @@ class VerifyOptions:
     script: str | None
     target: str
     rules_file: str | None
+    overflow: bool
 
 
 @click.command()
@@ -61,6 +62,12 @@ class VerifyOptions:
 @click.option("--counterexample", "script", metavar="FILE", help="Where they differ: write a script that shows it.")
 @click.option("--target", default="sm_90", show_default=True, help="The GPU whose limits µGraphs must keep.")
 @click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
+@click.option(
+    "--overflow-may-differ",
+    "overflow",
+    is_flag=True,
+    help="Of two functions: one may overflow where the other does not.",
+)
 @taking(VerifyOptions)
 def verify(asked: VerifyOptions) -> None:
     """Say whether A and B compute the same; exit code 3 if that was not shown.
@@ -79,13 +86,13 @@ def verify(asked: VerifyOptions) -> None:
     assert asked.b is not None
     if asked.text:
         raise click.UsageError("--text goes with --mugraphs")
-    verdicts = every_row(asked.a, asked.b, asked.target, asked.rules_file)
+    verdicts = every_row(asked.a, asked.b, asked.target, asked.rules_file, asked.overflow)
     show(verdicts, asked)
     if not verdicts.weakest.accepted:
         raise SystemExit(3)
 
 
-def every_row(a: str, b: str, target: str, rules_file: str | None) -> JudgedRow:
+def every_row(a: str, b: str, target: str, rules_file: str | None, overflow: bool = False) -> JudgedRow:
     """A verdict for each row of sizes that both sides have."""
     from mirage.isolate.runner import Worker
 
@@ -107,7 +114,9 @@ def every_row(a: str, b: str, target: str, rules_file: str | None) -> JudgedRow:
             lefts, rights = rights, lefts
         both, missing = verify_by_size.pairs(lefts, rights)
         with FloatWorker(second, TASK_S) as floats:
-            rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules, floats)) for x, y in both)
+            rows = tuple(
+                (verify_by_size.shapes(x), judged(x, y, worker, rules, floats, overflow=overflow)) for x, y in both
+            )
     return verify_by_size.JudgedRow(lefts[-1].label, rights[-1].label, rows, tuple(missing))
 
 
@@ -149,8 +158,9 @@ def graph_files_reader() -> Callable[[str, str, bool, bool], None]:
 
 
 def judged(
-    left: Subject, right: Subject, worker: Worker, rules: Rules | None = None, floats: FloatWorker | None = None
-) -> Verdict:
+    left: Subject, right: Subject, worker: Worker, rules: Rules | None = None, floats: FloatWorker | None = None,
+    overflow: bool = False,
+) -> Verdict:  # fmt: skip
     """The verdict, with floats beside each counterexample. The float opinion's own runs are made by `floats`, if there is one."""
     from mirage.verify import cases
     from mirage.verify.counterexamples.float_search import with_concrete
@@ -160,7 +170,7 @@ def judged(
     task: RunTask = partial(worker.call, timeout_s=TASK_S)
     if left.program is not None and right.kind == "function":
         assert right.program is not None
-        verdict, case = compare(left.program, right.program, rules), None
+        verdict, case = compare(left.program, right.program, rules, overflow), None
     else:
         if left.program is not None and right.program is not None:
             check_signatures(left.program, right.program)
@@ -172,9 +182,12 @@ def judged(
             assert left.mugraph is not None
             case = cases.of_mugraph(left.mugraph, graph, right.module)
         verdict = judge(replace(case, rules=rules), task, ahead=floats)
-    if verdict.accepted:
+    undecided = verdict.word == "UNDECIDED"
+    searched = any(e.opinion == "float" and e.word == "TESTED" for e in verdict.evidence)
+    if verdict.accepted or (undecided and searched):
         return verdict
-    return with_concrete(verdict, in_floats(left, right, case, verdict, task))
+    concrete = in_floats(left, right, case, verdict, task)
+    return verdict if undecided and concrete.note else with_concrete(verdict, concrete)
 
 
 def structure_of(left: Subject, right: Subject) -> MuGraph:

@@ -10,7 +10,7 @@ from typing import Literal
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.results.details import Details, Sizes, Tiles
 
-Word = Literal["PROVED", "TESTED", "REJECTED"]
+Word = Literal["PROVED", "TESTED", "UNDECIDED", "REJECTED"]
 LinkName = Literal["algebra", "schedule", "text"]
 Opinion = Literal["field", "proof", "float", "memory", "range", "structure"]
 Scope = Literal["all sizes", "these sizes"]
@@ -18,7 +18,8 @@ LINKS: tuple[LinkName, ...] = ("algebra", "schedule", "text")
 EQUALITY: tuple[Opinion, ...] = ("field", "proof", "float")  # the opinions on what the values are
 TRUSTED = ("Triton and its compiler", "ptxas", "the GPU driver", "IEEE floating-point hardware", "PyTorch's tracer")
 SAYS_NOTHING = 0.5  # a chance from here on is not called a bound
-STRENGTH: dict[Word, int] = {"REJECTED": 0, "TESTED": 1, "PROVED": 2}
+STRENGTH: dict[Word, int] = {"REJECTED": 0, "UNDECIDED": 1, "TESTED": 2, "PROVED": 3}
+ACCEPTED: tuple[Word, ...] = ("PROVED", "TESTED")
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,11 @@ class Link:
 
     @property
     def word(self) -> Word:
-        """Of each output its strongest opinion; of the outputs the weakest. An output of which nothing was shown is refused."""
-        if any(e.word == "REJECTED" for e in self.evidence):
-            return "REJECTED"
+        """Of each output its strongest opinion; of the outputs the weakest. An output of which nothing was shown is refused.
+        UNDECIDED says that what the others show is not enough."""
+        words = {e.word for e in self.evidence}
+        if not words <= set(ACCEPTED):
+            return min(words, key=STRENGTH.__getitem__)
         found: list[Word] = [
             max((e.word for e in self.about(i)), key=STRENGTH.__getitem__, default="REJECTED")
             for i in range(self.outputs)
@@ -107,7 +110,7 @@ class Link:
     def bound(self) -> float | None:
         """The least of the opinions on all outputs together, and of the sum over outputs (union bound) of the least bound
         of each: a wrong program passes every opinion, so any one of them bounds its chance."""
-        if self.word == "REJECTED":
+        if self.word not in ACCEPTED:
             return None
         together = _least(e.bound for e in self.evidence if e.opinion in EQUALITY and e.output is None)
         single = [_least(e.bound for e in self.about(i) if e.output is not None) for i in range(self.outputs)]
@@ -140,12 +143,12 @@ class Verdict:
 
     @property
     def accepted(self) -> bool:
-        return self.word != "REJECTED"
+        return self.word in ACCEPTED
 
     @property
     def rejections(self) -> tuple[Evidence, ...]:
         """The evidence that refuses it, in the order of the links."""
-        return tuple(e for link in self.links for e in link.evidence if e.word == "REJECTED")
+        return tuple(e for link in self.links for e in link.evidence if e.word not in ACCEPTED)
 
     @property
     def headline(self) -> str:
@@ -153,7 +156,7 @@ class Verdict:
             return f"PROVED ({self.scope})"
         if self.word == "TESTED":
             return f"TESTED (bound {self.bound:.1e})" if self.bound is not None else "TESTED (no bound)"
-        return "REJECTED"
+        return self.word
 
 
 def _least(bounds: Iterable[float | None]) -> float | None:

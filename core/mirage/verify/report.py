@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import fields
 from html import escape
 
+from mirage.ir.program import ASSUMED
 from mirage.results.details import Details, FloatDetails, RegimeError
-from mirage.results.verdict import TRUSTED, Counterexample, Evidence, Verdict
+from mirage.results.verdict import STRENGTH, TRUSTED, Counterexample, Evidence, Verdict
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --good: #1a7f37; --bad: #cf222e; --part: #9a6700; }
@@ -17,7 +18,7 @@ h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; } td, th { border-bottom: 1px solid var(--line); padding: .3rem .6rem;
 text-align: left; vertical-align: top; } td.n { text-align: right; font-variant-numeric: tabular-nums; }
 .PROVED { color: var(--good); font-weight: 600; } .TESTED { color: var(--part); font-weight: 600; }
-.REJECTED { color: var(--bad); font-weight: 600; }
+.UNDECIDED { color: var(--part); font-weight: 600; } .REJECTED { color: var(--bad); font-weight: 600; }
 pre { background: var(--soft); padding: .8rem; overflow-x: auto; font-size: 13px; } .scroll { overflow-x: auto; }
 """
 CLAIMS = {
@@ -45,7 +46,7 @@ def lines(verdict: Verdict, left: str, right: str) -> list[str]:
             out.append(f"    {e.opinion:6} {e.word:8} {about(e, verdict.outputs)}{e.summary}")
             if e.counterexample is not None:
                 out += [f"           {x}" for x in shown(e.counterexample)]
-    return out
+    return [*out, *(f"  {x}" for x in verdict.notes if x.startswith(ASSUMED))]
 
 
 def shown(c: Counterexample) -> list[str]:
@@ -138,7 +139,7 @@ def _table(head: tuple[str, ...], body: Sequence[tuple[object, ...]]) -> str:
 
 def _cell(value: object) -> str:
     text = str(value)
-    if text in ("PROVED", "TESTED", "REJECTED"):
+    if text in STRENGTH:
         return f'<td class="{text}">{text}</td>'
     number = text.replace(".", "", 1).replace("e-", "", 1).replace("e+", "", 1).isdigit()
     return f'<td class="n">{text}</td>' if number else f"<td>{escape(text)}</td>"

@@ -13,13 +13,14 @@ from mirage.errors import SignatureMismatch, UnfixedAnswer, UnsupportedReshape
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Operation, Program
 from mirage.ir.tensor_spec import TensorType
-from mirage.meaning.nodes import Input, Size
+from mirage.meaning.nodes import Apply, Const, FloatLiteral, Input, Size
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
 from mirage.program.lower import Lowered, lower
 from mirage.results.details import FloatDetails
-from mirage.results.verdict import Counterexample, Evidence, Verdict
+from mirage.results.verdict import Concrete, Counterexample, Evidence, Verdict
 from mirage.verify.field.algebra_opinion import algebra_sizes, field_opinion, offset_axes
+from mirage.verify.floats import pair_search
 from mirage.verify.proof.definedness import conditions, needs, unexplained
 from mirage.verify.proof.opinion import details, summary, trusted
 from mirage.verify.proof.prover import SECONDS, Prover
@@ -34,6 +35,11 @@ DIFFER_IN_THE_FIELD = (
     "not shown equal: they differ in the field, whose order and opaque functions are not those of numbers, "
     "and agree in float64 at random points"
 )
+UNORDERED = "no bound: the field's order says nothing of thresholds"
+FIELD_ALONE = "no float inputs that were tried show it: the difference shows in the field alone"
+AT_LENGTHS = "with the lengths of axes as numbers, so for these sizes alone"
+NOT_MET = "the two decide by different thresholds, and no run met both outcomes of each comparison"
+ORDERING = {"lt", "le", "eq", "maximum", "minimum", "floor"}
 MOST_ELEMENTS = 1 << 22  # of all axes together, for a run in float64 at the real sizes
 SIGNED_DRAWS = 64  # of inputs of both signs
 
@@ -158,18 +164,20 @@ def proved(
 
 
 def at_these_sizes(
-    lowered: Lowered, pairs: Sequence[tuple[int, int]], kinds: dict[str, str], rules: Rules | None
+    lowered: Lowered, pairs: Sequence[tuple[int, int]], kinds: dict[str, str], rules: Rules | None, agreed: bool
 ) -> Evidence | None:
     """The proof's opinion with the lengths of axes put in as numbers: a sum over 64 elements divided by 64 is a mean. The
-    two must also agree in float64 at these sizes; where that would take long, nothing is said."""
+    two must also agree in float64 at these sizes, as they do where that is `agreed`; where it would take long, nothing
+    is said."""
     t = lowered.terms
     if not any(isinstance(t.node(y), Size) for pair in pairs for x in pair for y in t.walk(x)):
         return None
     shapes = input_shapes(lowered, {})
-    if math.prod(t.sizes.values()) > MOST_ELEMENTS:
-        return None
-    if not all(agree_in_floats(lowered, x, y, kinds, {}, shapes) for x, y in pairs):
-        return None
+    if not agreed:
+        if math.prod(t.sizes.values()) > MOST_ELEMENTS:
+            return None
+        if not all(agree_in_floats(lowered, x, y, kinds, {}, shapes) for x, y in pairs):
+            return None
     memo: dict[int, int] = {}
     return proved(t, [(with_sizes(t, x, memo), with_sizes(t, y, memo)) for x, y in pairs], rules)
 
@@ -239,19 +247,58 @@ def lowered_together(a: Program, b: Program) -> Lowered:
 
 def by_the_field(
     lowered: Lowered, pairs: Sequence[tuple[int, int]], kinds: dict[str, str], sizes: dict[str, int],
-    shapes: dict[str, tuple[int, ...]],
+    shapes: dict[str, tuple[int, ...]], agreed: bool,
 ) -> Iterator[tuple[Evidence, bool]]:  # fmt: skip
-    """The field's opinion on each output, and whether floats contradict its rejection."""
+    """The field's opinion on each output, and whether floats contradict its rejection: where they do so on directed inputs
+    at the real sizes (`agreed`), the terms with the lengths of axes put in as numbers are asked, and if they differ too,
+    nothing is decided."""
+    t, memo = lowered.terms, dict[int, int]()
     calls = ", ".join(sorted({c.op for c in lowered.calls}))
     for output, (x, y) in enumerate(pairs):
         e = field_opinion(lowered.terms, x, y, kinds=kinds, sizes=sizes, shapes=shapes).of_output(output)
-        contradicted = e.word == "REJECTED" and agree_in_floats(lowered, x, y, kinds, sizes, shapes)
+        if e.word == "REJECTED" and agreed and any(isinstance(t.node(k), Size) for r in (x, y) for k in t.walk(r)):
+            one, two = with_sizes(t, x, memo), with_sizes(t, y, memo)
+            here = field_opinion(t, one, two, kinds=kinds, sizes=sizes, shapes=shapes).of_output(output)
+            e = replace(here, summary=f"{here.summary}; {AT_LENGTHS}") if here.word == "TESTED" else e
+        contradicted = e.word == "REJECTED" and (agreed or agree_in_floats(lowered, x, y, kinds, sizes, shapes))
         if contradicted:
-            e = replace(e, summary=DIFFER_IN_THE_FIELD)
+            e = replace(e, word="UNDECIDED" if agreed else e.word, summary=DIFFER_IN_THE_FIELD)
+        if e.word == "UNDECIDED" and e.counterexample is not None:
+            e = replace(e, counterexample=replace(e.counterexample, concrete=Concrete(note=FIELD_ALONE)))
         if e.word == "REJECTED" and calls:
             why = f"{calls} may be any function of its arguments, and each call is its own"
-            e = replace(e, summary=f"not shown equal: {why}")
+            e = replace(e, word="UNDECIDED", summary=f"not shown equal: {why}")
         yield e, contradicted
+
+
+def predicates(t: Terms, root: int) -> tuple[set[int], set[int]]:
+    """What decides by order with a number other than zero in it: (of values, of indices alone)."""
+    values, positions = set[int](), set[int]()
+    for x in t.walk(root):
+        n = t.node(x)
+        if not isinstance(n, Apply) or n.name not in ORDERING:
+            continue
+        inside = [t.node(y) for k in t.kids(x) for y in t.walk(k)]
+        if any(isinstance(k, FloatLiteral) or (isinstance(k, Const) and k.value != 0) for k in inside):
+            (values if any(isinstance(k, Input) for k in inside) else positions).add(x)
+    return values, positions
+
+
+def judged_by_order(
+    t: Terms, pairs: Sequence[tuple[int, int]], evidence: Sequence[Evidence], floats: pair_search.Opinion
+) -> list[Evidence]:
+    """The evidence, where no proof is at hand and the two decide by different thresholds. The field's order says nothing of
+    numbers, so its bound does not count; and where the directed search did not meet both outcomes of each comparison,
+    nothing shows that the thresholds are the same."""
+    out = list(evidence)
+    for output, (x, y) in enumerate(pairs):
+        (values, positions), (more, places) = predicates(t, x), predicates(t, y)
+        if values == more and (positions == places or floats.evidence is not None):
+            continue
+        out = [replace(e, bound=None, summary=f"{e.summary}; {UNORDERED}") if e.output == output else e for e in out]
+        if floats.evidence is None or (floats.evidence.word == "TESTED" and not floats.met):
+            out.append(Evidence(link="algebra", opinion="float", word="UNDECIDED", summary=NOT_MET, output=output))
+    return out
 
 
 def check_assumptions(a: Program, b: Program) -> None:
@@ -271,11 +318,15 @@ def _computed_in(a: Program, b: Program) -> dict[str, None]:
     return dict.fromkeys(x.words for p in (a, b) for x in p.assumptions if x.kind == "dtype")
 
 
-def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
-    """The verdict on "the two programs compute the same", on the algebra link alone. Raises SignatureMismatch,
+def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool = True) -> Verdict:
+    """The verdict on "the two programs compute the same", on the algebra link alone; with `overflow` as functions
+    of real numbers, one of which may overflow where the other does not. Raises SignatureMismatch,
     UnsupportedReshape where their reshapes cut a dim in ways that do not meet, and UnfixedAnswer."""
     check_assumptions(a, b)
     lowered = lowered_together(a, b)
+    floats = pair_search.search(a, b, overflow)
+    agreed = floats.evidence is not None and floats.evidence.word == "TESTED"
+    ran = () if floats.evidence is None else (floats.evidence,)
     t, n = lowered.terms, len(a.outputs)
     pairs = list(zip([x for x, _ in lowered.outputs[:n]], [y for y, _ in lowered.outputs[n : 2 * n]], strict=True))
     roots = [x for pair in pairs for x in pair]
@@ -287,14 +338,14 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
     lost = unseen(t, roots)
     proof = proved(t, pairs, rules) if not lost else None
     if proof is None and not lost:
-        here = at_these_sizes(lowered, pairs, kinds, rules)
+        here = at_these_sizes(lowered, pairs, kinds, rules, agreed)
         if here is not None:
             lengths = ", ".join(f"{axis} = {length}" for axis, length in sorted(t.sizes.items()))
-            notes = (*trusted([here]), *assumed, f"equal with {lengths}; not shown for other sizes")
-            return Verdict((here,), n, "these sizes", notes)
+            notes = (*trusted([here]), *floats.notes, *assumed, f"equal with {lengths}; not shown for other sizes")
+            return Verdict((here, *ran), n, "these sizes", notes)
     evidence: list[Evidence] = [] if proof is None else [proof]
     notes = trusted(evidence)
-    for e, contradicted in by_the_field(lowered, pairs, kinds, sizes, shapes):
+    for e, contradicted in by_the_field(lowered, pairs, kinds, sizes, shapes, agreed):
         if contradicted and proof is not None:
             notes += ("the field is no judge here: its order and opaque functions are not those of numbers",)
         else:
@@ -302,6 +353,12 @@ def compare(a: Program, b: Program, rules: Rules | None = None) -> Verdict:
     domain = apart(lowered, pairs, kinds, sizes, shapes)
     if domain is not None:
         evidence.append(domain)
+    if proof is None:
+        evidence = judged_by_order(t, pairs, evidence, floats)
+    evidence += ran
+    notes += floats.notes
     notes += tuple(f"no proof: what is taken away or multiplied by 0 is defined only where {c}" for c in lost)
     scope, reasons = all_sizes([a, b], t, roots)
+    if any(AT_LENGTHS in e.summary for e in evidence):
+        scope = "these sizes"
     return Verdict(tuple(evidence), n, scope, (*notes, *assumed, *reasons))

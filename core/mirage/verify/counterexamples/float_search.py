@@ -31,14 +31,13 @@ from mirage.verify.judge import Case
 from mirage.verify.output_terms import Output, OutputTerm
 from mirage.verify.semantics.evaluate_terms import ExecutionFault, TermEvaluator
 from mirage.verify.semantics.float64 import Floats
-from mirage.verify.two_programs import input_shapes, joined, small_sizes
+from mirage.verify.two_programs import FIELD_ALONE, input_shapes, joined, small_sizes
 from mirage.verify.worker_tasks import Difference, RerunAnswer, RerunPayload, RunTask, Tiles, run_again
 
 SEEDS = 2
 SECONDS = 60.0
 ROUNDED = {"bf16": "bfloat16", **dict.fromkeys(EIGHT_BIT, "8-bit floats")}
 MOST = 1 << 25  # elements of all inputs of a launch
-NOTHING = "no float inputs that were tried show it: the difference shows in the field alone"
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def search(
         if found is not None and (launch.every is None or _meant(t, targets, launch, answer)):
             concrete = _concrete(found, launch, payload["tiles"])
             return replace(concrete, script=script(left, right, concrete, payload))
-    said = f"{NOTHING} ({tried} inputs)" if tried else "the programs do not run at these sizes"
+    said = f"{FIELD_ALONE} ({tried} inputs)" if tried else "the programs do not run at these sizes"
     return Concrete(note=said + (f"; {errors[0]}" if errors and not tried else ""))
 
 
@@ -241,11 +240,13 @@ def _literal(values: Iterable[object]) -> str:
 
 
 def with_concrete(verdict: Verdict, concrete: Concrete) -> Verdict:
-    """The verdict with the floats beside each of its counterexamples; where a rejection has none, one is made."""
+    """The verdict with the floats beside each of its counterexamples; where a rejection has none, one is made. Floats that
+    an opinion found stay where the search found none; what was undecided is refused by floats that differ."""
     evidence = []
     for e in verdict.evidence:
-        if e.word == "REJECTED":
+        if e.word == verdict.word:
             shown = e.counterexample or Counterexample(e.opinion, concrete.output, (), "", e.summary, {})
-            e = replace(e, counterexample=replace(shown, concrete=concrete))
+            known = shown.concrete if concrete.note and shown.concrete is not None else concrete
+            e = replace(e, word="REJECTED", counterexample=replace(shown, concrete=known))
         evidence.append(e)
     return replace(verdict, evidence=tuple(evidence))

@@ -65,7 +65,7 @@ def _codes(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
     return np.asarray(rng.choice(values[np.abs(values) <= 2 * _deviation(k)], shape))
 
 
-def _whole_lines(rng: Rng, shape: tuple[int, ...]) -> Array:
+def whole_lines(rng: Rng, shape: tuple[int, ...]) -> Array:
     """Random flags; every third row (of the last axis) is false, every third one true in its last element alone."""
     flags = rng.integers(0, 2, shape).astype(bool)
     if shape:
@@ -90,7 +90,7 @@ REGIMES: tuple[Regime, ...] = (
     Regime("zeros", lambda r, s, d, k: np.zeros(s)),
     Regime("subnormal", lambda r, s, d, k: r.standard_normal(s) * SMALLEST[d] / 4, wild=True),
     Regime("scores of 60000", _large, wild=True),
-    Regime("whole rows masked", lambda r, s, d, k: r.standard_normal(s), flags=_whole_lines),
+    Regime("whole rows masked", lambda r, s, d, k: r.standard_normal(s), flags=whole_lines),
     Regime("every 8-bit number", _codes, wild=True, eight_bit=True),
 )
 

@@ -1,0 +1,185 @@
+"""Inputs that are directed at two programs: at and around every constant that they name, ties, zeros, masked rows, extremes.
+
+Random numbers never fall between two constants that are near each other, nor exactly on one. These do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from mirage.ir.dtypes import DTYPES
+from mirage.ir.program import Attr, Program
+from mirage.ir.tensor_spec import TensorSpec
+from mirage.verify.floats.regimes import round_to, whole_lines
+from mirage.verify.semantics.arrays import Array
+
+Rng = np.random.Generator
+# Attributes that say where or how, and are no numbers that a value meets.
+PLACES = {"dim", "dims", "shape", "start", "length", "size", "equation", "rank", "keepdim", "dtype", "event", "repeats"}
+OWN = (0.0, 1.0)  # every operator with a kink or a pole has it at one of these, or names it
+OPERATORS = {"relu6": (6.0,), "softplus": (20.0,)}  # constants that an operator has without naming them
+MOST_CONSTANTS = 24
+MOST_PAIRED = 10
+UNUSUAL = (float("inf"), float("-inf"), float("nan"))
+
+
+def constants(programs: Iterable[Program]) -> list[float]:
+    """Every number that stands in the programs' operators and is no shape, in rising order."""
+    found = set(OWN)
+    for p in programs:
+        for node in p.nodes:
+            found.update(OPERATORS.get(node.op, ()))
+            found.update(x for k, v in node.attrs if k not in PLACES for x in _numbers(v))
+    finite = sorted(x for x in found if math.isfinite(x))
+    return finite if len(finite) <= MOST_CONSTANTS else sorted(sorted(finite, key=abs)[:MOST_CONSTANTS])
+
+
+def _numbers(value: Attr) -> list[float]:
+    if isinstance(value, tuple):
+        return [x for v in value for x in _numbers(v)]
+    return [float(value)] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
+
+
+def around(numbers: Sequence[float], dtype: str) -> Array:
+    """The constants with both signs, the next numbers of the dtype below and above each, what lies between two of them,
+    and what maps to one of them under a product, a sum, a square, an exponential or a logarithm with another."""
+    base = set(numbers)
+    few = sorted(base, key=abs)[:MOST_PAIRED]
+    pairs = [(c, s) for c in few for s in few]
+    mapped = (
+        {c / s for c, s in pairs if s}
+        | {c * s for c, s in pairs}
+        | {c - s for c, s in pairs}
+        | {c + s for c, s in pairs}
+    )
+    mapped |= (
+        {math.sqrt(c) for c in few if c > 0}
+        | {math.log(c) for c in few if c > 0}
+        | {math.exp(c) for c in few if c < 20}
+    )
+    every = sorted(base | {-c for c in base} | {x * x for x in few})
+    between = [(a + b) / 2 for a, b in pairwise(every)]
+    own = round_to(np.asarray([*every, *between, *sorted(mapped)]), dtype)
+    own = own[np.abs(own) <= DTYPES[dtype].largest]
+    step = np.maximum(np.ldexp(DTYPES[dtype].roundoff, np.frexp(own)[1]), DTYPES[dtype].smallest)
+    wide = np.concatenate(
+        [own, *(round_to(own + k * step, dtype) for k in (-1, -0.5, 0.5, 1)), own * 1.001, own * 0.999]
+    )
+    return np.unique(round_to(wide[np.abs(wide) <= DTYPES[dtype].largest], dtype))
+
+
+@dataclass(frozen=True)
+class Draw:
+    """`floats(rng, shape, pool)` and `flags(rng, shape)`: the values of an input; `focus`: of one input at a time, the
+    others being small numbers; `shared`: inputs of one shape get the same values. In `beyond` a program may leave the
+    range of numbers where an equal one does not: a difference there is told, and refuses nothing. Values stay below a
+    sixteenth of the largest number of their dtype to the power of `reach`."""
+
+    name: str
+    floats: Callable[[Rng, tuple[int, ...], Array], Array]
+    flags: Callable[[Rng, tuple[int, ...]], Array] = lambda r, s: r.integers(0, 2, s).astype(bool)
+    focus: bool = False
+    shared: bool = False
+    beyond: bool = False
+    reach: float = 1.0
+
+
+def _constants(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
+    return np.asarray(np.where(r.random(shape) < 0.7, r.choice(pool, shape), r.standard_normal(shape)))
+
+
+def _rows(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
+    """The same value along each row."""
+    return np.broadcast_to(r.choice(pool, (*shape[:-1], 1) if shape else ()), shape)
+
+
+def _between(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
+    return np.asarray(
+        r.uniform(pool.min() - 1, pool.max() + 1, shape)
+        if pool.max() - pool.min() < 1e6
+        else 4 * r.standard_normal(shape)
+    )
+
+
+def _wide(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
+    return np.asarray(r.standard_normal(shape) * 2.0 ** r.integers(-12, 9, shape))
+
+
+def _unusual(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
+    return np.asarray(np.where(r.random(shape) < 0.1, r.choice(UNUSUAL, shape), r.standard_normal(shape)))
+
+
+def _subnormal(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
+    return np.asarray(r.standard_normal(shape) * 2.0**-130)
+
+
+def _mixed(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
+    """Each row drawn in a way of its own: what a large tensor has room for at once."""
+    ways = (
+        r.standard_normal(shape), _constants(r, shape, pool), r.integers(-3, 4, shape).astype(np.float64),
+        r.choice((0.0, -0.0, 1.0, -1.0), shape), _rows(r, shape, pool),
+    )  # fmt: skip
+    return np.choose(r.integers(0, len(ways), (*shape[:-1], 1) if shape else ()), ways)
+
+
+LARGE = Draw("times 100", lambda r, s, p: 100 * r.standard_normal(s), reach=0.5)
+HUGE = Draw("huge", lambda r, s, p: 1e300 * r.choice((-1.0, 1.0), s), reach=0.7)  # squares overflow, sums do not
+MIXED = Draw("rows of all kinds", _mixed, whole_lines)
+DRAWS = (
+    Draw("normal", lambda r, s, p: r.standard_normal(s)),
+    Draw("at constants", _constants),
+    Draw("one input at constants", lambda r, s, p: r.choice(p, s), focus=True),
+    Draw("small integers", lambda r, s, p: r.integers(-3, 4, s).astype(np.float64), whole_lines),
+    Draw("zeros", lambda r, s, p: r.choice((0.0, -0.0, 1.0, -1.0), s), whole_lines),
+    Draw("between constants", _between),
+    Draw("equal rows", _rows, whole_lines),
+    Draw("equal inputs", _constants, shared=True),
+    Draw("positive", lambda r, s, p: np.abs(r.standard_normal(s)) + 0.01, whole_lines),
+    Draw("negative", lambda r, s, p: -np.abs(r.standard_normal(s)) - 0.01),
+    Draw("many magnitudes", _wide),
+    Draw("times 30", lambda r, s, p: 30 * r.standard_normal(s), whole_lines),
+    Draw("infinities and NaN", _unusual, whole_lines, beyond=True),
+    Draw("subnormal", _subnormal, beyond=True),
+)  # fmt: skip
+
+
+def draw(kind: Draw, inputs: Sequence[TensorSpec], numbers: Sequence[float], seed: int) -> list[Array]:
+    """Values of all inputs, each a number of its dtype."""
+    rng = np.random.default_rng(seed)
+    pools = {d: around(numbers, d) for d in {i.type.dtype for i in inputs} if DTYPES[d].floating}
+    floats = [n for n, i in enumerate(inputs) if DTYPES[i.type.dtype].floating]
+    chosen = floats[seed % len(floats)] if floats else -1
+    known: dict[tuple[int, ...], Array] = {}
+    out: list[Array] = []
+    for n, i in enumerate(inputs):
+        shape, dtype = i.type.shape, i.type.dtype
+        if dtype == "bool":
+            out.append(kind.flags(rng, shape))
+        elif not DTYPES[dtype].floating:
+            out.append(_integers(rng, shape, dtype, numbers, kind.beyond))
+        elif kind.shared and shape in known:
+            out.append(round_to(known[shape], dtype))
+        else:
+            own = not kind.focus or n == chosen
+            value = kind.floats(rng, shape, pools[dtype]) if own else rng.choice((1.0, 1.0, -1.0, 2.0, 0.5, 0.0), shape)
+            most = DTYPES[dtype].largest ** kind.reach / 16
+            limited = value if kind.beyond else np.clip(value, -most, most)
+            limited = limited if kind.reach == 1.0 else limited * rng.uniform(0.5, 1.0, shape)
+            out.append(round_to(np.asarray(limited, np.float64), dtype))
+            known[shape] = out[-1]
+    return out
+
+
+def _integers(rng: Rng, shape: tuple[int, ...], dtype: str, numbers: Sequence[float], ends: bool) -> Array:
+    """Small ones, the neighbours of every constant, and powers of two whose products are in range; with `ends` the
+    dtype's least and largest too."""
+    info = np.iinfo(DTYPES[dtype].numpy)
+    pool = {*range(-3, 9), *(int(c) + k for c in numbers if c == int(c) for k in (-1, 0, 1))}
+    pool |= {s * (2**k + 1) for k in range(4, info.bits // 2, 4) for s in (1, -1)}
+    pool |= {info.min, info.min + 1, info.max - 1, info.max} if ends else set()
+    return np.asarray(rng.choice(sorted(n for n in pool if info.min <= n <= info.max), shape))

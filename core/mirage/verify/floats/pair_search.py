@@ -1,0 +1,243 @@
+"""The float opinion on two functions: a directed search for inputs on which their values differ, at their real sizes.
+
+Values are compared in float64. A difference counts only where it is no rounding: both programs are run again with every
+rounded result moved at random, and once more in extended precision, whose range is wider too.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mirage.ir.program import Program
+from mirage.results.details import FloatDetails
+from mirage.results.verdict import Concrete, Counterexample, Evidence
+from mirage.verify.floats import cast_search
+from mirage.verify.floats.directed_inputs import DRAWS, HUGE, LARGE, MIXED, Draw, constants, draw
+from mirage.verify.semantics.arrays import Array, Flags
+from mirage.verify.semantics.program_values import EXTENDED, NoValue, Outcomes, Precision, run
+
+LARGEST = 1 << 24  # elements of one tensor
+PRODUCTS = 1 << 35  # of all contractions of a program
+EXTENDED_PRODUCTS = 1 << 27  # of all contractions of a program that runs in extended precision
+SECONDS = 1.5
+ROUNDS = ((1 << 12, 6), (1 << 17, 2))  # of all kinds of inputs, for tensors of so many elements at most; else one
+ROOM = 1 << 14  # elements of a tensor that has room for rows of all kinds
+DISTURBED = 4
+RELATIVE = 1e-9  # constants are written with so many digits
+NOISE = 1e-14  # of the largest value: what two orders of summation leave in float64
+SPREADS = 16.0
+RANGED = Precision(rounded=cast_search.overflowing, ranged=True)
+FEW = 64  # elements of inputs that are written out
+
+
+@dataclass(frozen=True)
+class Found:
+    """A difference: at an element of an output, with both values. `overflowed`: on one side it is an infinity or NaN that
+    an overflow left."""
+
+    output: int
+    index: tuple[int, ...]
+    left: float
+    right: float
+    overflowed: bool
+
+
+def kinds(x: Array) -> Array:
+    """0 of a finite number, 1 of NaN, 2 and 3 of the infinities."""
+    return np.asarray(np.where(np.isfinite(x), 0, np.where(np.isnan(x), 1, np.where(x > 0, 2, 3))))
+
+
+def unlike(a: Array, b: Array, poles: bool) -> Flags:
+    """Where two values differ by more than a constant's last digit. At a `pole` one infinity or NaN is as good as another."""
+    left, right = kinds(a), kinds(b)
+    with np.errstate(all="ignore"):
+        size = np.maximum(np.abs(a), np.abs(b))
+        most = np.max(size, initial=0.0, where=np.isfinite(size))
+        far = np.abs(a - b) > np.maximum(RELATIVE * size, NOISE * most)
+    finite = (left == 0) & (right == 0)
+    other = (left != right) & ((left == 0) | (right == 0) | (not poles))
+    return np.asarray(np.where(finite, far, other), bool)
+
+
+def spread(runs: Sequence[Array]) -> tuple[Array, Flags]:
+    """How far the runs are from the first one, and where all of them are of its kind."""
+    first = runs[0]
+    most, same = np.zeros(first.shape), np.ones(first.shape, bool)
+    with np.errstate(all="ignore"):
+        for x in runs[1:]:
+            most = np.fmax(most, np.abs(x - first))
+            same &= kinds(x) == kinds(first)
+    return np.asarray(np.where(np.isfinite(first), most, 0.0)), same
+
+
+def outputs(
+    p: Program, inputs: Sequence[Array], how: Precision, outcomes: Outcomes | None = None
+) -> tuple[list[Array], set[str]]:
+    values, events = run(p, inputs, how, outcomes)
+    return [np.asarray(v, how.dtype) for v in values], events
+
+
+def difference(a: Program, b: Program, inputs: Sequence[Array], extended: bool, outcomes: Outcomes) -> Found | None:
+    """The first element on which the programs differ and no rounding is the reason. Raises NoValue."""
+    (left, events), (right, more) = (outputs(p, inputs, Precision(), outcomes) for p in (a, b))
+    events |= more
+    masks = [unlike(x, y, "divide" in events) for x, y in zip(left, right, strict=True)]
+    if not any(m.any() for m in masks):
+        return None
+    every = [[outputs(p, inputs, Precision(disturbance=seed))[0] for seed in range(1, DISTURBED + 1)] for p in (a, b)]
+    if extended and EXTENDED:
+        wide = [outputs(p, inputs, Precision(np.longdouble)) for p in (a, b)]
+        events = wide[0][1] | wide[1][1]
+        masks = [m & unlike(x, y, "divide" in events) for m, x, y in zip(masks, wide[0][0], wide[1][0], strict=True)]
+    for i, mask in enumerate(masks):
+        one, steady = spread([left[i], *(r[i] for r in every[0])])
+        two, firm = spread([right[i], *(r[i] for r in every[1])])
+        with np.errstate(all="ignore"):
+            explained = np.abs(left[i] - right[i]) <= SPREADS * (one + two)
+        both = np.isfinite(left[i]) & np.isfinite(right[i])
+        mask = mask & steady & firm & ~(explained & both)
+        if mask.any():
+            at = tuple(int(k) for k in np.argwhere(mask)[0])
+            return Found(i, at, float(left[i][at]), float(right[i][at]), "overflow" in events and not bool(both[at]))
+    return None
+
+
+def products(p: Program) -> float:
+    """An upper bound on the multiplications of all contractions."""
+    total = 0.0
+    for node in p.nodes:
+        if node.op in ("einsum", "matmul", "linear", "scaled_dot_product_attention"):
+            shapes = [p.type_of(x).shape for x in node.args]
+            inner = (
+                max((s[-1] for s in shapes if s), default=1)
+                if node.op != "einsum"
+                else math.prod({n for s in shapes for n in s})
+            )
+            total += float(node.type.numel) * inner
+    return total
+
+
+def largest(p: Program) -> int:
+    return max((p.type_of(i).numel for i in range(len(p.inputs) + len(p.nodes))), default=1)
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What the search found: the evidence (None where the programs have no values here, or are too large), notes, and
+    whether each comparison of values was met with both outcomes."""
+
+    evidence: Evidence | None
+    notes: tuple[str, ...] = ()
+    met: bool = False
+
+
+def search(a: Program, b: Program, overflow: bool = True) -> Opinion:
+    """Runs both programs on directed inputs until they differ or the time is over. With `overflow` an infinity or NaN that
+    an overflow leaves on one side alone is told and refuses nothing."""
+    start = time.monotonic()
+    if max(largest(a), largest(b)) > LARGEST or max(products(a), products(b)) > PRODUCTS:
+        return Opinion(None, ("float: not asked, the programs are too large to be run at their sizes",))
+    try:
+        found = _Search(a, b, start)
+        rejected = found.by_roundings() or found.by_values() or found.by_range(overflow)
+    except NoValue as error:
+        return Opinion(None, (f"float: not asked, {error} has no value without PyTorch",))
+    if rejected is not None:
+        return Opinion(rejected, tuple(found.told.values()))
+    text = f"no difference in {found.ran} runs at these sizes, directed at {len(found.numbers)} constants"
+    text = "; ".join((text, *found.told.values()))
+    evidence = Evidence(
+        link="algebra", opinion="float", word="TESTED", summary=text, seconds=time.monotonic() - start,
+        details=FloatDetails(draw=found.ran),
+    )  # fmt: skip
+    return Opinion(evidence, tuple(found.told.values()), found.outcomes.complete)
+
+
+class _Search:
+    """A search under way: how many runs there were, and what is to be told of them."""
+
+    def __init__(self, a: Program, b: Program, start: float) -> None:
+        self.a, self.b, self.start = a, b, start
+        self.numbers = constants((a, b))
+        self.ran = 0
+        self.told: dict[str, str] = {}
+        self.outcomes = Outcomes()
+
+    def by_roundings(self) -> Evidence | None:
+        """A difference in what the programs' stated roundings lose."""
+        how = cast_search.coarse(self.a, self.b)
+        for seed, kind in enumerate(cast_search.DRAWS if how is not None else ()):
+            inputs = draw(kind, self.a.inputs, self.numbers, seed)
+            found = cast_search.lossier(self.a, self.b, inputs, how) if how is not None else None
+            if found is not None:
+                output, index, left, right = found
+                why = "one of the two loses digits or range in a cast, or in a narrower dtype, that the other keeps"
+                return self.rejected(why, (output, index, left, right), kind, seed, inputs)
+        return None
+
+    def by_values(self) -> Evidence | None:
+        """A difference in values that no rounding explains."""
+        elements = max(largest(self.a), largest(self.b))
+        extended = max(products(self.a), products(self.b)) <= EXTENDED_PRODUCTS
+        rounds = next((n for most, n in ROUNDS if elements <= most), 1)
+        for kind, seed in [(MIXED, 0)] * (elements >= ROOM) + [(k, n) for n in range(rounds) for k in DRAWS]:
+            if time.monotonic() - self.start > SECONDS and self.ran >= 2:
+                break
+            inputs = draw(kind, self.a.inputs, self.numbers, seed)
+            found = difference(self.a, self.b, inputs, extended, self.outcomes)
+            self.ran += 1
+            if found is None:
+                continue
+            said = f"output {found.output} at {found.index}: {found.left!r} and {found.right!r}"
+            if found.overflowed:
+                why = f"one of the two overflows where the other has a value ({kind.name}; {said})"
+                self.told.setdefault("overflow", why)
+            elif kind.beyond:
+                self.told.setdefault(kind.name, f"they differ on inputs that are {kind.name} ({said})")
+            else:
+                undefined = math.isfinite(found.left) != math.isfinite(found.right)
+                why = "one of the two has no value where the other has one" if undefined else "their values differ"
+                where = (found.output, found.index, repr(found.left), repr(found.right))
+                return self.rejected(why, where, kind, seed, inputs)
+        return None
+
+    def by_range(self, allowed: bool) -> Evidence | None:
+        """One program leaves the range of its own dtypes where the other does not, as exp(x) / sum(exp(x)) does where a
+        softmax does not. Told alone where that is allowed. Huge numbers are no ordinary inputs: there it decides nothing."""
+        for kind in (LARGE, HUGE):
+            inputs = draw(kind, self.a.inputs, self.numbers, 0)
+            one, two = (run(p, inputs, RANGED)[0] for p in (self.a, self.b))
+            for i, (x, y) in enumerate(zip(one, two, strict=True)):
+                apart = np.isfinite(np.asarray(x, np.float64)) ^ np.isfinite(np.asarray(y, np.float64))
+                if not apart.any():
+                    continue
+                at = tuple(int(k) for k in np.argwhere(apart)[0])
+                left, right = repr(float(x[at])), repr(float(y[at]))
+                why = "one of the two overflows in its dtypes where the other does not"
+                if not allowed:
+                    found = self.rejected(why, (i, at, left, right), kind, 0, inputs)
+                    return found if kind is LARGE else replace(found, word="UNDECIDED")
+                said = f"allowed to differ where one overflows: {why} (output {i} at {at}: {left}, {right})"
+                self.told.setdefault("range", said)
+        return None
+
+    def rejected(
+        self, why: str, where: tuple[int, tuple[int, ...], str, str], kind: Draw, seed: int, values: Sequence[Array]
+    ) -> Evidence:
+        output, index, left, right = where
+        few = sum(x.size for x in values) <= FEW
+        concrete = Concrete(
+            inputs=self.a.inputs, kind=kind.name,
+            seed=seed, output=output, index=index, expected=left, actual=right,
+            values=tuple(np.asarray(x, np.float64).tolist() for x in values) if few else (),
+        )  # fmt: skip
+        shown = Counterexample("float", output, index, left, right, seed=seed, concrete=concrete)
+        return Evidence(
+            link="algebra", opinion="float", word="REJECTED", summary=f"{why}, on inputs drawn as {kind.name!r}",
+            output=output, seconds=time.monotonic() - self.start, details=FloatDetails(draw=seed), counterexample=shown,
+        )  # fmt: skip
