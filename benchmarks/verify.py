@@ -66,9 +66,15 @@ def rate(name: str, rows: list[Any]) -> dict[str, Any]:
     return row(f"{name}/false accepts", 1.0 if accepted else at_most(len(rows)), "rate, 95% bound")
 
 
+def with_reading(rows: list[Any], opinion: str) -> dict[str, Any]:
+    """The count above is of the opinions that run a text; this is of all, as a verdict has them."""
+    accepted = sum(r.accepted and not r.caught[opinion] for r in rows)
+    return row("text/accepted, with the structure opinion", accepted, "programs", "== 0", accepted == 0)
+
+
 def mutants(count: int, minutes: float) -> list[dict[str, Any]]:
     from mutants.bases import NAMES
-    from mutants.suite import LINKS, WEAK
+    from mutants.suite import LINKS, READ, WEAK
 
     each = 60 * minutes * PROCESSES / len(NAMES)  # seconds for one base
     quota = -(-count * 5 // (4 * len(NAMES)))
@@ -103,6 +109,7 @@ def mutants(count: int, minutes: float) -> list[dict[str, Any]]:
             row(f"{link}/wrong", len(own), "programs"),
             row(f"{link}/accepted", accepted, "programs", "== 0", accepted == 0),
             rate(link, own),
+            *([with_reading(own, READ)] if link == "text" else []),
             row(f"{link}/operators", len(operators), "operators", ">= 20", len(operators) >= 20),
             row(f"{link}/bases", len(bases), "programs", ">= 10", len(bases) >= 10),
             row(f"{link}/equivalent, set aside", sum(c.equivalent for c in counts), "programs"),

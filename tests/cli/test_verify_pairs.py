@@ -98,6 +98,37 @@ def test_what_is_equal_is_accepted(a: str, b: str, worker: Worker, tmp_path: Pat
         assert {"field", "float"} <= {e["opinion"] for e in found["evidence"]}
 
 
+ASKED = [
+    ("X.is_contiguous()", ""), ("X.is_contiguous() and W.is_contiguous()", ""), ("X.shape[0] > 0", ""),
+    ("X.is_cuda", "device of `X`"), ("not torch.is_grad_enabled()", "gradient mode"), ("X.stride(1) == 1", "strides of `X`"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("asked,refused", ASKED, ids=[a for a, _ in ASKED])
+def test_what_the_function_asks_is_guarded_and_said_or_refused(
+    asked: str, refused: str, worker: Worker, tmp_path: Path
+) -> None:
+    made = files(tmp_path, small()["rmsnorm_linear"])
+    content = made["user.py"].read_text("utf-8")
+    assert content.count("    return ") == 1
+    asking = written(
+        tmp_path / "asking.py", content.replace("    return ", f"    if not ({asked}):\n        return X\n    return ")
+    )
+    if refused:
+        with pytest.raises(MirageError, match=refused) as raised:
+            verdict(worker, asking, made["module.py"])
+        assert raised.value.code == "MIR210"
+        return
+    found = verdict(worker, asking, made["module.py"])
+    assert found["word"] in ("PROVED", "TESTED")
+    assert any("for contiguous X" in n for n in found["notes"]) == ("contiguous" in asked)
+    if "contiguous" in asked:  # what tells a function apart from another is not compared
+        with pytest.raises(MirageError, match="MIR210"):
+            verdict(worker, asking, made["user.py"])
+    else:
+        assert verdict(worker, asking, made["user.py"])["scope"] == "these sizes"
+
+
 BROKEN = [
     ("graph.txt", "= rsqrt(", "= sqrt("),
     ("module.py", "tl.rsqrt", "tl.sqrt"),
@@ -300,6 +331,35 @@ def test_a_wrong_text_beside_the_right_mugraph_is_rejected(worker: Worker, tmp_p
     wrong = written(tmp_path / "wrong.py", made["module.py"].read_text("utf-8").replace("tl.rsqrt(", "tl.sqrt("))
     found = verdict(worker, made["user.py"], wrong)
     assert found["links"]["algebra"]["word"] != "REJECTED" and found["links"]["text"]["word"] == "REJECTED"
+
+
+AT_ITS_SIZE = "in_m = (i_m < M) |", "in_m = (i_m < min(M, 64)) |"
+
+
+@pytest.mark.parametrize("left", ["user.py", "graph.txt", "module.py"])
+def test_a_text_that_is_wrong_at_its_real_size_alone_is_rejected(left: str, worker: Worker, tmp_path: Path) -> None:
+    made = files(tmp_path, small()["rmsnorm_linear"])
+    text = made["module.py"].read_text("utf-8")
+    assert text.count(AT_ITS_SIZE[0]) == 1
+    found = verdict(worker, made[left], written(tmp_path / "cut.py", text.replace(*AT_ITS_SIZE)))
+    (e,) = [e for e in found["evidence"] if e["word"] == "REJECTED"]
+    assert (e["link"], e["opinion"]) == ("text", "structure") and "min(M, 64)" in e["summary"]
+    shown = e["counterexample"]["concrete"]
+    assert "read" in shown["note"] and not shown["script"]
+    layout = written(tmp_path / "layout.py", text.replace(AT_ITS_SIZE[0], "# of the rows\n    " + AT_ITS_SIZE[0]))
+    assert verdict(worker, made[left], layout)["word"] in ("PROVED", "TESTED")
+
+
+def test_a_text_that_reaches_out_is_not_run(worker: Worker, tmp_path: Path) -> None:
+    made = files(tmp_path, small()["rmsnorm_linear"])
+    text = made["module.py"].read_text("utf-8")
+    outside = written(
+        tmp_path / "outside.py", text.replace("    return O\n", '    return O * len(torch.os.environ["X"])\n', 1)
+    )
+    found = verdict(worker, made["user.py"], outside)
+    (e,) = found["evidence"]
+    line = text[: text.index("    return O\n")].count("\n") + 1
+    assert e["word"] == "REJECTED" and e["summary"].startswith(f"module text: line {line}: reads torch.os")
 
 
 def test_verifying_a_module_searches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

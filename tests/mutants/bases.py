@@ -100,11 +100,15 @@ def statements(g: MuGraph) -> float:
     )
 
 
-def module_of(g: MuGraph) -> str:
+def program_of(g: MuGraph) -> Program:
+    """The signature."""
     inputs = tuple(TensorSpec(t.name, g.shape(t), t.dtype) for t in g.inputs)
+    return Program(g.name, inputs, (), tuple(range(len(g.outputs))))
+
+
+def module_of(g: MuGraph) -> str:
     original = f"def {g.name}({', '.join(t.name for t in g.inputs)}):\n    return None"
-    program = Program(g.name, inputs, (), tuple(range(len(g.outputs))))
-    return emit_module(program, g, original, function=g.name, header={})
+    return emit_module(program_of(g), g, original, function=g.name, header={})
 
 
 def base(name: str) -> Base:

@@ -9,7 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 from mutants import certify, map_ops, term_ops, text_ops
-from mutants.bases import Base
+from mutants.bases import Base, program_of
 
 from mirage.errors import MirageError
 from mirage.results.verdict import Evidence
@@ -24,11 +24,16 @@ from mirage.verify.memory.mugraph_opinion import memory_opinion
 from mirage.verify.memory.text_opinion import text_memory_opinion
 from mirage.verify.proof.opinion import proof_opinion
 from mirage.verify.proof.prover import Prover
+from mirage.verify.structure.opinion import structure_opinion, syntax_opinion
 
 LINKS = ("algebra", "schedule", "text")
 DRAWS = {"algebra": 16, "schedule": 16, "text": 8}
 ORIGINAL = (227, 113)
 WEAK = "the original's primes, one draw"
+READ = (
+    "structure"  # the text beside the emitter's own: it would catch every mutant, and hide what the other opinions miss
+)
+ASIDE = ("algebra's proof", WEAK, READ)  # what does not decide whether a mutant counts as accepted
 FLOAT_EVERY = 20  # the float opinion looks at every twentieth mutant that the field has rejected, and at all others
 
 
@@ -145,7 +150,16 @@ def look_text(base: Base, mutant: str, run_task: certify.RunTask, number: int) -
             tiles=tiles,
         )
         caught["float"] = e.word == "REJECTED"
+    caught[READ] = read_as_wrong(base, mutant)
     return caught
+
+
+def read_as_wrong(base: Base, mutant: str) -> bool:
+    """Is the text refused by reading it?"""
+    read = syntax_opinion(mutant)
+    if read.word != "REJECTED":
+        read = structure_opinion(mutant, program_of(base.mugraph), base.mugraph, "", "", read)
+    return read.word == "REJECTED"
 
 
 def refused(link: str, caught: dict[str, bool]) -> bool:
@@ -153,7 +167,7 @@ def refused(link: str, caught: dict[str, bool]) -> bool:
     But a wrong proof of the algebra would be an acceptance."""
     if link == "algebra":
         return caught["field"] and caught["proof"]
-    return any(v for k, v in caught.items() if k not in ("algebra's proof", WEAK))
+    return any(v for k, v in caught.items() if k not in ASIDE)
 
 
 def run(

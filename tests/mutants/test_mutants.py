@@ -50,6 +50,7 @@ def test_no_mutant_of_a_module_is_accepted(name: str, run: RunTask) -> None:
     found = suite.run(base(name), "text", SAMPLE["text"], run, seed=1)
     assert len(found.rows) == SAMPLE["text"]
     assert not [(r.operator, r.what) for r in found.rows if r.accepted]
+    assert all(r.caught[suite.READ] for r in found.rows)
 
 
 def test_what_is_equal_is_not_certified_as_wrong(run: RunTask) -> None:
@@ -68,6 +69,12 @@ def test_what_is_equal_is_accepted(run: RunTask) -> None:
         "text": suite.look_text(b, b.module, run, 0),
     }  # fmt: skip
     assert not [link for link, caught in looks.items() if suite.refused(link, caught)], looks
+    assert not looks["text"][suite.READ]
+
+
+def test_what_is_caught_by_reading_alone_counts_as_accepted() -> None:
+    assert not suite.refused("text", {"field": False, "memory": False, suite.READ: True})
+    assert suite.refused("text", {"field": False, "memory": True, suite.READ: False})
 
 
 def test_a_split_of_a_dim_that_is_not_there_is_no_proof() -> None:

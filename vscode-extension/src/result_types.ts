@@ -114,7 +114,7 @@ export interface Remark {
 
 export interface Evidence {
   link: "algebra" | "schedule" | "text";
-  opinion: "field" | "proof" | "float" | "memory" | "range";
+  opinion: "field" | "proof" | "float" | "memory" | "range" | "structure";
   word: "PROVED" | "TESTED" | "UNDECIDED" | "REJECTED";
   summary: string;
   output: number | null;
@@ -197,7 +197,7 @@ export interface RangeDetails {
 }
 
 export interface Counterexample {
-  opinion: "field" | "proof" | "float" | "memory" | "range";
+  opinion: "field" | "proof" | "float" | "memory" | "range" | "structure";
   output: number;
   index: number[];
   expected: string;

@@ -33,6 +33,7 @@ class Operation:
         return dict(self.attrs).get(name, default)
 
 
+ASSUMED = "assumed: "  # what a verdict's notes on its assumptions begin with
 _WORDS = {
     ("contiguity", "True"): "for contiguous {}",
     ("contiguity", "False"): "for {} that is not contiguous",
@@ -59,7 +60,7 @@ class Assumption:
         where = "" if self.line is None else f"line {self.line}: "
         if self.kind == "size":
             return f"{where}{f'the size of {self.subject}' if self.subject else 'a size'} {self.answer}"
-        return f"{where}{_WORDS.get((self.kind, self.answer), '{}: ' + self.kind + ' ' + self.answer).format(self.subject)}"
+        return f"{ASSUMED}{where}{_WORDS[self.kind, self.answer].format(self.subject)}"
 
 
 @dataclass(frozen=True)

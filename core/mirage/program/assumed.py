@@ -21,23 +21,23 @@ GUARDED = ("contiguity",)  # what a kernel's public function and the decorator a
 
 
 def deciding(first: Questions, run: Run, same: Same) -> list[Question]:
-    """The questions whose answers decide what is computed. `run` gives the program under other answers, `same` whether it
-    computes what the first one does."""
+    """The questions of the first run whose answers decide what is computed. `run` gives the program under other answers, `same`
+    whether it computes what the first one does. What only other answers lead to is no matter where these decide."""
     found = _open(first)
     known = [q for q in first.answers if q not in found]
     tried: set[frozenset[Question]] = {frozenset()}
     while len(known) <= MOST:
         world = next((w for w in _worlds(known) if w not in tried), None)
         if world is None:
-            return found
+            return [q for q in found if q in first.answers]
         tried.add(world)
         questions = Questions(world)
-        if not _runs_alike(questions, run, same):
-            found += [q for q in known if q in world and q not in found]
+        alike = _runs_alike(questions, run, same)
         opened = _open(questions)
-        found += [q for q in opened if q not in found]
+        if not alike or not first.answers.keys() >= set(opened):
+            found += [q for q in known if q in world and q not in found]
         known += [q for q in questions.answers if q not in known and q not in opened]
-    return [*found, *(q for q in known if q not in found)]
+    return list(first.answers)
 
 
 def _open(questions: Questions) -> list[Question]:
@@ -50,11 +50,10 @@ def _worlds(known: Collection[Question]) -> Iterable[frozenset[Question]]:
 
 
 def _runs_alike(questions: Questions, run: Run, same: Same) -> bool:
+    """What the text raises under another answer is a difference."""
     try:
         return same(run(questions))
-    except (
-        Exception
-    ) as error:  # what the text raises under another answer; a mistake of ours too counts as a difference
+    except Exception as error:
         if explain(error) is None:
             raise
         return False
@@ -68,7 +67,7 @@ def assumptions(
     for q in questions:
         if q.kind not in GUARDED:
             raise UnfixedAnswer(f"{_asks(q)}, which shapes and dtypes do not fix", line=line_of(q.line))
-        made.append(Assumption(q.kind, q.subject, str(first.answers.get(q, "")), line_of(q.line)))
+        made.append(Assumption(q.kind, q.subject, str(first.answers[q]), line_of(q.line)))
     dtypes = [Assumption("dtype", "a computed tensor", "as computed", line_of(line)) for line in first.dtypes]
     return (*made, *_sizes(first.sizes, line_of), *dtypes)
 

@@ -143,7 +143,9 @@ class _Tracer:
         asked = Questions()
         program = self.under(asked)
         found = deciding(asked, self.under, lambda other: _alike(program, other)) if asked.answers else []
-        return dc_replace(program, assumptions=assumptions(found, asked, self.place.line))
+        assumed = assumptions(found, asked, self.place.line)
+        notes = (*program.notes, *(a.words for a in assumed if a.kind != "size"))
+        return dc_replace(program, assumptions=assumed, notes=notes)
 
     def under(self, questions: Questions) -> Program:
         """The program that the text gives with these answers."""

@@ -32,8 +32,8 @@ DENIED = (
 # Decorators that change nothing in what a function computes, and that tracing does not want.
 DROPPED = ("torch.compile", "torch.no_grad", "torch.inference_mode")
 
-_PRINTS = {"print", "open", "input", "breakpoint", "help", "exit", "quit"}
-_REACHES = {
+EFFECTS = {"print", "open", "input", "breakpoint", "help", "exit", "quit"}
+REACHES = {
     "exec",
     "eval",
     "compile",
@@ -46,8 +46,8 @@ _REACHES = {
     "getattr",
     "super",
 }
-_CONSTANT_CALLS = {"float", "int", "bool", "min", "max", "abs", "round", "len", "range", "tuple", "list", "sum"}
-_CONSTANT_NODES = (
+CONSTANT_CALLS = {"float", "int", "bool", "min", "max", "abs", "round", "len", "range", "tuple", "list", "sum"}
+CONSTANT_NODES = (
     ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp, ast.Name,
     ast.Attribute, ast.Call, ast.operator, ast.unaryop, ast.cmpop, ast.expr_context, ast.keyword, ast.Subscript,
     ast.JoinedStr, ast.FormattedValue,
@@ -151,18 +151,18 @@ class References:
                 self._resolve(part, _NOWHERE)
 
     def _check_constant(self, node: ast.Name, part: ast.AST) -> None:
-        if not isinstance(part, _CONSTANT_NODES):
+        if not isinstance(part, CONSTANT_NODES):
             raise self._unsafe(node, f"`{node.id}` is not a constant made of numbers")
         if isinstance(part, ast.Call):
             path = self.names.dotted(part.func)
-            if path not in _CONSTANT_CALLS and not path.startswith("math."):
+            if path not in CONSTANT_CALLS and not path.startswith("math."):
                 raise self._unsafe(node, f"`{node.id}` is computed by `{ast.unparse(part.func)}(...)`")
         self._check(part)
 
     def _check_builtin(self, node: ast.Name) -> None:
-        if node.id in _PRINTS:
+        if node.id in EFFECTS:
             raise SideEffect(f"`{node.id}` reaches outside the function", **self.names.chunks.place(node))
-        if node.id in _REACHES:
+        if node.id in REACHES:
             raise self._unsafe(node, f"`{node.id}` reaches into the interpreter")
 
     def _unsafe(self, node: ast.AST, message: str, next_step: str | None = None) -> MirageError:

@@ -2,7 +2,7 @@
 
 algebra   the program and the µGraph with its sizes erased (proof; field at tiny sizes)
 schedule  the µGraph on its own grid, loops, masks and splits (field; memory)
-text      the emitted module (memory; field in Triton's interpreter; float against float64; range)
+text      the emitted module (structure; memory; field in Triton's interpreter; float against float64; range)
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from mirage.verify.proof.user_rules import Rules
 from mirage.verify.ranges.opinion import range_opinion
 from mirage.verify.semantics.denote import NotDenoted, denote, same_axes, split_axis
 from mirage.verify.size_scope import all_sizes
+from mirage.verify.structure.opinion import structure_opinion, syntax_opinion
 from mirage.verify.worker_tasks import RunTask
 
 TEXT_DRAWS, MORE_DRAWS = 16, 64  # of the text's field opinion: at first, and where the first bound is weak
@@ -104,13 +105,17 @@ def algebra(case: Case) -> list[Evidence]:
 
 
 def opinions(
-    case: Case, run_task: RunTask, floats_first: bool = False, ahead: Ahead | None = None
+    case: Case, run_task: RunTask, floats_first: bool = False, ahead: Ahead | None = None, reading: bool = True
 ) -> Iterator[list[Evidence]]:
     """The evidence link by link, in their order, so that a rejection spares the rest. Where runs can begin `ahead`, those of
     the float opinion do."""
     wrong = other_calls(case.calls, case.mugraph)
     if wrong:
         yield [Evidence(link="algebra", opinion="field", word="REJECTED", summary=f"the µGraph has {wrong}")]
+        return
+    syntax = [syntax_opinion(case.module)] if reading and case.module else []
+    if any(e.word == "REJECTED" for e in syntax):  # nothing of such a text is run
+        yield syntax
         return
     early = floats(case, run_task) if floats_first and case.module else []
     if any(e.word == "REJECTED" for e in early):
@@ -122,22 +127,28 @@ def opinions(
     schedule = schedule_opinion(case.t, case.targets, case.inner)
     yield found or [replace(schedule, link="algebra")]
     yield [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
-    if not case.module:
-        return
-    if isinstance(read, Evidence):
-        yield [read]
-        return
+    if case.module:
+        yield [read] if isinstance(read, Evidence) else in_module(case, read, run_task, lambda: early or late(), syntax)
+
+
+def in_module(
+    case: Case, read: Case, run_task: RunTask, late: Callable[[], list[Evidence]], syntax: list[Evidence]
+) -> list[Evidence]:
+    """The evidence on the text, with `syntax` of what the module contains. What the text is beside the emitter's own is asked
+    last: where it does something else, the other opinions show what."""
     memory = text_memory_opinion(case.mugraph, read.module, [i.name for i in case.program.inputs])
     if memory.word == "REJECTED":
-        yield [memory]
-        return
+        return [memory]
     text = in_text(read, run_task, TEXT_DRAWS)
     if text.word == "TESTED" and text.bound is not None and text.bound > WEAK:
         text = in_text(read, run_task, MORE_DRAWS)
     if text.word == "REJECTED":
-        yield [text]
-        return
-    yield [text, memory, *(early or late()), in_range(case)]
+        return [text]
+    found = [text, memory, *late(), in_range(case)]
+    if any(e.word == "REJECTED" for e in found):
+        return found
+    beside = [structure_opinion(case.module, case.program, case.mugraph, case.slice, case.function, e) for e in syntax]
+    return [*found, *beside]
 
 
 def in_focus(case: Case) -> Case | Evidence:
@@ -188,13 +199,15 @@ def floats_begun(case: Case, run_task: RunTask, ahead: Ahead | None = None) -> C
     return opinion
 
 
-def judge(case: Case, run_task: RunTask, *, floats_first: bool = False, ahead: Ahead | None = None) -> Verdict:
+def judge(
+    case: Case, run_task: RunTask, *, floats_first: bool = False, ahead: Ahead | None = None, reading: bool = True
+) -> Verdict:
     """The verdict; links after the first rejected one are not looked at. With `floats_first` the float opinion is asked
     before all others, for candidates of a search: where they fail, it is there. `ahead` begins its runs in a worker of their
-    own, beside the other opinions."""
+    own, beside the other opinions. Without `reading` the text is only run, which shows what the other opinions are worth."""
     evidence: list[Evidence] = []
     start = time.monotonic()
-    for found in opinions(case, run_task, floats_first, ahead):
+    for found in opinions(case, run_task, floats_first, ahead, reading):
         evidence += found
         if any(e.word == "REJECTED" for e in found):
             break

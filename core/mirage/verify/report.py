@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from html import escape
 
+from mirage.ir.program import ASSUMED
 from mirage.results.details import Details, FloatDetails, RegimeError
 from mirage.results.verdict import STRENGTH, TRUSTED, Counterexample, Evidence, Verdict
 
@@ -45,7 +46,7 @@ def lines(verdict: Verdict, left: str, right: str) -> list[str]:
             out.append(f"    {e.opinion:6} {e.word:8} {about(e, verdict.outputs)}{e.summary}")
             if e.counterexample is not None:
                 out += [f"           {x}" for x in shown(e.counterexample)]
-    return out
+    return [*out, *(f"  {x}" for x in verdict.notes if x.startswith(ASSUMED))]
 
 
 def shown(c: Counterexample) -> list[str]:
