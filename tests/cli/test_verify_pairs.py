@@ -19,7 +19,7 @@ from workloads.hand import Case, small
 
 from mirage.cli import main, verify_subjects
 from mirage.cli.verify import judged
-from mirage.codegen.emit import emit_module
+from mirage.codegen.emit import emit_module, split_parts
 from mirage.errors import MirageError
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
@@ -111,15 +111,19 @@ def test_what_the_function_asks_is_guarded_and_said_or_refused(
     made = files(tmp_path, small()["rmsnorm_linear"])
     content = made["user.py"].read_text("utf-8")
     assert content.count("    return ") == 1
-    asking = written(
-        tmp_path / "asking.py", content.replace("    return ", f"    if not ({asked}):\n        return X\n    return ")
-    )
+    returns = f"    if not ({asked}):\n        return X\n    return "
+    asking = written(tmp_path / "asking.py", content.replace("    return ", returns))
+    module = made["module.py"].read_text("utf-8")
+    original = split_parts(module)["original"]
+    assert original.count("    return ") == 1
+    kept = written(tmp_path / "kept.py", module.replace(original, original.replace("    return ", returns)))
     if refused:
         with pytest.raises(MirageError, match=refused) as raised:
-            verdict(worker, asking, made["module.py"])
+            verdict(worker, asking, kept)
         assert raised.value.code == "MIR210"
         return
-    found = verdict(worker, asking, made["module.py"])
+    assert verdict(worker, asking, made["module.py"])["word"] == "REJECTED"  # what it falls back to is another text
+    found = verdict(worker, asking, kept)
     assert found["word"] in ("PROVED", "TESTED")
     assert any("for contiguous X" in n for n in found["notes"]) == ("contiguous" in asked)
     if "contiguous" in asked:  # what tells a function apart from another is not compared
