@@ -8,10 +8,12 @@ alone and are never changed, and into replacing the language's functions again a
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import triton.language.core as core
+    import triton.language.semantic as semantic
     from triton.runtime.interpreter import GridExecutor, InterpretedFunction, TensorHandle
 
     from mirage.codegen.interpreter import Patches
@@ -24,6 +26,7 @@ def lighten(patches: Patches) -> None:
     restored."""
     import triton
     import triton.language.core as core
+    import triton.language.semantic as semantic
     import triton.runtime.interpreter as interpreter
 
     if not triton.__version__.startswith(KNOWN):
@@ -59,6 +62,24 @@ def lighten(patches: Patches) -> None:
 
     patches.set(core.block_type, "__init__", block)
     patches.set(core.tensor, "__init__", tensor)
+
+    inner_broadcast = semantic.TritonSemantic.broadcast_impl_value
+
+    def broadcast(
+        self: semantic.TritonSemantic[core.tensor], left: core.tensor, right: core.tensor
+    ) -> tuple[core.tensor, core.tensor]:
+        a, b = left.type, right.type
+        if a.is_block() and b.is_block() and a.shape is b.shape:  # of one length each: the tuples are kept above
+            return left, right
+        found: tuple[core.tensor, core.tensor] = inner_broadcast(self, left, right)
+        return found
+
+    patches.set(semantic.TritonSemantic, "broadcast_impl_value", broadcast)
+
+    # An integer's overflow is looked for at each operator, and what is found is dropped unless `debug` is set
+    builder = interpreter.interpreter_builder
+    if not builder.options.debug:
+        patches.set(builder, "options", replace(builder.options, sanitize_overflow=False))
 
     seen: set[object] = set()
     launch = interpreter.GridExecutor.__call__
