@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
@@ -17,7 +18,7 @@ from mirage.ir.dtypes import BY_TORCH_NAME
 from mirage.ir.fp8_formats import FORMATS
 from mirage.verify.floats.error_limits import Compared, judge
 from mirage.verify.floats.launch_sizes import INTEGERS
-from mirage.verify.floats.regimes import REGIMES, UNIT, Regime
+from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, Rng
 from mirage.verify.floats.worker import Run, exactly, rounding, units_of
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.worker_tasks import DeviceAnswer, DevicePayload, DeviceRow
@@ -25,6 +26,7 @@ from mirage.verify.worker_tasks import DeviceAnswer, DevicePayload, DeviceRow
 if TYPE_CHECKING:
     import torch
 
+Draw = Callable[[Rng, tuple[int, ...], str, int], Array]
 POOL = 1_048_573  # values that are drawn for one input, a prime number; longer inputs repeat them
 CHUNK = 1 << 23  # elements that are compared at once
 POISON = (1 << 18, 1 << 25)  # elements of float16: one size for each pool of the caching allocator
@@ -91,18 +93,24 @@ class _Look:
             elif ours in UNIT:
                 draw = regime.first if regime.first is not None and not floating else regime.draw
                 floating = True
-                value = self._repeated(shape, lambda n, d=draw, t=ours: d(self.rng, n, t, self.payload["products"]))
+                value = self._repeated(shape, partial(self._floats, draw, ours))
             else:
-                value = self._repeated(shape, lambda n, t=ours: self.rng.integers(0, 2 if t == "bool" else INTEGERS, n))
+                value = self._repeated(shape, partial(self._integers, 2 if ours == "bool" else INTEGERS))
             out.append(value.to(dtype))
         return out
 
-    def _repeated(self, shape: Sequence[int], draw: Callable[[tuple[int, ...]], Array]) -> torch.Tensor:
+    def _floats(self, draw: Draw, dtype: str, count: int) -> Array:
+        return draw(self.rng, (count,), dtype, self.payload["products"])
+
+    def _integers(self, most: int, count: int) -> Array:
+        return np.asarray(self.rng.integers(0, most, count))
+
+    def _repeated(self, shape: Sequence[int], draw: Callable[[int], Array]) -> torch.Tensor:
         """A draw of at most POOL values, as often as the shape needs them."""
         import torch
 
         count = int(np.prod(shape, dtype=np.int64))
-        pool = np.asarray(draw((min(count, POOL),)), np.float64)
+        pool = np.asarray(draw(min(count, POOL)), np.float64)
         values = torch.from_numpy(pool).to(self.device)
         return values.repeat(-(-count // max(len(pool), 1)))[:count].reshape(tuple(shape))
 
