@@ -41,7 +41,7 @@ def _run(package: ModuleType) -> None:
     if isinstance(package, _Deferred):
         spec = package.__spec__
         assert spec is not None and spec.loader is not None
-        package.__class__ = ModuleType
+        package.__class__ = ModuleType  # type: ignore[assignment]
         try:
             spec.loader.exec_module(package)
         except BaseException:
