@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from verify.test_floats_ahead import emitted
 from workloads.hand import small
+from workloads.hand_modules import emitted
 
 from mirage.isolate.runner import Worker
 from mirage.results.details import FloatDetails
