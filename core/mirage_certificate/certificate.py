@@ -75,14 +75,17 @@ def _row(data: Any, kind: str, second: str | None) -> list[Equation]:
     inputs = [listed(x, 3) for x in listed(row["inputs"], 1000)]
     need(all(len(x) == 3 for x in inputs) and len({name(x[0]) for x in inputs}) == len(inputs), "an input is missing")
     need((kind == "function") == (row["mugraph"] == "") and isinstance(row["mugraph"], str), "a µGraph is missing")
-    _agrees(row["mugraph"], axes, {x[0]: x[1] for x in inputs})
+    _agrees(row["mugraph"], axes, [x[1] for x in inputs])
     need(second is None or kind != "module" or _carried(row["mugraph"], second), "the module carries another µGraph")
     need(row["scope"] in SCOPES, "a scope that is none")
     book = Book((x[0] for x in inputs if x[1] == "bool"), axes if row["scope"] == SCOPES[1] else None)
     table = Table(book, axes, {x[0]: whole(x[2], 0, 64) for x in inputs})
     for term in listed(row["terms"]):
         table.add(term)
-    return [_equation(table, e, kind == "function") for e in listed(row["equations"], 1000)]
+    found = [_equation(table, e, kind == "function") for e in listed(row["equations"], 1000)]
+    wanted = _wanted(row["mugraph"]) if row["mugraph"] else [f"output-{i}" for i in range(len(found))]
+    need(sorted(e.shows for e in found) == sorted(wanted), "an equation is missing, or there is one more")
+    return found
 
 
 def _equation(table: Table, data: Any, both: bool) -> Equation:
@@ -104,12 +107,17 @@ def _equation(table: Table, data: Any, both: bool) -> Equation:
     )
 
 
-def _agrees(mugraph: str, axes: dict[str, int], inputs: dict[str, Any]) -> None:
-    """Raises Refused where the lengths and inputs are not those that the µGraph's text states."""
-    said = dict(x.split("=") for x in " ".join(re.findall(r"(?m)^axes (.*)$", mugraph)).split())
+def _agrees(mugraph: str, axes: dict[str, int], dtypes: list[Any]) -> None:
+    """Raises Refused where the lengths and the inputs' dtypes are not those that the µGraph's text states."""
+    said = dict(x.split("=") for x in " ".join(re.findall(r"(?m)^axes (.*)$", mugraph)).split() if x.count("=") == 1)
     need(all(str(axes.get(a)) == n for a, n in said.items()), "an axis has another length in the µGraph")
-    dtypes = dict(re.findall(r"(?m)^input (\S+) (\S+) ", mugraph))
-    need(all(inputs[x] == d for x, d in dtypes.items() if x in inputs), "an input has another dtype in the µGraph")
+    need(mugraph == "" or re.findall(r"(?m)^input \S+ (\S+) ", mugraph) == dtypes, "the µGraph has other inputs")
+
+
+def _wanted(mugraph: str) -> list[str]:
+    """What must be shown of a µGraph: its outputs, and the update law of each accumulator that is carried."""
+    laws = re.findall(r"(?m)^ +([^\s\[]+)\[[^\]]*\] (?:\+=|max=) .* carrying ", mugraph)
+    return re.findall(r"(?m)^output (\S+) ", mugraph) + [f"update-law-of-{x}" for x in laws]
 
 
 def _carried(mugraph: str, text: str) -> bool:

@@ -1,8 +1,8 @@
 """The laws that a certificate may use, each stated here in its own words: what no step names does not happen.
 
 Small letters are any terms, capital letters sets of axes, `n` a whole number. `sum(A, x)` and `max(A, x)` bind the axes A.
-Both sides are equal at every index at which both have a value and the conditions hold, and where one side has a value and
-the conditions hold, so has the other. tests/certificate/test_certificate_laws.py evaluates each at random points.
+Where the conditions hold and one side has a value, the other has it too (of a square, the right side where the left has).
+tests/certificates/test_certificate_laws.py evaluates each at random points.
 """
 
 from __future__ import annotations

@@ -70,12 +70,13 @@ def of_case(case: Case, carried: MuGraph) -> Statement:
     try:
         meaning = denote(t, graph)
         pairs = []
+        names = {x.name: y.name for x, y in zip(graph.outputs, carried.outputs, strict=True)}
         for o in case.targets:
             target = o.term
             for axis, (part, rest) in meaning.splits.items():
                 target = split_axis(t, target, axis, part, rest)
             term, have = meaning.outputs[o.tensor]
-            pairs.append(Pair(o.tensor, target, same_axes(t, term, have, o.dims)))
+            pairs.append(Pair(names[o.tensor], target, same_axes(t, term, have, o.dims)))
     except NotDenoted as e:
         raise NoCertificate(f"the µGraph has no term: {e}") from None
     pairs += [Pair(f"update-law-of-{o.accumulator}", o.left, o.right) for o in meaning.obligations]
