@@ -1,7 +1,7 @@
 """The laws that a certificate may use, each stated here in its own words: what no step names does not happen.
 
 Small letters are any terms, capital letters sets of axes, `n` a whole number. `sum(A, x)` and `max(A, x)` bind the axes A.
-Where the conditions hold and one side has a value, the other has it too (of a square, the right side where the left has).
+Both sides are equal wherever the conditions hold, with functions that are total (`polynomials.py`).
 tests/certificates/test_certificate_laws.py evaluates each at random points.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from mirage_certificate.polynomials import Book, Poly, need
@@ -21,7 +20,7 @@ factor of a sum: sum(A | B, c * a) = sum(A, c * sum(B, a)) if free(c, B) and apa
 exponential of a sum: exp(a + b) = exp(a) * exp(b)
 exponential of a multiple: exp(n * a) = exp(a) ** n
 inverse of a product: inv(a * b) = inv(a) * inv(b)
-square of a root: sqrt(a) ** 2 = a
+square of a root: sqrt(a) ** 2 = a if not_negative(a)
 square of an absolute value: abs(a) ** 2 = a * a
 guard of a number: finite(a) = a
 term of a maximum: max(A, a + c) = max(A, a) + c if free(c, A)
@@ -33,8 +32,8 @@ tanh: tanh(a) = 1 - 2 * inv(exp(2 * a) + 1)
 logarithm of an exponential: log(exp(a)) = a
 exponential of a logarithm: exp(log(a)) = a if positive(a)
 logarithm of a product: log(a * b) = log(a) + log(b) if positive(a) and positive(b)
-logarithm of a root: log(sqrt(a)) = log(a) * half if positive(a)
-root of an exponential: sqrt(exp(a)) = exp(a * half)
+logarithm of a root: log(sqrt(a)) = log(a) * inv(2) if positive(a)
+root of an exponential: sqrt(exp(a)) = exp(a * inv(2))
 root of a square: sqrt(a * a) = abs(a)
 root of a product: sqrt(a * b) = sqrt(a) * sqrt(b) if not_negative(a) and not_negative(b)
 root of an inverse: sqrt(inv(a)) = inv(sqrt(a))
@@ -50,7 +49,6 @@ odd sine: sin(-a) = -sin(a)
 even cosine: cos(-a) = cos(a)
 """
 CLEARED = "denominator multiplied out"  # of an equation with zero: not between terms, so not in the table
-CONDITIONS = frozenset({"free", "apart", "positive", "not_negative"})
 
 
 @dataclass(frozen=True)
@@ -62,13 +60,12 @@ class Law:
     left: ast.expr
     right: ast.expr
     conditions: tuple[ast.Call, ...]
-    exponent: int
+    exponent: int = 1
 
     @property
     def letters(self) -> frozenset[str]:
-        sides = (*ast.walk(self.left), *ast.walk(self.right))
-        called = {n.func.id for n in sides if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
-        return frozenset(n.id for n in sides if isinstance(n, ast.Name)) - called - {"half"}
+        names = {n.id for side in (self.left, self.right) for n in ast.walk(side) if isinstance(n, ast.Name)}
+        return frozenset(x for x in names if len(x) == 1)
 
 
 def _read(line: str) -> Law:
@@ -76,10 +73,9 @@ def _read(line: str) -> Law:
     claim, _, condition = text.partition(" if ")
     left, right = (ast.parse(x.strip(), mode="eval").body for x in claim.split(" = "))
     calls = tuple(n for n in ast.walk(ast.parse(condition or "()")) if isinstance(n, ast.Call))
-    squared = isinstance(left, ast.BinOp) and isinstance(left.op, ast.Pow)
-    if isinstance(left, ast.BinOp) and squared:
-        left = left.left
-    return Law(name, text, left, right, calls, 2 if squared else 1)
+    if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Pow):
+        return Law(name, text, left.left, right, calls, 2)
+    return Law(name, text, left, right, calls)
 
 
 LAWS: Mapping[str, Law] = {law.name: law for law in map(_read, TEXT.strip().splitlines())}
@@ -90,8 +86,6 @@ def evaluated(domain: Any, node: ast.expr, letters: Mapping[str, Any]) -> Any:
     match node:
         case ast.Constant(int(value)):
             return domain.const(value)
-        case ast.Name("half"):
-            return domain.const(Fraction(1, 2))
         case ast.Name(name):
             return letters[name]
         case ast.UnaryOp(ast.USub(), x):
@@ -114,28 +108,21 @@ def evaluated(domain: Any, node: ast.expr, letters: Mapping[str, Any]) -> Any:
 
 def holds(book: Book, condition: ast.Call, letters: Mapping[str, Any]) -> bool:
     """True if a condition is known to hold, from the axes and the signs of the terms."""
-    assert isinstance(condition.func, ast.Name)
-    values = [evaluated(book, x, letters) for x in condition.args]
-    match condition.func.id:
-        case "free":
-            return not book.axes(values[0]) & values[1]
-        case "apart":
-            return not values[0] & values[1]
-        case "positive":
-            return book.sign(values[0]) == 2
-        case "not_negative":
-            return book.sign(values[0]) >= 1
-    return False
+    x, *more = (evaluated(book, a, letters) for a in condition.args)
+    match condition.func:
+        case ast.Name("free"):
+            return not book.axes(x) & more[0]
+        case ast.Name("apart"):
+            return not x & more[0]
+        case ast.Name("positive"):
+            return book.sign(x) == 2
+    return book.sign(x) >= 1
 
 
-def instance(book: Book, law: Law, letters: Mapping[str, Any], turned: bool) -> tuple[int, Poly]:
-    """(the atom that the law's left side is at these letters, what it equals); of the right side where it is `turned`."""
+def instance(book: Book, law: Law, letters: Mapping[str, Any], turned: bool) -> tuple[Poly, Poly]:
+    """The law's left side at these letters, and what it equals; from its right side where it is `turned`."""
     need(law.letters == set(letters), "a letter of the law is missing, or there is one more")
     need(all(holds(book, c, letters) for c in law.conditions), "a condition of the law does not hold")
     need(not turned or law.exponent == 1, "this law has one direction")
     left, right = (evaluated(book, x, letters) for x in (law.left, law.right))
-    atom = book.only(right if turned else left)
-    if atom is None:
-        need(False, "that side of the law is no single atom here")
-        raise AssertionError
-    return atom, left if turned else right
+    return (right, left) if turned else (left, right)

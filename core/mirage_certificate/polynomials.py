@@ -1,8 +1,8 @@
 """Terms as polynomials over atoms: the commutative ring's laws are what two spellings of one polynomial share.
 
-An atom is an input's element, a number that no fraction fits, or a function, sum or maximum of polynomials. A monomial maps
-atoms to whole exponents; of 0/1 atoms the exponent is one, and they select: where one is 0, the monomial is 0. Everything is
-equal where it has a value: no division by zero, no root of a negative number.
+An atom is an input's element, a number that no fraction fits, or a function, sum or maximum of polynomials; a monomial maps
+atoms to exponents. Every function is total here: 1 / 0, and roots and logarithms of what has none, are 0, so that what a
+condition leaves out does no harm; that a side has a value is shown apart (`replay.discharge`). So x / x is not 1: it takes a step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,11 @@ ZERO: Poly = frozenset()
 ONE: Poly = frozenset([((), Fraction(1))])
 FLAGS = frozenset({"lt", "le", "eq", "and", "or", "not"})  # functions that give 0 or 1
 COMMUTE = frozenset({"maximum", "minimum", "eq", "and", "or"})
+NEVER_ZERO = frozenset({"exp", "size"})
 ORDERED = FLAGS | {"where", "finite"}  # functions whose arguments may be -inf
+ONE_ARGUMENT = "not finite sigmoid tanh erf abs sin cos floor log round_fp16 round_bf16 round_fp8e4m3 round_fp8e5m2"
+TWO_ARGUMENTS = "lt le eq and or maximum minimum"
+FUNCTIONS = {**dict.fromkeys(ONE_ARGUMENT.split(), 1), **dict.fromkeys(TWO_ARGUMENTS.split(), 2), "where": 3}
 MOST_WORK, DEEPEST, MOST_POWER, MOST_BITS, MOST_MONOMIALS = 2_000_000, 60, 256, 2048, 4000
 
 
@@ -62,19 +66,16 @@ class Book:
             self.atoms.append(a)
             self.free.append(frozenset(axes))
             self._depth.append(depth)
-            if improper:
-                self.improper.add(self._ids[a])
-        return frozenset([(((self._ids[a], 1),), Fraction(1))])
+            self.improper |= {self._ids[a]} if improper else set()
+        return self.of(self._ids[a])
 
     def axes(self, p: Poly) -> frozenset[str]:
         return frozenset().union(*(self.free[a] for m, _ in p for a, _ in m))
 
     def only(self, p: Poly) -> int | None:
         """The atom that a polynomial is, if it is nothing else."""
-        match list(p):
-            case [(((a, 1),), c)] if c == 1:
-                return int(a)
-        return None
+        ((m, c),) = p if len(p) == 1 else [((), 0)]
+        return m[0][0] if c == 1 and len(m) == 1 and m[0][1] == 1 else None
 
     def of(self, a: int) -> Poly:
         return frozenset([(((a, 1),), Fraction(1))])
@@ -87,12 +88,11 @@ class Book:
         """A product of 0/1 atoms."""
         return len(p) == 1 and all(c == 1 and all(self.is_flag(a) for a, _ in m) for m, c in p)
 
-    def order(self, p: Poly) -> int:
-        return self._order.setdefault(p, len(self._order))
-
     def finite(self, *ps: Poly) -> None:
-        if self.improper and any(a in self.improper for p in ps for m, _ in p for a, _ in m):
-            raise Refused("arithmetic with what may be -inf")
+        need(not any(map(self.infinite, ps)), "arithmetic with what may be -inf")
+
+    def infinite(self, p: Poly) -> bool:
+        return bool(self.improper) and any(a in self.improper for m, _ in p for a, _ in m)
 
     # ---- the ring
     def const(self, c: Fraction | int) -> Poly:
@@ -111,11 +111,8 @@ class Book:
             self.spend(1 + len(m))
             out[m] = out.get(m, Fraction(0)) + c
         kept = frozenset((m, c) for m, c in out.items() if c)
-        need(len(kept) <= MOST_MONOMIALS, "a polynomial is too large")
-        need(
-            all(max(abs(c.numerator), c.denominator).bit_length() <= MOST_BITS for _, c in kept),
-            "a number is too large",
-        )
+        largest = max((max(abs(c.numerator), c.denominator).bit_length() for _, c in kept), default=0)
+        need(len(kept) <= MOST_MONOMIALS and largest <= MOST_BITS, "a polynomial or a number is too large")
         return kept
 
     def times(self, p: Poly, q: Poly) -> Poly:
@@ -149,16 +146,17 @@ class Book:
         self.finite(p)
         if len(p) == 1:
             ((m, c),) = p
-            if not any(self.is_flag(a) for a, _ in m):
-                out = self.const(1 / c)
-                for a, e in m:
-                    kind, *rest = self.atoms[a]
-                    turned = self.power(rest[0], e) if kind == "inv" else frozenset([(((a, -e),), Fraction(1))])
-                    out = self.times(out, turned)
-                return out
+            return self.product(self.const(1 / c), *(self._turned(a, e) for a, e in m))
         lead = min(p)[1]
         scaled = self.times(p, self.const(1 / lead))
         return self.times(self.const(1 / lead), self.atom(("inv", scaled), self.axes(p), (scaled,)))
+
+    def _turned(self, a: int, e: int) -> Poly:
+        """The inverse of an atom to a power; of a 0/1 atom itself. Exponents below 0 are for what is never 0 alone."""
+        kind, *rest = self.atoms[a]
+        if kind in NEVER_ZERO or self.is_flag(a):
+            return frozenset([(((a, e if self.is_flag(a) else -e),), Fraction(1))])
+        return self.power(rest[0] if kind == "inv" else self.atom(("inv", self.of(a)), self.free[a], (self.of(a),)), e)
 
     # ---- functions
     def negative_infinity(self) -> Poly:
@@ -185,17 +183,16 @@ class Book:
         if b == ZERO and self.selects(c):
             return self.times(c, a)
         free = self.axes(c) | self.axes(a) | self.axes(b)
-        infinite = any(x in self.improper for p in (a, b) for m, _ in p for x, _ in m)
-        return self.atom(("fn", "where", c, a, b), free, (c, a, b), infinite)
+        return self.atom(("fn", "where", c, a, b), free, (c, a, b), self.infinite(a) or self.infinite(b))
 
     def fn(self, name: str, *args: Poly) -> Poly:
+        need(name in FUNCTIONS and len(args) == FUNCTIONS[name], "a function that is not known")
         if name == "where":
-            need(len(args) == 3, "where takes three arguments")
             return self.where(*args)
         if name not in ORDERED:
             self.finite(*args)
         if name in COMMUTE:
-            args = tuple(sorted(args, key=self.order))
+            args = tuple(sorted(args, key=lambda p: self._order.setdefault(p, len(self._order))))
         return self.atom(("fn", name, *args), frozenset().union(*map(self.axes, args)), args)
 
     def sum(self, axes: Iterable[str], p: Poly) -> Poly:
@@ -214,27 +211,22 @@ class Book:
         if inner is not None and self.atoms[inner][0] == op:  # sums of sums, maxima of maxima in any order
             _, more, p = self.atoms[inner]
             axes = axes | more
-        improper = any(a in self.improper for m, _ in p for a, _ in m)
-        return self.atom((op, axes, p), self.axes(p) - axes, (p,), improper)
+        return self.atom((op, axes, p), self.axes(p) - axes, (p,), self.infinite(p))
 
     # ---- replacement
     def swap(self, p: Poly, at: int, value: Callable[[int], Poly], memo: dict[int, Poly | None]) -> Poly:
-        """`p` with every `at`, to the power e, as value(e): at all depths, since the two are equal at all indices."""
+        """`p` with every `at`, to the power e, as value(e), at all depths: the two are equal at all indices."""
         self.spend(len(p))
         memo.setdefault(at, ONE)
         rows: list[Poly] = []
         same: list[tuple[Mono, Fraction]] = []
         for m, c in p:
-            changed = {a: self._swapped(a, at, value, memo) for a, _ in m}
-            if all(new is None for new in changed.values()):
+            changed = [(a, e, new) for a, e in m if (new := self._swapped(a, at, value, memo)) is not None]
+            if changed:
+                left: Poly = frozenset([(tuple(x for x in m if x not in [(a, e) for a, e, _ in changed]), c)])
+                rows.append(self.product(left, *(value(e) if a == at else self.power(new, e) for a, e, new in changed)))
+            else:
                 same.append((m, c))
-                continue
-            out: Poly = frozenset([(tuple((a, e) for a, e in m if changed[a] is None), c)])
-            for a, e in m:
-                new = changed[a]
-                if new is not None:
-                    out = self.times(out, value(e) if a == at else self.power(new, e))
-            rows.append(out)
         return self.plus(frozenset(same), *rows) if rows else p
 
     def _swapped(self, a: int, at: int, value: Callable[[int], Poly], memo: dict[int, Poly | None]) -> Poly | None:
@@ -242,28 +234,25 @@ class Book:
             kind, *rest = self.atoms[a]
             kids = rest[1:] if kind in ("sum", "max", "fn") else rest if kind in ("inv", "exp", "sqrt") else []
             new = [self.swap(k, at, value, memo) for k in kids]
-            memo[a] = None if new == kids else self.rebuilt(a, new)
+            if kind == "fn":
+                out = self.fn(rest[0], *new)
+            elif kind in ("sum", "max"):
+                out = (self.sum if kind == "sum" else self.max)(rest[0], *new)
+            elif kids:
+                out = {"inv": self.inverse, "exp": self.exp, "sqrt": self.sqrt}[kind](*new)
+            memo[a] = None if new == kids else out
         return memo[a]
-
-    def rebuilt(self, a: int, kids: list[Poly]) -> Poly:
-        kind, first = self.atoms[a][:2]
-        if kind == "fn":
-            return self.fn(first, *kids)
-        if kind in ("sum", "max"):
-            return (self.sum if kind == "sum" else self.max)(first, *kids)
-        return {"inv": self.inverse, "exp": self.exp, "sqrt": self.sqrt}[kind](*kids)
 
     # ---- signs
     def sign(self, p: Poly) -> int:
-        """2: positive wherever it has a value; 1: not negative; 0: not known."""
+        """2: positive; 1: not negative; 0: not known."""
         found = [min((self._sign(a, e) for a, e in m), default=2) if c > 0 else 0 for m, c in p]
         return 0 if 0 in found else max(found, default=1)
 
     def _sign(self, a: int, e: int) -> int:
         if a not in self._signs:
             self._signs[a] = self._atom_sign(*self.atoms[a]) if not self.is_flag(a) else 1
-        found = max(self._signs[a], 1 - e % 2)
-        return found if e > 0 else 2 * (found > 0)  # what is divided by is not 0
+        return max(self._signs[a], 1 - e % 2)
 
     def _atom_sign(self, kind: str, *rest: Any) -> int:
         match kind, *rest:
@@ -272,12 +261,10 @@ class Book:
             case ("index", _) | ("fn", "abs", _):
                 return 1
             case "sqrt", p:
-                return max(1, self.sign(p))
+                return 1 + (self.sign(p) == 2)
             case "lit", text:
                 return 2 * (float(text) > 0)
-            case "inv", p:
-                return 2 * (self.sign(p) > 0)
-            case "sum" | "max", _, p:
+            case ("inv", p) | ("sum" | "max", _, p):
                 return self.sign(p)
             case "fn", "maximum" | "minimum" | "where" as name, *args:
                 return (max if name == "maximum" else min)(self.sign(x) for x in args[-2:])

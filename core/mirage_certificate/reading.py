@@ -12,11 +12,12 @@ from mirage_certificate import replay
 from mirage_certificate.polynomials import ONE, Book, Poly, Refused, need
 from mirage_certificate.replay import NONZERO, Condition, Guards, Reason, Step
 
-MOST_BYTES, MOST_ITEMS, MOST_TEXT = 16 << 20, 50_000, 4000
+MOST_BYTES, MOST_ITEMS = 16 << 20, 50_000
 NUMBER = re.compile(r"-?[0-9]{1,40}(/[1-9][0-9]{0,39})?\Z")
 LITERAL = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?(e[-+]?[0-9]{1,3})?\Z")
 NAME = re.compile(r"[^\s\x00-\x1f]{1,200}\Z")
-DOMAIN = {"inv": NONZERO, "sqrt": replay.NOT_NEGATIVE}
+DOMAIN = {"inv": NONZERO, "sqrt": replay.NOT_NEGATIVE, "log": replay.POSITIVE}
+Place = tuple[int, Guards, frozenset[str]]
 
 
 def parsed(text: bytes) -> Any:
@@ -36,15 +37,13 @@ def parsed(text: bytes) -> Any:
         raise Refused(f"the file is no certificate: {type(e).__name__}") from None
 
 
-def record(data: Any, keys: str, more: str = "") -> dict[str, Any]:
-    """A JSON object with exactly these keys, and perhaps some of `more`."""
+def record(data: Any, keys: str, more: str | None = "") -> dict[str, Any]:
+    """A JSON object with exactly these keys, and perhaps some of `more` (None: any)."""
+    need(isinstance(data, dict) and len(data) <= 1000, "an object is missing, or too large")
     want = set(keys.split())
-    need(isinstance(data, dict) and want <= set(data) <= want | set(more.split()), f"no object of {keys or more}")
-    return dict(data)
-
-
-def mapping(data: Any) -> dict[str, Any]:
-    need(isinstance(data, dict) and len(data) <= 1000, "a mapping is missing, or too long")
+    need(
+        want <= set(data) and (more is None or set(data) <= want | set(more.split())), f"other keys than {keys or more}"
+    )
     return dict(data)
 
 
@@ -71,7 +70,6 @@ class Table:
         self.book, self.lengths, self.inputs = book, lengths, inputs
         self.rows: list[list[Any]] = []
         self.terms: list[Poly] = []
-        self.texts: list[str] = []  # of the rows, for people: cut where they grow long
 
     def axes(self, data: Any) -> tuple[str, ...]:
         names = tuple(map(name, listed(data, 64)))
@@ -85,23 +83,6 @@ class Table:
         row = listed(data, 4096)
         self.terms.append(self._term(row))
         self.rows.append(row)
-        text = self._text(*row)
-        self.book.spend(len(text) >> 4)
-        self.texts.append(text[:MOST_TEXT])
-
-    def _text(self, kind: str, *rest: Any) -> str:
-        match kind, *rest:
-            case "in", who, index:
-                return f"{who}[{', '.join('*'.join(axes) + (f'{o:+d}' if o else '') for axes, o in index)}]"
-            case "sum" | "max", axes, x:
-                return f"{kind}_{'_'.join(axes)}({self.texts[x]})"
-            case "add" | "mul", *parts:
-                return f"({(' + ' if kind == 'add' else ' * ').join(self.texts[x] for x in parts)})"
-            case "fn", called, *args:
-                return f"{called}({', '.join(self.texts[x] for x in args)})"
-            case "inv" | "exp" | "sqrt" | "pow", x, *n:
-                return f"{kind}({', '.join(map(str, (self.texts[x], *n)))})"
-        return "-inf" if kind == "ninf" else str(rest[0]) if kind in ("num", "lit") else f"{kind}({rest[0]})"
 
     def _term(self, row: list[Any]) -> Poly:
         book = self.book
@@ -140,47 +121,40 @@ class Table:
     # ---- where a term has a value
     def conditions(self, root: int) -> Iterator[Condition]:
         """What must hold for the term of a row to have a value, as the row and its parts are written."""
-        start: tuple[int, Guards] = (root, frozenset())
+        start: Place = (root, frozenset(), frozenset())
         seen, todo = {start}, [start]
         while todo:
-            i, guards = todo.pop()
+            i, guards, bound = todo.pop()
             row = self.rows[i]
-            kind, function = row[0], row[1] if row[0] == "fn" else ""
-            if kind in DOMAIN or (kind == "pow" and row[2] < 0):
-                yield Condition(DOMAIN.get(kind, NONZERO), self.terms[row[1]], guards)
-            elif function == "log":
-                yield Condition(replay.POSITIVE, self.terms[row[2]], guards)
-            elif function and function not in replay.TOTAL:
-                yield Condition(replay.VALUED, self.terms[i], guards)
-            for following in self._below(row, guards):
+            kind, *parts = row[1:] if row[0] == "fn" else row
+            if kind in DOMAIN or (kind == "pow" and parts[1] < 0):
+                yield Condition(DOMAIN.get(kind, NONZERO), self.terms[parts[0]], guards, bound)
+            for following in self._below(row, guards, bound):
                 if following not in seen:
                     need(len(seen) < replay.MOST_CONDITIONS, "too many side conditions")
                     seen.add(following)
                     todo.append(following)
 
-    def _below(self, row: list[Any], guards: Guards) -> Iterator[tuple[int, Guards]]:
-        """The parts of a row, each with the guards under which its value counts."""
+    def _below(self, row: list[Any], guards: Guards, bound: frozenset[str]) -> Iterator[Place]:
+        """The parts of a row, each with the guards under which its value counts, and the axes that are bound there."""
         match row:
             case ["fn", "where", c, chosen, other]:
-                yield from (
-                    (c, guards),
-                    (chosen, guards | {(self.terms[c], True)}),
-                    (other, guards | {(self.terms[c], False)}),
-                )
+                yield c, guards, bound
+                yield chosen, guards | {(self.terms[c], True)}, bound
+                yield other, guards | {(self.terms[c], False)}, bound
             case ["mul", *parts]:
                 flags = {k for k in parts if self.book.selects(self.terms[k]) and self.terms[k] != ONE}
                 more = guards | {(self.terms[k], True) for k in flags}
-                yield from ((k, guards if k in flags else more) for k in parts)
-            case ["add", *parts] | ["fn", _, *parts] | ["sum" | "max", _, *parts]:
-                yield from ((k, guards) for k in parts)
+                yield from ((k, guards if k in flags else more, bound) for k in parts)
+            case ["sum" | "max", axes, x]:
+                yield x, guards, bound | set(axes)
+            case ["add", *parts] | ["fn", _, *parts]:
+                yield from ((k, guards, bound) for k in parts)
             case ["inv" | "exp" | "sqrt" | "pow", x, *_]:
-                yield x, guards
+                yield x, guards, bound
 
     # ---- steps
-    def steps(self, data: Any) -> tuple[Step, ...]:
-        return tuple(map(self._step, listed(data)))
-
-    def _step(self, data: Any) -> Step:
+    def step(self, data: Any) -> Step:
         row = record(data, "law at with", "turned")
         need(row.get("turned", True) is True and isinstance(row["law"], str), "a law is missing")
         values: dict[str, Any] = {}
@@ -195,4 +169,6 @@ class Table:
         if row["because"] == "sign":
             return Reason(condition)
         why = record(row["because"], "first factor steps")
-        return Reason(condition, self.term(why["first"]), self.term(why["factor"]), self.steps(why["steps"]))
+        return Reason(
+            condition, self.term(why["first"]), self.term(why["factor"]), tuple(map(self.step, listed(why["steps"])))
+        )

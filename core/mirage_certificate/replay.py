@@ -1,31 +1,24 @@
 """The replay of one equation: the difference of both sides, by one law after the other, becomes zero.
 
 A step names a law, the atom at which it is applied, and the law's letters; the atom is replaced wherever it stands, which is
-right since a law holds at every index. Beside the values, the second side must have one wherever the first has.
+right since a law holds at every index. A denominator is multiplied out only where it is known not to be 0: by its sign, or
+because a side has no value otherwise. Beside the values, the second side must have one wherever the first has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mirage_certificate.laws import CLEARED, LAWS, instance
-from mirage_certificate.polynomials import FLAGS, ONE, ZERO, Book, Poly, Refused, need
+from mirage_certificate.polynomials import ONE, ZERO, Book, Poly, need
 
-NONZERO, NOT_NEGATIVE, POSITIVE, VALUED = "is not 0", "is not negative", "is positive", "has a value"
-STRONGER = {
-    NONZERO: {NONZERO, POSITIVE},
-    NOT_NEGATIVE: {NOT_NEGATIVE, POSITIVE},
-    POSITIVE: {POSITIVE},
-    VALUED: {VALUED},
-}
-ROUNDED = frozenset({"round_fp16", "round_bf16", "round_fp8e4m3", "round_fp8e5m2"})
-TOTAL = (
-    FLAGS | ROUNDED | {"where", "finite", "sigmoid", "tanh", "erf", "abs", "sin", "cos", "floor", "maximum", "minimum"}
-)
+NONZERO, NOT_NEGATIVE, POSITIVE = "is not 0", "is not negative", "is positive"
+STRONGER = {NONZERO: {NONZERO, POSITIVE}, NOT_NEGATIVE: {NOT_NEGATIVE, POSITIVE}, POSITIVE: {POSITIVE}}
 MOST_CONDITIONS = 2_000
 Guards = frozenset[tuple[Poly, bool]]
+Facts = frozenset[tuple[str, Poly]]
 
 
 @dataclass(frozen=True)
@@ -40,11 +33,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Condition:
-    """`term` must be what `needs` says for a side to have a value, at the indices where all of `guards` hold."""
+    """`term` must be what `needs` says for a side to have a value: where all of `guards` hold, at every index of the axes
+    `bound`, at the index of the element otherwise."""
 
     needs: str
     term: Poly
     guards: Guards = frozenset()
+    bound: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -58,57 +53,54 @@ class Reason:
     steps: tuple[Step, ...] = ()
 
 
-def applied(book: Book, difference: Poly, step: Step) -> Poly:
+def applied(book: Book, difference: Poly, step: Step, facts: Facts = frozenset()) -> Poly:
     """The difference after a step. Raises Refused where the step is no instance of its law, or changes nothing."""
     at = book.only(step.at)
-    if at is None:
-        raise Refused(f"{step.law}: a step at what is no atom")
+    need(at is not None and step.law in {*LAWS, CLEARED}, f"there is no law {step.law[:60]!r}, or no atom for it")
+    assert at is not None
     if step.law == CLEARED:
-        after = _cleared(book, difference, at)
-    else:
-        law = LAWS.get(step.law)
-        if law is None:
-            raise Refused(f"there is no law {step.law[:60]!r}")
-        found, new = instance(book, law, step.letters, step.turned)
-        need(found == at, f"{step.law}: the step is at another atom than the law")
-        n = law.exponent
+        need(not step.letters and not step.turned, "this law has no letters")
+        return _cleared(book, difference, at, facts)
+    law = LAWS[step.law]
+    old, new = instance(book, law, step.letters, step.turned)
+    need(old == step.at, f"{step.law}: the step is at another atom than the law")
 
-        def value(e: int) -> Poly:
-            quotient, rest = divmod(e, n)
-            return book.times(book.power(book.of(at), rest), book.power(new, quotient))
+    def value(e: int) -> Poly:
+        quotient, rest = divmod(e, law.exponent)
+        return book.times(book.power(old, rest), book.power(new, quotient))
 
-        after = book.swap(difference, at, value, {})
+    after = book.swap(difference, at, value, {})
     need(after != difference, f"{step.law}: the step changes nothing")
     return after
 
 
-def _cleared(book: Book, difference: Poly, at: int) -> Poly:
-    """A difference times a denominator that is not 0 where both sides have values: zero if and only if that was."""
+def _cleared(book: Book, difference: Poly, at: int, facts: Facts) -> Poly:
+    """A difference times a denominator that is not 0: zero if and only if that was."""
     kind, *rest = book.atoms[at]
-    need(kind == "inv", "what is multiplied out is no inverse")
     powers = [(dict(m).get(at, 0), m, c) for m, c in difference]
     most = max((e for e, _, _ in powers), default=0)
-    need(most > 0, "the denominator is not there")
-    out: list[Poly] = []
-    for e, m, c in powers:
-        guarded = e > 0 and any(book.is_flag(a) for a, _ in m)
-        need(not guarded, "a denominator that a condition may leave out")
-        left: Poly = frozenset([(tuple(x for x in m if x[0] != at), c)])
-        out.append(book.times(left, book.power(rest[0], most - e)))
-    return book.plus(*out)
+    need(kind == "inv" and most > 0, "the denominator is not there")
+    known = (NONZERO, rest[0]) in facts or (POSITIVE, rest[0]) in facts or sign_says(book, Condition(NONZERO, rest[0]))
+    need(known, "the denominator may be 0")
+    left = [(frozenset([(tuple(x for x in m if x[0] != at), c)]), most - e) for e, m, c in powers]
+    return book.plus(*(book.times(p, book.power(rest[0], e)) for p, e in left))
 
 
-def replay(book: Book, difference: Poly, steps: Sequence[Step]) -> None:
-    """Raises Refused unless the steps lead from the difference to zero."""
-    for i, step in enumerate(steps, 1):
-        try:
-            difference = applied(book, difference, step)
-        except Refused as e:
-            raise Refused(f"step {i}: {e}") from None
+def known(conditions: Iterable[Condition], bound: frozenset[str], book: Book) -> Facts:
+    """The conditions that hold at every index of the axes `bound`, whatever is selected."""
+    return frozenset(
+        (c.needs, c.term) for c in conditions if not c.guards and not bound & book.axes(c.term) - c.bound
+    )  # fmt: skip
+
+
+def replay(book: Book, difference: Poly, steps: Sequence[Step], facts: Facts) -> None:
+    """Raises Refused unless the steps lead from the difference to zero, where the facts hold."""
+    for step in steps:
+        difference = applied(book, difference, step, facts)
     need(difference == ZERO, "the steps do not make the two sides equal")
 
 
-def discharge(book: Book, wanted: Iterator[Condition], given: Sequence[Condition], reasons: Sequence[Reason]) -> None:
+def discharge(book: Book, wanted: Iterable[Condition], given: Sequence[Condition], reasons: Sequence[Reason]) -> None:
     """Raises Refused unless each condition has its reason, each reason a condition, and all reasons hold."""
     left = set(wanted)
     for reason in reasons:
@@ -118,8 +110,7 @@ def discharge(book: Book, wanted: Iterator[Condition], given: Sequence[Condition
         for w in matching:
             _holds(book, w, given, reason)
         left -= matching
-    for w in left:
-        raise Refused(f"a side condition without a reason: a term {w.needs}")
+    need(not left, "a side condition without a reason")
 
 
 def _holds(book: Book, c: Condition, given: Sequence[Condition], reason: Reason) -> None:
@@ -127,15 +118,17 @@ def _holds(book: Book, c: Condition, given: Sequence[Condition], reason: Reason)
         need(sign_says(book, c), "a side condition that the sign does not show")
         return
     stronger = STRONGER[c.needs]
+    bound = c.bound & book.axes(reason.source)
     sources = [g for g in given if g.term == reason.source and g.needs in stronger and g.guards <= c.guards]
-    need(bool(sources), "a side condition rests on what the first side does not need")
+    need(any(bound <= g.bound for g in sources), "a side condition rests on what the first side does not need")
     factor = book.sign(reason.factor)
     enough = factor == 2 or (factor == 1 and c.needs == NOT_NEGATIVE) or (reason.factor == ONE)
-    need(enough and (c.needs != VALUED or reason.factor == ONE), "a side condition's factor has no known sign")
-    replay(book, book.minus(c.term, book.times(reason.factor, reason.source)), reason.steps)
+    need(enough, "a side condition's factor has no known sign")
+    facts = known(given, c.bound, book)
+    replay(book, book.minus(c.term, book.times(reason.factor, reason.source)), reason.steps, facts)
 
 
 def sign_says(book: Book, c: Condition) -> bool:
     sign = book.sign(c.term)
     turned = book.sign(book.times(book.const(-1), c.term)) if c.needs == NONZERO else 0
-    return c.needs != VALUED and (sign == 2 or turned == 2 or (sign == 1 and c.needs == NOT_NEGATIVE))
+    return sign == 2 or turned == 2 or (sign == 1 and c.needs == NOT_NEGATIVE)

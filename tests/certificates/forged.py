@@ -205,7 +205,9 @@ def an_exponential_to_another_power(f: Forge) -> Data:
 def a_root_of_a_square(f: Forge) -> Data:
     x = f.input("x", "i", "j")
     one = f.row("sqrt", f.row("mul", x, x))
-    return f.certificate(one, x, step("root of a square", one, a=x), step("what is not negative", f.row("fn", "abs", x), a=x))
+    return f.certificate(
+        one, x, step("root of a square", one, a=x), step("what is not negative", f.row("fn", "abs", x), a=x)
+    )
 
 
 @false
@@ -322,6 +324,44 @@ def a_guarded_condition_for_an_open_one(f: Forge) -> Data:
     first = f.row("add", f.row("mul", b, quotient), f.row("mul", f.number("-1"), b), f.number("1"))
     because = {"first": x, "factor": f.number("1"), "steps": []}
     return f.certificate(first, quotient, defined=[{"needs": "is not 0", "of": x, "because": because}])
+
+
+@false
+def weights_of_a_row_that_is_masked(f: Forge) -> Data:
+    """Where every flag is 0 the first side is 0: the quotient is left out."""
+    b, x = f.input("b", "i", "j"), f.input("x", "i", "j")
+    total = f.row("sum", ["j"], f.row("mul", b, x))
+    below = f.row("inv", total)
+    one = f.row("sum", ["j"], f.row("mul", b, x, below))
+    pulled = step("factor of a sum", one, A=[], B=["j"], c=below, a=f.row("mul", b, x))
+    return f.certificate(one, f.number("1"), pulled, step("denominator multiplied out", below))
+
+
+@false
+def a_value_at_the_other_indices(f: Forge) -> Data:
+    """The second side divides by every element, the first one by its own."""
+    z = f.input("z", "i")
+    below = f.row("inv", z)
+    second = f.row("add", below, f.row("mul", f.number("0"), f.row("sum", ["i"], below)))
+    because = {"first": z, "factor": f.number("1"), "steps": []}
+    return f.certificate(below, second, defined=[{"needs": "is not 0", "of": z, "because": because}])
+
+
+@false
+def a_quotient_of_one_thing(f: Forge) -> Data:
+    x = f.input("x", "i", "j")
+    below = f.row("inv", x)
+    return f.certificate(f.row("fn", "where", f.input("b", "i", "j"), f.row("mul", x, below), f.number("1")), f.number("1"),
+                         step("denominator multiplied out", below))  # fmt: skip
+
+
+@false
+def letters_that_bring_a_division_in(f: Forge) -> Data:
+    x, y = f.input("x", "i", "j"), f.input("y", "i", "j")
+    one, below = f.row("exp", x), f.row("inv", f.row("add", y, f.number("1")))
+    rest = f.row("add", x, f.negative(below))
+    law = step("exponential of a sum", one, a=below, b=rest)
+    return f.certificate(one, f.row("exp", y), law, step("denominator multiplied out", below))
 
 
 @false

@@ -118,7 +118,7 @@ def _in_term(row: list[Any]) -> Iterator[tuple[str, list[Any]]]:
     kind = row[0]
     if kind == "num":
         yield "another number", ["num", "7/11" if row[1] != "7/11" else "7/13"]
-    if kind == "in":
+    if kind == "in" and "#" not in row[1]:  # a law of updates holds for any values, so under any names
         yield "another input", ["in", f"{row[1]}_other", row[2]]
         yield "an offset", ["in", row[1], [[axes, o + 1] for axes, o in row[2]]]
     if kind == "fn" and row[1] in ORDERED:

@@ -19,7 +19,7 @@ from mirage.verify.two_programs import lowered_together
 from mirage_certificate.certificate import FORMAT, SCOPES, VERSION, seal
 from mirage_certificate.polynomials import Book, Refused
 from mirage_certificate.reading import Table
-from mirage_certificate.replay import Condition, Reason, Step
+from mirage_certificate.replay import Condition, Reason, Step, known
 
 Kind = Literal["module", "mugraph", "function"]
 
@@ -131,8 +131,9 @@ def _row(s: Statement, scope: str) -> dict[str, Any] | None:
 def _equation(rows: TermRows, finder: StepFinder, pair: Pair, both: bool) -> dict[str, Any] | None:
     sides = [rows.term(x) for x in (pair.first, pair.second)]
     first, second = (rows.table.terms[i] for i in sides)
-    steps = finder.prove(finder.book.minus(first, second))
     conditions = [list(rows.table.conditions(i)) for i in sides]
+    facts = known([*conditions[0], *conditions[1]], frozenset(), finder.book)
+    steps = finder.prove(finder.book.minus(first, second), facts)
     defined = _reasons(finder, conditions[1], conditions[0])
     defines = _reasons(finder, conditions[0], conditions[1]) if both else []
     if steps is None or defined is None or defines is None:

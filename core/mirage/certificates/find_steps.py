@@ -12,7 +12,7 @@ from typing import Any
 
 from mirage_certificate.laws import CLEARED
 from mirage_certificate.polynomials import ONE, ZERO, Book, Mono, Poly, Refused
-from mirage_certificate.replay import STRONGER, Condition, Guards, Reason, Step, applied, sign_says
+from mirage_certificate.replay import STRONGER, Condition, Facts, Reason, Step, applied, known, sign_says
 
 FUEL = 600  # steps of one proof
 EMPTY: frozenset[str] = frozenset()
@@ -24,9 +24,11 @@ class StepFinder:
 
     def __init__(self, book: Book) -> None:
         self.book = book
+        self.facts: Facts = frozenset()
 
-    def prove(self, difference: Poly) -> tuple[Step, ...] | None:
-        """Steps from the difference to zero; None if none were found."""
+    def prove(self, difference: Poly, facts: Facts = frozenset()) -> tuple[Step, ...] | None:
+        """Steps from the difference to zero where the facts hold; None if none were found."""
+        self.facts = facts
         self.book.work = 0  # the limit is on a certificate's replay, and the search tries more
         for level in (1, 2, 3):
             try:
@@ -42,15 +44,15 @@ class StepFinder:
         c = wanted[0]
         if sign_says(self.book, c):
             return Reason(c)
-        guards: dict[Poly, list[Guards]] = {}
-        for g in given:
-            if g.needs in STRONGER[c.needs]:
-                guards.setdefault(g.term, []).append(g.guards)
-        for source in sorted(guards, key=lambda p: p != c.term):
-            if not all(any(g <= w.guards for g in guards[source]) for w in wanted):
+        common = frozenset[str]().union(*(w.bound for w in wanted))
+        facts = known(given, common, self.book)
+        for source in sorted({g.term for g in given if g.needs in STRONGER[c.needs]}, key=lambda p: p != c.term):
+            bound = common & self.book.axes(source)
+            enough = [g for g in given if g.term == source and g.needs in STRONGER[c.needs] and bound <= g.bound]
+            if not all(any(g.guards <= w.guards for g in enough) for w in wanted):
                 continue
             for factor in self._factors(c.term, source):
-                steps = self.prove(self.book.minus(c.term, self.book.times(factor, source)))
+                steps = self.prove(self.book.minus(c.term, self.book.times(factor, source)), facts)
                 if steps is not None:
                     return Reason(c, source, factor, steps)
         return None
@@ -61,11 +63,24 @@ class StepFinder:
         try:
             (left, _), (right, _) = self.simplified(p), self.simplified(q)
             if len(left) == len(right) == 1:
-                quotient = self.book.times(left, self.book.inverse(right))
+                quotient = self.quotient(left, right)
                 if self.book.sign(quotient) == 2:
                     yield quotient
         except Refused:
             return
+
+    def quotient(self, p: Poly, q: Poly) -> Poly:
+        """A polynomial over a product, whose factors cancel where they stand in every term."""
+        ((below, c),) = q
+        out: list[Poly] = []
+        for m, k in p:
+            powers = dict(m)
+            over = [(a, e - powers.get(a, 0)) for a, e in below if e > powers.get(a, 0) >= 0]
+            for a, e in below:
+                powers[a] = max(0, powers.get(a, 0) - e) if e > 0 else powers.get(a, 0) - e
+            kept = tuple(sorted((a, e) for a, e in powers.items() if e))
+            out.append(self.book.times(self.product(kept, k / c), self.book.inverse(self.product(tuple(over)))))
+        return self.book.plus(*out)
 
     def simplified(self, p: Poly, level: int = 1) -> tuple[Poly, tuple[Step, ...]]:
         """`p` with no law of the level left to apply, and the steps to it. Raises Refused where that grows too large."""
@@ -89,7 +104,7 @@ class StepFinder:
 
     def tried(self, p: Poly, step: Step) -> Poly | None:
         try:
-            return applied(self.book, p, step)
+            return applied(self.book, p, step, self.facts)
         except Refused:
             return None
 
@@ -235,11 +250,15 @@ class StepFinder:
         common = tuple(sorted((x, e) for x, e in shared.items() if e))
         if common and len(p) > 1:
             c = self.product(common)
-            yield self.step("inverse of a product", a, a=c, b=self.book.times(p, self.book.inverse(c)))
+            yield self.step("inverse of a product", a, a=c, b=self.quotient(p, c))
 
     def _function(self, a: int, kind: str, rest: list[Any]) -> Iterator[Step]:
         if kind == "sqrt":
             yield self.step("square of a root", a, a=rest[0])
+            found = self.one(rest[0])
+            if found is not None and found[1] == 1 and all(e % 2 == 0 for _, e in found[0]):
+                half = tuple((x, e // 2) for x, e in found[0])
+                yield self.step("root of a square", a, a=self.product(half))
             yield from self._of_product(a, rest[0], ("root of a product",))
             yield from self._of_atom(a, rest[0], {"exp": "root of an exponential"})
             return
@@ -288,4 +307,4 @@ class StepFinder:
         if len(parts) > 1:
             for law in laws:
                 for part in parts:
-                    yield self.step(law, a, a=part, b=self.book.times(x, self.book.inverse(part)))
+                    yield self.step(law, a, a=part, b=self.quotient(x, part))

@@ -12,6 +12,7 @@ from mirage.cli.verify import structure_of
 from mirage.results.certificate import CertificateState
 from mirage.verify import cases
 from mirage_certificate.certificate import check
+from mirage_certificate.polynomials import Refused
 
 if TYPE_CHECKING:
     from mirage.cli.verify_by_size import JudgedRow
@@ -26,10 +27,10 @@ def written(verdicts: JudgedRow, path: str) -> CertificateState:
             _statement(*s, v.word_of("algebra")) for s, (_, v) in zip(verdicts.subjects, verdicts.rows, strict=True)
         ]
         data = certificate(first, second, statements)
-    except NoCertificate as e:
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
+        found = check(text.encode(), first.file, second.file)
+    except (NoCertificate, Refused) as e:
         return CertificateState(why=str(e))
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
-    found = check(text.encode(), first.file, second.file).equations
     write(Path(path), text)
     return CertificateState(
         path, equations=len(found), steps=sum(e.steps for e in found), conditions=sum(e.conditions for e in found)
