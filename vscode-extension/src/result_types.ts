@@ -49,6 +49,7 @@ export interface Verdict {
   outputs: number;
   scope: "all sizes" | "these sizes";
   notes: string[];
+  finite: boolean;
   word: "PROVED" | "TESTED" | "UNDECIDED" | "REJECTED";
   headline: string;
   bound: number | null;
@@ -122,6 +123,7 @@ export interface Evidence {
   seconds: number;
   details: FieldDetails | ProofDetails | FloatDetails | MemoryDetails | RangeDetails | null;
   counterexample: Counterexample | null;
+  where: string;
 }
 
 export interface LinkState {
