@@ -54,8 +54,12 @@ RESULTS = (
     ("launch_twice", each(LAUNCHER, LAUNCH, r"\g<0>\n\g<0>")),
     ("launches_exchanged", exchanged(LAUNCHER, LAUNCH)),
     (
-        "answer_scaled",
+        "answer_slightly_scaled",
         each(LAUNCHER, RETURN, lambda m: f"{m[1]}return {', '.join(x + ' * 1.002' for x in m[2].split(', '))}"),
+    ),
+    (
+        "answer_scaled",
+        each(LAUNCHER, RETURN, lambda m: f"{m[1]}return {', '.join(x + ' * 1.05' for x in m[2].split(', '))}"),
     ),
     (
         "answer_shifted",

@@ -91,7 +91,7 @@ def shown(text: str, mutants: list[Mutant], families: set[str]) -> dict[str, set
 
 def test_a_run_shows_wrong_mutants_and_no_equal_one(modules: dict[str, str], mutants: dict[str, list[Mutant]]) -> None:
     wrong = {"store_negated", "answer_scaled", "launch_dropped"}
-    equal = {"name_changed", "blocks_backwards", "answer_copied"}
+    equal = {"accumulator_renamed", "blocks_backwards", "answer_copied"}
     found = shown(modules["softmax_rows"], mutants["softmax_rows"], wrong | equal)
     assert set(found) == wrong | equal
     assert all(found[family] <= {"wrong", "breaks"} for family in wrong), found
