@@ -10,7 +10,7 @@ from mirage.errors import UnsupportedOperands
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.ir.torch_calls import is_call
-from mirage.pipeline.search_problems import problems
+from mirage.pipeline.request import refuse_integers
 from mirage.program.trace import trace
 from mirage.verify.semantics.call_meanings import MEANINGS, written_out
 from mirage.verify.semantics.program_values import run
@@ -86,6 +86,6 @@ def test_equal_ones_are_accepted_and_others_are_not(function: str, equal: str, o
                                        ("x * torch.argsort(x)", "int64")])  # fmt: skip
 def test_no_kernel_computes_with_integers(text: str, part: str) -> None:
     with pytest.raises(UnsupportedOperands) as raised:
-        problems(program(text))
-    assert part in raised.value.message and raised.value.line == 6
-    assert problems(program("x * torch.arange(6)"))
+        refuse_integers(program(text), "user.py")
+    assert part in raised.value.message and raised.value.line == 6 and raised.value.path == "user.py"
+    refuse_integers(program("x * torch.arange(6)"), "user.py")

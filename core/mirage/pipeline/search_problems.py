@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mirage.errors import UnsupportedOperands
 from mirage.ir.dtypes import DTYPES, computing_dtypes
 from mirage.ir.program import Program
-from mirage.ir.torch_calls import is_call
 from mirage.mugraph.grammar import DTensor, MuGraph
 from mirage.mugraph.without_calls import other_calls
 from mirage.program.axis_names import output_names
@@ -16,8 +14,6 @@ from mirage.program.lower import Lowered, lower
 from mirage.search.engine import Problem
 from mirage.search.kernel_pieces import Target
 from mirage.search.one_row import one_row
-
-COMPARED_ALONE = ("floor_divide", "remainder")  # a GPU's quotient may lie just below the whole number that it is
 
 
 def problem(program: Program, lowered: Lowered) -> Problem:
@@ -38,34 +34,9 @@ def problem(program: Program, lowered: Lowered) -> Problem:
     )  # fmt: skip
 
 
-def refuse_integers(program: Program) -> None:
-    """Raises UnsupportedOperands where a kernel would compute with integers that are no indices. Two functions of integers
-    are compared; unused ones are none of our business."""
-    for node in program.nodes:
-        if is_call(node.op):
-            continue
-        if node.op in COMPARED_ALONE:
-            raise UnsupportedOperands(f"`{node.op}` of integers is compared, and no kernel computes it", line=node.line)
-        for a in node.args:
-            made = program.nodes[a - len(program.inputs)] if a >= len(program.inputs) else None
-            if _computed_with(program.type_of(a).dtype) or (made is not None and not is_call(made.op)):
-                continue
-            if made is None:
-                raise UnsupportedOperands(f"`{program.inputs[a].name}` is a tensor of integers", line=node.line)
-            raise UnsupportedOperands(f"`{made.op}` gives {made.type.dtype}, which `{node.op}` takes", line=node.line)
-    for x in program.outputs:
-        if x < len(program.inputs) and not _computed_with(program.type_of(x).dtype):
-            raise UnsupportedOperands(f"`{program.inputs[x].name}` is a tensor of integers")
-
-
-def _computed_with(dtype: str) -> bool:
-    return dtype == "bool" or DTYPES[dtype].floating
-
-
 def problems(program: Program) -> list[Problem]:
     """The search's problems: the program as the table means it; with what stays PyTorch's own
     (`program/library_variants.py`); and with the one row of its products as an axis (`search/one_row.py`)."""
-    refuse_integers(program)
     found = [problem(p, lower(p)) for p in ways(program)]
     row = one_row(found[0])
     return found if row is None else [*found, row]
