@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 TASK_S = 180.0
 # Tensors are small: a thread each for their operators costs twice the time of one
 WORKER = {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
-# What a worker imports for its first call; PyTorch's meta tensors import its compiler.
-TRACING = ("torch", "torch._dynamo", "mirage.program.trace_task")
+# What a worker imports for its first call; PyTorch's meta tensors import sympy.
+TRACING = ("torch", "sympy", "torch.fx.experimental.symbolic_shapes", "mirage.program.trace_task")
 RUNNING = ("torch", "triton", "triton.experimental.gluon", "mirage.verify.floats.worker")
 GRAPH_FILES = "mirage.graph_files"
 

@@ -18,7 +18,7 @@ from mirage.ir.tensor_spec import TensorSpec, TensorType
 from mirage.ir.torch_calls import is_call
 from mirage.operators.table import OPERATORS
 from mirage.operators.type_rules import is_float
-from mirage.program import load_function
+from mirage.program import deferred_compiler, load_function
 from mirage.program.assumed import assumptions, deciding
 from mirage.program.builder import Builder
 from mirage.program.lower import lower
@@ -42,7 +42,7 @@ def trace(
     place = _Place(path, lines or {}, line_offset)
     tracer = _Tracer(place, text, function, inputs, dict(constants or {}))
     try:
-        return tracer.run()
+        return _traced(tracer)
     except BaseException as error:
         mended = explain(error)
         if mended is None:
@@ -177,6 +177,16 @@ class _Tracer:
         _refuse_integers(program)
         _refuse_eight_bit(program)
         return program
+
+
+def _traced(tracer: _Tracer) -> Program:
+    """The program; where the trace fails without PyTorch's compiler, once more with it: some of PyTorch counts on its import."""
+    try:
+        return tracer.run()
+    except Exception:
+        if not deferred_compiler.run():
+            raise
+    return tracer.run()
 
 
 def _alike(a: Program, b: Program) -> bool:
