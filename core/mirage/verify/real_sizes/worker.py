@@ -1,0 +1,189 @@
+"""The worker's half of the opinion on a module's text at its real sizes."""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from mirage.ir.program import Program
+from mirage.program.load_function import load
+from mirage.verify.floats.directed_inputs import DRAWS, Draw, constants, draw
+from mirage.verify.real_sizes import module_text
+from mirage.verify.real_sizes.comparison import (
+    Differs,
+    Subject,
+    compare_exactly,
+    compare_rounded,
+    regime_inputs,
+    regimes_of,
+    tensors,
+    values_of,
+)
+from mirage.verify.real_sizes.host_run import Host, Session
+from mirage.verify.real_sizes.tile_values import Array, Precision, Unknown, Wrong
+from mirage.verify.worker_tasks import RealAnswer, RealPayload
+
+SECONDS = 1.5  # after which the runs that are not needed are left out
+LIMIT = 60.0  # for each call
+NEEDED = 2  # runs of each kind, whatever they take
+MOST = 1 << 26  # elements of a tensor
+MOST_CONFIGURATIONS = 64
+SMALL = Draw("small numbers", lambda r, s, p: 2.0**-8 * r.standard_normal(s))
+FIRST = ("normal", "scores of 60000", "mean 1000 x deviation")  # regimes that are always run
+
+
+@dataclass
+class Judging:
+    """A module under judgement."""
+
+    subject: Subject
+    host: Host
+    began: float = field(default_factory=time.process_time)
+    runs: int = 0
+    narrow: dict[int, str] = field(default_factory=dict)
+    tf32: set[int] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+    configurations: int = 1
+    asked_device: bool = False
+    programs: int = 0
+
+    @property
+    def late(self) -> bool:
+        return time.process_time() - self.began > SECONDS
+
+    def call(
+        self, given: Sequence[torch.Tensor], how: Precision, choice: int = 0, device: int = 0
+    ) -> list[torch.Tensor]:
+        session = Session(how, self.host.text, time.process_time() + LIMIT, choice, device)
+        names = [i.name for i in self.subject.program.inputs]
+        before = [values_of(t) for t in given]
+        out = self.host.call(session, dict(zip(names, given, strict=True)))
+        for n, t, b in zip(names, given, before, strict=True):
+            if not np.array_equal(values_of(t), b, equal_nan=True):
+                raise Wrong(f"the input {n} is changed")
+        if not session.launches:
+            raise Unknown("no kernel is launched")
+        self.runs += 1
+        self.programs = max(self.programs, session.programs)
+        self.narrow |= how.narrow
+        self.tf32 |= how.read_as_tf32
+        self.configurations = max(self.configurations, session.configurations)
+        self.asked_device |= session.asked_device
+        return out
+
+    # ---- the runs
+    def exact(self, kind: str, values: Sequence[Array], garbage: float, choice: int = 0, device: int = 0) -> None:
+        how = Precision(wide=True, garbage=garbage)
+        results = self.call(tensors(self.subject.program, values, True), how, choice, device)
+        compare_exactly(self.subject, kind, values, results)
+
+    def rounded(self, name: str, choice: int = 0) -> None:
+        regime = next(r for r in regimes_of(self.subject.program) if r.name == name)
+        values = regime_inputs(self.subject.program, regime, self.subject.longest_sum, 0)
+        given = tensors(self.subject.program, values, False)
+        results = self.call(given, Precision(wide=False, tf32=False), choice)
+        compare_rounded(self.subject, regime, given, results)
+
+    def all(self) -> None:
+        numbers = sorted({*constants([self.subject.program]), *_literals(self.host.text.tree)}, key=abs)[:24]
+        kinds = [d for d in (DRAWS[0], SMALL, *DRAWS[1:]) if not d.beyond]
+        for n, kind in enumerate(kinds):
+            if n >= NEEDED and self.late:
+                break
+            values = draw(kind, self.subject.program.inputs, sorted(numbers), n)
+            self.exact(kind.name, values, (float("nan"), -1.2345e4)[n % 2])
+        self.variants()
+        names = [r.name for r in regimes_of(self.subject.program)]
+        for n, name in enumerate(sorted(names, key=lambda x: FIRST.index(x) if x in FIRST else len(FIRST))):
+            if n >= NEEDED and time.process_time() - self.began > 2 * SECONDS:
+                break
+            self.rounded(name)
+        self.contiguity()
+
+    def variants(self) -> None:
+        """Every configuration of an autotuner, and another number of multiprocessors."""
+        if self.configurations > MOST_CONFIGURATIONS:
+            raise Unknown(f"an autotuner with {self.configurations} configurations")
+        values = draw(DRAWS[0], self.subject.program.inputs, [0.0, 1.0], 1)
+        for choice in range(1, self.configurations):
+            self.exact(f"configuration {choice}", values, float("nan"), choice)
+            self.rounded("normal", choice)
+        if self.asked_device:
+            self.exact("another number of multiprocessors", values, float("nan"), device=1)
+
+    def contiguity(self) -> None:
+        """Whether inputs with other strides are read as they are; else the verdict says what is assumed."""
+        program = self.subject.program
+        values = draw(DRAWS[0], program.inputs, [0.0, 1.0], 2)
+        given = [_strided(t) for t in tensors(program, values, True)]
+        if all(a is None for a in given):
+            return
+        made = [b if a is None else a for a, b in zip(given, tensors(program, values, True), strict=True)]
+        try:
+            compare_exactly(self.subject, "strided", values, self.call(made, Precision(wide=True)))
+        except (Wrong, Unknown, Differs):
+            self.notes.append("the inputs are contiguous (with other strides its kernels read other elements, or it refuses)")
+
+
+def _strided(t: torch.Tensor) -> torch.Tensor | None:
+    """The same tensor with gaps between its rows, in another order of its first two dims; None where it has but one."""
+    from mirage.verify.real_sizes.host_tensors import WideTensor
+
+    if t.ndim < 2:
+        return None
+    inner = t.inner if isinstance(t, WideTensor) else t
+    order = [1, 0, *range(2, t.ndim)]
+    wide = torch.zeros([*(inner.shape[d] for d in order[:-1]), inner.shape[order[-1]] + 3], dtype=inner.dtype)
+    view = wide[..., : inner.shape[order[-1]]].permute(order)
+    view.copy_(inner)
+    return WideTensor(view, t.dtype) if isinstance(t, WideTensor) else view
+
+
+def _literals(tree: ast.Module) -> Iterator[float]:
+    for n in ast.walk(tree):
+        if isinstance(n, ast.Constant) and isinstance(n.value, float) and abs(n.value) < 1e4:
+            yield n.value
+
+
+def judge_at_real_sizes(payload: RealPayload) -> RealAnswer:
+    """In the worker: the word, and why."""
+    program = Program.from_dict(payload["program"])
+    answer: RealAnswer = {"word": "TESTED", "summary": "", "line": 0, "shown": None, "notes": [], "runs": 0, "largest": 0.0}
+    judging: Judging | None = None
+    try:
+        if max(program.type_of(i).numel for i in range(len(program.inputs) + len(program.nodes))) > MOST:
+            raise Unknown("the tensors are too large for a run at their sizes")
+        subject = Subject(load(payload["text"], payload["function"]), program)
+        judging = Judging(subject, Host(module_text.read(payload["module"], payload["public"])))
+        judging.all()
+        if judging.narrow:
+            line, what = min(judging.narrow.items())
+            raise Unknown(f"{what}, where PyTorch sums in float32", line)
+    except Wrong as e:
+        answer.update(word="REJECTED", summary=e.what, line=e.line)
+    except Unknown as e:
+        answer.update(word="UNDECIDED", summary=e.what, line=e.line)
+    except Differs as e:
+        shown = {"output": e.output, "index": list(e.index), "want": e.want, "got": e.got} if e.index else None
+        line = min(judging.narrow, default=0) if judging is not None else 0
+        answer.update(word=e.word, summary=e.what, line=line, shown=shown)
+    if judging is not None:
+        if judging.tf32:
+            lines = ", ".join(map(str, sorted(judging.tf32)))
+            judging.notes.append(f"tl.dot of float32 in float32, and not in TF32, its default on a GPU (line {lines}: input_precision='ieee')")
+        answer.update(notes=judging.notes, runs=judging.runs, largest=judging.subject.largest)
+        answer["summary"] = answer["summary"] or _said(judging)
+    return answer
+
+
+def _said(j: Judging) -> str:
+    configurations = f", {j.configurations} configurations" if j.configurations > 1 else ""
+    return (
+        f"{j.runs} runs at the real sizes, each of all {j.programs} programs{configurations}; in {len(j.subject.regimes)} regimes "
+        f"the largest error is {j.subject.largest:.2g} of what is allowed"
+    )
