@@ -122,6 +122,7 @@ export interface Evidence {
   seconds: number;
   details: FieldDetails | ProofDetails | FloatDetails | MemoryDetails | RangeDetails | null;
   counterexample: Counterexample | null;
+  where: string;
 }
 
 export interface LinkState {

@@ -17,6 +17,7 @@ Scope = Literal["all sizes", "these sizes"]
 LINKS: tuple[LinkName, ...] = ("algebra", "schedule", "text")
 EQUALITY: tuple[Opinion, ...] = ("field", "proof", "float")  # the opinions on what the values are
 TRUSTED = ("Triton and its compiler", "ptxas", "the GPU driver", "IEEE floating-point hardware", "PyTorch's tracer")
+PROCESSOR, INTERPRETER = "processor", "Triton's interpreter"  # where evidence comes from, unless a GPU is named
 SAYS_NOTHING = 0.5  # a chance from here on is not called a bound
 STRENGTH: dict[Word, int] = {"REJECTED": 0, "UNDECIDED": 1, "TESTED": 2, "PROVED": 3}
 ACCEPTED: tuple[Word, ...] = ("PROVED", "TESTED")
@@ -62,7 +63,7 @@ class Counterexample:
 class Evidence:
     """What one opinion says of one link. `output`: the number of the only output it looked at; None where it looked at all
     of them together. `bound` is the probability that a wrong program passes (0 for a proof, None where no theorem gives
-    one); `details` are figures for people."""
+    one); `where` it ran, `details` are figures for people."""
 
     link: LinkName
     opinion: Opinion
@@ -73,6 +74,7 @@ class Evidence:
     seconds: float = 0.0
     details: Details | None = None
     counterexample: Counterexample | None = None
+    where: str = PROCESSOR
 
     def of_output(self, output: int) -> Evidence:
         """The same about one output of several, by an opinion that was asked about this one alone."""

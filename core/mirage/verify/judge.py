@@ -172,16 +172,19 @@ def in_range(case: Case) -> Evidence:
     return range_opinion(case.t, case.targets, case.inner)
 
 
+def emitted_module(case: Case) -> EmittedModule:
+    """What the float opinions judge: with PyTorch's own calls among the results."""
+    parameters = [i.name for i in case.program.inputs]
+    return EmittedModule(case.t, case.returned, case.mugraph, case.module, parameters, case.slice, case.function)
+
+
 def floats(case: Case, run_task: RunTask) -> list[Evidence]:
     return floats_begun(case, run_task)()
 
 
 def floats_begun(case: Case, run_task: RunTask, ahead: Ahead | None = None) -> Callable[[], list[Evidence]]:
     """The float opinion when it is called; with `ahead` its runs begin now."""
-    parameters = [i.name for i in case.program.inputs]
-    emitted = EmittedModule(
-        case.t, case.returned, case.mugraph, case.module, parameters, case.slice, case.function
-    )  # fmt: skip
+    emitted = emitted_module(case)
     if ahead is not None and case.module:
         first = float_opinion_ahead(emitted, run_task, ahead)
     else:

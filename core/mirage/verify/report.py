@@ -8,7 +8,7 @@ from html import escape
 
 from mirage.ir.program import ASSUMED
 from mirage.results.details import Details, FloatDetails, RegimeError
-from mirage.results.verdict import STRENGTH, TRUSTED, Counterexample, Evidence, Verdict
+from mirage.results.verdict import INTERPRETER, PROCESSOR, STRENGTH, TRUSTED, Counterexample, Evidence, Verdict
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --good: #1a7f37; --bad: #cf222e; --part: #9a6700; }
@@ -43,7 +43,8 @@ def lines(verdict: Verdict, left: str, right: str) -> list[str]:
     for link in verdict.links:
         out.append(f"  {link.name}: {link.word}" + (f", bound {bound(link.bound)}" if link.bound else ""))
         for e in link.evidence:
-            out.append(f"    {e.opinion:6} {e.word:8} {about(e, verdict.outputs)}{e.summary}")
+            at = "" if e.where in (PROCESSOR, INTERPRETER) else f" [{e.where}]"
+            out.append(f"    {e.opinion:6} {e.word:8} {about(e, verdict.outputs)}{e.summary}{at}")
             if e.counterexample is not None:
                 out += [f"           {x}" for x in shown(e.counterexample)]
     return [*out, *(f"  {x}" for x in verdict.notes if x.startswith(ASSUMED))]
@@ -70,7 +71,10 @@ def html(verdict: Verdict, left: str, right: str) -> str:
     """One file: no scripts, no fonts, nothing from elsewhere; light and dark."""
     links = [(x.name, CLAIMS[x.name], x.word, bound(x.bound)) for x in verdict.links]
     opinions = [
-        (e.link, e.opinion, e.word, bound(e.bound), f"{about(e, verdict.outputs)}{e.summary}", f"{e.seconds:.2f}")
+        (
+            e.link, e.opinion, e.word, bound(e.bound), f"{about(e, verdict.outputs)}{e.summary}", e.where,
+            f"{e.seconds:.2f}",
+        )
         for link in verdict.links for e in link.evidence
     ]  # fmt: skip
     parts = [
@@ -80,7 +84,7 @@ def html(verdict: Verdict, left: str, right: str) -> str:
         "<h2>Links</h2>",
         _table(("link", "claim", "verdict", "bound"), links),
         "<h2>Opinions</h2>",
-        _table(("link", "opinion", "verdict", "bound", "what it says", "seconds"), opinions),
+        _table(("link", "opinion", "verdict", "bound", "what it says", "where it ran", "seconds"), opinions),
     ]
     for link in verdict.links:
         for e in link.evidence:
