@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import ast
 import math
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import torch
 
-from mirage.ir.dtypes import BY_TORCH_NAME
 from mirage.codegen.interpreter import bf16_bits, from_bits
-from mirage.verify.real_sizes.host_tensors import Allocations, OnDevice, WideTensor
+from mirage.ir.dtypes import BY_TORCH_NAME
+from mirage.verify.real_sizes.host_tensors import Allocations, OnDevice, WideTensor, storage_of
 from mirage.verify.real_sizes.kernel_run import DTYPES, KernelRun, argument
-from mirage.verify.real_sizes.module_text import ACTIVE_DEVICE, ModuleText
+from mirage.verify.real_sizes.module_text import ModuleText
+from mirage.verify.real_sizes.operator_table import Context
 from mirage.verify.real_sizes.tile_memory import Accesses, Region
-from mirage.verify.real_sizes.tile_operators import Context
-from mirage.verify.real_sizes.tile_values import Array, Dtype, Pointer, Precision, Unknown, Wrong
+from mirage.verify.real_sizes.tile_values import Dtype, Pointer, Precision, Unknown, Wrong
 
 LANES = 1 << 20  # of one batch of programs
 MOST_PROGRAMS = 1 << 22
@@ -199,7 +198,7 @@ class Host:
         """The results. Raises Wrong or Unknown."""
         self.session = session
         self.allocations = Allocations(session.precision)
-        session.given = {_storage(t): n for n, t in arguments.items()}
+        session.given = {storage_of(t): n for n, t in arguments.items()}
         function = self.names[self.text.public]
         try:
             with OnDevice(), self.allocations:
@@ -211,7 +210,19 @@ class Host:
         found = list(out) if isinstance(out, (tuple, list)) else [out]
         if not all(isinstance(t, torch.Tensor) for t in found):
             raise Wrong("the function gives something that is no tensor")
+        self._kernels_count(found)
         return found
+
+    def _kernels_count(self, results: Sequence[torch.Tensor]) -> None:
+        """Raises Unknown unless every result comes from a kernel, and what each kernel wrote is used."""
+        assert self.session is not None
+        made, given = self.allocations.made, {storage_of(t) for t in results}
+        for i, t in enumerate(results):
+            if storage_of(t) not in made:
+                raise Unknown(f"output {i} of {self.text.public} is not what a kernel wrote")
+        for key, (region, _) in self.session.regions.items():
+            if region.written and not region.used and key not in self.allocations.read | given:
+                raise Unknown(f"what kernels write to {region.name} is not used")
 
     def followed(self, kernel: Jitted, grid: object, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
         """A launch. What cannot be evaluated for any other reason is not the text's fault."""
@@ -247,6 +258,10 @@ class Host:
             raise Wrong(f"{kernel.name} is launched with other arguments than it has: {', '.join(wrong)}", f.lineno)
         shape = self._grid(grid, bound, kernel.name)
         regions = self._run(kernel, bound, constants, shape)
+        for r in regions:
+            if r.stored_to:
+                key = next(n for n, (region, _) in s.regions.items() if region is r)
+                self.allocations.made[key] = s.regions[key][1]
         if kernel.tuned:
             self._tuned(kernel, bound, regions)
 
@@ -259,8 +274,8 @@ class Host:
     def _grid(self, grid: object, bound: Mapping[str, object], name: str) -> tuple[int, int, int]:
         made = grid(dict(bound)) if callable(grid) else grid
         parts = list(made) if isinstance(made, (tuple, list)) else [made]
-        sizes = [*parts, 1, 1, 1][:3]
-        if not parts or len(parts) > 3 or not all(isinstance(n, int) for n in sizes):
+        sizes = [n for n in [*parts, 1, 1, 1][:3] if isinstance(n, int)]
+        if not parts or len(parts) > 3 or len(sizes) < 3:
             raise Wrong(f"the grid of {name} is {made}")
         x, y, z = sizes
         if min(sizes) < 0 or x >= 2**31 or max(y, z) > 65535:
@@ -280,7 +295,9 @@ class Host:
         for r in regions:
             r.began()
         s.launches, s.programs = s.launches + 1, s.programs + total
-        lengths = sorted(v for n, v in bound.items() if n in constants and type(v) is int and v >= 16 and not v & (v - 1))
+        lengths = sorted(
+            v for n, v in bound.items() if n in constants and type(v) is int and v >= 16 and not v & (v - 1)
+        )
         step = max(1, LANES // max(1, math.prod(min(n, 1 << 16) for n in lengths[-2:])))
         for first in range(0, total, step):
             programs = np.arange(first, min(total, first + step))
@@ -312,7 +329,7 @@ class Host:
         """Where a tensor begins in its storage."""
         assert isinstance(t, torch.Tensor) and self.session is not None
         inner = t.inner if isinstance(t, WideTensor) else t
-        key = _storage(t)
+        key = storage_of(t)
         found = self.session.regions.get(key)
         if found is None:
             found = self.session.regions[key] = (self._region(t, inner, key), inner)
@@ -323,7 +340,7 @@ class Host:
         name = BY_TORCH_NAME.get(str(t.dtype).removeprefix("torch."), str(t.dtype).removeprefix("torch."))
         dtype = {"bool": "int1"}.get(name, name)
         storage = inner.untyped_storage()
-        flat = torch.empty(0, dtype=inner.dtype).set_(storage)  # type: ignore[arg-type]
+        flat = torch.empty(0, dtype=inner.dtype).set_(storage)
         given = self.session.given.get(key, "")
         label = given or f"a tensor of shape {list(t.shape)}"
         if inner.dtype == torch.bfloat16:
@@ -333,10 +350,6 @@ class Host:
         if dtype not in DTYPES.values():
             raise Unknown(f"kernels on tensors of {name}")
         return Region(label, flat.numpy(), dtype, bool(given))
-
-
-def _storage(t: torch.Tensor) -> int:
-    return (t.inner if isinstance(t, WideTensor) else t).untyped_storage().data_ptr()
 
 
 def _line(e: BaseException) -> int:

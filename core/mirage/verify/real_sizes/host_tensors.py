@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 from mirage.verify.real_sizes.tile_values import Precision, Unknown
 
@@ -24,14 +24,14 @@ EMPTY = {aten.empty.memory_format, aten.empty_strided.default, aten.new_empty.de
 CPU = torch.device("cpu")
 
 
-class WideTensor(torch.Tensor):
+class WideTensor(torch.Tensor):  # type: ignore[misc]
     """A tensor that says it is of a dtype and keeps float64 values (`inner`)."""
 
     inner: torch.Tensor
 
     @staticmethod
     def __new__(cls, inner: torch.Tensor, dtype: torch.dtype) -> WideTensor:
-        made: WideTensor = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+        made: WideTensor = torch.Tensor._make_wrapper_subclass(
             cls, inner.shape, strides=inner.stride(), storage_offset=inner.storage_offset(), dtype=dtype, device=CPU
         )
         made.inner = inner
@@ -44,8 +44,9 @@ class WideTensor(torch.Tensor):
         return wide_call(func, args, kwargs or {}, float("nan"))
 
 
-def is_float(x: object) -> bool:
-    return isinstance(x, torch.Tensor) and x.is_floating_point()
+def storage_of(t: torch.Tensor) -> int:
+    """The address of a tensor's storage."""
+    return int((t.inner if isinstance(t, WideTensor) else t).untyped_storage().data_ptr())
 
 
 def _inner(x: object) -> object:
@@ -70,7 +71,7 @@ def _changes(func: Any) -> bool:
 
 def wide_call(func: Any, args: tuple[object, ...], kwargs: Mapping[str, object], garbage: float) -> object:
     """An operator of PyTorch on wide tensors: values by float64, dtypes as they would be."""
-    with torch._C._DisableTorchDispatch():  # type: ignore[attr-defined]
+    with torch._C._DisableTorchDispatch():
         out = func(*tree_map(_inner, args), **tree_map(_inner, dict(kwargs)))
         if _changes(func):
             if not func._schema.name.endswith("_"):
@@ -103,6 +104,8 @@ class Allocations(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.precision = precision
         self.paused = False  # while a kernel is evaluated
+        self.made: dict[int, torch.Tensor] = {}  # storages that hold what kernels wrote, or what was made from that
+        self.read: set[int] = set()  # those that an operator read
 
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[object, ...] = (), kwargs: Mapping[str, object] | None = None
@@ -110,6 +113,26 @@ class Allocations(TorchDispatchMode):  # type: ignore[misc]
         kwargs = dict(kwargs or {})
         if self.paused:
             return func(*args, **kwargs)
+        if func in (aten._local_scalar_dense.default, aten.equal.default, aten.is_nonzero.default):
+            raise Unknown("the function reads the values of a tensor")
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            raise Unknown(f"{func} draws random numbers")
+        out = self._called(func, args, kwargs)
+        given = {storage_of(x) for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)}
+        made = [x for x in tree_leaves(out) if isinstance(x, torch.Tensor)]
+        self.read |= {x for x in given if any(storage_of(m) != x for m in made)}
+        if given & self.made.keys():
+            self.made.update({storage_of(m): m for m in made})
+            self._summed(func, args)
+        return out
+
+    def _summed(self, func: Any, args: tuple[object, ...]) -> None:
+        """Note a sum of partial results in a short dtype."""
+        dtype = args[0].dtype if isinstance(args[0], torch.Tensor) else None
+        if dtype in (torch.float16, torch.bfloat16) and str(func).startswith(("aten.sum", "aten.mean")):
+            self.precision.narrow[0] = f"partial results in {dtype} are summed up"
+
+    def _called(self, func: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         if self.precision.wide:
             return wide_call(func, args, kwargs, self.precision.garbage)
         out = func(*args, **kwargs)
@@ -133,9 +156,9 @@ class OnDevice(TorchFunctionMode):  # type: ignore[misc]
             kwargs["device"] = CPU
         if func is torch.Tensor.to:
             args = tuple(a for i, a in enumerate(args) if i == 0 or not _names_device(a))
-            if kwargs.pop("device", None) is not None or len(args) == 1:
-                if len(args) == 1 and not kwargs:
-                    return args[0]
+            kwargs.pop("device", None)
+            if len(args) == 1 and not kwargs:
+                return args[0]
         return func(*args, **kwargs)
 
 
@@ -144,8 +167,8 @@ def _names_device(x: object) -> bool:
 
 
 ANSWERS: dict[Callable[..., object], object] = {
-    torch.Tensor.is_cuda.__get__: True,  # type: ignore[attr-defined]
-    torch.Tensor.is_cpu.__get__: False,  # type: ignore[attr-defined]
-    torch.Tensor.device.__get__: DEVICE,  # type: ignore[attr-defined]
+    torch.Tensor.is_cuda.__get__: True,
+    torch.Tensor.is_cpu.__get__: False,
+    torch.Tensor.device.__get__: DEVICE,
     torch.Tensor.get_device: 0,
 }

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from mirage.verify.real_sizes.module_text import ModuleText
-from mirage.verify.real_sizes.tile_operators import OPERATORS, Context, binary, expand_dims, inverted, negative, truth
+from mirage.verify.real_sizes import memory_operators, reduction_operators  # noqa: F401  entries of the table
+from mirage.verify.real_sizes.module_text import ModuleText, depends_on_data, reads_data
+from mirage.verify.real_sizes.operator_table import OPERATORS, Context, binary, inverted, negative, truth
+from mirage.verify.real_sizes.pointwise_operators import expand_dims
 from mirage.verify.real_sizes.tile_values import (
     Array,
     BlockPointer,
@@ -52,7 +54,14 @@ TENSOR_METHODS = {
     "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sigmoid", "softmax", "cumsum", "cumprod", "ravel", "cos", "sin", "floor",
     "ceil", "erf", "split", "flip", "cast", "advance", "reduce", "associative_scan", "gather", "store", "atomic_add", "xor_sum",
 }  # fmt: skip
-BUILTINS: dict[str, Callable[..., object]] = {"len": len, "float": float, "int": int, "bool": bool, "tuple": tuple, "str": str}
+BUILTINS: dict[str, Callable[..., object]] = {
+    "len": len,
+    "float": float,
+    "int": int,
+    "bool": bool,
+    "tuple": tuple,
+    "str": str,
+}
 MOST_STEPS = 100_000  # of one loop
 
 
@@ -75,9 +84,11 @@ class KernelRun:
         self.loops = 0
         self.depth = 0
         self.results: list[tuple[Array | None, object]] = []
+        self.data: set[str] = set()  # names that depend on memory
 
     def start(self, name: str, arguments: Mapping[str, object]) -> None:
         self.env = dict(arguments)
+        self.data = depends_on_data(self.text.jitted[name])
         with np.errstate(all="ignore"):
             self.block(self.text.jitted[name].body)
 
@@ -127,13 +138,21 @@ class KernelRun:
         """Note `x = x + ...` and `x = tl.dot(..., x)` in a loop."""
         if not isinstance(target, ast.Name) or not self.loops:
             return
-        sums = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
-        if sums and any(isinstance(n, ast.Name) and n.id == target.id for n in ast.walk(value)):
+        nodes = list(ast.walk(value))
+        sums = any(isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Add, ast.Sub)) for n in nodes)
+        sums |= any(isinstance(n, ast.Call) and ast.unparse(n.func).endswith("dot") for n in nodes)
+        if sums and any(isinstance(n, ast.Name) and n.id == target.id for n in nodes):
             self.accumulated(target.id, made)
 
     def accumulated(self, name: str, made: object) -> None:
-        if self.loops and isinstance(made, Tile) and made.dtype in ("fp16", "bf16"):
+        if not self.loops or not isinstance(made, Tile):
+            return
+        if made.dtype in ("fp16", "bf16"):
             self.k.precision.narrow[self.k.line] = f"{name} is summed up in {made.dtype}"
+        elif made.rounded:
+            self.k.precision.narrow[self.k.line] = (
+                f"what {name} sums up was rounded to fewer digits in line {made.rounded}"
+            )
 
     def assign(self, target: ast.expr, value: object) -> None:
         match target:
@@ -172,8 +191,17 @@ class KernelRun:
             return bool(live[0])
         return np.asarray(data)
 
+    def condition(self, test: ast.expr) -> bool | Array:
+        """A branch's condition; where it depends on memory, its outcomes are noted."""
+        x = self.value(test)
+        c = self.flags(x)
+        if isinstance(x, Tile) and (self.depth > 0 or reads_data(test, self.data)):
+            seen = self.k.precision.outcomes.setdefault(test.lineno, set())
+            seen |= {c} if isinstance(c, bool) else {True, False}
+        return c
+
     def branch(self, s: ast.If) -> None:
-        c = self.flags(self.value(s.test))
+        c = self.condition(s.test)
         if isinstance(c, bool):
             self.block(s.body if c else s.orelse)
             return
@@ -195,9 +223,12 @@ class KernelRun:
             steps: Iterable[int] = range(*(self.k.number(b) for b in bounds))
             self.settle(s.body, kind)
             self.loops += 1
+            before = dict(self.env)
             for i in steps:
                 self.env[s.target.id] = i if kind == "static" else self.k.precision.constant(i)
                 self.block(s.body)
+                if kind != "static":
+                    self.same_types(before)
             self.loops -= 1
             return
         self.settle(s.body, kind)
@@ -210,7 +241,7 @@ class KernelRun:
         self.repeated(s, trips, lambda n: self.k.precision.tile(a + n * c, dtype))
 
     def repeated(self, s: ast.For, trips: Array, index: Callable[[int], Tile]) -> None:
-        before = self.k.active
+        before, names = self.k.active, dict(self.env)
         live = trips if before is None or trips.size == 1 else trips[before]
         most, same = int(live.max(initial=0)), bool((live == live[:1]).all())
         if most > MOST_STEPS:
@@ -227,8 +258,19 @@ class KernelRun:
             self.block(s.body)
             if self.k.active is not entered:
                 raise self.k.unknown("a return in a loop")
+            self.same_types(names)
         self.loops -= 1
         self.k.active = before
+
+    def same_types(self, before: Mapping[str, object]) -> None:
+        """What a loop carries keeps its dtype and its block, or Triton refuses the kernel."""
+        for name, old in before.items():
+            new = self.env[name]
+            if new is old or not (isinstance(old, Tile) and isinstance(new, Tile)):
+                continue
+            if (new.dtype, new.block) != (old.dtype, old.block):
+                was, becomes = f"{old.dtype}{list(old.block)}", f"{new.dtype}{list(new.block)}"
+                raise self.k.wrong(f"{name} is {was} before a loop and {becomes} in it, which Triton refuses")
 
     def range_of(self, node: ast.expr) -> tuple[str, tuple[object, ...]]:
         if isinstance(node, ast.Call):
@@ -251,6 +293,7 @@ class KernelRun:
     def while_loop(self, s: ast.While) -> None:
         before = self.k.active
         self.settle(s.body, "range")
+        names = dict(self.env)
         self.loops += 1
         for _ in range(MOST_STEPS):
             c = self.flags(self.value(s.test))
@@ -263,6 +306,7 @@ class KernelRun:
             self.block(s.body)
             if self.k.active is not entered:
                 raise self.k.unknown("a return in a loop")
+            self.same_types(names)
         else:
             raise self.k.unknown("a loop does not end")
         self.loops -= 1
@@ -332,7 +376,9 @@ class KernelRun:
         if isinstance(op, ast.Not):
             t = truth(self.k, x)
             return Tile(~t.data, "int1")
-        return x if isinstance(op, ast.UAdd) else negative(self.k, x) if isinstance(op, ast.USub) else inverted(self.k, x)
+        return (
+            x if isinstance(op, ast.UAdd) else negative(self.k, x) if isinstance(op, ast.USub) else inverted(self.k, x)
+        )
 
     def logical(self, op: ast.boolop, values: Sequence[ast.expr]) -> object:
         found: object = None
@@ -350,7 +396,7 @@ class KernelRun:
         return binary(self.k, name, truth(self.k, a), truth(self.k, b))
 
     def chosen(self, test: ast.expr, a: ast.expr, b: ast.expr) -> object:
-        c = self.flags(self.value(test))
+        c = self.condition(test)
         if isinstance(c, bool):
             return self.value(a if c else b)
         x, y = self.value(a), self.value(b)

@@ -23,7 +23,8 @@ class Region:
         self.name, self.data, self.dtype, self.given = name, data, dtype, given
         self.decode: Callable[[Array], Array] | None = None  # from what lies in memory, where numpy has not the dtype
         self.encode: Callable[[Array], Array] | None = None
-        self.written = False
+        self.written = self.used = False  # by a kernel; by a kernel or an operator after that
+        self.rounded = False  # something of more digits was stored
         self.began()
 
     def began(self) -> None:
@@ -70,6 +71,7 @@ class Accesses:
         at, live, used = self.places(p, mask, "reads", line)
         region, how = p.region, self.precision
         self._read(region, at, live, line)
+        region.used = True
         if region.summed is not None and used.size and region.summed[used].any():
             raise Unknown(f"{region.name} is read in the launch whose atomic operations change it", line)
         found = region.data[at if live is None else np.where(live, at, 0)]
@@ -84,14 +86,17 @@ class Accesses:
                 filler = how.rounded(other.data, region.dtype)
                 filler = filler.reshape(filler.shape[0], *(1,) * (found.ndim - filler.ndim), *filler.shape[1:])
             found = np.where(live, found, filler)
-        return Tile(found, region.dtype)
+        return Tile(found, region.dtype, rounded=line if region.rounded else 0)
 
     def store(self, p: Pointer, value: Tile, mask: Array | None, line: int, active: Array | None) -> None:
         mask = _and(mask, active, p.data.ndim)
         data = self.precision.rounded(value.data, p.region.dtype)
         data = data.reshape(data.shape[0], *(1,) * (p.data.ndim - data.ndim), *data.shape[1:])
-        at, live, used = self.places(p, mask, "writes", line)
+        at, live, _ = self.places(p, mask, "writes", line)
         shape = np.broadcast_shapes(at.shape, data.shape)
+        p.region.rounded |= p.region.dtype in ("fp16", "bf16") and (
+            value.dtype in ("fp32", "fp64") or value.rounded > 0
+        )
         self._write(p.region, np.broadcast_to(at, shape), live, np.broadcast_to(data, shape), line)
 
     def _owners(self, shape: tuple[int, ...]) -> Array:
@@ -156,9 +161,7 @@ class Accesses:
             if r.fresh is not None:
                 r.fresh[:] = 0
 
-    def atomic(
-        self, kind: str, p: Pointer, value: Tile, mask: Array | None, line: int, active: Array | None
-    ) -> Tile:
+    def atomic(self, kind: str, p: Pointer, value: Tile, mask: Array | None, line: int, active: Array | None) -> Tile:
         """Sums, maxima and minima, whose order is free; what such an operation gives back depends on it."""
         region = p.region
         if region.given:
@@ -184,12 +187,18 @@ class Accesses:
         if region.summed is None:
             region.summed = np.zeros(region.data.size, bool)
         region.summed[places] = True
-        region.written = True
+        region.written = region.stored_to = True
         return Tile(np.broadcast_to(values.flat[0] if values.size else np.zeros((), data.dtype), shape), region.dtype,
                     "what an atomic operation gives back depends on the order of the programs", line)  # fmt: skip
 
 
-_UPDATES: dict[str, Any] = {"add": np.add, "max": np.maximum, "min": np.minimum, "or": np.bitwise_or, "and": np.bitwise_and}
+_UPDATES: dict[str, Any] = {
+    "add": np.add,
+    "max": np.maximum,
+    "min": np.minimum,
+    "or": np.bitwise_or,
+    "and": np.bitwise_and,
+}
 
 
 def _and(mask: Array | None, active: Array | None, rank: int) -> Array | None:

@@ -23,7 +23,6 @@ INTEGERS = {
 }  # fmt: skip
 BITS = {"int1": 1, **FLOATS, **{n: np.dtype(t).itemsize * 8 for n, t in INTEGERS.items() if n != "int1"}}
 STORED = {"fp64": np.float64, "fp32": np.float32, "bf16": np.float32, "fp16": np.float16}
-EXTRA = 2**20
 
 
 class Wrong(Exception):
@@ -64,6 +63,7 @@ class Tile:
     dtype: str
     unfixed: str = ""  # why the numbers differ from one run to the next
     line: int = 0
+    rounded: int = 0  # the line in which a float of more digits was rounded to these
 
     @property
     def block(self) -> tuple[int, ...]:
@@ -104,13 +104,13 @@ class BlockPointer:
 @dataclass
 class Precision:
     """How floats are computed: `wide` in float64 throughout, else in their dtypes. `garbage` stands for what was never written,
-    `tf32` says whether products of float32 read their operands as TF32. `narrow` collects sums in short dtypes, by line."""
+    `narrow` collects sums in short dtypes, `read_as_tf32` products of float32 that are TF32 on a GPU, both by line."""
 
     wide: bool
     garbage: float = float("nan")
-    tf32: bool = True
     narrow: dict[int, str] = field(default_factory=dict)
     read_as_tf32: set[int] = field(default_factory=set)
+    outcomes: dict[int, set[bool]] = field(default_factory=dict)  # of branches that depend on memory, by line
 
     def numpy(self, dtype: str) -> Any:
         if dtype in INTEGERS:
@@ -138,15 +138,15 @@ class Precision:
     def product(self, a: Tile, b: Tile, ieee: bool, line: int) -> Array:
         """The matrix product of tiles, as matrix units accumulate it."""
         if not a.floating:
-            return np.matmul(a.data.astype(np.int64), b.data.astype(np.int64))
+            return np.asarray(np.matmul(a.data.astype(np.int64), b.data.astype(np.int64)))
         if self.wide:
-            return np.matmul(a.data, b.data)
-        x, y = (t.data.astype(np.float64 if t.dtype == "fp64" else np.float32) for t in (a, b))
+            return np.asarray(np.matmul(a.data, b.data))
+        kind: Any = np.float64 if a.dtype == "fp64" else np.float32
+        x, y = a.data.astype(kind), b.data.astype(kind)
         if a.dtype == "fp32" and not ieee:
             self.read_as_tf32.add(line)
-            if self.tf32:
-                x, y = round_tf32(x), round_tf32(y)
-        return np.matmul(x, y)
+            x, y = round_tf32(x), round_tf32(y)
+        return np.asarray(np.matmul(x, y))
 
 
 def to_integers(data: Array, dtype: str) -> Array:
@@ -162,15 +162,8 @@ def dtype_of_number(value: float | int | bool) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "int1"
     if isinstance(value, int):
-        return (
-            "int32"
-            if -(2**31) <= value < 2**31
-            else "uint32"
-            if 0 <= value < 2**32
-            else "int64"
-            if value < 2**63
-            else "uint64"
-        )
+        kinds = (("int32", -(2**31), 2**31), ("uint32", 0, 2**32), ("int64", -(2**63), 2**63))
+        return next((name for name, low, high in kinds if low <= value < high), "uint64")
     return "fp32"
 
 
@@ -217,19 +210,30 @@ def merged(active: Array | None, new: object, old: object) -> object:
     if active is None or old is None or new is old:
         return new
     if isinstance(new, Tile) and isinstance(old, Tile):
-        if new.dtype != old.dtype or new.block != old.block:
-            raise Unknown(f"a name is {old.dtype}{list(old.block)} in one branch and {new.dtype}{list(new.block)} in the other")
-        return Tile(_chosen(active, new.data, old.data), new.dtype, new.unfixed or old.unfixed, new.line)
+        return _merged_tiles(active, new, old)
     if isinstance(new, Pointer) and isinstance(old, Pointer) and new.region is old.region and new.block == old.block:
         return Pointer(new.region, _chosen(active, new.data, old.data))
-    if isinstance(new, BlockPointer) and isinstance(old, BlockPointer) and new.base.region is old.base.region:
-        offsets = tuple(merged(active, a, b) for a, b in zip(new.offsets, old.offsets, strict=True))
-        return BlockPointer(new.base, new.shape, new.strides, offsets, new.block)  # type: ignore[arg-type]
+    if isinstance(new, BlockPointer) and isinstance(old, BlockPointer) and _same_place(new, old):
+        offsets = tuple(_merged_tiles(active, a, b) for a, b in zip(new.offsets, old.offsets, strict=True))
+        return BlockPointer(new.base, new.shape, new.strides, offsets, new.block)
     if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
-        return tuple(merged(active, a, b) for a, b in zip(new, old))
+        return tuple(merged(active, a, b) for a, b in zip(new, old, strict=True))
     if isinstance(new, (int, float, str, Dtype, type(None))) and new == old and type(new) is type(old):
         return new
     raise Unknown("a name stands for unlike things in the programs of one launch")
+
+
+def _same_place(new: BlockPointer, old: BlockPointer) -> bool:
+    """Do block pointers differ in their offsets alone?"""
+    return (new.base, new.shape, new.strides, new.block) == (old.base, old.shape, old.strides, old.block)
+
+
+def _merged_tiles(active: Array, new: Tile, old: Tile) -> Tile:
+    if new.dtype != old.dtype or new.block != old.block:
+        was, becomes = f"{old.dtype}{list(old.block)}", f"{new.dtype}{list(new.block)}"
+        raise Unknown(f"a name is {was} in one branch and {becomes} in the other")
+    unfixed, rounded = new.unfixed or old.unfixed, max(new.rounded, old.rounded)
+    return Tile(_chosen(active, new.data, old.data), new.dtype, unfixed, new.line, rounded)
 
 
 def _chosen(active: Array, new: Array, old: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -51,6 +52,7 @@ class Judging:
     configurations: int = 1
     asked_device: bool = False
     programs: int = 0
+    outcomes: dict[int, set[bool]] = field(default_factory=dict)
 
     @property
     def late(self) -> bool:
@@ -72,6 +74,8 @@ class Judging:
         self.programs = max(self.programs, session.programs)
         self.narrow |= how.narrow
         self.tf32 |= how.read_as_tf32
+        for line, seen in how.outcomes.items():
+            self.outcomes.setdefault(line, set()).update(seen)
         self.configurations = max(self.configurations, session.configurations)
         self.asked_device |= session.asked_device
         return out
@@ -86,7 +90,8 @@ class Judging:
         regime = next(r for r in regimes_of(self.subject.program) if r.name == name)
         values = regime_inputs(self.subject.program, regime, self.subject.longest_sum, 0)
         given = tensors(self.subject.program, values, False)
-        results = self.call(given, Precision(wide=False, tf32=False), choice)
+        how = Precision(wide=False)
+        results = self.call(given, how, choice)
         compare_rounded(self.subject, regime, given, results)
 
     def all(self) -> None:
@@ -127,7 +132,9 @@ class Judging:
         try:
             compare_exactly(self.subject, "strided", values, self.call(made, Precision(wide=True)))
         except (Wrong, Unknown, Differs):
-            self.notes.append("the inputs are contiguous (with other strides its kernels read other elements, or it refuses)")
+            self.notes.append(
+                "the inputs are contiguous (with other strides its kernels read other elements, or it refuses)"
+            )
 
 
 def _strided(t: torch.Tensor) -> torch.Tensor | None:
@@ -146,14 +153,24 @@ def _strided(t: torch.Tensor) -> torch.Tensor | None:
 
 def _literals(tree: ast.Module) -> Iterator[float]:
     for n in ast.walk(tree):
-        if isinstance(n, ast.Constant) and isinstance(n.value, float) and abs(n.value) < 1e4:
+        if isinstance(n, ast.Constant) and isinstance(n.value, float) and math.isfinite(n.value):
             yield n.value
+        elif isinstance(n, ast.Compare):
+            yield from (float(x.value) for x in n.comparators if isinstance(x, ast.Constant) and type(x.value) is int)
 
 
 def judge_at_real_sizes(payload: RealPayload) -> RealAnswer:
     """In the worker: the word, and why."""
     program = Program.from_dict(payload["program"])
-    answer: RealAnswer = {"word": "TESTED", "summary": "", "line": 0, "shown": None, "notes": [], "runs": 0, "largest": 0.0}
+    answer: RealAnswer = {
+        "word": "TESTED",
+        "summary": "",
+        "line": 0,
+        "shown": None,
+        "notes": [],
+        "runs": 0,
+        "largest": 0.0,
+    }
     judging: Judging | None = None
     try:
         if max(program.type_of(i).numel for i in range(len(program.inputs) + len(program.nodes))) > MOST:
@@ -161,22 +178,25 @@ def judge_at_real_sizes(payload: RealPayload) -> RealAnswer:
         subject = Subject(load(payload["text"], payload["function"]), program)
         judging = Judging(subject, Host(module_text.read(payload["module"], payload["public"])))
         judging.all()
+        for line, seen in sorted(judging.outcomes.items()):
+            if len(seen) < 2:
+                raise Unknown("a branch depends on what is in memory, and no run took it both ways", line)
         if judging.narrow:
             line, what = min(judging.narrow.items())
             raise Unknown(f"{what}, where PyTorch sums in float32", line)
     except Wrong as e:
-        answer.update(word="REJECTED", summary=e.what, line=e.line)
+        answer["word"], answer["summary"], answer["line"] = "REJECTED", e.what, e.line
     except Unknown as e:
-        answer.update(word="UNDECIDED", summary=e.what, line=e.line)
+        answer["word"], answer["summary"], answer["line"] = "UNDECIDED", e.what, e.line
     except Differs as e:
-        shown = {"output": e.output, "index": list(e.index), "want": e.want, "got": e.got} if e.index else None
         line = min(judging.narrow, default=0) if judging is not None else 0
-        answer.update(word=e.word, summary=e.what, line=line, shown=shown)
+        said = e.what
+        if judging is not None and judging.tf32:
+            line = line or min(judging.tf32)
+            said += "; tl.dot reads float32 as TF32 there unless input_precision is 'ieee'"
+        answer["word"], answer["summary"], answer["line"], answer["shown"] = e.word, said, line, e.shown
     if judging is not None:
-        if judging.tf32:
-            lines = ", ".join(map(str, sorted(judging.tf32)))
-            judging.notes.append(f"tl.dot of float32 in float32, and not in TF32, its default on a GPU (line {lines}: input_precision='ieee')")
-        answer.update(notes=judging.notes, runs=judging.runs, largest=judging.subject.largest)
+        answer["notes"], answer["runs"], answer["largest"] = judging.notes, judging.runs, judging.subject.largest
         answer["summary"] = answer["summary"] or _said(judging)
     return answer
 
@@ -185,5 +205,5 @@ def _said(j: Judging) -> str:
     configurations = f", {j.configurations} configurations" if j.configurations > 1 else ""
     return (
         f"{j.runs} runs at the real sizes, each of all {j.programs} programs{configurations}; in {len(j.subject.regimes)} regimes "
-        f"the largest error is {j.subject.largest:.2g} of what is allowed"
+        f"the largest error is {j.subject.largest:.2g} of what is allowed, and on average {j.subject.average:.2f} times the function's"
     )
