@@ -7,8 +7,8 @@ is a fault of the text here too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar, replace
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 

@@ -218,9 +218,13 @@ def merged(active: Array | None, new: object, old: object) -> object:
         return BlockPointer(new.base, new.shape, new.strides, offsets, new.block)
     if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
         return tuple(merged(active, a, b) for a, b in zip(new, old, strict=True))
-    if isinstance(new, (int, float, str, Dtype, type(None))) and new == old and type(new) is type(old):
+    if _same_number(new, old):
         return new
     raise Unknown("a name stands for unlike things in the programs of one launch")
+
+
+def _same_number(new: object, old: object) -> bool:
+    return isinstance(new, (int, float, str, Dtype)) and new == old and type(new) is type(old)
 
 
 def _same_place(new: BlockPointer, old: BlockPointer) -> bool:
