@@ -13,17 +13,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 os.environ["TRITON_INTERPRET"] = "1"
 os.environ.setdefault("MIRAGE_RUNTIME", "off")
 
 import torch
-import triton
 from triton.runtime.errors import InterpreterError
 
 from handwritten.case import Case, Fault, case, names
+from handwritten.tuned import tuned
 from mirage.codegen.interpreter import OutOfBounds, float_interpreter, load_module
 from mirage.ir.dtypes import DTYPES
 
@@ -101,16 +100,6 @@ def fresh_memory_is_nan() -> Iterator[None]:
         yield
     finally:
         torch.use_deterministic_algorithms(False)
-
-
-def tuned(module: ModuleType) -> Iterator[None]:
-    """Once for each configuration of the module's tuned kernels, with that one alone: nothing here could time them."""
-    kernels = [x for x in vars(module).values() if isinstance(x, triton.runtime.Autotuner)]
-    choices = {kernel: list(kernel.configs) for kernel in kernels}
-    for index in range(max((len(x) for x in choices.values()), default=1)):
-        for kernel, configs in choices.items():
-            kernel.configs = [configs[index % len(configs)]]
-        yield
 
 
 def compare(row: Case, text: str, draws: list[Tensors], variables: dict[str, str]) -> float:

@@ -12,7 +12,7 @@ import pytest
 from handwritten.case import Fault, case, names
 
 TESTS = Path(__file__).resolve().parents[1]
-MODULES = {"torch", "triton", "triton.language"}
+MODULES = {"torch", "triton", "triton.language", "triton.tools.tensor_descriptor"}
 
 
 def imported(text: str) -> set[str]:

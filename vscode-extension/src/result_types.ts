@@ -49,6 +49,7 @@ export interface Verdict {
   outputs: number;
   scope: "all sizes" | "these sizes";
   notes: string[];
+  finite: boolean;
   word: "PROVED" | "TESTED" | "UNDECIDED" | "REJECTED";
   headline: string;
   bound: number | null;

@@ -122,12 +122,14 @@ class Link:
 @dataclass(frozen=True)
 class Verdict:
     """All evidence on a program with so many `outputs`. The headline is the weakest link's word; the bound is the sum over
-    links (union bound), None where one has none or their sum says nothing."""
+    links (union bound), None where one has none or their sum says nothing. `finite`: nothing is claimed of infinite and NaN
+    inputs."""
 
     evidence: tuple[Evidence, ...]
     outputs: int = 1
     scope: Scope = "these sizes"
     notes: tuple[str, ...] = ()
+    finite: bool = False
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -154,10 +156,12 @@ class Verdict:
 
     @property
     def headline(self) -> str:
+        inputs = ", finite inputs" if self.finite else ""
         if self.word == "PROVED":
-            return f"PROVED ({self.scope})"
+            return f"PROVED ({self.scope}{inputs})"
         if self.word == "TESTED":
-            return f"TESTED (bound {self.bound:.1e})" if self.bound is not None else "TESTED (no bound)"
+            bound = "no bound" if self.bound is None else f"bound {self.bound:.1e}"
+            return f"TESTED ({bound}{inputs})"
         return self.word
 
 
