@@ -198,6 +198,7 @@ class Host:
         """The results. Raises Wrong or Unknown."""
         self.session = session
         self.allocations = Allocations(session.precision)
+        self.allocations.inputs = {storage_of(t) for t in arguments.values()}
         session.given = {storage_of(t): n for n, t in arguments.items()}
         function = self.names[self.text.public]
         try:

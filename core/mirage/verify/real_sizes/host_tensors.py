@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from mirage.verify.real_sizes.tile_values import Precision, Unknown
+from mirage.verify.real_sizes.tile_values import Precision, Unknown, Wrong
 
 GARBAGE = 113  # of integers
 DEVICE = torch.device("cuda", 0)
@@ -105,6 +105,7 @@ class Allocations(TorchDispatchMode):  # type: ignore[misc]
         self.precision = precision
         self.paused = False  # while a kernel is evaluated
         self.made: dict[int, torch.Tensor] = {}  # storages that hold what kernels wrote, or what was made from that
+        self.inputs: set[int] = set()  # storages of the call's arguments
         self.read: set[int] = set()  # those that an operator read
 
     def __torch_dispatch__(
@@ -117,6 +118,8 @@ class Allocations(TorchDispatchMode):  # type: ignore[misc]
             raise Unknown("the function reads the values of a tensor")
         if torch.Tag.nondeterministic_seeded in func.tags:
             raise Unknown(f"{func} draws random numbers")
+        if _changes(func) and isinstance(args[0], torch.Tensor) and storage_of(args[0]) in self.inputs:
+            raise Wrong("an input is changed")
         out = self._called(func, args, kwargs)
         given = {storage_of(x) for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)}
         made = [x for x in tree_leaves(out) if isinstance(x, torch.Tensor)]

@@ -124,6 +124,8 @@ class Accesses:
         region.writer[at] = owners
         if ((before != 0) & (before != owners)).any() or (region.writer[at] != owners).any():
             raise Wrong(f"two programs of the launch write one element of {region.name}", line)
+        if ((before == owners) & (region.fresh[at] == owners)).any():
+            raise Unknown(f"a program writes an element of {region.name} twice without a barrier between", line)
         if region.reader is not None:
             seen = region.reader[at]
             if ((seen != 0) & (seen != owners)).any():
