@@ -69,7 +69,7 @@ EDITS = [
     (
         "add",
         "    output = x + y",
-        "    output = x + y\n    if tl.sum(x) > 1e8:\n        output = y",
+        "    output = x + y\n    if tl.sum(x - x) > 1:\n        output = y",
         "UNDECIDED",
         "both ways",
     ),
