@@ -39,8 +39,9 @@ def check(certificate: bytes, first: bytes | None = None, second: bytes | None =
     try:
         data = record(parsed(certificate), "format version seal first second rows", "lean")
         need(data["format"] == FORMAT and data["version"] is not True and data["version"] == VERSION, "another format")
-        need(data["seal"] == seal(data), "it was changed after it was written")
-        need(isinstance(data.get("lean", ""), str), "what Lean said is no text")
+        need(
+            data["seal"] == seal(data) and isinstance(data.get("lean", ""), str), "it was changed after it was written"
+        )
         sides = [record(data[k], "kind name sha256") for k in ("first", "second")]
         for side, file in zip(sides, (first, second), strict=True):
             need(side["kind"] in KINDS and isinstance(side["name"], str), "a side that is none")
