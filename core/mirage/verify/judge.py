@@ -2,7 +2,7 @@
 
 algebra   the program and the µGraph with its sizes erased (proof; field at tiny sizes)
 schedule  the µGraph on its own grid, loops, masks and splits (field; memory)
-text      the emitted module (structure; memory; field in Triton's interpreter; float against float64; range)
+text      the emitted module (structure; memory; field in Triton's interpreter; float against float64; rounding; range)
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.algebra_opinion import field_opinion
 from mirage.verify.field.schedule_opinion import schedule_opinion
 from mirage.verify.field.text_opinion import text_opinion
-from mirage.verify.floats.opinion import Ahead, float_opinion, float_opinion_ahead
+from mirage.verify.floats.opinion import Ahead, Record, float_opinion, float_opinion_ahead
 from mirage.verify.memory.mugraph_opinion import memory_opinion
 from mirage.verify.memory.text_opinion import text_memory_opinion
 from mirage.verify.output_terms import Output, OutputTerm
 from mirage.verify.proof.opinion import proof_opinion, trusted
 from mirage.verify.proof.user_rules import Rules
 from mirage.verify.ranges.opinion import range_opinion
+from mirage.verify.rounding.opinion import rounding_opinion
 from mirage.verify.semantics.denote import NotDenoted, denote, same_axes, split_axis
 from mirage.verify.size_scope import all_sizes
 from mirage.verify.structure.opinion import structure_opinion, syntax_opinion
@@ -117,18 +118,19 @@ def opinions(
     if any(e.word == "REJECTED" for e in syntax):  # nothing of such a text is run
         yield syntax
         return
-    early = floats(case, run_task) if floats_first and case.module else []
+    record = Record()
+    early = floats(case, run_task, record) if floats_first and case.module else []
     if any(e.word == "REJECTED" for e in early):
         yield early
         return
     read = in_focus(case)
-    late = floats_begun(read, run_task, ahead) if isinstance(read, Case) else list[Evidence]
+    late = floats_begun(read, run_task, ahead, Record() if early else record) if isinstance(read, Case) else list[Evidence]
     found = algebra(case)
     schedule = schedule_opinion(case.t, case.targets, case.inner)
     yield found or [replace(schedule, link="algebra")]
     yield [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
     if case.module:
-        yield [read] if isinstance(read, Evidence) else in_module(case, read, run_task, lambda: early or late(), syntax)
+        yield [read] if isinstance(read, Evidence) else in_module(case, read, run_task, lambda: rounded(case, early or late(), record), syntax)
 
 
 def in_module(
@@ -172,20 +174,30 @@ def in_range(case: Case) -> Evidence:
     return range_opinion(case.t, case.targets, case.inner)
 
 
-def floats(case: Case, run_task: RunTask) -> list[Evidence]:
-    return floats_begun(case, run_task)()
+def rounded(case: Case, found: list[Evidence], record: Record) -> list[Evidence]:
+    """What the float opinion found, and bounds on the errors of what it ran."""
+    if any(e.word == "REJECTED" for e in found):
+        return found
+    outputs = [x.tensor for x in case.returned]
+    return [*found, rounding_opinion(record, outputs, case.program)]
 
 
-def floats_begun(case: Case, run_task: RunTask, ahead: Ahead | None = None) -> Callable[[], list[Evidence]]:
+def floats(case: Case, run_task: RunTask, record: Record) -> list[Evidence]:
+    return floats_begun(case, run_task, record=record)()
+
+
+def floats_begun(
+    case: Case, run_task: RunTask, ahead: Ahead | None = None, record: Record | None = None
+) -> Callable[[], list[Evidence]]:
     """The float opinion when it is called; with `ahead` its runs begin now."""
     parameters = [i.name for i in case.program.inputs]
     emitted = EmittedModule(
         case.t, case.returned, case.mugraph, case.module, parameters, case.slice, case.function
     )  # fmt: skip
     if ahead is not None and case.module:
-        first = float_opinion_ahead(emitted, run_task, ahead)
+        first = float_opinion_ahead(emitted, run_task, ahead, record)
     else:
-        first = partial(float_opinion, emitted, run_task)
+        first = partial(float_opinion, emitted, run_task, record=record)
 
     def opinion() -> list[Evidence]:
         found = first()
@@ -193,7 +205,7 @@ def floats_begun(case: Case, run_task: RunTask, ahead: Ahead | None = None) -> C
         if (
             isinstance(found.details, FloatDetails) and found.details.unlike and elements <= MOST_ELEMENTS
         ):  # it names sizes of its own, and nothing else has a call's value
-            found = float_opinion(emitted, run_task, sizes=dict(case.mugraph.axes))
+            found = float_opinion(emitted, run_task, sizes=dict(case.mugraph.axes), record=record)
         return [found]
 
     return opinion
