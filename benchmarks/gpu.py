@@ -1,16 +1,18 @@
 """The points of `points.py` on a GPU: searched, tuned, checked and timed beside what a user would run instead.
 
-    python benchmarks/gpu.py [--json] [--points GLOB,GLOB] [--seconds S] [--dtype D] [--quick] [--out FILE]
+    python benchmarks/gpu.py [--json] [--points GLOB,GLOB] [--seconds S] [--dtype D] [--quick] [--out FILE] [--gpus N]
 
 A point is WORKLOAD/bsN. With --out the report is written after each point, and points that are in the file already are
-not run again. --quick leaves torch.compile out. Times are medians of CUDA graphs with inputs that are not in L2, in µs.
+not run again. With --gpus, that many processes share the workloads, each with a GPU and its share of the cores.
+--quick leaves torch.compile out. Times are medians of CUDA graphs with inputs that are not in L2, in µs.
 Each workload has a worker of its own, closed in and without any cache, as `mirage optimize` has.
 
 Rows of a point: us/ (the best measured kernel), hot/, spread/, lead/ (the one the model puts first, with its own launch),
 estimate/ and model/ (the model's time of lead, over the measured one), PEER/ for eager, compile, compile_max and each
 backend of SDPA, read/ (a plain read of the inputs), speedup/ (over the best peer), sol/ (per cent: the larger of read and the
 bytes at the device's bandwidth, over us), written/ (the written module measured by itself, over us), public/ (the public function
-with its guards inside a CUDA graph, over its launches), host/ and bare/ (µs of host time a call of the public function, of the
+with its guards inside a CUDA graph, over its launches), regimes/ (the largest error of the best kernel in any regime of inputs at the
+real shape, over what is allowed there), host/ and bare/ (µs of host time a call of the public function, of the
 launches alone), checked/, wrong/ and error/ (against float64), choice/ (s of compiling, checking and timing).
 Rows of a workload, where all its batches ran: tuning/ (s from the beginning, a new process, until the last choice, without the
 baselines), first/ (s until a kernel is right and timed). Rows of all fp16 points: geomean (a point whose answer is "keep yours"
@@ -26,6 +28,8 @@ import json
 import math
 import multiprocessing
 import os
+import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -41,9 +45,14 @@ from candidates import TARGET, Found, searched  # noqa: E402
 from points import BATCHES, WORKLOADS  # noqa: E402
 
 from mirage.errors import MirageError  # noqa: E402
+from mirage.isolate.cores import usable_cores  # noqa: E402
 from mirage.isolate.runner import Worker  # noqa: E402
 from mirage.pipeline.processes import GPU_MEMORY  # noqa: E402
+from mirage.pipeline.search_problems import problems, which  # noqa: E402
 from mirage.profile.candidate_choice import EQUAL, Measured, lead, measured  # noqa: E402
+from mirage.results.details import FloatDetails  # noqa: E402
+from mirage.verify.floats.device_opinion import device_opinion  # noqa: E402
+from mirage.verify.judge import Case, emitted_module  # noqa: E402
 
 TUNE_S = 400.0  # of one call of the worker
 STRUCTURES = 6  # of a point, whose fastest text is kept
@@ -161,6 +170,29 @@ def point_rows(p: Found, found: Measured) -> list[Row]:
     return rows
 
 
+def regimes(p: Found, found: Measured, ask: Callable[[str, dict[str, Any]], dict[str, Any]]) -> list[Row]:
+    """How the fastest module does in every regime of inputs at its real shape; 0 where none was timed."""
+    if not found.times:
+        return []
+    best = min(found.times, key=lambda t: found.times[t]["cold"])
+    graph = next(t.variant.mugraph for t in found.ran if t.text == best)
+    posed = problems(p.program)
+    problem = posed[which(posed, graph)]
+    case = Case(
+        problem.t, problem.outputs, graph, best, p.program, p.function.slice.text, p.name, None, problem.calls,
+        problem.returns,
+    )  # fmt: skip
+    evidence = device_opinion(emitted_module(case), ask)
+    if evidence is None:
+        say(f"{p.point}: no regime could be run at the real shape")
+        return [row(f"regimes/{p.point}", math.nan, "of allowed", "<= 1")]
+    say(f"{p.point}: {evidence.word}, {evidence.summary} ({evidence.seconds:.1f} s)")
+    told = evidence.details.regimes if isinstance(evidence.details, FloatDetails) else ()
+    worst = max((r.error / max(r.allowed, 1e-300) for r in told), default=math.nan)
+    worst = max(worst, 1.0001) if evidence.word == "REJECTED" else worst
+    return [row(f"regimes/{p.point}", worst, "of allowed", "<= 1")]
+
+
 def details(p: Found, found: Measured) -> list[Row]:
     """A row of each variant; with their text those that were timed in full, and the fastest of each of the fastest structures: what is
     judged next where the verifier refuses one."""
@@ -186,7 +218,7 @@ def workload(
     idle = 0.0  # s of baselines, and of what only the benchmark does
     first = 0.0
     done = 0
-    processes = max(1, (os.cpu_count() or 2) - 1)
+    processes = max(1, usable_cores() - 1)
     spawn = multiprocessing.get_context("spawn")
     results: Any = spawn.Queue()
     spawn.Process(target=searches, args=(name, batches, dtype, results)).start()
@@ -213,6 +245,9 @@ def workload(
             if "ns" in counts:
                 first = first or time.monotonic() - start
 
+        def ask(task: str, payload: dict[str, Any]) -> dict[str, Any]:
+            return worker.call(task, payload, timeout_s=TUNE_S)
+
         left = len(batches)
         while left:
             ended, p = results.get(timeout=TUNE_S)
@@ -237,7 +272,7 @@ def workload(
             if found is None:
                 say(f"{p.point}: {why}")
                 continue
-            keep(point_rows(p, found), details(p, found))
+            keep([*point_rows(p, found), *regimes(p, found, ask)], details(p, found))
             done += 1
             idle += time.monotonic() - began
     if done == len(BATCHES) and dtype == "fp16":
@@ -263,6 +298,40 @@ def totals(rows: list[Row]) -> list[Row]:
     ]
 
 
+def shared(gpus: int, arguments: list[str], out: Path, patterns: str) -> dict[str, Any]:
+    """One process a GPU, each with every gpus-th workload and its share of the cores; their reports together."""
+    cores = max(1, usable_cores() // gpus)
+    running = []
+    for i in range(gpus):
+        wanted = [f"{name}/*" for name in list(WORKLOADS)[i::gpus]]
+        part = out.with_suffix(f".{i}.json")
+        command = [
+            sys.executable,
+            __file__,
+            *arguments,
+            "--out",
+            str(part),
+            "--points",
+            patterns,
+            "--of",
+            ",".join(wanted),
+        ]
+        if shutil.which("taskset"):
+            command = ["taskset", "-c", f"{i * cores}-{(i + 1) * cores - 1}", *command]
+        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": str(i)}
+        running.append((part, subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)))
+    reports = []
+    for part, process in running:
+        process.wait()
+        if part.exists():
+            reports.append(json.loads(part.read_text()))
+    return {
+        **(reports[0] if reports else {}),
+        "rows": [r for x in reports for r in x["rows"]],
+        "variants": [v for x in reports for v in x["variants"]],
+    }
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--json", action="store_true")
@@ -271,6 +340,8 @@ def main() -> int:
     parser.add_argument("--dtype", default="fp16")
     parser.add_argument("--quick", action="store_true", help="without torch.compile")
     parser.add_argument("--out", type=Path, help="the report, written after each point; its points are not run again")
+    parser.add_argument("--gpus", type=int, default=1, help="as many workloads side by side, with --out")
+    parser.add_argument("--of", default="*", help="of these patterns of points alone")
     args = parser.parse_args()
     from mirage.profile.gpu_timing import require_gpu
 
@@ -291,7 +362,8 @@ def main() -> int:
 
     def wanted(name: str, batch: int) -> bool:
         point = f"{name}/bs{batch}"
-        return point + end not in done and any(fnmatch(point, p) for p in args.points.split(","))
+        groups = (args.points.split(","), args.of.split(","))
+        return point + end not in done and all(any(fnmatch(point, p) for p in g) for g in groups)
 
     def keep(rows: list[Row], variants: list[Row]) -> None:
         report["rows"] += rows
@@ -303,7 +375,10 @@ def main() -> int:
         "bench": "gpu", "date": datetime.date.today().isoformat(), "device": torch.cuda.get_device_name(),
         "versions": {"torch": torch.__version__, "triton": triton.__version__},
     }  # fmt: skip
-    for name in WORKLOADS:
+    if args.gpus > 1 and args.out:
+        rest = ["--seconds", str(args.seconds), "--dtype", args.dtype, *(["--quick"] if args.quick else [])]
+        report = shared(args.gpus, rest, args.out, args.points)
+    for name in WORKLOADS if args.gpus == 1 else ():
         batches = [b for b in BATCHES if wanted(name, b)]
         if not batches:
             continue

@@ -4,10 +4,9 @@
 
 The pairs are those of tests/hostile, each confirmed by PyTorch itself (tests/hostile/test_hostile_certified.py). Rows
 hostile/CLASS/ANSWER: how many of the class were accepted, limited (accepted, and a line of the verdict names what the function asks
-of its tensors or of PyTorch), rejected, undecided, refused with a coded error, or ended in another exception. No pair that
+of its tensors or of PyTorch, or its headline says `finite inputs` and the pair differs on others alone), rejected, undecided, refused with a coded error, or ended in another exception. No pair that
 differs may be accepted, and none that is equal rejected; of the equal ones at most 5% may be undecided or refused, all classes
-together. Two kinds of classes have no bound, for it depends on whether a verdict speaks of infinite and NaN inputs: `infinite inputs`,
-whose pairs differ there alone, and `..., finite inputs`, whose pairs are equal where everything is finite.
+together: `..., finite inputs` too, whose pairs differ where an input is infinite or NaN.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests")]
 
-from hostile.certify import alike_outside  # noqa: E402
+from hostile.certify import alike_outside, shown_outside  # noqa: E402
 from hostile.every_pair import PAIRS  # noqa: E402
 from hostile.pair import Pair  # noqa: E402
 
@@ -47,7 +46,6 @@ from mirage.isolate.runner import Worker  # noqa: E402
 ANSWERS = ("accepted", "limited", "rejected", "undecided", "refused", "crashed")
 WORST = {"differ": "accepted", "equal": "rejected"}
 UNDECIDED_SHARE = 0.05
-UNBOUNDED = ("infinite inputs", ", finite inputs")
 
 
 @dataclass(frozen=True)
@@ -92,8 +90,9 @@ def answer(pair: Pair) -> Answer:
         word, said = found.weakest.word, found.weakest.headline
         kind = "rejected" if word == "REJECTED" else "undecided"
         if found.weakest.accepted:
-            named = pair.asked and pair.asked in "\n".join(found.lines()).lower()
-            kind = "limited" if named else "accepted"
+            named = bool(pair.asked) and pair.asked in "\n".join(found.lines()).lower()
+            outside = pair.expected == "differ" and found.weakest.finite and shown_outside(pair)
+            kind = "limited" if named or outside else "accepted"
     except MirageError as e:
         kind, said = "refused", f"{e.code} {e.message}"
     except Exception as e:
@@ -131,13 +130,12 @@ def rows_of(found: Sequence[Answer]) -> list[dict[str, Any]]:
     for group in dict.fromkeys(x.group for x in found):
         mine = [x for x in found if x.group == group]
         counts, worst = Counter(x.answer for x in mine), WORST[mine[0].expected]
-        bounded = not any(x in group for x in UNBOUNDED)
         for kind in ANSWERS:
-            none = bounded and kind in (worst, "crashed")
+            none = kind in (worst, "crashed")
             rows.append(
                 row(f"hostile/{group}/{kind}", counts[kind], "", "== 0" if none else None, not (none and counts[kind]))
             )
-    equal = [x for x in found if x.expected == "equal" and not any(y in x.group for y in UNBOUNDED)]
+    equal = [x for x in found if x.expected == "equal"]
     if equal:
         share = sum(x.answer in ("undecided", "refused") for x in equal) / len(equal)
         rows.append(

@@ -47,9 +47,10 @@ from mirage.plan import plan  # noqa: E402
 from mirage.profile.roofline import estimate  # noqa: E402
 from mirage.program.lower import lower  # noqa: E402
 from mirage.program.trace_task import trace_task  # noqa: E402
-from mirage.results.details import RegimeBound, RoundingDetails  # noqa: E402
+from mirage.results.details import FieldDetails, RegimeBound, RoundingDetails  # noqa: E402
 from mirage.search.engine import Bounds, Search  # noqa: E402
 from mirage.verify.emitted_module import EmittedModule  # noqa: E402
+from mirage.verify.field.schedule_opinion import schedule_opinion  # noqa: E402
 from mirage.verify.floats.opinion import Record, float_opinion  # noqa: E402
 from mirage.verify.floats.regimes import REGIMES  # noqa: E402
 from mirage.verify.rounding.opinion import BOUNDED, rounding_opinion  # noqa: E402
@@ -105,7 +106,9 @@ def randoms(count: int) -> Iterator[Subject]:
             inputs = [{"name": i.name, "shape": list(i.shape), "dtype": i.dtype} for i in function.inputs]
             payload = {"text": function.slice.text, "function": written.function, "inputs": inputs}
             program = Program.from_dict(trace_task(payload)["program"])
-            search = Search(problem(program, lower(program)), lambda g: estimate(g, dev), bounds=Bounds(keep=2, tilings=2))
+            search = Search(
+                problem(program, lower(program)), lambda g: estimate(g, dev), bounds=Bounds(keep=2, tilings=2)
+            )
             list(search.run())
         except MirageError as error:
             print(f"random/{seed}: {error}", file=sys.stderr)
@@ -122,6 +125,8 @@ def measured(s: Subject, runs: int) -> tuple[list[RegimeBound], int, int, str]:
     parameters = [i.name for i in s.program.inputs]
     emitted = EmittedModule(found.t, found.outputs, s.graph, s.module, parameters, s.text, s.function)
     regimes = [r for r in REGIMES if r.name in BOUNDED]
+    schedule = schedule_opinion(found.t, found.outputs, s.graph).details
+    free = isinstance(schedule, FieldDetails) and schedule.independent_of_shift is True
     rows: list[RegimeBound] = []
     elements = done = 0
     for seed in range(math.ceil(runs / len(regimes))):
@@ -129,7 +134,7 @@ def measured(s: Subject, runs: int) -> tuple[list[RegimeBound], int, int, str]:
         floats = float_opinion(emitted, run_task, seed=1000 + seed, regimes=regimes, record=record)
         if not record.runs:
             return rows, done, elements, floats.summary
-        evidence = rounding_opinion(record, [x.tensor for x in found.outputs], s.program)
+        evidence = rounding_opinion(record, [x.tensor for x in found.outputs], s.program, free)
         assert isinstance(evidence.details, RoundingDetails)
         if evidence.details.unbounded:
             return rows, done, elements, evidence.details.unbounded
@@ -139,7 +144,9 @@ def measured(s: Subject, runs: int) -> tuple[list[RegimeBound], int, int, str]:
     return rows, done, elements, ""
 
 
-def row(name: str, value: float, unit: str, bound: str | None = None, ok: bool = True, **more: object) -> dict[str, Any]:
+def row(
+    name: str, value: float, unit: str, bound: str | None = None, ok: bool = True, **more: object
+) -> dict[str, Any]:
     return {"name": name, "value": value, "unit": unit, "bound": bound, "ok": ok, **more}
 
 
@@ -163,12 +170,19 @@ def totals(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     of = {k: [r for r in rows if r["name"].startswith(f"{k}/")] for k in ("runs", "reached", "tight", "written")}
     out = [
         row("runs", sum(r["value"] for r in of["runs"]), "runs"),
-        row("exceeded", sum(not r["ok"] for r in of["reached"]), "programs", "== 0", all(r["ok"] for r in of["reached"])),
+        row(
+            "exceeded", sum(not r["ok"] for r in of["reached"]), "programs", "== 0", all(r["ok"] for r in of["reached"])
+        ),
     ]
-    for name, limit, kept in (("tight", TIGHT, of["tight"]), ("tight of sums", TIGHT_SUMS, [r for r in of["tight"] if r["sums"]])):
+    for name, limit, kept in (
+        ("tight", TIGHT, of["tight"]),
+        ("tight of sums", TIGHT_SUMS, [r for r in of["tight"] if r["sums"]]),
+    ):
         if kept:
             middle = statistics.median(r["value"] for r in kept)
-            out.append(row(f"median {name}", round(middle, 2), "x", f"<= {limit:g}", middle <= limit, programs=len(kept)))
+            out.append(
+                row(f"median {name}", round(middle, 2), "x", f"<= {limit:g}", middle <= limit, programs=len(kept))
+            )
     if of["written"]:
         out.append(row("largest written", max(r["value"] for r in of["written"]), "x"))
     return out
@@ -193,7 +207,9 @@ def main() -> int:
                 print(f"{s.name:22} {said}  ({time.process_time() - start:.1f} s)", flush=True)
     rows += totals(rows)
     if args.json:
-        print(json.dumps({"bench": "rounding", "date": datetime.date.today().isoformat(), "device": "cpu", "rows": rows}))
+        print(
+            json.dumps({"bench": "rounding", "date": datetime.date.today().isoformat(), "device": "cpu", "rows": rows})
+        )
     else:
         for r in rows[-5:]:
             print(f"{r['name']:20} {r['value']:10} {r['unit']:12} {r['bound'] or '':8} {'' if r['ok'] else 'NOT OK'}")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from mirage.errors import MirageError
+from mirage.isolate.cores import usable_cores
 from mirage.isolate.system import sweep
 from mirage.link import paths
 from mirage.link.client import dial
@@ -101,7 +102,7 @@ def open_log(path: Path, *, also_terminal: bool) -> None:
 
 def worker_count() -> int:
     """How many jobs run at once."""
-    return max(1, (os.cpu_count() or 2) // 2)
+    return max(1, usable_cores() // 2)
 
 
 async def _serve(listener: socket.socket, data: Path, job: RunJob, workers: int) -> None:

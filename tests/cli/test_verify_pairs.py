@@ -193,7 +193,7 @@ def test_a_script_of_two_functions_runs(worker: Worker, tmp_path: Path) -> None:
 def test_what_only_the_field_sees_is_said_to_be_so(worker: Worker, tmp_path: Path) -> None:
     """Sines are opaque there."""
     found = verdict(
-        worker, function(tmp_path, "a", "torch.sin(2 * x)"), function(tmp_path, "b", "2 * torch.sin(x) * torch.cos(x)")
+        worker, function(tmp_path, "a", "torch.cos(x) ** 2"), function(tmp_path, "b", "1 - torch.sin(x) ** 2")
     )
     shown = refused(found, "UNDECIDED")
     assert "field alone" in shown["note"] and not shown["script"]

@@ -153,6 +153,12 @@ def outside_inputs(pair: Pair) -> Iterator[Tensors]:
                 yield found
 
 
+def shown_outside(pair: Pair) -> bool:
+    """Is an infinite or NaN input part of what shows the difference?"""
+    inputs = witness_inputs(pair).values()
+    return any(x.is_floating_point() and not bool(x.isfinite().all()) for x in inputs)
+
+
 def alike_outside(pair: Pair) -> bool:
     """Does an equal pair agree on inputs that are infinite or NaN too?"""
     return all(roundoffs(x, y, 1.0) <= AGREE for inputs in outside_inputs(pair) for x, y in both(pair, inputs))

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from hostile import (
+    branch_pairs,
     cast_pairs,
     definedness_pairs,
+    digit_pairs,
+    domain_pairs,
+    dtype_pairs,
     equal_index_pairs,
+    equal_law_pairs,
     equal_order_pairs,
+    equal_place_pairs,
     equal_value_pairs,
     finiteness_pairs,
+    gate_pairs,
     output_pairs,
+    overflow_pairs,
+    place_pairs,
     position_pairs,
     precision_pairs,
+    result_pairs,
     threshold_pairs,
     trace_pairs,
 )
@@ -19,18 +29,28 @@ from hostile.pair import Pair
 
 FILES = (
     threshold_pairs,
+    gate_pairs,
     position_pairs,
+    place_pairs,
     trace_pairs,
+    branch_pairs,
     cast_pairs,
+    dtype_pairs,
     definedness_pairs,
+    domain_pairs,
     finiteness_pairs,
+    overflow_pairs,
     precision_pairs,
+    digit_pairs,
     output_pairs,
+    result_pairs,
     equal_order_pairs,
     equal_index_pairs,
     equal_value_pairs,
+    equal_law_pairs,
+    equal_place_pairs,
 )
-PAIRS: tuple[Pair, ...] = tuple(pair for file in FILES for pair in file.PAIRS)
+PAIRS: tuple[Pair, ...] = (*(pair for file in FILES for pair in file.PAIRS), *branch_pairs.EQUAL)
 GROUPS = tuple(dict.fromkeys(pair.group for pair in PAIRS))
 
 

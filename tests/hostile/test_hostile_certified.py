@@ -12,16 +12,9 @@ from hostile.certify import certified
 from hostile.every_pair import GROUPS, PAIRS, of_group
 from hostile.pair import Pair
 
-LEAST = {
-    "threshold": 60,
-    "position": 60,
-    "cast": 60,
-    "definedness": 60,
-    "trace": 60,
-    "several outputs": 20,
-    "finiteness": 20,
-}
-LEAST_EQUAL = 200
+CLASSES = ("threshold", "position", "trace", "cast", "definedness", "finiteness", "precision", "several outputs")
+LEAST = dict.fromkeys(CLASSES, 200)
+LEAST_EQUAL = 500
 
 
 @pytest.mark.parametrize("group", GROUPS)

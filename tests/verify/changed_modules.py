@@ -7,22 +7,9 @@ from functools import cache
 
 from workloads import hand
 from workloads.hand import Case
+from workloads.hand_modules import program_of, source_of
 
 from mirage.codegen.emit import emit_rows
-from mirage.ir.program import Program
-from mirage.ir.tensor_spec import TensorSpec
-from mirage.mugraph.grammar import MuGraph
-
-
-def program_of(graph: MuGraph) -> Program:
-    inputs = tuple(TensorSpec(t.name, graph.shape(t), t.dtype) for t in graph.inputs)
-    return Program(graph.name, inputs, (), tuple(range(len(graph.outputs))))
-
-
-def source_of(case: Case) -> str:
-    """The user's function as emission gets it: without its decorator."""
-    return "\n".join(x for x in case.source.splitlines() if not x.startswith("@mirage") and x != "import mirage")
-
 
 CASES: dict[str, tuple[Case, ...]] = {
     **{name: (case,) for name, case in hand.small().items()},

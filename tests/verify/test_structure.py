@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from changed_modules import CASES, EDITS, FREE, RMS, TAIL, changed, emitted, program_of, source_of, with_warps
+from changed_modules import CASES, EDITS, FREE, RMS, TAIL, changed, emitted, with_warps
+from workloads.hand_modules import program_of, source_of
 
 from mirage.codegen.emit import emit_module
 from mirage.codegen.size_table import focused, inputs_of

@@ -184,7 +184,8 @@ class _Bounds:
         patches.set(executor, "_init_args_hst", arguments)
 
     def know(self, values: list[object]) -> None:
-        tensors = [v for v in values if isinstance(v, InMemory)]
+        # A tensor descriptor of the host stands for the tensor that it describes.
+        tensors = [v for v in (getattr(v, "base", v) for v in values) if isinstance(v, InMemory)]
         ranges = sorted((v.data_ptr(), v.data_ptr() + v.numel() * v.element_size()) for v in tensors)
         self.low = np.array([r[0] for r in ranges], np.uint64)
         self.high = np.array([r[1] for r in ranges], np.uint64)
@@ -258,13 +259,18 @@ def _patch_memory(patches: Patches, interpreter: ModuleType, table: _Bounds | No
             table.check(pointers.data, mask, size, verb)
 
     def load(
-        self: InterpreterBuilder, pointers: TensorHandle, mask: TensorHandle, other: TensorHandle | None, *more: object
+        self: InterpreterBuilder,
+        pointers: TensorHandle,
+        mask: TensorHandle,
+        other: TensorHandle | None,
+        *more: object,
+        **named: object,
     ) -> TensorHandle:
         check(pointers, mask.data, "read")
         dtype = pointers.get_element_ty()
         short = _short(dtype)
         if short is None:
-            return inner_load(self, pointers, mask, other, *more)
+            return inner_load(self, pointers, mask, other, *more, **named)
         empty = np.zeros(pointers.data.shape, short.memory)
         data = short.value(raw.load(pointers.data, mask.data, empty, short.memory))
         if other is not None:

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mirage.ir.dtypes import DTYPES
-from mirage.operators.protocols import Array
 
+Array = NDArray[Any]  # values, and the errors of values; flags and integers among them
 ErrorRule = Callable[[Array, Sequence[Array], Sequence[Array]], Array]
 UNIT = DTYPES["fp32"].roundoff
+LARGEST = DTYPES["fp32"].largest
 SMALL = 64  # elements of a factor that is looked at for ones
-TINY = DTYPES["fp32"].smallest  # what is smaller may be flushed to zero by an approximate instruction
+TINY = 2 * DTYPES["fp32"].smallest  # more than an approximate instruction may flush to zero
+STRETCH = 2.0**-4  # how much larger, relatively, a value may be that is only known up to a common factor
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,13 @@ def half_unit(size: Array, dtype: str = "fp32") -> Array:
         return np.where(size <= d.largest, np.where(size == 0, 0.0, half), np.inf)
 
 
+def own_unit(size: Array, dtype: str = "fp32") -> Array:
+    """`half_unit` of a value that may be larger by STRETCH: bounds on exponentials then hold for every shift of their arguments
+    that is off by less than half of that."""
+    with np.errstate(all="ignore"):
+        return half_unit(size * (1 + STRETCH), dtype)
+
+
 def absolute(value: Array, error: Array) -> Array:
     """The largest size that the computed value may have."""
     return np.asarray(np.abs(value) + error)
@@ -69,12 +80,14 @@ def times(a: Array, b: Array) -> Array:
 
 
 def settled(out: Array, error: Array, xs: Sequence[Array], es: Sequence[Array]) -> Array:
-    """No error where an infinite argument without error makes an infinite result, as a mask of -inf does; infinity where
-    the result or the error is no number."""
-    if np.isfinite(out).all():
-        return np.where(np.isnan(error), np.inf, error) if np.isnan(error).any() else error
+    """No error where an infinite argument without error makes an infinite result, as a mask of -inf does; infinity where the
+    result or the error is no number, or the computed one may be beyond float32."""
+    with np.errstate(all="ignore"):
+        held = absolute(out, error) <= LARGEST
+    if held.all():
+        return error
     exact = np.isinf(out) & np.any([np.isinf(x) & (e == 0) for x, e in zip(np.broadcast_arrays(*xs), es)], axis=0)
-    return np.where(exact, 0.0, np.where(np.isfinite(out) & ~np.isnan(error), error, np.inf))
+    return np.where(exact, 0.0, np.where(held, error, np.inf))
 
 
 def plus_zero(xs: Sequence[Array], es: Sequence[Array]) -> Array:
@@ -91,7 +104,7 @@ def total(out: Array, xs: Sequence[Array], es: Sequence[Array]) -> Array:
     """Of sums: of two arguments one rounding of the result; of more, in any order, one for each of them but one."""
     carried = np.asarray(sum(es[1:], es[0]))
     if len(xs) <= 2:
-        own = half_unit(absolute(out, carried))
+        own = own_unit(absolute(out, carried))
     else:
         own = (len(xs) - 1) * UNIT * np.asarray(sum(absolute(x, e) for x, e in zip(xs, es)))
     return settled(out, carried + np.where(plus_zero(xs, es), 0.0, own), xs, es)
@@ -104,7 +117,7 @@ def product(out: Array, xs: Sequence[Array], es: Sequence[Array]) -> Array:
         size = np.abs(value)
         carried = times(size, e) + times(np.abs(x) + e, error)
         value = times(value, x)
-        own = half_unit(absolute(value, carried))
+        own = own_unit(absolute(value, carried))
         units = [(s == 1) & (off == 0) for s, off in ((np.abs(x), e), (size, error)) if s.size <= SMALL]
         error = carried + (np.where(np.any(np.broadcast_arrays(*units), axis=0), 0.0, own) if units else own)
     return settled(out, error, xs, es)
@@ -170,7 +183,7 @@ def tanh(out: Array, xs: Sequence[Array], es: Sequence[Array]) -> Array:
     with np.errstate(all="ignore"):
         carried = np.minimum(es[0], times(1 - out * out, np.expm1(2 * es[0]) / 2))
         _, own = _logistic((1 + out) / 2, 2 * xs[0], 2 * es[0])
-    own = 2 * own + half_unit(absolute(out, carried + 2 * own))
+    own = 2 * own + own_unit(absolute(out, carried + 2 * own))
     return settled(out, carried + own, xs, es)
 
 

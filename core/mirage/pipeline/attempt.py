@@ -36,7 +36,8 @@ from mirage.results.result import Remark, Result
 from mirage.results.verdict import Verdict
 from mirage.search.engine import Bounds, Candidate, Problem, Search, SearchCounts, reported
 from mirage.search.one_row import bounds_for
-from mirage.verify.judge import Case, judge
+from mirage.verify.floats.device_opinion import device_opinion
+from mirage.verify.judge import Case, emitted_module, judge
 
 VERIFY_S, COMPILE_S = 120.0, 120.0  # limits of one worker call
 TOTAL_S = 240.0  # after this long no further candidate is verified
@@ -157,7 +158,7 @@ class Attempt:
             found.t, found.outputs, graph, text, self.program, self.function.slice.text, self.function.decorated.name,
             self.request.rules, found.calls, found.returns,
         )  # fmt: skip
-        verdict = judge(case, self.task, floats_first=True)
+        verdict = self.on_device(case, judge(case, self.task, floats_first=True))
         rows = compiled.result()
         if not verdict.accepted:
             why = next((f"{e.link}: {e.summary}" for e in verdict.rejections), "rejected")
@@ -176,6 +177,13 @@ class Attempt:
             rejected.append(f"{candidate.label}: more shared memory than {self.dev.name} has")
             return None
         return Verified(candidate, graph, verdict, self.emit(graph, verdict, candidate.us, base), rows)
+
+    def on_device(self, case: Case, verdict: Verdict) -> Verdict:
+        """The verdict with what the module does at its real shape, where it was measured."""
+        if self.measured is None or self.timing is None or not verdict.accepted:
+            return verdict
+        found = device_opinion(emitted_module(case), self.timing.run)
+        return verdict if found is None else replace(verdict, evidence=(*verdict.evidence, found))
 
     def widened(self, candidate: Candidate) -> Candidate | None:
         """The candidate `widened`, with what its wider tensors cost in its time."""

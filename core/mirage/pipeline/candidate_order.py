@@ -34,7 +34,7 @@ def inaccurate(verdict: Verdict) -> bool:
     """Was it rejected for a number (an overflow, an error) that the float opinion met, or for a bound on its
     rounding? A wider dtype may mend that."""
     return any(
-        e.opinion == "rounding" or e.opinion == "float" and e.counterexample is not None for e in verdict.rejections
+        e.opinion == "rounding" or (e.opinion == "float" and e.counterexample is not None) for e in verdict.rejections
     )
 
 

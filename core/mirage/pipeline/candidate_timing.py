@@ -68,6 +68,11 @@ class CandidateTiming:
             self.worker.close()
         return answer
 
+    def run(self, name: str, payload: Payload) -> Value:
+        """Any other task of the GPU's worker; a worker that dies of it is a fresh one for the next."""
+        self.tools.gpu_idle()
+        return self.worker.call(name, payload, timeout_s=TUNE_S, cancel=self.cancel)
+
     def tune(self, best: list[Candidate], *, as_they_are: bool = False) -> Measured | None:
         """The candidates with their times; None where none of them ran."""
         if not best:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import Any
 from mirage.devices.table import Device
 from mirage.errors import MirageError
 from mirage.ir.dtypes import EIGHT_BIT
+from mirage.isolate.cores import usable_cores
 from mirage.isolate.runner import Worker
 from mirage.profile.candidate_choice import gpu_here
 from mirage.results.progress import CancelToken
@@ -24,7 +24,7 @@ class Tools:
     """The workers of one or more runs: one traces and runs kernels in the interpreter, one compiles beside it."""
 
     def __init__(self) -> None:
-        threads = str(max(1, (os.cpu_count() or 2) // 2))
+        threads = str(max(1, usable_cores() // 2))
         self.runner = Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": threads})
         self.compiler = Worker()
         self.gpu = Worker(memory_bytes=GPU_MEMORY, unix=True) if gpu_here() else None
@@ -58,7 +58,7 @@ class Tools:
         """Lets the GPU's worker begin with what it does once, beside the tracing and the search."""
         gpu = self.gpu
         if gpu is not None and self.busy is None:
-            payload = {"processes": max(1, (os.cpu_count() or 2) - 1), "target": target}
+            payload = {"processes": max(1, usable_cores() - 1), "target": target}
             self.on_gpu(lambda: gpu.call("warm_gpu", payload, timeout_s=WARM_S, cancel=self.stop))
             self.beside.submit(importlib.import_module, "scipy.optimize")  # of the layout pass
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,6 +12,7 @@ from pathlib import Path
 from mirage.devices.table import device
 from mirage.errors import EmissionRefused
 from mirage.ir.program import Program
+from mirage.isolate.cores import usable_cores
 from mirage.mugraph.grammar import MuGraph
 from mirage.plan import plan
 from mirage.profile.launch_variants import Plan, Variant, closer, leads, neighbors
@@ -102,7 +102,7 @@ class Tuner:
                     "texts": [texts[i] for i in left],
                     "function": self.function,
                     "target": self.target,
-                    "processes": max(1, (os.cpu_count() or 2) - 1),
+                    "processes": max(1, usable_cores() - 1),
                     "seconds": until,
                     "last": last,
                     "compiled": True,

@@ -20,6 +20,7 @@ from mirage.profile import parallel_compile
 from mirage.profile.gpu_timing import Function, Tensors, measure, random_tensor, relative_difference, steady, timing_row
 from mirage.profile.successive_halving import halve
 from mirage.profile.worker_tasks import Emit, ModuleRow, TimingRow, TuneAnswer, TunePayload, WarmAnswer, WarmPayload
+from mirage.verify.floats.device_worker import poison
 from mirage.verify.floats.worker import exactly
 
 if TYPE_CHECKING:
@@ -32,19 +33,10 @@ LAUNCH_S = 60  # of one check
 SEEDS = (1, 2)  # of the inputs that a module is checked on
 AGAIN, MORE_AGAIN = 8, 200  # calls on the same inputs with the same bits: of every module and seed, of the last ones
 UNSTEADY = "calls on the same inputs give different results"
-POISON = (1 << 18, 1 << 25)  # elements of float16: one size for each pool of the caching allocator
 SKIPPED = "not run"
 BROKEN = ("CUDA error", "Triton Error [CUDA]")  # after one of these the process launches nothing more
 _known: dict[tuple[str, str], tuple[ModuleRow, ModuleType]] = {}  # (function, text) -> what was found right
 _references: dict[tuple[str, object], Reference] = {}  # (function, its inputs' shapes and dtypes)
-
-
-def poison() -> None:
-    """Fills memory that the allocator will hand out next with NaN, so that what a kernel does not write shows."""
-    import torch
-
-    held = [torch.full((n,), float("nan"), dtype=torch.float16, device="cuda") for n in POISON for _ in range(4)]
-    del held
 
 
 def resources(module: ModuleType) -> ModuleRow:

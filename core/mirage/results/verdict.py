@@ -17,6 +17,7 @@ Scope = Literal["all sizes", "these sizes"]
 LINKS: tuple[LinkName, ...] = ("algebra", "schedule", "text")
 EQUALITY: tuple[Opinion, ...] = ("field", "proof", "float")  # the opinions on what the values are
 TRUSTED = ("Triton and its compiler", "ptxas", "the GPU driver", "IEEE floating-point hardware", "PyTorch's tracer")
+PROCESSOR, INTERPRETER = "processor", "Triton's interpreter"  # where evidence comes from, unless a GPU is named
 SAYS_NOTHING = 0.5  # a chance from here on is not called a bound
 STRENGTH: dict[Word, int] = {"REJECTED": 0, "UNDECIDED": 1, "TESTED": 2, "PROVED": 3}
 ACCEPTED: tuple[Word, ...] = ("PROVED", "TESTED")
@@ -62,7 +63,7 @@ class Counterexample:
 class Evidence:
     """What one opinion says of one link. `output`: the number of the only output it looked at; None where it looked at all
     of them together. `bound` is the probability that a wrong program passes (0 for a proof, None where no theorem gives
-    one); `details` are figures for people."""
+    one); `where` it ran, `details` are figures for people."""
 
     link: LinkName
     opinion: Opinion
@@ -73,6 +74,7 @@ class Evidence:
     seconds: float = 0.0
     details: Details | None = None
     counterexample: Counterexample | None = None
+    where: str = PROCESSOR
 
     def of_output(self, output: int) -> Evidence:
         """The same about one output of several, by an opinion that was asked about this one alone."""
@@ -83,7 +85,8 @@ class Evidence:
 @dataclass(frozen=True)
 class Link:
     """One link's verdict on a program with so many `outputs`: REJECTED as soon as any opinion rejects, else as strong as
-    the weakest output. Memory, range, rounding and structure say nothing of what the exact values are: they can refuse a link, not make it stronger."""
+    the weakest output. Memory, range, rounding and structure say nothing of what the exact values are: they can refuse a link, not
+    make it stronger."""
 
     name: LinkName
     evidence: tuple[Evidence, ...]
@@ -120,12 +123,14 @@ class Link:
 @dataclass(frozen=True)
 class Verdict:
     """All evidence on a program with so many `outputs`. The headline is the weakest link's word; the bound is the sum over
-    links (union bound), None where one has none or their sum says nothing."""
+    links (union bound), None where one has none or their sum says nothing. `finite`: nothing is claimed of infinite and NaN
+    inputs."""
 
     evidence: tuple[Evidence, ...]
     outputs: int = 1
     scope: Scope = "these sizes"
     notes: tuple[str, ...] = ()
+    finite: bool = False
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -152,10 +157,12 @@ class Verdict:
 
     @property
     def headline(self) -> str:
+        inputs = ", finite inputs" if self.finite else ""
         if self.word == "PROVED":
-            return f"PROVED ({self.scope})"
+            return f"PROVED ({self.scope}{inputs})"
         if self.word == "TESTED":
-            return f"TESTED (bound {self.bound:.1e})" if self.bound is not None else "TESTED (no bound)"
+            bound = "no bound" if self.bound is None else f"bound {self.bound:.1e}"
+            return f"TESTED ({bound}{inputs})"
         return self.word
 
 

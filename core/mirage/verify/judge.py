@@ -21,7 +21,7 @@ from mirage.ir.program import Program
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.mugraph.without_calls import calls_of, opened, other_calls
-from mirage.results.details import FloatDetails
+from mirage.results.details import FieldDetails, FloatDetails
 from mirage.results.verdict import Evidence, Verdict
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.algebra_opinion import field_opinion
@@ -37,6 +37,7 @@ from mirage.verify.ranges.opinion import range_opinion
 from mirage.verify.rounding.opinion import rounding_opinion
 from mirage.verify.semantics.denote import NotDenoted, denote, same_axes, split_axis
 from mirage.verify.size_scope import all_sizes
+from mirage.verify.structure.emitted_again import carries
 from mirage.verify.structure.opinion import structure_opinion, syntax_opinion
 from mirage.verify.worker_tasks import RunTask
 
@@ -124,13 +125,16 @@ def opinions(
         yield early
         return
     read = in_focus(case)
-    late = floats_begun(read, run_task, ahead, Record() if early else record) if isinstance(read, Case) else list[Evidence]
+    later = Record() if early else record
+    late = floats_begun(read, run_task, ahead, later) if isinstance(read, Case) else list[Evidence]
     found = algebra(case)
     schedule = schedule_opinion(case.t, case.targets, case.inner)
     yield found or [replace(schedule, link="algebra")]
     yield [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
-    if case.module:
-        yield [read] if isinstance(read, Evidence) else in_module(case, read, run_task, lambda: rounded(case, early or late(), record), syntax)
+    if isinstance(read, Evidence):
+        yield [read] if case.module else []
+    elif case.module:
+        yield in_module(case, read, run_task, lambda: with_rounding(case, early or late(), record, schedule), syntax)
 
 
 def in_module(
@@ -174,12 +178,18 @@ def in_range(case: Case) -> Evidence:
     return range_opinion(case.t, case.targets, case.inner)
 
 
-def rounded(case: Case, found: list[Evidence], record: Record) -> list[Evidence]:
-    """What the float opinion found, and bounds on the errors of what it ran."""
-    if any(e.word == "REJECTED" for e in found):
+def with_rounding(case: Case, found: list[Evidence], record: Record, schedule: Evidence) -> list[Evidence]:
+    """What the float opinion found, and of a text that is emitted from its µGraph bounds on the errors of what it ran."""
+    if not record.runs or not carries(case.module) or any(e.word == "REJECTED" for e in found):
         return found
-    outputs = [x.tensor for x in case.returned]
-    return [*found, rounding_opinion(record, outputs, case.program)]
+    free = isinstance(schedule.details, FieldDetails) and schedule.details.independent_of_shift is True
+    return [*found, rounding_opinion(record, [x.tensor for x in case.returned], case.program, free)]
+
+
+def emitted_module(case: Case) -> EmittedModule:
+    """What the float opinions judge: with PyTorch's own calls among the results."""
+    parameters = [i.name for i in case.program.inputs]
+    return EmittedModule(case.t, case.returned, case.mugraph, case.module, parameters, case.slice, case.function)
 
 
 def floats(case: Case, run_task: RunTask, record: Record) -> list[Evidence]:
@@ -190,10 +200,7 @@ def floats_begun(
     case: Case, run_task: RunTask, ahead: Ahead | None = None, record: Record | None = None
 ) -> Callable[[], list[Evidence]]:
     """The float opinion when it is called; with `ahead` its runs begin now."""
-    parameters = [i.name for i in case.program.inputs]
-    emitted = EmittedModule(
-        case.t, case.returned, case.mugraph, case.module, parameters, case.slice, case.function
-    )  # fmt: skip
+    emitted = emitted_module(case)
     if ahead is not None and case.module:
         first = float_opinion_ahead(emitted, run_task, ahead, record)
     else:

@@ -7,8 +7,8 @@ from dataclasses import fields
 from html import escape
 
 from mirage.ir.program import ASSUMED
-from mirage.results.details import Details, FloatDetails, RegimeError
-from mirage.results.verdict import STRENGTH, TRUSTED, Counterexample, Evidence, Verdict
+from mirage.results.details import Details, FloatDetails, RegimeBound, RegimeError, RoundingDetails
+from mirage.results.verdict import INTERPRETER, PROCESSOR, STRENGTH, TRUSTED, Counterexample, Evidence, Verdict
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --good: #1a7f37; --bad: #cf222e; --part: #9a6700; }
@@ -43,7 +43,8 @@ def lines(verdict: Verdict, left: str, right: str) -> list[str]:
     for link in verdict.links:
         out.append(f"  {link.name}: {link.word}" + (f", bound {bound(link.bound)}" if link.bound else ""))
         for e in link.evidence:
-            out.append(f"    {e.opinion:6} {e.word:8} {about(e, verdict.outputs)}{e.summary}")
+            at = "" if e.where in (PROCESSOR, INTERPRETER) else f" [{e.where}]"
+            out.append(f"    {e.opinion:6} {e.word:8} {about(e, verdict.outputs)}{e.summary}{at}")
             if e.counterexample is not None:
                 out += [f"           {x}" for x in shown(e.counterexample)]
     return [*out, *(f"  {x}" for x in verdict.notes if x.startswith(ASSUMED))]
@@ -70,7 +71,10 @@ def html(verdict: Verdict, left: str, right: str) -> str:
     """One file: no scripts, no fonts, nothing from elsewhere; light and dark."""
     links = [(x.name, CLAIMS[x.name], x.word, bound(x.bound)) for x in verdict.links]
     opinions = [
-        (e.link, e.opinion, e.word, bound(e.bound), f"{about(e, verdict.outputs)}{e.summary}", f"{e.seconds:.2f}")
+        (
+            e.link, e.opinion, e.word, bound(e.bound), f"{about(e, verdict.outputs)}{e.summary}", e.where,
+            f"{e.seconds:.2f}",
+        )
         for link in verdict.links for e in link.evidence
     ]  # fmt: skip
     parts = [
@@ -80,7 +84,7 @@ def html(verdict: Verdict, left: str, right: str) -> str:
         "<h2>Links</h2>",
         _table(("link", "claim", "verdict", "bound"), links),
         "<h2>Opinions</h2>",
-        _table(("link", "opinion", "verdict", "bound", "what it says", "seconds"), opinions),
+        _table(("link", "opinion", "verdict", "bound", "what it says", "where it ran", "seconds"), opinions),
     ]
     for link in verdict.links:
         for e in link.evidence:
@@ -106,6 +110,12 @@ def _details(e: Evidence) -> list[str]:
         out.append(f"<h2>Regimes of inputs ({escape(e.link)})</h2>")
         head = ("regime", "output", "dtype", "error of the kernel", "of eager", "allowed", "reference")
         out.append(_table(head, [_regime(r) for r in told.regimes]))
+    if isinstance(told, RoundingDetails) and told.regimes:
+        out.append(
+            f"<h2>Rounding ({escape(e.link)})</h2><p>Parts of the output's largest value, for these very inputs.</p>"
+        )
+        head = ("regime", "output", "inputs up to", "bound", "as written", "measured", "largest part of its own bound")
+        out.append(_table(head, [_rounding(r) for r in told.regimes]))
     if e.opinion == "range":
         out.append("<h2>Range</h2><p>" + escape(e.summary) + "</p>")
     figures = [] if told is None else _figures(told)
@@ -120,6 +130,11 @@ def _details(e: Evidence) -> list[str]:
 def _regime(r: RegimeError) -> tuple[object, ...]:
     eager = f"{r.eager:.2g}" if r.reference == "eager" else "-"
     return r.regime, r.output, r.dtype, f"{r.error:.2g}", eager, f"{r.allowed:.2g}", r.reference
+
+
+def _rounding(r: RegimeBound) -> tuple[object, ...]:
+    bound, written = ("not known" if x is None else f"{x:.2g}" for x in (r.bound, r.written))
+    return r.regime, r.output, f"{r.inputs:.2g}", bound, written, f"{r.measured:.2g}", f"{r.reached:.2f}"
 
 
 def _figures(told: Details) -> list[tuple[object, ...]]:

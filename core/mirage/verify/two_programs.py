@@ -41,6 +41,7 @@ AT_LENGTHS = "with the lengths of axes as numbers, so for these sizes alone"
 NOT_MET = "the two decide by different thresholds, and no run met both outcomes of each comparison"
 ORDERING = {"lt", "le", "eq", "maximum", "minimum", "floor"}
 MOST_ELEMENTS = 1 << 22  # of all axes together, for a run in float64 at the real sizes
+MOST_POINTS = 1 << 15  # of one term, for a run in the field at the real sizes
 SIGNED_DRAWS = 64  # of inputs of both signs
 
 
@@ -245,21 +246,30 @@ def lowered_together(a: Program, b: Program) -> Lowered:
         raise UnsupportedReshape(text, line=error.line, next_step="write both with the same reshapes") from error
 
 
+def widest(t: Terms, roots: Sequence[int]) -> int:
+    """How many places the largest term has at the real sizes."""
+    return max(math.prod(t.sizes[a] for a in t.dims(y)) for r in roots for y in t.walk(r))
+
+
 def by_the_field(
     lowered: Lowered, pairs: Sequence[tuple[int, int]], kinds: dict[str, str], sizes: dict[str, int],
     shapes: dict[str, tuple[int, ...]], agreed: bool,
 ) -> Iterator[tuple[Evidence, bool]]:  # fmt: skip
     """The field's opinion on each output, and whether floats contradict its rejection: where they do so on directed inputs
-    at the real sizes (`agreed`), the terms with the lengths of axes put in as numbers are asked, and if they differ too,
-    nothing is decided."""
+    at the real sizes (`agreed`), the terms with the lengths of axes put in as numbers are asked, at the real sizes where
+    these are small, so that each constant that is compared with an index has its effect. If they differ too, nothing is
+    decided."""
     t, memo = lowered.terms, dict[int, int]()
     calls = ", ".join(sorted({c.op for c in lowered.calls}))
     for output, (x, y) in enumerate(pairs):
         e = field_opinion(lowered.terms, x, y, kinds=kinds, sizes=sizes, shapes=shapes).of_output(output)
-        if e.word == "REJECTED" and agreed and any(isinstance(t.node(k), Size) for r in (x, y) for k in t.walk(r)):
+        if e.word == "REJECTED" and agreed:
             one, two = with_sizes(t, x, memo), with_sizes(t, y, memo)
-            here = field_opinion(t, one, two, kinds=kinds, sizes=sizes, shapes=shapes).of_output(output)
-            e = replace(here, summary=f"{here.summary}; {AT_LENGTHS}") if here.word == "TESTED" else e
+            whole = widest(t, (one, two)) <= MOST_POINTS
+            at, of = (dict(t.sizes), input_shapes(lowered, {})) if whole else (sizes, shapes)
+            if whole or (one, two) != (x, y):
+                here = field_opinion(t, one, two, kinds=kinds, sizes=at, shapes=of).of_output(output)
+                e = replace(here, summary=f"{here.summary}; {AT_LENGTHS}") if here.word == "TESTED" else e
         contradicted = e.word == "REJECTED" and (agreed or agree_in_floats(lowered, x, y, kinds, sizes, shapes))
         if contradicted:
             e = replace(e, word="UNDECIDED" if agreed else e.word, summary=DIFFER_IN_THE_FIELD)
@@ -345,7 +355,7 @@ def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool =
         if here is not None:
             lengths = ", ".join(f"{axis} = {length}" for axis, length in sorted(t.sizes.items()))
             notes = (*trusted([here]), *floats.notes, *assumed, f"equal with {lengths}; not shown for other sizes")
-            return Verdict((here, *floats.all), n, "these sizes", notes)
+            return Verdict((here, *floats.all), n, "these sizes", notes, floats.finite)
     evidence: list[Evidence] = [] if proof is None else [proof]
     notes = trusted(evidence)
     for e, contradicted in by_the_field(lowered, pairs, kinds, sizes, shapes, floats.agreed):
@@ -364,4 +374,4 @@ def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool =
     scope, reasons = all_sizes([a, b], t, roots)
     if any(AT_LENGTHS in e.summary for e in evidence):
         scope = "these sizes"
-    return Verdict(tuple(evidence), n, scope, (*notes, *assumed, *reasons))
+    return Verdict(tuple(evidence), n, scope, (*notes, *assumed, *reasons), floats.finite)

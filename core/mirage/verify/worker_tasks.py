@@ -197,3 +197,51 @@ class RerunAnswer(TypedDict):
 def run_again(run_task: RunTask, payload: RerunPayload) -> RerunAnswer:
     """The search for a difference."""
     return cast(RerunAnswer, run_task("rerun", {**payload}))
+
+
+# ---- "float_on_device": an emitted module at its own shapes, on the device that it is for
+class _DevicePayload(TypedDict):
+    text: str
+    function: str
+    names: list[str]
+    masks: list[str]
+    k: int
+    products: int
+    seed: int
+
+
+class DevicePayload(_DevicePayload, total=False):
+    """`names`: the function's tensors; `masks`: those that are masks; `k`, `products`: the lengths of the longest sum and of
+    the first contraction; `device`: torch's name of it, "cuda" if none."""
+
+    device: str
+
+
+class DeviceRow(TypedDict):
+    """One output on one regime: as `RegimeError`, with the first element that fails."""
+
+    regime: str
+    output: int
+    dtype: str
+    error: float
+    eager: float
+    budget: float
+    allowed: float
+    why: str
+    index: list[int]
+    expected: str
+    actual: str
+    roundings: int
+
+
+class DeviceAnswer(TypedDict):
+    """`where`: the device's name; `skipped`: regimes that could not be run, and why."""
+
+    where: str
+    rows: list[DeviceRow]
+    skipped: list[str]
+
+
+def run_on_device(run_task: RunTask, payload: DevicePayload) -> DeviceAnswer:
+    """The module beside the function in float64, at the module's own shapes."""
+    return cast(DeviceAnswer, run_task("float_on_device", {**payload}))

@@ -106,7 +106,8 @@ def independent_of_maxima(t: Terms, roots: list[int], sample: Sample, sizes: Map
         return True
     a = evaluate_terms(t, roots, sample.inputs, sample.field, sizes)
     b = evaluate_terms(t, roots, sample.inputs, sample.field, sizes, free_choice(sample.field))
-    return all(bool(sample.field.same(x, y)[sample.generic].all()) for x, y in zip(a, b, strict=True))
+    alike = (np.asarray(sample.field.same(x, y)) for x, y in zip(a, b, strict=True))
+    return all(bool(s.all() if len(s) == 1 else s[sample.generic].all()) for s in alike)  # a number has one draw
 
 
 def counts_of(

@@ -256,6 +256,7 @@ class ExpressionCounts:
                 a, b = self.lift(a), self.lift(b)
             return np.where(self.truth(c), a, b)
         out = self._choose(a, b, bits=0.0)
+        out = np.broadcast_to(out, np.broadcast_shapes(out.shape, c.shape)).copy()
         out["picks"] += c["picks"]
         return out
 

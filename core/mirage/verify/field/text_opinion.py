@@ -16,7 +16,7 @@ from mirage.ir.dtypes import TORCH_NAMES
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, MuGraph
 from mirage.mugraph.resized import tiny_sizes, whole_sizes
 from mirage.results.details import FieldDetails
-from mirage.results.verdict import Counterexample, Evidence
+from mirage.results.verdict import INTERPRETER, Counterexample, Evidence
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field import algebra_opinion
 from mirage.verify.field.schedule_opinion import Small, small_case
@@ -186,7 +186,7 @@ class About:
 def _opinion(about: About, draws: int, launch: Launch | None, opaque: tuple[str, ...]) -> Evidence:
     def rejected(text: str, info: FieldDetails | None = None, shown: Counterexample | None = None) -> Evidence:
         return Evidence(
-            link="text", opinion="field", word="REJECTED", summary=text, seconds=time.perf_counter() - about.start,
+            link="text", opinion="field", word="REJECTED", where=INTERPRETER, summary=text, seconds=time.perf_counter() - about.start,
             details=info, counterexample=shown,
         )  # fmt: skip
 
@@ -221,7 +221,7 @@ def _opinion(about: About, draws: int, launch: Launch | None, opaque: tuple[str,
             return rejected(f"the emitted text differs from its program at a random point ({what} {name})", info, shown)
     total, said = algebra_opinion.summary_of(small.bound, good)
     return Evidence(
-        link="text", opinion="field", word="TESTED", summary=said, bound=total,
+        link="text", opinion="field", word="TESTED", where=INTERPRETER, summary=said, bound=total,
         seconds=time.perf_counter() - about.start, details=info,
     )  # fmt: skip
 

@@ -13,15 +13,17 @@ import numpy as np
 
 from mirage.ir.dtypes import DTYPES, FLOATING
 from mirage.ir.program import Program
-from mirage.verify.floats.directed_inputs import Draw
+from mirage.verify.floats.directed_inputs import EQUAL_ROWS, Draw
 from mirage.verify.floats.regimes import round_to
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.program_values import Precision, run
 
 LOSES = 16.0  # times the other's loss
+NOTHING = 1e-12  # of the inputs' size
 DRAWS = (
     Draw("normal", lambda r, s, p: r.standard_normal(s)),
     Draw("positive", lambda r, s, p: np.abs(r.standard_normal(s)) + 0.01),
+    EQUAL_ROWS,
     Draw("of the size of 100000", lambda r, s, p: 1e5 * r.standard_normal(s)),
 )
 
@@ -64,13 +66,25 @@ def coarse(a: Program, b: Program) -> Coarse | None:
     if not outputs:
         return None
     found = Coarse(min(d.roundoff for d in outputs), max(d.largest for d in outputs))
-    stated = {n.type.dtype for p in (a, b) for n in p.nodes if n.type.dtype in FLOATING}
-    return found if any(found.rounds(d) for d in stated) else None
+    return found if stated(a, b, found) else None
 
 
-def loss(exact: Array, rounded: Array) -> Loss:
+def stated(a: Program, b: Program, how: Coarse) -> list[str]:
+    """The dtypes of such roundings. Of inputs that are numbers of one of them nothing is lost by a cast that both make."""
+    return sorted({d for p in (a, b) for n in p.nodes if (d := n.type.dtype) in FLOATING and how.rounds(d)})
+
+
+def in_dtype(inputs: Sequence[Array], dtype: str) -> list[Array]:
+    """The same inputs as numbers of a dtype."""
+    return [round_to(x, dtype) if x.dtype.kind == "f" else x for x in inputs]
+
+
+def loss(exact: Array, rounded: Array, inputs: float) -> Loss:
+    """The loss of an output of a program whose inputs are of the size `inputs`."""
     finite = np.isfinite(exact)
     size = float(np.sqrt(np.mean(np.square(exact[finite])))) if finite.any() else 0.0
+    if size <= NOTHING * inputs:  # zero but for float64's own roundings: no digits to lose
+        size = inputs
     with np.errstate(all="ignore"):
         error = np.abs(rounded - exact) / (np.abs(exact) + size)
     error = np.where(finite & np.isfinite(error), error, 0.0)
@@ -79,15 +93,22 @@ def loss(exact: Array, rounded: Array) -> Loss:
     return Loss(float(error[index]), index, rounded, finite & ~np.isfinite(rounded))
 
 
+def losses(p: Program, inputs: Sequence[Array], how: Precision) -> list[Loss | None]:
+    """What running a program so costs each of its outputs; None of one that is not floating. Raises NoValue."""
+    exact, rounded = run(p, inputs)[0], run(p, inputs, how)[0]
+    size = max((float(np.max(np.abs(x), initial=0.0)) for x in inputs if x.dtype.kind == "f"), default=1.0)
+    floating = [p.type_of(o).dtype in FLOATING for o in p.outputs]
+    return [loss(x, y, size) if f else None for x, y, f in zip(exact, rounded, floating, strict=True)]
+
+
 def lossier(
     a: Program, b: Program, inputs: Sequence[Array], how: Coarse
 ) -> tuple[int, tuple[int, ...], str, str] | None:
     """(output, index, both values) where one program's stated roundings lose more than the other's. Raises NoValue."""
-    runs = [(run(p, inputs)[0], run(p, inputs, Precision(rounded=how))[0]) for p in (a, b)]
-    for i, o in enumerate(a.outputs):
-        if a.type_of(o).dtype not in FLOATING:
+    pairs = zip(*(losses(p, inputs, Precision(rounded=how)) for p in (a, b)), strict=True)
+    for i, (one, two) in enumerate(pairs):
+        if one is None or two is None:
             continue
-        one, two = (loss(exact[i], rounded[i]) for exact, rounded in runs)
         more, less = (one, two) if one.error > two.error else (two, one)
         index: tuple[int, ...] | None = more.index if more.error > LOSES * less.error + how.unit else None
         apart = one.lost ^ two.lost

@@ -75,18 +75,19 @@ def around(numbers: Sequence[float], dtype: str) -> Array:
 
 @dataclass(frozen=True)
 class Draw:
-    """`floats(rng, shape, pool)` and `flags(rng, shape)`: the values of an input; `focus`: of one input at a time, the
-    others being small numbers; `shared`: inputs of one shape get the same values. In `beyond` a program may leave the
+    """`floats(rng, shape, pool)` and `flags(rng, shape)`: the values of an input, as multiples of `unit(dtype)`; `others`:
+    of all inputs but one at a time; `shared`: inputs of one shape get the same values. In `beyond` a program may leave the
     range of numbers where an equal one does not: a difference there is told, and refuses nothing. Values stay below a
-    sixteenth of the largest number of their dtype to the power of `reach`."""
+    sixteenth of the largest number of their dtype to the power of `reach`, or are as they are drawn (None)."""
 
     name: str
     floats: Callable[[Rng, tuple[int, ...], Array], Array]
     flags: Callable[[Rng, tuple[int, ...]], Array] = lambda r, s: r.integers(0, 2, s).astype(bool)
-    focus: bool = False
+    others: Callable[[Rng, tuple[int, ...], Array], Array] | None = None
     shared: bool = False
     beyond: bool = False
-    reach: float = 1.0
+    reach: float | None = 1.0
+    unit: Callable[[str], float] = lambda dtype: 1.0
 
 
 def _constants(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
@@ -127,13 +128,46 @@ def _mixed(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
     return np.choose(r.integers(0, len(ways), (*shape[:-1], 1) if shape else ()), ways)
 
 
+def _equal_rows(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
+    """A number along each row: the roundings of a long sum all go one way."""
+    return np.broadcast_to(r.uniform(1, 2, (*shape[:-1], 1) if shape else ()), shape)
+
+
+def _small(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
+    return r.choice((1.0, 1.0, -1.0, 2.0, 0.5, 0.0), shape)
+
+
+def _below_one(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
+    """Near one; every second row is smaller, by as much as a sum of up to 256 elements makes good."""
+    size = r.integers(-8, 1, (*shape[:-1], 1) if shape else ())
+    first = np.arange(size.shape[-2])[:, None] % 2 == 0 if size.ndim > 1 else np.ones(size.shape, bool)
+    return np.asarray(r.uniform(0.5, 0.99, shape) * 2.0 ** np.where(first, 0, size))
+
+
+def _largest(dtype: str) -> float:
+    return DTYPES[dtype].largest
+
+
+def _tiny(dtype: str) -> float:
+    """Squares of such numbers are no longer above zero."""
+    return DTYPES[dtype].subnormal ** 0.6
+
+
+EQUAL_ROWS = Draw("rows of one number", _equal_rows)
 LARGE = Draw("times 100", lambda r, s, p: 100 * r.standard_normal(s), reach=0.5)
 HUGE = Draw("huge", lambda r, s, p: 1e300 * r.choice((-1.0, 1.0), s), reach=0.7)  # squares overflow, sums do not
+TINY = Draw("near zero", lambda r, s, p: r.uniform(1, 2, s), unit=_tiny, reach=None)
+ENDS = (  # near the largest number of the dtype
+    Draw("near the dtype's end", _below_one, unit=_largest, reach=None),
+    Draw("one near the dtype's end", _below_one, unit=_largest, reach=None, others=lambda r, s, p: np.full(s, 100.0)),
+)
+SHORT_END = Draw("one near the end, others small", _below_one, unit=_largest, reach=None, others=_small)
 MIXED = Draw("rows of all kinds", _mixed, whole_lines)
+UNUSUAL_INPUTS = Draw("infinities and NaN", _unusual, whole_lines, beyond=True)
 DRAWS = (
     Draw("normal", lambda r, s, p: r.standard_normal(s)),
     Draw("at constants", _constants),
-    Draw("one input at constants", lambda r, s, p: r.choice(p, s), focus=True),
+    Draw("one input at constants", lambda r, s, p: r.choice(p, s), others=_small),
     Draw("small integers", lambda r, s, p: r.integers(-3, 4, s).astype(np.float64), whole_lines),
     Draw("zeros", lambda r, s, p: r.choice((0.0, -0.0, 1.0, -1.0), s), whole_lines),
     Draw("between constants", _between),
@@ -143,7 +177,7 @@ DRAWS = (
     Draw("negative", lambda r, s, p: -np.abs(r.standard_normal(s)) - 0.01),
     Draw("many magnitudes", _wide),
     Draw("times 30", lambda r, s, p: 30 * r.standard_normal(s), whole_lines),
-    Draw("infinities and NaN", _unusual, whole_lines, beyond=True),
+    UNUSUAL_INPUTS,
     Draw("subnormal", _subnormal, beyond=True),
 )  # fmt: skip
 
@@ -165,12 +199,14 @@ def draw(kind: Draw, inputs: Sequence[TensorSpec], numbers: Sequence[float], see
         elif kind.shared and shape in known:
             out.append(round_to(known[shape], dtype))
         else:
-            own = not kind.focus or n == chosen
-            value = kind.floats(rng, shape, pools[dtype]) if own else rng.choice((1.0, 1.0, -1.0, 2.0, 0.5, 0.0), shape)
-            most = DTYPES[dtype].largest ** kind.reach / 16
-            limited = value if kind.beyond else np.clip(value, -most, most)
-            limited = limited if kind.reach == 1.0 else limited * rng.uniform(0.5, 1.0, shape)
-            out.append(round_to(np.asarray(limited, np.float64), dtype))
+            values = kind.floats if kind.others is None or n == chosen else kind.others
+            unit = kind.unit(dtype) if values is kind.floats else 1.0
+            value = unit * np.asarray(values(rng, shape, pools[dtype]), np.float64)
+            if not kind.beyond and kind.reach is not None:
+                most = DTYPES[dtype].largest ** kind.reach / 16
+                value = np.clip(value, -most, most)
+                value = value if kind.reach == 1.0 else value * rng.uniform(0.5, 1.0, shape)
+            out.append(round_to(value, dtype))
             known[shape] = out[-1]
     return out
 

@@ -26,7 +26,7 @@ from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.resized import shrink
 from mirage.mugraph.without_calls import calls_of
 from mirage.results.details import FloatDetails, RegimeError
-from mirage.results.verdict import Counterexample, Evidence, Word
+from mirage.results.verdict import INTERPRETER, Counterexample, Evidence, Word
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.schedule_opinion import expected_outputs, term_only_sizes
 from mirage.verify.field.text_opinion import launch_tiles
@@ -142,7 +142,7 @@ def _evidence(
 ) -> Evidence:
     return Evidence(
         link="text", opinion="float", word=word, summary=text, seconds=time.perf_counter() - start, details=details,
-        counterexample=shown,
+        counterexample=shown, where=INTERPRETER,
     )  # fmt: skip
 
 

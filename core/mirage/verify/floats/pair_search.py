@@ -13,11 +13,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Program
 from mirage.results.details import FloatDetails
 from mirage.results.verdict import Concrete, Counterexample, Evidence
-from mirage.verify.floats import cast_search
-from mirage.verify.floats.directed_inputs import DRAWS, HUGE, LARGE, MIXED, Draw, constants, draw
+from mirage.verify.floats import cast_search, precision_search
+from mirage.verify.floats.directed_inputs import (
+    DRAWS,
+    ENDS,
+    HUGE,
+    LARGE,
+    MIXED,
+    SHORT_END,
+    TINY,
+    UNUSUAL_INPUTS,
+    Draw,
+    constants,
+    draw,
+)
+from mirage.verify.floats.regimes import round_to
 from mirage.verify.semantics.arrays import Array, Flags
 from mirage.verify.semantics.program_values import EXTENDED, NoValue, Outcomes, Precision, run
 
@@ -31,7 +45,10 @@ DISTURBED = 4
 RELATIVE = 1e-9  # constants are written with so many digits
 NOISE = 1e-14  # of the largest value: what two orders of summation leave in float64
 SPREADS = 16.0
-RANGED = Precision(rounded=cast_search.overflowing, ranged=True)
+RANGED = Precision(rounded=round_to, inside=True, ranged=True)
+SHORT = 1e6  # a dtype whose largest number is below this is left by ordinary products
+RIGHT = 0.01  # of itself: how far what is finite beside an overflow may be from its value to be one
+LEAVES = "one of the two leaves the range of its dtypes where the other does not"
 FEW = 64  # elements of inputs that are written out
 
 
@@ -107,6 +124,22 @@ def difference(a: Program, b: Program, inputs: Sequence[Array], extended: bool, 
     return None
 
 
+def overflowing_alone(a: Program, b: Program, inputs: Sequence[Array]) -> tuple[int, tuple[int, ...], str, str] | None:
+    """(output, index, both values) where one is right in its own dtypes, and the other is infinite or NaN. Where neither is
+    right they do not differ in what they are good for. Raises NoValue."""
+    (one, two), exact = (run(p, inputs, RANGED)[0] for p in (a, b)), run(a, inputs)[0]
+    for i, (x, y, v) in enumerate(zip(one, two, exact, strict=True)):
+        left, right, value = (np.asarray(z, np.float64) for z in (x, y, v))
+        with np.errstate(all="ignore"):
+            best = np.where(np.isfinite(left), left, right)
+            wrong = np.isfinite(value) & (np.abs(best - value) > RIGHT * np.abs(value))
+        apart = (np.isfinite(left) ^ np.isfinite(right)) & ~wrong
+        if apart.any():
+            at = tuple(int(k) for k in np.argwhere(apart)[0])
+            return i, at, repr(float(left[at])), repr(float(right[at]))
+    return None
+
+
 def products(p: Program) -> float:
     """An upper bound on the multiplications of all contractions."""
     total = 0.0
@@ -129,11 +162,13 @@ def largest(p: Program) -> int:
 @dataclass(frozen=True)
 class Opinion:
     """What the search found: the evidence (None where the programs have no values here, or are too large), notes, and
-    whether each comparison of values was met with both outcomes."""
+    whether each comparison of values was met with both outcomes; `finite`: of infinite and NaN inputs nothing can be
+    said, since the two differ there or were not run."""
 
     evidence: Evidence | None
     notes: tuple[str, ...] = ()
     met: bool = False
+    finite: bool = True
 
     @property
     def agreed(self) -> bool:
@@ -153,7 +188,7 @@ def search(a: Program, b: Program, overflow: bool = True) -> Opinion:
         return Opinion(None, ("float: not asked, the programs are too large to be run at their sizes",))
     try:
         found = _Search(a, b, start)
-        rejected = found.by_roundings() or found.by_values() or found.by_range(overflow)
+        rejected = found.by_roundings() or found.by_values() or found.by_precision() or found.by_range(overflow)
     except NoValue as error:
         return Opinion(None, (f"float: not asked, {error} has no value without PyTorch",))
     if rejected is not None:
@@ -164,7 +199,7 @@ def search(a: Program, b: Program, overflow: bool = True) -> Opinion:
         link="algebra", opinion="float", word="TESTED", summary=text, seconds=time.monotonic() - start,
         details=FloatDetails(draw=found.ran),
     )  # fmt: skip
-    return Opinion(evidence, tuple(found.told.values()), found.outcomes.complete)
+    return Opinion(evidence, tuple(found.told.values()), found.outcomes.complete, UNUSUAL_INPUTS.name in found.told)
 
 
 class _Search:
@@ -180,14 +215,33 @@ class _Search:
     def by_roundings(self) -> Evidence | None:
         """A difference in what the programs' stated roundings lose."""
         how = cast_search.coarse(self.a, self.b)
-        for seed, kind in enumerate(cast_search.DRAWS if how is not None else ()):
-            inputs = draw(kind, self.a.inputs, self.numbers, seed)
-            found = cast_search.lossier(self.a, self.b, inputs, how) if how is not None else None
-            if found is not None:
-                output, index, left, right = found
-                why = "one of the two loses digits or range in a cast, or in a narrower dtype, that the other keeps"
-                return self.rejected(why, (output, index, left, right), kind, seed, inputs)
+        if how is None:
+            return None
+        for seed, kind in enumerate(cast_search.DRAWS):
+            drawn = draw(kind, self.a.inputs, self.numbers, seed)
+            narrow = [cast_search.in_dtype(drawn, d) for d in cast_search.stated(self.a, self.b, how)]
+            for inputs in (drawn, *narrow):
+                found = cast_search.lossier(self.a, self.b, inputs, how)
+                if found is not None:
+                    why = "one of the two loses digits or range in a cast, or in a narrower dtype, that the other keeps"
+                    return self.rejected(why, found, kind, seed, inputs)
         return None
+
+    def by_precision(self) -> Evidence | None:
+        """A difference in what the programs' own roundings lose."""
+        for seed, regime in enumerate(precision_search.REGIMES):
+            if seed and self.late:
+                break
+            inputs = draw(regime.kind, self.a.inputs, self.numbers, seed)
+            lost = precision_search.much_lost(self.a, self.b, inputs, regime)
+            if lost is not None:
+                where = (lost.output, lost.index, lost.left, lost.right)
+                return replace(self.rejected(lost.why, where, regime.kind, seed, inputs), word=regime.word)
+        return None
+
+    @property
+    def late(self) -> bool:
+        return time.monotonic() - self.start > 2 * SECONDS
 
     def by_values(self) -> Evidence | None:
         """A difference in values that no rounding explains."""
@@ -218,22 +272,27 @@ class _Search:
     def by_range(self, allowed: bool) -> Evidence | None:
         """One program leaves the range of its own dtypes where the other does not, as exp(x) / sum(exp(x)) does where a
         softmax does not. Told alone where that is allowed. Huge numbers are no ordinary inputs: there it decides nothing."""
-        for kind in (LARGE, HUGE):
-            inputs = draw(kind, self.a.inputs, self.numbers, 0)
-            one, two = (run(p, inputs, RANGED)[0] for p in (self.a, self.b))
-            for i, (x, y) in enumerate(zip(one, two, strict=True)):
-                apart = np.isfinite(np.asarray(x, np.float64)) ^ np.isfinite(np.asarray(y, np.float64))
-                if not apart.any():
-                    continue
-                at = tuple(int(k) for k in np.argwhere(apart)[0])
-                left, right = repr(float(x[at])), repr(float(y[at]))
-                why = "one of the two overflows in its dtypes where the other does not"
-                if not allowed:
-                    found = self.rejected(why, (i, at, left, right), kind, 0, inputs)
-                    return found if kind is LARGE else replace(found, word="UNDECIDED")
-                said = f"allowed to differ where one overflows: {why} (output {i} at {at}: {left}, {right})"
-                self.told.setdefault("range", said)
+        for n, (kind, seed) in enumerate(self.ends()):
+            if n > 1 and self.late:
+                break
+            inputs = draw(kind, self.a.inputs, self.numbers, seed)
+            where = overflowing_alone(self.a, self.b, inputs)
+            if where is None:
+                continue
+            if not allowed:
+                found = self.rejected(f"{LEAVES} (--overflow-may-differ allows it)", where, kind, seed, inputs)
+                return found if kind is LARGE else replace(found, word="UNDECIDED")
+            output, index, left, right = where
+            said = f"allowed to differ where one overflows: {LEAVES} (output {output} at {index}: {left}, {right})"
+            self.told.setdefault("range", said)
         return None
+
+    def ends(self) -> list[tuple[Draw, int]]:
+        """The draws at the ends of the dtypes' ranges, each with its seeds: one for each input that may be the one there."""
+        floating = [i.type.dtype for i in self.a.inputs if DTYPES[i.type.dtype].floating]
+        short = [SHORT_END] if any(DTYPES[d].largest < SHORT for d in floating) else []
+        draws = [LARGE, HUGE, TINY, *ENDS, *short]
+        return [(k, n) for k in draws for n in range(len(floating) if k.others is not None else 1)]
 
     def rejected(
         self, why: str, where: tuple[int, tuple[int, ...], str, str], kind: Draw, seed: int, values: Sequence[Array]

@@ -110,10 +110,12 @@ def rounding(function: Run, units: Iterable[float], seed: int | None = None) -> 
     from torch.overrides import TorchFunctionMode
 
     each = iter(units)
-    chance = None if seed is None else torch.Generator().manual_seed(seed)
+    chances: dict[torch.device, torch.Generator] = {}
 
     def noise(like: torch.Tensor) -> torch.Tensor:
-        return torch.rand(like.shape, generator=chance, dtype=like.dtype) - 0.5
+        if like.device not in chances:
+            chances[like.device] = torch.Generator(like.device).manual_seed(seed or 0)
+        return torch.rand(like.shape, generator=chances[like.device], dtype=like.dtype, device=like.device) - 0.5
 
     def short(v: object, unit: float) -> object:
         if not isinstance(v, torch.Tensor) or v.dtype != torch.float64 or not unit:
@@ -122,7 +124,7 @@ def rounding(function: Run, units: Iterable[float], seed: int | None = None) -> 
             return [short(x, unit) for x in v] if type(v) is list else v
         mantissa, exponent = torch.frexp(v)
         digits = mantissa / unit
-        rounded = torch.round(digits) if chance is None else digits + noise(digits)
+        rounded = torch.round(digits) if seed is None else digits + noise(digits)
         return torch.where(v.isfinite(), torch.ldexp(rounded * unit, exponent), v)
 
     class Mode(TorchFunctionMode):  # type: ignore[misc]

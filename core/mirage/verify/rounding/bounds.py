@@ -7,13 +7,13 @@ to errors is in their entries (`operators/error_rules.py`); here stand sums, max
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from mirage.operators.block_operators import BLOCK
-from mirage.operators.error_rules import UNIT, absolute, half_unit, settled
+from mirage.operators.error_rules import UNIT, absolute, half_unit, own_unit, settled
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.execute import ExecutionFault
 from mirage.verify.semantics.operator_values import einsum
@@ -36,13 +36,15 @@ def join(value: Array, error: Array) -> Array:
     return np.stack(np.broadcast_arrays(np.asarray(value, np.float64), error))
 
 
-def rounded(x: Array, dtype: str) -> Array:
+def rounded(x: Array, dtype: str, unit: Callable[[Array, str], Array] = half_unit) -> Array:
     """After a rounding to a dtype; what has no error and is one of its numbers is exact. All is computed in float32."""
     if dtype in ("fp32", "fp64"):
         return x
     value, error = split(x)
-    own = half_unit(absolute(value, error), dtype)
-    exact = (error == 0) & ((own == 0) | (np.isfinite(own) & (np.remainder(value, 2 * np.where(own > 0, own, 1.0)) == 0)))
+    own = unit(absolute(value, error), dtype)
+    half = half_unit(absolute(value, error), dtype)
+    with np.errstate(all="ignore"):
+        exact = (error == 0) & ((value == 0) | (np.isfinite(half) & (np.remainder(value, 2 * half) == 0)))
     return join(value, np.where(exact | np.isinf(value) & (error == 0), error, error + own))
 
 
@@ -104,7 +106,11 @@ class Bounds:
             out = join(np.where(truth, value, 0.0), whole)
         if rest:
             return out
-        return np.asarray(out != 0) if out.shape[0] == 2 else np.asarray(np.logical_and.reduce(np.broadcast_arrays(*flags)))
+        return (
+            np.asarray(out != 0)
+            if out.shape[0] == 2
+            else np.asarray(np.logical_and.reduce(np.broadcast_arrays(*flags)))
+        )
 
     def where(self, c: Array, a: Array, b: Array) -> Array:
         return self.fn("where", c, a, b)
@@ -165,7 +171,7 @@ class Bounds:
     # ---- matrix products
     def matmul(self, x: Array, y: Array) -> Array:
         """x @ y of a library kernel: operands that are computed are rounded to its dtype."""
-        x, y = (rounded(self.lift(v), self.operands) for v in (x, y))
+        x, y = (rounded(self.lift(v), self.operands, own_unit) for v in (x, y))
         rank = max(x.ndim, y.ndim) - 1
         letters = "abcdefgh"[: rank - 2]
         left, right = letters[len(letters) - (x.ndim - 3) :] + "yk", letters[len(letters) - (y.ndim - 3) :] + "kz"
@@ -192,7 +198,7 @@ def contract(equation: str, x: Array, y: Array, matrix_unit: bool) -> Array:
         if eb.any():
             off = off + einsum(equation, [np.abs(a), eb])
         error = off + cut(lanes_of(equation, a, b), matrix_unit) * (size + off)
-    return join(value, np.where(np.isfinite(value) & ~np.isnan(error), error, np.inf))
+    return join(value, settled(value, error, [value], [off]))
 
 
 def lanes_of(equation: str, a: Array, b: Array) -> int:

@@ -31,11 +31,10 @@ from mirage.mugraph.grammar import (
     TileDim,
 )
 from mirage.mugraph.walk import PlacedBlock, parts, sites
-from mirage.operators.error_rules import UNIT, absolute
+from mirage.operators.error_rules import STRETCH, UNIT, absolute, own_unit
 from mirage.verify.rounding.bounds import TF32_CUT, Bounds, contract, cut, join, rounded, split
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.execute import Block, Env, ExecutionFault, Machine, Tile, evaluate_mugraph
-
 
 SAMPLED = 4  # places in the grid of a kernel
 
@@ -58,9 +57,7 @@ class EmittedBlock:
         self.decisions: Decisions = decide(part.graph, part.kernel.warps)
         self.uses = Uses(part.graph, self.decisions)
         self.base2 = Base2(mugraph, part.graph, self.uses)
-        self.storage = {
-            self.uses.key(where, s.out): self._kept(mugraph, s) for where, s in self._loads()
-        }
+        self.storage = {self.uses.key(where, s.out): self._kept(mugraph, s) for where, s in self._loads()}
         self.mugraph = mugraph
 
     def _loads(self) -> list[tuple[int | None, Load]]:
@@ -91,16 +88,19 @@ def row_depth(n: int, warps: int) -> int:
 class RoundedBlock(Block):
     """One block with the roundings of its emitted text."""
 
-    def __init__(self, machine: RoundedMachine, part: PlacedBlock, emitted: EmittedBlock, place: dict[str, int]) -> None:
+    a: Bounds
+
+    def __init__(
+        self, machine: RoundedMachine, part: PlacedBlock, emitted: EmittedBlock, place: dict[str, int]
+    ) -> None:
         super().__init__(machine, part.graph, place, part.where)
         self.emitted = emitted
-        self.relative: dict[str, float] = {}  # of a product that is added to its accumulator in place: `cut` of its lanes
+        self.free_shift = False
+        self.relative: dict[
+            str, float
+        ] = {}  # of a product that is added to its accumulator in place: `cut` of its lanes
 
     # ---- what is decided
-    @cached_property
-    def narrow_or_wide(self) -> str:
-        return self.emitted.part.kernel.operands
-
     def product(self, c: Compute) -> Product | None:
         return self.emitted.decisions.product(self.container, c)
 
@@ -123,14 +123,18 @@ class RoundedBlock(Block):
         made = made or super().compute(c, env)
         if self.emitted.uses.key(self.container, c.out) in self.emitted.base2.factor:
             value, error = split(self.a.lift(made.value))  # the factor times log2(e): both are rounded
-            return Tile(made.dims, join(value, error + 2 * UNIT * np.where(np.isinf(value), 0.0, absolute(value, error))))
+            return Tile(
+                made.dims, join(value, error + 2 * UNIT * np.where(np.isinf(value), 0.0, absolute(value, error)))
+            )
         return made
 
     def row_sum(self, c: Compute, env: Env) -> Tile | None:
         """The sum of a tile of one dim, whose order is known (`row_depth`); None of others."""
         arg, over = self.tile(c.args[0], env), c.attr("dim")
-        if over not in arg.dims or any(d != over and self.dims[d].tile > 1 for d in arg.dims) or c.dims != tuple(
-            d for d in arg.dims if d != over
+        if (
+            over not in arg.dims
+            or any(d != over and self.dims[d].tile > 1 for d in arg.dims)
+            or c.dims != tuple(d for d in arg.dims if d != over)
         ):
             return None
         depth = row_depth(self.dims[over].tile, self.emitted.part.kernel.warps)
@@ -146,7 +150,7 @@ class RoundedBlock(Block):
     def matrix_product(self, c: Compute, decided: Product, env: Env) -> Tile:
         args = [self.tile(x, env) for x in c.args]
         kept = [self.emitted.stored_as(self.container, x) for x in c.args]
-        wide = self.narrow_or_wide == "wide"
+        wide = self.emitted.part.kernel.operands == "wide"
         dtype = product_dtype((kept[0], kept[1]), wide, self.emitted.mugraph)
         tf32 = dtype == "fp32" and wide and "fp32" not in kept
         values = [self.operand(self.a.lift(x.value), dtype, tf32) for x in args]
@@ -164,7 +168,7 @@ class RoundedBlock(Block):
         if tf32:
             value, error = split(x)
             return join(value, error + TF32_CUT * absolute(value, error))
-        return rounded(x, dtype)
+        return rounded(x, dtype, own_unit)
 
     def accumulate(self, s: Accumulate) -> None:
         late = self.deferred(s.out, accumulator=True)
@@ -174,13 +178,26 @@ class RoundedBlock(Block):
             self.env[s.out] = Tile(new.dims, self.a.add(before, new.value))
             return
         super().accumulate(s)
+        if s.op == "max" and self.free_shift:
+            self.env[s.out] = self.as_shift(self.env[s.out])
         relative = self.relative.get(s.arg, 0.0)
         if relative:  # the unit adds its products to what is there, whose size counts too
-            before = [self.old[name or s.out] for _, name in s.update] or [self.old[s.out]]
             made = self.env[s.out]
             value, error = split(self.a.lift(made.value))
-            size = sum(absolute(*split(self.a.lift(self.align(x, made.dims)))) for x in before)
-            self.env[s.out] = Tile(made.dims, join(value, error + relative * np.asarray(size)))
+            for coefficient, name in s.update or (("", ""),):
+                there = self.a.lift(self.align(self.old[name or s.out], made.dims))
+                if coefficient:
+                    there = self.a.lift(self.a.mul(self.align(self.tile(coefficient, self.env), made.dims), there))
+                error = error + relative * absolute(*split(there))
+            self.env[s.out] = Tile(made.dims, join(value, error))
+
+    def as_shift(self, tile: Tile) -> Tile:
+        """A running maximum of which the result is independent. The computed one shifts as well as the exact one, so it is exact
+        by definition. What is computed from it is then larger or smaller by a common factor, of which the error bounds are multiples
+        (`STRETCH` is room for it), and the distances to it by its error, which their roundings see (4 units are room for that)."""
+        value, error = split(self.a.lift(tile.value))
+        near = 2 * error <= np.log1p(STRETCH)
+        return Tile(tile.dims, join(value, np.where(near, 4 * UNIT * error, error)))
 
     def loop(self, loop: Loop) -> None:
         super().loop(loop)
@@ -201,18 +218,22 @@ class RoundedBlock(Block):
 
 
 class RoundedMachine(Machine):
-    """Device memory of one run with bounds. `made_for`: the µGraph at the tiles that its text was emitted for, which decide how."""
+    """Device memory of one run with bounds. `made_for`: the µGraph at the tiles that its text was emitted for, which
+    decide how; `free`: its outputs are independent of its running maxima."""
 
     a: Bounds
 
     def __init__(
-        self, made_for: MuGraph, graph: MuGraph, inputs: Mapping[str, Array], a: Bounds, free_shift: bool
+        self, made_for: MuGraph, free: bool, graph: MuGraph, inputs: Mapping[str, Array], a: Bounds, random: bool
     ) -> None:
-        super().__init__(graph, inputs, a, free_shift)
+        super().__init__(graph, inputs, a, random)
+        self.free = free
         self.emitted = {part.where: EmittedBlock(made_for, part) for part in parts(made_for)}
 
     def block(self, part: PlacedBlock, place: dict[str, int]) -> Block:
-        return RoundedBlock(self, part, self.emitted[part.where], place)
+        block = RoundedBlock(self, part, self.emitted[part.where], place)
+        block.free_shift = self.free
+        return block
 
     def groups(self, k: CustomKernel, shared: list[TileDim]) -> Iterable[dict[str, int]]:
         """Of a kernel from which no other one reads, a few places: the first and the last, whose tiles reach beyond the sizes, and
@@ -237,12 +258,15 @@ class RoundedMachine(Machine):
         return rounded(super().library(k), self.a.operands)
 
 
-def mugraph_bound(graph: MuGraph, made_for: MuGraph, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Of a text that was emitted for a µGraph and runs at the sizes and tiles of `graph`: by output (value, bound on the error) of each element; NaN where it is written by a block that was not looked at. `inputs`:
-    float64, flags or integers, by name. Raises NotBounded."""
+def mugraph_bound(
+    graph: MuGraph, made_for: MuGraph, inputs: Mapping[str, Array], free_shift: bool = False
+) -> dict[str, Array]:
+    """Of a text that was emitted for a µGraph and runs at the sizes and tiles of `graph`: by output (value, bound on the error) of each
+    element; NaN where it is written by a block that was not looked at. `inputs`: float64, flags or integers, by name; `free_shift`:
+    the outputs do not depend on the running maxima. Raises NotBounded."""
     given = {name: np.asarray(x)[None] for name, x in inputs.items()}
     try:
-        run = evaluate_mugraph(graph, given, Bounds(), machine=partial(RoundedMachine, made_for))
+        run = evaluate_mugraph(graph, given, Bounds(), machine=partial(RoundedMachine, made_for, free_shift))
     except ExecutionFault as fault:
         raise NotBounded(str(fault)) from fault
     return {name: np.where(run.writes[name] > 0, x, np.nan) for name, x in run.outputs.items()}

@@ -19,7 +19,7 @@ import numpy as np
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Program
 from mirage.results.details import RegimeBound, RoundingDetails
-from mirage.results.verdict import Counterexample, Evidence, Word
+from mirage.results.verdict import INTERPRETER, Counterexample, Evidence, Word
 from mirage.verify.floats.opinion import Given, Record, RegimeRun
 from mirage.verify.rounding.bounds import final
 from mirage.verify.rounding.mugraph_bound import NotBounded, mugraph_bound
@@ -33,8 +33,8 @@ TIMES_WRITTEN = 16.0  # how many times the function's own bound the kernels' may
 
 @dataclass(frozen=True)
 class Rounded:
-    """One output on one regime: the largest input and value, the bounds of every element (`written`: the function's own, None where none is known), what was
-    wanted and what the kernels gave."""
+    """One output on one regime: the largest input and value, the bounds of every element (`written`: the function's own, None where
+    none is known), what was wanted and what the kernels gave."""
 
     regime: str
     output: int
@@ -70,19 +70,20 @@ def _largest(bound: Array, want: Array, scale: float) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def rounding_opinion(record: Record, outputs: Sequence[str], program: Program) -> Evidence:
-    """Of the runs that the float opinion recorded. `outputs` in the function's order."""
+def rounding_opinion(record: Record, outputs: Sequence[str], program: Program, free_shift: bool) -> Evidence:
+    """Of the runs that the float opinion recorded. `outputs` in the function's order. `free_shift`: they do not depend on the
+    kernels' running maxima."""
     start = time.perf_counter()
     sizes = dict(record.graph.axes) if record.graph is not None else {}
 
     def evidence(word: Word, said: str, details: RoundingDetails, shown: Counterexample | None = None) -> Evidence:
         return Evidence(
             link="text", opinion="rounding", word=word, summary=said, seconds=time.perf_counter() - start, details=details,
-            counterexample=shown,
+            counterexample=shown, where=INTERPRETER,
         )  # fmt: skip
 
     try:
-        found, unwritten = _bounds(record, outputs, program)
+        found, unwritten = _bounds(record, outputs, program, free_shift)
     except NotBounded as why:
         return evidence("TESTED", f"no bound on the rounding: {why}", RoundingDetails(sizes, unbounded=str(why)))
     rows = tuple(x.figures() for x in found)
@@ -91,12 +92,22 @@ def rounding_opinion(record: Record, outputs: Sequence[str], program: Program) -
         at = x.beyond()
         if at is not None:
             off, allowed = abs(float(x.got[at] - x.want[at])), float(x.bound[at])
-            said = f"{x.regime}: off by {off:.3g} where the operations of the µGraph can be off by {allowed:.3g} at most"
+            said = (
+                f"{x.regime}: off by {off:.3g} where the operations of the µGraph can be off by {allowed:.3g} at most"
+            )
             shown = Counterexample("rounding", x.output, at, repr(float(x.want[at])), repr(float(x.got[at])), sizes)
             return evidence("REJECTED", said, details, shown)
-        if row.bound is not None and row.written is not None and row.bound > TIMES_WRITTEN * row.written:
+        if far_beyond(row):
             return evidence("REJECTED", f"{x.regime}: {_stated(row)}", details)
     return evidence("TESTED", summary(rows), details)
+
+
+def far_beyond(r: RegimeBound) -> bool:
+    """Is the kernels' bound many times the function's own? Not asked where so many times that is the value itself: the function then has
+    no digit that is sure."""
+    if r.written is None or TIMES_WRITTEN * r.written > 1:
+        return False
+    return r.bound is None or r.bound > TIMES_WRITTEN * r.written
 
 
 def summary(rows: Sequence[RegimeBound]) -> str:
@@ -110,7 +121,7 @@ def _stated(r: RegimeBound) -> str:
     return f"error {bound} of the largest value for inputs up to {r.inputs:.2g}{written}; measured {r.measured:.2g}"
 
 
-def _bounds(record: Record, outputs: Sequence[str], program: Program) -> tuple[list[Rounded], str]:
+def _bounds(record: Record, outputs: Sequence[str], program: Program, free_shift: bool) -> tuple[list[Rounded], str]:
     """Of every regime that is looked at and of every output, and why there is no bound of the function as written. Raises NotBounded."""
     unwritten = ""
     found: list[Rounded] = []
@@ -120,7 +131,8 @@ def _bounds(record: Record, outputs: Sequence[str], program: Program) -> tuple[l
         if run.regime.name not in BOUNDED:
             continue
         values = _values(run.given)
-        bounds = mugraph_bound(graph, made_for, {x.name: values[x.name] for x in graph.inputs if x.name in values})
+        inputs = {x.name: values[x.name] for x in graph.inputs if x.name in values}
+        bounds = mugraph_bound(graph, made_for, inputs, free_shift)
         written: list[Array] = []
         if not unwritten:
             try:

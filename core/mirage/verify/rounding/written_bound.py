@@ -183,7 +183,7 @@ class _Written:
         if entry.value is None:
             return self.a.fn(entry.name, *lined)
         arena = _Arena(self.a)
-        made = entry.value(arena, [arena.put(x) for x in lined], attrs)  # type: ignore[arg-type]
+        made = entry.value(arena, [arena.put(x) for x in lined], attrs)
         return arena.values[made]
 
     @staticmethod

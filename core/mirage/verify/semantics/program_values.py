@@ -17,7 +17,7 @@ from mirage.ir.program import Attr, Operation, Program, freeze
 from mirage.ir.tensor_spec import TensorType
 from mirage.ir.torch_calls import is_call
 from mirage.operators.block_operators import BLOCK
-from mirage.operators.entry import Attrs, OperandsError
+from mirage.operators.entry import Attrs, Expand, OperandsError
 from mirage.operators.table import OPERATORS
 from mirage.operators.type_rules import dims_of
 from mirage.verify.semantics.arrays import Array
@@ -37,11 +37,13 @@ class NoValue(Exception):
 class Precision:
     """How floating-point results are kept: in `dtype`; with a `disturbance` each result that is rounded is also off by
     UNIT at random, which shows how a result depends on its roundings; `rounded` rounds each operator's result to the
-    program's own dtype; with `ranged` sums are infinite whose terms together are beyond the dtype, in whatever order."""
+    program's own dtype, and with `inside` what a composite operator computes on the way to it too, which PyTorch keeps in
+    float32 at least; with `ranged` sums are infinite whose terms together are beyond the dtype, in whatever order."""
 
     dtype: type[np.floating] = np.float64
     disturbance: int | None = None
     rounded: Callable[[Array, str], Array] | None = None
+    inside: bool = False
     ranged: bool = False
 
 
@@ -83,6 +85,7 @@ class Evaluation:
         self.types: dict[int, TensorType] = {}
         self._rng = np.random.default_rng(how.disturbance or 0)
         self._next = 0
+        self._depth = 0  # of expansions under way
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """The outputs, as bool, int64 or the precision's dtype."""
@@ -109,10 +112,13 @@ class Evaluation:
         given = {k: freeze(v) for k, v in attrs.items()}
         entry = OPERATORS[op]
         if entry.expand is not None:
-            return int(entry.expand(self, args, given))
+            return self._expanded(entry.expand, args, given)
         inferred = entry.infer([self.types[a] for a in args], given)
         xs = [self.values[a] for a in args]
-        made = self._keep(self._stored(self._value(op, xs, given, inferred), inferred), inferred)
+        value = self._value(op, xs, given, inferred)
+        if self._depth and self.how.inside and self.how.rounded is not None and DTYPES[inferred.dtype].floating:
+            value = self.how.rounded(np.asarray(value, np.float64), accumulating(inferred.dtype))
+        made = self._keep(self._stored(value, inferred), inferred)
         if self.varies.intersection(args):
             self.varies.add(made)
             if self.outcomes is not None and op in CHOOSING:
@@ -120,6 +126,13 @@ class Evaluation:
         return made
 
     # ---- inside
+    def _expanded(self, expand: Expand, args: Sequence[int], attrs: Attrs) -> int:
+        self._depth += 1
+        try:
+            return expand(self, args, attrs)
+        finally:
+            self._depth -= 1
+
     def _last_uses(self) -> dict[int, list[int]]:
         """For each node the arguments that nothing after it reads."""
         n = len(self.program.inputs)
@@ -199,7 +212,7 @@ class Evaluation:
             return out
         total = np.abs(x).sum(axis=over, keepdims=keep)
         if self.how.ranged:
-            return np.where(total > _accumulated(kind.dtype), np.inf, out)
+            return np.where(total > DTYPES[accumulating(kind.dtype)].largest, np.inf, out)
         return self._disturbed(out, total, total * GRID < INTEGERS if _on_grid(x, GRID) else None)
 
     def _inspected(self, out: Array) -> bool:
@@ -212,7 +225,7 @@ class Evaluation:
             return out
         total = einsum(equation, [np.abs(x) for x in xs])
         if self.how.ranged:
-            return np.where(total > _accumulated(kind.dtype), np.inf, out)
+            return np.where(total > DTYPES[accumulating(kind.dtype)].largest, np.inf, out)
         step = 2.0 ** (24 // len(xs))
         return self._disturbed(out, total, total * GRID < INTEGERS if all(_on_grid(x, step) for x in xs) else None)
 
@@ -223,9 +236,9 @@ class Evaluation:
         return moved if exact is None else np.where(exact, out, moved)
 
 
-def _accumulated(dtype: str) -> float:
-    """The largest number of what sums in a dtype are accumulated in."""
-    return max(DTYPES[dtype].largest, DTYPES["fp32"].largest)
+def accumulating(dtype: str) -> str:
+    """The dtype in which PyTorch adds up, and keeps what one of its operators computes on the way, for results in `dtype`."""
+    return dtype if dtype == "fp64" else "fp32"
 
 
 def _on_grid(x: Array, steps: float) -> bool:

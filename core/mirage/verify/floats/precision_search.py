@@ -1,0 +1,88 @@
+"""The float opinion on the roundings that two functions make as PyTorch runs them: does one lose digits that the other keeps?
+
+Over the reals (x - mean)^2 and x^2 - mean^2 have one mean. In float32 the second has no digit left where the mean is a
+thousand deviations. Here both run with every result rounded to its own dtype, beside float64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mirage.ir.dtypes import DTYPES, FLOATING
+from mirage.ir.program import Program
+from mirage.results.verdict import Word
+from mirage.verify.floats.cast_search import losses
+from mirage.verify.floats.directed_inputs import EQUAL_ROWS, Draw, Rng
+from mirage.verify.floats.regimes import round_to
+from mirage.verify.semantics.arrays import Array
+from mirage.verify.semantics.program_values import Precision
+
+OWN = Precision(rounded=round_to, inside=True)
+TIMES = 16.0  # the other's loss
+UNITS = 32.0  # of the output's roundoff: what sums in other orders leave
+FINEST = DTYPES["fp64"].roundoff  # float64 is the reference: of what is computed in it nothing can be said
+
+
+@dataclass(frozen=True)
+class Regime:
+    """Inputs of one kind, how many units of the output's roundoff a loss may reach there, and what is said of more."""
+
+    kind: Draw
+    word: Word
+    half: bool = False
+
+    def allowed(self, unit: float) -> float:
+        """With `half`, half of the dtype's digits."""
+        return float(np.sqrt(unit)) if self.half else UNITS * unit
+
+
+def _around_one(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
+    return np.asarray(1 + 0.001 * r.standard_normal(shape))
+
+
+# Inputs that no user calls unusual reject. Where digits cancel the two are equal as functions of real numbers and not as
+# PyTorch computes them: nothing is decided then.
+REGIMES = (
+    Regime(Draw("normal", lambda r, s, p: r.standard_normal(s)), "REJECTED"),
+    Regime(Draw("positive", lambda r, s, p: np.abs(r.standard_normal(s)) + 0.01), "REJECTED"),
+    Regime(Draw("mean 1000 x deviation", _around_one), "UNDECIDED"),
+    Regime(EQUAL_ROWS, "UNDECIDED"),
+    Regime(Draw("of the size of 1/1000", lambda r, s, p: 0.001 * r.standard_normal(s)), "UNDECIDED", half=True),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Lost:
+    """An element of an output at which one program's own roundings cost much more than the other's."""
+
+    output: int
+    index: tuple[int, ...]
+    left: str
+    right: str
+    why: str
+
+
+def unit_of(a: Program, output: int) -> float | None:
+    """The roundoff of an output; None where float64 tells nothing of its errors."""
+    dtype = a.type_of(a.outputs[output]).dtype
+    return FLOATING[dtype].roundoff if dtype in FLOATING and FLOATING[dtype].roundoff > FINEST else None
+
+
+def much_lost(a: Program, b: Program, inputs: list[Array], regime: Regime) -> Lost | None:
+    """The first output whose digits one of the two loses and the other keeps. Raises NoValue."""
+    pairs = zip(losses(a, inputs, OWN), losses(b, inputs, OWN), strict=True)
+    for i, (one, two) in enumerate(pairs):
+        unit = unit_of(a, i)
+        if unit is None or one is None or two is None:
+            continue
+        more, less = (one, two) if one.error > two.error else (two, one)
+        if more.error > TIMES * less.error + regime.allowed(unit):
+            at = more.index
+            why = (
+                f"one of the two loses digits that the other keeps: errors of {one.error:.1e} and {two.error:.1e} "
+                f"where {FLOATING[a.type_of(a.outputs[i]).dtype].torch} rounds by {unit:.1e}"
+            )
+            return Lost(i, at, repr(float(one.rounded[at])), repr(float(two.rounded[at])), why)
+    return None

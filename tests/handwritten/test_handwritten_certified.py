@@ -1,0 +1,66 @@
+"""Triton's interpreter confirms handwritten kernels: right ones agree with their functions, and the faults show."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+SAMPLE = ("vector_add", "softmax_rows", "matmul_block_ptr", "matmul_descriptor", "matmul_atomic", "rms_norm_residual")
+
+
+def certify(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own: triton must be imported for the interpreter."""
+    command = [sys.executable, "-m", "handwritten.certify", *arguments]
+    return subprocess.run(command, cwd=TESTS, capture_output=True, text=True)
+
+
+def test_a_sample_is_certified() -> None:
+    done = certify(*SAMPLE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(SAMPLE)} cases, not certified: none" in done.stdout
+
+
+@pytest.mark.slow
+def test_every_case_is_certified() -> None:
+    done = certify()
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_sample_compiles() -> None:
+    command = [sys.executable, "-m", "handwritten.compiles", *SAMPLE, "elementwise_chain"]
+    done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(SAMPLE) + 1} cases, not compiled: none" in done.stdout
+
+
+def test_what_does_not_compile_is_named() -> None:
+    code = (
+        "from dataclasses import replace\n"
+        "from handwritten.compiles import uncompiled\n"
+        "from handwritten.case import case\n"
+        "row = replace(case('softmax_rows'), faults=())\n"
+        "print(uncompiled(row), uncompiled(replace(row, module=row.module.replace('tl.max(row, axis=0)', 'tl.max(row, axis=1)'))))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=TESTS, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[] ['softmax_rows']"
+
+
+def test_neither_label_is_given_to_whatever_runs() -> None:
+    """With a fault's module in the right one's place, and the right one in the fault's, neither is certified."""
+    code = (
+        "from dataclasses import replace\n"
+        "from handwritten.certify import uncertified\n"
+        "from handwritten.case import Fault, case\n"
+        "row = case('softmax_rows')\n"
+        "fault = row.faults[0]\n"
+        "same = Fault('same', 'nothing is wrong', ())\n"
+        "print(uncertified(replace(row, module=row.wrong(fault), faults=())), uncertified(replace(row, faults=(same,))))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=TESTS, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "['softmax_rows'] ['softmax_rows/same']"

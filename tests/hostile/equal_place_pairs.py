@@ -1,0 +1,138 @@
+"""Functions that are equal by where they look or by an order: two masks of one set, reshapes, gathers, nested `where`, lattice laws."""
+
+from __future__ import annotations
+
+from hostile.pair import Family, Pair, every
+from hostile.place_pairs import IJ, SQUARE
+
+# Two masks of the row i and the column j, from 0 to 39, of one set.
+MASKS = (
+    ("causal_by_maximum", "j <= i", "torch.maximum(i, j) == i"),
+    ("causal_by_sign", "j <= i", "torch.sign(j - i) < 1"),
+    ("causal_by_halves", "j <= i", "2 * j < 2 * i + 1"),
+    ("causal_by_quotient", "j <= i", "(i - j + 40) // 40 == 1"),
+    ("causal_from_the_end", "j <= i", "39 - j >= 39 - i"),
+    ("window_by_square", "(i - j).abs() < 6", "(i - j) * (i - j) < 36"),
+    ("window_by_two_sides", "(i - j).abs() <= 5", "(j >= i - 5) & (j <= i + 5)"),
+    ("window_by_clamp", "(i - j).abs() <= 5", "(i - j).clamp(-5, 5) == i - j"),
+    ("window_by_extremes", "(i - j).abs() <= 5", "torch.maximum(i, j) - torch.minimum(i, j) <= 5"),
+    ("window_over_all", "(i - j).abs() < 40", "i >= 0"),
+    ("window_causal", "(j <= i) & (j > i - 7)", "(i - j >= 0) & (i - j < 7)"),
+    ("window_causal_by_rest", "(j <= i) & (j > i - 7)", "(i - j) // 7 == 0"),
+    ("blocks_by_rest", "i // 8 == j // 8", "i - i % 8 == j - j % 8"),
+    ("blocks_by_bounds", "i // 8 == j // 8", "(j >= i // 8 * 8) & (j < i // 8 * 8 + 8)"),
+    ("blocks_below", "j // 8 <= i // 8", "j < (i // 8 + 1) * 8"),
+    ("blocks_of_the_whole", "i // 40 == j // 40", "j < 40"),
+    ("dilated", "(i - j) % 4 == 0", "i % 4 == j % 4"),
+    ("dilated_by_quotient", "(i + j) % 2 == 0", "(i + j) // 2 * 2 == i + j"),
+    ("prefix", "(j <= i) | (j < 6)", "j <= torch.maximum(i, torch.full_like(i, 5))"),
+    ("prefix_by_clamp", "(j <= i) | (j < 6)", "j <= i.clamp(min=5)"),
+    ("sinks_and_window", "(j < 2) | (i - j < 4)", "~((j >= 2) & (i - j >= 4))"),
+    ("corner", "i + j < 40", "j < 40 - i"),
+    ("anti_diagonal", "i + j == 39", "j == 39 - i"),
+    ("not_the_diagonal", "i != j", "(i < j) | (i > j)"),
+    ("one_element", "(i == 3) & (j == 5)", "i * 40 + j == 125"),
+    ("row_of_pairs", "j <= i // 2 * 2", "j // 2 * 2 + j % 2 <= i - i % 2"),
+)
+MASK_USES = (
+    ("kept", "return torch.where({m}, x, 0.0)"),
+    ("softmax", "return torch.softmax(torch.where({m}, x, -1e30), -1)"),
+    ("sum", "return torch.where({m}, x, 0.0).sum(-1)"),
+)
+CUBE = "x fp32 4 6 8"
+SHAPES = (
+    ("transposed_as_permuted", "x.transpose(1, 2) * 1.0", "x.permute(0, 2, 1) * 1.0"),
+    ("permuted_thrice", "x.permute(1, 2, 0).permute(1, 2, 0).permute(1, 2, 0) * 2", "x * 2"),
+    ("flattened_in_steps", "x.flatten()", "x.reshape(24, 8).reshape(192)"),
+    ("split_and_joined", "x.reshape(2, 2, 6, 8).flatten(0, 1).exp()", "x.exp()"),
+    ("chunks_joined", "torch.cat(x.chunk(3, 1), 1) + 1", "x + 1"),
+    ("chunks_in_order", "a, b = x.chunk(2, -1)\nreturn torch.cat([b, a], -1)", "return x.roll(4, -1)"),
+    ("stacked_and_summed", "torch.stack([x, x, x]).sum(0)", "3 * x"),
+    ("stacked_extremes", "torch.stack([x, -x]).amax(0)", "x.abs()"),
+    ("expanded_and_summed", "x[:, None].expand(4, 5, 6, 8).sum(1)", "5 * x"),
+    ("gathered_by_a_range", "x[:, torch.arange(6)] * 2", "x * 2"),
+    ("gathered_backwards", "x[:, 5 - torch.arange(6)]", "x.flip(1)"),
+    ("gathered_by_a_rest", "x[:, (torch.arange(6) + 2) % 6]", "x.roll(-2, 1)"),
+    ("selected_and_stacked", "torch.stack([x[:, i] for i in range(6)], 1) * 3", "x * 3"),
+    ("flipped_twice_by_axes", "x.flip(1).flip(2)", "x.flip((1, 2))"),
+    ("rolled_by_the_whole", "x.roll(8, -1) * 2", "x * 2"),
+    ("rolled_in_two", "x.roll(3, -1).roll(2, -1)", "x.roll(5, -1)"),
+    ("padded_and_cut", "F.pad(x, (1, 2))[:, :, 1:9] * 2", "x * 2"),
+    ("cut_in_steps", "x[:, 1:][:, 1:][:, :3] - 1", "x[:, 2:5] - 1"),
+    ("every_other_twice", "x[:, :, ::2][:, :, ::2].exp()", "x[:, :, ::4].exp()"),
+    ("even_and_odd_woven", "torch.stack([x[:, :, ::2], x[:, :, 1::2]], -1).flatten(2) * 2", "x * 2"),
+    ("repeated_and_averaged", "x.repeat(1, 3, 1).reshape(4, 3, 6, 8).mean(1)", "x * 1.0"),
+    ("squeezed", "x.unsqueeze(1).unsqueeze(-1).squeeze() - 2", "x - 2"),
+    ("summed_axes_in_any_order", "x.sum((2, 1))", "x.sum(1).sum(1)"),
+    ("largest_of_the_flattened", "x.flatten(1).amax(-1)", "x.amax(2).amax(1)"),
+    ("softmax_of_the_transposed", "torch.softmax(x.transpose(1, 2), 1).transpose(1, 2)", "torch.softmax(x, 2)"),
+    ("norm_of_the_reshaped", "F.rms_norm(x.reshape(24, 8), (8,)).reshape(4, 6, 8)", "F.rms_norm(x, (8,))"),
+    ("batched_as_einsum", "torch.einsum('bik,bjk->bij', x, x)", "x @ x.transpose(1, 2)"),
+    ("batched_transposed", "(x @ x.transpose(1, 2)).transpose(1, 2)", "x @ x.transpose(1, 2)"),
+    ("windows_summed", "x.unfold(2, 2, 1).sum(-1)", "x[:, :, :-1] + x[:, :, 1:]"),
+    ("tiles_summed", "x.unfold(2, 4, 4).sum(-1)", "x.reshape(4, 6, 2, 4).sum(-1)"),
+)
+THREE = "x fp32 8 16, y fp32 8 16, z fp32 8 16"
+LATTICE = (
+    ("maximum_of_three_cyclic", "torch.maximum(x, torch.maximum(y, z))", "torch.maximum(torch.maximum(z, x), y)"),
+    ("maximum_stacked", "torch.maximum(x, torch.maximum(y, z))", "torch.stack([x, y, z]).amax(0)"),
+    ("maximum_scaled", "torch.maximum(2 * x, 2 * y) + z", "2 * torch.maximum(x, y) + z"),
+    ("maximum_scaled_negatively", "torch.maximum(-3 * x, -3 * y)", "-3 * torch.minimum(x, y)"),
+    ("maximum_of_tanh", "torch.maximum(torch.tanh(x), torch.tanh(y))", "torch.tanh(torch.maximum(x, y))"),
+    ("maximum_of_negated_exp", "torch.maximum(torch.exp(-x), torch.exp(-y))", "torch.exp(-torch.minimum(x, y))"),
+    ("maximum_of_squares", "torch.maximum(x * x, y * y)", "torch.maximum(x.abs(), y.abs()) ** 2"),
+    ("maximum_of_relu", "torch.maximum(F.relu(x), F.relu(y))", "F.relu(torch.maximum(x, y))"),
+    ("minimum_of_sums", "torch.minimum(x + z, y + z)", "z + torch.minimum(x, y)"),
+    ("minimum_absorbed", "torch.minimum(x, torch.maximum(x, z))", "x * 1.0"),
+    ("minimum_distributed", "torch.minimum(x, torch.maximum(y, z))", "torch.maximum(torch.minimum(x, y), torch.minimum(x, z))"),
+    ("clamp_between_tensors", "torch.clamp(x, min=-y.abs(), max=z.abs())", "torch.minimum(torch.maximum(x, -y.abs()), z.abs())"),
+    ("clamp_shifted", "(x + 1).clamp(0, 2)", "x.clamp(-1, 1) + 1"),
+    ("clamp_of_a_maximum", "torch.maximum(x, y).clamp(-1, 1)", "torch.maximum(x.clamp(-1, 1), y.clamp(-1, 1))"),
+    ("clamp_nested", "x.clamp(-1, 3).clamp(-2, 2)", "x.clamp(-1, 2)"),
+    ("clamp_by_relu", "x.clamp(-1, 1)", "F.relu(x + 1) - F.relu(x - 1) - 1"),
+    ("clamp_of_a_tanh", "torch.tanh(x).clamp(-1, 1) * y", "torch.tanh(x) * y"),
+    ("clamp_of_a_softmax", "torch.softmax(x, -1).clamp(0, 1)", "torch.softmax(x, -1)"),
+    ("relu_by_sign", "F.relu(x)", "x * (torch.sign(x) + 1) / 2"),
+    ("relu_by_heaviside", "F.relu(x) * y", "x * (x > 0) * y"),
+    ("relu_shifted_twice", "F.relu(F.relu(x) - 1)", "F.relu(x - 1)"),
+    ("relu_of_a_sum_of_squares", "F.relu(x * x + y * y) + z", "x * x + y * y + z"),
+    ("absolute_of_a_quotient", "(x / (y * y + 1)).abs()", "x.abs() / (y * y + 1)"),
+    ("absolute_scaled", "(-3 * x).abs()", "3 * x.abs()"),
+    ("absolute_twice", "x.abs().abs() + y", "x.abs() + y"),
+    ("largest_of_two_maxima", "torch.maximum(x, y).amax(-1)", "torch.maximum(x.amax(-1), y.amax(-1))"),
+    ("largest_of_a_monotone", "torch.tanh(x).amax(-1)", "torch.tanh(x.amax(-1))"),
+    ("largest_negated", "(2 - x).amax(-1)", "2 - x.amin(-1)"),
+    ("largest_in_windows", "x.reshape(8, 4, 4).amax(-1).amax(-1)", "x.amax(-1)"),
+    ("select_squared", "torch.where(x > 0, y, z) ** 2", "torch.where(x > 0, y * y, z * z)"),
+    ("select_of_one_sign", "torch.where(x > 0, y, -y)", "y * torch.where(x > 0, 1.0, -1.0)"),
+    ("select_twice_the_other_way", "torch.where(x > 0, y, torch.where(x > 0, z, y))", "y * 1.0"),
+    ("select_by_square", "torch.where(x * x > 4, y, z)", "torch.where((x > 2) | (x < -2), y, z)"),
+    ("select_by_exp", "torch.where(torch.exp(x) > 1, y, z)", "torch.where(torch.expm1(x) > 0, y, z)"),
+    ("select_by_difference", "torch.where(x > y, x - y, 0.0)", "F.relu(x - y)"),
+    ("select_in_three", "torch.where(x > 1, y, torch.where(x > 0, z, y))", "torch.where((x > 0) & (x <= 1), z, y)"),
+    ("select_of_a_sum", "torch.where(x > 0, y, z) + torch.where(x > 0, z, y)", "y + z"),
+    ("select_by_two_masks", "torch.where((x > 0) ^ (y > 0), z, -z)", "torch.where((x > 0) == (y > 0), -z, z)"),
+    ("select_reduced", "torch.where(x > 0, y, 0.0).sum(-1)", "(y * (x > 0)).sum(-1)"),
+    ("sorted_sum", "x.sort(-1).values.sum(-1)", "x.sum(-1)"),
+    ("sorted_ends", "s = x.sort(-1).values\nreturn s[:, -1] - s[:, 0]", "x.amax(-1) - x.amin(-1)"),
+    ("sorted_negated", "(-x).sort(-1).values", "-x.sort(-1, descending=True).values"),
+    ("first_of_the_largest", "x.topk(1, -1).values[:, 0]", "x.amax(-1)"),
+    ("all_of_the_largest", "x.topk(16, -1).values", "x.sort(-1, descending=True).values"),
+    ("running_largest_at_the_end", "x.cummax(-1).values[:, -1]", "x.amax(-1)"),
+    ("median_of_three", "torch.stack([x, y, z]).median(0).values",
+     "torch.maximum(torch.minimum(x, y), torch.minimum(torch.maximum(x, y), z))"),
+)  # fmt: skip
+
+PAIRS: tuple[Pair, ...] = (
+    *every(
+        "equal: masks",
+        "equal",
+        [
+            Family(f"{mask}_{use}_alike", SQUARE, IJ + form.format(m=a), IJ + form.format(m=b))
+            for mask, a, b in MASKS
+            for use, form in MASK_USES
+        ],
+    ),
+    *every("equal: indices", "equal", [Family(name, CUBE, a, b) for name, a, b in SHAPES]),
+    *every("equal: order", "equal", [Family(name, THREE, a, b) for name, a, b in LATTICE]),
+)
