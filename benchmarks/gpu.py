@@ -149,7 +149,8 @@ def point_rows(p: Found, found: Measured) -> list[Row]:
     rows.append(row(f"spread/{p.point}", found.times[best]["cold_spread"], "us"))
     rows += [row(f"{k}/{p.point}", t, "us") for k, t in found.peers.items()]
     rows.append(row(f"read/{p.point}", found.read, "us"))
-    rows.append(row(f"speedup/{p.point}", found.peers[found.peer] / us, "x"))
+    if found.peers:
+        rows.append(row(f"speedup/{p.point}", found.peers[found.peer] / us, "x"))
     rows.append(row(f"sol/{p.point}", 100 * max(p.floor, min(found.read, us)) / us, "%"))
     top = next((t for t in found.ran if "cold" in t.row), None)
     if top is not None:
@@ -164,8 +165,8 @@ def point_rows(p: Found, found: Measured) -> list[Row]:
     rows.append(row(f"dispatch/{p.point}", alone["host"] - alone["bare"], "us", "<= 10"))
     v = next(t.variant for t in found.ran if t.text == best)
     say(
-        f"{p.point}: {us:.2f} us, {found.peer} {found.peers[found.peer]:.2f}, read {found.read:.1f}; rank {v.rank}, {v.name};"
-        f" {found.tried} variants, {found.seconds:.1f} s, dropped {found.dropped[:2]}"
+        f"{p.point}: {us:.2f} us, {found.against} {found.baseline(math.nan):.2f}, read {found.read:.1f}; rank {v.rank}, {v.name};"
+        f" {found.tried} variants, {found.seconds:.1f} s, dropped {found.dropped[:2]} {found.notes}"
     )
     return rows
 

@@ -11,6 +11,7 @@ SCRIPT = """
 import sys
 import torch
 import triton.language.core as core
+import triton.language.semantic as semantic
 import triton.runtime.interpreter as interpreter
 from mirage.codegen import interpreter as ours
 from workloads.hand import small
@@ -21,7 +22,8 @@ module = ours.load_module(module_of(graph))
 g = torch.Generator().manual_seed(0)
 tensors = [torch.randn(graph.shape(t), generator=g).half() for t in graph.inputs]
 places = [(core.tensor, "__init__"), (core.block_type, "__init__"), (interpreter.GridExecutor, "__call__"),
-          (interpreter.InterpretedFunction, "__call__")]
+          (interpreter.InterpretedFunction, "__call__"), (semantic.TritonSemantic, "broadcast_impl_value"),
+          (interpreter.interpreter_builder, "options")]
 before = [getattr(*p) for p in places]
 runs, calls = [], []
 lighten = ours.lighten

@@ -24,17 +24,32 @@ class Broke(Exception):
     """A candidate after which the GPU's process launches nothing more."""
 
 
+ROW = {
+    "regime": "normal", "output": 0, "dtype": "fp16", "error": 1e-4, "eager": 1e-4, "budget": 1e-3, "allowed": 1e-3,
+    "why": "", "index": [], "expected": "", "actual": "", "roundings": 0,
+}  # fmt: skip
+
+
 class Gpu:
-    """Answers the task "tune": `us(index, text)` is a candidate's time, None: wrong on the device."""
+    """Answers the task "tune": `us(index, text)` is a candidate's time, None: wrong on the device. At its real shape all but
+    the first `wrong` that are looked at are right."""
+
+    wrong = 0
 
     def __init__(self, us: Callable[[int, str], float | None]) -> None:
         self.us, self.asked = us, []
         self.order: dict[str, int] = {}
+        self.looked: list[str] = []
         self.closed = 0
 
     def call(self, task: str, payload: dict[str, Any], **given: Any) -> dict[str, Any]:
         if task == "warm_gpu":
             return {"device": "sm_90"}
+        if task == "float_on_device":
+            self.looked.append(payload["text"])
+            bad = {"why": "error 1 against 0.001 allowed", "index": [0, 1], "expected": "1.0", "actual": "2.0"}
+            row = {**ROW, **(bad if len(self.looked) <= self.wrong else {})}
+            return {"where": "a device", "rows": [row], "skipped": []}
         assert task == "tune" and payload["target"] == "sm_90"
         self.asked.append(payload["texts"])
         rows: list[dict[str, Any]] = []
@@ -143,6 +158,35 @@ def test_what_is_wrong_on_the_device_is_never_the_answer(tools):
     assert any("wrong by 1" in d for d in result.measured.dropped)
 
 
+def test_what_is_wrong_at_its_real_shape_is_never_the_answer(tools):
+    class Wrong(Gpu):
+        wrong = 1
+
+    result, gpu = run(tools, lambda i, text: 5.0 + i, Wrong)
+    assert result.answer == "kernel" and result.estimate is not None and result.estimate.us == 6.0
+    order = {text.partition("# mirage:end header")[2]: i for text, i in gpu.order.items()}
+    assert [order[text.partition("# mirage:end header")[2]] for text in gpu.looked][0] == 0
+    assert any("normal at the real shape: error 1 against 0.001 allowed" in n for n in result.notes)
+
+
+def test_what_is_right_at_its_real_shape_says_where_it_ran(tools):
+    result, _ = run(tools, lambda i, text: 5.0 + i)
+    assert result.verdict is not None
+    assert [e.opinion for e in result.verdict.evidence if e.where == "a device"] == ["float"]
+
+
+def test_where_no_baseline_could_run_the_estimate_as_written_stands(tools):
+    class Alone(Gpu):
+        def call(self, task: str, payload: dict[str, Any], **given: Any) -> dict[str, Any]:
+            answer = super().call(task, payload, **given)
+            answer["times"] = {k: t for k, t in answer.get("times", {}).items() if k not in PEERS}
+            return {**answer, "missing": dict.fromkeys(PEERS, "OutOfMemoryError: CUDA out of memory")}
+
+    result, _ = run(tools, lambda i, text: 1e-3 + i, Alone)
+    assert result.answer == "kernel" and "measured over the estimate as written" in result.reason
+    assert "compile could not be timed: OutOfMemoryError: CUDA out of memory" in result.notes
+
+
 def test_not_slower_than_the_best_baseline(tools):
     result, _ = run(tools, lambda i, text: 19.9 + i)
     assert result.answer == "keep"
@@ -166,6 +210,25 @@ def test_a_worker_that_broke_is_asked_again_without_what_broke_it(tools):
     _, _lead, first, again, *_ = gpu.asked
     assert set(first) - set(again) == {broken}
     assert any("an illegal memory access" in d for d in result.measured.dropped)
+
+
+def test_what_breaks_only_while_several_are_timed_is_found_alone(tools):
+    class Together(Gpu):
+        """The text of index 2 breaks the process, but not before all are timed together."""
+
+        def call(self, task: str, payload: dict[str, Any], **given: Any) -> dict[str, Any]:
+            answer = super().call(task, payload, **given)
+            if task == "tune" and payload["last"] and not self.order.keys().isdisjoint(payload["texts"]):
+                at = next((n for n, text in enumerate(payload["texts"]) if self.order[text] == 2), None)
+                if at is not None:
+                    if payload["alone"]:
+                        answer["rows"][at] = {"failed": "RuntimeError: CUDA error: an illegal memory access"}
+                    return {**answer, "times": {}, "broken": True}
+            return answer
+
+    result, gpu = run(tools, lambda i, text: 1.0 if i == 2 else 10.0 + i, Together)
+    assert result.answer == "kernel" and result.estimate is not None and result.estimate.us == 10.0
+    assert gpu.closed == 2
 
 
 def test_a_gpu_of_another_kind_leaves_the_estimate_and_a_note(tools):

@@ -1,5 +1,7 @@
 """A kernel as people write it: a decorated function, a Triton module that computes it, and the faults that make it wrong.
 
+A right module agrees with its function for finite inputs; infinite ones and NaN are asked of neither.
+
 Each lies in a folder of its own, `kernels/NAME/`: `function.py` holds the function, `module.py` the module, and `faults.py` the rows
 `FAULTS`, and `DRAW` where random numbers are no inputs of the function as they come.
 """

@@ -31,6 +31,7 @@ LAZY: dict[str, dict[str, str]] = {
         "mirage.cli.float_worker": COMMAND,
         "mirage.cli.optimize": COMMAND,
         "mirage.cli.verify_subjects": COMMAND,
+        "mirage.cli.write_certificate": COMMAND,
         "mirage.devices.table": COMMAND,
         "mirage.isolate.runner": COMMAND,
         "mirage.mugraph.check": COMMAND,

@@ -10,7 +10,13 @@ import pytest
 from lazy_imports import LAZY, REASONS
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = {"mirage": "core", "mirage_original": "core", "mirage_daemon": ".", "mirage_lsp": "lsp"}
+PACKAGES = {
+    "mirage": "core",
+    "mirage_certificate": "core",
+    "mirage_original": "core",
+    "mirage_daemon": ".",
+    "mirage_lsp": "lsp",
+}
 
 
 def modules() -> Iterator[tuple[str, str]]:

@@ -15,6 +15,11 @@ from mirage.errors import MirageError
 COMMANDS = {
     "optimize": ("mirage.cli.optimize", "optimize", "Find a verified kernel for a decorated function."),
     "show": ("mirage.cli.show", "show", "Show a µGraph as text, SVG or JSON."),
+    "check-certificate": (
+        "mirage.cli.check_certificate",
+        "check_certificate",
+        "Replay a certificate of what `mirage verify` proved.",
+    ),
     "verify": ("mirage.cli.verify", "verify", "Say whether two functions compute the same."),
     "doctor": ("mirage.cli.doctor", "doctor", "Check this machine and say what is missing."),
 }

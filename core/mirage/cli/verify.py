@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 TASK_S = 180.0
 # Tensors are small: a thread each for their operators costs twice the time of one
 WORKER = {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
-# What a worker imports for its first call; PyTorch's meta tensors import its compiler.
-TRACING = ("torch", "torch._dynamo", "mirage.program.trace_task")
+# What a worker imports for its first call; PyTorch's meta tensors import sympy.
+TRACING = ("torch", "sympy", "torch.fx.experimental.symbolic_shapes", "mirage.program.trace_task")
 RUNNING = ("torch", "triton", "triton.experimental.gluon", "mirage.verify.floats.worker")
 GRAPH_FILES = "mirage.graph_files"
 
@@ -50,6 +50,7 @@ class VerifyOptions:
     target: str
     rules_file: str | None
     overflow: bool
+    certificate: str | None
 
 
 @click.command()
@@ -68,6 +69,9 @@ class VerifyOptions:
     is_flag=True,
     help="Of two functions: one may overflow where the other does not.",
 )
+@click.option(
+    "--certificate", metavar="FILE", help="Where the algebra is proved: write a certificate that can be replayed."
+)
 @taking(VerifyOptions)
 def verify(asked: VerifyOptions) -> None:
     """Say whether A and B compute the same; exit code 3 if that was not shown.
@@ -80,13 +84,17 @@ def verify(asked: VerifyOptions) -> None:
     if (asked.b is None) == (asked.mugraphs is None):
         raise click.UsageError("give B, or --mugraphs FILE")
     if asked.mugraphs is not None:
-        if asked.page or asked.script or asked.rules_file:
+        if asked.page or asked.script or asked.rules_file or asked.certificate:
             raise click.UsageError("--mugraphs goes with --json and --text alone")
         return graph_files_reader()(asked.a, asked.mugraphs, asked.as_json, asked.text)
     assert asked.b is not None
     if asked.text:
         raise click.UsageError("--text goes with --mugraphs")
     verdicts = every_row(asked.a, asked.b, asked.target, asked.rules_file, asked.overflow)
+    if asked.certificate:
+        from mirage.cli.write_certificate import written
+
+        verdicts = replace(verdicts, certificate=written(verdicts, asked.certificate))
     show(verdicts, asked)
     if not verdicts.weakest.accepted:
         raise SystemExit(3)
@@ -117,7 +125,7 @@ def every_row(a: str, b: str, target: str, rules_file: str | None, overflow: boo
             rows = tuple(
                 (verify_by_size.shapes(x), judged(x, y, worker, rules, floats, overflow=overflow)) for x, y in both
             )
-    return verify_by_size.JudgedRow(lefts[-1].label, rights[-1].label, rows, tuple(missing))
+    return verify_by_size.JudgedRow(lefts[-1].label, rights[-1].label, rows, tuple(missing), tuple(both))
 
 
 def _text(where: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from mirage.codegen.size_table import headline
 from mirage.pipeline.by_size import strength
+from mirage.results.certificate import CertificateState
 from mirage.results.codec import unstructure
 from mirage.results.verdict import Verdict
 from mirage.verify import report
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class JudgedRow:
     """A verdict for each row of sizes that both sides have, with its shapes; `missing`: rows that only one side has, with the
-    side that has none."""
+    side that has none. `subjects`: both sides of each row; `certificate`: of all rows, where one was asked for."""
 
     left: str
     right: str
     rows: tuple[tuple[str, Verdict], ...]
     missing: tuple[tuple[str, str], ...] = ()
+    subjects: tuple[tuple[Subject, Subject], ...] = ()
+    certificate: CertificateState | None = None
 
     @property
     def weakest(self) -> Verdict:
@@ -33,6 +36,8 @@ class JudgedRow:
     def to_dict(self) -> dict[str, object]:
         """The weakest row's verdict, and where there are several rows all of them."""
         data: dict[str, object] = unstructure(self.whole)
+        if self.certificate is not None:
+            data["certificate"] = asdict(self.certificate)
         if self.single:
             return data
         every = [{"inputs": shapes, **unstructure(v)} for shapes, v in self.rows]
@@ -55,14 +60,15 @@ class JudgedRow:
 
     def lines(self) -> list[str]:
         """For a terminal."""
+        last = [] if self.certificate is None else [self.certificate.line]
         if self.single:
-            return report.lines(self.rows[0][1], self.left, self.right)
+            return report.lines(self.rows[0][1], self.left, self.right) + last
         out = []
         for shapes, v in self.rows:
             out += [f"{shapes}: {v.headline}", *report.lines(v, self.left, self.right)[1:]]
         word = f"the weakest of {len(self.rows)} sizes" if len(self.rows) > 1 else "one size"
         left_out = [x for x in self.said() if ": not judged, " in x]
-        return [f"{self.left} and {self.right}: {self.weakest.headline} ({word})", *out, *left_out]
+        return [f"{self.left} and {self.right}: {self.weakest.headline} ({word})", *out, *left_out, *last]
 
 
 def pairs(

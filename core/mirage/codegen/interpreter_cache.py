@@ -8,10 +8,12 @@ alone and are never changed, and into replacing the language's functions again a
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import triton.language.core as core
+    import triton.language.semantic as semantic
     from triton.runtime.interpreter import GridExecutor, InterpretedFunction, TensorHandle
 
     from mirage.codegen.interpreter import Patches
@@ -20,8 +22,7 @@ KNOWN = "3.6."  # the versions whose constructors these are
 
 
 def lighten(patches: Patches) -> None:
-    """Replaces the constructors of block types and tensors, and the call of a device function, until the patches are
-    restored."""
+    """Replaces the constructors of block types and tensors, and calls of device functions, until the patches are restored."""
     import triton
     import triton.language.core as core
     import triton.runtime.interpreter as interpreter
@@ -60,6 +61,8 @@ def lighten(patches: Patches) -> None:
     patches.set(core.block_type, "__init__", block)
     patches.set(core.tensor, "__init__", tensor)
 
+    _spare(patches)
+
     seen: set[object] = set()
     launch = interpreter.GridExecutor.__call__
 
@@ -78,3 +81,27 @@ def lighten(patches: Patches) -> None:
 
     patches.set(interpreter.GridExecutor, "__call__", launched)
     patches.set(interpreter.InterpretedFunction, "__call__", called)
+
+
+def _spare(patches: Patches) -> None:
+    """Leaves out what changes nothing: making two equal shapes equal, and findings that are dropped."""
+    import triton.language.semantic as semantic
+    import triton.runtime.interpreter as interpreter
+
+    inner_broadcast = semantic.TritonSemantic.broadcast_impl_value
+
+    def broadcast(
+        self: semantic.TritonSemantic[core.tensor], left: core.tensor, right: core.tensor
+    ) -> tuple[core.tensor, core.tensor]:
+        a, b = left.type, right.type
+        if a.is_block() and b.is_block() and a.shape is b.shape:  # the tuples of known shapes are shared
+            return left, right
+        found: tuple[core.tensor, core.tensor] = inner_broadcast(self, left, right)
+        return found
+
+    patches.set(semantic.TritonSemantic, "broadcast_impl_value", broadcast)
+
+    # An integer's overflow is looked for at each operator, and what is found is dropped unless `debug` is set
+    builder = interpreter.interpreter_builder
+    if not builder.options.debug:
+        patches.set(builder, "options", replace(builder.options, sanitize_overflow=False))

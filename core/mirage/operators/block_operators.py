@@ -163,6 +163,8 @@ _ENTRIES = (
     error=error_rules.floor, domain=everywhere,
            padding=by_state("huge", zero="zero", one="one", nonzero="finite", finite="finite", lowest="lowest"),
            hazards=("jumps at integers",)),
+    BlockOperator("quotient", 2, 2, float64_values.quotient, "tl.floor({0} / {1})", "quotient", "torch.floor({0} / {1})",
+                  integral=True, domain=where_second(NONZERO), special=1, hazards=("jumps at integers", "divides by zero")),
     _extremum("maximum", np.maximum, "max", lambda t, x, y: (t.fn("le", y, x), t.fn("lt", x, y)), signs=signs.pick(max),
               interval=intervals.largest, padding=padding.maximum, partial={"max": "all"}, summary="the larger; NaN if one is"),
     _extremum("minimum", np.minimum, "min", lambda t, x, y: (t.fn("le", x, y), t.fn("lt", y, x)), signs=signs.pick(min),

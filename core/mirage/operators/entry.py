@@ -54,12 +54,14 @@ class TermRule(Protocol):
 class Form:
     """How calls of one ATen overload become the operator. `args` names the schema's arguments that are tensors or
     numbers, in the operator's order (absent optional ones at the end are left out); `attrs` says which schema argument
-    gives each attribute; `only` the values that other arguments must have. `build` does anything else."""
+    gives each attribute; `only` the values that other arguments must have. `build` does anything else. Calls for which
+    `when` does not hold stay PyTorch's own."""
 
     args: tuple[str, ...] = ()
     attrs: Mapping[str, str] = stated(default_factory=dict)
     only: Mapping[str, tuple[object, ...]] = stated(default_factory=dict)
     build: Callable[[Maker, Arguments], int | list[int]] | None = None
+    when: Callable[[Maker, Arguments], bool] | None = None
 
 
 @dataclass(frozen=True)

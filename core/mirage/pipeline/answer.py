@@ -33,7 +33,7 @@ def header(
         rows["verdict"] = verdict.headline
     rows["time"] = f"{us:.1f} us estimated for {dev.name}, {base:.1f} us as written"
     if found is not None:
-        rows["time"] = f"{us:.1f} us measured on {found.device}, {base:.1f} us by {found.peer}"
+        rows["time"] = f"{us:.1f} us measured on {found.device}, {base:.1f} us by {found.against}"
     return rows
 
 
@@ -93,7 +93,7 @@ class Answer:
             return self.without_kernel()
         us, verdict = chosen.candidate.us, chosen.verdict
         slower = us >= self.base * (1.0 if self.measured is None else EQUAL)
-        how = "the estimate" if self.measured is None else f"measurement (against {self.measured.peer})"
+        how = "the estimate" if self.measured is None else f"measurement (against {self.measured.against})"
         found = replace(
             self.without_kernel(),
             verdict=verdict,
@@ -102,11 +102,11 @@ class Answer:
             mugraphs=(json_form.to_json(chosen.mugraph),),
         )
         if slower and not anyway:
-            written = "as written" if self.measured is None else f"by {self.measured.peer}"
+            written = "as written" if self.measured is None else f"by {self.measured.against}"
             reason = f"keep yours: {self.base:.1f} µs {written}, {us:.1f} µs at best by {how}"
             return replace(found, reason=reason)
         custom = sum(isinstance(k, CustomKernel) for k in chosen.mugraph.kernels)
-        word = "estimated" if self.measured is None else f"measured over {self.measured.peer}"
+        word = "estimated" if self.measured is None else f"measured over {self.measured.against}"
         reason = f"{self.base / us:.1f}x {word}, {custom} kernel{'s' if custom > 1 else ''}, {verdict.headline}"
         if slower:
             reason += f"; not faster than yours by {how}, given because you asked"
@@ -118,7 +118,8 @@ class Answer:
         if self.rejected:  # the best one's
             many, first = len(self.rejected), self.rejected[0]
             reason = f"no candidate was verified: keep yours (of {many} refused, the first: {first})"
-        notes = (*self.program.notes, *(f"not taken: {r}" for r in self.rejected))
+        of_timing = () if self.measured is None else self.measured.notes
+        notes = (*self.program.notes, *of_timing, *(f"not taken: {r}" for r in self.rejected))
         return Result(
             function=self.function,
             answer="keep",

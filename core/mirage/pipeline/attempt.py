@@ -6,6 +6,7 @@ and imports neither torch nor triton.
 
 from __future__ import annotations
 
+import math
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -28,7 +29,7 @@ from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Function, Request
 from mirage.pipeline.search_problems import problems, which
 from mirage.plan import plan
-from mirage.profile.candidate_choice import KEPT, Measured
+from mirage.profile.candidate_choice import EQUAL, KEPT, Measured
 from mirage.profile.roofline import baseline, estimate
 from mirage.profile.worker_tasks import KernelRow
 from mirage.results.progress import CancelToken, Progress, ProgressCounts
@@ -76,10 +77,13 @@ class Attempt:
         tries = Tries(best)
         self.measured = self.tune(best)
         if self.measured is not None:
-            base = self.measured.peers[self.measured.peer]
+            base = self.measured.baseline(base)
             tries = Tries(self.measured.candidates)
             start = time.monotonic()  # what follows has its own time
-        while (candidate := tries.next()) is not None:
+        below = (
+            math.inf
+        )  # a refused one may have been followed by one of another structure: what is faster comes after it
+        while (candidate := tries.next(below)) is not None:
             self.cancel.check()
             if time.monotonic() - start > TOTAL_S and rejected:
                 rejected.append(f"the other candidates: {TOTAL_S:.0f} s have passed")
@@ -87,8 +91,7 @@ class Attempt:
             search = searches[which([s.problem for s in searches], candidate.mugraph)]
             outcome = self.verify(candidate, search.problem, base, rejected)
             if outcome is not None:
-                chosen = outcome
-                break
+                chosen, below = outcome, outcome.candidate.us * EQUAL
         seconds = time.monotonic() - start
         search = searches[0 if chosen is None else which([s.problem for s in searches], chosen.mugraph)]
         result = self.result(base, chosen, rejected, seconds)

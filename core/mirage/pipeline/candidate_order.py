@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -48,11 +49,12 @@ class Tries:
         self.met: set[object] = set()
         self.alike: set[tuple[str, float]] = set()
 
-    def next(self) -> Candidate | None:
-        """The next one; asking for it says that the one before was refused."""
-        if not self.left or self.tried == TRIES:
+    def next(self, below: float = math.inf) -> Candidate | None:
+        """The next one, of those that take less than so many µs; asking for it says that the one before was refused."""
+        left = [c for c in self.left if c.us < below]
+        if not left or self.tried == TRIES:
             return None
-        chosen = min(self.left, key=lambda c: ((c.label, c.us) in self.alike, not self.met.isdisjoint(suspects(c))))
+        chosen = min(left, key=lambda c: ((c.label, c.us) in self.alike, not self.met.isdisjoint(suspects(c))))
         self.left = [c for c in self.left if c is not chosen]
         self.tried += 1
         self.met |= suspects(chosen)

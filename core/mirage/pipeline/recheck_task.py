@@ -54,7 +54,7 @@ def recheck(
         try:
             measured = attempt.tune([candidate], as_they_are=True)
             if measured is not None:
-                attempt.measured, candidate, base = measured, measured.candidates[0], measured.peers[measured.peer]
+                attempt.measured, candidate, base = measured, measured.candidates[0], measured.baseline(base)
             chosen = attempt.verify(candidate, found, base, rejected)
         except MirageError:
             raise

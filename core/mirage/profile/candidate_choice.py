@@ -31,7 +31,7 @@ AGAIN = 8  # are timed again beside those
 STEPS, NEAREST, STEP = 3, 3, 12  # from the fastest few to so many neighbors, so often while they are faster
 BETTER = 0.99
 SECONDS, STEP_SECONDS, MORE_SECONDS = 16.0, 4.0, 10.0  # of compiling and checking, in the first call, a step, the last
-RESTARTS = 3
+RESTARTS = 4
 SKIPPED = "not run"  # in the words of the task
 EQUAL = 0.97  # a kernel with so much of the best baseline's time or less is faster; the rest is noise
 Emit = Callable[[MuGraph], str]
@@ -67,11 +67,21 @@ class Measured:
     times: dict[str, TimingRow] = field(default_factory=dict)
     seconds: float = 0.0
     first: float = 0.0
+    notes: tuple[str, ...] = ()
 
     @property
     def peer(self) -> str:
-        """The best baseline."""
-        return min(self.peers, key=self.peers.__getitem__)
+        """The best baseline; "" where none of them could run."""
+        return min(self.peers, key=self.peers.__getitem__, default="")
+
+    @property
+    def against(self) -> str:
+        """The best baseline in words."""
+        return self.peer or "the estimate as written"
+
+    def baseline(self, estimated: float) -> float:
+        """The µs of the best baseline; those `estimated` of the function as written where none could run."""
+        return self.peers.get(self.peer, estimated)
 
     @property
     def measurement(self) -> Measurement:
@@ -89,12 +99,15 @@ class Tuner:
     call: Call
     seconds: float = 0.0
     first: float = 0.0
+    missing: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def ask(self, texts: Sequence[str], *, last: bool, until: float) -> tuple[TuneAnswer, list[ModuleRow]]:
         """The last answer, with its `times` by the texts' own index, and a row of each text. What breaks the worker is left
         out of the next try."""
         rows: list[ModuleRow] = [{} for _ in texts]
         left = list(range(len(texts)))
+        alone = False
         for _ in range(RESTARTS):
             answer = tune(
                 self.call,
@@ -107,6 +120,8 @@ class Tuner:
                     "last": last,
                     "compiled": True,
                     "attention": self.attention,
+                    "without": list(self.missing),
+                    "alone": alone,
                 },
             )
             if not answer["device"]:
@@ -116,9 +131,14 @@ class Tuner:
             self.first = self.first or self.seconds + answer.get("first", 0.0)
             self.seconds += answer.get("seconds", 0.0)
             times = {str(left[int(k)]) if k.isdigit() else k: t for k, t in answer["times"].items()}
+            self.notes += [x for x in answer.get("notes", []) if x not in self.notes]
+            known = len(self.missing)
+            self.missing |= answer.get("missing", {})
             if not answer.get("broken"):
                 break
-            left = [i for i in left if rows[i].get("failed", SKIPPED) == SKIPPED]
+            right = [i for i in left if rows[i].get("failed", SKIPPED) == SKIPPED]
+            alone = len(right) == len(left) and len(self.missing) == known  # nobody knows yet what broke it
+            left = right
         return {**answer, "times": times}, rows
 
 
@@ -242,6 +262,7 @@ class _Choice:
             {texts[int(k)]: t for k, t in times.items() if k.isdigit()},
             self.tuner.seconds,
             self.tuner.first,
+            (*self.tuner.notes, *(f"{name} could not be timed: {said}" for name, said in self.tuner.missing.items())),
         )
 
 

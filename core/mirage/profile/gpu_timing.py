@@ -27,6 +27,7 @@ CALLS = 20  # of one graph, at least
 REPLAYED = 200  # calls of one repetition, at least
 ROTATED = 3  # times L2 that the sets of inputs hold together
 MOST_SETS = 512
+SHARE = 0.4  # of the device's free memory that the sets may take
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,13 @@ def tensors_bytes(tensors: Tensors) -> int:
     return sum(int(t.numel() * t.element_size()) for t in tensors)
 
 
-def input_sets(make_inputs: Callable[[int], Tensors], l2: int, at_least: int = 2) -> list[Tensors]:
-    """Enough sets of inputs that a rotation through them leaves nothing of the first in L2. `make_inputs(seed)`."""
+def input_sets(make_inputs: Callable[[int], Tensors], l2: int, room: float = math.inf) -> list[Tensors]:
+    """Enough sets of inputs that a rotation through them leaves nothing of the first in L2, but no more than have `room` (bytes)
+    beside the first. `make_inputs(seed)`."""
     first = tuple(make_inputs(0))
-    wanted = int(ROTATED * l2 / max(tensors_bytes(first), 1)) + 1
-    return [first, *(tuple(make_inputs(i)) for i in range(1, max(at_least, min(MOST_SETS, wanted))))]
+    each = max(tensors_bytes(first), 1)
+    wanted = max(2, min(MOST_SETS, int(ROTATED * l2 / each) + 1))
+    return [first, *(tuple(make_inputs(i)) for i in range(1, min(wanted, 1 + int(min(room / each, MOST_SETS)))))]
 
 
 def graph_of(function: Function, sets: Sequence[Tensors], calls: int = CALLS) -> torch.cuda.CUDAGraph:
@@ -83,15 +86,18 @@ def measure(
     repetitions: int = 9,
     replays: int | None = None,
     hot: bool = True,
+    notes: list[str] | None = None,
 ) -> dict[str, Timing]:
     """Times every function on the same inputs, with the GPU to itself as far as this user goes. `make_inputs(seed)` gives one
-    set of device tensors. Without `hot` those times are NaN."""
+    set of device tensors. Without `hot` those times are NaN. What was less than usual is added to `notes`."""
     require_gpu()
     import torch
 
     properties = torch.cuda.get_device_properties(torch.cuda.current_device())
     l2 = int(properties.L2_cache_size)
-    sets = input_sets(make_inputs, l2)
+    sets = input_sets(make_inputs, l2, SHARE * torch.cuda.mem_get_info()[0])
+    if len(sets) == 1 and notes is not None:
+        notes.append("timed with one set of inputs: the device's memory holds no second one")
     calls = max(CALLS, len(sets))
     replays = replays or -(-REPLAYED // calls)
     times: dict[tuple[str, str], list[float]] = {}

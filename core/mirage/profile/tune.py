@@ -13,11 +13,21 @@ import signal
 import time
 from collections.abc import Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mirage.codegen.interpreter import load_module
 from mirage.profile import parallel_compile
-from mirage.profile.gpu_timing import Function, Tensors, measure, random_tensor, relative_difference, steady, timing_row
+from mirage.profile.gpu_timing import (
+    Function,
+    Result,
+    Tensors,
+    graph_of,
+    measure,
+    random_tensor,
+    relative_difference,
+    steady,
+    timing_row,
+)
 from mirage.profile.successive_halving import halve
 from mirage.profile.worker_tasks import Emit, ModuleRow, TimingRow, TuneAnswer, TunePayload, WarmAnswer, WarmPayload
 from mirage.verify.floats.device_worker import poison
@@ -64,22 +74,31 @@ def inputs_of(module: ModuleType, seed: int) -> list[torch.Tensor]:
 
 
 class Reference:
-    """What a function gives in float64 on the inputs of each seed, how far it is from that as written, and whether as written it
-    is `steady` (PyTorch has operators that add in any order)."""
+    """What a function gives in float64 on the inputs of each seed (in float32 where the device's memory does not hold that), how
+    far it is from that as written, and whether as written it is `steady` (PyTorch has operators that add in any order)."""
 
     def __init__(self, module: ModuleType, function: str) -> None:
         import torch
 
         original = getattr(module, f"_original_{function}")
-        double = exactly(original, torch.float64)
         self.want, errors = [], []
         for seed in SEEDS:
             given = inputs_of(module, seed)
-            self.want.append(double(*[x.double() if x.dtype.is_floating_point else x for x in given]))
+            try:
+                self.want.append(_wide(original, given, torch.float64))
+            except torch.OutOfMemoryError:
+                torch.cuda.empty_cache()
+                self.want.append(_wide(original, given, torch.float32))
             errors.append(relative_difference(original(*given), self.want[-1]))
         self.eager_error = max(errors)
         self.steady = steady(original, inputs_of(module, SEEDS[0]), AGAIN)
         torch.cuda.empty_cache()
+
+
+def _wide(original: Function, given: Tensors, dtype: torch.dtype) -> Result:
+    """The function in a wider dtype."""
+    wide = exactly(original, dtype)
+    return cast("Result", wide(*[x.to(dtype) if x.dtype.is_floating_point else x for x in given]))
 
 
 def reference_of(module: ModuleType, function: str) -> Reference:
@@ -111,8 +130,7 @@ def check(text: str, reference: Reference) -> tuple[ModuleRow, ModuleType | None
             if errors[-1] <= WRONG and reference.steady and not steady(module._run, given, AGAIN):
                 return {"failed": UNSTEADY}, None
     except Exception as e:  # what does not launch is a row of the report
-        said = str(e).strip().splitlines()
-        return {"failed": f"{type(e).__name__}: {said[-1][:200] if said else ''}"}, None
+        return {"failed": said_of(e)}, None
     finally:
         signal.alarm(0)
     error = max(errors, key=lambda e: (e != e, e))
@@ -155,9 +173,19 @@ def baselines(original: Function, inputs: Tensors, *, compiled: bool, attention:
         found["compile_max"] = torch.compile(original, dynamic=False, mode="max-autotune-no-cudagraphs")
     if attention:
         found |= attention_backends(original, inputs)
-    for f in found.values():
-        f(*inputs)
     return found
+
+
+def said_of(error: Exception) -> str:
+    """The error in one line: the one that says that the process is broken, else the last."""
+    said = str(error).strip().splitlines() or [""]
+    line = next((x for x in said if breaks(x)), said[-1])
+    return f"{type(error).__name__}: {line[:200]}"
+
+
+def breaks(said: str) -> bool:
+    """Whether the process launches nothing more after an error that says so."""
+    return any(b in said for b in BROKEN)
 
 
 def here() -> str:
@@ -197,41 +225,70 @@ def tune_modules(payload: TunePayload, emit: Emit) -> TuneAnswer:
 
     run = _Tuning(payload, target, emit, start)
     answer: TuneAnswer = {"device": torch.cuda.get_device_name(), "rows": run.rows, "times": {}}
-    unbroken = run.compile_and_check()
+    try:
+        answer |= run.answer()
+    except Exception as e:
+        if not breaks(said_of(e)):
+            raise
+        run.blame(said_of(e))
+        answer["broken"] = True
     if run.first:
         answer["first"] = run.first
-    if not unbroken:
-        return {**answer, "broken": True, "seconds": time.monotonic() - start}
-    right = sorted(run.modules)
-    if not payload.get("last", True):
-        if right:
-            run.times(right, 1)
-        return {**answer, "seconds": time.monotonic() - start}
-    chosen = run.choose(right)
-    answer["seconds"] = time.monotonic() - start
-    if chosen:
-        answer["times"] = run.beside_baselines(chosen, right[0])
-        _known.clear()
-        _references.clear()
-    return answer
+    return {**answer, "seconds": run.chosen_s or time.monotonic() - start, "missing": run.missing, "notes": run.notes}
 
 
 class _Tuning:
-    """One call: `rows` of the texts, the `modules` that are right by their index, how long the `first` took."""
+    """One call: `rows` of the texts, the `modules` that are right by their index, how long the `first` took and the choice
+    (`chosen_s`). `running`: what is on the device now, texts by index or a baseline by name."""
 
     def __init__(self, payload: TunePayload, target: str, emit: Emit, start: float) -> None:
         self.payload, self.target, self.emit, self.start = payload, target, emit, start
         self.texts, self.name = payload["texts"], payload["function"]
         self.rows: list[ModuleRow] = [{"failed": SKIPPED} for _ in self.texts]
         self.modules: dict[int, ModuleType] = {}
-        self.first = 0.0
+        self.first = self.chosen_s = 0.0
+        self.running: Sequence[int | str] = ()
+        self.missing: dict[str, str] = {}
+        self.notes: list[str] = []
         for i, text in enumerate(self.texts):
             if (self.name, text) in _known:
                 self.rows[i], self.modules[i] = _known[self.name, text]
 
+    def answer(self) -> TuneAnswer:
+        """What this call adds to the answer. Raises what breaks the process while modules or baselines are timed."""
+        added: dict[str, object] = {}
+        if not self.compile_and_check():
+            return cast("TuneAnswer", {"broken": True})
+        right = sorted(self.modules)
+        for i in right if self.payload.get("alone") else ():
+            self.times([i], 1)
+        if not self.payload.get("last", True):
+            if right:
+                self.times(right, 1)
+            return cast("TuneAnswer", added)
+        chosen = self.choose(right)
+        self.chosen_s = time.monotonic() - self.start
+        if chosen:
+            added["times"] = self.beside_baselines(chosen, right[0])
+            _known.clear()
+            _references.clear()
+        return cast("TuneAnswer", added)
+
+    def blame(self, said: str) -> None:
+        """What ran when the process broke: a baseline is missing from now on; a text by itself has failed; of several texts
+        nobody knows which, and they are timed one by one in another process."""
+        if len(self.running) != 1:
+            return
+        (one,) = self.running
+        if isinstance(one, str):
+            self.missing[one] = said
+        else:
+            self.rows[one] = {"failed": said}
+
     def times(self, some: Sequence[int], effort: int) -> dict[int, float]:
         """Cold µs of each of these modules."""
         functions: dict[str, Function] = {str(i): self.modules[i]._run for i in some}
+        self.running = some
         found = measure(
             functions, lambda s: inputs_of(self.modules[some[0]], s), repetitions=effort, hot=False
         )  # fmt: skip
@@ -259,7 +316,7 @@ class _Tuning:
         """Checks a compiled module; the first that is right is timed at once."""
         found, module = check(self.texts[i], reference)
         self.rows[i] = {**row, **found}
-        if any(b in found.get("failed", "") for b in BROKEN):
+        if breaks(found.get("failed", "")):
             return False
         if module is not None and found["error"] <= WRONG:
             self.modules[i] = module
@@ -290,7 +347,35 @@ class _Tuning:
     def _steady(self, i: int) -> bool:
         if not all(r.steady for r in _references.values()):  # the function itself is not
             return True
+        self.running = [i]
         return steady(self.modules[i]._run, inputs_of(self.modules[i], 0), MORE_AGAIN)
+
+    def runnable(self, some: ModuleType, inputs: Tensors) -> dict[str, Function]:
+        """The baselines that run and can be in a CUDA graph; of the others the reason is kept."""
+        import torch
+
+        without = self.payload.get("without", [])
+        given = baselines(
+            getattr(some, f"_original_{self.name}"), inputs,
+            compiled=self.payload.get("compiled", False), attention=self.payload.get("attention", False),
+        )  # fmt: skip
+        found: dict[str, Function] = {}
+        for name, function in given.items():
+            if name in without:
+                continue
+            self.running = [name]
+            try:
+                graph_of(function, [inputs], 1).replay()
+                torch.cuda.synchronize()
+            except (
+                Exception
+            ) as e:  # torch.compile raises what it likes; a process that is broken is not this one's to mend
+                if breaks(said_of(e)):
+                    raise
+                self.missing[name] = said_of(e)
+            else:
+                found[name] = function
+        return found
 
     def beside_baselines(self, chosen: Sequence[int], first: int) -> dict[str, TimingRow]:
         """The chosen ones, the baselines and a plain read of the inputs, interleaved in one run."""
@@ -298,12 +383,11 @@ class _Tuning:
 
         functions: dict[str, Function] = {str(i): self.modules[i]._run for i in chosen}
         some = self.modules[first]
-        functions |= baselines(
-            getattr(some, f"_original_{self.name}"), inputs_of(some, 0),
-            compiled=self.payload.get("compiled", False), attention=self.payload.get("attention", False),
-        )  # fmt: skip
-        functions["read"] = read_all
-        times = {k: timing_row(v) for k, v in measure(functions, lambda s: inputs_of(some, s)).items()}
+        functions |= self.runnable(some, inputs_of(some, 0)) | {"read": read_all}
+        self.running = chosen
+        times = {
+            k: timing_row(v) for k, v in measure(functions, lambda s: inputs_of(some, s), notes=self.notes).items()
+        }
         for i in chosen:
             self.rows[i]["cold"] = times[str(i)]["cold"]
         return times

@@ -21,7 +21,8 @@ class TimingRow(TypedDict):
 # ---- "tune": emitted modules compiled, checked and timed
 class TunePayload(TypedDict, total=False):
     """`seconds`: after these no further module is compiled. Unless it is the `last` one, a call times all once; what it found
-    is known to the next. `compiled`, `attention`: the baselines that are timed beside the last ones."""
+    is known to the next. `compiled`, `attention`: the baselines that are timed beside the last ones; `without`: not these. `alone`:
+    each text is timed by itself before it is timed with others, so that one that breaks the process is known."""
 
     texts: list[str]
     function: str
@@ -31,6 +32,8 @@ class TunePayload(TypedDict, total=False):
     last: bool
     compiled: bool
     attention: bool
+    without: list[str]
+    alone: bool
 
 
 class ModuleRow(TypedDict, total=False):
@@ -58,12 +61,14 @@ class TuneAnswer(_TuneAnswer, total=False):
     """`device`: "" where there is no GPU of the target, and `why`. `rows`: one a text. `times`, of the last round: texts by their
     index, baselines by name, "read": a plain read of the inputs. `seconds`: until the choice, without the baselines; `first`:
     until the first was checked and timed. `broken`: this process launches nothing more, the texts that were not run are to be
-    asked of another."""
+    asked of another. `missing`: baselines that could not run, and why; `notes`: how the timing was less than usual."""
 
     why: str
     seconds: float
     first: float
     broken: bool
+    missing: dict[str, str]
+    notes: list[str]
 
 
 def tune(call: Call, payload: TunePayload) -> TuneAnswer:

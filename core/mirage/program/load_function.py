@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mirage.errors import SideEffect, TraceFailed, UnsafeReference
+from mirage.program import deferred_compiler
 from mirage.program.questions import Questions
 from mirage.program.text_frames import FILE, current_line
 from mirage.program.written_text import written
@@ -145,6 +146,8 @@ def record(call: Callable[..., object], metas: Sequence[torch.Tensor], questions
     """A GraphModule: the PyTorch calls that `call` makes on meta tensors."""
     import torch
     from torch.fx.experimental.proxy_tensor import make_fx
+
+    deferred_compiler.defer()
 
     def plain(*tensors: torch.Tensor) -> object:
         with _on_meta(questions):

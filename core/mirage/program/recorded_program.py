@@ -163,7 +163,7 @@ class RecordedCalls:
         if name in _CASTS:
             return self._to(bound, want)
         found = ATEN.get(name)
-        if found is None:
+        if found is None or not self._covers(found[1], bound):
             return self._kept(recorded_calls.functional(name), bound, node)
         entry, form = found
         try:
@@ -218,6 +218,11 @@ class RecordedCalls:
             error.line = self.b.line
             raise
         return self.b.call(name, *args, type=own, attrs={**attrs, **which})
+
+    def _covers(self, form: Form, bound: dict[str, object]) -> bool:
+        if form.when is None:
+            return True
+        return form.when(_Numbers(self.b), {k: self._value(v) for k, v in bound.items()})
 
     def _formed(self, op: str, form: Form, bound: dict[str, object]) -> NodeIds:
         values = {k: self._value(v) for k, v in bound.items()}

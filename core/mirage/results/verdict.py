@@ -138,6 +138,10 @@ class Verdict:
         found = ((name, tuple(e for e in self.evidence if e.link == name)) for name in LINKS)
         return tuple(Link(name, evidence, self.outputs) for name, evidence in found if evidence)
 
+    def word_of(self, link: LinkName) -> Word | None:
+        """The word of one link; None where nothing was said of it."""
+        return next((x.word for x in self.links if x.name == link), None)
+
     @property
     def word(self) -> Word:
         return min((link.word for link in self.links), key=STRENGTH.__getitem__, default="REJECTED")

@@ -150,7 +150,7 @@ def _largest(dtype: str) -> float:
 
 def _tiny(dtype: str) -> float:
     """Squares of such numbers are no longer above zero."""
-    return DTYPES[dtype].subnormal ** 0.6
+    return math.pow(DTYPES[dtype].subnormal, 0.6)
 
 
 EQUAL_ROWS = Draw("rows of one number", _equal_rows)

@@ -17,7 +17,7 @@ def window_attention(
     q *= scale
     first = tl.maximum(qb * BQ - WINDOW + 1, 0) // BK * BK
     last = tl.minimum(qb * BQ + BQ, T)
-    m = tl.full((BQ,), -1e30, tl.float32)
+    m = tl.full((BQ,), -float("inf"), tl.float32)
     l = tl.zeros((BQ,), tl.float32)
     o = tl.zeros((BQ, D), tl.float32)
     for kb in range(first, last, BK):
@@ -28,8 +28,10 @@ def window_attention(
         keep = (gap >= 0) & (gap < WINDOW) & (cols[None, :] < T)
         s = tl.where(keep, s, -float("inf"))
         m_next = tl.maximum(m, tl.max(s, axis=1))
-        w = tl.exp(s - m_next[:, None])
-        a = tl.exp(m - m_next)
+        # a row whose window begins behind this block has seen no key yet
+        shift = tl.where(m_next == -float("inf"), 0.0, m_next)
+        w = tl.exp(s - shift[:, None])
+        a = tl.exp(m - shift)
         v = tl.load(v_ptr + head_offset + cols[:, None] * D + d[None, :], mask=cols[:, None] < T, other=0.0)
         o = o * a[:, None] + tl.dot(w, v, input_precision="ieee")
         l = l * a + tl.sum(w, axis=1)

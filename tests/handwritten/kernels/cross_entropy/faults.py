@@ -2,7 +2,7 @@
 
 from handwritten.case import Fault
 
-DRAW = "labels = torch.randint(0, logits.shape[1], labels.shape)"
+DRAW = "labels = torch.randint(0, logits.shape[1], labels.shape); labels[3] = -100"
 FAULTS = (
     Fault(
         "maximum_left_out",
@@ -18,5 +18,10 @@ FAULTS = (
         "label_of_the_first_row",
         "The label is read without its row.",
         [("tl.load(labels_ptr + row)", "tl.load(labels_ptr)")],
+    ),
+    Fault(
+        "ignored_rows_counted",
+        "A row whose label says that it is to be ignored has the loss of a logit of 0.",
+        [("tl.where(counted, loss, 0.0)", "loss")],
     ),
 )

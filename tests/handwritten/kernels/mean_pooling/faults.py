@@ -2,12 +2,12 @@
 
 from handwritten.case import Fault
 
-DRAW = "lengths = torch.randint(1, x.shape[1] + 1, lengths.shape, dtype=torch.int32); lengths[0] = x.shape[1]; lengths[1] = 1"
+DRAW = "lengths = torch.randint(1, x.shape[1] + 1, lengths.shape, dtype=torch.int32); lengths[0] = x.shape[1] + 9; lengths[1] = 1"
 FAULTS = (
     Fault(
         "divided_by_all_tokens",
         "The sum is divided by the padded length.",
-        [("acc / n)", "acc / T)")],
+        [("acc / length)", "acc / T)")],
     ),
     Fault(
         "one_token_more",
@@ -18,5 +18,10 @@ FAULTS = (
         "whole_blocks_alone",
         "The loop makes whole steps alone.",
         [("range(0, n, BLOCK_T)", "range(0, n // BLOCK_T * BLOCK_T, BLOCK_T)")],
+    ),
+    Fault(
+        "length_not_limited",
+        "A length beyond the sequence's end makes the loop read the next sequence.",
+        [("n = tl.minimum(length, T)", "n = length")],
     ),
 )

@@ -8,14 +8,15 @@ import triton.language as tl
 @triton.jit
 def mean_pool_kernel(x_ptr, len_ptr, out_ptr, T, D: tl.constexpr, BLOCK_T: tl.constexpr):
     b = tl.program_id(0)
-    n = tl.load(len_ptr + b)
+    length = tl.load(len_ptr + b)
+    n = tl.minimum(length, T)
     d = tl.arange(0, D)
     acc = tl.zeros((D,), dtype=tl.float32)
     for t0 in range(0, n, BLOCK_T):
         t = t0 + tl.arange(0, BLOCK_T)
         x = tl.load(x_ptr + (b * T + t)[:, None] * D + d[None, :], mask=t[:, None] < n, other=0.0)
         acc += tl.sum(x.to(tl.float32), axis=0)
-    tl.store(out_ptr + b * D + d, acc / n)
+    tl.store(out_ptr + b * D + d, acc / length)
 
 
 def mean_pooling(x, lengths):

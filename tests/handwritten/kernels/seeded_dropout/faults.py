@@ -22,8 +22,8 @@ FAULTS = (
     ),
     Fault(
         "multiplied_by_the_mask",
-        "The mask is a factor, and an infinite element that falls out gives NaN.",
+        "The mask is a factor, and an element that falls out and whose quotient overflows gives NaN.",
         [("tl.where(keep, x / (1 - p), 0.0)", "x / (1 - p) * keep.to(tl.float32)")],
-        witness='x[4] = float("inf")',
+        witness="x[4] = 3.2e38",
     ),
 )

@@ -16,7 +16,7 @@ FAULTS = (
     Fault(
         "padded_rows_counted",
         "The rows behind the end have a finite score, and count where the column's own are smaller still.",
-        [("other=-1e30", "other=-10.0"), ("tl.where(m < M, tl.exp(x), 0.0)", "tl.exp(x)")],
+        [('other=-float("inf")', "other=-10.0"), ("tl.where(m < M, tl.exp(x), 0.0)", "tl.exp(x)")],
         witness="x -= 8",
     ),
 )

@@ -10,7 +10,7 @@ def col_softmax_kernel(x_ptr, y_ptr, M, N, stride_m, stride_n, BLOCK_M: tl.const
     m = tl.arange(0, BLOCK_M)[:, None]
     n = (tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N))[None, :]
     offs = m * stride_m + n * stride_n
-    x = tl.load(x_ptr + offs, mask=(m < M) & (n < N), other=-1e30)
+    x = tl.load(x_ptr + offs, mask=(m < M) & (n < N), other=-float("inf"))
     x = x - tl.max(x, axis=0, keep_dims=True)
     e = tl.where(m < M, tl.exp(x), 0.0)
     tl.store(y_ptr + offs, e / tl.sum(e, axis=0, keep_dims=True), mask=(m < M) & (n < N))

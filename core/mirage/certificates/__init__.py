@@ -1,0 +1,1 @@
+"""Certificates: finds the steps that the independent checker replays, and writes them."""

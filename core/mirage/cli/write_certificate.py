@@ -1,0 +1,55 @@
+"""The certificate of what `mirage verify` proved, written and replayed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mirage.certificates.certificate import NoCertificate, Side, Statement, certificate, of_case, of_functions
+from mirage.cli.optimize import write
+from mirage.cli.verify import structure_of
+from mirage.results.certificate import CertificateState
+from mirage.verify import cases
+from mirage_certificate.certificate import check
+from mirage_certificate.polynomials import Refused
+
+if TYPE_CHECKING:
+    from mirage.cli.verify_by_size import JudgedRow
+    from mirage.cli.verify_subjects import Subject
+
+
+def written(verdicts: JudgedRow, path: str) -> CertificateState:
+    """Writes the certificate of every row that was judged, and says where it is; or why there is none."""
+    try:
+        first, second = (_side(s) for s in verdicts.subjects[0])
+        statements = [
+            _statement(*s, v.word_of("algebra")) for s, (_, v) in zip(verdicts.subjects, verdicts.rows, strict=True)
+        ]
+        data = certificate(first, second, statements)
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
+        found = check(text.encode(), first.file, second.file)
+    except (NoCertificate, Refused) as e:
+        return CertificateState(why=str(e))
+    write(Path(path), text)
+    return CertificateState(
+        path, equations=len(found), steps=sum(e.steps for e in found), conditions=sum(e.conditions for e in found)
+    )
+
+
+def _side(s: Subject) -> Side:
+    return Side(s.kind, s.label, Path(s.label.partition("::")[0]).read_bytes())
+
+
+def _statement(left: Subject, right: Subject, word: str | None) -> Statement:
+    if word != "PROVED":
+        raise NoCertificate("the algebra was not proved")
+    if left.program is not None and right.kind == "function":
+        assert right.program is not None
+        return of_functions(left.program, right.program)
+    graph = structure_of(left, right) if right.kind == "module" else right.mugraph
+    assert graph is not None
+    if left.program is not None:
+        return of_case(cases.of_program(left.program, graph, right.module, left.text, left.function), graph)
+    assert left.mugraph is not None
+    return of_case(cases.of_mugraph(left.mugraph, graph, right.module), graph)
