@@ -192,7 +192,7 @@ def emitted_module(case: Case) -> EmittedModule:
     return EmittedModule(case.t, case.returned, case.mugraph, case.module, parameters, case.slice, case.function)
 
 
-def floats(case: Case, run_task: RunTask, record: Record) -> list[Evidence]:
+def floats(case: Case, run_task: RunTask, record: Record | None = None) -> list[Evidence]:
     return floats_begun(case, run_task, record=record)()
 
 
