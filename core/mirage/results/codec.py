@@ -15,7 +15,15 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from cattrs.strategies import configure_union_passthrough
 
 from mirage.errors import ProtocolError
-from mirage.results.details import Details, FieldDetails, FloatDetails, MemoryDetails, ProofDetails, RangeDetails
+from mirage.results.details import (
+    Details,
+    FieldDetails,
+    FloatDetails,
+    MemoryDetails,
+    ProofDetails,
+    RangeDetails,
+    RoundingDetails,
+)
 from mirage.results.result import SCHEMA, Result
 from mirage.results.verdict import TRUSTED, Evidence, Opinion, Verdict, Word
 
@@ -26,6 +34,7 @@ DETAILS: dict[Opinion, type[Details]] = {
     "float": FloatDetails,
     "memory": MemoryDetails,
     "range": RangeDetails,
+    "rounding": RoundingDetails,
 }
 
 
