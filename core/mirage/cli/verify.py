@@ -197,7 +197,9 @@ def judged(
             case = cases.of_mugraph(left.mugraph, graph, right.module)
         verdict = judge(replace(case, rules=rules), task, ahead=floats)
     undecided = verdict.word == "UNDECIDED"
-    searched = any(e.opinion == "float" and e.word == "TESTED" for e in verdict.evidence)
+    searched = any(
+        e.opinion == "float" and (e.word == "TESTED" or e.counterexample is not None) for e in verdict.evidence
+    )
     if verdict.accepted or (undecided and searched):
         return verdict
     concrete = in_floats(left, right, case, verdict, task)
