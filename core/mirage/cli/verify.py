@@ -118,7 +118,7 @@ def every_row(a: str, b: str, target: str, rules_file: str | None, overflow: boo
         rules = place_argument.rules(rules_file)
         limits = Limits.of(device(target))
         lefts, rights = verify_subjects.rows(a, worker, limits), verify_subjects.rows(b, worker, limits)
-        if rights[-1].kind == "function" and lefts[-1].kind != "function":
+        if lefts[-1].kind == "kernels" or (rights[-1].kind == "function" and lefts[-1].kind != "function"):
             lefts, rights = rights, lefts
         both, missing = verify_by_size.pairs(lefts, rights)
         with FloatWorker(second, TASK_S) as floats:
@@ -176,6 +176,8 @@ def judged(
     from mirage.verify.two_programs import check_signatures, compare
 
     task: RunTask = partial(worker.call, timeout_s=TASK_S)
+    if right.kind == "kernels":
+        return of_kernels(left, right, task)
     if left.program is not None and right.kind == "function":
         assert right.program is not None
         verdict, case = compare(left.program, right.program, rules, overflow), None
@@ -196,6 +198,16 @@ def judged(
         return verdict
     concrete = in_floats(left, right, case, verdict, task)
     return verdict if undecided and concrete.note else with_concrete(verdict, concrete)
+
+
+def of_kernels(left: Subject, right: Subject, task: RunTask) -> Verdict:
+    """The verdict on Triton text without a µGraph, whose function of the same name (or the one named) is to compute the left side."""
+    from mirage.verify.real_sizes.opinion import judge_written
+
+    if left.program is None:
+        raise MugraphUnknown(f"{right.label} carries no µGraph, and {left.label} is no function", path=right.label)
+    public = right.function or left.program.name
+    return judge_written(left.program, left.text, left.function, right.module, public, task)
 
 
 def structure_of(left: Subject, right: Subject) -> MuGraph:
