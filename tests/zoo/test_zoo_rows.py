@@ -15,8 +15,8 @@ from zoo.check import fault, small
 from zoo.values import KINDS, draw
 
 FUNCTIONS = tuple(every_function())
-FEWEST = 50
-FAMILIES = {"language"}
+FEWEST = 150
+FAMILIES = {"diffusion", "language", "losses", "optimizers", "recommendation", "speech", "state_space", "vision"}
 TEXT = '''"""Twice."""
 import mirage
 FEW_ROWS = True
