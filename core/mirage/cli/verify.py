@@ -51,6 +51,7 @@ class VerifyOptions:
     rules_file: str | None
     overflow: bool
     certificate: str | None
+    lean: str | None
 
 
 @click.command()
@@ -72,6 +73,7 @@ class VerifyOptions:
 @click.option(
     "--certificate", metavar="FILE", help="Where the algebra is proved: write a certificate that can be replayed."
 )
+@click.option("--lean", metavar="FILE", help="With --certificate: write its steps as Lean 4 text, too.")
 @taking(VerifyOptions)
 def verify(asked: VerifyOptions) -> None:
     """Say whether A and B compute the same; exit code 3 if that was not shown.
@@ -88,13 +90,15 @@ def verify(asked: VerifyOptions) -> None:
             raise click.UsageError("--mugraphs goes with --json and --text alone")
         return graph_files_reader()(asked.a, asked.mugraphs, asked.as_json, asked.text)
     assert asked.b is not None
+    if asked.lean and not asked.certificate:
+        raise click.UsageError("--lean goes with --certificate")
     if asked.text:
         raise click.UsageError("--text goes with --mugraphs")
     verdicts = every_row(asked.a, asked.b, asked.target, asked.rules_file, asked.overflow)
     if asked.certificate:
         from mirage.cli.write_certificate import written
 
-        verdicts = replace(verdicts, certificate=written(verdicts, asked.certificate))
+        verdicts = replace(verdicts, certificate=written(verdicts, asked.certificate, asked.lean))
     show(verdicts, asked)
     if not verdicts.weakest.accepted:
         raise SystemExit(3)
@@ -193,7 +197,9 @@ def judged(
             case = cases.of_mugraph(left.mugraph, graph, right.module)
         verdict = judge(replace(case, rules=rules), task, ahead=floats)
     undecided = verdict.word == "UNDECIDED"
-    searched = any(e.opinion == "float" and e.word == "TESTED" for e in verdict.evidence)
+    searched = any(
+        e.opinion == "float" and (e.word == "TESTED" or e.counterexample is not None) for e in verdict.evidence
+    )
     if verdict.accepted or (undecided and searched):
         return verdict
     concrete = in_floats(left, right, case, verdict, task)

@@ -60,7 +60,7 @@ class JudgedRow:
 
     def lines(self) -> list[str]:
         """For a terminal."""
-        last = [] if self.certificate is None else [self.certificate.line]
+        last = [] if self.certificate is None else self.certificate.lines
         if self.single:
             return report.lines(self.rows[0][1], self.left, self.right) + last
         out = []

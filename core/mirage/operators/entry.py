@@ -15,7 +15,8 @@ from typing import Any, Literal, Protocol
 
 from mirage.ir.program import Operation
 from mirage.ir.tensor_spec import TensorType
-from mirage.operators import intervals, padding, signs
+from mirage.operators import error_rules, intervals, padding, signs
+from mirage.operators.error_rules import ErrorRule
 from mirage.operators.intervals import IntervalRule
 from mirage.operators.padding import PaddingRule
 from mirage.operators.protocols import (
@@ -114,8 +115,8 @@ class BlockOperator:
     `partial` how many partial sums or maxima of a loop it may take ("all" arguments, "one" of them, the "first");
     `scaling` whether f(cx, cy) = c f(x, y) or f(cx, cy) = f(x, y) for positive c.
 
-    Its cost for each element: `flops` and `special` (special-function instructions). `ulps` is the largest error known of
-    its text in float32, in units in the last place of the result; `hazards` say what else can go wrong in floats.
+    Its cost for each element: `flops` and `special` (special-function instructions). `error` bounds how far its text in
+    float32 is off, from how far its arguments are (`error_rules.py`); `hazards` say what else can go wrong in floats.
 
     `aten` names the overloads that make it an operator of tensor programs, `summary` what it is there."""
 
@@ -145,7 +146,7 @@ class BlockOperator:
     scaling: Scaling = ""
     flops: float = 1.0
     special: float = 0.0
-    ulps: float | None = None
+    error: ErrorRule = error_rules.unknown
     hazards: tuple[str, ...] = ()
     aten: tuple[str, ...] = ()
     summary: str = ""

@@ -28,6 +28,7 @@ DISTURBED, SPREADS = 3, 64.0
 ROUNDINGS = 8
 TIMES_ROUNDING = 1.5  # a right kernel rounds about as much as the function does, on average over an output
 INTEGERS = 4
+WHOLE_RANGE = {"int8": (-128, 128)}  # quantized weights; other integers count and index
 SUBNORMAL = "subnormal"  # the regime of numbers that a GPU's fast functions take for zero
 
 
@@ -176,7 +177,8 @@ def regime_inputs(program: Program, regime: Regime, k: int, seed: int) -> list[A
             flags = regime.flags(rng, shape) if regime.flags is not None else rng.integers(0, 2, shape).astype(bool)
             out.append(np.asarray(flags))
         else:
-            out.append(rng.integers(0, INTEGERS, shape))
+            low, high = WHOLE_RANGE.get(dtype, (0, INTEGERS))
+            out.append(rng.integers(low, high, shape))
     return out
 
 

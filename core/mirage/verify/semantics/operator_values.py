@@ -124,5 +124,7 @@ def _product(one: str, x: Array, two: str, y: Array, wanted: set[str]) -> tuple[
     x = np.broadcast_to(x, shape([*batch, *rows, *inner]))
     y = np.broadcast_to(y, shape([*batch, *inner, *columns]))
     lead, k = shape(batch), math.prod(shape(inner))
-    out = np.matmul(x.reshape(*lead, -1, k), y.reshape(*lead, k, -1))
+    # a view with odd strides has no fast product
+    left, right = (np.ascontiguousarray(v) for v in (x.reshape(*lead, -1, k), y.reshape(*lead, k, -1)))
+    out = np.matmul(left, right)
     return "".join([*batch, *rows, *columns]), np.asarray(out.reshape(shape([*batch, *rows, *columns])))
