@@ -37,9 +37,10 @@ def seal(data: dict[str, Any]) -> str:
 def check(certificate: bytes, first: bytes | None = None, second: bytes | None = None) -> list[Equation]:
     """Replays a certificate; `first` and `second` are the bytes of the two files, if they are at hand. Raises Refused."""
     try:
-        data = record(parsed(certificate), "format version seal first second rows")
+        data = record(parsed(certificate), "format version seal first second rows", "lean")
         need(data["format"] == FORMAT and data["version"] is not True and data["version"] == VERSION, "another format")
-        need(data["seal"] == seal(data), "it was changed after it was written")
+        unchanged = data["seal"] == seal(data) and isinstance(data.get("lean", ""), str)
+        need(unchanged, "it was changed after it was written")
         sides = [record(data[k], "kind name sha256") for k in ("first", "second")]
         for side, file in zip(sides, (first, second), strict=True):
             need(side["kind"] in KINDS and isinstance(side["name"], str), "a side that is none")
@@ -121,8 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Refused, OSError) as e:
         print(f"REFUSED  {e}", file=sys.stderr)
         return 3
-    missing = " (digests not compared with files: give --first and --second)" if None in files else ""
-    print(f"REPLAYED {asked.certificate}{missing}")
+    print("REPLAYED", asked.certificate, "(digests not compared: give --first and --second)" if None in files else "")
     for x in found:
         print(f"  {x.shows}: {x.steps} steps, {x.conditions} side conditions")
     return 0

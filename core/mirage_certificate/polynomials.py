@@ -24,7 +24,7 @@ ORDERED = FLAGS | {"where", "finite"}  # functions whose arguments may be -inf
 ONE_ARGUMENT = "not finite sigmoid tanh erf abs sin cos floor log round_fp16 round_bf16 round_fp8e4m3 round_fp8e5m2"
 TWO_ARGUMENTS = "lt le eq and or maximum minimum"
 FUNCTIONS = {**dict.fromkeys(ONE_ARGUMENT.split(), 1), **dict.fromkeys(TWO_ARGUMENTS.split(), 2), "where": 3}
-MOST_WORK, DEEPEST, MOST_POWER, MOST_BITS, MOST_MONOMIALS = 2_000_000, 60, 256, 2048, 4000
+MOST_WORK, DEEPEST, MOST_POWER, MOST_BITS, MOST_MONOMIALS = 2_000_000, 100, 256, 2048, 4000
 
 
 class Refused(Exception):

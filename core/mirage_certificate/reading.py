@@ -12,7 +12,7 @@ from mirage_certificate import replay
 from mirage_certificate.polynomials import ONE, Book, Poly, Refused, need
 from mirage_certificate.replay import NONZERO, Condition, Guards, Reason, Step
 
-MOST_BYTES, MOST_ITEMS = 16 << 20, 50_000
+MOST_BYTES, MOST_ITEMS = 4 << 20, 50_000
 NUMBER = re.compile(r"-?[0-9]{1,40}(/[1-9][0-9]{0,39})?\Z")
 LITERAL = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?(e[-+]?[0-9]{1,3})?\Z")
 NAME = re.compile(r"[^\s\x00-\x1f]{1,200}\Z")

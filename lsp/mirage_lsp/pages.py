@@ -137,10 +137,10 @@ def _plain(text: str) -> str:
 
 
 def _safety(result: Result) -> str:
-    """Up to which inputs nothing overflows, and what is known of its memory accesses."""
+    """Up to which inputs nothing overflows, how large its error can be, and what is known of its memory accesses."""
     evidence = () if result.verdict is None else result.verdict.evidence
     found = {e.opinion: e.summary for e in evidence if e.link == "text"}
-    return "\n".join(f"- {name}: {found[name]}" for name in ("range", "memory") if name in found)
+    return "\n".join(f"- {name}: {found[name]}" for name in ("range", "rounding", "memory") if name in found)
 
 
 def _bound(link: Link) -> str:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from certificates.forged import FALSE, Forge, hostile, sealed, step
-from certificates.row_values import all_agree
-from certificates.tampering import tampered
+from forgery.forged import FALSE, Forge, hostile, sealed, step
+from forgery.row_values import all_agree
+from forgery.tampering import tampered
 from workloads.terms import problem
 
 from mirage.certificates.certificate import NoCertificate, Pair, Side, Statement, certificate, of_case

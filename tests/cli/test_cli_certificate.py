@@ -30,9 +30,13 @@ def files(folder: Path, *bodies: str) -> list[str]:
 def test_a_proof_has_a_certificate(tmp_path: Path) -> None:
     a, b = files(tmp_path, "torch.exp(x + y)", "torch.exp(x) * torch.exp(y)")
     file = tmp_path / "c.json"
-    done = CliRunner().invoke(main, ["verify", a, b, "--json", "--overflow-may-differ", "--certificate", str(file)])
+    proof = tmp_path / "c.lean"
+    given = ["--json", "--overflow-may-differ", "--certificate", str(file), "--lean", str(proof)]
+    done = CliRunner().invoke(main, ["verify", a, b, *given], env={"MIRAGE_LEAN_PROJECT": ""})
     state = json.loads(done.output)["certificate"]
     assert state["path"] == str(file) and state["equations"] == 1 and state["steps"] >= 1 and not state["why"]
+    assert state["lean"] == str(proof) and state["lean_checked"].startswith("not checked")
+    assert "theorem row0_output_2d_0" in proof.read_text() and "not checked" in file.read_text()
     checked = CliRunner().invoke(main, ["check-certificate", str(file), "--first", a, "--second", b, "--show"])
     assert checked.exit_code == 0 and "REPLAYED" in checked.output and "exp(x[" in checked.output
     assert CliRunner().invoke(main, ["check-certificate", str(file), "--first", b]).exit_code == 3
@@ -47,3 +51,9 @@ def test_what_is_not_proved_has_none(tmp_path: Path, bodies: tuple[str, str]) ->
     done = CliRunner().invoke(main, ["verify", a, b, "--certificate", str(file)])
     assert done.exit_code == 3 and "certificate  none: the algebra was not proved" in done.output
     assert not file.exists()
+
+
+def test_lean_goes_with_a_certificate(tmp_path: Path) -> None:
+    a, b = files(tmp_path, "x + y", "y + x")
+    done = CliRunner().invoke(main, ["verify", a, b, "--lean", str(tmp_path / "c.lean")])
+    assert done.exit_code == 2 and "--lean goes with --certificate" in done.output

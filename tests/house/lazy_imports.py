@@ -40,6 +40,7 @@ LAZY: dict[str, dict[str, str]] = {
         "mirage.verify.counterexamples": COMMAND,
         "mirage.verify.counterexamples.float_search": COMMAND,
         "mirage.verify.judge": COMMAND,
+        "mirage.verify.real_sizes.opinion": COMMAND,
         "mirage.verify.two_programs": COMMAND,
     },
     "mirage.link": {"mirage.link.async_client": CLIENT},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from workloads.evaluate import evaluate
@@ -99,3 +101,20 @@ def test_comparisons_select_where_they_are_masked() -> None:
     assert broken_rule(parse(ONES.replace("FACTOR", "mul(one, in_k)"))) is None
     found = broken_rule(parse(ONES.replace("FACTOR", "mul(one, one)")))
     assert found is not None and found[0] == "padding"
+
+
+@pytest.mark.parametrize("first", [1, 8])
+def test_one_body_is_judged_for_each_tile_by_itself(first: int) -> None:
+    """A dim of one element has no padding; with a wider tile the same body reads it, whichever was asked first."""
+    m = parse(TEMPLATE.replace("PAD", "").replace("BODY", "    v[m, k] = exp(x)").replace("OP", "sum"))
+    (kernel,) = m.kernels
+
+    def tiled(tile: int):  # type: ignore[no-untyped-def]
+        dims = tuple(replace(d, tile=tile) if d.name == "k" else d for d in kernel.block.dims)
+        block = replace(kernel.block, dims=dims)
+        assert block.body is kernel.block.body
+        return replace(m, axes=(("m", 5), ("k", 1)), kernels=(replace(kernel, block=block),))
+
+    for tile in (first, 9 - first):
+        found = broken_rule(tiled(tile))
+        assert found is None if tile == 1 else found is not None and found[0] == "padding"

@@ -197,7 +197,8 @@ def flag_holds(entry: BlockOperator) -> bool:
     f = Field(5, 2)
     if entry.flag and f.fn(entry.name, *[f.random((6,)) for _ in xs]).dtype != bool:
         return False
-    return not entry.integral or value(entry, *np.round(xs)).tolist() == np.round(value(entry, *np.round(xs))).tolist()
+    whole = value(entry, *np.round(xs))
+    return not entry.integral or np.array_equal(whole, np.round(whole), equal_nan=True)
 
 
 CHECKS = {

@@ -95,6 +95,7 @@ def test_values_use_known_block_operators() -> None:
         "dtype": "fp16",
         "event": True,
         "approximate": "none",
+        "by": 3,
     }
     for entry in OPERATORS.values():
         if entry.value is not None:

@@ -54,7 +54,6 @@ MISTAKES = {
     "training": ("return F.batch_norm(x, None, None, training=True)", XW, UnknownOperator, 4, "may change a tensor"),
     "by values": ("return torch.nonzero(x)", XW, UnknownOperator, 4, ""),
     "complex": ("return torch.fft.fft(x)", XW, UnsupportedOperands, 4, "complex64"),
-    "in integers": ("return x * torch.argsort(x)", XW, UnsupportedOperands, 4, "int64"),
     "indexed": ("return x[w[:, 0] > 0]", XW, MirageError, 4, ""),
     "input": ("x += 1\nreturn x", XW, InPlaceEdit, 4, "`x`"),
     "input view": ("y = x.T\ny.mul_(2)\nreturn y", XW, InPlaceEdit, 5, "`x`"),
@@ -72,7 +71,6 @@ MISTAKES = {
     "zero": ("return x", [("x", (0, 7), "fp32"), XW[1]], ZeroSizeAxis, None, "`x`"),
     "empty slice": ("return x[:, 3:3]", XW, MirageError, 4, ""),
     "missing": ("return x", XW[:1], TraceFailed, None, "`w`"),
-    "index": ("return x * w", [XW[0], ("w", (5, 7), "int64")], UnsupportedOperands, 4, "integers"),
     "integers": ("return x.to(torch.int64)", XW, UnsupportedOperands, 4, "fraction"),
 }
 TWINS = {
@@ -89,6 +87,8 @@ TWINS = {
     "by values": ("return torch.topk(x, 3)", XW),
     "complex": ("return torch.special.bessel_j0(x)", XW),
     "in integers": ("return torch.gather(x, 1, torch.argsort(x))", XW),
+    "with integers": ("return x * torch.argsort(x)", XW),
+    "of integers": ("return x * w", [XW[0], ("w", (5, 7), "int64")]),
     "input": ("x = x + 1\nreturn x", XW),
     "input view": ("y = x.T * 1\ny.mul_(2)\nreturn y", XW),
     "print": ("y = x\nreturn y", XW),

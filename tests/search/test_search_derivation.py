@@ -20,6 +20,7 @@ from mirage.errors import DerivationBroken
 from mirage.ir.index import DimIndex
 from mirage.meaning import laws as rows
 from mirage.meaning.terms import Terms
+from mirage.mugraph.check import Limits
 from mirage.mugraph.grammar import Accumulate, Loop
 from mirage.profile.roofline import estimate
 from mirage.search.engine import Bounds, Search
@@ -349,3 +350,11 @@ def test_different_terms_have_no_proof():
     for x, y in ((t.sum("k", t.mul(a, d)), t.mul(t.sum("k", a), t.sum("k", d))), (a, d), (t.exp(a), a)):
         with pytest.raises(NoProof):
             prover.prove(x, y)
+
+
+def test_the_limits_are_the_devices():
+    t, tg, g, d = derived("gated_mlp")
+    limits = Limits.of(DEVICES["sm_90"])
+    replay(t, tg, d, g, limits)
+    with pytest.raises(DerivationBroken, match="capacity"):
+        replay(t, tg, d, g, replace(limits, shared=1024))

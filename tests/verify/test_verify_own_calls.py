@@ -186,12 +186,12 @@ def traced(body: str):
 
 
 def test_two_functions_with_the_same_call_are_compared() -> None:
-    left = traced("(x @ w).cumsum(1) * 2.0 + 2.0")
-    assert compare(left, traced("2.0 * ((x @ w).cumsum(1) + 1.0)")).accepted
+    left = traced("(x @ w).cumprod(1) * 2.0 + 2.0")
+    assert compare(left, traced("2.0 * ((x @ w).cumprod(1) + 1.0)")).accepted
     for other in (
-        "(x @ w).cumsum(1) * 2.0 + 3.0",
-        "(x @ w).cumsum(0) * 2.0 + 2.0",
-        "(x @ w + 1.0).cumsum(1) * 2.0 + 2.0",
+        "(x @ w).cumprod(1) * 2.0 + 3.0",
+        "(x @ w).cumprod(0) * 2.0 + 2.0",
+        "(x @ w + 1.0).cumprod(1) * 2.0 + 2.0",
     ):
         verdict = compare(left, traced(other))
         assert not verdict.accepted

@@ -117,13 +117,13 @@ export interface Remark {
 
 export interface Evidence {
   link: "algebra" | "schedule" | "text";
-  opinion: "field" | "proof" | "float" | "memory" | "range" | "structure";
+  opinion: "field" | "proof" | "float" | "memory" | "range" | "rounding" | "structure";
   word: "PROVED" | "TESTED" | "UNDECIDED" | "REJECTED";
   summary: string;
   output: number | null;
   bound: number | null;
   seconds: number;
-  details: FieldDetails | ProofDetails | FloatDetails | MemoryDetails | RangeDetails | null;
+  details: FieldDetails | ProofDetails | FloatDetails | MemoryDetails | RangeDetails | RoundingDetails | null;
   counterexample: Counterexample | null;
   where: string;
 }
@@ -200,8 +200,16 @@ export interface RangeDetails {
   casts: Cast[];
 }
 
+export interface RoundingDetails {
+  sizes: Record<string, number>;
+  regimes: RegimeBound[];
+  times_written: number;
+  unbounded: string;
+  unwritten: string;
+}
+
 export interface Counterexample {
-  opinion: "field" | "proof" | "float" | "memory" | "range" | "structure";
+  opinion: "field" | "proof" | "float" | "memory" | "range" | "rounding" | "structure";
   output: number;
   index: number[];
   expected: string;
@@ -237,6 +245,17 @@ export interface Cast {
   dtype: string;
   bound: number | null;
   output: boolean;
+}
+
+export interface RegimeBound {
+  regime: string;
+  output: number;
+  inputs: number;
+  largest: number;
+  bound: number | null;
+  written: number | null;
+  measured: number;
+  reached: number;
 }
 
 export interface Concrete {

@@ -108,6 +108,11 @@ def certificate(first: Side, second: Side, statements: Sequence[Statement]) -> d
     data = {
         "format": FORMAT, "version": VERSION, "first": first.to_json(), "second": second.to_json(), "rows": rows,
     }  # fmt: skip
+    return resealed(data)
+
+
+def resealed(data: dict[str, Any]) -> dict[str, Any]:
+    """The data with the seal that fits it."""
     return {**data, "seal": seal(data)}
 
 

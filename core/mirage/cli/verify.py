@@ -51,6 +51,7 @@ class VerifyOptions:
     rules_file: str | None
     overflow: bool
     certificate: str | None
+    lean: str | None
 
 
 @click.command()
@@ -72,6 +73,7 @@ class VerifyOptions:
 @click.option(
     "--certificate", metavar="FILE", help="Where the algebra is proved: write a certificate that can be replayed."
 )
+@click.option("--lean", metavar="FILE", help="With --certificate: write its steps as Lean 4 text, too.")
 @taking(VerifyOptions)
 def verify(asked: VerifyOptions) -> None:
     """Say whether A and B compute the same; exit code 3 if that was not shown.
@@ -88,13 +90,15 @@ def verify(asked: VerifyOptions) -> None:
             raise click.UsageError("--mugraphs goes with --json and --text alone")
         return graph_files_reader()(asked.a, asked.mugraphs, asked.as_json, asked.text)
     assert asked.b is not None
+    if asked.lean and not asked.certificate:
+        raise click.UsageError("--lean goes with --certificate")
     if asked.text:
         raise click.UsageError("--text goes with --mugraphs")
     verdicts = every_row(asked.a, asked.b, asked.target, asked.rules_file, asked.overflow)
     if asked.certificate:
         from mirage.cli.write_certificate import written
 
-        verdicts = replace(verdicts, certificate=written(verdicts, asked.certificate))
+        verdicts = replace(verdicts, certificate=written(verdicts, asked.certificate, asked.lean))
     show(verdicts, asked)
     if not verdicts.weakest.accepted:
         raise SystemExit(3)
@@ -118,7 +122,7 @@ def every_row(a: str, b: str, target: str, rules_file: str | None, overflow: boo
         rules = place_argument.rules(rules_file)
         limits = Limits.of(device(target))
         lefts, rights = verify_subjects.rows(a, worker, limits), verify_subjects.rows(b, worker, limits)
-        if rights[-1].kind == "function" and lefts[-1].kind != "function":
+        if lefts[-1].kind == "kernels" or (rights[-1].kind == "function" and lefts[-1].kind != "function"):
             lefts, rights = rights, lefts
         both, missing = verify_by_size.pairs(lefts, rights)
         with FloatWorker(second, TASK_S) as floats:
@@ -176,6 +180,8 @@ def judged(
     from mirage.verify.two_programs import check_signatures, compare
 
     task: RunTask = partial(worker.call, timeout_s=TASK_S)
+    if right.kind == "kernels":
+        return of_kernels(left, right, task)
     if left.program is not None and right.kind == "function":
         assert right.program is not None
         verdict, case = compare(left.program, right.program, rules, overflow), None
@@ -191,11 +197,23 @@ def judged(
             case = cases.of_mugraph(left.mugraph, graph, right.module)
         verdict = judge(replace(case, rules=rules), task, ahead=floats)
     undecided = verdict.word == "UNDECIDED"
-    searched = any(e.opinion == "float" and e.word == "TESTED" for e in verdict.evidence)
+    searched = any(
+        e.opinion == "float" and (e.word == "TESTED" or e.counterexample is not None) for e in verdict.evidence
+    )
     if verdict.accepted or (undecided and searched):
         return verdict
     concrete = in_floats(left, right, case, verdict, task)
     return verdict if undecided and concrete.note else with_concrete(verdict, concrete)
+
+
+def of_kernels(left: Subject, right: Subject, task: RunTask) -> Verdict:
+    """The verdict on Triton text without a µGraph, whose function of the same name (or the one named) is to compute the left side."""
+    from mirage.verify.real_sizes.opinion import judge_written
+
+    if left.program is None:
+        raise MugraphUnknown(f"{right.label} carries no µGraph, and {left.label} is no function", path=right.label)
+    public = right.function or left.program.name
+    return judge_written(left.program, left.text, left.function, right.module, public, task)
 
 
 def structure_of(left: Subject, right: Subject) -> MuGraph:

@@ -60,7 +60,7 @@ class JudgedRow:
 
     def lines(self) -> list[str]:
         """For a terminal."""
-        last = [] if self.certificate is None else [self.certificate.line]
+        last = [] if self.certificate is None else self.certificate.lines
         if self.single:
             return report.lines(self.rows[0][1], self.left, self.right) + last
         out = []
@@ -75,7 +75,10 @@ def pairs(
     lefts: Sequence[Subject], rights: Sequence[Subject]
 ) -> tuple[list[tuple[Subject, Subject]], list[tuple[str, str]]]:
     """(the rows of both sides that are for the same inputs, those of one side alone as its shapes and the other side's
-    label). Where no two are for the same inputs, the last of both: what judges them says why they do not fit."""
+    label). Kernels without sizes of their own go with every row. Where no two are for the same inputs, the last of both: what
+    judges them says why they do not fit."""
+    if rights[-1].kind == "kernels":  # for any inputs
+        return [(a, rights[-1]) for a in lefts], []
     found = [(a, b) for a in lefts for b in rights if alike(a, b)]
     if not found:
         return [(lefts[-1], rights[-1])], []

@@ -21,6 +21,7 @@ from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.parse import parse
 from mirage.pipeline.request import Request, read, trace
 from mirage.results.progress import CancelToken
+from mirage.source import detect
 
 if TYPE_CHECKING:
     from mirage.isolate.runner import Worker
@@ -32,9 +33,10 @@ KERNELS = "# mirage:begin kernels"
 class Subject:
     """One side of a comparison, for one row of sizes. A function has a `program` and its `text`; a module has a `module`, the
     original in it for `program` and `text`, and the `mugraph` that it carries, if any; a µGraph has a `mugraph`, and a `module`
-    where it comes from a result."""
+    where it comes from a result. Kernels that a person wrote have a `module` alone, and the `function` in it that is called where
+    one was named; they are for whatever inputs the other side has."""
 
-    kind: Literal["function", "module", "mugraph"]
+    kind: Literal["function", "module", "mugraph", "kernels"]
     label: str
     program: Program | None = None
     text: str = ""
@@ -67,7 +69,19 @@ def rows(where: str, worker: Worker, limits: Limits = SM_90) -> list[Subject]:
         return structures(path, text, limits)
     if KERNELS in text and not wanted:
         return modules(path, text, worker, limits)
+    if has_kernels(text) and not detect.find(text, path).functions:
+        return [Subject("kernels", path, function=wanted, module=text)]
     return functions(where, worker)
+
+
+def has_kernels(text: str) -> bool:
+    """Does a text define functions with `triton.jit`? It is read and not run; what does not parse has none."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    decorators = (d for n in tree.body if isinstance(n, ast.FunctionDef) for d in n.decorator_list)
+    return "triton" in text and any(ast.unparse(d).partition("(")[0].split(".")[-1] == "jit" for d in decorators)
 
 
 def functions(where: str, worker: Worker) -> list[Subject]:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mirage.certificates.certificate import NoCertificate, Side, Statement, certificate, of_case, of_functions
+from mirage.certificates import lean
+from mirage.certificates.certificate import (
+    NoCertificate,
+    Side,
+    Statement,
+    certificate,
+    of_case,
+    of_functions,
+    resealed,
+)
 from mirage.cli.optimize import write
 from mirage.cli.verify import structure_of
 from mirage.results.certificate import CertificateState
@@ -17,27 +27,44 @@ from mirage_certificate.polynomials import Refused
 if TYPE_CHECKING:
     from mirage.cli.verify_by_size import JudgedRow
     from mirage.cli.verify_subjects import Subject
+LEAN_PROJECT = "MIRAGE_LEAN_PROJECT"  # a folder with a Lake project that has Mathlib
 
 
-def written(verdicts: JudgedRow, path: str) -> CertificateState:
-    """Writes the certificate of every row that was judged, and says where it is; or why there is none."""
+def written(verdicts: JudgedRow, path: str, lean_path: str | None) -> CertificateState:
+    """Writes the certificate of every row that was judged, and its Lean text where that is asked for, and says where they are;
+    or why there is none."""
     try:
         first, second = (_side(s) for s in verdicts.subjects[0])
         statements = [
             _statement(*s, v.word_of("algebra")) for s, (_, v) in zip(verdicts.subjects, verdicts.rows, strict=True)
         ]
         data = certificate(first, second, statements)
+        lean_file, said = ("", "") if lean_path is None else _lean(data, lean_path)
+        if said:
+            data = resealed({**data, "lean": said})
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
         found = check(text.encode(), first.file, second.file)
     except (NoCertificate, Refused) as e:
         return CertificateState(why=str(e))
     write(Path(path), text)
     return CertificateState(
-        path, equations=len(found), steps=sum(e.steps for e in found), conditions=sum(e.conditions for e in found)
-    )
+        path, equations=len(found), steps=sum(e.steps for e in found), conditions=sum(e.conditions for e in found),
+        lean=lean_file, lean_checked=said,
+    )  # fmt: skip
+
+
+def _lean(data: dict[str, Any], path: str) -> tuple[str, str]:
+    """Writes the Lean text of a certificate: (the file, "" if none was written; what Lean says of it, or why nothing)."""
+    try:
+        write(Path(path), lean.text(data))
+    except lean.NoLean as e:
+        return "", f"not written: {e}"
+    return path, lean.checked(Path(path), os.environ.get(LEAN_PROJECT, ""))
 
 
 def _side(s: Subject) -> Side:
+    if s.kind == "kernels":
+        raise NoCertificate("Triton text without a µGraph is tested, not proved")
     return Side(s.kind, s.label, Path(s.label.partition("::")[0]).read_bytes())
 
 

@@ -8,11 +8,11 @@ from mirage.codegen.exp2 import LN2, LOG2E, Base2, exponent
 from mirage.codegen.kernel_parameters import Symbols
 from mirage.codegen.line_layout import INDENT, call
 from mirage.codegen.operator_text import pointwise, template
+from mirage.codegen.product_dtype import DOT_TYPES, product_dtype
 from mirage.codegen.text_values import ATOM, PRODUCT, SUM, TextValue, as_float, constant, number, permute, spread
 from mirage.codegen.tile_addresses import Places
 from mirage.codegen.tile_uses import Uses, parts, statements
 from mirage.errors import EmissionRefused
-from mirage.ir.dtypes import DTYPES, computing_dtypes
 from mirage.mugraph import old_value
 from mirage.mugraph.decisions import decide
 from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph, TileDim
@@ -394,30 +394,15 @@ class BlockWriter:
             return permute(f"tl.sum({summand.text}, axis={every.index(k)})", rest, dims)
         batch, m, n = product.batch, product.m, product.n
         left, right = (values[1], values[0]) if product.swapped else (values[0], values[1])
-        storage = self.storage(left, right)
+        wide = self.symbols.kernel.operands == "wide"
+        storage = product_dtype((left.storage, right.storage), wide, self.symbols.mugraph)
         a = permute(self.operand(left, right, storage), left.dims, (*batch, m, k))
         b = permute(self.operand(right, left, storage), right.dims, (*batch, k, n))
         arguments = [a, b, *([permute(add, dims, (*batch, m, n))] if add else [])]
         if storage == "fp32":
-            wide = self.symbols.kernel.operands == "wide" and "fp32" not in (left.storage, right.storage)
-            arguments.append('input_precision="tf32"' if wide else 'input_precision="ieee"')
+            short = wide and "fp32" not in (left.storage, right.storage)
+            arguments.append('input_precision="tf32"' if short else 'input_precision="ieee"')
         return permute(f"tl.dot({', '.join(arguments)})", (*batch, m, n), dims)
-
-    def storage(self, a: TextValue, b: TextValue) -> str:
-        """The dtype in which a dot reads: that of the loaded operands, else of the function's first float input. 8-bit
-        floats are read in a wider one: what adds up their own products has fewer bits than float32."""
-        loaded = {v.storage for v in (a, b) if v.storage in ("fp32", *DOT_TYPES)}
-        if self.symbols.kernel.operands == "wide" and not (a.storage and b.storage):
-            return "fp32"
-        if len(loaded) > 1 or "fp32" in loaded:
-            return "fp32"
-        if loaded:
-            return next(iter(loaded))
-        if a.storage and b.storage:
-            return "fp16"  # it holds every 8-bit float
-        tensors = self.symbols.mugraph
-        floats = computing_dtypes((t.dtype for t in tensors.inputs), (t.dtype for t in tensors.outputs))
-        return floats[0] if floats[0] in DOT_TYPES else "fp32"
 
     def operand(self, value: TextValue, other: TextValue, storage: str) -> str:
         if value.storage == storage and value.raw:
@@ -467,6 +452,3 @@ WAITS = (
     "# + 0.0 waits for the product: its operand is also read otherwise, and Triton would",
     "# load the tile after the next over it",
 )
-
-
-DOT_TYPES = {name: DTYPES[name].torch for name in ("fp16", "bf16")}  # as Triton's language names them

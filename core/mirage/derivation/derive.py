@@ -19,7 +19,7 @@ from mirage.ir.index import DimIndex
 from mirage.meaning.exp_shift import guard, shifts, substitute
 from mirage.meaning.laws import LET, SHIFT, SPLIT
 from mirage.meaning.terms import Terms
-from mirage.mugraph.check import broken_rule
+from mirage.mugraph.check import SM_90, Limits, broken_rule
 from mirage.mugraph.grammar import (
     Compute,
     CustomKernel,
@@ -214,9 +214,12 @@ def shifted(t: Terms, x: int, prover: StepFinder) -> tuple[int, tuple[Step, ...]
     return here, steps
 
 
-def replay(t: Terms, targets: Targets, derivation: Derivation, mugraph: MuGraph) -> dict[str, int]:
+def replay(
+    t: Terms, targets: Targets, derivation: Derivation, mugraph: MuGraph, limits: Limits = SM_90
+) -> dict[str, int]:
     """Applies every step again, each by its law; the terms that the kernels of each kept value and output compute. Raises
-    DerivationBroken, naming the step, where one does not hold, and where the end is not what the µGraph computes."""
+    DerivationBroken, naming the step, where one does not hold, where the end is not what the µGraph computes, and where the
+    µGraph breaks a rule of validity within the `limits` of its device."""
     sizes = {x.name: x.dims for x in mugraph.tensors}
     if not set(derivation.kept) <= set(sizes):
         raise DerivationBroken("a kept value that the µGraph has not")
@@ -235,7 +238,7 @@ def replay(t: Terms, targets: Targets, derivation: Derivation, mugraph: MuGraph)
             raise DerivationBroken(f"{place} the steps end at another term than it says")
         ledger.enter(g, place)
     ledger.close(derivation, values)
-    rule = broken_rule(mugraph)
+    rule = broken_rule(mugraph, limits)
     if rule is not None:
         name, why = rule
         raise DerivationBroken(f"{mugraph.name} breaks a rule of validity: {name}: {why}")

@@ -16,6 +16,7 @@ from mirage.ir.index import DimIndex
 from mirage.meaning.laws import INSIDE, LAWS
 from mirage.meaning.nodes import Apply, Const, FloatLiteral, Index, Input, Reduce, Size
 from mirage.meaning.terms import Terms
+from mirage.mugraph.check import SM_90, Limits
 from mirage.mugraph.grammar import MuGraph
 
 VERSION = 1
@@ -89,10 +90,11 @@ def _build(t: Terms, row: list[Any], ids: list[int]) -> int:
     raise ValueError("no row of a term")
 
 
-def derived(t: Terms, targets: Targets, mugraph: MuGraph) -> dict[str, Any]:
-    """The derivation of a µGraph as JSON, replayed before it is given. Raises DerivationBroken where there is none."""
+def derived(t: Terms, targets: Targets, mugraph: MuGraph, limits: Limits = SM_90) -> dict[str, Any]:
+    """The derivation of a µGraph as JSON, replayed before it is given; `limits` are those of its device. Raises DerivationBroken
+    where there is none."""
     found = derive(t, targets, mugraph)
-    replay(t, targets, found, mugraph)
+    replay(t, targets, found, mugraph, limits)
     return to_json(t, found)
 
 

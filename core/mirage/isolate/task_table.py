@@ -27,6 +27,7 @@ TASKS: dict[str, str] = {
     "trace": "mirage.program.trace_task:trace_task",
     "field_text": "mirage.verify.field.worker:run_in_field",
     "float": "mirage.verify.floats.worker:run_on_floats",
+    "real_sizes": "mirage.verify.real_sizes.worker:judge_at_real_sizes",
     "float_on_device": "mirage.verify.floats.device_worker:run_on_device",
     "rerun": "mirage.verify.counterexamples.worker:difference",
     "compile": "mirage.profile.compiler_facts:facts_of_module",

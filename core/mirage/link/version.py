@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from importlib import metadata
 
 DISTRIBUTION = "mirage-superoptimizer"
 _RELEASE = re.compile(r"\d{1,9}(\.\d{1,9}){0,5}")
@@ -22,6 +21,10 @@ def is_newer(version: str, than: str) -> bool:
 @lru_cache(maxsize=1)
 def package_version() -> str:
     """The installed distribution's version; SOURCE when there is none."""
+    from importlib import (
+        metadata,
+    )  # it reads mail's headers: a tenth of this package's import, and not every client asks
+
     try:
         return metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:

@@ -67,6 +67,8 @@ class Terms:
         self._made: dict[tuple[str, tuple[int, ...]], int] = {}  # what sums and products of these came to
         self.bool_inputs: set[str] = set()
         self.dropped: set[int] = set()  # terms that cancelled or stood beside a 0: whether they have a value is lost
+        self._reads: dict[int, tuple[Input, ...]] = {}  # answers once given: a term never changes
+        self._axes: dict[int, frozenset[str]] = {}
 
     # ---- reading
     def node(self, x: int) -> Node:
@@ -155,20 +157,35 @@ class Terms:
 
     def walk(self, x: int, *, into_reductions: bool = True) -> Iterator[int]:
         """`x` and everything below it, once each."""
+        kids = self._kids
         seen = {x}
         todo = [x]
         while todo:
             y = todo.pop()
             yield y
-            if not into_reductions and self.kind(y) == "red":
-                continue
-            for k in self.kids(y):
-                if k not in seen:
-                    seen.add(k)
-                    todo.append(k)
+            if into_reductions or not isinstance(self.nodes[y], Reduce):
+                for k in kids[y]:
+                    if k not in seen:
+                        seen.add(k)
+                        todo.append(k)
+
+    def reads(self, x: int) -> tuple[Input, ...]:
+        """The elements of inputs that `x` reads, also inside reductions."""
+        found = self._reads.get(x)
+        if found is None:
+            found = self._reads[x] = tuple(n for n in map(self.node, self.walk(x)) if isinstance(n, Input))
+        return found
 
     def inputs(self, x: int) -> frozenset[str]:
-        return frozenset(n.name for n in map(self.node, self.walk(x)) if isinstance(n, Input))
+        return frozenset(n.name for n in self.reads(x))
+
+    def axes(self, x: int) -> frozenset[str]:
+        """Every axis that occurs in `x`, those that it binds among them."""
+        found = self._axes.get(x)
+        if found is None:
+            free = frozenset[str]().union(*map(self.dims, self.walk(x)))
+            found = self._axes[x] = free | {self.reduction(r).axis for r in self.closure(x)}
+        return found
 
     # ---- building
     def make(self, node: Node, dims: Iterable[str], front: Iterable[int], key: Key | None = None) -> int:

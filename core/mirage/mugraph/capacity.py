@@ -8,15 +8,25 @@ of warps. Calibrated against what Triton takes for sm_90 (tests/plan).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mirage.devices.table import Device
 from mirage.ir.dtypes import DTYPES
 from mirage.mugraph import old_value
-from mirage.mugraph.decisions import REDUCTIONS, Decisions, decide, structure_of
-from mirage.mugraph.grammar import Accumulate, BlockGraph, Load, Loop, MuGraph, Statement, ThreadGraph
-from mirage.mugraph.walk import PlacedBlock, computes, parts, reads, writes
+from mirage.mugraph.block_facts import BlockFacts, Body, Dims, DotReads, ItemFacts, OfBody, facts_of, tile_dims_of
+from mirage.mugraph.decisions import Decisions, decide
+from mirage.mugraph.grammar import (
+    Accumulate,
+    BlockGraph,
+    Compute,
+    Load,
+    Loop,
+    MuGraph,
+    Statement,
+    ThreadGraph,
+)
+from mirage.mugraph.walk import PlacedBlock, parts, reads, writes
 
 FLOAT32, HALF = 4, 2
 REGISTERS_PER_THREAD = 255
@@ -59,14 +69,23 @@ def elements(graph: BlockGraph, dims: tuple[str, ...]) -> int:
     return math.prod(graph.dim(d).tile for d in dims)
 
 
-def tile_bytes(m: MuGraph, graph: BlockGraph, s: Statement) -> int:
-    """Bytes of the tile that a statement binds (0 for a store)."""
-    if isinstance(s, Load):
-        return elements(graph, s.dims) * DTYPES[m.tensor(s.tensor).dtype].bytes
-    return elements(graph, s.dims) * FLOAT32 if writes(s) else 0  # type: ignore[union-attr]
+def tile_bytes(m: MuGraph, graph: BlockGraph, s: Load) -> int:
+    """Bytes of a loaded tile."""
+    return elements(graph, s.dims) * DTYPES[m.tensor(s.tensor).dtype].bytes
 
 
-def _last_reads(body: tuple[Statement | Loop, ...]) -> dict[str, int]:
+@dataclass(frozen=True)
+class Alive:
+    """What is alive after the statement that binds `at` (or a store): loaded tiles as (tensor, dims), the dims of computed tiles,
+    and those of accumulators."""
+
+    at: str
+    loads: tuple[tuple[str, Dims], ...]
+    computed: tuple[Dims, ...]
+    accumulators: tuple[Dims, ...]
+
+
+def _last_reads(body: Body) -> dict[str, int]:
     """For each name, the last position in a body where it is read (anywhere inside a loop counts as the loop)."""
     last: dict[str, int] = {}
     for i, item in enumerate(body):
@@ -76,34 +95,30 @@ def _last_reads(body: tuple[Statement | Loop, ...]) -> dict[str, int]:
     return last
 
 
-class _Meter:
-    """Walks a block in order and keeps what is alive."""
+class _Lives:
+    """Walks a body in order and notes what is alive."""
 
-    def __init__(self, m: MuGraph, graph: BlockGraph) -> None:
-        self.m, self.graph = m, graph
-        self.alive: dict[str, int] = {}
-        self.acc: dict[str, int] = {}
-        self.live = self.accumulators = 0
-        self.at = ""
+    def __init__(self, body: Body) -> None:
+        self.alive: dict[str, Statement] = {}
+        self.acc: dict[str, Accumulate] = {}
+        self.found: list[Alive] = []
+        self.straight(body, frozenset())
 
     def note(self, name: str) -> None:
-        total = sum(self.alive.values()) + sum(self.acc.values())
-        if total > self.live:
-            self.live, self.at = total, name
-        self.accumulators = max(self.accumulators, sum(self.acc.values()))
+        loads = tuple((s.tensor, s.dims) for s in self.alive.values() if isinstance(s, Load))
+        computed = tuple(s.dims for s in self.alive.values() if isinstance(s, (Compute, ThreadGraph)))
+        self.found.append(Alive(name, loads, computed, tuple(s.dims for s in self.acc.values())))
 
-    def straight(self, items: tuple[Statement | Loop, ...], keep: frozenset[str]) -> None:
+    def straight(self, items: Body, keep: frozenset[str]) -> None:
         last = _last_reads(items)
         for i, item in enumerate(items):
             if isinstance(item, Loop):
-                for s in item.body:
-                    if isinstance(s, Accumulate):
-                        self.acc[s.out] = tile_bytes(self.m, self.graph, s)
+                self.acc |= {s.out: s for s in item.body if isinstance(s, Accumulate)}
                 outer = dict(self.alive)
                 self.straight(item.body, frozenset(outer) | frozenset(self.acc))
                 self.alive = outer
             elif not isinstance(item, Accumulate) and (out := writes(item)):
-                self.alive[out] = tile_bytes(self.m, self.graph, item)
+                self.alive[out] = item
                 self.note(out)
             else:
                 self.note(writes(item) or "a store")
@@ -112,126 +127,116 @@ class _Meter:
                     del store[name]
 
 
-def operands(graph: BlockGraph, statements: Iterable[Statement]) -> dict[str, bool]:
-    """The names that dots read, and whether each is ever read as a right operand: one that has the result's last dim."""
-    found: dict[str, bool] = {}
-    for s in statements:
-        for c in computes(s):
-            if c.op == "dot":
-                last = [d for d in c.dims if graph.dim(d).tile > 1][-1:]
-                for i, a in enumerate(c.args):
-                    right = last[0] in _dims_of(graph, a) if last else i == 1
-                    found[a] = found.get(a, False) or right
-    return found
+_alive: OfBody[list[Alive]] = OfBody(lambda body: _Lives(body).found)
+
+
+class Tiles:
+    """The sizes of one block graph's tiles."""
+
+    def __init__(self, graph: BlockGraph, dtypes: Mapping[str, str]) -> None:
+        self.tile = {d.name: d.tile for d in graph.dims}
+        self.dtypes = dtypes
+
+    def elements(self, dims: Dims) -> int:
+        n = 1
+        for d in dims:
+            n *= self.tile[d]
+        return n
+
+    def loaded(self, tensor: str, dims: Dims) -> int:
+        """Bytes of a tile of a tensor."""
+        return self.elements(dims) * DTYPES[self.dtypes[tensor]].bytes
+
+    def right(self, dot: DotReads) -> Iterator[tuple[str, bool]]:
+        """Each operand of a dot, and whether it is the right one: it has the result's last dim."""
+        last = next((d for d in reversed(dot.dims) if self.tile[d] > 1), None)
+        return ((name, i == 1 if last is None else last in dims) for i, (name, dims) in enumerate(dot.args))
 
 
 def pipelined(graph: BlockGraph, position: int, decisions: Decisions) -> tuple[Load, ...]:
     """The loads of a loop that are prefetched: those that its dots read, directly or through other operators; all of them
     where it has no product on tensor cores."""
-    loop = graph.body[position]
-    assert isinstance(loop, Loop)
-    if not decisions.has_product(position):
-        return tuple(s for s in loop.body if isinstance(s, Load))
-    wanted = set(operands(graph, loop.body))
-    for s in reversed(loop.body):
-        if not isinstance(s, Accumulate) and writes(s) in wanted and not any(c.op == "dot" for c in computes(s)):
-            wanted |= set(reads(s))
-    return tuple(s for s in loop.body if isinstance(s, Load) and s.out in wanted)
-
-
-def _dims_of(graph: BlockGraph, name: str) -> tuple[str, ...]:
-    for item in graph.body:
-        for s in item.body if isinstance(item, Loop) else (item,):
-            if writes(s) == old_value.bare(name):
-                return tuple(getattr(s, "dims", ()))
-    return ()
+    loop = facts_of(graph.body).items[position]
+    return loop.feeding if decisions.has_product(position) else loop.loads
 
 
 def copies(decisions: Decisions, graph: BlockGraph, position: int, stages: int) -> int:
     """Buffers of each pipelined load: one fewer than stages, but for a warp group's product, which still reads its buffer while
     the next is filled."""
-    loop = graph.body[position]
-    assert isinstance(loop, Loop)
-    return max(stages if decisions.has_group(position, loop.body) else stages - 1, 1)
+    loop = facts_of(graph.body).items[position]
+    return max(stages if decisions.has_group(loop) else stages - 1, 1)
 
 
-def _made(graph: BlockGraph) -> dict[str, Statement]:
-    """What binds each name, in a loop or outside."""
-    found: dict[str, Statement] = {}
-    for item in graph.body:
-        for s in item.body if isinstance(item, Loop) else (item,):
-            if (out := writes(s)) is not None:
-                found[out] = s
-    return found
-
-
-def _operand_bytes(
-    m: MuGraph, graph: BlockGraph, made: dict[str, Statement], read: dict[str, bool], skip: set[str], regs: bool
-) -> int:
+def _operand_bytes(facts: BlockFacts, item: ItemFacts, tiles: Tiles, skip: set[str], regs: bool) -> int:
     """Bytes of the operands that are not pipelined. With `regs`, a computed left operand stays in registers."""
+    read: dict[str, bool] = {}
+    for dot in item.dots:
+        for name, right in tiles.right(dot):
+            read[name] = read.get(name, False) or right
     total = 0
     for name, right in read.items():
-        s = made.get(name)
+        s = facts.made.get(name)
         if s is None or name in skip:
             continue
         if isinstance(s, Load):
-            total += tile_bytes(m, graph, s)
+            total += tiles.loaded(s.tensor, s.dims)
         elif right or not regs:
-            total += elements(graph, getattr(s, "dims", ())) * HALF  # it goes in at half precision
+            total += tiles.elements(s.dims) * HALF  # it goes in at half precision
     return total
 
 
 def shared_bytes(m: MuGraph, part: PlacedBlock, stages: int, groups: bool = True) -> int:
     """Shared memory with so many stages: the loop that needs most, the dots outside loops, or the largest reduction. `groups`:
     the device has warp-group instructions."""
+    return _shared(part, Tiles(part.graph, {t.name: t.dtype for t in m.tensors}), stages, groups)
+
+
+def _shared(part: PlacedBlock, tiles: Tiles, stages: int, groups: bool) -> int:
     graph, warps = part.graph, part.kernel.warps
-    decisions, made = decide(graph, warps, groups), _made(graph)
+    decisions, facts = decide(graph, warps, groups), facts_of(graph.body)
     most = 0
-    for i, item in enumerate(graph.body):
-        body = item.body if isinstance(item, Loop) else (item,)
+    for item in facts.items:
         need, buffered = 0, set[str]()
-        if isinstance(item, Loop):
-            loads = pipelined(graph, i, decisions)
+        if item.loop is not None:
+            loads = pipelined(graph, item.loop, decisions)
             buffered = {s.out for s in loads}
-            need = copies(decisions, graph, i, stages) * sum(tile_bytes(m, graph, s) for s in loads)
-        read = operands(graph, body)
-        if read:
-            regs = decisions.has_group(i if isinstance(item, Loop) else None, body)
-            need += _operand_bytes(m, graph, made, read, buffered, regs)
-        scratch = [elements(graph, c.dims) * FLOAT32 * warps for s in body for c in computes(s) if c.op in REDUCTIONS]
-        most = max(most, need, *scratch, 0)
+            each = sum(tiles.loaded(s.tensor, s.dims) for s in loads)
+            need = copies(decisions, graph, item.loop, stages) * each
+        if item.dots:
+            need += _operand_bytes(facts, item, tiles, buffered, decisions.has_group(item))
+        most = max(most, need, *(tiles.elements(dims) * FLOAT32 * warps for dims in item.reduced))
     return most
 
 
 def usage(m: MuGraph, part: PlacedBlock, groups: bool = True) -> Usage:
     """The estimate for one block graph, on a device with warp-group instructions or without."""
-    meter = _Meter(m, part.graph)
-    meter.straight(part.graph.body, frozenset())
-    largest = 0
-    for item in part.graph.body:
-        for s in item.body if isinstance(item, Loop) else (item,):
-            tiles = [c.dims for c in s.body] if isinstance(s, ThreadGraph) else [getattr(s, "dims", ())]
-            largest = max([largest, *(elements(part.graph, d) for d in tiles)])
-    shared = shared_bytes(m, part, part.kernel.stages, groups)
-    return Usage(meter.live, meter.accumulators, shared, meter.at, largest)
+    tiles = Tiles(part.graph, {t.name: t.dtype for t in m.tensors})
+    live, accumulators, at = 0, 0, ""
+    for x in _alive(part.graph.body):
+        held = FLOAT32 * sum(map(tiles.elements, x.accumulators))
+        total = held + FLOAT32 * sum(map(tiles.elements, x.computed)) + sum(tiles.loaded(*load) for load in x.loads)
+        accumulators = max(accumulators, held)
+        if total > live:
+            live, at = total, x.at
+    largest = max(map(tiles.elements, tile_dims_of(part.graph.body).all), default=0)
+    return Usage(live, accumulators, _shared(part, tiles, part.kernel.stages, groups), at, largest)
 
 
-def _bound(m: MuGraph, part: PlacedBlock, dtypes: dict[str, str]) -> int:
-    """No less than `shared_bytes`, and found in a fraction of its time: every load of a block has all stages, and is an operand
+def _bound(part: PlacedBlock, tiles: Tiles) -> int:
+    """No less than `_shared`, and found in a fraction of its time: every load of a block has all stages, and is an operand
     besides; so is every tile that a dot reads."""
-    tiles = {d.name: d.tile for d in part.graph.dims}
-    found = structure_of(part.graph.body)
-    loaded = sum(math.prod([tiles[d] for d in dims]) * DTYPES[dtypes[x]].bytes for x, dims in found.loads)
-    read = sum(math.prod([tiles[d] for d in dims]) for dims in found.operands)
-    scratch = max((math.prod([tiles[d] for d in dims]) for dims in found.reduced), default=0)
+    facts = facts_of(part.graph.body)
+    loaded = sum(tiles.loaded(s.tensor, s.dims) for s in facts.loaded.values())
+    read = sum(map(tiles.elements, facts.operands))
+    scratch = max(map(tiles.elements, facts.reduced), default=0)
     return max(loaded * (part.kernel.stages + 1) + read * HALF, scratch * FLOAT32 * part.kernel.warps)
 
 
 def room(m: MuGraph, limits: Limits) -> bool:
     """Whether every block has the shared memory that it needs with its stages."""
     dtypes = {t.name: t.dtype for t in m.tensors}
+    every = ((p, Tiles(p.graph, dtypes)) for p in parts(m))
     return all(
-        _bound(m, p, dtypes) <= limits.shared
-        or shared_bytes(m, p, p.kernel.stages, limits.warp_groups) <= limits.shared
-        for p in parts(m)
+        _bound(p, tiles) <= limits.shared or _shared(p, tiles, p.kernel.stages, limits.warp_groups) <= limits.shared
+        for p, tiles in every
     )

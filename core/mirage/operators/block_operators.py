@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mirage.operators import float64_values, intervals, padding, signs
+from mirage.operators import error_rules, float64_values, intervals, padding, signs
 from mirage.operators.entry import BlockOperator, Domain
 from mirage.operators.padding import State, by_state
 from mirage.operators.protocols import Array, FieldArithmetic, TermBuilder
@@ -42,7 +42,7 @@ def _leaf(name: str, attr: str, **more: Any) -> BlockOperator:
 def _flag(name: str, arity: int, value: Callable[..., Array], triton: str, **more: Any) -> BlockOperator:
     """An operator that gives 0 or 1, also of NaN."""
     return BlockOperator(
-        name, arity, arity, value, f"{triton}.to(tl.float32)", flag=True, domain=everywhere, ulps=0.0,
+        name, arity, arity, value, f"{triton}.to(tl.float32)", flag=True, domain=everywhere,
         signs=signs.always(NONNEGATIVE), interval=intervals.always(0.0, 1.0), **({"padding": padding.flag} | more)
     )  # fmt: skip
 
@@ -51,7 +51,7 @@ def _rounding(dtype: str, triton: str, torch: str, value: Callable[..., Array], 
     """A narrowing that the dtypes of a program do not imply. It keeps 0 and 1, and -inf where the
     format has infinities; a large value may become infinite."""
     return BlockOperator(
-        f"round_{dtype}", 1, 1, value, f"{{0}}.to(tl.{triton}).to(tl.float32)", rounds=dtype, ulps=0.0,
+        f"round_{dtype}", 1, 1, value, f"{{0}}.to(tl.{triton}).to(tl.float32)", rounds=dtype, error=error_rules.narrowed(dtype),
         torch=f"{{0}}.to(torch.{torch}).to({{0}}.dtype)", interval=intervals.increasing(value), signs=signs.or_zero,
         domain=everywhere, **({"padding": by_state("huge", zero="zero", one="one", lowest="lowest")} | more)
     )  # fmt: skip
@@ -66,6 +66,7 @@ def _tanh(f: FieldArithmetic, x: Array) -> Array:
 def _compare(name: str, value: Callable[..., Array], sign: str, **more: Any) -> BlockOperator:
     return _flag(
         name, 2, value, f"({{0}} {sign} {{1}})", field=name, torch=f"({{0}} {sign} {{1}})", scaling="invariant",
+        error=error_rules.comparison,
         aten=(f"{name}.Tensor", f"{name}.Scalar"), summary=f"0/1: {sign}",
         hazards=("jumps where the operands are equal",), **more
     )  # fmt: skip
@@ -76,7 +77,7 @@ def _extremum(
 ) -> BlockOperator:
     return BlockOperator(
         name, 2, 2, value, f"tl.{name}({{0}}, {{1}}, propagate_nan=tl.PropagateNan.ALL)", name, f"torch.{name}({{0}}, {{1}})",
-        commutes=True, integral=True, scaling="homogeneous", domain=everywhere, ulps=0.0, derivative=larger,
+        commutes=True, integral=True, scaling="homogeneous", domain=everywhere, error=error_rules.same, derivative=larger,
         aten=(f"{name}.default", f"{other}.other"), **more
     )  # fmt: skip
 
@@ -94,88 +95,97 @@ _ENTRIES = (
     _leaf("mask", "dim", flag=True),
     BlockOperator("add", 1, MANY, float64_values.total, field="add", torch="({0} + {1})", joiner=" + ", commutes=True,
                   integral=True, term=lambda t, *xs: t.add(*xs), derivative=lambda t, *xs: (t.const(1),) * len(xs),
-                  signs=signs.total, interval=intervals.plus, padding=padding.add, domain=everywhere,
+                  signs=signs.total, interval=intervals.plus, padding=padding.add, error=error_rules.total, domain=everywhere,
                   partial={"sum": "all", "max": "one"}, scaling="homogeneous", hazards=(_CANCELS,)),
     BlockOperator("mul", 1, MANY, float64_values.product, field="mul", torch="({0} * {1})", joiner=" * ", commutes=True,
                   integral=True, term=lambda t, *xs: t.mul(*xs),
                   derivative=lambda t, *xs: tuple(t.mul(*xs[:i], *xs[i + 1 :]) for i in range(len(xs))),
                   signs=signs.product_of, interval=intervals.product, padding=padding.mul,
-                  domain=everywhere, partial={"sum": "one"}),
+                  error=error_rules.product, domain=everywhere, partial={"sum": "one"}),
     BlockOperator("sub", 2, 2, np.subtract, "{0} - {1}", "sub", "({0} - {1})", integral=True,
                   term=lambda t, x, y: t.sub(x, y), derivative=lambda t, x, y: (t.const(1), t.const(-1)),
-                  signs=signs.minus, interval=intervals.minus, padding=padding.sub, domain=everywhere,
-                  partial={"sum": "all", "max": "first"}, scaling="homogeneous", ulps=0.5, hazards=(_CANCELS,)),
+                  signs=signs.minus, interval=intervals.minus, padding=padding.sub, error=error_rules.total, domain=everywhere,
+                  partial={"sum": "all", "max": "first"}, scaling="homogeneous", hazards=(_CANCELS,)),
     BlockOperator("div", 2, 2, np.divide, "{0} / {1}", "div", "({0} / {1})", term=lambda t, x, y: t.mul(x, t.inv(y)),
                   derivative=lambda t, x, y: (t.inv(y), t.neg(t.mul(x, t.inv(y), t.inv(y)))),
-                  signs=signs.over, interval=intervals.over, padding=padding.div, domain=where_second(NONZERO),
+                  signs=signs.over, interval=intervals.over, padding=padding.div, error=error_rules.quotient, domain=where_second(NONZERO),
                   partial={"sum": "first"}, special=1, hazards=("divides by zero",)),
     _unary("neg", np.negative, triton="-{0}", field="neg", integral=True, term=lambda t, x: t.neg(x),
            derivative=lambda t, x: (t.const(-1),), signs=signs.negative, interval=intervals.negative, padding=padding.neg,
-           domain=everywhere, partial={"sum": "all"}, scaling="homogeneous", ulps=0.0, summary="-x"),
+           error=error_rules.same, domain=everywhere, partial={"sum": "all"}, scaling="homogeneous", summary="-x"),
     BlockOperator("inv", 1, 1, lambda x: 1.0 / x, "1.0 / {0}", "inv", "torch.reciprocal({0})", term=lambda t, x: t.inv(x),
                   derivative=lambda t, x: (t.neg(t.mul(t.inv(x), t.inv(x))),), signs=signs.inverse,
                   interval=intervals.inverse, padding=by_state("huge", one="one", nonzero="nonzero"),
-                  domain=where_first(NONZERO), special=1, hazards=("divides by zero",)),
+                  error=error_rules.inverse, domain=where_first(NONZERO), special=1, hazards=("divides by zero",)),
     _unary("exp", np.exp, field="exp", exp2="tl.exp2({0})", term=lambda t, x: t.exp(x),
            derivative=lambda t, x: (t.exp(x),), signs=signs.always(POSITIVE), interval=intervals.exponential,
-           padding=by_state("huge", zero="one", lowest="zero"), domain=everywhere, special=1,
+           padding=by_state("huge", zero="one", lowest="zero"), error=error_rules.exponential, domain=everywhere, special=1,
            hazards=("overflows above 88.7 in float32",), summary="exp(x)"),
     _unary("sqrt", np.sqrt, field="sqrt", term=lambda t, x: t.sqrt(x),
            derivative=lambda t, x: (t.mul(t.literal(0.5), t.inv(t.sqrt(x))),), signs=signs.root, interval=intervals.root,
-           padding=by_state(zero="zero", one="one"), domain=where_first(NONNEGATIVE), special=1,
+           padding=by_state(zero="zero", one="one"), error=error_rules.root, domain=where_first(NONNEGATIVE), special=1,
            hazards=("NaN below zero",), summary="square root"),
     _unary("rsqrt", lambda x: 1.0 / np.sqrt(x), field=lambda f, x: f.inv(f.sqrt(x)), term=lambda t, x: t.inv(t.sqrt(x)),
            derivative=lambda t, x: (t.mul(t.literal(-0.5), t.inv(x), t.inv(t.sqrt(x))),),
            signs=signs.always(POSITIVE), interval=intervals.inverse_root, padding=by_state(one="one", zero="huge"),
-           domain=where_first(POSITIVE), special=1, hazards=("NaN below zero, infinite at zero",), summary="1 / sqrt(x)"),
+           error=error_rules.inverse_root, domain=where_first(POSITIVE), special=1, hazards=("NaN below zero, infinite at zero",),
+           summary="1 / sqrt(x)"),
     _unary("sigmoid", float64_values.sigmoid, field="sigmoid",
            derivative=lambda t, x: (t.mul(t.fn("sigmoid", x), t.sub(t.const(1), t.fn("sigmoid", x))),),
            signs=signs.always(POSITIVE), interval=intervals.always(0.0, 1.0), padding=by_state("finite", lowest="zero"),
-           domain=everywhere, flops=3, special=2, summary="1 / (1 + exp(-x))"),
+           error=error_rules.sigmoid, domain=everywhere, flops=3, special=2, summary="1 / (1 + exp(-x))"),
     _unary("log", np.log, at_infinity=np.log, derivative=lambda t, x: (t.inv(x),), interval=intervals.logarithm,
-           padding=by_state(one="zero", zero="lowest"), domain=where_first(POSITIVE), special=1,
+           padding=by_state(one="zero", zero="lowest"), error=error_rules.logarithm, domain=where_first(POSITIVE), special=1,
            hazards=("NaN below zero, -inf at zero",), summary="natural logarithm"),
     _unary("erf", float64_values.erf, at_infinity=np.sign,
            derivative=lambda t, x: (t.mul(t.literal(2 / math.sqrt(math.pi)), t.exp(t.neg(t.mul(x, x)))),),
            signs=signs.same, interval=intervals.always(-1.0, 1.0), padding=by_state("finite", zero="zero"),
-           domain=everywhere, flops=12, special=1, summary="error function"),
+           error=error_rules.error_function, domain=everywhere, flops=12, special=1, summary="error function"),
     _unary("tanh", np.tanh, triton="2.0 * tl.sigmoid(2.0 * {0}) - 1.0", field=_tanh,
            derivative=lambda t, x: (t.sub(t.const(1), t.mul(t.fn("tanh", x), t.fn("tanh", x))),),
            signs=signs.same, interval=intervals.always(-1.0, 1.0), padding=by_state("finite", zero="zero"),
-           domain=everywhere, flops=5, special=2, hazards=("absolute error 6e-8 near zero",), summary="hyperbolic tangent"),
+           error=error_rules.tanh, domain=everywhere, flops=5, special=2, hazards=("absolute error 6e-8 near zero",),
+           summary="hyperbolic tangent"),
     _unary("abs", np.abs, field="abs", integral=True,
            derivative=lambda t, x: (t.where(t.fn("lt", x, t.const(0)), t.const(-1), t.const(1)),),
            signs=signs.absolute, interval=intervals.absolute,
-           padding=by_state("huge", zero="zero", one="one", nonzero="nonzero", finite="finite"), domain=everywhere,
-           ulps=0.0, summary="absolute value"),
+           padding=by_state("huge", zero="zero", one="one", nonzero="nonzero", finite="finite"), error=error_rules.same, domain=everywhere,
+           summary="absolute value"),
     _unary("sin", np.sin, derivative=lambda t, x: (t.fn("cos", x),), interval=intervals.always(-1.0, 1.0),
-           padding=by_state(zero="zero", one="finite", nonzero="finite", finite="finite"), domain=everywhere, special=1,
+           padding=by_state(zero="zero", one="finite", nonzero="finite", finite="finite"),
+           error=error_rules.wave("sin"), domain=everywhere, special=1,
            hazards=("inexact for large arguments",), summary="sine"),
     _unary("cos", np.cos, derivative=lambda t, x: (t.neg(t.fn("sin", x)),), interval=intervals.always(-1.0, 1.0),
-           padding=by_state(zero="one", one="finite", nonzero="finite", finite="finite"), domain=everywhere, special=1,
+           padding=by_state(zero="one", one="finite", nonzero="finite", finite="finite"),
+           error=error_rules.wave("cos"), domain=everywhere, special=1,
            hazards=("inexact for large arguments",), summary="cosine"),
-    _unary("floor", np.floor, aten=(), signs=signs.or_zero, interval=intervals.increasing(np.floor), domain=everywhere, ulps=0.0,
+    _unary("floor", np.floor, aten=(), signs=signs.or_zero, interval=intervals.increasing(np.floor),
+    error=error_rules.floor, domain=everywhere,
            padding=by_state("huge", zero="zero", one="one", nonzero="finite", finite="finite", lowest="lowest"),
            hazards=("jumps at integers",)),
+    BlockOperator("quotient", 2, 2, float64_values.quotient, "tl.floor({0} / {1})", "quotient", "torch.floor({0} / {1})",
+                  integral=True, domain=where_second(NONZERO), special=1, hazards=("jumps at integers", "divides by zero")),
     _extremum("maximum", np.maximum, "max", lambda t, x, y: (t.fn("le", y, x), t.fn("lt", x, y)), signs=signs.pick(max),
               interval=intervals.largest, padding=padding.maximum, partial={"max": "all"}, summary="the larger; NaN if one is"),
     _extremum("minimum", np.minimum, "min", lambda t, x, y: (t.fn("le", x, y), t.fn("lt", y, x)), signs=signs.pick(min),
               interval=intervals.smallest, padding=padding.minimum, summary="the smaller; NaN if one is"),
     BlockOperator("where", 3, 3, float64_values.where, "tl.where({0} != 0, {1}, {2})", "where",
                   "torch.where({0} != 0, {1}, {2})", integral=True, term=lambda t, c, x, y: t.where(c, x, y), signs=signs.either,
-                  interval=intervals.either, padding=padding.where, domain=everywhere, ulps=0.0),
+                  interval=intervals.either, padding=padding.where, error=error_rules.select, domain=everywhere),
     _compare("lt", np.less, "<"),
     _compare("le", np.less_equal, "<="),
     _compare("eq", np.equal, "==", commutes=True, padding=padding.equal),
     _flag("and", 2, float64_values.conjunction, "(({0} != 0) & ({1} != 0))", field="conjunction", commutes=True,
+          error=error_rules.conjunction,
           torch="torch.logical_and({0}, {1})", padding=padding.conjunction),
     _flag("or", 2, float64_values.disjunction, "(({0} != 0) | ({1} != 0))", field="disjunction", commutes=True,
+          error=error_rules.disjunction,
           torch="torch.logical_or({0}, {1})", padding=padding.disjunction),
     _flag("not", 1, float64_values.negation, "({0} == 0)", field="negation", torch="torch.logical_not({0})",
-          padding=padding.negation),
+          error=error_rules.same, padding=padding.negation),
     BlockOperator("finite", 1, 1, float64_values.finite, "tl.where({0} == float('-inf'), 0.0, {0})", "finite",
                   "torch.where({0} == float('-inf'), 0.0, {0})", scaling="homogeneous", signs=signs.or_zero,
-                  interval=intervals.or_zero, domain=everywhere, ulps=0.0,
+                  interval=intervals.or_zero, error=error_rules.same, domain=everywhere,
                   padding=by_state("huge", lowest="zero", zero="zero", one="one", nonzero="nonzero", finite="finite")),
     _rounding("fp16", "float16", "float16", float64_values.rounding(11, -13, 65504.0, np.inf)),
     _rounding("bf16", "bfloat16", "bfloat16", float64_values.rounding(8, -125, 3.3895313892515355e38, np.inf)),

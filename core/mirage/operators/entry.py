@@ -15,7 +15,8 @@ from typing import Any, Literal, Protocol
 
 from mirage.ir.program import Operation
 from mirage.ir.tensor_spec import TensorType
-from mirage.operators import intervals, padding, signs
+from mirage.operators import error_rules, intervals, padding, signs
+from mirage.operators.error_rules import ErrorRule
 from mirage.operators.intervals import IntervalRule
 from mirage.operators.padding import PaddingRule
 from mirage.operators.protocols import (
@@ -53,12 +54,14 @@ class TermRule(Protocol):
 class Form:
     """How calls of one ATen overload become the operator. `args` names the schema's arguments that are tensors or
     numbers, in the operator's order (absent optional ones at the end are left out); `attrs` says which schema argument
-    gives each attribute; `only` the values that other arguments must have. `build` does anything else."""
+    gives each attribute; `only` the values that other arguments must have. `build` does anything else. Calls for which
+    `when` does not hold stay PyTorch's own."""
 
     args: tuple[str, ...] = ()
     attrs: Mapping[str, str] = stated(default_factory=dict)
     only: Mapping[str, tuple[object, ...]] = stated(default_factory=dict)
     build: Callable[[Maker, Arguments], int | list[int]] | None = None
+    when: Callable[[Maker, Arguments], bool] | None = None
 
 
 @dataclass(frozen=True)
@@ -112,8 +115,8 @@ class BlockOperator:
     `partial` how many partial sums or maxima of a loop it may take ("all" arguments, "one" of them, the "first");
     `scaling` whether f(cx, cy) = c f(x, y) or f(cx, cy) = f(x, y) for positive c.
 
-    Its cost for each element: `flops` and `special` (special-function instructions). `ulps` is the largest error known of
-    its text in float32, in units in the last place of the result; `hazards` say what else can go wrong in floats.
+    Its cost for each element: `flops` and `special` (special-function instructions). `error` bounds how far its text in
+    float32 is off, from how far its arguments are (`error_rules.py`); `hazards` say what else can go wrong in floats.
 
     `aten` names the overloads that make it an operator of tensor programs, `summary` what it is there."""
 
@@ -143,7 +146,7 @@ class BlockOperator:
     scaling: Scaling = ""
     flops: float = 1.0
     special: float = 0.0
-    ulps: float | None = None
+    error: ErrorRule = error_rules.unknown
     hazards: tuple[str, ...] = ()
     aten: tuple[str, ...] = ()
     summary: str = ""

@@ -55,6 +55,12 @@ def rounding(bits: int, least_exponent: int, largest: float, overflow: float) ->
     return value
 
 
+def quotient(x: Doubles, y: Doubles) -> Doubles:
+    """The largest whole number that is not above x / y; of integers an integer."""
+    whole = np.asarray(x).dtype.kind == "i" and np.asarray(y).dtype.kind == "i"
+    return np.asarray(np.floor_divide(x, y) if whole else np.floor(np.asarray(x) / np.asarray(y)))
+
+
 def sigmoid(x: Doubles) -> Doubles:
     return np.asarray(1.0 / (1.0 + np.exp(-x)))
 

@@ -202,8 +202,8 @@ def _full(value: float | None, *, like: bool) -> Form:
 
 def _arange(m: Maker, a: Arguments) -> int:
     start, end, step = a.get("start", 0), a["end"], a.get("step", 1)
-    if not all(isinstance(v, int) for v in (start, end, step)) or step < 1 or end <= start:
-        raise OperandsError("arange is covered for integers that rise")
+    if not all(isinstance(v, int) for v in (start, end, step)) or not step or (end - start) * step <= 0:
+        raise OperandsError("arange is covered for integers, one of them at least")
     x = m.op("iota", size=-(-(end - start) // step))
     x = m.op("mul", x, m.const(step)) if step != 1 else x
     x = m.op("add", x, m.const(start)) if start else x

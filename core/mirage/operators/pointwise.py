@@ -120,6 +120,26 @@ def _fused(outer: str) -> Callable[[Maker, Arguments], int]:
     return build
 
 
+def _quotient(t: TermBuilder, xs: Sequence[int], a: Attrs) -> int:
+    return t.fn("quotient", xs[0], t.const(int(a["by"])))
+
+
+def _rest(t: TermBuilder, xs: Sequence[int], a: Attrs) -> int:
+    """What is left of x, with the sign of what divides it."""
+    return t.sub(xs[0], t.mul(t.const(int(a["by"])), _quotient(t, xs, a)))
+
+
+def _whole(m: Maker, a: Arguments) -> bool:
+    """Integers by a whole number: a quotient of floats jumps where it is rounded."""
+    x, by = a["self"], a["other"]
+    named = type(x) is not int and type(by) is int and by != 0
+    return named and not type_rules.is_float(m.type(x).dtype) and m.type(x).dtype != "bool"
+
+
+def _by_number(op: str, aten: str) -> Mapping[str, Form]:
+    return {f"aten.{k}": Form(build=lambda m, a: m.op(op, a["self"], by=a["other"]), when=_whole) for k in aten.split()}
+
+
 _ADD = {k: Form(build=_scaled("add")) for k in ("aten.add.Tensor", "aten.add.Scalar")}
 _SUB = {k: Form(build=_scaled("sub")) for k in ("aten.sub.Tensor", "aten.sub.Scalar")}
 _RSUB = {
@@ -187,6 +207,12 @@ POINTWISE: tuple[Operator, ...] = (
            ["bitwise_or.Tensor", "logical_or.default", "__or__.Tensor"], flags_only),
     pointwise("logical_not", "the opposite", 1, lambda t, xs, a: t.negation(xs[0]),
               {"aten.bitwise_not.default": Form(UNARY), "aten.logical_not.default": Form(UNARY)}, "(~{0})", flags_only),
+    pointwise("floor", "the largest whole number below", 1, lambda t, xs, a: t.fn("floor", xs[0]), {}, "torch.floor({0})",
+              type_rules.same, ("jumps at integers",)),
+    pointwise("floor_divide", "x / n rounded down, of integers by a whole number", 1, _quotient,
+              _by_number("floor_divide", "floor_divide.default floor_divide.Scalar"), "({0} // {by})", type_rules.same),
+    pointwise("remainder", "what x // n leaves of x, of integers by a whole number", 1, _rest,
+              _by_number("remainder", "remainder.Scalar remainder.Tensor"), "({0} % {by})", type_rules.same),
     pointwise("cast", "another dtype; a narrowing below the inputs' dtype is a precision event", 1, cast, {},
               "{0}.to({torch_dtype})", cast_type, ("narrowing rounds and may overflow",)),
     pointwise("softplus", "log(1 + exp(b x)) / b", 1,

@@ -149,7 +149,8 @@ class Attempt:
         """The result with the way to its µGraph, and why it is not fused further."""
         targets = {o.tensor: (o.term, o.dims) for o in found.outputs}
         try:
-            return replace(result, remarks=remarks, derivation=derived(found.t, targets, opened(graph)))
+            way = derived(found.t, targets, opened(graph), Limits.of(self.dev))
+            return replace(result, remarks=remarks, derivation=way)
         except DerivationBroken as e:
             return replace(result, remarks=remarks, notes=(*result.notes, e.message))
 

@@ -32,8 +32,11 @@ def widened(candidate: Candidate) -> Candidate | None:
 
 
 def inaccurate(verdict: Verdict) -> bool:
-    """Was it rejected for a number (an overflow, an error) that the float opinion met? A wider dtype may mend that."""
-    return any(e.opinion == "float" and e.counterexample is not None for e in verdict.rejections)
+    """Was it rejected for a number (an overflow, an error) that the float opinion met, or for a bound on its
+    rounding? A wider dtype may mend that."""
+    return any(
+        e.opinion == "rounding" or (e.opinion == "float" and e.counterexample is not None) for e in verdict.rejections
+    )
 
 
 class Tries:

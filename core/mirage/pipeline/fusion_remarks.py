@@ -11,13 +11,8 @@ from mirage.ir.torch_calls import is_call
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import (
-    Accumulate,
-    BlockGraph,
-    Compute,
     CustomKernel,
     LibraryKernel,
-    Load,
-    Loop,
     MuGraph,
     TileDim,
 )
@@ -34,7 +29,7 @@ from mirage.search.kernel_pieces import (
     Structure,
     Target,
     fits,
-    tile_elements,
+    held_elements,
     warps_for,
 )
 from mirage.search.problem import assemble, fork
@@ -230,10 +225,3 @@ def stop(
     if broken is not None:
         return broken[0], broken[1].message
     return "bounds", "the bounds on kernels, loops or operators"
-
-
-def held_elements(block: BlockGraph) -> tuple[int, int]:
-    """Elements of the largest tile, and of all accumulators."""
-    flat = [x for s in block.body for x in (s.body if isinstance(s, Loop) else (s,))]
-    tiles = [(x, tile_elements(block.dims, x.dims)) for x in flat if isinstance(x, (Compute, Load, Accumulate))]
-    return max(n for _, n in tiles), sum(n for x, n in tiles if isinstance(x, Accumulate))

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 
-from mirage.mugraph.capacity import tile_bytes, usage
+from mirage.mugraph.capacity import FLOAT32, elements, tile_bytes, usage
 from mirage.mugraph.check import SM_90, Limits
-from mirage.mugraph.grammar import Accumulate, BlockGraph, CustomKernel, Load, Loop, MuGraph
+from mirage.mugraph.grammar import Accumulate, BlockGraph, CustomKernel, Load, Loop, MuGraph, Store
 from mirage.mugraph.walk import PlacedBlock, reads, writes
 from mirage.plan.straight_runs import Item, read_by
 
@@ -27,8 +27,10 @@ def _binds(item: Item) -> tuple[str, ...]:
 
 def _bytes(m: MuGraph, graph: BlockGraph, item: Item) -> int:
     if isinstance(item, Loop):
-        return sum(tile_bytes(m, graph, s) for s in item.body if isinstance(s, Accumulate))
-    return tile_bytes(m, graph, item)
+        return sum(FLOAT32 * elements(graph, s.dims) for s in item.body if isinstance(s, Accumulate))
+    if isinstance(item, Load):
+        return tile_bytes(m, graph, item)
+    return 0 if isinstance(item, Store) else FLOAT32 * elements(graph, item.dims)
 
 
 def _running(item: Item, accumulators: frozenset[str]) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """Counts of the work of a block graph's launch, from the µGraph: bytes, flops, and the steps of one block's longest path.
 
 Counts only, no times: `roofline.py` makes µs of them with a device's rates and costs. It is called for every candidate of
-a search, so it walks a graph once and remembers nothing.
+a search, so what does not depend on the tiles is found once for each body.
 """
 
 from __future__ import annotations
@@ -10,18 +10,10 @@ import math
 from dataclasses import dataclass, field
 
 from mirage.ir.dtypes import DTYPES
+from mirage.mugraph.block_facts import REDUCTIONS, Body, Dims, OfBody
 from mirage.mugraph.decisions import GROUP_ROWS, Product, decide
-from mirage.mugraph.grammar import (
-    Accumulate,
-    BlockGraph,
-    Compute,
-    DTensor,
-    Load,
-    Loop,
-    Statement,
-    Store,
-    ThreadGraph,
-)
+from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, DTensor, Load, Loop, Statement, Store
+from mirage.mugraph.walk import computes
 from mirage.operators.table import BLOCK
 
 SECTOR, BURST = 32, 64  # bytes: the least that travels between L2 and a multiprocessor, between memory and L2
@@ -67,12 +59,64 @@ class WorkCounts:
     touched: dict[str, float] = field(default_factory=dict)  # bytes of each tensor that are read at least once
 
 
-def _computes(s: Statement) -> tuple[Compute, ...]:
-    return s.body if isinstance(s, ThreadGraph) else (s,) if isinstance(s, Compute) else ()
+@dataclass(frozen=True, slots=True)
+class _Pointwise:
+    """The pointwise operators of an item whose results have the same dims: how many, and what they take for each element."""
+
+    dims: Dims
+    count: int
+    flops: float
+    special: float
 
 
-def _dots(loop: Loop) -> list[Compute]:
-    return [c for s in loop.body for c in _computes(s) if c.op == "dot"]
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A loop over `dim`, at its position in the body, or a statement outside of loops: its statements by what counts them. Each
+    dot stands beside the dims of its computed operands."""
+
+    position: int | None
+    dim: str
+    loads: tuple[Load, ...]
+    stores: tuple[Store, ...]
+    accumulators: tuple[Accumulate, ...]
+    reductions: tuple[Compute, ...]
+    dots: tuple[tuple[Compute, tuple[Dims, ...]], ...]
+    pointwise: tuple[_Pointwise, ...]
+
+
+def _items(body: Body) -> tuple[_Item, ...]:
+    made: dict[str, Dims] = {}
+    return tuple(_item(i, x, made) for i, x in enumerate(body))
+
+
+def _item(position: int, item: Statement | Loop, made: dict[str, Dims]) -> _Item:
+    """`made`: the dims of each tile that was computed before, and those of this item."""
+    body = item.body if isinstance(item, Loop) else (item,)
+    dots: list[tuple[Compute, tuple[Dims, ...]]] = []
+    reductions: list[Compute] = []
+    pointwise: dict[Dims, _Pointwise] = {}
+    for s in body:
+        if isinstance(s, Load):
+            made.pop(s.out, None)
+        for c in computes(s):
+            entry = BLOCK.get(c.op)
+            flops, special = (entry.flops, entry.special) if entry is not None else (1, 0)
+            made[c.out] = c.dims
+            if c.op == "dot":
+                dots.append((c, tuple(made[a] for a in c.args if a in made)))
+            elif c.op in REDUCTIONS:
+                reductions.append(c)
+            elif flops or special:
+                same = pointwise.get(c.dims, _Pointwise(c.dims, 0, 0, 0))
+                pointwise[c.dims] = _Pointwise(c.dims, same.count + 1, same.flops + flops, same.special + special)
+    return _Item(
+        position if isinstance(item, Loop) else None, item.dim if isinstance(item, Loop) else "",
+        tuple(s for s in body if isinstance(s, Load)), tuple(s for s in body if isinstance(s, Store)),
+        tuple(s for s in body if isinstance(s, Accumulate)), tuple(reductions), tuple(dots), tuple(pointwise.values()),
+    )  # fmt: skip
+
+
+_items_of: OfBody[tuple[_Item, ...]] = OfBody(_items)
 
 
 def work(
@@ -96,8 +140,6 @@ class _Meter:
         self.w = WorkCounts()
         self.seen: dict[str, float] = {}
         self.wasted: dict[str, float] = {}
-        self.loaded: set[str] = set()
-        self.made: dict[str, int] = {}  # elements of each computed tile
         self.dotted = False  # whether the loop at hand has a dot
         self.looped = False
         self.grouped = False  # and one on a warp group's instruction
@@ -114,12 +156,12 @@ class _Meter:
             elif d.role == "split":
                 w.blocks *= d.parts
         straight = False
-        for position, item in enumerate(self.graph.body):
-            if isinstance(item, Loop):
-                self.loop(position, item)
+        for item in _items_of(self.graph.body):
+            if item.dim:
+                self.loop(item)
             else:
-                straight |= isinstance(item, Load)
-                self.statement(item, 1.0, "")
+                straight |= bool(item.loads)
+                self.item(item, 1.0)
         w.path.waits += straight
         w.unique, w.touched, w.wasted = sum(self.seen.values()), self.seen, sum(self.wasted.values())
         return w
@@ -127,23 +169,20 @@ class _Meter:
     def parts(self, dim: str) -> int:
         return math.prod(d.parts for d in self.graph.dims if d.role == "split" and d.splits == dim)
 
-    def loop(self, position: int, loop: Loop) -> None:
+    def loop(self, loop: _Item) -> None:
         w = self.w
         count = math.ceil(self.tiles[loop.dim] / self.parts(loop.dim))
-        flight = 0.0
         before = w.shared
-        self.where = position
-        products = [p for c in _dots(loop) if (p := self.decisions.product(position, c))]
+        self.where = loop.position
+        products = [p for c, _ in loop.dots if (p := self.decisions.product(loop.position, c))]
         self.dotted = bool(products)
         self.held = frozenset(p.k for p in products) if not any(map(self.wide_enough, products)) else frozenset()
         self.looped, self.grouped = True, False
-        self.summed = frozenset(d.summand for d in self.decisions.deferred.get(position, ()))
-        for s in loop.body:
-            self.statement(s, float(count), loop.dim)
-            if isinstance(s, Load):
-                size = self.tile_bytes(s)
-                flight += size
-                w.registers += size / 8  # a 64-bit address for each 16 bytes copied
+        deferred = self.decisions.deferred.get(loop.position, ()) if loop.position is not None else ()
+        self.summed = frozenset(d.summand for d in deferred)
+        self.item(loop, float(count))
+        flight = sum(map(self.tile_bytes, loop.loads), 0.0)
+        w.registers += flight / 8  # a 64-bit address for each 16 bytes copied
         # A warp group's product still reads its buffer while the next one is filled.
         buffers = max(1, min(self.stages - (not self.grouped), count + 1))
         w.shared = before + flight * buffers
@@ -164,23 +203,29 @@ class _Meter:
     def tile_bytes(self, s: Load) -> float:
         return float(self.elements(s.dims) * DTYPES[self.tensors[s.tensor].dtype].bytes)
 
-    def statement(self, s: Statement, times: float, loop: str) -> None:
-        """Counts a statement that each block runs `times` times."""
+    def item(self, item: _Item, times: float) -> None:
+        """Counts a loop's body or a statement outside of loops, which each block runs `times` times."""
         w = self.w
-        if isinstance(s, Load):
-            self.load(s, loop)
-        elif isinstance(s, Store):
-            axes = [a for d in s.index for a in d.axes]
-            w.written += math.prod(self.sizes[a] for a in axes) * DTYPES[self.tensors[s.tensor].dtype].bytes
-        elif isinstance(s, Accumulate):
+        for load in item.loads:
+            self.load(load, item.dim)
+        for store in item.stores:
+            axes = [a for d in store.index for a in d.axes]
+            w.written += math.prod(self.sizes[a] for a in axes) * DTYPES[self.tensors[store.tensor].dtype].bytes
+        for s in item.accumulators:
             n = self.elements(s.dims)
             w.registers += n
             if s.update:
                 w.flops += 2.0 * n * times * w.blocks * (len(s.update) + 1)
                 w.path.math += n * times
-        else:
-            for c in _computes(s):
-                self.compute(c, times)
+        for p in item.pointwise:
+            total = self.elements(p.dims) * times
+            w.flops += p.flops * total * w.blocks
+            w.special += p.special * total * w.blocks
+            w.path.math += p.count * total * (1 if self.held.isdisjoint(p.dims) else self.warps)
+        for c in item.reductions:
+            self.reduction(c, times)
+        for c, operands in item.dots:
+            self.dot(c, operands, times)
 
     def load(self, s: Load, loop: str) -> None:
         size = DTYPES[self.tensors[s.tensor].dtype].bytes
@@ -200,47 +245,33 @@ class _Meter:
         self.w.requested += unique * again
         self.w.reads[s.tensor] = self.w.reads.get(s.tensor, 0.0) + unique * again
         self.seen[s.tensor] = max(self.seen.get(s.tensor, 0.0), unique)
-        self.loaded.add(s.out)
         if not loop:
             self.w.flight = max(self.w.flight, self.tile_bytes(s))
             self.w.registers += self.elements(s.dims)
 
-    def compute(self, c: Compute, times: float) -> None:
-        w = self.w
-        entry = BLOCK.get(c.op)
-        self.made[c.out] = self.elements(c.dims)
-        if entry is not None and not entry.flops and not entry.special:
+    def reduction(self, c: Compute, times: float) -> None:
+        w, over = self.w, c.attr("dim")
+        n = self.elements(c.dims) * self.dims[over].tile
+        w.flops += float(n) * times * w.blocks
+        n *= self.warps if over in self.held else 1
+        if self.looped and not self.dotted and c.out in self.summed:  # added up whole, reduced once after the loop
+            w.registers += n
+            w.path.math += n * times
+            w.path.crossings += 1
             return
-        if c.op == "dot":
-            self.dot(c, times)
-            return
-        n = self.elements(c.dims)
-        if c.op in ("sum", "max"):
-            n *= self.dims[c.attr("dim")].tile
-            w.flops += float(n) * times * w.blocks
-            n *= self.warps if c.attr("dim") in self.held else 1
-            if self.looped and not self.dotted and c.out in self.summed:  # added up whole, reduced once after the loop
-                w.registers += n
-                w.path.math += n * times
-                w.path.crossings += 1
-                return
-            w.path.reduced += n * times
-            # Beside a dot each warp holds 16 rows; with more warps than that a row is shared by several.
-            if self.looped and (not self.dotted or self.elements(c.dims) < 16 * self.warps):
-                w.path.crossings += times
-            else:
-                w.path.reductions += times
-            return
-        w.flops += (entry.flops if entry else 1.0) * n * times * w.blocks
-        w.special += (entry.special if entry else 0.0) * n * times * w.blocks
-        w.path.math += n * times * (self.warps if self.held & set(c.dims) else 1)
+        w.path.reduced += n * times
+        # Beside a dot each warp holds 16 rows; with more warps than that a row is shared by several.
+        if self.looped and (not self.dotted or self.elements(c.dims) < 16 * self.warps):
+            w.path.crossings += times
+        else:
+            w.path.reductions += times
 
     def wide_enough(self, p: Product) -> bool:
         """For a warp group's instruction, once the layout pass has put the larger side first; else each warp holds the fragments
         of both operands."""
         return max(self.dims[p.m].tile, self.dims[p.n].tile) >= GROUP_ROWS
 
-    def dot(self, c: Compute, times: float) -> None:
+    def dot(self, c: Compute, operands: tuple[Dims, ...], times: float) -> None:
         w = self.w
         k = self.dims[c.attr("dim")].tile
         product = self.decisions.product(self.where, c)
@@ -267,4 +298,4 @@ class _Meter:
         else:
             self.grouped = True
             w.path.depth += k / 16 * times * max(1.0, rows * columns / (GROUP_ROWS * 64))
-        w.path.operands += times * sum(self.made.get(a, 0) for a in c.args if a not in self.loaded)
+        w.path.operands += times * sum(map(self.elements, operands))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import NoReturn
 
+from mirage.errors import SideEffect
 from mirage.program.question_table import FIXED, KIND
 from mirage.program.tracked_values import Ask, TrackedText
 
@@ -28,9 +30,15 @@ class AskedModule(ModuleType):
             known[name] = AskedModule(value, ask)
         elif isinstance(value, FunctionType | BuiltinFunctionType):
             seen = name in FIXED or value in _overridable()
-            known[name] = value if seen else _answering(value, name if name in KIND else f"{whole}()", ask)
+            known[name] = (
+                _refusing(whole)
+                if name.startswith("set_")
+                else value
+                if seen
+                else _answering(value, name if name in KIND else f"{whole}()", ask)
+            )
         elif callable(value) or _is_constant(name, value):
-            known[name] = _device_type() if _is_device(value) else value
+            known[name] = _device_type() if _is_device(value) else _autocast() if _is_autocast(value) else value
         else:
             return ask(whole, value)
         return known[name]
@@ -69,6 +77,39 @@ def _overridable() -> frozenset[object]:
     from torch.overrides import get_overridable_functions
 
     return frozenset(f for functions in get_overridable_functions().values() for f in functions)
+
+
+def _refusing(what: str) -> Callable[..., NoReturn]:
+    """A call that would change a setting for all that runs after it."""
+
+    def refuse(*args: object, **kwargs: object) -> NoReturn:
+        raise SideEffect(f"the function sets what PyTorch does from there on: {what}()")
+
+    return refuse
+
+
+def _is_autocast(value: object) -> bool:
+    import torch
+
+    return isinstance(value, type) and issubclass(value, torch.amp.autocast_mode.autocast)
+
+
+@functools.cache
+def _autocast() -> type:
+    """Autocast that may be off: what it computes where it is on follows from tables of PyTorch's for each device."""
+    import torch
+
+    class Autocast(torch.autocast):  # type: ignore[misc]
+        def __init__(self, device_type: str = "cuda", *args: object, **kwargs: object) -> None:
+            enabled = kwargs.get("enabled", args[1] if len(args) > 1 else True)
+            if enabled is not False:
+                raise SideEffect(
+                    "the function computes under autocast, which picks dtypes by tables of PyTorch's own",
+                    next_step="cast the tensors yourself, or call the function under autocast, which runs it as written",
+                )
+            super().__init__(device_type, enabled=False)
+
+    return Autocast
 
 
 def _is_device(value: object) -> bool:

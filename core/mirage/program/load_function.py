@@ -18,6 +18,7 @@ from mirage.errors import SideEffect, TraceFailed, UnsafeReference
 from mirage.program import deferred_compiler
 from mirage.program.questions import Questions
 from mirage.program.text_frames import FILE, current_line
+from mirage.program.tracked_values import TrackedText
 from mirage.program.written_text import written
 
 if TYPE_CHECKING:
@@ -96,6 +97,16 @@ def line_of(error: BaseException) -> int | None:
     return found
 
 
+def _elsewhere(device: object) -> bool:
+    """Is it another device than a traced tensor's? What was asked of a tensor is its own."""
+    import torch
+
+    if isinstance(device, TrackedText):
+        return False
+    named = isinstance(device, str) and device.partition(":")[0] in ("cpu", "cuda", "xpu", "mps")
+    return named or (isinstance(device, int | torch.device) and not isinstance(device, bool))
+
+
 _FACTORIES = ("arange", "ones", "zeros", "full", "empty", "eye", "linspace")
 
 
@@ -106,6 +117,7 @@ def _on_meta(questions: Questions) -> TorchFunctionMode:
     from torch.overrides import TorchFunctionMode
 
     factories = {getattr(torch, name) for name in _FACTORIES}
+    movers = {torch.Tensor.cpu, torch.Tensor.cuda}
 
     class OnMeta(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(
@@ -116,6 +128,9 @@ def _on_meta(questions: Questions) -> TorchFunctionMode:
             kwargs: dict[str, object] | None = None,
         ) -> object:
             moved = {**(kwargs or {}), "device": "meta"} if function in factories else kwargs or {}
+            elsewhere = function is torch.Tensor.to and any(_elsewhere(x) for x in (*args[1:], moved.get("device")))
+            if elsewhere or function in movers:
+                raise SideEffect("a tensor is moved to another device")
             return questions.of_call(function, args, moved, function(*args, **moved))
 
     return OnMeta()

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeGuard
 
-from mirage.errors import InPlaceEdit, UnknownOperator, UnsupportedOperands, UnsupportedOutput
+from mirage.errors import InPlaceEdit, SideEffect, UnknownOperator, UnsupportedOperands, UnsupportedOutput
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Attr
 from mirage.ir.tensor_spec import TensorType
@@ -55,6 +55,8 @@ class RecordedCalls:
                 outputs = [self._one(a) for a in node.args[0]]
             elif node.target is operator.getitem:
                 self._item(node)
+            elif not hasattr(node.target, "_schema"):
+                _mode(node, self.b.line)
             elif str(node.target) not in _IGNORED:
                 self._call(node)
         return outputs
@@ -163,7 +165,7 @@ class RecordedCalls:
         if name in _CASTS:
             return self._to(bound, want)
         found = ATEN.get(name)
-        if found is None:
+        if found is None or not self._covers(found[1], bound):
             return self._kept(recorded_calls.functional(name), bound, node)
         entry, form = found
         try:
@@ -218,6 +220,11 @@ class RecordedCalls:
             error.line = self.b.line
             raise
         return self.b.call(name, *args, type=own, attrs={**attrs, **which})
+
+    def _covers(self, form: Form, bound: dict[str, object]) -> bool:
+        if form.when is None:
+            return True
+        return form.when(_Numbers(self.b), {k: self._value(v) for k, v in bound.items()})
 
     def _formed(self, op: str, form: Form, bound: dict[str, object]) -> NodeIds:
         values = {k: self._value(v) for k, v in bound.items()}
@@ -302,6 +309,14 @@ _CASTS = {
     "aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", "aten.to.other", "aten._to_copy.default",
     "aten.type_as.default", "aten.float.default", "aten.half.default", "prims.convert_element_type.default",
 }  # fmt: skip
+
+
+def _mode(node: torch.fx.Node, line: int | None) -> None:
+    """What a `with` records of PyTorch's modes. That of gradients changes no value, and only autocast that is off comes here:
+    that is what a kernel is made for. Raises SideEffect for any other."""
+    name = str(getattr(node.target, "__name__", node.target))
+    if name not in ("_set_grad_enabled", "_enter_autocast", "_exit_autocast"):
+        raise SideEffect(f"the function computes under a mode of PyTorch: `{name}`", line=line)
 
 
 def _is_node(value: object) -> TypeGuard[torch.fx.Node]:

@@ -14,10 +14,9 @@ from dataclasses import replace as dc_replace
 from mirage.errors import MirageError, TraceFailed, UnsupportedOperands, UnsupportedOutput
 from mirage.ir.dtypes import EIGHT_BIT, FLOATING, TORCH_NAMES
 from mirage.ir.program import Program
-from mirage.ir.tensor_spec import TensorSpec, TensorType
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.ir.torch_calls import is_call
 from mirage.operators.table import OPERATORS
-from mirage.operators.type_rules import is_float
 from mirage.program import deferred_compiler, load_function
 from mirage.program.assumed import assumptions, deciding
 from mirage.program.builder import Builder
@@ -174,7 +173,6 @@ class _Tracer:
         for x in RecordedCalls(b, module, self.place.line, _floats(inputs)).read():
             b.output(x)
         program = b.program(returns_tuple=returned[-1])
-        _refuse_integers(program)
         _refuse_eight_bit(program)
         return program
 
@@ -217,26 +215,6 @@ def _arguments(
         word = f"gives no `{missing[0]}`" if missing else f"gives `{unknown[0]}`, which it does not take"
         raise TraceFailed(f"the description of the inputs {word}", next_step="describe each parameter once")
     return {**{k: v for k, v in constants.items() if k in known}, **tensors}
-
-
-def _refuse_integers(program: Program) -> None:
-    """Integer inputs are data to index with, which named axes do not express. Unused ones are none of our business."""
-    whole = {i for i, x in enumerate(program.inputs) if x.type.dtype != "bool" and not is_float(x.type.dtype)}
-    first = len(program.inputs)
-    for node in program.nodes:
-        if is_call(node.op):
-            continue
-        for a in node.args:
-            if a in whole:
-                raise UnsupportedOperands(f"`{program.inputs[a].name}` is a tensor of integers", line=node.line)
-            if a >= first and is_call(program.nodes[a - first].op) and not _computed_with(program.type_of(a)):
-                made = program.nodes[a - first]
-                raise UnsupportedOperands(
-                    f"`{made.op}` gives {made.type.dtype}, which `{node.op}` takes", line=node.line
-                )
-    for x in program.outputs:
-        if x in whole:
-            raise UnsupportedOperands(f"`{program.inputs[x].name}` is a tensor of integers")
 
 
 def _refuse_eight_bit(program: Program) -> None:
@@ -283,7 +261,3 @@ def _floats(inputs: Sequence[TensorSpec]) -> set[str]:
     event."""
     known = {given.dtype for given in inputs}
     return {d for d in known if d in FLOATING and d not in EIGHT_BIT}
-
-
-def _computed_with(made: TensorType) -> bool:
-    return made.dtype == "bool" or is_float(made.dtype)

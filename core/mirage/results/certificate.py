@@ -19,11 +19,12 @@ class CertificateState:
     lean_checked: str = ""
 
     @property
-    def line(self) -> str:
+    def lines(self) -> list[str]:
         """For a terminal."""
         if not self.path:
-            return f"  certificate  none: {self.why}"
-        return (
+            return [f"  certificate  none: {self.why}"]
+        found = (
             f"  certificate  {self.path}: {self.equations} equations, {self.steps} steps, {self.conditions} side conditions, "
             "replayed"
         )
+        return [found, *([f"  lean         {self.lean or 'none'}: {self.lean_checked}"] if self.lean_checked else [])]

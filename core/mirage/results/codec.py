@@ -15,7 +15,15 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from cattrs.strategies import configure_union_passthrough
 
 from mirage.errors import ProtocolError
-from mirage.results.details import Details, FieldDetails, FloatDetails, MemoryDetails, ProofDetails, RangeDetails
+from mirage.results.details import (
+    Details,
+    FieldDetails,
+    FloatDetails,
+    MemoryDetails,
+    ProofDetails,
+    RangeDetails,
+    RoundingDetails,
+)
 from mirage.results.result import SCHEMA, Result
 from mirage.results.verdict import TRUSTED, Evidence, Opinion, Verdict, Word
 
@@ -26,6 +34,7 @@ DETAILS: dict[Opinion, type[Details]] = {
     "float": FloatDetails,
     "memory": MemoryDetails,
     "range": RangeDetails,
+    "rounding": RoundingDetails,
 }
 
 
@@ -81,27 +90,30 @@ configure_union_passthrough(str | int | float | bool | None, _converter)
 _converter.register_structure_hook_func(lambda cls: cls is object, lambda value, _: value)
 
 
-_plain_evidence = make_dict_structure_fn(
-    Evidence, _converter, _cattrs_forbid_extra_keys=True, details=override(omit=True)
-)
+# The functions below are made when a value of their class is first read or written: making them costs more than importing this.
+def _reads_evidence(cls: type[Evidence]) -> Callable[[object, type[Evidence]], Evidence]:
+    plain = make_dict_structure_fn(cls, _converter, _cattrs_forbid_extra_keys=True, details=override(omit=True))
+
+    def read(data: object, _: type[Evidence]) -> Evidence:
+        """The opinion says of which type its details are."""
+        if not isinstance(data, dict):
+            raise ValueError(f"{type(data).__name__} where Evidence belongs")
+        found = plain({name: value for name, value in data.items() if name != "details"}, Evidence)
+        told = data.get("details")
+        return found if told is None else replace(found, details=_converter.structure(told, DETAILS[found.opinion]))
+
+    return read
 
 
-def _evidence(data: object, _: type[Evidence]) -> Evidence:
-    """The opinion says of which type its details are."""
-    if not isinstance(data, dict):
-        raise ValueError(f"{type(data).__name__} where Evidence belongs")
-    found = _plain_evidence({name: value for name, value in data.items() if name != "details"}, Evidence)
-    told = data.get("details")
-    return found if told is None else replace(found, details=_converter.structure(told, DETAILS[found.opinion]))
-
-
-def _with_derived(cls: type[Verdict], derived: Derived) -> None:
-    """Writes what `cls` derives beside its fields; refuses data in which it is not what the fields say."""
+def _writes_derived(cls: type[Verdict]) -> Callable[[Verdict], dict[str, object]]:
+    """Writes what `cls` derives beside its fields."""
     write = make_dict_unstructure_fn(cls, _converter)
-    read = make_dict_structure_fn(cls, _converter, _cattrs_forbid_extra_keys=True)
+    return lambda value: write(value) | {name: d.of(value) for name, d in DERIVED[cls].items()}
 
-    def written(value: Verdict) -> dict[str, object]:
-        return write(value) | {name: d.of(value) for name, d in derived.items()}
+
+def _reads_derived(cls: type[Verdict]) -> Callable[[object, type[Verdict]], Verdict]:
+    """Refuses data in which what `cls` derives is not what the fields say."""
+    read, derived = make_dict_structure_fn(cls, _converter, _cattrs_forbid_extra_keys=True), DERIVED[cls]
 
     def taken(data: object, _: type[Verdict]) -> Verdict:
         if not isinstance(data, dict):
@@ -112,13 +124,12 @@ def _with_derived(cls: type[Verdict], derived: Derived) -> None:
             raise ValueError(f"{', '.join(wrong)} of {cls.__name__} is not what its fields say")
         return value
 
-    _converter.register_unstructure_hook(cls, written)
-    _converter.register_structure_hook(cls, taken)
+    return taken
 
 
-_converter.register_structure_hook(Evidence, _evidence)
-for _cls, _derived in DERIVED.items():
-    _with_derived(_cls, _derived)
+_converter.register_structure_hook_factory(lambda cls: cls is Evidence, _reads_evidence)
+_converter.register_structure_hook_factory(DERIVED.__contains__, _reads_derived)
+_converter.register_unstructure_hook_factory(DERIVED.__contains__, _writes_derived)
 
 
 def structure(data: object, cls: type[T]) -> T:

@@ -122,4 +122,32 @@ class RangeDetails:
     casts: tuple[Cast, ...] = ()
 
 
-Details = FieldDetails | ProofDetails | FloatDetails | MemoryDetails | RangeDetails
+@dataclass(frozen=True)
+class RegimeBound:
+    """One output's rounding on one regime of inputs, none larger than `inputs`. All errors are parts of the output's `largest`
+    value: the bound on the kernels' error, that of the function as written, the largest error that was measured, and how near one
+    element came to its own bound (1: it met it). None: no bound is known."""
+
+    regime: str
+    output: int
+    inputs: float
+    largest: float
+    bound: float | None = None
+    written: float | None = None
+    measured: float = 0.0
+    reached: float = 0.0
+
+
+@dataclass(frozen=True)
+class RoundingDetails:
+    """Bounds on rounding errors, each for the very inputs of a regime; `times_written`: how many times the function's own bound the
+    kernels' may be. `unbounded` says why there is none, `unwritten` why there is none of the function."""
+
+    sizes: Sizes = field(default_factory=dict)
+    regimes: tuple[RegimeBound, ...] = ()
+    times_written: float = 0.0
+    unbounded: str = ""
+    unwritten: str = ""
+
+
+Details = FieldDetails | ProofDetails | FloatDetails | MemoryDetails | RangeDetails | RoundingDetails

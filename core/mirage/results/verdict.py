@@ -12,7 +12,7 @@ from mirage.results.details import Details, Sizes, Tiles
 
 Word = Literal["PROVED", "TESTED", "UNDECIDED", "REJECTED"]
 LinkName = Literal["algebra", "schedule", "text"]
-Opinion = Literal["field", "proof", "float", "memory", "range", "structure"]
+Opinion = Literal["field", "proof", "float", "memory", "range", "rounding", "structure"]
 Scope = Literal["all sizes", "these sizes"]
 LINKS: tuple[LinkName, ...] = ("algebra", "schedule", "text")
 EQUALITY: tuple[Opinion, ...] = ("field", "proof", "float")  # the opinions on what the values are
@@ -85,7 +85,8 @@ class Evidence:
 @dataclass(frozen=True)
 class Link:
     """One link's verdict on a program with so many `outputs`: REJECTED as soon as any opinion rejects, else as strong as
-    the weakest output. Memory, range and structure say nothing of what the values are: they can refuse a link, not make it stronger."""
+    the weakest output. Memory, range, rounding and structure say nothing of what the exact values are: they can refuse a link, not
+    make it stronger."""
 
     name: LinkName
     evidence: tuple[Evidence, ...]

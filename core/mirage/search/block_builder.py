@@ -29,11 +29,10 @@ from mirage.meaning.nodes import (
     Size,
     Sqrt,
 )
-from mirage.meaning.terms import Terms
 from mirage.mugraph.decisions import LEAST_DOT, matrix_sides
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, Statement, Store, TileDim
 from mirage.mugraph.old_value import old
-from mirage.search.padding_values import in_padding, is_finite
+from mirage.search.padding_values import PaddingStates, is_finite
 from mirage.search.reassociation import Through, through
 from mirage.search.tile_dims import components
 
@@ -67,9 +66,12 @@ class BlockBuilder:
     the pass of each reduction over it; with `nested`, contractions go through the sums nested in them."""
 
     def __init__(
-        self, t: Terms, dims: tuple[TileDim, ...], streamed: str | None, order: dict[int, int], nested: bool = False
-    ) -> None:
-        self.t, self.dims, self.streamed, self.order, self.nested = t, dims, streamed, order, nested
+        self, padding: PaddingStates, dims: tuple[TileDim, ...], streamed: str | None, order: dict[int, int],
+        nested: bool = False,
+    ) -> None:  # fmt: skip
+        self.padding, self.t = padding, padding.t
+        self.dims, self.streamed, self.order, self.nested = dims, streamed, order, nested
+        t = self.t
         self.dim_of = {a: d for d in dims if d.role != "split" for a in d.axes}
         self.passes = max([order[r] for r in order if streamed and t.reduction(r).axis == streamed], default=0)
         self.middle = [Container(i, False) for i in range(self.passes + 1)]
@@ -326,7 +328,7 @@ class BlockBuilder:
         if n.axis == self.streamed or self.dim_of[n.axis].axes != (n.axis,):
             raise CannotBuild("the nested sum is not over one tile")
         inner, outer = t.mul(*n.inner), t.mul(*n.outer)
-        pads = {in_padding(t, inner, n.axis), in_padding(t, outer, n.axis)}
+        pads = {self.padding.of(inner, n.axis), self.padding.of(outer, n.axis)}
         if "zero" not in pads or not all(map(is_finite, pads)):
             raise CannotBuild("the padding of the nested sum is not zero")
         dim, own = self.dim_of[n.axis], self.dim_of[axis].name
@@ -355,7 +357,7 @@ class BlockBuilder:
         parts = [*factors, *([t.const(scale)] if scale != 1 else [])]
         outside = [f for f in parts if axis not in t.dims(f)]
         inside = [f for f in parts if axis in t.dims(f)]
-        clean = in_padding(t, t.mul(*inside), axis) == "zero"
+        clean = self.padding.of(t.mul(*inside), axis) == "zero"
         sides = self.sides(axis, parts)
         if sides is None:
             v = self.product(inside, at, mode, ())
@@ -391,7 +393,7 @@ class BlockBuilder:
             dims = self.ordered(*(self.tile_dims(f) for f in group))
             v = self.product(group, at, mode, dims) if len(group) > 1 else self.value(group[0], at, mode)
             operands.append((v if clean or i != small else self.masked(v, dims, dim, at), dims))
-        if not clean and not is_finite(in_padding(self.t, self.t.mul(*groups[1 - small]), axis)):
+        if not clean and not is_finite(self.padding.of(self.t.mul(*groups[1 - small]), axis)):
             # the other operand may hold infinities in the padding: 0 * inf; mask it as well
             v, dims = operands[1 - small]
             operands[1 - small] = self.masked(v, dims, dim, at), dims

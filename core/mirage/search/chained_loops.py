@@ -14,6 +14,7 @@ from mirage.meaning.nodes import Add, Reduce
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, TileDim
 from mirage.search.block_builder import BlockBuilder, KernelOutput
+from mirage.search.padding_values import PaddingStates
 from mirage.search.reduction_systems import passes
 
 
@@ -65,12 +66,13 @@ def pair(t: Terms, output: int, total: int, first: int, second: int) -> Before |
 
 
 def two_loops(
-    t: Terms, dims: tuple[TileDim, ...], streamed: str, before: Before, outputs: list[KernelOutput]
+    padding: PaddingStates, dims: tuple[TileDim, ...], streamed: str, before: Before, outputs: list[KernelOutput]
 ) -> BlockGraph:
     """The block graph of both loops. Raises CannotBuild."""
-    one = BlockBuilder(t, dims, before.axis, before.order)
+    t = padding.t
+    one = BlockBuilder(padding, dims, before.axis, before.order)
     head = one.statements([], t.closure(before.sum))
-    two = BlockBuilder(t, dims, streamed, before.after)
+    two = BlockBuilder(padding, dims, streamed, before.after)
     two.count = one.count  # names go on
     two.starts[before.second] = one.accumulator(before.sum)
     ends = [KernelOutput(o.tensor, substitute(t, o.term, {before.total: before.rest}), o.index) for o in outputs]

@@ -148,8 +148,7 @@ def depth(t: Terms, x: int) -> tuple[int, int]:
 
 
 def flattened(t: Terms, axes: tuple[str, ...], outputs: list[Target]) -> tuple[tuple[str, ...], ...]:
-    read = (n for o in outputs for n in map(t.node, t.walk(o.term)) if isinstance(n, Input))
-    known = {d.axes for n in read for d in n.index} | {d for o in outputs for d in o.dims}
+    known = {d.axes for o in outputs for n in t.reads(o.term) for d in n.index} | {d for o in outputs for d in o.dims}
     out: list[tuple[str, ...]] = []
     while axes:
         n = next((n for n in range(len(axes), 1, -1) if axes[:n] in known), 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -9,23 +10,14 @@ from mirage.ir.index import DimIndex
 from mirage.ir.narrowing import FREE, Narrowing
 from mirage.meaning.exp_shift import unbounded
 from mirage.meaning.terms import Terms
+from mirage.mugraph.block_facts import tile_dims_of
 from mirage.mugraph.decisions import LEAST_DOT
-from mirage.mugraph.grammar import (
-    Accumulate,
-    BlockGraph,
-    Compute,
-    CustomKernel,
-    DTensor,
-    LibraryKernel,
-    Load,
-    Loop,
-    Store,
-    TileDim,
-)
+from mirage.mugraph.grammar import BlockGraph, CustomKernel, DTensor, LibraryKernel, Store, TileDim
 from mirage.results.progress import CancelToken
 from mirage.search.block_builder import BlockBuilder, CannotBuild, KernelOutput
 from mirage.search.chained_loops import Before, chained, two_loops
 from mirage.search.instantiate import arrange, group_choices, keeps, with_launch
+from mirage.search.padding_values import PaddingStates
 from mirage.search.reassociation import any_through
 from mirage.search.reduction_moves import Moves
 from mirage.search.reduction_systems import System, enumerate_systems, passes
@@ -83,38 +75,23 @@ class Piece:
     structure: str
 
 
-def tile_elements(dims: tuple[TileDim, ...], names: tuple[str, ...]) -> int:
-    n = 1
-    for d in dims:
-        if d.name in names and d.role != "split":
-            n *= d.tile
-    return n
+def held_elements(block: BlockGraph) -> tuple[int, int]:
+    """Elements of the largest tile, and of all accumulators."""
+    tiles, found = {d.name: d.tile for d in block.dims}, tile_dims_of(block.body)
+    sizes = {dims: math.prod([tiles[d] for d in dims]) for dims in found.all}
+    return max(sizes.values(), default=0), sum(map(sizes.__getitem__, found.accumulators))
 
 
 def fits(block: BlockGraph) -> bool:
     """A quick bound on the register file; the compiler has the last word later."""
-    total = 0
-    for s in block.body:
-        for x in s.body if isinstance(s, Loop) else (s,):
-            if isinstance(x, (Compute, Load, Accumulate)):
-                n = tile_elements(block.dims, x.dims)
-                if n > MAX_TILE:
-                    return False
-                total += n if isinstance(x, Accumulate) else 0
-    return total <= MAX_BLOCK
+    largest, accumulated = held_elements(block)
+    return largest <= MAX_TILE and accumulated <= MAX_BLOCK
 
 
 def warps_for(block: BlockGraph) -> int:
-    largest = max(
-        (
-            tile_elements(block.dims, x.dims)
-            for s in block.body
-            for x in (s.body if isinstance(s, Loop) else (s,))
-            if isinstance(x, (Compute, Accumulate))
-        ),
-        default=1,
-    )
-    return 4 if largest <= 8192 else 8
+    tiles, found = {d.name: d.tile for d in block.dims}, tile_dims_of(block.body)
+    computed = (math.prod([tiles[d] for d in dims]) for dims in (*found.computed, *found.accumulators))
+    return 4 if max(computed, default=1) <= 8192 else 8
 
 
 @dataclass(frozen=True)
@@ -180,6 +157,7 @@ class KernelSpace:
         self._blocked = False  # no tiles make the structure in hand a block graph
         self._blocks: dict[object, BlockGraph | None] = {}  # built once for all tilings of a shape
         self._totals: dict[object, int] = {}
+        self.padding = PaddingStates(t)
         found, self.counts = enumerate_systems(self.moves, target.term, cancel, limit)
         for s in found:
             if s.cancelling:
@@ -279,13 +257,15 @@ class KernelSpace:
         if key not in self._blocks:
             try:
                 if before is not None and streamed is not None:
-                    self._blocks[key] = two_loops(self.t, dims, streamed, before, outputs)
+                    self._blocks[key] = two_loops(self.padding, dims, streamed, before, outputs)
                 else:
-                    self._blocks[key] = BlockBuilder(self.t, dims, streamed, order, nested).build(outputs, reductions)
+                    self._blocks[key] = BlockBuilder(self.padding, dims, streamed, order, nested).build(
+                        outputs, reductions
+                    )
             except CannotBuild:
                 self._blocks[key] = None
         block = self._blocks[key]
-        return None if block is None else replace(block, dims=dims)
+        return None if block is None else BlockGraph(dims, block.body, block.cluster)
 
     def label(self, dims: tuple[TileDim, ...], parts: int) -> str:
         tiles = " ".join(f"{d.name}:{d.tile}{'*' if d.role == 'loop' else ''}" for d in dims if d.role != "split")

@@ -8,29 +8,36 @@ from mirage.operators.block_operators import state_of
 from mirage.operators.padding import FINITE, State, of_number
 
 
-def in_padding(t: Terms, x: int, axis: str, memo: dict[int, State] | None = None) -> State:
-    """Conservative: "any" covers infinities and NaN, so that 0 * any is any."""
-    memo = {} if memo is None else memo
-    if x not in memo:
-        memo[x] = _in_padding(t, x, axis, memo)
-    return memo[x]
+class PaddingStates:
+    """The states of an arena's terms in the padding of its axes. Each is found once: a term never changes."""
+
+    def __init__(self, t: Terms) -> None:
+        self.t = t
+        self._known: dict[tuple[int, str], State] = {}
+
+    def of(self, x: int, axis: str) -> State:
+        """The state of `x` in the padding of `axis`. Conservative: "any" covers infinities and NaN, so that 0 * any is any."""
+        found = self._known.get((x, axis))
+        if found is None:
+            found = self._known[x, axis] = self._of(x, axis)
+        return found
+
+    def _of(self, x: int, axis: str) -> State:
+        t = self.t
+        n = t.node(x)
+        if axis not in t.dims(x):
+            if isinstance(n, Const):
+                return of_number(n.value)
+            return "any" if isinstance(n, NegInf) else "finite"
+        if isinstance(n, Input):
+            return "zero"
+        if isinstance(n, Index):
+            return "finite"
+        if isinstance(n, Reduce):
+            return self.of(n.body, axis)
+        parts = [self.of(k, axis) for k in n.kids]
+        return state_of(t.operator(x), parts, [t.is_boolean(k) for k in n.kids])
 
 
 def is_finite(state: State) -> bool:
     return state in FINITE
-
-
-def _in_padding(t: Terms, x: int, axis: str, memo: dict[int, State]) -> State:
-    n = t.node(x)
-    if axis not in t.dims(x):
-        if isinstance(n, Const):
-            return of_number(n.value)
-        return "any" if isinstance(n, NegInf) else "finite"
-    if isinstance(n, Input):
-        return "zero"
-    if isinstance(n, Index):
-        return "finite"
-    if isinstance(n, Reduce):
-        return in_padding(t, n.body, axis, memo)
-    parts = [in_padding(t, k, axis, memo) for k in n.kids]
-    return state_of(t.operator(x), parts, [t.is_boolean(k) for k in n.kids])

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from mirage.ir.narrowing import FREE, Narrowing
-from mirage.meaning.nodes import Input
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import CustomKernel, DTensor, LibraryKernel, MuGraph
 from mirage.search.kernel_pieces import Piece, Target
@@ -101,8 +100,8 @@ def read_beside(
     """The inputs of the targets that are not among `have`: results of calls, and values that other kernels keep."""
     calls = {x.name: replace(x, kind="input") for x in problem.given}
     found: dict[str, DTensor] = {}
-    for n in (t.node(x) for target in targets for x in t.walk(target.term)):
-        if isinstance(n, Input) and n.name not in have and n.name not in found:
+    for n in (n for target in targets for n in t.reads(target.term)):
+        if n.name not in have and n.name not in found:
             dims = tuple(i.axes for i in n.index)
             own = DTensor(n.name, kept.get(n.name, problem.dtype), dims, kind="input")
             found[n.name] = calls.get(n.name, own)
@@ -112,10 +111,7 @@ def read_beside(
 def axes_of(t: Terms, targets: Sequence[Target], tensors: Sequence[DTensor]) -> set[str]:
     """The axes of the tensors, and those that occur in the targets' terms, also where they are summed over."""
     found = {a for x in tensors for d in x.dims for a in d}
-    for target in targets:
-        found |= {a for y in t.walk(target.term) for a in t.dims(y)}
-        found |= {t.reduction(r).axis for r in t.closure(target.term)}
-    return found
+    return found.union(*(t.axes(target.term) for target in targets))
 
 
 def calls_alone(problem: Problem) -> MuGraph:

@@ -2,7 +2,7 @@
 
 algebra   the program and the µGraph with its sizes erased (proof; field at tiny sizes)
 schedule  the µGraph on its own grid, loops, masks and splits (field; memory)
-text      the emitted module (structure; memory; field in Triton's interpreter; float against float64; range)
+text      the emitted module (structure; memory; field in Triton's interpreter; float against float64; rounding; range)
 """
 
 from __future__ import annotations
@@ -21,21 +21,23 @@ from mirage.ir.program import Program
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.mugraph.without_calls import calls_of, opened, other_calls
-from mirage.results.details import FloatDetails
+from mirage.results.details import FieldDetails, FloatDetails
 from mirage.results.verdict import Evidence, Verdict
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.algebra_opinion import field_opinion
 from mirage.verify.field.schedule_opinion import schedule_opinion
 from mirage.verify.field.text_opinion import text_opinion
-from mirage.verify.floats.opinion import Ahead, float_opinion, float_opinion_ahead
+from mirage.verify.floats.opinion import Ahead, Record, float_opinion, float_opinion_ahead
 from mirage.verify.memory.mugraph_opinion import memory_opinion
 from mirage.verify.memory.text_opinion import text_memory_opinion
 from mirage.verify.output_terms import Output, OutputTerm
 from mirage.verify.proof.opinion import proof_opinion, trusted
 from mirage.verify.proof.user_rules import Rules
 from mirage.verify.ranges.opinion import range_opinion
+from mirage.verify.rounding.opinion import rounding_opinion
 from mirage.verify.semantics.denote import NotDenoted, denote, same_axes, split_axis
 from mirage.verify.size_scope import all_sizes
+from mirage.verify.structure.emitted_again import carries
 from mirage.verify.structure.opinion import structure_opinion, syntax_opinion
 from mirage.verify.worker_tasks import RunTask
 
@@ -117,18 +119,22 @@ def opinions(
     if any(e.word == "REJECTED" for e in syntax):  # nothing of such a text is run
         yield syntax
         return
-    early = floats(case, run_task) if floats_first and case.module else []
+    record = Record()
+    early = floats(case, run_task, record) if floats_first and case.module else []
     if any(e.word == "REJECTED" for e in early):
         yield early
         return
     read = in_focus(case)
-    late = floats_begun(read, run_task, ahead) if isinstance(read, Case) else list[Evidence]
+    later = Record() if early else record
+    late = floats_begun(read, run_task, ahead, later) if isinstance(read, Case) else list[Evidence]
     found = algebra(case)
     schedule = schedule_opinion(case.t, case.targets, case.inner)
     yield found or [replace(schedule, link="algebra")]
     yield [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
-    if case.module:
-        yield [read] if isinstance(read, Evidence) else in_module(case, read, run_task, lambda: early or late(), syntax)
+    if isinstance(read, Evidence):
+        yield [read] if case.module else []
+    elif case.module:
+        yield in_module(case, read, run_task, lambda: with_rounding(case, early or late(), record, schedule), syntax)
 
 
 def in_module(
@@ -172,23 +178,33 @@ def in_range(case: Case) -> Evidence:
     return range_opinion(case.t, case.targets, case.inner)
 
 
+def with_rounding(case: Case, found: list[Evidence], record: Record, schedule: Evidence) -> list[Evidence]:
+    """What the float opinion found, and of a text that is emitted from its µGraph bounds on the errors of what it ran."""
+    if not record.runs or not carries(case.module) or any(e.word == "REJECTED" for e in found):
+        return found
+    free = isinstance(schedule.details, FieldDetails) and schedule.details.independent_of_shift is True
+    return [*found, rounding_opinion(record, [x.tensor for x in case.returned], case.program, free)]
+
+
 def emitted_module(case: Case) -> EmittedModule:
     """What the float opinions judge: with PyTorch's own calls among the results."""
     parameters = [i.name for i in case.program.inputs]
     return EmittedModule(case.t, case.returned, case.mugraph, case.module, parameters, case.slice, case.function)
 
 
-def floats(case: Case, run_task: RunTask) -> list[Evidence]:
-    return floats_begun(case, run_task)()
+def floats(case: Case, run_task: RunTask, record: Record | None = None) -> list[Evidence]:
+    return floats_begun(case, run_task, record=record)()
 
 
-def floats_begun(case: Case, run_task: RunTask, ahead: Ahead | None = None) -> Callable[[], list[Evidence]]:
+def floats_begun(
+    case: Case, run_task: RunTask, ahead: Ahead | None = None, record: Record | None = None
+) -> Callable[[], list[Evidence]]:
     """The float opinion when it is called; with `ahead` its runs begin now."""
     emitted = emitted_module(case)
     if ahead is not None and case.module:
-        first = float_opinion_ahead(emitted, run_task, ahead)
+        first = float_opinion_ahead(emitted, run_task, ahead, record)
     else:
-        first = partial(float_opinion, emitted, run_task)
+        first = partial(float_opinion, emitted, run_task, record=record)
 
     def opinion() -> list[Evidence]:
         found = first()
@@ -196,7 +212,7 @@ def floats_begun(case: Case, run_task: RunTask, ahead: Ahead | None = None) -> C
         if (
             isinstance(found.details, FloatDetails) and found.details.unlike and elements <= MOST_ELEMENTS
         ):  # it names sizes of its own, and nothing else has a call's value
-            found = float_opinion(emitted, run_task, sizes=dict(case.mugraph.axes))
+            found = float_opinion(emitted, run_task, sizes=dict(case.mugraph.axes), record=record)
         return [found]
 
     return opinion

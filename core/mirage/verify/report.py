@@ -7,7 +7,7 @@ from dataclasses import fields
 from html import escape
 
 from mirage.ir.program import ASSUMED
-from mirage.results.details import Details, FloatDetails, RegimeError
+from mirage.results.details import Details, FloatDetails, RegimeBound, RegimeError, RoundingDetails
 from mirage.results.verdict import INTERPRETER, PROCESSOR, STRENGTH, TRUSTED, Counterexample, Evidence, Verdict
 
 STYLE = """
@@ -110,6 +110,12 @@ def _details(e: Evidence) -> list[str]:
         out.append(f"<h2>Regimes of inputs ({escape(e.link)})</h2>")
         head = ("regime", "output", "dtype", "error of the kernel", "of eager", "allowed", "reference")
         out.append(_table(head, [_regime(r) for r in told.regimes]))
+    if isinstance(told, RoundingDetails) and told.regimes:
+        out.append(
+            f"<h2>Rounding ({escape(e.link)})</h2><p>Parts of the output's largest value, for these very inputs.</p>"
+        )
+        head = ("regime", "output", "inputs up to", "bound", "as written", "measured", "largest part of its own bound")
+        out.append(_table(head, [_rounding(r) for r in told.regimes]))
     if e.opinion == "range":
         out.append("<h2>Range</h2><p>" + escape(e.summary) + "</p>")
     figures = [] if told is None else _figures(told)
@@ -124,6 +130,11 @@ def _details(e: Evidence) -> list[str]:
 def _regime(r: RegimeError) -> tuple[object, ...]:
     eager = f"{r.eager:.2g}" if r.reference == "eager" else "-"
     return r.regime, r.output, r.dtype, f"{r.error:.2g}", eager, f"{r.allowed:.2g}", r.reference
+
+
+def _rounding(r: RegimeBound) -> tuple[object, ...]:
+    bound, written = ("not known" if x is None else f"{x:.2g}" for x in (r.bound, r.written))
+    return r.regime, r.output, f"{r.inputs:.2g}", bound, written, f"{r.measured:.2g}", f"{r.reached:.2f}"
 
 
 def _figures(told: Details) -> list[tuple[object, ...]]:

@@ -27,6 +27,7 @@ from mirage.verify.proof.prover import SECONDS, Prover
 from mirage.verify.proof.signs import SignAnalysis
 from mirage.verify.proof.user_rules import Rules, every
 from mirage.verify.semantics.arrays import Array
+from mirage.verify.semantics.call_meanings import written_out
 from mirage.verify.semantics.evaluate_terms import ExecutionFault, evaluate_terms
 from mirage.verify.semantics.float64 import Floats
 from mirage.verify.size_scope import all_sizes
@@ -39,7 +40,7 @@ UNORDERED = "no bound: the field's order says nothing of thresholds"
 FIELD_ALONE = "no float inputs that were tried show it: the difference shows in the field alone"
 AT_LENGTHS = "with the lengths of axes as numbers, so for these sizes alone"
 NOT_MET = "the two decide by different thresholds, and no run met both outcomes of each comparison"
-ORDERING = {"lt", "le", "eq", "maximum", "minimum", "floor"}
+ORDERING = {"lt", "le", "eq", "maximum", "minimum", "floor", "quotient"}
 MOST_ELEMENTS = 1 << 22  # of all axes together, for a run in float64 at the real sizes
 MOST_POINTS = 1 << 15  # of one term, for a run in the field at the real sizes
 SIGNED_DRAWS = 64  # of inputs of both signs
@@ -339,6 +340,7 @@ def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool =
     of real numbers, one of which may overflow where the other does not. Raises SignatureMismatch,
     UnsupportedReshape where their reshapes cut a dim in ways that do not meet, and UnfixedAnswer."""
     check_assumptions(a, b)
+    a, b = written_out(a), written_out(b)
     lowered = lowered_together(a, b)
     floats = pair_search.search(a, b, overflow)
     t, n = lowered.terms, len(a.outputs)

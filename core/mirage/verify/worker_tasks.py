@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypedDict, cast
+from typing import Any, TypedDict, cast
 
 from mirage.ir.program import Attr
 
@@ -197,6 +197,43 @@ class RerunAnswer(TypedDict):
 def run_again(run_task: RunTask, payload: RerunPayload) -> RerunAnswer:
     """The search for a difference."""
     return cast(RerunAnswer, run_task("rerun", {**payload}))
+
+
+# ---- "real_sizes": a module without a µGraph, at its real sizes
+class RealPayload(TypedDict):
+    """`module`: its text, whose function `public` is called; `program`: what it is to compute, the trace of `function` in `text`."""
+
+    module: str
+    public: str
+    program: dict[str, Any]
+    text: str
+    function: str
+
+
+class ShownElement(TypedDict):
+    """An element that differs, and both values in words."""
+
+    output: int
+    index: list[int]
+    want: str
+    got: str
+
+
+class RealAnswer(TypedDict):
+    """The word and why, with the line of the module (0 where there is none); `notes`: what is assumed."""
+
+    word: str
+    summary: str
+    line: int
+    shown: ShownElement | None
+    notes: list[str]
+    runs: int
+    largest: float
+
+
+def run_at_real_sizes(run_task: RunTask, payload: RealPayload) -> RealAnswer:
+    """The judgement of a module's text at its real sizes."""
+    return cast(RealAnswer, run_task("real_sizes", {**payload}))
 
 
 # ---- "float_on_device": an emitted module at its own shapes, on the device that it is for

@@ -48,16 +48,17 @@ def accumulators(m: MuGraph, limits: Limits) -> None:
     for part in parts(m):
         varying: set[str] = set()
         running: set[str] = set()  # what depends on an accumulator of the present loop
+        own: set[str] = set()  # its accumulators
         at = -1
         for s in sites(part):
             if s.position != at:
                 varying, running, at = set(), set(), s.position
+                own = {y.out for y in s.loop.body if isinstance(y, Accumulate)} if s.loop else set()
             x = s.statement
             if s.loop is None:
                 if isinstance(x, Accumulate):
                     raise breach(s, "an accumulator outside a loop")
                 continue
-            own = {y.out for y in s.loop.body if isinstance(y, Accumulate)}
             names = [old_value.bare(r) for r in reads(x)]
             if isinstance(x, Accumulate):
                 _accumulator(s, x, own, x.arg in varying, old_value.bare(x.arg) in running | own)

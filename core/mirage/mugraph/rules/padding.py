@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from mirage.mugraph import old_value
+from mirage.mugraph.block_facts import OfBody
 from mirage.mugraph.grammar import Accumulate, Compute, Load, Loop, MuGraph, Statement, Store, ThreadGraph
 from mirage.mugraph.rules.breach import Breach, Limits
 from mirage.mugraph.text import statement_text
@@ -172,10 +173,17 @@ class Follower:
         return TileStates(states, flag)
 
 
+# What a body reduces wrongly, by the dims that are reduced and have padding: nothing else of its tiles matters.
+_reports: OfBody[dict[Outside, tuple[tuple[Statement, str], ...]]] = OfBody(lambda _: {})
+
+
 def padding(m: MuGraph, limits: Limits) -> None:
     """What is reduced over a dim is neutral in the dim's padding."""
     for part in parts(m):
         follower = Follower(part)
-        follower.run()
-        for statement, message in follower.report:
+        known, reduced = _reports(part.graph.body), frozenset(follower.reduced)
+        if reduced not in known:
+            follower.run()
+            known[reduced] = tuple(follower.report)
+        for statement, message in known[reduced]:
             raise Breach(part.where, message, statement_text(statement).split("\n")[0])

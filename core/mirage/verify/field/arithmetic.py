@@ -413,6 +413,12 @@ class Field:
         a, b = self.lift(a), self.lift(b)
         return np.asarray(fn(self.order(a), self.order(b)) & (a != NAN) & (b != NAN))
 
+    def quotient(self, a: Array, b: Array) -> Array:
+        """Rounded down: exact on integers, else an oracle of the quotient."""
+        if a.dtype != _U and b.dtype != _U and bool((b != 0).all()):
+            return np.asarray(np.floor_divide(a.astype(np.int64), b.astype(np.int64)))
+        return np.asarray(self.fn("floor", self.div(a, b)))
+
     def lt(self, a: Array, b: Array) -> Array:
         return self._compare(np.less, a, b)
 

@@ -223,6 +223,11 @@ class ExpressionCounts:
     def le(self, a: Array, b: Array) -> Array:
         return self._compare(np.less_equal, a, b)
 
+    def quotient(self, a: Array, b: Array) -> Array:
+        if COUNT not in (a.dtype, b.dtype) and bool((b != 0).all()):
+            return np.asarray(np.floor_divide(a.astype(np.int64), b.astype(np.int64)))
+        return np.asarray(self.fn("floor", self.div(a, b)))
+
     def eq(self, a: Array, b: Array) -> Array:
         return self._compare(np.equal, a, b)
 

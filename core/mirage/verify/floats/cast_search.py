@@ -82,7 +82,8 @@ def in_dtype(inputs: Sequence[Array], dtype: str) -> list[Array]:
 def loss(exact: Array, rounded: Array, inputs: float) -> Loss:
     """The loss of an output of a program whose inputs are of the size `inputs`."""
     finite = np.isfinite(exact)
-    size = float(np.sqrt(np.mean(np.square(exact[finite])))) if finite.any() else 0.0
+    with np.errstate(over="ignore"):
+        size = float(np.sqrt(np.mean(np.square(exact[finite])))) if finite.any() else 0.0
     if size <= NOTHING * inputs:  # zero but for float64's own roundings: no digits to lose
         size = inputs
     with np.errstate(all="ignore"):

@@ -18,6 +18,7 @@ from mirage.ir.dtypes import BY_TORCH_NAME
 from mirage.ir.fp8_formats import FORMATS
 from mirage.verify.floats.error_limits import Compared, judge
 from mirage.verify.floats.launch_sizes import INTEGERS
+from mirage.verify.floats.matrix_units import cut_off
 from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, Rng
 from mirage.verify.floats.worker import Run, exactly, rounding, units_of
 from mirage.verify.semantics.arrays import Array
@@ -170,12 +171,17 @@ class _Look:
         return row
 
     def _rounded(self, given: list[torch.Tensor], output: int) -> list[torch.Tensor]:
-        """The output of runs of the function with each result as far off as its dtype may make it, at random."""
+        """The output of runs of the function with each result as far off as its dtype may make it, at random, and its products as
+        far off as matrix units may."""
         import torch
 
         units = units_of(self.original, *given)
         wide = _up(given, torch.float64)
-        return [_tuple(rounding(self.original, units, seed)(*wide))[output] for seed in range(ROUNDINGS)]
+        found = []
+        for seed in range(ROUNDINGS):
+            with cut_off(seed):
+                found.append(_tuple(rounding(self.original, units, seed)(*wide))[output])
+        return found
 
 
 def _up(tensors: Sequence[torch.Tensor], dtype: torch.dtype) -> list[torch.Tensor]:

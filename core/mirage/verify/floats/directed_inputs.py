@@ -45,6 +45,15 @@ def _numbers(value: Attr) -> list[float]:
     return [float(value)] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
 
 
+def exact(numbers: Sequence[float], dtype: str) -> Array:
+    """The constants with both signs, the squares of the small ones, and what lies between two of these."""
+    few = sorted(set(numbers), key=abs)[:MOST_PAIRED]
+    every = sorted({*numbers, *(-c for c in numbers), *(x * x for x in few)})
+    between = [(a + b) / 2 for a, b in pairwise(every)]
+    own = round_to(np.asarray([*every, *between]), dtype)
+    return np.unique(own[np.abs(own) <= DTYPES[dtype].largest])
+
+
 def around(numbers: Sequence[float], dtype: str) -> Array:
     """The constants with both signs, the next numbers of the dtype below and above each, what lies between two of them,
     and what maps to one of them under a product, a sum, a square, an exponential or a logarithm with another."""
@@ -62,9 +71,7 @@ def around(numbers: Sequence[float], dtype: str) -> Array:
         | {math.log(c) for c in few if c > 0}
         | {math.exp(c) for c in few if c < 20}
     )
-    every = sorted(base | {-c for c in base} | {x * x for x in few})
-    between = [(a + b) / 2 for a, b in pairwise(every)]
-    own = round_to(np.asarray([*every, *between, *sorted(mapped)]), dtype)
+    own = np.concatenate([exact(numbers, dtype), round_to(np.asarray(sorted(mapped)), dtype)])
     own = own[np.abs(own) <= DTYPES[dtype].largest]
     step = np.maximum(np.ldexp(DTYPES[dtype].roundoff, np.frexp(own)[1]), DTYPES[dtype].smallest)
     wide = np.concatenate(
@@ -76,7 +83,8 @@ def around(numbers: Sequence[float], dtype: str) -> Array:
 @dataclass(frozen=True)
 class Draw:
     """`floats(rng, shape, pool)` and `flags(rng, shape)`: the values of an input, as multiples of `unit(dtype)`; `others`:
-    of all inputs but one at a time; `shared`: inputs of one shape get the same values. In `beyond` a program may leave the
+    of all inputs but one at a time; `shared`: inputs of one shape get the same values, or each the `opposite` of the one before;
+    `exactly`: the pool is the constants and what lies between them. In `beyond` a program may leave the
     range of numbers where an equal one does not: a difference there is told, and refuses nothing. Values stay below a
     sixteenth of the largest number of their dtype to the power of `reach`, or are as they are drawn (None)."""
 
@@ -85,6 +93,8 @@ class Draw:
     flags: Callable[[Rng, tuple[int, ...]], Array] = lambda r, s: r.integers(0, 2, s).astype(bool)
     others: Callable[[Rng, tuple[int, ...], Array], Array] | None = None
     shared: bool = False
+    opposite: bool = False
+    exactly: bool = False
     beyond: bool = False
     reach: float | None = 1.0
     unit: Callable[[str], float] = lambda dtype: 1.0
@@ -92,6 +102,15 @@ class Draw:
 
 def _constants(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
     return np.asarray(np.where(r.random(shape) < 0.7, r.choice(pool, shape), r.standard_normal(shape)))
+
+
+def _each(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
+    """Each number of the pool, as often as any other, where there is room."""
+    return np.resize(r.permutation(pool), shape)
+
+
+def _each_row(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
+    return np.broadcast_to(np.resize(r.permutation(pool), (*shape[:-1], 1) if shape else ()), shape)
 
 
 def _rows(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
@@ -155,6 +174,10 @@ def _tiny(dtype: str) -> float:
 
 EQUAL_ROWS = Draw("rows of one number", _equal_rows)
 LARGE = Draw("times 100", lambda r, s, p: 100 * r.standard_normal(s), reach=0.5)
+OPPOSITE = Draw(
+    "opposite, where exp overflows", lambda r, s, p: r.standard_normal(s), shared=True, opposite=True, reach=0.5,
+    unit=lambda dtype: 1.5 * math.log(DTYPES[dtype].largest),
+)  # fmt: skip
 HUGE = Draw("huge", lambda r, s, p: 1e300 * r.choice((-1.0, 1.0), s), reach=0.7)  # squares overflow, sums do not
 TINY = Draw("near zero", lambda r, s, p: r.uniform(1, 2, s), unit=_tiny, reach=None)
 ENDS = (  # near the largest number of the dtype
@@ -167,6 +190,10 @@ UNUSUAL_INPUTS = Draw("infinities and NaN", _unusual, whole_lines, beyond=True)
 DRAWS = (
     Draw("normal", lambda r, s, p: r.standard_normal(s)),
     Draw("at constants", _constants),
+    Draw("each constant", _each, exactly=True),
+    Draw("each constant in one input", _each, others=_small, exactly=True),
+    Draw("a row at each constant", _each_row, exactly=True),
+    Draw("a row at each constant in one input", _each_row, others=_small, exactly=True),
     Draw("one input at constants", lambda r, s, p: r.choice(p, s), others=_small),
     Draw("small integers", lambda r, s, p: r.integers(-3, 4, s).astype(np.float64), whole_lines),
     Draw("zeros", lambda r, s, p: r.choice((0.0, -0.0, 1.0, -1.0), s), whole_lines),
@@ -185,7 +212,8 @@ DRAWS = (
 def draw(kind: Draw, inputs: Sequence[TensorSpec], numbers: Sequence[float], seed: int) -> list[Array]:
     """Values of all inputs, each a number of its dtype."""
     rng = np.random.default_rng(seed)
-    pools = {d: around(numbers, d) for d in {i.type.dtype for i in inputs} if DTYPES[d].floating}
+    made = exact if kind.exactly else around
+    pools = {d: made(numbers, d) for d in {i.type.dtype for i in inputs} if DTYPES[d].floating}
     floats = [n for n, i in enumerate(inputs) if DTYPES[i.type.dtype].floating]
     chosen = floats[seed % len(floats)] if floats else -1
     known: dict[tuple[int, ...], Array] = {}
@@ -197,7 +225,8 @@ def draw(kind: Draw, inputs: Sequence[TensorSpec], numbers: Sequence[float], see
         elif not DTYPES[dtype].floating:
             out.append(_integers(rng, shape, dtype, numbers, kind.beyond))
         elif kind.shared and shape in known:
-            out.append(round_to(known[shape], dtype))
+            out.append(round_to(-known[shape] if kind.opposite else known[shape], dtype))
+            known[shape] = out[-1]
         else:
             values = kind.floats if kind.others is None or n == chosen else kind.others
             unit = kind.unit(dtype) if values is kind.floats else 1.0

@@ -76,6 +76,25 @@ def small_launch(
     return SmallLaunch(graph, every, contraction(e.t, e.targets, every), first_contraction(e.t, e.targets, every))
 
 
+@dataclass(frozen=True)
+class RegimeRun:
+    """A regime's inputs, and of every output what the kernels gave and what is wanted, in float64."""
+
+    regime: Regime
+    given: Given
+    got: tuple[Array, ...]
+    want: tuple[Array, ...]
+
+
+@dataclass
+class Record:
+    """The regimes that an opinion judged, the µGraph that the text was emitted for, and the same at the sizes of the launch."""
+
+    mugraph: MuGraph | None = None
+    graph: MuGraph | None = None
+    runs: list[RegimeRun] = field(default_factory=list)
+
+
 Ahead = Callable[[FloatPayload], Future[FloatRun]]  # begins a run in a worker of its own
 
 
@@ -88,8 +107,9 @@ def float_opinion(
     tiles: Mapping[str, Mapping[str, int]] | None = None,
     constants: Mapping[str, object] | None = None,
     regimes: Sequence[Regime] = REGIMES,
+    record: Record | None = None,
 ) -> Evidence:
-    """The emitted module against the user's function, in a worker.
+    """The emitted module against the user's function, in a worker. `record` takes what was run.
 
     Where the function cannot run at the small sizes (it names sizes of its own), the terms in float64 stand for it and
     the budget of the dtype alone decides. `sizes`, `tiles`: of the launch, `launch_sizes` and the µGraph's if None.
@@ -100,17 +120,19 @@ def float_opinion(
         launch = small_launch(emitted, sizes, tiles)
     except MirageError as error:
         return _evidence("REJECTED", f"the kernels could not be run: {error}", FloatDetails(sizes=sizes), start)
-    return _Regimes(emitted, launch, run_task, sizes, regimes, constants or {}, seed).opinion(start)
+    return _Regimes(emitted, launch, run_task, sizes, regimes, constants or {}, seed, record or Record()).opinion(start)
 
 
-def float_opinion_ahead(emitted: EmittedModule, run_task: RunTask, ahead: Ahead) -> Callable[[], Evidence]:
+def float_opinion_ahead(
+    emitted: EmittedModule, run_task: RunTask, ahead: Ahead, record: Record | None = None
+) -> Callable[[], Evidence]:
     """The same opinion, all of whose runs begin now; the call judges them."""
     sizes = dict(launch_sizes(emitted.mugraph))
     try:
         launch = small_launch(emitted, sizes, None)
     except MirageError:
-        return partial(float_opinion, emitted, run_task)
-    look = _Regimes(emitted, launch, run_task, sizes, REGIMES, {}, 0)
+        return partial(float_opinion, emitted, run_task, record=record)
+    look = _Regimes(emitted, launch, run_task, sizes, REGIMES, {}, 0, record or Record())
     asked = [look.ask(regime, number, ahead) for number, regime in enumerate(look.regimes)]
     return lambda: look.opinion(time.perf_counter(), asked)
 
@@ -155,6 +177,7 @@ class _Regimes:
     every: Sequence[Regime]
     constants: Mapping[str, object]
     seed: int
+    record: Record
     rows: list[RegimeError] = field(default_factory=list)
     unlike: list[str] = field(default_factory=list)
     shifted: Shifted | None = None
@@ -162,6 +185,7 @@ class _Regimes:
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng((self.seed, 0xF10A7))
         self.calls = calls_of(self.emitted.mugraph)
+        self.record.mugraph, self.record.graph, self.record.runs = self.emitted.mugraph, self.launch.graph, []
         inputs = self.launch.graph.inputs
         self.masks = added_masks(self.emitted.t, [x.term for x in self.emitted.targets])
         self.masks |= {i.name for i in inputs if i.dtype == "bool"}
@@ -203,6 +227,7 @@ class _Regimes:
             return
         evaluator = _evaluator(e, asked.given, launch.every)
         references = self._references(run, evaluator)
+        judged: list[tuple[Array, Array]] = []
         for i, target in enumerate(e.targets):
             got, again = decode(run["outputs"][i]), decode(run["again"][i])
             if got.tobytes() != again.tobytes():
@@ -215,6 +240,9 @@ class _Regimes:
                 Compared(got, reference.want, reference.eager, reference.single, dtype), target, evaluator
             )
             self._output(i, compared, asked.payload, regime)
+            judged.append((got, compared.want))
+        outputs, wanted = zip(*judged, strict=True)
+        self.record.runs.append(RegimeRun(regime, asked.given, outputs, wanted))
 
     def _payload(self, given: Given, times: int) -> FloatPayload:
         e = self.emitted

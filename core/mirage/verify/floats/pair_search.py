@@ -24,6 +24,7 @@ from mirage.verify.floats.directed_inputs import (
     HUGE,
     LARGE,
     MIXED,
+    OPPOSITE,
     SHORT_END,
     TINY,
     UNUSUAL_INPUTS,
@@ -163,16 +164,19 @@ def largest(p: Program) -> int:
 class Opinion:
     """What the search found: the evidence (None where the programs have no values here, or are too large), notes, and
     whether each comparison of values was met with both outcomes; `finite`: of infinite and NaN inputs nothing can be
-    said, since the two differ there or were not run."""
+    said, since the two differ there or were not run; `values`: in values they were found to agree before something else was
+    found."""
 
     evidence: Evidence | None
     notes: tuple[str, ...] = ()
     met: bool = False
     finite: bool = True
+    values: bool = False
 
     @property
     def agreed(self) -> bool:
-        return self.evidence is not None and self.evidence.word == "TESTED"
+        """Were they run, and no difference in values found that no rounding and no overflow explains?"""
+        return self.evidence is not None and (self.evidence.word == "TESTED" or self.values)
 
     @property
     def all(self) -> tuple[Evidence, ...]:
@@ -188,11 +192,18 @@ def search(a: Program, b: Program, overflow: bool = True) -> Opinion:
         return Opinion(None, ("float: not asked, the programs are too large to be run at their sizes",))
     try:
         found = _Search(a, b, start)
-        rejected = found.by_roundings() or found.by_values() or found.by_precision() or found.by_range(overflow)
+        differ = found.by_roundings() or found.by_values()
+        rejected = differ or found.by_precision() or found.by_range(overflow)
     except NoValue as error:
         return Opinion(None, (f"float: not asked, {error} has no value without PyTorch",))
     if rejected is not None:
-        return Opinion(rejected, tuple(found.told.values()))
+        return Opinion(
+            rejected,
+            tuple(found.told.values()),
+            found.outcomes.complete,
+            UNUSUAL_INPUTS.name in found.told,
+            differ is None,
+        )
     text = f"no difference in {found.ran} runs at these sizes, directed at {len(found.numbers)} constants"
     text = "; ".join((text, *found.told.values()))
     evidence = Evidence(
@@ -281,7 +292,7 @@ class _Search:
                 continue
             if not allowed:
                 found = self.rejected(f"{LEAVES} (--overflow-may-differ allows it)", where, kind, seed, inputs)
-                return found if kind is LARGE else replace(found, word="UNDECIDED")
+                return replace(found, word="UNDECIDED")
             output, index, left, right = where
             said = f"allowed to differ where one overflows: {LEAVES} (output {output} at {index}: {left}, {right})"
             self.told.setdefault("range", said)
@@ -291,7 +302,7 @@ class _Search:
         """The draws at the ends of the dtypes' ranges, each with its seeds: one for each input that may be the one there."""
         floating = [i.type.dtype for i in self.a.inputs if DTYPES[i.type.dtype].floating]
         short = [SHORT_END] if any(DTYPES[d].largest < SHORT for d in floating) else []
-        draws = [LARGE, HUGE, TINY, *ENDS, *short]
+        draws = [LARGE, HUGE, TINY, OPPOSITE, *ENDS, *short]
         return [(k, n) for k in draws for n in range(len(floating) if k.others is not None else 1)]
 
     def rejected(

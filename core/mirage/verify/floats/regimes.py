@@ -116,7 +116,7 @@ def round_to(x: Array, dtype: str) -> Array:
         if dtype == "bf16":
             bits = np.ascontiguousarray(x.astype(np.float32)).view(np.uint32)
             rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
-            return np.where(np.isnan(x), np.nan, rounded.view(np.float32)).astype(np.float64)
+            return np.where(np.isnan(x), np.nan, rounded.view(np.float32).reshape(x.shape)).astype(np.float64)
         if dtype in FORMATS:
             return FORMATS[dtype].rounded(x).astype(np.float64)
         return x.astype(np.float32).astype(np.float64) if dtype == "fp32" else x

@@ -196,11 +196,11 @@ def run_on_floats(payload: FloatPayload) -> FloatAnswer:
     inputs = [[_tensor(item) for item in given] for given in payload["inputs"]]
     roundings = payload.get("roundings")
     if roundings and user is not None:
-        return {"runs": [_rounded(user, tensors, roundings) for tensors in inputs]}
+        return {"runs": [rounded_run(user, tensors, roundings) for tensors in inputs]}
     runs: list[FloatRun] = []
     for tensors in inputs:
         times = payload.get("times") or (1 if runs else 2)
-        runs.append({**_kernels(module, payload, tensors, times), **_user(user, tensors)})
+        runs.append({**_kernels(module, payload, tensors, times), **user_run(user, tensors)})
     return {"runs": runs}
 
 
@@ -286,7 +286,7 @@ def torch_equal(a: torch.Tensor, b: torch.Tensor) -> bool:
     return bool(torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8)))
 
 
-def _user(call: Run | None, tensors: list[torch.Tensor]) -> FunctionRun:
+def user_run(call: Run | None, tensors: list[torch.Tensor]) -> FunctionRun:
     import torch
 
     if call is None:
@@ -328,7 +328,7 @@ def _unit(tensors: Sequence[torch.Tensor]) -> float:
     return max((torch.finfo(dtype).eps / 2 for dtype in computed), default=0.0)
 
 
-def _rounded(call: Run, tensors: list[torch.Tensor], runs: int) -> RoundedRun:
+def rounded_run(call: Run, tensors: list[torch.Tensor], runs: int) -> RoundedRun:
     """The outputs of so many runs of the function, with each result as far off as its dtype may make it, at random."""
     import torch
 

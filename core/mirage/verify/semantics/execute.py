@@ -7,7 +7,7 @@ must be written before it is read, and exactly once; what breaks that is recorde
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
@@ -32,6 +32,7 @@ from mirage.mugraph.grammar import (
     ThreadGraph,
     TileDim,
 )
+from mirage.mugraph.walk import PlacedBlock
 from mirage.verify.semantics.arrays import Array, Indices, Selection
 from mirage.verify.semantics.library_calls import run_library
 
@@ -70,18 +71,20 @@ class RunOutcome:
 
 
 @dataclass
-class _Tile:
+class Tile:
+    """A value of a block."""
+
     dims: tuple[str, ...]
     value: Array  # (draws or 1, one axis a dim)
 
 
 Address = tuple[Indices, ...]  # of each element of a tile, along each dimension of its tensor
-Env = dict[str, _Tile]
+Env = dict[str, Tile]
 _MANY_FAULTS = 20
 EVERY: Selection = (slice(None),)  # all draws
 
 
-class _Machine:
+class Machine:
     """Device memory and one run."""
 
     def __init__(self, graph: MuGraph, inputs: Mapping[str, Array], a: Arithmetic, free_shift: bool) -> None:
@@ -112,7 +115,7 @@ class _Machine:
     def run(self) -> RunOutcome:
         for k in self.graph.kernels:
             if isinstance(k, LibraryKernel):
-                self.memory[k.out] = run_library(k, self.graph, self.memory, self.a)
+                self.memory[k.out] = self.library(k)
                 self.outcome.writes[k.out] += 1
             else:
                 self._custom(k)
@@ -123,6 +126,13 @@ class _Machine:
             if t.name in self.memory:
                 self.outcome.outputs[t.name] = self.memory[t.name]
         return self.outcome
+
+    def library(self, k: LibraryKernel) -> Array:
+        return run_library(k, self.graph, self.memory, self.a)
+
+    def block(self, part: PlacedBlock, place: dict[str, int]) -> Block:
+        """One block of a kernel, or of its tail, at its place in the grid."""
+        return Block(self, part.graph, place, part.where)
 
     def _cover(self, t: DTensor, count: Array) -> None:
         """A temp may stay unwritten where nothing reads it: reading is looked at where it happens."""
@@ -135,25 +145,29 @@ class _Machine:
         grid = k.block.grid
         shared = [d for d in grid if d.role != "split"]
         splits = [d for d in grid if d.role == "split"]
-        for group in self._blocks(shared):
-            for part in self._blocks(splits):
-                _Block(self, k.block, group | part, k.name).run()
+        for group in self.groups(k, shared):
+            for part in self.blocks(splits):
+                self.block(PlacedBlock(k, "block", k.block), group | part).run()
             if k.tail is not None:  # the last block to arrive, whichever it is, finds all partial results stored
                 tail = {d.name: group[d.name] for d in k.tail.grid if d.name in group}
                 if set(tail) != {d.name for d in k.tail.grid}:
                     raise ExecutionFault(f"{k.name}: the tail's grid is not part of its kernel's")
-                _Block(self, k.tail, tail, f"{k.name}.tail").run()
+                self.block(PlacedBlock(k, "tail", k.tail), tail).run()
 
-    def _blocks(self, dims: list[TileDim]) -> Iterator[dict[str, int]]:
+    def groups(self, k: CustomKernel, shared: list[TileDim]) -> Iterable[dict[str, int]]:
+        """The places in the grid that run, without the splits'."""
+        return self.blocks(shared)
+
+    def blocks(self, dims: list[TileDim]) -> Iterator[dict[str, int]]:
         counts = [d.parts if d.role == "split" else -(-self.size(d) // d.tile) for d in dims]
         for place in product(*(range(n) for n in counts)):
             yield {d.name: i for d, i in zip(dims, place)}
 
 
-class _Block:
+class Block:
     """One block: `place` gives each grid dim its tile."""
 
-    def __init__(self, machine: _Machine, graph: BlockGraph, place: dict[str, int], where: str) -> None:
+    def __init__(self, machine: Machine, graph: BlockGraph, place: dict[str, int], where: str) -> None:
         self.m, self.graph, self.place, self.where = machine, graph, dict(place), where
         self.a = machine.a
         self.dims = {d.name: d for d in graph.dims}
@@ -162,11 +176,14 @@ class _Block:
         self.splits = [d.name for d in graph.dims if d.role == "split"]
         self.env: Env = {}
         self.old: Env = {}
+        self.container: int | None = None  # the position of the loop that runs
 
     def run(self) -> None:
-        for item in self.graph.body:
+        for position, item in enumerate(self.graph.body):
             if isinstance(item, Loop):
-                self._loop(item)
+                self.container = position
+                self.loop(item)
+                self.container = None
             else:
                 self._statement(item)
 
@@ -229,12 +246,12 @@ class _Block:
         elif isinstance(s, ThreadGraph):
             inner = dict(self.env)
             for c in s.body:
-                inner[c.out] = self._compute(c, inner)
+                inner[c.out] = self.compute(c, inner)
             self.env[s.out] = inner[s.out]
         elif isinstance(s, Compute):
-            self.env[s.out] = self._compute(s, self.env)
+            self.env[s.out] = self.compute(s, self.env)
         else:
-            self._accumulate(s)
+            self.accumulate(s)
 
     def _load(self, s: Load) -> None:
         tensor = self.m.graph.tensor(s.tensor)
@@ -250,10 +267,10 @@ class _Block:
         value = memory[EVERY + at]
         value = np.broadcast_to(value, (value.shape[0], *inside.shape))
         if memory.dtype == bool or (memory.dtype == np.int64 and s.pad == int(s.pad)):
-            self.env[s.out] = _Tile(s.dims, np.where(inside, value, np.asarray(s.pad).astype(memory.dtype)))
+            self.env[s.out] = Tile(s.dims, np.where(inside, value, np.asarray(s.pad).astype(memory.dtype)))
         else:
             pad = self.a.lift(self.a.pad(s.pad))
-            self.env[s.out] = _Tile(s.dims, np.where(inside, self.a.lift(value), pad.reshape(-1, *(1,) * inside.ndim)))
+            self.env[s.out] = Tile(s.dims, np.where(inside, self.a.lift(value), pad.reshape(-1, *(1,) * inside.ndim)))
 
     def _store(self, s: Store) -> None:
         if any(self.place.get(d, 0) for d in s.first):
@@ -261,7 +278,7 @@ class _Block:
         tensor = self.m.graph.tensor(s.tensor)
         if any(self.place[d] for d in s.first):
             return
-        tile = self._get(s.tile, self.env)
+        tile = self.tile(s.tile, self.env)
         dims = tile.dims
         for d in s.index:
             for axis in d.axes:
@@ -270,7 +287,7 @@ class _Block:
                     dims = (*dims, owner.name)
         shape = self.m.graph.shape(tensor)
         at, inside = self._address(s.index, dims, shape)
-        value = self.a.lift(self._align(tile, dims))
+        value = self.stored(self.a.lift(self.align(tile, dims)), s)
         if s.tensor not in self.m.memory:
             self.m.memory[s.tensor] = np.zeros((self.a.draws, *shape), value.dtype)
         value = np.broadcast_to(value, (self.a.draws, *inside.shape))
@@ -279,11 +296,15 @@ class _Block:
         memory[EVERY + where] = value[:, inside].reshape(memory[EVERY + where].shape)  # a scalar's mask adds a dim
         np.add.at(self.m.outcome.writes[s.tensor], where, 1)
 
-    def _get(self, name: str, env: Env) -> _Tile:
+    def stored(self, value: Array, s: Store) -> Array:
+        """What a store makes of a value."""
+        return value
+
+    def tile(self, name: str, env: Env) -> Tile:
         base, old = old_value.bare(name), old_value.is_old(name)
         return self.old[base] if old else env[name]
 
-    def _align(self, tile: _Tile, dims: tuple[str, ...]) -> Array:
+    def align(self, tile: Tile, dims: tuple[str, ...]) -> Array:
         """The tile's value over `dims`: missing ones have length one."""
         order = [d for d in dims if d in tile.dims]
         if len(order) != len(tile.dims):
@@ -292,23 +313,23 @@ class _Block:
         lengths = iter(value.shape[1:])
         return value.reshape(value.shape[0], *(next(lengths) if d in tile.dims else 1 for d in dims))
 
-    def _compute(self, c: Compute, env: Env) -> _Tile:
+    def compute(self, c: Compute, env: Env) -> Tile:
         a = self.a
         if c.op in _LEAVES:
-            return _Tile(c.dims, self._leaf(c))
-        args = [self._get(x, env) for x in c.args]
+            return Tile(c.dims, self.leaf(c))
+        args = [self.tile(x, env) for x in c.args]
         if c.op in ("sum", "max", "dot"):
             d = c.attr("dim")
             wide = (*c.dims, d)
-            parts = [self._align(x, wide) for x in args]
+            parts = [self.align(x, wide) for x in args]
             value = a.mul(*(a.lift(p) for p in parts)) if c.op == "dot" else parts[0]
             if value.shape[-1] != self.dims[d].tile:  # the tile does not vary along the dim that is reduced
                 value = np.broadcast_to(value, (*value.shape[:-1], self.dims[d].tile))
-            return _Tile(c.dims, a.max(value, value.ndim - 1) if c.op == "max" else a.sum(value, value.ndim - 1))
-        parts = [self._align(x, c.dims) for x in args]
-        return _Tile(c.dims, a.fn(c.op, *parts))
+            return Tile(c.dims, a.max(value, value.ndim - 1) if c.op == "max" else a.sum(value, value.ndim - 1))
+        parts = [self.align(x, c.dims) for x in args]
+        return Tile(c.dims, a.fn(c.op, *parts))
 
-    def _leaf(self, c: Compute) -> Array:
+    def leaf(self, c: Compute) -> Array:
         a = self.a
         ones = (1,) * len(c.dims)
         if c.op == "const":
@@ -322,7 +343,7 @@ class _Block:
         return np.asarray(keep.reshape([1, *(d.tile if x == d.name else 1 for x in c.dims)]))
 
     # ---- loops
-    def _loop(self, loop: Loop) -> None:
+    def loop(self, loop: Loop) -> None:
         d = self.dims[loop.dim]
         count = -(-self.m.size(d) // d.tile)
         first, last = 0, count
@@ -337,9 +358,9 @@ class _Block:
         for s in accumulators:
             start = self.a.const(0) if s.op == "sum" else self.a.neg_inf()
             shape = (1, *(self.dims[x].tile for x in s.dims))
-            carried[s.out] = _Tile(s.dims, np.broadcast_to(start.reshape(-1, *(1,) * len(s.dims)), shape))
+            carried[s.out] = Tile(s.dims, np.broadcast_to(start.reshape(-1, *(1,) * len(s.dims)), shape))
             if s.start:
-                carried[s.out] = _Tile(s.dims, self.a.lift(self._align(self._get(s.start, self.env), s.dims)))
+                carried[s.out] = Tile(s.dims, self.a.lift(self.align(self.tile(s.start, self.env), s.dims)))
         for i in range(first, last):
             self.place[loop.dim] = i
             self.old = carried
@@ -350,17 +371,17 @@ class _Block:
         self.place.pop(loop.dim, None)
         self.env, self.old = outer | carried, {}
 
-    def _accumulate(self, s: Accumulate) -> None:
+    def accumulate(self, s: Accumulate) -> None:
         a = self.a
-        new = a.lift(self._align(self._get(s.arg, self.env), s.dims))
+        new = a.lift(self.align(self.tile(s.arg, self.env), s.dims))
         if not s.update:
-            before = a.lift(self._align(self.old[s.out], s.dims))
+            before = a.lift(self.align(self.old[s.out], s.dims))
             value = a.add(before, new) if s.op == "sum" else a.fn("maximum", before, new)
         else:
             value = new
             for coefficient, name in s.update:
-                before = self._align(self.old[name or s.out], s.dims)
-                scale = self._align(self._get(coefficient, self.env), s.dims)
+                before = self.align(self.old[name or s.out], s.dims)
+                scale = self.align(self.tile(coefficient, self.env), s.dims)
                 moved = a.mul(scale, before)
                 value = a.add(a.lift(moved), value) if s.op == "sum" else a.fn("maximum", a.lift(moved), value)
         if s.op == "max" and self.m.free_shift:
@@ -369,7 +390,7 @@ class _Block:
             own = (n for n in self.place if n in s.dims or self.dims[n].role in ("loop", "split"))
             key = (self.where, s.out, *((n, self.place[n]) for n in sorted(own)))
             value = self.m.shifts.setdefault(key, a.random(shape))
-        self.env[s.out] = _Tile(s.dims, value)
+        self.env[s.out] = Tile(s.dims, value)
 
 
 _LEAVES = ("const", "size", "index", "mask")
@@ -385,13 +406,18 @@ def constant(a: Arithmetic, text: str) -> Array:
 
 
 def evaluate_mugraph(
-    graph: MuGraph, inputs: Mapping[str, Array], arithmetic: Arithmetic, *, free_shift: bool = False
+    graph: MuGraph,
+    inputs: Mapping[str, Array],
+    arithmetic: Arithmetic,
+    *,
+    free_shift: bool = False,
+    machine: Callable[..., Machine] = Machine,
 ) -> RunOutcome:
     """Runs a µGraph at its own sizes. `inputs`: by tensor name, (draws or 1, *shape). With `free_shift`, each running
     maximum of each tile and split is an independent random value: what stays equal does not depend on the shift.
     Raises Fault where it cannot run at all."""
     try:
-        return _Machine(graph, inputs, arithmetic, free_shift).run()
+        return machine(graph, inputs, arithmetic, free_shift).run()
     except (
         KeyError,
         ValueError,

@@ -21,6 +21,9 @@ Run = Callable[["Arithmetic", "list[Array]", Attrs], Array]
 
 def matmul(a: Arithmetic, x: Array, y: Array) -> Array:
     """x @ y over the last two axes, the others broadcast as torch.matmul does (the leading axis is the draws')."""
+    own = getattr(a, "matmul", None)
+    if own is not None:
+        return np.asarray(own(x, y))
     wide = a.mul(a.lift(x)[..., :, None, :], np.swapaxes(a.lift(y), -1, -2)[..., None, :, :])
     return a.sum(wide, wide.ndim - 1)
 

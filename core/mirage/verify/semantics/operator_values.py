@@ -67,13 +67,15 @@ POINTWISE: dict[str, Value] = {
     "logical_or": lambda a, x, y: (x != 0) | (y != 0),
     "logical_not": lambda a, x: x == 0,
     "softplus": _softplus,
+    "floor_divide": lambda a, x: x // int(a["by"]),
+    "remainder": lambda a, x: x % int(a["by"]),
     "leaky_relu": lambda a, x: np.where(x > 0, x, x * float(a.get("slope", 0.01))),
     "finite": lambda a, x: np.where(np.isneginf(x), 0, x),
 }
 
 # Operators whose results are not rounded.
 EXACT = {
-    "neg", "abs", "relu", "relu6", "clamp", "where", "masked_fill", "maximum", "minimum", "floor", "finite",
+    "neg", "abs", "relu", "relu6", "clamp", "where", "masked_fill", "maximum", "minimum", "floor", "finite", "floor_divide", "remainder",
     "gt", "ge", "ne", "lt", "le", "eq", "logical_and", "logical_or", "logical_not",
 }  # fmt: skip
 
@@ -122,5 +124,7 @@ def _product(one: str, x: Array, two: str, y: Array, wanted: set[str]) -> tuple[
     x = np.broadcast_to(x, shape([*batch, *rows, *inner]))
     y = np.broadcast_to(y, shape([*batch, *inner, *columns]))
     lead, k = shape(batch), math.prod(shape(inner))
-    out = np.matmul(x.reshape(*lead, -1, k), y.reshape(*lead, k, -1))
+    # a view with odd strides has no fast product
+    left, right = (np.ascontiguousarray(v) for v in (x.reshape(*lead, -1, k), y.reshape(*lead, k, -1)))
+    out = np.matmul(left, right)
     return "".join([*batch, *rows, *columns]), np.asarray(out.reshape(shape([*batch, *rows, *columns])))

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from certificates.forged import Data, sealed
+from forgery.forged import Data, sealed
 
 from mirage_certificate.laws import LAWS
 

@@ -1,0 +1,257 @@
+"""Compares what a module gives at its real sizes with the function, on directed inputs without rounding and on regimes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from mirage.errors import MirageError
+from mirage.ir.dtypes import DTYPES, TORCH_NAMES
+from mirage.ir.program import Program
+from mirage.verify.floats.error_limits import Compared, judge
+from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, round_to
+from mirage.verify.floats.worker import decode, exactly, rounded_run, user_run
+from mirage.verify.real_sizes.host_tensors import WideTensor
+from mirage.verify.real_sizes.tile_values import Array, Unknown
+from mirage.verify.semantics.program_values import NoValue, Precision, run
+from mirage.verify.worker_tasks import ShownElement
+
+Run = Callable[..., object]
+RELATIVE, ABSOLUTE = (
+    1e-6,
+    1e-7,
+)  # of the element and of the output's root mean square: constants are written with so many digits
+DISTURBED, SPREADS = 3, 64.0
+ROUNDINGS = 8
+TIMES_ROUNDING = 1.5  # a right kernel rounds about as much as the function does, on average over an output
+INTEGERS = 4
+WHOLE_RANGE = {"int8": (-128, 128)}  # quantized weights; other integers count and index
+SUBNORMAL = "subnormal"  # the regime of numbers that a GPU's fast functions take for zero
+
+
+class Differs(Exception):
+    """The module differs from the function: `word` REJECTED or UNDECIDED, the output, the index and both values."""
+
+    def __init__(self, word: str, what: str, output: int, index: tuple[int, ...], want: float, got: float) -> None:
+        super().__init__(what)
+        self.word, self.what, self.output, self.index = word, what, output, index
+        self.want, self.got = repr(want), repr(got)
+
+    @property
+    def shown(self) -> ShownElement | None:
+        if not self.index:
+            return None
+        return {"output": self.output, "index": list(self.index), "want": self.want, "got": self.got}
+
+
+@dataclass
+class Subject:
+    """The function, its program, and the outputs' dtypes."""
+
+    user: Run
+    program: Program
+    largest: float = 0.0  # error, as a part of what is allowed
+    average: float = 0.0  # error, beside the function's own and that of rounding the right values
+    regimes: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)  # of the inputs
+
+    @property
+    def dtypes(self) -> list[str]:
+        return [self.program.type_of(o).dtype for o in self.program.outputs]
+
+    @property
+    def longest_sum(self) -> int:
+        p, out = self.program, 1
+        for n in p.nodes:
+            shapes = [p.type_of(a).shape for a in n.args]
+            if n.op in ("einsum", "matmul", "linear", "scaled_dot_product_attention"):
+                out = max([out, *(s[-1] for s in shapes if s)])
+            elif n.op in ("sum", "mean") and shapes:
+                out = max(out, int(np.prod(shapes[0])) // max(1, n.type.numel))
+        return out
+
+
+def values_of(t: torch.Tensor) -> Array:
+    inner = t.inner if isinstance(t, WideTensor) else t
+    return np.atleast_1d(inner.detach().double().contiguous().numpy())
+
+
+def check_types(subject: Subject, results: Sequence[torch.Tensor]) -> None:
+    """Shapes and dtypes are the function's."""
+    wanted = [subject.program.type_of(o) for o in subject.program.outputs]
+    if len(results) != len(wanted):
+        raise Differs("REJECTED", f"it gives {len(results)} tensors, the function {len(wanted)}", 0, (), 0.0, 0.0)
+    for i, (t, w) in enumerate(zip(results, wanted, strict=True)):
+        if tuple(t.shape) != w.shape or str(t.dtype) != f"torch.{TORCH_NAMES[w.dtype]}":
+            what = (
+                f"output {i} is {t.dtype}{list(t.shape)}, of the function torch.{TORCH_NAMES[w.dtype]}{list(w.shape)}"
+            )
+            raise Differs("REJECTED", what, i, (), 0.0, 0.0)
+
+
+def tensors(program: Program, values: Sequence[Array], wide: bool) -> list[torch.Tensor]:
+    """The inputs as the module gets them."""
+    out = []
+    for i, v in zip(program.inputs, values, strict=True):
+        dtype = getattr(torch, TORCH_NAMES[i.type.dtype])
+        plain = torch.from_numpy(np.ascontiguousarray(v).copy())
+        if not wide or not dtype.is_floating_point:
+            out.append(plain.to(dtype))
+        else:
+            out.append(WideTensor(plain.double(), dtype))
+    return out
+
+
+def exact_outputs(subject: Subject, values: Sequence[Array]) -> list[Array]:
+    """The function in float64."""
+    given = []
+    for i, v in zip(subject.program.inputs, values, strict=True):
+        t = torch.from_numpy(np.ascontiguousarray(v).copy())
+        given.append(t.double() if DTYPES[i.type.dtype].floating else t.to(getattr(torch, TORCH_NAMES[i.type.dtype])))
+    with torch.no_grad():
+        made = exactly(subject.user, torch.float64)(*given)
+    return [values_of(t) for t in (made if isinstance(made, (tuple, list)) else (made,))]
+
+
+def compare_exactly(subject: Subject, kind: str, values: Sequence[Array], results: Sequence[torch.Tensor]) -> None:
+    """Without rounding on either side. On infinite inputs a difference shows that the kernel treats them otherwise, and
+    where the function has no finite value the verdict says so and refuses nothing. Raises Differs."""
+    beyond = not all(np.isfinite(v).all() for v in values)
+    check_types(subject, results)
+    wanted = exact_outputs(subject, values)
+    for i, (want, t) in enumerate(zip(wanted, results, strict=True)):
+        got = values_of(t)
+        with np.errstate(all="ignore"):
+            finite = np.isfinite(want)
+            size = float(np.sqrt(np.mean(np.square(want[finite])))) if finite.any() else 0.0
+            far = finite & ~(np.abs(got - want) <= RELATIVE * np.abs(want) + ABSOLUTE * size)
+        if far.any() and np.isfinite(got[far]).all():
+            far &= ~_explained(subject, i, values, want, got)
+        if far.any():
+            at = _first(far)
+            what = f"the values differ ({kind}, without rounding; {int(far.sum())} of {far.size} elements)"
+            raise Differs("UNDECIDED" if beyond else "REJECTED", what, i, at, float(want[at]), float(got[at]))
+        other = ~finite & ~(np.isnan(want) & beyond) & ~((np.isnan(want) & np.isnan(got)) | (want == got))
+        if other.any() and beyond:
+            subject.assumed.append(
+                "the inputs are finite: of infinite ones it gives NaN where the function gives infinities"
+            )
+        elif other.any():
+            at = _first(other)
+            what = f"it has another value where the function has none ({kind})"
+            raise Differs("UNDECIDED", what, i, at, float(want[at]), float(got[at]))
+
+
+def _first(mask: Array) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argwhere(mask)[0])
+
+
+def _explained(subject: Subject, output: int, values: Sequence[Array], want: Array, got: Array) -> Array:
+    """Where the function itself moves as far when its results are moved by 2^-38."""
+    try:
+        base = np.atleast_1d(np.asarray(run(subject.program, values, Precision())[0][output], np.float64))
+        moved = [
+            np.atleast_1d(np.asarray(run(subject.program, values, Precision(disturbance=n + 1))[0][output], np.float64))
+            for n in range(DISTURBED)
+        ]
+    except NoValue:
+        return np.zeros(want.shape, bool)
+    with np.errstate(all="ignore"):
+        spread = np.max([np.abs(m - base) for m in moved], axis=0)
+        return np.asarray((np.abs(got - want) <= SPREADS * spread) | ~np.isfinite(spread))
+
+
+def regime_inputs(program: Program, regime: Regime, k: int, seed: int) -> list[Array]:
+    """The inputs of a regime at the real sizes."""
+    rng, floating, out = np.random.default_rng((seed, 0xF10A7)), False, []
+    for i in program.inputs:
+        shape, dtype = i.type.shape, i.type.dtype
+        if dtype in UNIT:
+            draw = regime.first if regime.first is not None and not floating else regime.draw
+            floating = True
+            out.append(round_to(np.asarray(draw(rng, shape, dtype, k), np.float64), dtype))
+        elif dtype == "bool":
+            flags = regime.flags(rng, shape) if regime.flags is not None else rng.integers(0, 2, shape).astype(bool)
+            out.append(np.asarray(flags))
+        else:
+            low, high = WHOLE_RANGE.get(dtype, (0, INTEGERS))
+            out.append(rng.integers(low, high, shape))
+    return out
+
+
+def regimes_of(program: Program) -> list[Regime]:
+    masks = any(i.type.dtype == "bool" for i in program.inputs)
+    return [r for r in REGIMES if (r.flags is None or masks) and not r.eight_bit]
+
+
+def compare_rounded(
+    subject: Subject, regime: Regime, given: Sequence[torch.Tensor], results: Sequence[torch.Tensor]
+) -> None:
+    """With the roundings of the dtypes: no further from the function in float64 than the function itself may be. Raises Differs."""
+    check_types(subject, results)
+    found = user_run(subject.user, list(given))
+    double, own, short = found["double"], found["eager"], found["single"]
+    if double is None or own is None or short is None:
+        raise Unknown(f"the function does not run on the CPU: {found['user_error']}")
+    k = subject.longest_sum
+    for i, t in enumerate(results):
+        want, eager, single = (np.atleast_1d(decode(x[i])) for x in (double, own, short))
+        got = values_of(t)
+        x = Compared(got, want, eager, single, subject.dtypes[i])
+        figures, at = judge(x, k, regime.wild)
+        if figures["far"] and figures["error"] <= 8 * figures["allowed"]:
+            try:
+                rounded = rounded_run(subject.user, list(given), ROUNDINGS)["rounded"]
+            except (MirageError, RuntimeError):
+                rounded = []
+            if rounded:
+                x = Compared(
+                    got,
+                    want,
+                    eager,
+                    single,
+                    subject.dtypes[i],
+                    others=[np.atleast_1d(decode(one[i])) for one in rounded],
+                )
+                figures, at = judge(x, k, regime.wild)
+        if at is not None and regime.name == SUBNORMAL:
+            subject.assumed.append("the inputs are no subnormal numbers, of which it loses digits")
+            return
+        subject.largest = max(subject.largest, figures["error"] / max(figures["allowed"], 1e-300))
+        if at is not None:
+            missing = "a number where" in figures["why"]
+            word = "UNDECIDED" if missing else "REJECTED"
+            raise Differs(word, f"{regime.name}: {figures['why']}", i, at, float(want[at]), float(got[at]))
+        if not regime.wild:
+            _precise_on_average(subject, regime, i, x, k)
+    subject.regimes.append(regime.name)
+
+
+def _precise_on_average(subject: Subject, regime: Regime, output: int, x: Compared, k: int) -> None:
+    """The root mean square of the error beside the function's own and that of rounding the right values: an accumulator or
+    an operand in a short dtype shows there long before it shows in the largest error."""
+    if not DTYPES[x.dtype].floating or x.eager is None:
+        return
+    with np.errstate(all="ignore"):
+        usable = np.isfinite(x.want) & np.isfinite(x.got) & np.isfinite(x.eager)
+        if not usable.any():
+            return
+        want, got, eager = (a[usable] for a in (x.want, x.got, x.eager))
+        size = float(np.sqrt(np.mean(np.square(want))))
+
+        def mean(a: Array) -> float:
+            return float(np.sqrt(np.mean(np.square(a - want))))
+
+        own = max(mean(eager), mean(round_to(want, x.dtype)))
+        allowed = TIMES_ROUNDING * own + 4 * UNIT["fp32"] * np.sqrt(k) * size
+        error = mean(got)
+    subject.average = max(subject.average, error / max(own + 4 * UNIT["fp32"] * np.sqrt(k) * size, 1e-300))
+    if error > allowed:
+        at = tuple(
+            int(i) for i in np.unravel_index(int(np.argmax(np.where(usable, np.abs(x.got - x.want), 0))), x.want.shape)
+        )
+        what = f"{regime.name}: on average it is {error / max(own, 1e-300):.1f} times as far from the exact values as the function is"
+        raise Differs("UNDECIDED", what, output, at, float(x.want[at]), float(x.got[at]))

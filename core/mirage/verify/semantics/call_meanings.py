@@ -1,0 +1,204 @@
+"""What PyTorch's own calls mean, for the comparison of two functions: a table from calls to operators of the operator table.
+
+A kernel leaves these calls to PyTorch, and of a call nothing is known but that equal arguments give equal results. Two
+functions are compared with the calls written out: `torch.roll` is a concatenation, `F.hardswish` a product of clamps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from mirage.ir.program import Attr, Operation, Program
+from mirage.ir.torch_calls import RESULT, SIZES, TENSOR, is_call
+from mirage.operators.protocols import Maker
+from mirage.operators.type_rules import dim, is_float
+from mirage.program.builder import Builder
+
+Given = Mapping[str, Attr]
+Meaning = Callable[[Maker, Mapping[str, int], Given], int | None]  # None: not of this form
+MOST = 1 << 20  # elements of a mask over pairs of places
+
+
+def _cast(m: Maker, x: int, dtype: str) -> int:
+    return x if m.type(x).dtype == dtype else m.op("cast", x, dtype=dtype)
+
+
+def _listed(value: Attr) -> tuple[int, ...]:
+    return tuple(int(v) for v in value) if isinstance(value, tuple) else (int(value),)  # type: ignore[arg-type]
+
+
+def _piece(m: Maker, x: int, at: int, start: int, length: int) -> int:
+    return x if m.type(x).shape[at] == length else m.op("slice", x, dim=at, start=start, length=length)
+
+
+def roll(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    x, shape = xs["self"], m.type(xs["self"]).shape
+    dims, shifts = _listed(a.get("dims", ())), _listed(a["shifts"])
+    if not dims and len(shifts) == 1:  # of all elements in their order
+        flat = m.op("reshape", x, shape=(-1,))
+        return m.op("reshape", _rolled(m, flat, 0, shifts[0]), shape=shape)
+    for i, by in zip(dims, shifts, strict=True):
+        x = _rolled(m, x, dim(i, len(shape)), by)
+    return x
+
+
+def _rolled(m: Maker, x: int, at: int, by: int) -> int:
+    n = m.type(x).shape[at]
+    cut = by % n
+    return x if not cut else m.op("concat", _piece(m, x, at, n - cut, cut), _piece(m, x, at, 0, n - cut), dim=at)
+
+
+def pad(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    """A constant at the ends of the last dims; a negative width cuts."""
+    if a.get("mode", "constant") != "constant":
+        return None
+    x, widths, value = xs["self"], _listed(a["pad"]), a.get("value")
+    number = float(value) if isinstance(value, (int, float, str)) else 0.0
+    for k in range(len(widths) // 2):
+        at = len(m.type(x).shape) - 1 - k
+        low, high = widths[2 * k : 2 * k + 2]
+        n = m.type(x).shape[at]
+        x = _piece(m, x, at, max(0, -low), n - max(0, -low) - max(0, -high))
+        before, after = ([_block(m, x, at, w, number)] if w > 0 else [] for w in (low, high))
+        parts = [*before, x, *after]
+        x = m.op("concat", *parts, dim=at) if len(parts) > 1 else x
+    return x
+
+
+def _block(m: Maker, x: int, at: int, length: int, value: float) -> int:
+    kind = m.type(x)
+    shape = (*kind.shape[:at], length, *kind.shape[at + 1 :])
+    return m.op("expand", _cast(m, m.const(value), kind.dtype), shape=shape)
+
+
+def flip(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    x: int | None = xs["self"]
+    for i in _listed(a["dims"]):
+        if x is not None:
+            at = dim(i, len(m.type(x).shape))
+            n = m.type(x).shape[at]
+            x = _picked(m, x, at, lambda j, k, n=n: m.op("eq", m.op("add", j, k), m.const(n - 1)))  # type: ignore[misc]
+    return x
+
+
+def cumsum(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    x = xs["self"]
+    if "dtype" in a or not is_float(m.type(x).dtype):
+        return None
+    return _picked(m, x, dim(int(str(a["dim"])), len(m.type(x).shape)), lambda j, k: m.op("le", k, j))
+
+
+def _picked(m: Maker, x: int, at: int, chosen: Callable[[int, int], int]) -> int | None:
+    """At each place j of a dim the sum over those of its places k that are chosen."""
+    kind = m.type(x)
+    n = kind.shape[at]
+    if n * math.prod(kind.shape) > MOST or not is_float(kind.dtype):
+        return None
+    rest = (1,) * (len(kind.shape) - at - 1)
+    j = m.op("reshape", m.op("iota", size=n), shape=(n, 1, *rest))
+    k = m.op("reshape", m.op("iota", size=n), shape=(1, n, *rest))
+    wide = m.op("reshape", x, shape=(*kind.shape[:at], 1, *kind.shape[at:]))
+    zero = _cast(m, m.const(0.0), kind.dtype)
+    return m.op("sum", m.op("where", chosen(j, k), wide, zero), dim=(at + 1,), keepdim=False)
+
+
+def _of_float(meaning: Callable[[Maker, int, Given], int]) -> Meaning:
+    def build(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+        x = xs["self"]
+        return _cast(m, meaning(m, x, a), m.type(x).dtype) if is_float(m.type(x).dtype) else None
+
+    return build
+
+
+def _number(m: Maker, a: Given, name: str, otherwise: float) -> int:
+    value = a.get(name, otherwise)
+    return m.const(float(value) if isinstance(value, (int, float, str)) else otherwise)
+
+
+def _sign(m: Maker, x: int, a: Given) -> int:
+    zero, dtype = m.const(0.0), m.type(x).dtype
+    above, below = (_cast(m, m.op(op, x, zero), dtype) for op in ("gt", "lt"))
+    return m.op("sub", above, below)
+
+
+def _ceil(m: Maker, x: int, a: Given) -> int:
+    return m.op("neg", m.op("floor", m.op("neg", x)))
+
+
+def _trunc(m: Maker, x: int, a: Given) -> int:
+    return m.op("where", m.op("lt", x, m.const(0.0)), _ceil(m, x, a), m.op("floor", x))
+
+
+def _hardsigmoid(m: Maker, x: int, a: Given) -> int:
+    return m.op("div", m.op("clamp", m.op("add", x, m.const(3.0)), min=0.0, max=6.0), m.const(6.0))
+
+
+def _hardswish(m: Maker, x: int, a: Given) -> int:
+    return m.op("div", m.op("mul", x, m.op("clamp", m.op("add", x, m.const(3.0)), min=0.0, max=6.0)), m.const(6.0))
+
+
+def _threshold(m: Maker, x: int, a: Given) -> int:
+    above = m.op("gt", x, _number(m, a, "threshold", 0.0))
+    return m.op("where", above, x, _cast(m, _number(m, a, "value", 0.0), m.type(x).dtype))
+
+
+def _log_sigmoid(m: Maker, x: int, a: Given) -> int:
+    return m.op("neg", m.op("softplus", m.op("neg", x)))
+
+
+def _mish(m: Maker, x: int, a: Given) -> int:
+    return m.op("mul", x, m.op("tanh", m.op("softplus", x)))
+
+
+MEANINGS: dict[str, Meaning] = {
+    "aten.roll.default": roll,
+    "aten.pad.default": pad,
+    "aten.constant_pad_nd.default": pad,
+    "aten.flip.default": flip,
+    "aten.cumsum.default": cumsum,
+    "aten.floor.default": _of_float(lambda m, x, a: m.op("floor", x)),
+    "aten.ceil.default": _of_float(_ceil),
+    "aten.trunc.default": _of_float(_trunc),
+    "aten.sign.default": _of_float(_sign),
+    "aten.hardsigmoid.default": _of_float(_hardsigmoid),
+    "aten.hardswish.default": _of_float(_hardswish),
+    "aten.threshold.default": _of_float(_threshold),
+    "aten.log_sigmoid.default": _of_float(_log_sigmoid),
+    "aten.mish.default": _of_float(_mish),
+}
+
+
+def written_out(p: Program) -> Program:
+    """The program with the calls of the table written out; the others stay."""
+    if not any(n.op in MEANINGS for n in p.nodes):
+        return p
+    b = Builder(p.name)
+    for i in p.inputs:
+        b.input(i.name, i.type.shape, i.type.dtype, i.names)
+    place = list(range(len(p.inputs)))
+    for node in p.nodes:
+        b.line = node.line
+        args = [place[x] for x in node.args]
+        place.append(_meant(b, node, args) if node.op in MEANINGS else _same(b, node, args))
+    for x in p.outputs:
+        b.output(place[x])
+    made = b.program(returns_tuple=p.returns_tuple)
+    return replace(p, nodes=made.nodes, outputs=made.outputs)
+
+
+def _same(b: Builder, node: Operation, args: Sequence[int]) -> int:
+    if is_call(node.op):
+        return b.call(node.op, *args, type=node.type, attrs=dict(node.attrs))
+    return b.op(node.op, *args, **dict(node.attrs))
+
+
+def _meant(b: Builder, node: Operation, args: Sequence[int]) -> int:
+    attrs = {k: v for k, v in node.attrs if k not in (RESULT, SIZES)}
+    places = {k: TENSOR.match(v) for k, v in attrs.items() if isinstance(v, str)}
+    tensors = {k: args[int(found[1])] for k, found in places.items() if found is not None}
+    made = MEANINGS[node.op](b, tensors, {k: v for k, v in attrs.items() if k not in tensors})
+    if made is None or b.type(made) != node.type:
+        return _same(b, node, args)
+    return made

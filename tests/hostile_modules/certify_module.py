@@ -1,0 +1,50 @@
+"""Says of each mutant of a module whether Triton's interpreter shows a difference: the label of families that are to be certified."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from hostile_modules.mutant import Mutant
+
+TESTS = Path(__file__).resolve().parents[1]
+
+
+def lines(texts: Sequence[str], first: int, folder: Path) -> list[str]:
+    """What one process says of the texts from the number `first` on, until it ends or dies."""
+    jobs = folder / "jobs.json"
+    jobs.write_text(json.dumps(list(texts)))
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "hostile_modules.run_mutants", str(jobs), str(first)]
+    done = subprocess.run(
+        command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    return done.stdout.splitlines()
+
+
+def outcomes(module_text: str, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, str]]:
+    """For each mutant "wrong", "breaks" (it raises, hangs or dies), "rounding" (it differs by less than 4 roundoffs) or "equal".
+
+    A mutant that must be refused whatever a run shows is not run: it may change the process that runs the others.
+    """
+    asked = [m for m in mutants if m.expected != "wrong"]
+    texts = [module_text, *(m.text for m in asked)]
+    number = 1
+    with tempfile.TemporaryDirectory() as folder:
+        while number < len(texts):
+            said = lines(texts, number, Path(folder))
+            if not said:
+                raise RuntimeError("the module itself does not run in Triton's interpreter")
+            for at, word in zip(said[::2], [*said[1::2], "breaks"]):
+                yield asked[int(at) - 1], word.split()[0]
+                number = int(at) + 1
+
+
+def is_wrong(mutant: Mutant, outcome: str) -> bool:
+    """Is it a mistake to accept the mutant?"""
+    return mutant.expected == "wrong" or outcome in ("wrong", "breaks")

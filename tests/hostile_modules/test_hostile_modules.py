@@ -1,0 +1,111 @@
+"""The mutants of emitted modules: enough of each group, distinct, the same each time; a run shows the wrong ones and no equal one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from hostile_modules.certify_module import is_wrong, outcomes
+from hostile_modules.emitted import emitted
+from hostile_modules.every_mutant import FAMILIES, GROUPS, code, every_mutant, parses
+from hostile_modules.functions import FUNCTIONS
+from hostile_modules.mutant import Family, Mutant, each
+
+LEAST = {"text": 60, "precision": 20, "launcher": 60, "state": 100, "graph": 40, "equal": 25}
+NAMES = ("softmax_rows", "long_sums")
+
+
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("modules")
+    return {f.name: emitted(f, folder) for f in FUNCTIONS if f.name in NAMES}
+
+
+@pytest.fixture(scope="module")
+def mutants(modules: dict[str, str]) -> dict[str, list[Mutant]]:
+    return {name: list(every_mutant(text)) for name, text in modules.items()}
+
+
+def test_each_group_has_enough_mutants_of_each_module(mutants: dict[str, list[Mutant]]) -> None:
+    for name, found in mutants.items():
+        counts = Counter(m.group for m in found)
+        assert all(counts[group] >= LEAST[group] for group in GROUPS), (name, counts)
+
+
+def test_mutants_are_distinct_modules(modules: dict[str, str], mutants: dict[str, list[Mutant]]) -> None:
+    for name, found in mutants.items():
+        assert len({m.text for m in found} | {modules[name]}) == len(found) + 1
+        assert len({m.name for m in found}) == len(found)
+        assert all(parses(m.text) for m in found)
+
+
+def test_mutants_are_the_same_each_time(modules: dict[str, str], mutants: dict[str, list[Mutant]]) -> None:
+    assert list(every_mutant(modules["softmax_rows"])) == mutants["softmax_rows"]
+
+
+def test_an_edit_that_breaks_the_syntax_is_no_mutant(modules: dict[str, str]) -> None:
+    text = modules["softmax_rows"]
+    broken = list(Family("broken", "text", "certify", each("kernels", r"def ", "def def ")).mutants(text))
+    assert broken and not any(parses(m.text) for m in broken)
+
+
+def test_an_edit_stays_in_its_part(modules: dict[str, str]) -> None:
+    text = modules["softmax_rows"]
+    names = {m.name for m in Family("f", "text", "certify", each("kernels", r"sizes", "x")).mutants(text)}
+    assert names == set() and "sizes" in text
+
+
+def test_no_docstring_is_labelled_wrong(modules: dict[str, str]) -> None:
+    text = modules["softmax_rows"]
+    named = text.replace(
+        "    return torch.softmax", '    """Softmax of 12 rows, 700 each."""\n    return torch.softmax'
+    )
+    assert named != text and code(named) == code(text)
+    wrong = [m for m in every_mutant(named) if m.expected == "wrong" and m.group == "graph"]
+    assert wrong and all(code(m.text) != code(named) for m in wrong)
+
+
+def test_modules_with_counters_lose_their_order(modules: dict[str, str], mutants: dict[str, list[Mutant]]) -> None:
+    """The families of semaphores have places in a module with counters and none in one without."""
+    order = {"order_relaxed", "barrier_dropped", "counter_not_reset", "last_but_one", "arrival_before_the_stores"}
+    assert "atomic_add" in modules["long_sums"] and "atomic_add" not in modules["softmax_rows"]
+    assert order <= {m.family for m in mutants["long_sums"]}
+    assert not order & {m.family for m in mutants["softmax_rows"]}
+
+
+def test_families_have_names_of_their_own_and_one_label() -> None:
+    assert len({f.name for f in FAMILIES}) == len(FAMILIES)
+    assert {f.expected for f in FAMILIES if f.group == "equal"} == {"equal"}
+    assert "equal" not in {f.expected for f in FAMILIES if f.group != "equal"}
+
+
+def shown(text: str, mutants: list[Mutant], families: set[str]) -> dict[str, set[str]]:
+    """What a run says of the mutants of these families."""
+    found: dict[str, set[str]] = {}
+    for mutant, outcome in outcomes(text, [m for m in mutants if m.family in families]):
+        found.setdefault(mutant.family, set()).add(outcome)
+    return found
+
+
+def test_a_run_shows_wrong_mutants_and_no_equal_one(modules: dict[str, str], mutants: dict[str, list[Mutant]]) -> None:
+    wrong = {"store_negated", "answer_scaled", "launch_dropped"}
+    equal = {"accumulator_renamed", "blocks_backwards", "answer_copied"}
+    found = shown(modules["softmax_rows"], mutants["softmax_rows"], wrong | equal)
+    assert set(found) == wrong | equal
+    assert all(found[family] <= {"wrong", "breaks"} for family in wrong), found
+    assert all(found[family] == {"equal"} for family in equal), found
+
+
+def test_a_module_that_does_not_run_certifies_nothing(tmp_path: Path) -> None:
+    text = "def _original_f(x):\n    return x\n"
+    with pytest.raises(RuntimeError, match="does not run"):
+        list(outcomes(text, [Mutant("a", "a", "text", text + "\n", "certify")]))
+
+
+def test_what_is_to_be_refused_always_is_wrong_without_a_run() -> None:
+    always = Mutant("a", "a", "state", "", "wrong")
+    assert is_wrong(always, "equal") and list(outcomes("def _original_f(): pass\n", [always])) == []
+    asked = Mutant("a", "a", "text", "", "certify")
+    assert is_wrong(asked, "wrong") and not is_wrong(asked, "rounding") and not is_wrong(asked, "equal")

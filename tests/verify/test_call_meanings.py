@@ -1,0 +1,91 @@
+"""Calls that are written out for the comparison of two functions mean what PyTorch computes; integers are compared."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from mirage.errors import UnsupportedOperands
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
+from mirage.ir.torch_calls import is_call
+from mirage.pipeline.request import refuse_integers
+from mirage.program.trace import trace
+from mirage.verify.semantics.call_meanings import MEANINGS, written_out
+from mirage.verify.semantics.program_values import run
+from mirage.verify.two_programs import compare
+
+HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
+SHAPES = {"x": ((4, 6), "fp64"), "y": ((4, 6), "fp64"), "n": ((4, 6), "int64"), "k": ((4, 6), "int32")}
+CALLS = (
+    "x.roll(2, 1)", "x.roll((1, -8), (0, 1))", "x.roll(5)", "F.pad(x, (1, 2))", "F.pad(x, (-1, 2, 1, 0), value=3.5)",
+    "x.flip(1)", "x.flip((0, 1))", "x.cumsum(1)", "x.cumsum(0)", "torch.floor(3 * x)", "torch.ceil(3 * x)",
+    "torch.trunc(3 * x)", "torch.sign(x)", "F.hardsigmoid(3 * x)", "F.hardswish(3 * x)", "F.threshold(x, 0.5, -1.0)",
+    "F.logsigmoid(x)", "F.mish(x)",
+)  # fmt: skip
+WHOLE = ("x * (n // 3)", "x * (n % 3)", "x * (n // -3)", "x * (n % -3)", "x * (torch.arange(6) // 4 * 4 + k)",
+         "torch.where(n % 2 == 0, x, -x)", "x * torch.arange(9, -3, -2)", "x * (n * k + 1)")  # fmt: skip
+# (the function, an equal one, another one)
+COMPARED = (
+    ("x.roll(2, 1)", "torch.cat([x[:, -2:], x[:, :-2]], 1)", "x.roll(1, 1)"),
+    ("x.flip(1).flip(1)", "x * 1.0", "x.flip(1)"),
+    ("F.pad(x, (1, 2))[:, 1:-2]", "x * 1.0", "F.pad(x, (2, 1))[:, 1:-2]"),
+    ("x.cumsum(1)[:, -1]", "x.sum(1)", "x.cumsum(1)[:, -2]"),
+    ("torch.sign(x) * x.abs()", "x * 1.0", "torch.sign(x) * x"),
+    ("torch.floor(x)", "-torch.ceil(-x)", "torch.trunc(x)"),
+    ("F.hardswish(x)", "x * F.relu6(x + 3) / 6", "x * F.relu6(x + 2.9) / 6"),
+    ("x * (n // 2 // 3)", "x * (n // 6)", "x * (n // 5)"),
+    ("x * (n % 4)", "x * (n - n // 4 * 4)", "x * (n % -4)"),
+    ("x * (n * n - 1)", "x * ((n + 1) * (n - 1))", "x * (n * n)"),
+    ("x * (torch.arange(6) * 7 // 7)", "x * torch.arange(6)", "x * (torch.arange(6) * 7 // 8)"),
+    ("torch.where(n >= 3, x, y)", "torch.where(n > 2, x, y)", "torch.where(n > 3, x, y)"),
+)
+
+
+def program(text: str) -> Program:
+    words = set("".join(c if c.isalnum() else " " for c in text).split())
+    given = [TensorSpec(n, *SHAPES[n]) for n in SHAPES if n in words]
+    return trace(f"{HEAD}def f({', '.join(i.name for i in given)}):\n    return {text}\n", "f", given)
+
+
+def drawn(p: Program) -> list[np.ndarray]:
+    rng = np.random.default_rng(3)
+    return [
+        rng.standard_normal(i.shape) if i.dtype == "fp64" else rng.integers(-9, 10, i.shape).astype(i.type.dtype)
+        for i in p.inputs
+    ]
+
+
+@pytest.mark.parametrize("text", (*CALLS, *WHOLE))
+def test_values_are_those_of_pytorch(text: str) -> None:
+    p = program(text)
+    written = written_out(p)
+    assert not any(is_call(n.op) for n in written.nodes)
+    given = drawn(p)
+    names = {i.name: torch.from_numpy(v) for i, v in zip(p.inputs, given, strict=True)}
+    want = eval(text, {"torch": torch, "F": torch.nn.functional, **names}).numpy()
+    (have,), _ = run(written, given)
+    np.testing.assert_allclose(have, want, rtol=1e-12, atol=1e-14)
+
+
+def test_each_meaning_is_tried_and_another_form_stays_a_call() -> None:
+    tried = {n.op for text in CALLS for n in program(text).nodes if is_call(n.op)}
+    assert tried | {"aten.constant_pad_nd.default"} == set(MEANINGS)
+    for text in ("F.pad(x, (1, 2), mode='reflect')", "x.cumsum(1, dtype=torch.float32)", "torch.round(x)"):
+        assert any(is_call(n.op) for n in written_out(program(text)).nodes)
+
+
+@pytest.mark.parametrize("function,equal,other", COMPARED)
+def test_equal_ones_are_accepted_and_others_are_not(function: str, equal: str, other: str) -> None:
+    assert compare(program(function), program(equal)).accepted
+    assert compare(program(function), program(other)).word == "REJECTED"
+
+
+@pytest.mark.parametrize("text,part", [("x * (torch.arange(6) // 4)", "floor_divide"), ("x * n", "`n` is a tensor of integers"),
+                                       ("x * torch.argsort(x)", "int64")])  # fmt: skip
+def test_no_kernel_computes_with_integers(text: str, part: str) -> None:
+    with pytest.raises(UnsupportedOperands) as raised:
+        refuse_integers(program(text), "user.py")
+    assert part in raised.value.message and raised.value.line == 6 and raised.value.path == "user.py"
+    refuse_integers(program("x * torch.arange(6)"), "user.py")

@@ -1,0 +1,126 @@
+"""Triton text without a µGraph: right modules are accepted at their real sizes, and each edit that makes one wrong is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from verify.written_modules import ADD, ATTENTION, LAYER_NORM, MATMUL, Written
+
+from mirage.cli import verify_subjects
+from mirage.cli.verify import WORKER, judged
+from mirage.isolate.runner import Worker
+from mirage.results.verdict import Verdict
+
+WRITTEN = {"add": ADD, "matmul": MATMUL, "attention": ATTENTION, "layer_norm": LAYER_NORM}
+Ask = Callable[[str, str], Verdict]  # (the name of a case, a module) -> the verdict
+
+
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    folder = tmp_path_factory.mktemp("written")
+    with Worker(env=WORKER) as worker:
+        lefts = {}
+        for name, written in WRITTEN.items():
+            (folder / f"{name}.py").write_text(written.function, "utf-8")
+            lefts[name] = verify_subjects.load(str(folder / f"{name}.py"), worker)
+
+        def verdict(name: str, module: str) -> Verdict:
+            path = folder / "module.py"
+            path.write_text(module, "utf-8")
+            return judged(lefts[name], verify_subjects.load(str(path), worker), worker)
+
+        yield verdict
+
+
+def edited(written: Written, old: str, new: str) -> str:
+    assert old in written.module, old
+    return written.module.replace(old, new)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_right_modules_are_accepted(ask: Ask, name: str) -> None:
+    found = ask(name, WRITTEN[name].module)
+    assert found.word == "TESTED", found.evidence
+    assert "at the real sizes" in found.evidence[0].summary
+
+
+# (case, what stands there, what stands there instead, the verdict, what it says)
+EDITS = [
+    ("add", "offsets < n_elements", "offsets < n_elements // 2", "REJECTED", "values differ"),
+    ("add", "offsets < n_elements", "offsets <= n_elements", "REJECTED", "reads element 98432 of x"),
+    ("add", "x + y\n", "x + y * 1.00001\n", "REJECTED", "without rounding"),
+    ("add", "(triton.cdiv(n_elements, meta['BLOCK_SIZE']), )", "(50,)", "REJECTED", "values differ"),
+    ("add", "y_ptr + offsets,", "y_ptr + offsets % 4096,", "REJECTED", "values differ"),
+    ("add", "output = x + y", "output = (x.to(tl.float16) + y.to(tl.float16)).to(tl.float32)", "REJECTED", "error"),
+    ("add", "    return output", "    return x + y", "UNDECIDED", "not what a kernel wrote"),
+    ("add", "output = torch.empty_like(x)", "output = x", "REJECTED", "an input, is written"),
+    ("add", "DEVICE =", "import os\nDEVICE =", "UNDECIDED", "line 5: imports os"),
+    ("add", "    n_elements =", "    n_elements = int(x.sum()) * 0 +", "UNDECIDED", "reads the values of a tensor"),
+    ("add", "    n_elements =", "    global LAST\n    n_elements =", "UNDECIDED", "outside the function"),
+    ("add", "DEVICE =", "SEEN = []\nDEVICE =", "TESTED", ""),
+    ("add", "    n_elements =", "    add_kernel.n = 1\n    n_elements =", "UNDECIDED", "stays after the call"),
+    ("add", "def add(", "def sum_of(", "UNDECIDED", "has no function add"),
+    (
+        "add",
+        "    output = x + y",
+        "    output = x + y\n    if tl.sum(x - x) > 1:\n        output = y",
+        "UNDECIDED",
+        "both ways",
+    ),
+    ("add", "tl.arange(0, BLOCK_SIZE)", "tl.arange(0, BLOCK_SIZE - 24)", "REJECTED", "power of two"),
+    ("matmul", "other=0.0)", "other=1.0)", "REJECTED", "values differ"),
+    ("matmul", "tl.cdiv(K, BLOCK_SIZE_K)):", "K // BLOCK_SIZE_K):", "REJECTED", "values differ"),
+    ("matmul", "b.stride(0), b.stride(1)", "b.stride(1), b.stride(0)", "REJECTED", "of b, which has"),
+    ("matmul", "c.stride(0), c.stride(1)", "c.stride(1), c.stride(0)", "REJECTED", "writes element"),
+    ("matmul", "% group_size_m)", "% GROUP_SIZE_M)", "REJECTED", ""),
+    ("matmul", "'BLOCK_SIZE_M': 32", "'BLOCK_SIZE_M': 48", "REJECTED", "power of two"),
+    ("matmul", "tl.dot(a, b, accumulator)", "accumulator + tl.dot(a, b).to(tl.float16)", "UNDECIDED", "fewer digits"),
+    ("matmul", "dtype=tl.float32)", "dtype=tl.float16)", "REJECTED", "Triton refuses"),
+    ("matmul", "0.01 * x", "0.010001 * x", "REJECTED", "values differ"),
+    ("attention", ">= (start_n", "> (start_n", "REJECTED", "values differ"),
+    ("attention", "1.44269504", "1.44269", "REJECTED", "values differ"),
+    ("attention", "tl.maximum(m_i, tl.max(qk, 1))", "tl.max(qk, 1)", "REJECTED", ""),
+    ("attention", "= acc * alpha[:, None]", "= acc", "REJECTED", "values differ"),
+    ("attention", "-1.0e6", "-100.0", "REJECTED", "values differ"),
+    ("attention", "(1,), padding_option", "(), padding_option", "TESTED", ""),
+    ("layer_norm", "1e-5", "1.001e-5", "REJECTED", "values differ"),
+    ("layer_norm", "x - mean, 0.)", "x - mean, x - mean)", "REJECTED", "values differ"),
+    ("layer_norm", "rstd * w", "rstd.to(tl.bfloat16) * w", "REJECTED", "error"),
+    ("layer_norm", "_ln[(M,)]", "_ln[(M, 2)]", "REJECTED", "write one element"),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new", "word", "says"), EDITS)
+def test_an_edit_is_seen(ask: Ask, name: str, old: str, new: str, word: str, says: str) -> None:
+    found = ask(name, edited(WRITTEN[name], old, new))
+    assert found.word == word, found.evidence
+    assert says in found.evidence[0].summary
+
+
+def test_it_says_what_it_assumes_of_strides(ask: Ask) -> None:
+    """The wrapper asks for a contiguous matrix; a sum of tensors of one dim has nothing to assume."""
+    assert any("contiguous" in x for x in ask("matmul", MATMUL.module).notes)
+    assert not ask("add", ADD.module).notes
+
+
+def test_a_rejection_shows_an_element(ask: Ask) -> None:
+    found = ask("add", edited(ADD, "x + y\n", "x - y\n")).evidence[0].counterexample
+    assert found is not None and found.output == 0 and len(found.index) == 1
+    assert abs(float(found.expected) - float(found.actual)) > 1e-3
+
+
+def test_the_evaluation_agrees_with_the_interpreter() -> None:
+    """Bit by bit, on the cases and on a kernel with many functions of the language."""
+    root = Path(__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-m", "verify.beside_interpreter"], cwd=root, env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True, text=True, timeout=240, check=True,
+    )  # fmt: skip
+    found = json.loads(done.stdout)
+    assert len(found) == 8 and all(x == 0 for x in found.values()), found
