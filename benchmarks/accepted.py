@@ -20,6 +20,7 @@ import json
 import math
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,19 @@ from mirage.profile.launch_variants import with_launch  # noqa: E402
 from mirage.verify.cases import matches  # noqa: E402
 
 
-def completed(found: Found, variant: dict[str, Any]) -> str:
+@cache
+def searched_once(point: str) -> Found:
+    name, batch, *dtype = point.split("/")
+    return searched(name, int(batch.removeprefix("bs")), *dtype)
+
+
+def completed(variant: dict[str, Any]) -> str:
     """The variant's module with the µGraph that it was emitted from; as it is where no candidate emits it."""
     module = variant["text"]
     parts = split_parts(module)
     if "mugraph" in parts:
         return str(module)
+    found = searched_once(variant["point"])
     sizes, tiles = tables(module, variant["point"])
     warps, stages, dev = int(variant["warps"]), int(variant["stages"]), device(TARGET)
     for candidate in found.best:
@@ -74,11 +82,9 @@ def judged(point: str, module: str, folder: Path) -> tuple[bool, str]:
 def rows_of(point: str, timed: list[dict[str, Any]], speedup: float, folder: Path) -> list[dict[str, Any]]:
     """`timed` are the variants with a text, `speedup` what the fastest one has over the best peer."""
     timed = sorted(timed, key=lambda v: float(v["cold"]))
-    name, batch, *dtype = point.split("/")
-    found = searched(name, int(batch.removeprefix("bs")), *dtype)
     rows = []
     for n, v in enumerate(timed):
-        ok, said = judged(point, completed(found, v), folder)
+        ok, said = judged(point, completed(v), folder)
         if not n:
             rows.append(
                 {"name": f"accepted/{point}", "value": int(ok), "unit": "", "bound": "== 1", "ok": ok, "said": said}
