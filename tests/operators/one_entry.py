@@ -22,6 +22,7 @@ from mirage.codegen.emit import emit_module
 from mirage.devices.table import DEVICES
 from mirage.isolate.task_table import resolve
 from mirage.mugraph.grammar import Compute
+from mirage.mugraph.json_form import from_json, to_json
 from mirage.mugraph.walk import computes, parts, sites
 from mirage.operators import document, intervals, padding, signs
 from mirage.operators.block_operators import everywhere
@@ -74,7 +75,7 @@ def run(name: str, change: str) -> dict[str, object]:
         verdict = judge(case, lambda task, payload: resolve(task)(payload, lambda event: None))
         cost = estimate(graph, device)
         with temporary(replace(ENTRIES[name], special=2000.0)):
-            dear = estimate(graph, device)
+            dear = estimate(from_json(to_json(graph)), device)  # a body's facts are read once
         page = document.markdown()
     ops = [c.op for p in parts(graph) for s in sites(p) for c in computes(s.statement) if isinstance(c, Compute)]
     return {

@@ -11,7 +11,7 @@ os.environ["TRITON_INTERPRET"] = "1"
 
 import numpy as np
 import torch
-from verify.written_modules import ADD, ATTENTION, LAYER_NORM, MATMUL, ZOO
+from written_modules import ADD, ATTENTION, LAYER_NORM, MATMUL, ZOO
 
 from mirage.codegen.interpreter import float_interpreter, load_module
 from mirage.verify.real_sizes import module_text

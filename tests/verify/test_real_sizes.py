@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from verify.written_modules import ADD, ATTENTION, LAYER_NORM, MATMUL, Written
+from written_modules import ADD, ATTENTION, LAYER_NORM, MATMUL, Written
 
 from mirage.cli import verify_subjects
 from mirage.cli.verify import WORKER, judged
@@ -119,7 +119,7 @@ def test_the_evaluation_agrees_with_the_interpreter() -> None:
     """Bit by bit, on the cases and on a kernel with many functions of the language."""
     root = Path(__file__).parents[1]
     done = subprocess.run(
-        [sys.executable, "-m", "verify.beside_interpreter"], cwd=root, env={**os.environ, "PYTHONPATH": str(root)},
+        [sys.executable, str(root / "verify" / "beside_interpreter.py")], cwd=root, env={**os.environ, "PYTHONPATH": str(root)},
         capture_output=True, text=True, timeout=240, check=True,
     )  # fmt: skip
     found = json.loads(done.stdout)

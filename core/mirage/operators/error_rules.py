@@ -218,6 +218,13 @@ def floor(out: Array, xs: Sequence[Array], es: Sequence[Array]) -> Array:
     return settled(out, ends, xs, es)
 
 
+def whole_quotient(out: Array, xs: Sequence[Array], es: Sequence[Array]) -> Array:
+    """Of the quotient rounded down: a jump where the division's error reaches a whole number."""
+    with np.errstate(all="ignore"):
+        ratio = np.asarray(xs[0] / xs[1])
+    return floor(out, (ratio,), (quotient(ratio, xs, es),))
+
+
 def select(out: Array, xs: Sequence[Array], es: Sequence[Array]) -> Array:
     """Of where: both errors and the distance between them where the condition may be the other one."""
     chosen = np.where(xs[0] != 0, es[1], es[2])
