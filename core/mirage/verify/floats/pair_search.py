@@ -34,7 +34,7 @@ from mirage.verify.floats.directed_inputs import (
 )
 from mirage.verify.floats.regimes import round_to
 from mirage.verify.semantics.arrays import Array, Flags
-from mirage.verify.semantics.program_values import EXTENDED, NoValue, Outcomes, Precision, run
+from mirage.verify.semantics.program_values import EXTENDED, NoValue, Outcomes, ResultPrecision, run
 
 LARGEST = 1 << 24  # elements of one tensor
 PRODUCTS = 1 << 35  # of all contractions of a program
@@ -46,7 +46,7 @@ DISTURBED = 4
 RELATIVE = 1e-9  # constants are written with so many digits
 NOISE = 1e-14  # of the largest value: what two orders of summation leave in float64
 SPREADS = 16.0
-RANGED = Precision(rounded=round_to, inside=True, ranged=True)
+RANGED = ResultPrecision(rounded=round_to, inside=True, ranged=True)
 SHORT = 1e6  # a dtype whose largest number is below this is left by ordinary products
 RIGHT = 0.01  # of itself: how far what is finite beside an overflow may be from its value to be one
 LEAVES = "one of the two leaves the range of its dtypes where the other does not"
@@ -54,7 +54,7 @@ FEW = 64  # elements of inputs that are written out
 
 
 @dataclass(frozen=True)
-class Found:
+class OutputDifference:
     """A difference: at an element of an output, with both values. `overflowed`: on one side it is an infinity or NaN that
     an overflow left."""
 
@@ -94,22 +94,26 @@ def spread(runs: Sequence[Array]) -> tuple[Array, Flags]:
 
 
 def outputs(
-    p: Program, inputs: Sequence[Array], how: Precision, outcomes: Outcomes | None = None
+    p: Program, inputs: Sequence[Array], how: ResultPrecision, outcomes: Outcomes | None = None
 ) -> tuple[list[Array], set[str]]:
     values, events = run(p, inputs, how, outcomes)
     return [np.asarray(v, how.dtype) for v in values], events
 
 
-def difference(a: Program, b: Program, inputs: Sequence[Array], extended: bool, outcomes: Outcomes) -> Found | None:
+def difference(
+    a: Program, b: Program, inputs: Sequence[Array], extended: bool, outcomes: Outcomes
+) -> OutputDifference | None:
     """The first element on which the programs differ and no rounding is the reason. Raises NoValue."""
-    (left, events), (right, more) = (outputs(p, inputs, Precision(), outcomes) for p in (a, b))
+    (left, events), (right, more) = (outputs(p, inputs, ResultPrecision(), outcomes) for p in (a, b))
     events |= more
     masks = [unlike(x, y, "divide" in events) for x, y in zip(left, right, strict=True)]
     if not any(m.any() for m in masks):
         return None
-    every = [[outputs(p, inputs, Precision(disturbance=seed))[0] for seed in range(1, DISTURBED + 1)] for p in (a, b)]
+    every = [
+        [outputs(p, inputs, ResultPrecision(disturbance=seed))[0] for seed in range(1, DISTURBED + 1)] for p in (a, b)
+    ]
     if extended and EXTENDED:
-        wide = [outputs(p, inputs, Precision(np.longdouble)) for p in (a, b)]
+        wide = [outputs(p, inputs, ResultPrecision(np.longdouble)) for p in (a, b)]
         events = wide[0][1] | wide[1][1]
         masks = [m & unlike(x, y, "divide" in events) for m, x, y in zip(masks, wide[0][0], wide[1][0], strict=True)]
     for i, mask in enumerate(masks):
@@ -121,7 +125,9 @@ def difference(a: Program, b: Program, inputs: Sequence[Array], extended: bool, 
         mask = mask & steady & firm & ~(explained & both)
         if mask.any():
             at = tuple(int(k) for k in np.argwhere(mask)[0])
-            return Found(i, at, float(left[i][at]), float(right[i][at]), "overflow" in events and not bool(both[at]))
+            return OutputDifference(
+                i, at, float(left[i][at]), float(right[i][at]), "overflow" in events and not bool(both[at])
+            )
     return None
 
 

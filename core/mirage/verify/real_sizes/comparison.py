@@ -16,7 +16,7 @@ from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, round_to
 from mirage.verify.floats.worker import decode, exactly, rounded_run, user_run
 from mirage.verify.real_sizes.host_tensors import WideTensor
 from mirage.verify.real_sizes.tile_values import Array, Unknown
-from mirage.verify.semantics.program_values import NoValue, Precision, run
+from mirage.verify.semantics.program_values import NoValue, ResultPrecision, run
 from mirage.verify.worker_tasks import ShownElement
 
 Run = Callable[..., object]
@@ -48,7 +48,7 @@ class Differs(Exception):
 
 
 @dataclass
-class Subject:
+class ComparedFunction:
     """The function, its program, and the outputs' dtypes."""
 
     user: Run
@@ -79,7 +79,7 @@ def values_of(t: torch.Tensor) -> Array:
     return np.atleast_1d(inner.detach().double().contiguous().numpy())
 
 
-def check_types(subject: Subject, results: Sequence[torch.Tensor]) -> None:
+def check_types(subject: ComparedFunction, results: Sequence[torch.Tensor]) -> None:
     """Shapes and dtypes are the function's."""
     wanted = [subject.program.type_of(o) for o in subject.program.outputs]
     if len(results) != len(wanted):
@@ -105,7 +105,7 @@ def tensors(program: Program, values: Sequence[Array], wide: bool) -> list[torch
     return out
 
 
-def exact_outputs(subject: Subject, values: Sequence[Array]) -> list[Array]:
+def exact_outputs(subject: ComparedFunction, values: Sequence[Array]) -> list[Array]:
     """The function in float64."""
     given = []
     for i, v in zip(subject.program.inputs, values, strict=True):
@@ -116,7 +116,9 @@ def exact_outputs(subject: Subject, values: Sequence[Array]) -> list[Array]:
     return [values_of(t) for t in (made if isinstance(made, (tuple, list)) else (made,))]
 
 
-def compare_exactly(subject: Subject, kind: str, values: Sequence[Array], results: Sequence[torch.Tensor]) -> None:
+def compare_exactly(
+    subject: ComparedFunction, kind: str, values: Sequence[Array], results: Sequence[torch.Tensor]
+) -> None:
     """Without rounding on either side. On infinite inputs a difference shows that the kernel treats them otherwise, and
     where the function has no finite value the verdict says so and refuses nothing. Raises Differs."""
     beyond = not all(np.isfinite(v).all() for v in values)
@@ -149,12 +151,14 @@ def _first(mask: Array) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argwhere(mask)[0])
 
 
-def _explained(subject: Subject, output: int, values: Sequence[Array], want: Array, got: Array) -> Array:
+def _explained(subject: ComparedFunction, output: int, values: Sequence[Array], want: Array, got: Array) -> Array:
     """Where the function itself moves as far when its results are moved by 2^-38."""
     try:
-        base = np.atleast_1d(np.asarray(run(subject.program, values, Precision())[0][output], np.float64))
+        base = np.atleast_1d(np.asarray(run(subject.program, values, ResultPrecision())[0][output], np.float64))
         moved = [
-            np.atleast_1d(np.asarray(run(subject.program, values, Precision(disturbance=n + 1))[0][output], np.float64))
+            np.atleast_1d(
+                np.asarray(run(subject.program, values, ResultPrecision(disturbance=n + 1))[0][output], np.float64)
+            )
             for n in range(DISTURBED)
         ]
     except NoValue:
@@ -188,7 +192,7 @@ def regimes_of(program: Program) -> list[Regime]:
 
 
 def compare_rounded(
-    subject: Subject, regime: Regime, given: Sequence[torch.Tensor], results: Sequence[torch.Tensor]
+    subject: ComparedFunction, regime: Regime, given: Sequence[torch.Tensor], results: Sequence[torch.Tensor]
 ) -> None:
     """With the roundings of the dtypes: no further from the function in float64 than the function itself may be. Raises Differs."""
     check_types(subject, results)
@@ -230,7 +234,7 @@ def compare_rounded(
     subject.regimes.append(regime.name)
 
 
-def _precise_on_average(subject: Subject, regime: Regime, output: int, x: Compared, k: int) -> None:
+def _precise_on_average(subject: ComparedFunction, regime: Regime, output: int, x: Compared, k: int) -> None:
     """The root mean square of the error beside the function's own and that of rounding the right values: an accumulator or
     an operand in a short dtype shows there long before it shows in the largest error."""
     if not DTYPES[x.dtype].floating or x.eager is None:

@@ -17,15 +17,15 @@ from mirage.verify.floats.directed_inputs import DRAWS, Draw, constants, draw
 from mirage.verify.floats.regimes import REGIMES, Regime, round_to
 from mirage.verify.real_sizes import module_text
 from mirage.verify.real_sizes.comparison import (
+    ComparedFunction,
     Differs,
-    Subject,
     compare_exactly,
     compare_rounded,
     regime_inputs,
     regimes_of,
     tensors,
 )
-from mirage.verify.real_sizes.host_run import Host, Session
+from mirage.verify.real_sizes.host_run import Host, HostCall
 from mirage.verify.real_sizes.host_tensors import WideTensor
 from mirage.verify.real_sizes.tile_values import Array, Precision, Unknown, Wrong
 from mirage.verify.worker_tasks import RealAnswer, RealPayload
@@ -49,7 +49,7 @@ FIRST = ("normal", "scores of 60000", "mean 1000 x deviation")  # regimes that a
 class Judging:
     """A module under judgement."""
 
-    subject: Subject
+    subject: ComparedFunction
     host: Host
     began: float = field(default_factory=time.process_time)
     runs: int = 0
@@ -68,7 +68,7 @@ class Judging:
     def call(
         self, given: Sequence[torch.Tensor], how: Precision, choice: int = 0, device: int = 0
     ) -> list[torch.Tensor]:
-        session = Session(how, self.host.text, time.process_time() + LIMIT, choice, device)
+        session = HostCall(how, self.host.text, time.process_time() + LIMIT, choice, device)
         names = [i.name for i in self.subject.program.inputs]
         out = self.host.call(session, dict(zip(names, given, strict=True)))
         if not session.launches:
@@ -193,7 +193,7 @@ def judge_at_real_sizes(payload: RealPayload) -> RealAnswer:
     try:
         if max(program.type_of(i).numel for i in range(len(program.inputs) + len(program.nodes))) > MOST:
             raise Unknown("the tensors are too large for a run at their sizes")
-        subject = Subject(load(payload["text"], payload["function"]), program)
+        subject = ComparedFunction(load(payload["text"], payload["function"]), program)
         judging = Judging(subject, Host(module_text.read(payload["module"], payload["public"])))
         judging.all()
         for line, seen in sorted(judging.outcomes.items()):

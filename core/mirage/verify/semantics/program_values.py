@@ -34,7 +34,7 @@ class NoValue(Exception):
 
 
 @dataclass(frozen=True)
-class Precision:
+class ResultPrecision:
     """How floating-point results are kept: in `dtype`; with a `disturbance` each result that is rounded is also off by
     UNIT at random, which shows how a result depends on its roundings; `rounded` rounds each operator's result to the
     program's own dtype, and with `inside` what a composite operator computes on the way to it too, which PyTorch keeps in
@@ -78,7 +78,7 @@ class Outcomes:
 class Evaluation:
     """One run. It takes the place of the maker that expansions of composite operators write to."""
 
-    def __init__(self, program: Program, how: Precision, outcomes: Outcomes | None = None) -> None:
+    def __init__(self, program: Program, how: ResultPrecision, outcomes: Outcomes | None = None) -> None:
         self.program, self.how, self.outcomes = program, how, outcomes
         self.varies: set[int] = set()  # what depends on the inputs
         self.values: dict[int, Array] = {}
@@ -286,10 +286,10 @@ CHOOSING: dict[str, Callable[[list[Array], Array], Array]] = {
 
 
 def run(
-    program: Program, inputs: Sequence[Array], how: Precision | None = None, outcomes: Outcomes | None = None
+    program: Program, inputs: Sequence[Array], how: ResultPrecision | None = None, outcomes: Outcomes | None = None
 ) -> tuple[list[Array], set[str]]:
     """The outputs, and what IEEE arithmetic flagged: "overflow", "underflow", "divide", "invalid". Raises NoValue."""
     events = Events()
     with np.errstate(all="call", call=events):
-        outputs = Evaluation(program, how or Precision(), outcomes).run(inputs)
+        outputs = Evaluation(program, how or ResultPrecision(), outcomes).run(inputs)
     return outputs, events.seen
