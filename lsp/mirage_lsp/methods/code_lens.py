@@ -25,10 +25,10 @@ async def handle(ls: MirageServer, params: types.CodeLensParams) -> list[types.C
         at = view.place(found.line)
         entry = view.document.entries.get(found.name)
         result = None if entry is None else entry.result
-        new = "its kernel" if result is None or not result.baseline else one_line_texts.instead(result)
+        new = one_line_texts.instead(result) if result is not None and result.baseline else "its kernel"
         lenses.append(_lens(at, types.Command(title=f"Mirage: replaced by {new}", command="")))
         lenses.append(_lens(at, _command("Restore the original", "mirage.restore", view, found.name)))
-        if result is not None and result.mugraphs:
+        if entry is not None and entry.result is not None and entry.result.mugraphs:
             lenses.append(_lens(at, _command("Show the µGraph", "mirage.showMugraph", view, found.name)))
     return lenses
 
