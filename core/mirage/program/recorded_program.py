@@ -103,7 +103,9 @@ class RecordedCalls:
             return
         made = self.values[node] = self._apply(name, bound, node)
         views = [] if name in _CASTS else [bound[a.name] for a in schema.arguments if a.alias_info is not None]
-        if isinstance(made, list) and name in ATEN:  # pieces or spreads of their operands, whether the schema says so or not
+        if (
+            isinstance(made, list) and name in ATEN
+        ):  # pieces or spreads of their operands, whether the schema says so or not
             self.viewed |= {self._root(self.same.get(n, n)) for n in node.all_input_nodes}
         same = [] if name in _COPIES else [n for n in node.all_input_nodes if self._value_of(n) == made]
         for source in [v for v in views if _is_node(v)] + same:

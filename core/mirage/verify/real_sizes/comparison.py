@@ -15,8 +15,8 @@ from mirage.ir.torch_calls import is_call
 from mirage.verify.floats.error_limits import Compared, judge
 from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, round_to
 from mirage.verify.floats.worker import decode, exactly, rounded_run, user_run
-from mirage.verify.real_sizes.index_ranges import IndexRange, index_ranges
 from mirage.verify.real_sizes.host_tensors import WideTensor
+from mirage.verify.real_sizes.index_ranges import IndexRange, index_ranges
 from mirage.verify.real_sizes.tile_values import Array, Unknown
 from mirage.verify.semantics.program_values import NoValue, Precision, run
 from mirage.verify.worker_tasks import ShownElement
