@@ -8,7 +8,7 @@ import pytest
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.program.load_function import load
 from mirage.program.trace import trace
-from mirage.verify.real_sizes.comparison import Subject
+from mirage.verify.real_sizes.comparison import ComparedFunction
 from mirage.verify.real_sizes.index_ranges import IndexRange
 
 HEAD = "import torch\nimport torch.nn.functional as F\n"
@@ -16,9 +16,9 @@ INPUTS = [TensorSpec("x", (11, 7), "fp32"), TensorSpec("ids", (5,), "int64"), Te
 ROWS = IndexRange(-11, 10)
 
 
-def subject(result: str) -> Subject:
+def subject(result: str) -> ComparedFunction:
     text = f"{HEAD}def f(x, ids, flags):\n    return {result}\n"
-    return Subject(load(text, "f"), trace(text, "f", INPUTS))
+    return ComparedFunction(load(text, "f"), trace(text, "f", INPUTS))
 
 
 @pytest.mark.parametrize(
