@@ -30,7 +30,7 @@ MAX_TEXTS = 256 << 20  # characters of the texts that they hold
 MAX_FINAL = 256  # jobs that are over and whose result can still be asked for
 EVENT_EVERY_S = 0.05  # counts change faster than anyone reads them; a new state is always told
 MAX_BEST = 500
-ANSWERS = {"kernel": "done", "keep": "kept"}  # Result.answer -> the job's state
+ANSWERS = {"kernel": "done", "compile": "done", "library": "done", "keep": "kept"}  # Result.answer -> the job's state
 
 Report = Callable[[Mapping[str, object]], None]  # takes what a worker says of its progress, unchecked
 Listener = Callable[[JobEvent], None]

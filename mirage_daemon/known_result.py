@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from mirage.errors import ProtocolError
 from mirage.ir.json_value import JsonObject, json_object
+from mirage.results.baselines import BASELINES, TRUSTED
 from mirage.results.codec import read_result
 from mirage.results.result import Result
 
@@ -27,5 +28,7 @@ class KnownResult:
 
     @property
     def headline(self) -> str:
-        """The verdict in a few words; "" where there is none."""
+        """The verdict in a few words; what runs, where that is PyTorch's own; "" where there is neither."""
+        if self.result.baseline:
+            return f"{BASELINES[self.result.baseline].words}, {TRUSTED}"
         return "" if self.result.verdict is None else self.result.verdict.headline

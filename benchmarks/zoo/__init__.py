@@ -1,9 +1,10 @@
 """The zoo: PyTorch functions as people write them, one a file in FAMILY/NAME.py, and the loader that lists them and draws their inputs.
 
-A file holds one decorated function whose `inputs=` is a literal, and may say two things more:
-`FEW_ROWS = True` where the first row of inputs is that of decoding or of another call with few rows of activations, and `INPUTS`,
-which gives for a parameter the values that it needs, `{"labels": ("int", 0, 32000)}`. A kind of values is an entry of
-`values.KINDS`; a floating parameter that `INPUTS` does not name is drawn from the standard normal distribution.
+A file holds one decorated function whose `inputs=` is a literal, and may say three things more:
+`FEW_ROWS = True` where the first row of inputs is that of decoding or of another call with few rows of activations;
+`FIXED = (4096,)` for sizes that its text takes for granted, which the check may not shrink; and `INPUTS`, which gives for a
+parameter the values that it needs, `{"labels": ("int", 0, 32000)}`. A kind of values is an entry of `values.KINDS`;
+a floating parameter that `INPUTS` does not name is drawn from the standard normal distribution.
 """
 
 from __future__ import annotations
@@ -83,14 +84,14 @@ def read(path: Path) -> ZooFunction:
     function, given = found[0]
     parameters = tuple(a.arg for a in function.args.args)
     rows = _rows(path, given, len(parameters))
-    generators = _constant(tree, "INPUTS", {})
+    generators = constant(tree, "INPUTS", {})
     for name, kind in generators.items():
         if name not in parameters:
             raise ZooError(f"{path}: INPUTS names {name}, which is no parameter")
         check_kind(kind, f"{path}: {name}")
     return ZooFunction(
         path.stem, path.parent.name, path, function.name, title, parameters, rows,
-        bool(_constant(tree, "FEW_ROWS", False)), generators,
+        bool(constant(tree, "FEW_ROWS", False)), generators,
     )  # fmt: skip
 
 
@@ -123,7 +124,7 @@ def _rows(path: Path, given: ast.expr, parameters: int) -> tuple[tuple[Input, ..
     return tuple(tuple(Input(shape, dtype) for shape, dtype in row) for row in lists)
 
 
-def _constant(tree: ast.Module, name: str, default: Any) -> Any:
+def constant(tree: ast.Module, name: str, default: Any) -> Any:
     """The literal that the module assigns to `name`, or `default`."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):

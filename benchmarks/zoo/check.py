@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from . import Input, ZooFunction, _constant, every_function, inputs
+from . import Input, ZooFunction, constant, every_function, inputs
 from .values import DTYPES, Kind
 
 LARGEST = 256
@@ -39,7 +39,7 @@ class Wide(TorchFunctionMode):
 
 def small(fn: ZooFunction) -> ZooFunction:
     """The same function at its first row with small shapes."""
-    fixed = _constant(ast.parse(fn.path.read_text(encoding="utf-8")), "FIXED", ())
+    fixed = constant(ast.parse(fn.path.read_text(encoding="utf-8")), "FIXED", ())
 
     def size(n: int) -> int:
         while n > LARGEST and n not in fixed:

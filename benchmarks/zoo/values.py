@@ -25,7 +25,7 @@ Draw = Callable[..., torch.Tensor]
 
 
 def _normal(shape: Shape, generator: torch.Generator, dtype: torch.dtype, std: float = 1.0) -> torch.Tensor:
-    return torch.randn(shape, generator=generator, device=generator.device, dtype=dtype) * std
+    return torch.randn(shape, generator=generator, device=generator.device, dtype=dtype).mul_(std)
 
 
 def _weight(shape: Shape, generator: torch.Generator, dtype: torch.dtype, contracted: int) -> torch.Tensor:
@@ -35,7 +35,7 @@ def _weight(shape: Shape, generator: torch.Generator, dtype: torch.dtype, contra
 def _uniform(
     shape: Shape, generator: torch.Generator, dtype: torch.dtype, low: float = 0.0, high: float = 1.0
 ) -> torch.Tensor:
-    return torch.rand(shape, generator=generator, device=generator.device, dtype=dtype) * (high - low) + low
+    return torch.rand(shape, generator=generator, device=generator.device, dtype=dtype).mul_(high - low).add_(low)
 
 
 def _positive(shape: Shape, generator: torch.Generator, dtype: torch.dtype, scale: float = 1.0) -> torch.Tensor:

@@ -18,9 +18,9 @@ MODULE_HEAD = "# fmt: off\n"  # formatters leave a module that is written alone
 
 
 def replaceable(entry: FunctionEntry) -> bool:
-    """Whether there is a kernel for the function as it is written now."""
+    """Whether there is a module (a kernel, or a call of PyTorch) for the function as it is written now."""
     result = entry.result
-    return result is not None and not entry.stale and result.answer == "kernel" and bool(result.source)
+    return result is not None and not entry.stale and result.answer != "keep" and bool(result.source)
 
 
 def optimizable(entry: FunctionEntry) -> bool:

@@ -260,7 +260,7 @@ class Session:
         try:
             result = await self.jobs.lookup(ask)
             if result is not None:
-                answer = JobEnd("done" if result.answer == "kernel" else "kept", result)
+                answer = JobEnd("kept" if result.answer == "keep" else "done", result)
         except MirageError:
             answer = JobEnd("untrusted")  # the daemon is away or has no answer; either way nothing may run
         finally:

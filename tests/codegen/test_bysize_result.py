@@ -107,3 +107,23 @@ def test_no_kernel_at_all_keeps_what_was_written(how: str) -> None:
     assert r.answer == "keep" and r.source == "" and [x.mugraph for x in r.by_size] == [KEEP] * 3
     assert len([n for n in r.notes if "runs as written" in n]) == 3
     assert inputs_of(rows[0].program)[0][0] == (19, 75)
+
+
+def by_pytorch(case: Any, us: float, name: str) -> SizedResult:
+    estimate = Estimate(us, 1.0, 10.0, "H200", True)
+    return row(
+        case, us, answer="compile", baseline=name, reason="by PyTorch", kernels=(), mugraphs=(), estimate=estimate
+    )
+
+
+def test_sizes_that_pytorch_is_best_for_have_a_module_without_kernels() -> None:
+    kept = row(CASES[2], 12.0, answer="keep", reason="keep yours", kernels=(), mugraphs=())
+    r = answer([by_pytorch(CASES[0], 5.0, "compile_max"), by_pytorch(CASES[1], 2.0, "compile"), kept])
+    assert r.answer == "compile" and [(x.mugraph, x.baseline) for x in r.by_size] == [
+        (KEEP, "compile_max"), (KEEP, "compile"), (KEEP, ""),
+    ]  # fmt: skip
+    assert r.reason.startswith("2.0x to 5.0x measured over the function as written by torch.compile (default), ")
+    assert "for 2 of 3 sizes" in r.reason and r.verdict is None
+    assert 'mode="max-autotune-no-cudagraphs"' in r.source and "triton" not in r.source
+    assert "_EXPECTED: _run_compile,\n    _EXPECTED_2: _run_compile_max," in r.source and "_EXPECTED_3" not in r.source
+    assert "80x75, 75, 75x37 runs as written: keep yours" in r.notes

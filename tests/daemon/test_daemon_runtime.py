@@ -88,6 +88,8 @@ def test_shapes_reach_the_daemon_and_a_finished_kernel_comes_back(house, load):
     "wrong",
     [
         {"answer": "keep"},
+        {"answer": "keep", "baseline": "compile"},
+        {"answer": "compile", "baseline": "compile", "source": "", "verdict": None},
         {"source": ""},
         {"function": "g"},
         {"verdict": Verdict(())},
@@ -110,9 +112,10 @@ def test_a_kernel_of_another_function_shape_or_version_is_not_taken(house, load,
         assert called(module) == 2.0 and called(module) == 2.0
 
 
-def test_the_twin_is_taken(house, load):
+@pytest.mark.parametrize("more", [{}, {"answer": "compile", "baseline": "compile", "verdict": None}])
+def test_the_twin_is_taken(house, load, more):
     module = load(ANNOTATED)
-    with house(lambda payload, *_: {"result": result()}) as h:
+    with house(lambda payload, *_: {"result": result(**more)}) as h:
         client = h.client()
         client.subscribe(client.submit(USER.format(options=ANNOTATED), module.__file__, "f")["job"])
         assert called(module) == 2.0 and called(module) == 7.0

@@ -35,6 +35,7 @@ class Gpu:
     the first `wrong` that are looked at are right."""
 
     wrong = 0
+    peers: dict[str, float] = PEERS
 
     def __init__(self, us: Callable[[int, str], float | None]) -> None:
         self.us, self.asked = us, []
@@ -66,7 +67,7 @@ class Gpu:
         timing = {"hot": 1.0, "cold_spread": 0.0, "hot_spread": 0.0}
         best = sorted((i for i, r in enumerate(rows) if "cold" in r), key=lambda i: rows[i]["cold"])[:3]
         times = {str(i): {"cold": rows[i]["cold"], **timing} for i in best}
-        times |= {k: {"cold": v, **timing} for k, v in {**PEERS, "read": 2.0}.items()}
+        times |= {k: {"cold": v, **timing} for k, v in {**self.peers, "read": 2.0}.items()}
         return {"device": "a device", "rows": rows, "times": times}
 
     def close(self) -> None:
@@ -89,7 +90,8 @@ def run(tools: Tools, us: Callable[[int, str], float | None], kind: type[Gpu] = 
 
 def test_the_fastest_on_the_device_is_the_answer(tools):
     result, gpu = run(tools, lambda i, text: 5.0 if i == 4 else 10.0 + i)
-    assert result.answer == "kernel" and result.reason.startswith("4.0x measured over compile")
+    assert result.answer == "kernel"
+    assert result.reason.startswith("4.0x measured over compile, 6.0x over the function as written, ")
     assert result.estimate is not None and result.estimate.measured
     assert (result.estimate.us, result.estimate.baseline_us) == (5.0, 20.0)
     assert "5.0 us measured on a device, 20.0 us by compile" in result.source
@@ -187,15 +189,104 @@ def test_where_no_baseline_could_run_the_estimate_as_written_stands(tools):
     assert "compile could not be timed: OutOfMemoryError: CUDA out of memory" in result.notes
 
 
-def test_not_slower_than_the_best_baseline(tools):
-    result, _ = run(tools, lambda i, text: 19.9 + i)
-    assert result.answer == "keep"
-    assert result.reason == "keep yours: 20.0 µs by compile, 19.9 µs at best by measurement (against compile)"
+@pytest.mark.parametrize("us", [19.9, 20.5])
+def test_a_kernel_as_fast_as_the_best_baseline_is_the_answer(tools, us):
+    result, _ = run(tools, lambda i, text: us + i)
+    assert result.answer == "kernel" and result.baseline == "" and "x over the function as written" in result.reason
+
+
+def without_words(result: Result) -> bool:
+    """Whether nothing of a result claims to be verified."""
+    words = ("PROVED", "TESTED")
+    return result.verdict is None and not any(w in result.reason + result.source for w in words)
+
+
+def test_a_baseline_faster_than_each_kernel_is_the_answer(tools):
+    result, gpu = run(tools, lambda i, text: 20.7 + i)
+    assert (result.answer, result.baseline) == ("compile", "compile") and without_words(result)
+    says = "1.5x measured over the function as written by torch.compile (default), PyTorch's own: trusted, not verified"
+    assert result.reason == f"{says}; our best kernel took 20.7 µs"
+    assert result.estimate is not None and (result.estimate.us, result.estimate.baseline_us) == (20.0, 30.0)
+    assert result.estimate.measured and not result.kernels and not result.mugraphs and result.derivation is None
+    assert 'torch.compile(_original_softmax, dynamic=False, mode="default")' in result.source
+    assert "# time: 20.0 us measured on a device, 30.0 us as written" in result.source
+    assert "triton" not in result.source and not gpu.looked
+
+
+def test_the_mode_that_was_fastest_is_the_one_that_runs(tools):
+    class Most(Gpu):
+        pass
+
+    Most.peers = {"eager": 30.0, "compile": 20.0, "compile_max": 9.0, "sdpa_flash": 10.0}
+
+    result, _ = run(tools, lambda i, text: 14.2 + i, Most)
+    assert (result.answer, result.baseline) == ("compile", "compile_max")
+    assert 'mode="max-autotune-no-cudagraphs"' in result.source and result.reason.endswith(
+        "our best kernel took 14.2 µs"
+    )
+
+
+def test_another_call_of_pytorch_is_the_answer_where_it_was_fastest(tools):
+    class Fused(Gpu):
+        pass
+
+    Fused.peers = {"eager": 30.0, "compile": 20.0, "sdpa_flash": 8.0}
+
+    result, _ = run(tools, lambda i, text: 14.2 + i, Fused)
+    assert (result.answer, result.baseline) == ("library", "sdpa_flash") and without_words(result)
+    assert "with sdpa_kernel(SDPBackend.FLASH_ATTENTION):" in result.source and "torch.compile" not in result.source
+
+
+@pytest.mark.parametrize("peers", [{"eager": 20.0, "compile": 19.5}, {"eager": 20.0}, {"compile": 20.0}])
+def test_what_is_not_faster_than_the_function_as_written_changes_nothing(tools, peers):
+    class Noise(Gpu):
+        pass
+
+    Noise.peers = peers
+    result, _ = run(tools, lambda i, text: 19.6 + i, Noise)
+    written = "as written" if "eager" in peers else "by compile"
+    assert (result.answer, result.baseline, result.source) == ("keep", "", "")
+    assert result.reason == f"keep yours: 20.0 µs {written}, 19.6 µs at best by measurement"
+
+
+def test_a_kernel_that_is_refused_leaves_the_best_baseline(tools):
+    class Wrong(Gpu):
+        wrong = 100
+
+    result, gpu = run(tools, lambda i, text: 5.0 + i, Wrong)
+    assert (result.answer, result.baseline) == ("compile", "compile") and gpu.looked and without_words(result)
+    assert "; no faster kernel of ours was verified (of " in result.reason
+
+
+def test_a_slower_kernel_is_given_where_it_was_asked_for(tools):
+    tools.gpu = Gpu(lambda i, text: 25.0 + i)  # type: ignore[assignment]
+    asked = Request(EXAMPLE.read_text(), str(EXAMPLE), "softmax", anyway=True)
+    result = optimize(asked, lambda p: None, CancelToken(), tools)
+    assert (
+        result.answer == "kernel" and "not faster than yours by measurement, given because you asked" in result.reason
+    )
+
+
+@pytest.mark.parametrize(("peers", "answer"), [(PEERS, "compile"), ({"eager": 20.0, "compile": 20.0}, "keep")])
+def test_what_never_ran_right_on_the_device_is_no_answer(tools, peers, answer):
+    class Unlike(Gpu):
+        pass
+
+    Unlike.peers = peers
+    result, gpu = run(tools, lambda i, text: None, Unlike)
+    assert result.answer == answer and result.measured is not None and not gpu.looked
+    assert result.measured.peers == peers and any("wrong by 1" in d for d in result.measured.dropped)
 
 
 def test_without_a_time_the_estimate_decides(tools):
-    result, _ = run(tools, lambda i, text: None)
+    class Silent(Gpu):
+        pass
+
+    Silent.peers = {}
+
+    result, _ = run(tools, lambda i, text: None, Silent)
     assert result.estimate is not None and not result.estimate.measured and result.measured is None
+    assert result.answer == "kernel" and result.baseline == ""
 
 
 def test_a_worker_that_broke_is_asked_again_without_what_broke_it(tools):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from mirage.codegen.baseline_module import emit_baselines
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.results.codec import unstructure
 from mirage.results.result import Estimate, KernelFacts, LoopFacts, Result, SearchStats
 from mirage.results.verdict import LINKS, Evidence, Verdict
@@ -86,6 +89,15 @@ def result(**changes: Any) -> dict[str, Any]:
 
 
 KEPT: dict[str, Any] = {"answer": "keep", "source": "", "kernels": (), "estimate": None}
+
+
+COMPILED: dict[str, Any] = {
+    "answer": "compile", "baseline": "compile", "verdict": None, "kernels": (), "estimate": replace(ESTIMATE, measured=True),
+    "source": emit_baselines(
+        [(Program("double", (TensorSpec("x", (2, 3), "fp32"),), (), (0,), False), "compile")],
+        "def double(x):\n    return x + x\n", function="double", header={"runs": "by PyTorch"},
+    ),
+}  # fmt: skip
 
 
 def kept(reason: str) -> dict[str, Any]:

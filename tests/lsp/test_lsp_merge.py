@@ -7,9 +7,10 @@ import sys
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lsp_samples import MODULE
+from lsp_samples import COMPILED, MODULE
 
 from mirage_lsp import kernel_block, merge_module, rename_names
 from mirage_lsp.errors import CannotMerge, OriginalDamaged
@@ -36,6 +37,17 @@ def test_the_merged_file_runs_the_kernel_and_keeps_the_original() -> None:
     assert space["double"]([1, 2]) == [2, 4]
     assert space["_original_double"](3) == 6
     assert space["double"].__doc__ == "Twice x."
+
+
+def test_what_pytorch_runs_is_merged_with_its_guards(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = merged("import torch\n\n\n" + FUNCTION, COMPILED["source"])
+    space = run(text)
+    assert "triton" not in text and "import functools" in text
+    monkeypatch.setattr(torch, "compile", lambda function, **_: lambda x: torch.full_like(x, 7.0))
+    assert space["double"](torch.ones(2, 3)).eq(2.0).all()  # not on the device where it was measured
+    device = next(n for n in space if n.startswith("_DEVICE"))
+    space[device] = "cpu"
+    assert space["double"](torch.ones(2, 3)).eq(7.0).all() and space["double"](torch.ones(2, 4)).eq(2.0).all()
 
 
 def test_future_imports_stay_first() -> None:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from lsp_samples import ESTIMATE, KEPT, KERNEL, LINE, PROVED, TEXT, told, typed
+from lsp_samples import COMPILED, ESTIMATE, KEPT, KERNEL, LINE, PROVED, TEXT, told, typed
 from lsprotocol import types
 
 from mirage.errors import DaemonUnavailable, MirageError, SourceSyntaxError, UnknownOperator
 from mirage.results.progress import ProgressCounts
 from mirage.results.verdict import Counterexample, Verdict
-from mirage_lsp import diagnostics, one_line_texts, pages, panel_data
+from mirage_lsp import actions, diagnostics, one_line_texts, pages, panel_data
 from mirage_lsp.document import Document, FunctionEntry
 from mirage_lsp.settings import Settings
 
@@ -40,6 +40,10 @@ def entry(**changes: Any) -> FunctionEntry:
         ),
         (entry(result=typed(estimate=None)), "TESTED (bound 2.0e-20)"),
         (entry(state="kept", result=typed(**KEPT, reason="it is as fast as the memory.")), "keep yours · it is as fast as the memory"),
+        (
+            entry(result=typed(**COMPILED)),
+            "1.8x on H100 · torch.compile (default), PyTorch's own: trusted, not verified",
+        ),
         (entry(state="kept", result=typed(**KEPT)), "keep yours · nothing better was found"),
         (entry(result=None, state="queued"), "queued"),
         (entry(result=None, state="searching", counts=ProgressCounts(values=1, mugraphs=2)), "searching · 1 value, 2 µGraphs"),
@@ -51,6 +55,16 @@ def entry(**changes: Any) -> FunctionEntry:
 )  # fmt: skip
 def test_lens_titles(made: FunctionEntry, title: str) -> None:
     assert one_line_texts.lens(made) == f"Mirage: {title}"
+
+
+def test_what_pytorch_runs_is_neither_a_kernel_nor_verified() -> None:
+    one = entry(result=typed(**COMPILED))
+    shown = pages.hover(one)
+    assert "| torch.compile (default) | 5.00 µs | 1.8x |" in shown and "not verified" in shown
+    assert not any(word in shown for word in ("PROVED", "TESTED", "| kernel |"))
+    assert actions.replaceable(one) and panel_data.mark(one) == ""
+    kept = entry(result=typed(**{**COMPILED, **KEPT}))
+    assert not actions.replaceable(kept) and panel_data.mark(kept) == "kept"
 
 
 def test_a_measured_time_is_not_called_an_estimate() -> None:

@@ -15,6 +15,9 @@ import pytest
 import torch
 
 import mirage
+from mirage.codegen.baseline_module import emit_baselines
+from mirage.ir.program import Program
+from mirage.ir.tensor_spec import TensorSpec
 from mirage.runtime import installed_kernels
 from mirage.runtime.decorator import KernelNotUsed
 from mirage.source.slice import cut
@@ -250,3 +253,45 @@ def test_a_tensor_that_a_transform_left_behind_takes_the_function_that_once(load
         warnings.simplefilter("error")
         assert as_written(f(left[0]))
         assert from_kernel(f(X))
+
+
+def by_pytorch(rows: int) -> str:
+    """The module that runs `f` by PyTorch's compiler for so many rows, as on a device of this machine's kind."""
+    program = Program("f", (TensorSpec("x", (rows, 3), "fp32"),), (), (0,), False)
+    source = USER.replace("@mirage.optimize\n", "").replace("import mirage\n", "")
+    text = emit_baselines([(program, "compile_max")], source, function="f", header={})
+    return text.replace('_DEVICE = "cuda"', '_DEVICE = "cpu"')
+
+
+def test_a_function_is_compiled_at_its_first_call(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def make(function: Callable[..., object], *, dynamic: bool, mode: str) -> Callable[..., object]:
+        asked.append(mode)
+        return lambda x, y=None, *, k: torch.full_like(x, 7.0)
+
+    monkeypatch.setattr(torch, "compile", make)
+    installed_kernels.install(cut(USER, "f").digest, by_pytorch(2))
+    f = load(USER).f
+    assert not asked and as_written(f(torch.ones(4, 3))) and not asked
+    assert from_kernel(f(X)) and from_kernel(f(X)) and asked == ["max-autotune-no-cudagraphs"]
+    with torch.enable_grad():
+        assert as_written(f(torch.ones(2, 3, requires_grad=True)))
+    assert as_written(torch.func.vmap(f)(torch.ones(5, 2, 3)))
+
+
+def test_a_compiler_that_fails_leaves_the_function(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def refuses(*_: object, **__: object) -> Callable[..., object]:
+        asked.append(1)
+        raise RuntimeError("no C++ compiler")
+
+    monkeypatch.setattr(torch, "compile", refuses)
+    installed_kernels.install(cut(USER, "f").digest, by_pytorch(2))
+    f = load(USER).f
+    with pytest.warns(KernelNotUsed, match="the module installed for `f` is not used: it raised RuntimeError: no C"):
+        assert as_written(f(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert as_written(f(X)) and len(asked) == 1

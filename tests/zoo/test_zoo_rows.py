@@ -15,8 +15,20 @@ from zoo.check import fault, small
 from zoo.values import KINDS, draw
 
 FUNCTIONS = tuple(every_function())
-FEWEST = 50
-FAMILIES = {"language"}
+FEWEST = 200
+FAMILIES = {
+    "diffusion",
+    "language",
+    "losses",
+    "mixture_of_experts",
+    "optimizers",
+    "quantization",
+    "recommendation",
+    "sampling",
+    "speech",
+    "state_space",
+    "vision",
+}
 TEXT = '''"""Twice."""
 import mirage
 FEW_ROWS = True

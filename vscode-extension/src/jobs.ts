@@ -144,7 +144,7 @@ export class Jobs implements vscode.TreeDataProvider<Node>, vscode.Disposable {
       const said = result.state === "done" ? result.verdict : `keep yours · ${result.reason}`;
       item.description = [said, result.target, ago(Date.now() / 1000 - result.used)].filter(Boolean).join(" · ");
       item.tooltip = `${result.reason}\n${(result.size / 1024).toFixed(0)} KiB, key ${result.key.slice(0, 12)}`;
-      item.iconPath = new vscode.ThemeIcon(result.state === "done" ? "verified-filled" : "pass");
+      item.iconPath = new vscode.ThemeIcon(/^(PROVED|TESTED)/.test(result.verdict) ? "verified-filled" : "pass");
       if (result.state === "done") item.command = { title: "Show the kernel", command: "mirage.showCached", arguments: [result.key] };
       return { item, children: [] };
     });

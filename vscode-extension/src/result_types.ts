@@ -2,7 +2,7 @@
 
 export interface Result {
   function: string;
-  answer: "kernel" | "keep";
+  answer: "kernel" | "keep" | "compile" | "library";
   reason: string;
   inputs: TensorSpec[];
   program_key: string;
@@ -18,6 +18,7 @@ export interface Result {
   remarks: Remark[];
   notes: string[];
   versions: Record<string, string>;
+  baseline: string;
   schema: number;
 }
 
@@ -105,6 +106,7 @@ export interface BySize {
   mugraph: number;
   verdict: Verdict | null;
   estimate: Estimate | null;
+  baseline: string;
 }
 
 export interface Remark {

@@ -16,6 +16,7 @@ from mirage.cli.command_options import taking
 from mirage.derivation.json_form import laws
 from mirage.errors import CannotWrite, DaemonUnavailable, RuleFalse, RuleUnreadable
 from mirage.link.request_parameters import SearchOptions
+from mirage.results.baselines import BASELINES, TRUSTED
 from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken, Progress
 from mirage.results.result import Result
@@ -47,6 +48,8 @@ def table(result: Result, path: str = "") -> str:
     """The result for people; `path`: where its module was written."""
     s, e = result.search, result.estimate
     lines = [f"{result.function}: {result.reason}"]
+    if result.baseline:
+        lines.append(f"  runs     the function as written by {BASELINES[result.baseline].words} ({TRUSTED})")
     lines.append(f"  search   {s.values} values, {s.mugraphs} µGraphs, {s.seconds:.2f} s"
                  + ("" if s.exhaustive else f" (bounded: {'; '.join(s.limits)})"))  # fmt: skip
     if result.verdict is not None:
@@ -115,8 +118,8 @@ def here(text: str, path: str, function: str, target: str, options: SearchOption
 
 
 def keep(result: Result, path: str, text: str, function: str, out: str | None, install: bool) -> str:
-    """Write a kernel's module, and install it if that is asked. Gives the module's path, "" where there is no kernel."""
-    if result.answer != "kernel":
+    """Write an answer's module, and install it if that is asked. Gives the module's path, "" where the answer is "keep"."""
+    if result.answer == "keep":
         return ""
     where = destination(path, function, out)
     write(where, result.source)

@@ -136,8 +136,9 @@ def spaced(blocks: Sequence[list[str]]) -> list[str]:
 
 
 def assemble(parts: dict[str, list[str]]) -> str:
+    """The parts in their order, those that are given, between their marks."""
     lines: list[str] = []
-    for name in PARTS:
+    for name in (name for name in PARTS if name in parts):
         own = parts[name]
         gap = ["", ""] if name in ("kernels", "launcher", "original") and own else []
         lines += [f"# mirage:begin {name}", *gap, *own, *gap, f"# mirage:end {name}"]

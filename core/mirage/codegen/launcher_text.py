@@ -173,7 +173,6 @@ def expected_lines(program: Program, own: RowNames) -> list[str]:
 
 def guard_lines(kernels: Sequence[KernelText], table: bool) -> list[str]:
     """`_fits`: whether the kernels were made for these tensors; with a `table` of sizes, which row of it was."""
-    no = "None" if table else "False"
     current = "t.is_cuda and device.index == torch.cuda.current_device()"
     if kernels:
         mode = [f"_COMPILED = isinstance({kernels[0].name}, triton.JITFunction)"]
@@ -190,6 +189,12 @@ def guard_lines(kernels: Sequence[KernelText], table: bool) -> list[str]:
         if table
         else "Whether the kernels were made for these tensors; if not, the original runs."
     )
+    return fits_lines(mode, where, said, table=table)
+
+
+def fits_lines(mode: Sequence[str], where: Sequence[str], said: str, *, table: bool) -> list[str]:
+    """The guards' text. `mode` stands before it, and `where` sets `here` from the last tensor `t` and its `device`."""
+    no = "None" if table else "False"
     return [
         "_PLAIN = (torch.Tensor, torch.nn.Parameter)",
         *mode,
@@ -223,11 +228,8 @@ def by_size_lines(rows: Sequence[RowNames]) -> list[str]:
 def public_lines(program: Program, function: str, original: Original, docstring: str | None, table: bool) -> list[str]:
     """The function under its own name and signature."""
     tensors = ", ".join(i.name for i in program.inputs)
-    conditions = [f"{n} == {d}" if not is_singleton(d) else f"{n} is {d}" for n, d in original.extra]
-    doc = docstring if docstring is not None else original.docstring
-    lines = f"def {function}{original.signature}:".split("\n")
-    if doc:
-        lines += docstring_lines(doc)
+    conditions = call_conditions(original)
+    lines = public_head(function, original, docstring)
     if table:
         names = Identifiers(*(i.name for i in program.inputs), *(n for n, _ in original.extra))
         made, run, sizes, tiles = (names.fresh(n) for n in ("made", "run", "sizes", "tiles"))
@@ -244,6 +246,18 @@ def public_lines(program: Program, function: str, original: Original, docstring:
             f"{INDENT * 2}return _run({tensors})",
         ]
     return [*lines, f"{INDENT}return {original.private}({original.call})"]
+
+
+def call_conditions(original: Original) -> list[str]:
+    """That each parameter that is no tensor has its default."""
+    return [f"{n} == {d}" if not is_singleton(d) else f"{n} is {d}" for n, d in original.extra]
+
+
+def public_head(function: str, original: Original, docstring: str | None) -> list[str]:
+    """The public function's signature and docstring."""
+    doc = docstring if docstring is not None else original.docstring
+    lines = f"def {function}{original.signature}:".split("\n")
+    return lines + docstring_lines(doc) if doc else lines
 
 
 def is_singleton(text: str) -> bool:

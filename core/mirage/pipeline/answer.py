@@ -1,17 +1,18 @@
-"""The answer of an attempt: the result, the facts of its kernels, and the provenance at the module's top."""
+"""The answer of an attempt: the best that is known, the facts of its kernels, and the provenance at the module's top."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 
 from mirage.devices.table import Device
 from mirage.ir.program import Program
 from mirage.mugraph import json_form, maps
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
-from mirage.profile.candidate_choice import EQUAL, Measured
+from mirage.profile.candidate_choice import Measured
 from mirage.profile.roofline import speed_of_light
 from mirage.profile.worker_tasks import KernelRow
+from mirage.results.baselines import BASELINES, EAGER, TRUSTED
 from mirage.results.result import Estimate, KernelFacts, LoopFacts, Result, SearchStats
 from mirage.results.verdict import Verdict
 from mirage.results.versions import package_versions
@@ -35,6 +36,12 @@ def header(
     if found is not None:
         rows["time"] = f"{us:.1f} us measured on {found.device}, {base:.1f} us by {found.against}"
     return rows
+
+
+def baseline_header(key: str, rows: Sequence[str], times: Sequence[str]) -> dict[str, str]:
+    """The same of a module without kernels: what runs, and what was measured."""
+    said = {"made by": "mirage", "program": key[:16]}
+    return said | {"runs": "\n".join(rows), "verdict": f"none: {TRUSTED}", "time": "\n".join(times)}
 
 
 def stats(counts: SearchCounts, seconds: float) -> SearchStats:
@@ -86,35 +93,67 @@ class Answer:
     measured: Measured | None
     unmeasured: str  # why a GPU that is here gave no times
     rejected: Sequence[str]
+    emit: Callable[[str, dict[str, str]], str]  # a baseline's module, under a header
+
+    @property
+    def standing(self) -> float:
+        """The µs of what the user has."""
+        return self.base if self.measured is None else self.measured.standing(self.base)
 
     def result(self, chosen: Verified | None, *, anyway: bool) -> Result:
-        """The result; `anyway` gives a verified kernel also where it is not faster."""
+        """The best that is known: of what was measured the fastest, a verified kernel of ours where the noise leaves that open.
+        `anyway` gives a verified kernel also where it is not faster."""
         if chosen is None:
             return self.without_kernel()
-        us, verdict = chosen.candidate.us, chosen.verdict
-        slower = us >= self.base * (1.0 if self.measured is None else EQUAL)
-        how = "the estimate" if self.measured is None else f"measurement (against {self.measured.against})"
+        us, verdict, measured = chosen.candidate.us, chosen.verdict, self.measured
+        slower = us >= (self.base if measured is None else measured.limit(self.base))
+        if slower and not anyway and measured is not None and measured.better:
+            return self.without_kernel()
+        how = "the estimate" if measured is None else "measurement"
         found = replace(
-            self.without_kernel(),
+            self.kept(),
             verdict=verdict,
             kernels=facts(chosen.mugraph, chosen.compiled, self.dev.target),
-            estimate=self.time(us),
+            estimate=self.time(us, self.base),
             mugraphs=(json_form.to_json(chosen.mugraph),),
         )
         if slower and not anyway:
-            written = "as written" if self.measured is None else f"by {self.measured.against}"
-            reason = f"keep yours: {self.base:.1f} µs {written}, {us:.1f} µs at best by {how}"
-            return replace(found, reason=reason)
+            written = "as written" if measured is None or EAGER in measured.peers else f"by {measured.against}"
+            reason = f"keep yours: {self.standing:.1f} µs {written}, {us:.1f} µs at best by {how}"
+            return replace(found, reason=reason, estimate=self.time(us, self.standing))
         custom = sum(isinstance(k, CustomKernel) for k in chosen.mugraph.kernels)
-        word = "estimated" if self.measured is None else f"measured over {self.measured.against}"
+        word = "estimated" if measured is None else f"measured over {measured.against}"
+        if measured is not None and measured.better:
+            word += f", {self.standing / us:.1f}x over the function as written"
         reason = f"{self.base / us:.1f}x {word}, {custom} kernel{'s' if custom > 1 else ''}, {verdict.headline}"
         if slower:
             reason += f"; not faster than yours by {how}, given because you asked"
         return replace(found, answer="kernel", reason=reason, source=chosen.text)
 
     def without_kernel(self) -> Result:
+        """The answer where no kernel is: a baseline that was measured to be better, else "keep yours"."""
+        found, measured = self.kept(), self.measured
+        if measured is None or not measured.better:
+            return found
+        name, us = measured.better, measured.peers[measured.better]
+        row, slow = BASELINES[name], self.standing
+        why = "nothing of ours was found that fits"
+        if self.rejected:
+            why = f"no faster kernel of ours was verified (of {len(self.rejected)} refused, the first: {self.rejected[0]})"
+        elif measured.candidates:
+            why = f"our best kernel took {measured.candidates[0].us:.1f} µs"
+        reason = f"{slow / us:.1f}x measured over the function as written by {row.words}, {TRUSTED}; {why}"
+        says = f"{us:.1f} us measured on {measured.device}, {slow:.1f} us as written"
+        text = self.emit(name, baseline_header(self.program.key, [f"the function as written by {row.words}"], [says]))
+        return replace(
+            found, answer=row.answer, baseline=name, reason=reason, estimate=self.time(us, slow), source=text
+        )
+
+    def kept(self) -> Result:
         """The answer "keep yours" where nothing was accepted."""
         reason = "nothing found that fits: keep yours"
+        if self.measured is not None and not self.measured.candidates and self.measured.dropped:
+            reason = f"no candidate ran right on the device: keep yours (the first: {self.measured.dropped[0]})"
         if self.rejected:  # the best one's
             many, first = len(self.rejected), self.rejected[0]
             reason = f"no candidate was verified: keep yours (of {many} refused, the first: {first})"
@@ -127,14 +166,14 @@ class Answer:
             inputs=self.program.inputs,
             program_key=self.program.key,
             search=stats(self.counts, self.seconds),
-            estimate=self.time(self.base),
+            estimate=self.time(self.standing, self.standing),
             measured=None if self.measured is None else self.measured.measurement,
             notes=(*notes, self.unmeasured) if self.unmeasured else notes,
             versions=package_versions(),
         )
 
-    def time(self, us: float) -> Estimate:
-        figures = (us, floor(self.program, self.dev), self.base)
+    def time(self, us: float, base: float) -> Estimate:
+        figures = (us, floor(self.program, self.dev), base)
         us, light, base = (float(f"{x:.4g}") for x in figures)  # tiny tensors take less than a nanosecond
         if self.measured is None:
             return Estimate(us, light, base, f"{self.dev.name} ({self.dev.target})")

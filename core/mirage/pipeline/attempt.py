@@ -12,10 +12,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from mirage.codegen.baseline_module import emit_baselines
 from mirage.codegen.emit import emit_module
 from mirage.derivation.json_form import derived
 from mirage.devices.table import Device
-from mirage.errors import DerivationBroken, MirageError
+from mirage.errors import DerivationBroken, EmissionRefused, MirageError
 from mirage.ir.program import Program
 from mirage.isolate.task_table import Payload, Value
 from mirage.mugraph.check import Limits
@@ -76,13 +77,14 @@ class Attempt:
         chosen = None
         tries = Tries(best)
         self.measured = self.tune(best)
+        # a refused one may have been followed by one of another structure: what is faster comes after it
+        below = math.inf
         if self.measured is not None:
             base = self.measured.baseline(base)
             tries = Tries(self.measured.candidates)
+            if self.measured.better and not self.request.anyway:
+                below = self.measured.limit(base)  # no slower one can be the answer
             start = time.monotonic()  # what follows has its own time
-        below = (
-            math.inf
-        )  # a refused one may have been followed by one of another structure: what is faster comes after it
         while (candidate := tries.next(below)) is not None:
             self.cancel.check()
             if time.monotonic() - start > TOTAL_S and rejected:
@@ -95,8 +97,9 @@ class Attempt:
         seconds = time.monotonic() - start
         search = searches[0 if chosen is None else which([s.problem for s in searches], chosen.mugraph)]
         result = self.result(base, chosen, rejected, seconds)
-        remarks = explain(search, None if chosen is None else chosen.candidate, base, self.dev)
-        if chosen is None:
+        standing = base if self.measured is None else self.measured.standing(base)
+        remarks = explain(search, None if chosen is None else chosen.candidate, standing, self.dev)
+        if chosen is None or not result.mugraphs:
             return replace(result, remarks=remarks)
         return self.explained(result, search.problem, chosen.mugraph, remarks)
 
@@ -132,7 +135,11 @@ class Attempt:
         if self.tools.gpu is None or not self.request.measure:
             return None
         asked = TimedFunction(self.function.decorated.name, self.program, self.dev.target)
-        return CandidateTiming(self.tools, self.tools.gpu, asked, self.unverified, self.progress, self.cancel)
+        try:
+            written = self.by_baseline("compile", {})
+        except EmissionRefused:  # then no kernel has a text either
+            written = ""
+        return CandidateTiming(self.tools, self.tools.gpu, asked, self.unverified, written, self.progress, self.cancel)
 
     def tune(self, best: list[Candidate], *, as_they_are: bool = False) -> Measured | None:
         """The candidates timed on this machine's GPU; None without one, or where none of them ran there."""
@@ -203,6 +210,17 @@ class Attempt:
             header=header(self.program, verdict, us, base, self.dev, self.measured), docstring=self.function.decorated.docstring,
         )  # fmt: skip
 
+    def by_baseline(self, name: str, header: dict[str, str]) -> str:
+        """The module in which a baseline runs."""
+        of = self.function.decorated
+        return emit_baselines(
+            [(self.program, name)],
+            self.function.slice.readable,
+            function=of.name,
+            header=header,
+            docstring=of.docstring,
+        )
+
     def compile(self, text: str) -> Future[list[KernelRow] | MirageError]:
         """The static profile beside the verification; a MirageError is its value when the compiler refuses."""
 
@@ -226,6 +244,6 @@ class Attempt:
         unmeasured = "" if self.timing is None else self.timing.why_none
         answer = Answer(
             self.function.decorated.name, self.program, self.dev, self.counts, seconds, base, self.measured, unmeasured,
-            rejected,
+            rejected, self.by_baseline,
         )  # fmt: skip
         return answer.result(chosen, anyway=self.request.anyway)

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from mirage.codegen.baseline_module import emit_baselines
 from mirage.codegen.emit import emit_rows
 from mirage.codegen.size_table import headline, inputs_of, launched
 from mirage.ir.program import Program
 from mirage.mugraph import json_form
+from mirage.pipeline.answer import baseline_header
+from mirage.results.baselines import BASELINES, TRUSTED
 from mirage.results.result import BySize, Result
 from mirage.results.verdict import STRENGTH, Verdict
 from mirage.search.engine import Problem
@@ -51,6 +54,12 @@ class Book:
         name, doc = self.function.name, self.function.docstring
         return emit_rows(graphs, self.slice.readable, function=name, header=header, docstring=doc)
 
+    def by_baselines(self, rows: Sequence[SizedResult], header: dict[str, str]) -> str:
+        """The module in which each row runs its baseline."""
+        named = [(r.program, r.result.baseline) for r in rows]
+        name, doc = self.function.name, self.function.docstring
+        return emit_baselines(named, self.slice.readable, function=name, header=header, docstring=doc)
+
     def judged(self, row: SizedResult, module: str) -> Verdict:
         """The verdict on one row of a module."""
         found, graph = row.problem, json_form.from_json(row.result.mugraphs[0])
@@ -65,7 +74,8 @@ def together(rows: Sequence[SizedResult], book: Book) -> Result:
     """The answer for all sizes: one module with a table from the inputs to what runs for them. Its plain names mean the
     last size that has a kernel, and so do the result's program, first µGraph, estimate and first kernels.
 
-    A size whose answer is "keep", or whose kernel is rejected within the module, runs the function as written."""
+    A size whose answer is "keep", or whose kernel is rejected within the module, runs the function as written. So does one
+    that PyTorch's own is better for, beside sizes with kernels; without these, the module is of such sizes."""
     kept = {i: r.result.reason for i, r in enumerate(rows) if r.result.answer != "kernel"}
     verdicts: dict[int, Verdict] = {}
     while len(kept) < len(rows):
@@ -77,9 +87,30 @@ def together(rows: Sequence[SizedResult], book: Book) -> Result:
         if not bad:
             return merged(rows, order, verdicts, kept, book)
         kept |= bad
+    own = [i for i, r in enumerate(rows) if r.result.baseline]
+    if own:
+        return of_baselines(rows, own, {i: why for i, why in kept.items() if i not in own}, book)
     last = rows[-1].result
     table = tuple(entry(r, KEEP, None) for r in rows)
     return replace(last, answer="keep", source="", by_size=table, notes=(*last.notes, *as_written(rows, kept)))
+
+
+def of_baselines(rows: Sequence[SizedResult], own: Sequence[int], kept: dict[int, str], book: Book) -> Result:
+    """The result where no size has a kernel, and PyTorch's own is the best for those of `own`."""
+    used = [rows[i] for i in (own[-1], *own[:-1])]
+    primary = used[0].result
+    runs = [f"{rows[i].shapes}: the function as written by {BASELINES[rows[i].result.baseline].words}" for i in own]
+    text = book.by_baselines(used, baseline_header(primary.program_key, runs, [timing(rows[i]) for i in own]))
+    ratios = gains([rows[i].result for i in own])
+    words = ", ".join(dict.fromkeys(BASELINES[r.result.baseline].words for r in used))
+    return replace(
+        primary,
+        reason=f"{ratios} measured over the function as written by {words} for {len(own)} of {len(rows)} sizes, {TRUSTED}",
+        source=text,
+        by_size=tuple(replace(entry(r, KEEP, None), baseline=r.result.baseline) for r in rows),
+        search=sum((r.result.search for r in rows[1:]), rows[0].result.search),
+        notes=(*notes_of([rows[i] for i in own]), *as_written(rows, kept)),
+    )
 
 
 def merged(
@@ -150,8 +181,12 @@ def timing(row: SizedResult) -> str:
 
 
 def reason(rows: Sequence[SizedResult], order: Sequence[int], weakest: Verdict) -> str:
-    found = [e for i in order if (e := rows[i].result.estimate) is not None]
-    ratios = sorted(e.baseline_us / e.us for e in found)
-    how = "measured" if all(e.measured for e in found) else "estimated"
-    gain = f"{ratios[0]:.1f}x" if len(ratios) == 1 else f"{ratios[0]:.1f}x to {ratios[-1]:.1f}x"
-    return f"{gain} {how}, kernels for {len(order)} of {len(rows)} sizes, {weakest.headline}"
+    found = [rows[i].result for i in order]
+    how = "measured" if all(r.estimate is not None and r.estimate.measured for r in found) else "estimated"
+    return f"{gains(found)} {how}, kernels for {len(order)} of {len(rows)} sizes, {weakest.headline}"
+
+
+def gains(found: Sequence[Result]) -> str:
+    """How many times faster the results are, from the least to the most."""
+    ratios = sorted(e.baseline_us / e.us for r in found if (e := r.estimate) is not None)
+    return f"{ratios[0]:.1f}x" if len(ratios) == 1 else f"{ratios[0]:.1f}x to {ratios[-1]:.1f}x"

@@ -37,6 +37,7 @@ class CandidateTiming:
     worker: Worker
     subject: TimedFunction
     emit: Callable[[MuGraph], str]
+    written: str  # the text of a module without kernels, by which the baselines are timed
     progress: Report
     cancel: CancelToken
     why_none: str = ""  # why the GPU that is here gave no times
@@ -74,8 +75,9 @@ class CandidateTiming:
         return self.worker.call(name, payload, timeout_s=TUNE_S, cancel=self.cancel)
 
     def tune(self, best: list[Candidate], *, as_they_are: bool = False) -> Measured | None:
-        """The candidates with their times; None where none of them ran."""
-        if not best:
+        """The candidates with their times; None where none of them ran, nor a baseline without them (`as_they_are`: where none
+        of them ran)."""
+        if not best and not self.written:
             return None
         self.progress(Progress("tuning", ProgressCounts(mugraphs=len(best))))
 
@@ -96,9 +98,10 @@ class CandidateTiming:
         try:
             found = measured(
                 best, self.subject.program, self.subject.function, self.emit, call, self.subject.target,
-                as_they_are=as_they_are,
+                as_they_are=as_they_are, written=self.written,
             )  # fmt: skip
         except (WorkerDied, WorkerRaised, WorkerTimeout) as e:  # the answer is then by the estimate, and says so
             self.why_none = f"nothing was measured on this machine's GPU: {e.message}"
             return None
-        return found if found is not None and found.candidates else None
+        known = found is not None and (found.candidates or (found.peers and not as_they_are))
+        return found if known else None

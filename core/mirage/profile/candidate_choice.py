@@ -18,6 +18,7 @@ from mirage.plan import plan
 from mirage.profile.launch_variants import Plan, Variant, closer, leads, neighbors
 from mirage.profile.roofline import ATTENTION
 from mirage.profile.worker_tasks import Call, ModuleRow, TimingRow, TuneAnswer, tune
+from mirage.results.baselines import BASELINES, EAGER
 from mirage.results.result import Measurement
 from mirage.search.engine import Candidate
 
@@ -83,6 +84,24 @@ class Measured:
         """The µs of the best baseline; those `estimated` of the function as written where none could run."""
         return self.peers.get(self.peer, estimated)
 
+    def standing(self, estimated: float) -> float:
+        """The µs of what the user has: the function as written, or where that could not run, the best baseline."""
+        return self.peers.get(EAGER, self.baseline(estimated))
+
+    @property
+    def better(self) -> str:
+        """The best baseline, if it is faster than the function as written by more than noise; "" where it is not, or where the
+        function as written has no time."""
+        best = self.peer
+        other = EAGER in self.peers and BASELINES[best].answer != "keep"
+        return best if other and self.peers[best] < EQUAL * self.peers[EAGER] else ""
+
+    def limit(self, estimated: float) -> float:
+        """The µs below which a kernel is the answer: faster than what the user has by more than noise, and no slower than a
+        `better` baseline by more than that."""
+        bound = EQUAL * self.standing(estimated)
+        return min(bound, self.peers[self.better] / EQUAL) if self.better else bound
+
     @property
     def measurement(self) -> Measurement:
         """For the result: the times, without the candidates."""
@@ -91,12 +110,14 @@ class Measured:
 
 @dataclass
 class Tuner:
-    """Asks the GPU's worker for one function at one size; `call` asks its task "tune", of a fresh process after a broken one."""
+    """Asks the GPU's worker for one function at one size; `call` asks its task "tune", of a fresh process after a broken one.
+    `written`: the text of a module without kernels, by which the baselines are timed where no other text is right."""
 
     function: str
     target: str
     attention: bool
     call: Call
+    written: str = ""
     seconds: float = 0.0
     first: float = 0.0
     missing: dict[str, str] = field(default_factory=dict)
@@ -120,6 +141,7 @@ class Tuner:
                     "last": last,
                     "compiled": True,
                     "attention": self.attention,
+                    "written": self.written,
                     "without": list(self.missing),
                     "alone": alone,
                 },
@@ -158,14 +180,14 @@ def attention(program: Program) -> bool:
 
 def measured(
     best: Sequence[Candidate], program: Program, function: str, emit: Emit, call: Call, target: str,
-    *, as_they_are: bool = False,
+    *, as_they_are: bool = False, written: str = "",
 ) -> Measured | None:  # fmt: skip
     """Tunes a search's candidates on this machine's GPU, or times them `as_they_are`: first the leading ones, then what is
     near the fastest of them. None where there is no GPU of that target. A variant that is wrong on the GPU never comes
-    back; nor does one without a time."""
+    back; nor does one without a time. The baselines are timed without a candidate too, by the text `written`."""
     planned = partial(plan, dev=device(target))
-    choice = _Choice(best, emit, planned, Tuner(function, target, attention(program), call))
-    final = choice.unchanged() if as_they_are else choice.near_the_fastest()
+    choice = _Choice(best, emit, planned, Tuner(function, target, attention(program), call, written))
+    final = choice.unchanged() if as_they_are or not best else choice.near_the_fastest()
     if final is None:
         return None
     answer = choice.ask(final, last=True, until=MORE_SECONDS)

@@ -30,6 +30,7 @@ from mirage.profile.gpu_timing import (
 )
 from mirage.profile.successive_halving import halve
 from mirage.profile.worker_tasks import Emit, ModuleRow, TimingRow, TuneAnswer, TunePayload, WarmAnswer, WarmPayload
+from mirage.results.baselines import BASELINES, EAGER
 from mirage.verify.floats.device_worker import poison
 from mirage.verify.floats.worker import exactly
 
@@ -151,13 +152,15 @@ def attention_backends(function: Function, inputs: Tensors) -> dict[str, Functio
         return run
 
     found: dict[str, Function] = {}
-    for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.CUDNN_ATTENTION):
-        run = with_backend(backend)
+    for name, row in BASELINES.items():
+        if not row.backend:
+            continue
+        run = with_backend(SDPBackend.__members__[row.backend])
         try:
             run(*inputs)
         except RuntimeError:  # the backend refuses: "No available kernel"
             continue
-        found[f"sdpa_{backend.name.split('_')[0].lower()}"] = run
+        found[name] = run
     return found
 
 
@@ -165,12 +168,13 @@ def baselines(original: Function, inputs: Tensors, *, compiled: bool, attention:
     """What a user would run instead: the function as written, compiled in two ways, with each backend of attention."""
     import torch
 
-    found: dict[str, Function] = {"eager": original}
+    found: dict[str, Function] = {EAGER: original}
     if compiled:
         # its processes would ask CUDA which GPU is there, and CUDA does not start in a child of this sandbox
         torch._inductor.config.compile_threads = 1
-        found["compile"] = torch.compile(original, dynamic=False)
-        found["compile_max"] = torch.compile(original, dynamic=False, mode="max-autotune-no-cudagraphs")
+        for name, row in BASELINES.items():
+            if row.mode:
+                found[name] = torch.compile(original, dynamic=False, mode=row.mode)
     if attention:
         found |= attention_backends(original, inputs)
     return found
@@ -268,11 +272,17 @@ class _Tuning:
             return cast("TuneAnswer", added)
         chosen = self.choose(right)
         self.chosen_s = time.monotonic() - self.start
-        if chosen:
-            added["times"] = self.beside_baselines(chosen, right[0])
+        some = self.modules[right[0]] if chosen else self.written()
+        if some is not None:
+            added["times"] = self.beside_baselines(chosen, some)
             _known.clear()
             _references.clear()
         return cast("TuneAnswer", added)
+
+    def written(self) -> ModuleType | None:
+        """The module without kernels; None where none was given."""
+        text = self.payload.get("written", "")
+        return load_module(text, interpret=False) if text else None
 
     def blame(self, said: str) -> None:
         """What ran when the process broke: a baseline is missing from now on; a text by itself has failed; of several texts
@@ -377,12 +387,11 @@ class _Tuning:
                 found[name] = function
         return found
 
-    def beside_baselines(self, chosen: Sequence[int], first: int) -> dict[str, TimingRow]:
-        """The chosen ones, the baselines and a plain read of the inputs, interleaved in one run."""
+    def beside_baselines(self, chosen: Sequence[int], some: ModuleType) -> dict[str, TimingRow]:
+        """The chosen ones, the baselines of `some` and a plain read of the inputs, interleaved in one run."""
         from mirage.profile.streaming_read import read_all
 
         functions: dict[str, Function] = {str(i): self.modules[i]._run for i in chosen}
-        some = self.modules[first]
         functions |= self.runnable(some, inputs_of(some, 0)) | {"read": read_all}
         self.running = chosen
         times = {

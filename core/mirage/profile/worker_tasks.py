@@ -22,7 +22,8 @@ class TimingRow(TypedDict):
 class TunePayload(TypedDict, total=False):
     """`seconds`: after these no further module is compiled. Unless it is the `last` one, a call times all once; what it found
     is known to the next. `compiled`, `attention`: the baselines that are timed beside the last ones; `without`: not these. `alone`:
-    each text is timed by itself before it is timed with others, so that one that breaks the process is known."""
+    each text is timed by itself before it is timed with others, so that one that breaks the process is known. `written`: a module
+    of the function without kernels, by which the baselines are timed where no text is right."""
 
     texts: list[str]
     function: str
@@ -34,6 +35,7 @@ class TunePayload(TypedDict, total=False):
     attention: bool
     without: list[str]
     alone: bool
+    written: str
 
 
 class ModuleRow(TypedDict, total=False):

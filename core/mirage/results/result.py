@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from mirage.ir.tensor_spec import TensorSpec
+from mirage.results.baselines import Answer
 from mirage.results.verdict import Verdict
 
-SCHEMA = 2  # an entry of the cache that has another is not found
+SCHEMA = 3  # an entry of the cache that has another is not found
 
 
 @dataclass(frozen=True)
@@ -98,12 +98,14 @@ class SearchStats:
 @dataclass(frozen=True)
 class BySize:
     """A row of the table of kernels by size: the inputs for which this µGraph was chosen (its place in `Result.mugraphs`, -1
-    where the function runs as written), the verdict on that row within the module, and its own times."""
+    where the user's own function runs: by PyTorch as `baseline` names it, "": as written), the verdict on that row within the
+    module, and its own times."""
 
     inputs: tuple[TensorSpec, ...]
     mugraph: int
     verdict: Verdict | None = None
     estimate: Estimate | None = None
+    baseline: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,11 +120,13 @@ class Remark:
 
 @dataclass(frozen=True)
 class Result:
-    """`answer` is "kernel", or "keep" with `reason` (nothing was found that is better, or nothing that is right). `verdict` is
-    that on the kernel, where one was accepted: of several sizes the weakest. `measured`: where a GPU timed it."""
+    """`answer` is "kernel"; "compile" or "library", where a GPU measured PyTorch's compiler on the user's own function, or another
+    fused call of PyTorch, to be the fastest (`baseline` names it in BASELINES, and nothing of it is verified); or "keep" with
+    `reason` (nothing was found that is better, or nothing that is right). `verdict` is that on the kernel, where one was
+    accepted: of several sizes the weakest. `measured`: where a GPU timed it. `source`: the module, unless the answer is "keep"."""
 
     function: str
-    answer: Literal["kernel", "keep"]
+    answer: Answer
     reason: str
     inputs: tuple[TensorSpec, ...]
     program_key: str
@@ -138,4 +142,5 @@ class Result:
     remarks: tuple[Remark, ...] = ()
     notes: tuple[str, ...] = ()
     versions: dict[str, str] = field(default_factory=dict)
+    baseline: str = ""
     schema: int = SCHEMA

@@ -30,7 +30,7 @@ _NOT_PLAIN = 0x20 | 0x80 | 0x200
 
 
 class KernelNotUsed(RuntimeWarning):
-    """A kernel is installed for a function and cannot be used; the function as written runs instead."""
+    """A module is installed for a function and cannot be used; the function as written runs instead."""
 
 
 class DecoratorOptions(TypedDict, total=False):
@@ -190,5 +190,5 @@ def with_kernel(function: FunctionType, kernel: Function) -> Function:
 
 
 def _warn(function: FunctionType, why: str) -> None:
-    text = f"the kernel installed for `{function.__qualname__}` is not used: {why}"
+    text = f"the module installed for `{function.__qualname__}` is not used: {why}"
     warnings.warn(text, KernelNotUsed, stacklevel=4)

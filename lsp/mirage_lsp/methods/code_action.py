@@ -56,13 +56,13 @@ class Offer:
             yield self.command(f"Mirage: stop the search for `{name}`", "mirage.stop", name)
             return
         if actions.replaceable(entry) and result is not None:
-            title = f"Mirage: replace `{name}` with the kernel, {one_line_texts.headline(result)}"
+            new = one_line_texts.instead(result)
+            title = f"Mirage: replace `{name}` with {new}, {one_line_texts.headline(result)}"
             yield self.edit(title, "replace", name, preferred=True)
             if self.previews and self.lazy:
-                yield self.edit(
-                    f"Mirage: replace `{name}` with the kernel, after a preview", "replace", name, preview=True
-                )
-            yield self.edit(f"Mirage: write the kernel of `{name}` to a module and import it", "writeModule", name)
+                yield self.edit(f"Mirage: replace `{name}` with {new}, after a preview", "replace", name, preview=True)
+            new = f"{new} of" if result.answer == "kernel" else f"{new} for"
+            yield self.edit(f"Mirage: write {new} `{name}` to a module and import it", "writeModule", name)
         if result is not None and result.mugraphs:
             yield self.command(f"Mirage: show the µGraph of `{name}`", "mirage.showMugraph", name)
         if result is not None and result.derivation:

@@ -23,9 +23,11 @@ async def handle(ls: MirageServer, params: types.CodeLensParams) -> list[types.C
         lenses += [_lens(at, c) for c in _commands(view, view.document.entry(function))]
     for found in view.blocks:
         at = view.place(found.line)
-        lenses.append(_lens(at, types.Command(title="Mirage: replaced by its kernel", command="")))
-        lenses.append(_lens(at, _command("Restore the original", "mirage.restore", view, found.name)))
         entry = view.document.entries.get(found.name)
+        own = entry is None or entry.result is None or not entry.result.baseline
+        new = "its kernel" if own else one_line_texts.instead(entry.result)
+        lenses.append(_lens(at, types.Command(title=f"Mirage: replaced by {new}", command="")))
+        lenses.append(_lens(at, _command("Restore the original", "mirage.restore", view, found.name)))
         if entry is not None and entry.result is not None and entry.result.mugraphs:
             lenses.append(_lens(at, _command("Show the µGraph", "mirage.showMugraph", view, found.name)))
     return lenses
@@ -37,8 +39,9 @@ def _commands(view: View, entry: FunctionEntry) -> list[types.Command]:
     if entry.running:
         commands.append(_command("Stop", "mirage.stop", view, entry.name))
         return commands
-    if actions.replaceable(entry):
-        commands.append(_command("Replace with the kernel", "mirage.replace", view, entry.name))
+    if entry.result is not None and actions.replaceable(entry):
+        new = one_line_texts.instead(entry.result)
+        commands.append(_command(f"Replace with {new}", "mirage.replace", view, entry.name))
     if entry.result is not None and entry.result.mugraphs:
         commands.append(_command("Show the µGraph", "mirage.showMugraph", view, entry.name))
     if entry.result is not None and entry.result.derivation:
