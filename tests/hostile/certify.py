@@ -173,7 +173,9 @@ def shown_beyond(pair: Pair, most: float) -> bool:
         return False
     cut = {k: x.nan_to_num().clamp(-most, most) if x.is_floating_point() else x for k, x in given.items()}
     shrunk = {
-        k: (x.double().nan_to_num() * (most / size)).to(x.dtype) if x.is_floating_point() and math.isfinite(size) else cut[k]
+        k: (x.double().nan_to_num() * (most / size)).to(x.dtype)
+        if x.is_floating_point() and math.isfinite(size)
+        else cut[k]
         for k, x in given.items()
     }
     return not any(differ_on(pair, x) for x in (cut, shrunk))

@@ -58,7 +58,10 @@ def finite(text: str, dtype: str, size: float) -> torch.Tensor:
     """Where PyTorch's value is finite, of inputs between half of the size and the size."""
     kind = getattr(torch, DTYPES[dtype].torch)
     made = torch.Generator().manual_seed(0)
-    given = {n: (size * (0.5 + 0.499 * torch.rand(s, generator=made, dtype=torch.float64))).to(kind) for n, s in SHAPES.items()}
+    given = {
+        n: (size * (0.5 + 0.499 * torch.rand(s, generator=made, dtype=torch.float64))).to(kind)
+        for n, s in SHAPES.items()
+    }
     found: torch.Tensor = eval(text, {"torch": torch, **given})
     return found.isfinite()
 
