@@ -9,6 +9,7 @@ from mirage.errors import SignatureMismatch
 from mirage.ir.tensor_spec import TensorType
 from mirage.meaning.nodes import Input
 from mirage.meaning.terms import Terms
+from mirage.mugraph.check import SM_90, Limits
 from mirage.mugraph.grammar import DTensor
 from mirage.verify.output_terms import Output, OutputTerm
 from mirage.verify.semantics.denote import split_axis
@@ -96,8 +97,9 @@ def copies(
 
 
 def against(
-    graph: KNGraph, t: Terms, inputs: Sequence[DTensor], targets: Sequence[OutputTerm], name: str = "program"
-) -> tuple[LoweredGraph, list[Output]]:
-    """The graph's µGraph with the program's names, and the targets over its axes."""
-    found = lowered_of(graph, sides(t, inputs, targets), name)
+    graph: KNGraph, t: Terms, inputs: Sequence[DTensor], targets: Sequence[OutputTerm], name: str = "program",
+    limits: Limits = SM_90,
+) -> tuple[LoweredGraph, list[Output]]:  # fmt: skip
+    """The graph's µGraph with the program's names, valid for a device's limits, and the targets over its axes."""
+    found = lowered_of(graph, sides(t, inputs, targets), name, limits)
     return found, cut(t, targets, inputs, found)

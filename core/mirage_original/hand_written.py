@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mirage.ir.narrowing import FREE
+from mirage.mugraph.check import Limits
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.mugraph.structure import structure_key
 from mirage.pipeline.processes import Tools
@@ -38,7 +39,7 @@ def fitted(graph: KNGraph, searched: Searched, label: str) -> FoundMugraph:
     p, traced = searched.problem, searched.program
     same_signature(graph, [i.type for i in traced.inputs], [traced.type_of(o) for o in traced.outputs])
     t = fork(p.t)  # other graphs cut the same axes in other ways
-    found, targets = against(graph, t, p.inputs, p.outputs, NAME)
+    found, targets = against(graph, t, p.inputs, p.outputs, NAME, Limits.of(searched.device))
     outputs = tuple(replace(o, term=x.term, dims=x.dims) for o, x in zip(p.outputs, targets, strict=True))
     mugraph = plan(found.mugraph, searched.device)
     told = range_opinion(t, outputs, mugraph).details

@@ -82,7 +82,8 @@ def _found(data: JsonObject, path: str) -> KNGraph:
     with Tools() as tools:
         searched = Searched.of(graph, FREE, tools)
         wanted = {"program": searched.program.to_dict(), "text": searched.function.slice.text, "function": NAME}
-        verdict = tools.runner.call("saved", {"mugraph": data, "wanted": wanted}, timeout_s=GRAPH_S)["verdict"]
+        asked = {"mugraph": data, "wanted": wanted, "target": searched.device.target}
+        verdict = tools.runner.call("saved", asked, timeout_s=GRAPH_S)["verdict"]
     if verdict["word"] not in ACCEPTED:
         raise NotVerified("its µGraph is not shown to compute its program", path=path)
     mugraph = replace(mugraph, notes=tuple(n for n in mugraph.notes if not n.startswith(NOTE)))

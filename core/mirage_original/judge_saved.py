@@ -27,6 +27,7 @@ from mirage_original import export_2025
 from mirage_original.list_saved import ListedGraph
 from mirage_original.rebuild_saved import NAMED
 from mirage_original.saved_files import SavedEntry
+from mirage_original.searched_graph import TARGET
 
 GRAPH_S = 60.0  # limit of one graph on two links
 TEXT_S = 180.0  # with its text
@@ -79,6 +80,7 @@ class JudgePool:
 
     cores: int = CORES
     text: bool = False
+    target: str = TARGET
     until: float = math.inf
     workers: SimpleQueue[Worker] = field(default_factory=SimpleQueue)
 
@@ -89,7 +91,14 @@ class JudgePool:
     def ask(self, entry: SavedEntry, form: Json, path: str, wanted: JsonObject | None) -> JudgedGraph:
         worker, began = self.workers.get(), time.monotonic()
         left = self.until - began
-        payload = {"graph": form, "index": entry.index, "path": path, "wanted": wanted, "text": self.text}
+        payload = {
+            "graph": form,
+            "index": entry.index,
+            "path": path,
+            "wanted": wanted,
+            "text": self.text,
+            "target": self.target,
+        }
         try:
             if left <= 0:
                 raise WorkerTimeout(f"it was not judged: the {FILE_S:g} s for a file were over")
@@ -110,17 +119,18 @@ class JudgePool:
 
 
 def judged(
-    entries: Sequence[SavedEntry], path: str, wanted: Sequence[Wanted], *, text: bool = False, cores: int = CORES
-) -> Iterator[JudgedGraph]:
-    """A row for each entry, in order, with its verdict against the one of `wanted` (a program's rows of sizes) whose inputs it
-    takes, or the last; the rows alone where nothing is wanted."""
+    entries: Sequence[SavedEntry], path: str, wanted: Sequence[Wanted], *, text: bool = False, cores: int = CORES,
+    target: str = TARGET,
+) -> Iterator[JudgedGraph]:  # fmt: skip
+    """A row for each entry, in order, valid for the device `target`, with its verdict against the one of `wanted` (a program's
+    rows of sizes) whose inputs it takes, or the last; the rows alone where nothing is wanted."""
     data: list[JsonObject] = [{"program": w.program.to_dict(), "text": w.text, "function": w.function} for w in wanted]
     forms = {e.index: export_2025.form([e.graph])[0] for e in entries if e.graph is not None}
     first: dict[str, int] = {}
     for i, form in forms.items():
         first.setdefault(json.dumps(form, sort_keys=True), i)
     same = {i: first[json.dumps(form, sort_keys=True)] for i, form in forms.items()}
-    pool, threads = JudgePool(cores, text, time.monotonic() + FILE_S), ThreadPoolExecutor(max(1, cores))
+    pool, threads = JudgePool(cores, text, target, time.monotonic() + FILE_S), ThreadPoolExecutor(max(1, cores))
     try:
         asked = {
             e.index: threads.submit(pool.ask, e, forms[e.index], path, data[place(e, wanted)] if data else None)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 
 from mirage.errors import MirageError
 from mirage.ir.json_value import JsonObject, json_int, json_text, json_texts
-from mirage.mugraph.check import check
+from mirage.mugraph.check import SM_90, Limits
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.structure import structure_key
 from mirage_original.graph_builder import KNGraph
@@ -44,16 +44,15 @@ class ListedGraph:
         )
 
 
-def row(entry: SavedEntry, path: str) -> tuple[ListedGraph, KNGraph | None, MuGraph | None]:
-    """The row of an entry, and its kernel graph and µGraph if it is valid."""
+def row(entry: SavedEntry, path: str, limits: Limits = SM_90) -> tuple[ListedGraph, KNGraph | None, MuGraph | None]:
+    """The row of an entry, and its kernel graph and µGraph if it is valid for a device's limits."""
     if entry.graph is None:
         assert entry.error is not None
         return ListedGraph(entry.index, code=entry.error.code, why=entry.error.message), None, None
     stated = _stated(entry.index, entry.graph)
     try:
         graph = build(entry.graph, f"graph {entry.index}", path)
-        made = mugraph_of(graph)
-        check(made)
+        made = mugraph_of(graph, limits)
     except MirageError as e:
         return replace(stated, code=e.code, why=e.message), None, None
     return replace(stated, structure=structure_key(made)[:12], valid=True), graph, made

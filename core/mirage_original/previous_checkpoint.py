@@ -78,7 +78,7 @@ def found_in(previous: Previous, searched: Searched) -> list[FoundMugraph]:
     entries, path = previous.entries or (), previous.path
     wanted = Wanted(searched.program, searched.function.slice.text, searched.program.name)
     out = []
-    for j in judged(entries, path, [wanted]):
+    for j in judged(entries, path, [wanted], target=searched.device.target):
         entry = entries[j.row.index]
         if not j.accepted or j.same_as is not None or entry.graph is None:
             continue

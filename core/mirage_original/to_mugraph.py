@@ -13,7 +13,7 @@ from itertools import pairwise, product
 
 from mirage.errors import InvalidMugraph, UnsupportedReshape
 from mirage.ir.narrowing import WARP
-from mirage.mugraph.check import broken_rule
+from mirage.mugraph.check import SM_90, Limits, broken_rule
 from mirage.mugraph.grammar import CustomKernel, DTensor, LibraryKernel, MuGraph
 from mirage.mugraph.rules.breach import Breach
 from mirage.program.axis_classes import Leaves
@@ -64,15 +64,17 @@ class LoweredKernel:
     accesses: list[tuple[int, Index]] = field(default_factory=list)
 
 
-def mugraph_of(graph: KNGraph) -> MuGraph:
-    """The µGraph, checked. Raises, with the line of the script, GraphMistake for dims that are cut in ways that do not fit
-    together, and InvalidMugraph for a block graph that breaks a validity rule."""
-    return lowered_of(graph).mugraph
+def mugraph_of(graph: KNGraph, limits: Limits = SM_90) -> MuGraph:
+    """The µGraph, checked for a device's limits. Raises, with the line of the script, GraphMistake for dims that
+    are cut in ways that do not fit together, and InvalidMugraph for a block graph that breaks a validity rule."""
+    return lowered_of(graph, limits=limits).mugraph
 
 
-def lowered_of(graph: KNGraph, program: Sides | None = None, name: str = "program") -> LoweredGraph:
+def lowered_of(
+    graph: KNGraph, program: Sides | None = None, name: str = "program", limits: Limits = SM_90
+) -> LoweredGraph:
     """As `mugraph_of`, with the tensors' names and axes of a program."""
-    return Lowerer(graph, program, name).run()
+    return Lowerer(graph, program, name).run(limits)
 
 
 class Lowerer:
@@ -99,7 +101,7 @@ class Lowerer:
                     order = self.order(p)
                     self.dims[p] = [stored[d] for d in inverse(order)] if order else stored
 
-    def run(self) -> LoweredGraph:
+    def run(self, limits: Limits) -> LoweredGraph:
         if not self.outputs:
             raise mistake("the graph has no operator", "build what it computes first")
         kernels = [self.kernel(i, nodes) for i, nodes in enumerate(self.calls())]
@@ -110,7 +112,7 @@ class Lowerer:
         failures = []
         for loops, stages in product((True, False), STAGES):
             found = self.rendered(kernels, loops, stages)
-            failed = broken_rule(found.mugraph)
+            failed = broken_rule(found.mugraph, limits)
             if failed is None:
                 return found
             failures.append((found, *failed))

@@ -10,8 +10,10 @@ import click
 
 from mirage.cli import verify_subjects
 from mirage.cli.verify_subjects import Subject
+from mirage.devices.table import device
 from mirage.errors import SignatureMismatch
 from mirage.isolate.runner import Worker
+from mirage.mugraph.check import Limits
 from mirage.pipeline.request import Request, read, trace
 from mirage.results.progress import CancelToken
 from mirage_original import rebuild_saved, saved_files
@@ -26,18 +28,23 @@ if TYPE_CHECKING:
 WORDS = ("PROVED", "TESTED", "REJECTED", "INVALID")
 
 
-def verify(program: str, file: str, as_json: bool, text: bool) -> None:
-    """Prints each graph's verdict. Raises SystemExit(3) where one is not accepted."""
+def verify(program: str, file: str, as_json: bool, text: bool, target: str) -> None:
+    """Prints each graph's verdict for the device `target`. Raises UnknownTarget, and SystemExit(3) where one is not accepted."""
+    limits = Limits.of(device(target))
     entries = saved_files.read(file)  # first: a file that cannot be read costs nothing
     with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
-        rows = [kernel_graph(program, worker)] if program.endswith(".json") else verify_subjects.rows(program, worker)
+        rows = (
+            [kernel_graph(program, worker)]
+            if program.endswith(".json")
+            else verify_subjects.rows(program, worker, limits)
+        )
     wanted = [Wanted(x.program, x.text, x.function) for x in rows if x.program is not None]
     if not wanted:
         raise SignatureMismatch(
             f"{program} is no program", path=program, next_step="give a file with a decorated function"
         )
     began, found = time.monotonic(), []
-    for j in judged(entries, file, wanted, text=text):
+    for j in judged(entries, file, wanted, text=text, target=target):
         found.append(j)
         if not as_json:
             click.echo(line(j))

@@ -14,7 +14,9 @@ import space
 from written import Block, Kernels, attention, checkpoint, lora, rms_linear, save, softmax_product
 
 import mirage as mi
+from mirage.devices.table import device
 from mirage.ir.program import Program
+from mirage.mugraph.check import Limits, broken_rule
 from mirage_original import judge_saved, judge_task, list_saved, rebuild_saved, saved_files, two_links
 from mirage_original.export_2025 import describe, form
 from mirage_original.judge_saved import Wanted
@@ -105,13 +107,16 @@ def test_what_needs_too_much_is_shown_nothing_of(wanted):
         g.matmul(x, m)
         return form([describe(g)])[0]
 
-    payload = {"index": 7, "path": "f.json", "text": False}
+    payload = {"index": 7, "path": "f.json", "text": False, "target": "sm_90"}
     payload["wanted"] = {"program": w.program.to_dict(), "text": w.text, "function": w.function}
     made = judge_task.task(payload | {"graph": chain(240)})
     assert made["verdict"] is None and made["row"]["code"] == "MIR313" and not made["row"]["valid"]
     assert "graph 7" in made["row"]["why"] and "levels of operators" in made["row"]["why"]
     made = judge_task.task(payload | {"graph": chain(3)})
     assert made["verdict"]["word"] == "REJECTED" and made["row"]["valid"]
+
+
+RMS_LARGE = space.rms(16, 2048, 128).source
 
 
 LORA = """import torch
@@ -144,6 +149,31 @@ def test_the_text_is_judged_where_it_is_asked_for(wanted):
     right, wrong = judge_saved.judged(entries, "g.json", [wanted(RMS)], text=True, cores=1)
     assert [x.name for x in right.verdict.links] == ["algebra", "schedule", "text"] and right.accepted
     assert wrong.word == "REJECTED"
+
+
+def test_a_graph_has_to_fit_the_device_that_is_asked_for():
+    """160 KiB of tiles: an H100's block has room for them, an RTX 4090's has not."""
+    entries = saved_files.entries([rms_linear(grid=1, loop=2, m=16, k=2048)], "g.json")
+    small = saved_files.entries([rms_linear()], "g.json")
+    for found, valid in ((entries, {"sm_90": True, "sm_89": False}), (small, {"sm_90": True, "sm_89": True})):
+        rows = {t: list_saved.row(found[0], "g.json", Limits.of(device(t)))[0] for t in valid}
+        assert {t: r.valid for t, r in rows.items()} == valid, rows
+        listed = {t: [j.row.valid for j in judge_saved.judged(found, "g.json", (), target=t)] for t in valid}
+        assert listed == {t: [v] for t, v in valid.items()}
+
+
+def test_the_text_is_that_of_the_device(wanted):
+    """Its module is planned for what the device has room for."""
+    w = wanted(space.Workload(RMS_LARGE, None, {}, ()))
+    (entry,) = saved_files.entries([rms_linear(grid=1, loop=8, m=16, k=2048, n=128)], "g.json")
+    graph = rebuild_saved.build(entry.graph)
+    case, _ = judge_task.case_of(graph, w.program, w.text, w.function, device("sm_90"))
+    stages = {}
+    for target in ("sm_90", "sm_89"):
+        made = judge_task.with_module(case, device(target))
+        assert made.module and broken_rule(made.mugraph, Limits.of(device(target))) is None
+        stages[target] = made.mugraph.kernels[0].stages
+    assert stages["sm_89"] < stages["sm_90"]
 
 
 def test_other_tensors_are_no_match(wanted):
@@ -260,3 +290,5 @@ def test_mistakes(folder):
     assert mirage("verify", folder / "rms.py").returncode == 2
     assert mirage("verify", folder / "rms.py", "x.py", "--mugraphs", folder / "right.json").returncode == 2
     assert mirage("verify", folder / "rms.py", folder / "rms.py", "--text").returncode == 2
+    done = mirage("verify", folder / "rms.py", "--mugraphs", folder / "right.json", "--target", "sm_1")
+    assert done.returncode == 1 and done.stderr.startswith("MIR") and "sm_1" in done.stderr

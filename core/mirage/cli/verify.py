@@ -88,7 +88,7 @@ def verify(asked: VerifyOptions) -> None:
     if asked.mugraphs is not None:
         if asked.page or asked.script or asked.rules_file or asked.certificate:
             raise click.UsageError("--mugraphs goes with --json and --text alone")
-        return graph_files_reader()(asked.a, asked.mugraphs, asked.as_json, asked.text)
+        return graph_files_reader()(asked.a, asked.mugraphs, asked.as_json, asked.text, asked.target)
     assert asked.b is not None
     if asked.lean and not asked.certificate:
         raise click.UsageError("--lean goes with --certificate")
@@ -160,12 +160,12 @@ def show(verdicts: JudgedRow, asked: VerifyOptions) -> None:
         click.echo(f"  written  {asked.script}")
 
 
-def graph_files_reader() -> Callable[[str, str, bool, bool], None]:
+def graph_files_reader() -> Callable[[str, str, bool, bool, str], None]:
     """What reads the files of `--mugraphs`: another package's, by entry point."""
     found = next(iter(metadata.entry_points(group=GRAPH_FILES)), None)
     if found is None:
         raise click.UsageError("no package that reads files of graphs is installed here")
-    reader: Callable[[str, str, bool, bool], None] = found.load()
+    reader: Callable[[str, str, bool, bool, str], None] = found.load()
     return reader
 
 
