@@ -5,9 +5,9 @@
 The pairs are those of tests/hostile, each confirmed by PyTorch itself (tests/hostile/test_hostile_certified.py). Rows
 hostile/CLASS/ANSWER: how many of the class were accepted, limited (accepted, and a line of the verdict names what the function asks
 of its tensors or of PyTorch, or its headline says `finite inputs` or `finite inputs up to 1e18` and the pair differs on others
-alone), rejected, undecided, refused with a coded error, or ended in another exception. No pair that differs may be accepted, and none that is equal rejected;
-of the equal ones at most 5% may be undecided or refused, all classes together: `..., finite inputs` too, whose pairs differ where
-an input is infinite or NaN.
+alone), rejected, undecided, refused with a coded error, or ended in another exception. No pair that differs may be accepted, and
+none that is equal rejected; of the equal ones at most 5% may be undecided or refused, all classes together: `..., finite inputs`
+too, whose pairs differ where an input is infinite or NaN.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from hostile.certify import shown_beyond
 from hostile.pair import Pair
 

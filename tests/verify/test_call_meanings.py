@@ -23,8 +23,8 @@ CALLS = (
     "x.flip(1)", "x.flip((0, 1))", "x.cumsum(1)", "x.cumsum(0)", "torch.floor(3 * x)", "torch.ceil(3 * x)",
     "torch.trunc(3 * x)", "torch.sign(x)", "F.hardsigmoid(3 * x)", "F.hardswish(3 * x)", "F.threshold(x, 0.5, -1.0)",
     "F.logsigmoid(x)", "F.mish(x)", "x.cummax(1).values", "x.cummin(0).values", "torch.diag(x[0])", "torch.trace(x)",
-    "torch.trace(x.T)", "torch.diff(x, dim=0)", "torch.diff(x)", "x.unfold(1, 2, 1)", "x.unfold(1, 3, 2)", "x.unfold(1, 6, 1)", "F.glu(x, 1)",
-    "F.glu(x, 0)", "torch.clamp(x, min=-y.abs(), max=y.abs())", "torch.clamp(x, min=y)", "torch.clamp(x, max=y)",
+    "torch.trace(x.T)", "torch.diff(x, dim=0)", "torch.diff(x)", "x.unfold(1, 2, 1)", "x.unfold(1, 3, 2)", "x.unfold(1, 6, 1)",
+    "F.glu(x, 1)", "F.glu(x, 0)", "torch.clamp(x, min=-y.abs(), max=y.abs())", "torch.clamp(x, min=y)", "torch.clamp(x, max=y)",
     "torch.where((x > 0) ^ (y > 0), x, y)", "x.topk(1, 1).values", "x.topk(1, 0, largest=False).values",
 )  # fmt: skip
 WHOLE = ("x * (n // 3)", "x * (n % 3)", "x * (n // -3)", "x * (n % -3)", "x * (torch.arange(6) // 4 * 4 + k)",

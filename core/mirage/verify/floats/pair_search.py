@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Program
 from mirage.results.details import FloatDetails
 from mirage.results.verdict import Concrete, Counterexample, Evidence

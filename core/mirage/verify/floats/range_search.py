@@ -154,8 +154,8 @@ class RangeSearch:
     def reach(self) -> float | None:
         """The largest tried magnitude of inputs up to which neither leaves the range alone; None where that is no more than
         data may have, where a 16-bit dtype is in either program, whose range ordinary products leave, or where it is late."""
-        dtypes = {n.type.dtype for p in (self.a, self.b) for n in (*p.inputs, *p.nodes)} & FLOATING.keys()
-        if any(DTYPES[d].bytes < DTYPES["fp32"].bytes for d in dtypes):
+        dtypes = {*self.floating, *(n.type.dtype for p in (self.a, self.b) for n in p.nodes)}
+        if any(FLOATING[d].bytes < FLOATING["fp32"].bytes for d in dtypes & FLOATING.keys()):
             return None
         found = None
         for most in self.magnitudes:
