@@ -124,6 +124,15 @@ def test_the_variance_by_moments_is_refused_for_the_centred_one_and_the_centred_
     assert refused.word == "REJECTED" and "as written" in refused.summary
 
 
+def test_a_result_that_is_one_number_has_a_bound() -> None:
+    x = round_to(np.random.default_rng(2).standard_normal((4, 64)), "fp32")
+    program, _, record, name = found_for("def f(x):\n    return x.mean()\n", {"x": x}, "fp32")
+    found = rounding_opinion(record, [name], program, False)
+    assert found.word == "TESTED", found.summary
+    far = replace(record.runs[0], got=tuple(g + 1.0 for g in record.runs[0].got))
+    assert rounding_opinion(replace(record, runs=[far]), [name], program, False).word == "REJECTED"
+
+
 def test_no_ratio_is_asked_where_the_function_has_no_sure_digit() -> None:
     row = RegimeBound("normal", 0, 1.0, 1.0, bound=0.5, written=1e-4)
     assert far_beyond(row) and far_beyond(replace(row, bound=None))

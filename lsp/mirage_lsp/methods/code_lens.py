@@ -24,8 +24,8 @@ async def handle(ls: MirageServer, params: types.CodeLensParams) -> list[types.C
     for found in view.blocks:
         at = view.place(found.line)
         entry = view.document.entries.get(found.name)
-        own = entry is None or entry.result is None or not entry.result.baseline
-        new = "its kernel" if own else one_line_texts.instead(entry.result)
+        result = None if entry is None else entry.result
+        new = one_line_texts.instead(result) if result is not None and result.baseline else "its kernel"
         lenses.append(_lens(at, types.Command(title=f"Mirage: replaced by {new}", command="")))
         lenses.append(_lens(at, _command("Restore the original", "mirage.restore", view, found.name)))
         if entry is not None and entry.result is not None and entry.result.mugraphs:

@@ -154,6 +154,7 @@ def _bounds(record: Record, outputs: Sequence[str], program: Program, free_shift
 
 def agree(value: Array, want: Array) -> bool:
     """Are these the same but for the roundings of float64?"""
+    value, want = np.atleast_1d(value), np.atleast_1d(want)
     both = np.isfinite(value) & np.isfinite(want)
     largest = np.abs(want[both]).max(initial=0.0)
     return bool((np.abs(value[both] - want[both]) <= AGREE * largest).all())
