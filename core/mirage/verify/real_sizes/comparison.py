@@ -11,10 +11,12 @@ import torch
 from mirage.errors import MirageError
 from mirage.ir.dtypes import DTYPES, TORCH_NAMES
 from mirage.ir.program import Program
+from mirage.ir.torch_calls import is_call
 from mirage.verify.floats.error_limits import Compared, judge
 from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, round_to
 from mirage.verify.floats.worker import decode, exactly, rounded_run, user_run
 from mirage.verify.real_sizes.host_tensors import WideTensor
+from mirage.verify.real_sizes.index_ranges import IndexRange, index_ranges
 from mirage.verify.real_sizes.tile_values import Array, Unknown
 from mirage.verify.semantics.program_values import NoValue, Precision, run
 from mirage.verify.worker_tasks import ShownElement
@@ -57,6 +59,26 @@ class Subject:
     average: float = 0.0  # error, beside the function's own and that of rounding the right values
     regimes: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)  # of the inputs
+    ranges: dict[int, IndexRange] = field(default_factory=dict)  # of inputs that take not all integers
+
+    def __post_init__(self) -> None:
+        if all(DTYPES[i.type.dtype].floating for i in self.program.inputs):
+            return
+        self.ranges = index_ranges(self.program, self._accepts)
+        for n, taken in self.ranges.items():
+            self.assumed.append(f"`{self.program.inputs[n].name}` is {taken}: for other numbers the function raises")
+
+    def _accepts(self, values: Sequence[Array]) -> bool:
+        try:
+            exact_outputs(self, values)
+        except (RuntimeError, IndexError, ValueError):  # what PyTorch raises for an index out of range, by operator
+            return False
+        return True
+
+    def fitted(self, values: Sequence[Array], seed: int) -> list[Array]:
+        """The values, with integers that the function takes."""
+        rng = np.random.default_rng((seed, 0x1D))
+        return [self.ranges[n].draw(rng, v.shape) if n in self.ranges else v for n, v in enumerate(values)]
 
     @property
     def dtypes(self) -> list[str]:
@@ -69,8 +91,8 @@ class Subject:
             shapes = [p.type_of(a).shape for a in n.args]
             if n.op in ("einsum", "matmul", "linear", "scaled_dot_product_attention"):
                 out = max([out, *(s[-1] for s in shapes if s)])
-            elif n.op in ("sum", "mean") and shapes:
-                out = max(out, int(np.prod(shapes[0])) // max(1, n.type.numel))
+            elif (n.op in ("sum", "mean") or is_call(n.op)) and shapes:  # a call may sum all that it is given
+                out = max(out, max(int(np.prod(s)) for s in shapes) // max(1, n.type.numel))
         return out
 
 
