@@ -75,6 +75,15 @@ class Outcomes:
             seen.update(k for k, found in ((True, flags.any()), (False, not flags.all())) if found)
 
 
+def beyond(node: Operation) -> bool:
+    """A number of the text that the dtype which it is given has no place for: 1e200 beside float64 is traced as a float32,
+    and PyTorch computes with it as it is written."""
+    if node.op != "const":
+        return False
+    dtype, value = DTYPES[node.type.dtype], dict(node.attrs)["value"]
+    return isinstance(value, float) and value != 0 and not dtype.subnormal <= abs(value) <= dtype.largest
+
+
 class Evaluation:
     """One run. It takes the place of the maker that expansions of composite operators write to."""
 
@@ -117,7 +126,7 @@ class Evaluation:
         xs = [self.values[a] for a in args]
         value = self._value(op, xs, given, inferred)
         if self._depth and self.how.inside and self.how.rounded is not None and DTYPES[inferred.dtype].floating:
-            value = self.how.rounded(np.asarray(value, np.float64), accumulating(inferred.dtype))
+            value = self.how.rounded(np.asarray(value, self.how.dtype), accumulating(inferred.dtype))
         made = self._keep(self._stored(value, inferred), inferred)
         if self.varies.intersection(args):
             self.varies.add(made)
@@ -156,8 +165,8 @@ class Evaluation:
         except OperandsError as error:
             raise NoValue(node.op) from error
         value, rounded = self.values[made], self.how.rounded
-        if rounded is not None and DTYPES[node.type.dtype].floating:
-            value = rounded(np.asarray(value, np.float64), node.type.dtype)
+        if rounded is not None and DTYPES[node.type.dtype].floating and not beyond(node):
+            value = rounded(np.asarray(value, self.how.dtype), node.type.dtype)
         kept = self._keep(self._stored(value, node.type), node.type)
         self.varies |= {kept} if made in self.varies else set()
         return kept
