@@ -4,10 +4,10 @@
 
 The pairs are those of tests/hostile, each confirmed by PyTorch itself (tests/hostile/test_hostile_certified.py). Rows
 hostile/CLASS/ANSWER: how many of the class were accepted, limited (accepted, and a line of the verdict names what the function asks
-of its tensors or of PyTorch, or its headline says `finite inputs` and the pair differs on others alone), rejected, undecided,
-refused with a coded error, or ended in another exception. No pair that differs may be accepted, and none that is equal rejected;
-of the equal ones at most 5% may be undecided or refused, all classes together: `..., finite inputs` too, whose pairs differ where
-an input is infinite or NaN.
+of its tensors or of PyTorch, or its headline says `finite inputs` or `finite inputs up to 1e18` and the pair differs on others
+alone), rejected, undecided, refused with a coded error, or ended in another exception. No pair that differs may be accepted, and
+none that is equal rejected; of the equal ones at most 5% may be undecided or refused, all classes together: `..., finite inputs`
+too, whose pairs differ where an input is infinite or NaN.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests")]
 
-from hostile.certify import alike_outside, shown_outside  # noqa: E402
+from hostile.certify import alike_outside, shown_beyond, shown_outside  # noqa: E402
 from hostile.every_pair import PAIRS  # noqa: E402
 from hostile.pair import Pair  # noqa: E402
 
@@ -43,6 +43,7 @@ from mirage.cli import verify_by_size, verify_subjects  # noqa: E402
 from mirage.cli.verify import judged  # noqa: E402
 from mirage.errors import MirageError  # noqa: E402
 from mirage.isolate.runner import Worker  # noqa: E402
+from mirage.results.verdict import Verdict  # noqa: E402
 
 ANSWERS = ("accepted", "limited", "rejected", "undecided", "refused", "crashed")
 WORST = {"differ": "accepted", "equal": "rejected"}
@@ -80,6 +81,13 @@ def verdict(pair: Pair) -> verify_by_size.JudgedRow:
         return verify_by_size.JudgedRow("A", "B", rows, tuple(missing))
 
 
+def outside(pair: Pair, said: Verdict) -> bool:
+    """Does the pair differ on inputs alone of which the headline claims nothing?"""
+    if pair.expected == "equal" or not said.finite:
+        return False
+    return shown_outside(pair) if said.upto is None else shown_beyond(pair, said.upto)
+
+
 def answer(pair: Pair) -> Answer:
     """One pair's answer. Any exception that is no coded error is counted too: it is a fault of its own."""
     begun = time.perf_counter()
@@ -92,8 +100,7 @@ def answer(pair: Pair) -> Answer:
         kind = "rejected" if word == "REJECTED" else "undecided"
         if found.weakest.accepted:
             named = bool(pair.asked) and pair.asked in "\n".join(found.lines()).lower()
-            outside = pair.expected == "differ" and found.weakest.finite and shown_outside(pair)
-            kind = "limited" if named or outside else "accepted"
+            kind = "limited" if named or outside(pair, found.weakest) else "accepted"
     except MirageError as e:
         kind, said = "refused", f"{e.code} {e.message}"
     except Exception as e:

@@ -112,7 +112,7 @@ async def unwatch(server: Server, connection: Connection, ident: int, body: prot
     return {"watched": watched}
 
 
-async def abandon(server: Server, connection: Connection, ident: int, body: protocol.Abandon) -> answers.Cancelled:
+async def abandon(server: Server, connection: Connection, ident: int, body: protocol.Abandon) -> answers.CancelAnswer:
     return {"cancelled": server.projects.abandon(body.job, connection.id)}
 
 

@@ -36,7 +36,7 @@ PACKAGES = ("torch", "triton", "z3-solver", "numpy", DISTRIBUTION)  # their vers
 
 
 @dataclass(frozen=True)
-class Question:
+class JobQuestion:
     """What is asked, as far as it can change the answer. `text` is the decorated function's own, comments included:
     the result carries it as the fallback and for the way back, and those have to be the user's present bytes."""
 
@@ -53,7 +53,7 @@ class Question:
     devices: tuple[str, ...]
 
 
-KEY_INPUTS: dict[str, Callable[[Question], str]] = {
+KEY_INPUTS: dict[str, Callable[[JobQuestion], str]] = {
     "slice": lambda q: q.slice,  # the function and all it refers to, without comments, formatting, annotations
     "function": lambda q: q.function,
     "text": lambda q: q.text,
@@ -68,7 +68,7 @@ KEY_INPUTS: dict[str, Callable[[Question], str]] = {
 }
 
 
-def key(question: Question) -> bytes:
+def key(question: JobQuestion) -> bytes:
     """SHA-256 over all rows of KEY_INPUTS."""
     return _digest("alias", ((name, read(question)) for name, read in KEY_INPUTS.items()))
 
@@ -86,10 +86,10 @@ def _digest(kind: str, rows: Iterable[tuple[str, str]]) -> bytes:
     return digest.digest()
 
 
-def ask(text: str, path: str, function: str, target: str, interpreter: str, options: str = "") -> Question:
+def ask(text: str, path: str, function: str, target: str, interpreter: str, options: str = "") -> JobQuestion:
     """The question that a client's request asks. Parses, runs nothing; raises what `mirage.source` says is wrong."""
     part = known_part(text, function) or _read(text, path, function)
-    return Question(
+    return JobQuestion(
         slice=part.digest,
         function=function,
         text=part.own,
@@ -287,4 +287,4 @@ def devices() -> tuple[str, ...]:
 
 def fields_without_a_row() -> set[str]:
     """Fields of Question that no row of KEY_INPUTS is named after (there should be none)."""
-    return {f.name for f in fields(Question)} - set(KEY_INPUTS)
+    return {f.name for f in fields(JobQuestion)} - set(KEY_INPUTS)

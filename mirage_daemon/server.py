@@ -330,7 +330,7 @@ class Server:
     async def _subscribe(self, connection: Connection, ident: int, body: protocol.Subscribe) -> answers.Outcome:
         return await self.jobs.follow(self.jobs.find(body.job), lambda event: connection.send("event", ident, event))
 
-    async def _cancel(self, connection: Connection, ident: int, body: protocol.Cancel) -> answers.Cancelled:
+    async def _cancel(self, connection: Connection, ident: int, body: protocol.Cancel) -> answers.CancelAnswer:
         return {"cancelled": self.jobs.cancel(body.job, connection.id)}
 
     async def _result(self, connection: Connection, ident: int, body: protocol.Result) -> answers.Outcome:

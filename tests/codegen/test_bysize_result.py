@@ -11,7 +11,7 @@ from workloads import hand
 
 from mirage.codegen.size_table import inputs_of, rows_of
 from mirage.mugraph import json_form
-from mirage.pipeline.by_size import KEEP, Book, SizedResult, together
+from mirage.pipeline.by_size import KEEP, SharedByRows, SizedResult, together
 from mirage.results.result import Estimate, KernelFacts, Result, SearchStats
 from mirage.results.verdict import Evidence, Verdict
 from mirage.source import detect, slice
@@ -39,7 +39,7 @@ def verdict(word: Any, bound: float | None) -> Verdict:
 
 
 @dataclass(frozen=True)
-class Said(Book):
+class Said(SharedByRows):
     """A book that has its verdicts ready, by the first input's rows; others are proved."""
 
     words: dict[int, Verdict] = field(default_factory=dict)

@@ -19,7 +19,7 @@ ASK = {"path": "a.py", "function": "f", "target": "sm_90", "interpreter": sys.ex
 
 def question():
     rows = {name: name[0] for name in question_key.KEY_INPUTS}
-    return question_key.Question(**{**rows, "packages": (("torch", "2.9"),), "devices": ("H200",)})
+    return question_key.JobQuestion(**{**rows, "packages": (("torch", "2.9"),), "devices": ("H200",)})
 
 
 OTHER = {"packages": (("torch", "2.10"),), "devices": ("H100",)}

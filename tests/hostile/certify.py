@@ -129,9 +129,14 @@ def largest(tensors: Sequence[torch.Tensor]) -> float:
     return max((float(x.double().abs().max()) for x in tensors if x.is_floating_point()), default=0.0)
 
 
+def differ_on(pair: Pair, inputs: Tensors) -> bool:
+    """Do these inputs show a difference by far more than rounding?"""
+    return any(roundoffs(x, y, 0.0) > DIFFER for x, y in both(pair, inputs))
+
+
 def differs(pair: Pair) -> bool:
-    """Does the witness show a difference by far more than rounding?"""
-    return any(roundoffs(x, y, 0.0) > DIFFER for x, y in both(pair, witness_inputs(pair)))
+    """Does the witness show a difference?"""
+    return differ_on(pair, witness_inputs(pair))
 
 
 def agrees(pair: Pair) -> bool:
@@ -157,6 +162,23 @@ def shown_outside(pair: Pair) -> bool:
     """Is an infinite or NaN input part of what shows the difference?"""
     inputs = witness_inputs(pair).values()
     return any(x.is_floating_point() and not bool(x.isfinite().all()) for x in inputs)
+
+
+def shown_beyond(pair: Pair, most: float) -> bool:
+    """Is it inputs larger than `most` alone that show the difference? The witness has one, and shows none once it is cut to
+    `most`, or shrunk to it as a whole."""
+    given = witness_inputs(pair)
+    size = largest(list(given.values()))
+    if math.isfinite(size) and size <= most:
+        return False
+    cut = {k: x.nan_to_num().clamp(-most, most) if x.is_floating_point() else x for k, x in given.items()}
+    shrunk = {
+        k: (x.double().nan_to_num() * (most / size)).to(x.dtype)
+        if x.is_floating_point() and math.isfinite(size)
+        else cut[k]
+        for k, x in given.items()
+    }
+    return not any(differ_on(pair, x) for x in (cut, shrunk))
 
 
 def alike_outside(pair: Pair) -> bool:

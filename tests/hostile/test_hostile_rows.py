@@ -9,6 +9,9 @@ from types import ModuleType
 
 import pytest
 
+from hostile.certify import shown_beyond
+from hostile.pair import Pair
+
 BENCH = Path(__file__).resolve().parents[2] / "benchmarks" / "hostile.py"
 
 
@@ -56,6 +59,28 @@ def test_one_of_forty_equal_pairs_may_stay_undecided(bench: ModuleType) -> None:
         )
 
     assert passes(1) and passes(2) and not passes(3)
+
+
+@pytest.mark.parametrize(
+    ("witness", "upto", "beyond"),
+    [
+        ("x.fill_(3e38); y.fill_(3e38)", 1e18, True),
+        ("x.fill_(3e38); y.fill_(3e38)", 3e38, False),
+        ("x.zero_()", 1e18, False),
+    ],
+)
+def test_a_pair_is_limited_where_its_witness_is_beyond_the_headline(witness: str, upto: float, beyond: bool) -> None:
+    halves = Pair(
+        "one", "finiteness", "differ", "x fp32 2 4, y fp32 2 4", "x * 0.5 + y * 0.5", "(x + y) * 0.5", witness
+    )
+    assert shown_beyond(halves, upto) is beyond
+
+
+def test_a_pair_that_differs_within_the_limit_too_is_not_limited() -> None:
+    pair = Pair(
+        "one", "finiteness", "differ", "x fp32 2 4", "x.abs()", "(x.exp() * x.abs()) / x.exp()", "x.fill_(1e25)"
+    )
+    assert not shown_beyond(pair, 1e18)
 
 
 def test_one_in_so_many_of_each_class(bench: ModuleType) -> None:

@@ -65,7 +65,10 @@ SHAPE = {
     "x.tril()": (X,), "x.triu(1)": (X,), "x * torch.tril(torch.ones(5, 7))": (X,), "x + torch.arange(7)": (X,),
     "x.masked_fill(torch.arange(7)[None] > torch.arange(5)[:, None], float('-inf')).exp()": (X,),
     "torch.zeros(5, 7) + x": (X,), "x + torch.arange(1, 14, 2, dtype=torch.float64)": (X,),
-    "x.view(2, 5, 2, 3)[:, 1:4, 0].reshape(2, 9)": (CUBE,),
+    "x.view(2, 5, 2, 3)[:, 1:4, 0].reshape(2, 9)": (CUBE,), "x.view(2, 5, 3, 2)[..., 1] * 2": (CUBE,),
+    "torch.stack([-x.view(2, 5, 3, 2)[..., 1], x.view(2, 5, 3, 2)[..., 0]], -1).view(2, 5, 6) * x": (CUBE,),
+    "x.view(2, 5, 2, 3)[..., 1:].sum(0).flatten(1)": (CUBE,), "x.view(2, 5, 3, 2)[:, 1, :, 0].amax(0)": (CUBE,),
+    "torch.broadcast_tensors(x, r)[1] * x": (X, ROW), "torch.broadcast_tensors(r, x, b[:1])[0] @ w": (X, ROW, B, W),
 }  # fmt: skip
 COMPOSITE = {
     "torch.softmax(x, -1)": (X,), "x.softmax(0)": (X,), "x.log_softmax(-1)": (X,), "F.rms_norm(x, (7,))": (X,),
@@ -77,6 +80,8 @@ COMPOSITE = {
     "F.scaled_dot_product_attention(q, k, v, attn_mask=m)": (Q, K6, V6, ("m", (5, 11), "bool")),
     "F.scaled_dot_product_attention(q, k, v, attn_mask=m, scale=0.3)": (Q, K6, V6, ("m", (2, 1, 5, 11))),
     "F.scaled_dot_product_attention(q, k, v, attn_mask=m, enable_gqa=True)": (Q, K, V, ("m", (5, 11), "bool")),
+    "F.batch_norm(x, r, r.abs(), r, r, eps=1e-3)": (X, ROW), "F.batch_norm(x, r, r.abs())": (("x", (3, 7, 5)), ROW),
+    "F.batch_norm(x, r, r.abs(), None, r, training=False).relu()": (("x", (2, 7, 3, 2)), ROW),
     "F.rms_norm(x, (7,), r, 1e-6) @ w": (X, ROW, W), "F.linear(F.layer_norm(x, (7,), r, r), w.T, b)": (X, ROW, W, B),
 }  # fmt: skip
 CASES = [

@@ -52,6 +52,14 @@ MISTAKES = {
     "made of nothing": ("return x @ w @ torch.eye(11)", XW, UnknownOperator, 4, "takes no tensor"),
     "strides": ("return x.as_strided((3, 3), (1, 1))", XW, UnknownOperator, 4, "shares memory"),
     "training": ("return F.batch_norm(x, None, None, training=True)", XW, UnknownOperator, 4, "may change a tensor"),
+    "channels": ("return F.batch_norm(x, w[0], w[1])", XW, MirageError, 4, ""),
+    "not as recorded": (
+        "return F.cross_entropy(x, x[:, 0].argsort(), reduction='none') * 2",
+        XW,
+        UnsupportedOperands,
+        4,
+        "trace has",
+    ),
     "by values": ("return torch.nonzero(x)", XW, UnknownOperator, 4, ""),
     "complex": ("return torch.fft.fft(x)", XW, UnsupportedOperands, 4, "complex64"),
     "indexed": ("return x[w[:, 0] > 0]", XW, MirageError, 4, ""),
@@ -84,6 +92,8 @@ TWINS = {
     "made of nothing": ("return x @ w @ torch.linalg.inv(w.T @ w)", XW),
     "strides": ("return x.unfold(1, 3, 1)", XW),
     "training": ("return F.layer_norm(x, (7,))", XW),
+    "channels": ("return F.batch_norm(x, w[:, 0], w[:, 1])", XW),
+    "not as recorded": ("return F.cross_entropy(x, x[:, 0].argsort(), reduction='none'), F.cross_entropy(x, x[:, 1].argsort()) * 2", XW),
     "by values": ("return torch.topk(x, 3)", XW),
     "complex": ("return torch.special.bessel_j0(x)", XW),
     "in integers": ("return torch.gather(x, 1, torch.argsort(x))", XW),
@@ -160,8 +170,9 @@ def test_a_view_sees_an_edit_before_it_and_forbids_one_after_it() -> None:
     program = trace(text("y = x + 1\ny.mul_(2)\nz = y.T\nreturn z"), "f", XW)
     inputs = draw(XW)
     assert abs(values(program, inputs)[0] - (inputs["x"].T + 1) * 2).max() < 1e-12
-    with pytest.raises(UnsupportedOperands):
-        trace(text("y = x + 1\nz = y.T\ny.mul_(2)\nreturn z"), "f", XW)
+    for view in ("y.T", "torch.broadcast_tensors(y, w[:, 0])[0]"):
+        with pytest.raises(UnsupportedOperands):
+            trace(text(f"y = x + 1\nz = {view}\ny.mul_(2)\nreturn z"), "f", XW)
 
 
 def test_a_narrowing_is_an_event_unless_the_inputs_have_that_dtype() -> None:

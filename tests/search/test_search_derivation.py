@@ -12,7 +12,7 @@ from workloads.terms import MORE, WORKLOADS, problem
 
 from mirage.derivation import laws
 from mirage.derivation.derive import Derivation, derive, replay
-from mirage.derivation.find_steps import NoProof, StepFinder
+from mirage.derivation.find_steps import DerivationFinder, NoProof
 from mirage.derivation.json_form import from_json, lines, to_json
 from mirage.derivation.laws import STEPS, Broken
 from mirage.devices.table import DEVICES
@@ -55,7 +55,7 @@ def derived(name, which=0):
 @pytest.mark.parametrize("name", [*WORKLOADS, *MORE])
 def test_every_candidate_is_derived(name):
     s = run(name)
-    t, tg, prover = s.problem.t, targets(s.problem), StepFinder(s.problem.t)
+    t, tg, prover = s.problem.t, targets(s.problem), DerivationFinder(s.problem.t)
     assert s.best
     for i, c in enumerate(s.best):
         d = derive(t, tg, c.mugraph, prover)
@@ -73,7 +73,7 @@ PLAIN_SIBLING = 43  # sum_k (Y sum_k X): carried, the running sum is corrected b
 @pytest.mark.parametrize("seed", [*range(24), PLAIN_SIBLING])
 def test_every_candidate_of_a_random_program_is_derived(seed):
     s = run(str(seed), FEW)
-    t, tg, prover = s.problem.t, targets(s.problem), StepFinder(s.problem.t)
+    t, tg, prover = s.problem.t, targets(s.problem), DerivationFinder(s.problem.t)
     for c in s.best:
         replay(t, tg, derive(t, tg, c.mugraph, prover), c.mugraph)
 
@@ -143,7 +143,7 @@ def broken(t, tg, d, g):
 def longest(name):
     """The candidate with the most steps."""
     s = run(name, ALL)
-    t, tg, prover = s.problem.t, targets(s.problem), StepFinder(s.problem.t)
+    t, tg, prover = s.problem.t, targets(s.problem), DerivationFinder(s.problem.t)
     pairs = [(c.mugraph, derive(t, tg, c.mugraph, prover)) for c in s.best]
     return t, tg, *max(pairs, key=lambda p: sum(len(list(leaves(g.steps))) for g in p[1].goals))
 
@@ -345,7 +345,7 @@ def test_a_factor_along_the_axis_does_not_leave_the_sum():
 
 def test_different_terms_have_no_proof():
     t, a, _, c, d = terms()
-    prover = StepFinder(t)
+    prover = DerivationFinder(t)
     assert prover.prove(t.sum("k", t.mul(a, c)), t.mul(c, t.sum("k", a)))
     for x, y in ((t.sum("k", t.mul(a, d)), t.mul(t.sum("k", a), t.sum("k", d))), (a, d), (t.exp(a), a)):
         with pytest.raises(NoProof):

@@ -16,7 +16,7 @@ from written_modules import ADD, ATTENTION, LAYER_NORM, MATMUL, ZOO
 from mirage.codegen.interpreter import float_interpreter, load_module
 from mirage.verify.real_sizes import module_text
 from mirage.verify.real_sizes.comparison import values_of
-from mirage.verify.real_sizes.host_run import Host, Session
+from mirage.verify.real_sizes.host_run import Host, HostCall
 from mirage.verify.real_sizes.tile_values import Precision
 
 GIVEN = {
@@ -55,7 +55,7 @@ def main() -> None:
         with float_interpreter():
             wanted = [values_of(t) for t in many(getattr(module, name)(*tensors(types)))]
         host = Host(module_text.read(written.module, name))
-        session = Session(Precision(wide=False), host.text, time.process_time() + 60)
+        session = HostCall(Precision(wide=False), host.text, time.process_time() + 60)
         names = [f"{i}" for i in range(len(types))]
         function = host.names[name]
         host.names[name] = lambda _f=function, **k: _f(*k.values())

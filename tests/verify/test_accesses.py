@@ -10,7 +10,7 @@ import pytest
 
 from mirage.verify.memory import linear_forms
 from mirage.verify.memory.linear_forms import Cond, LinearForm, Var
-from mirage.verify.memory.z3_proofs import Access, AccessProver, MemoryFault, Unknown
+from mirage.verify.memory.z3_proofs import Access, AccessProver, MemoryFault, Undecided
 
 
 def holds(c: Cond, at: dict[str, int]) -> bool:
@@ -72,7 +72,7 @@ def test_the_prover_agrees_with_counting(seed: int) -> None:
             except MemoryFault as f:
                 said = False
                 assert f.at
-            except Unknown:
+            except Undecided:
                 seen[f"{name} unknown"] += 1
                 continue
             seen[f"{name} {truth}"] += 1

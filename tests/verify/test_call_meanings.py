@@ -22,9 +22,13 @@ CALLS = (
     "x.roll(2, 1)", "x.roll((1, -8), (0, 1))", "x.roll(5)", "F.pad(x, (1, 2))", "F.pad(x, (-1, 2, 1, 0), value=3.5)",
     "x.flip(1)", "x.flip((0, 1))", "x.cumsum(1)", "x.cumsum(0)", "torch.floor(3 * x)", "torch.ceil(3 * x)",
     "torch.trunc(3 * x)", "torch.sign(x)", "F.hardsigmoid(3 * x)", "F.hardswish(3 * x)", "F.threshold(x, 0.5, -1.0)",
-    "F.logsigmoid(x)", "F.mish(x)",
+    "F.logsigmoid(x)", "F.mish(x)", "x.cummax(1).values", "x.cummin(0).values", "torch.diag(x[0])", "torch.trace(x)",
+    "torch.trace(x.T)", "torch.diff(x, dim=0)", "torch.diff(x)", "x.unfold(1, 2, 1)", "x.unfold(1, 3, 2)", "x.unfold(1, 6, 1)",
+    "F.glu(x, 1)", "F.glu(x, 0)", "torch.clamp(x, min=-y.abs(), max=y.abs())", "torch.clamp(x, min=y)", "torch.clamp(x, max=y)",
+    "torch.where((x > 0) ^ (y > 0), x, y)", "x.topk(1, 1).values", "x.topk(1, 0, largest=False).values",
 )  # fmt: skip
 WHOLE = ("x * (n // 3)", "x * (n % 3)", "x * (n // -3)", "x * (n % -3)", "x * (torch.arange(6) // 4 * 4 + k)",
+         "x * torch.sign(n)", "torch.where(torch.sign(torch.arange(6) - 3) < 1, x, y)",
          "torch.where(n % 2 == 0, x, -x)", "x * torch.arange(9, -3, -2)", "x * (n * k + 1)")  # fmt: skip
 # (the function, an equal one, another one)
 COMPARED = (
@@ -34,6 +38,23 @@ COMPARED = (
     ("x.cumsum(1)[:, -1]", "x.sum(1)", "x.cumsum(1)[:, -2]"),
     ("torch.sign(x) * x.abs()", "x * 1.0", "torch.sign(x) * x"),
     ("torch.floor(x)", "-torch.ceil(-x)", "torch.trunc(x)"),
+    ("x.cummax(1).values[:, -1]", "x.amax(1)", "x.cummax(1).values[:, -2]"),
+    ("x.topk(1, 1).values[:, 0]", "x.amax(1)", "x.topk(1, 1, largest=False).values[:, 0]"),
+    ("torch.trace(x @ y.T)", "(x * y).sum()", "torch.trace(x[:2] @ y.T)"),
+    ("x @ torch.diag(y[0])", "x * y[0]", "x @ torch.diag(y[1])"),
+    ("torch.diff(x.cumsum(1), dim=1)", "x[:, 1:] * 1.0", "x[:, :-1] * 1.0"),
+    ("x.unfold(1, 2, 1).sum(-1)", "x[:, :-1] + x[:, 1:]", "2 * x[:, 1:]"),
+    ("F.glu(torch.cat([x, y], 1), 1)", "x * torch.sigmoid(y)", "y * torch.sigmoid(x)"),
+    (
+        "torch.clamp(x, min=-y.abs(), max=y.abs())",
+        "torch.minimum(torch.maximum(x, -y.abs()), y.abs())",
+        "torch.clamp(x, max=y.abs())",
+    ),
+    (
+        "torch.where((x > 0) ^ (y > 0), x, y)",
+        "torch.where((x > 0) == (y > 0), y, x)",
+        "torch.where((x > 0) == (y > 0), x, y)",
+    ),
     ("F.hardswish(x)", "x * F.relu6(x + 3) / 6", "x * F.relu6(x + 2.9) / 6"),
     ("x * (n // 2 // 3)", "x * (n // 6)", "x * (n // 5)"),
     ("x * (n % 4)", "x * (n - n // 4 * 4)", "x * (n % -4)"),

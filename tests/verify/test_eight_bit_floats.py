@@ -10,7 +10,7 @@ from mirage.ir.dtypes import computing_dtypes
 from mirage.ir.fp8_formats import FORMATS
 from mirage.verify.floats.error_limits import Compared, judge
 from mirage.verify.floats.regimes import REGIMES, SMALLEST, round_to
-from mirage.verify.floats.worker import GUARD, Allocations, decode, packed, torch_equal
+from mirage.verify.floats.worker import GUARD, GuardedAllocations, decode, packed, torch_equal
 from mirage.verify.ranges.intervals import LIMITS
 
 TORCH = {"fp8e4m3": torch.float8_e4m3fn, "fp8e5m2": torch.float8_e5m2}
@@ -41,7 +41,7 @@ def test_inputs_are_numbers_of_their_format(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", [*TORCH.values(), torch.bfloat16, torch.int32])
 def test_what_is_written_beside_a_tensor_or_into_an_input_is_seen(dtype: torch.dtype) -> None:
-    memory = Allocations()
+    memory = GuardedAllocations()
     x = torch.ones(3, 5).to(dtype)
     placed = memory.place(x)
     assert torch_equal(placed, x) and not memory.touched()

@@ -16,7 +16,7 @@ from mirage.mugraph.grammar import Load, MuGraph, Store
 from mirage.verify.memory.mugraph_accesses import accesses_of, any_size, whole_axes
 from mirage.verify.memory.mugraph_opinion import memory_opinion
 from mirage.verify.memory.text_opinion import first_fault
-from mirage.verify.memory.z3_proofs import AccessProver, Unknown
+from mirage.verify.memory.z3_proofs import AccessProver, Undecided
 
 CASES = small()
 
@@ -100,5 +100,5 @@ def test_an_offset_takes_the_claim_on_all_sizes_away() -> None:
 def test_a_lemma_that_is_not_asked_is_not_claimed() -> None:
     graph = CASES["attention_split"].mugraph
     many = with_dim(graph, "partial", "s", parts=100)
-    with pytest.raises(Unknown, match="100 shares"):
+    with pytest.raises(Undecided, match="100 shares"):
         any_size(AccessProver(), many)

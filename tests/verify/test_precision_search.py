@@ -38,9 +38,8 @@ DIGITS = {
     "bfloat16": ("b.var(1, correction=0)", "(b - b.mean(1, keepdim=True)).square().mean(1)", "(b * b).mean(1) - b.mean(1) ** 2"),
 }  # fmt: skip
 ONLY_WITH_FLAG = {
-    "halves": ("x * 0.5 + y * 0.5", "(x + y) * 0.5"),
-    "a sum before its scale": ("(x / 16).sum(1)", "x.sum(1) / 16"),
-    "a product before its scale": ("(x / 1e30) @ w", "(x @ w) / 1e30"),
+    "halves": ("h * 0.5 + h.flip(0) * 0.5", "(h + h.flip(0)) * 0.5"),
+    "a sum before its scale": ("(b / 16).sum(1)", "b.sum(1) / 16"),
     "a sum near float16's end": ("(h.float().sum(1) / 64).half()", "h.sum(1) / 64"),
     "squares in half": ("h.float().square().mean(1).sqrt().half()", "h.square().float().mean(1).sqrt().half()"),
     "the inverse of a square": ("1 / x", "x * (1 / (x * x))"),

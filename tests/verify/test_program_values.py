@@ -9,7 +9,7 @@ import torch
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.program.trace import trace
-from mirage.verify.semantics.program_values import NoValue, Precision, run
+from mirage.verify.semantics.program_values import NoValue, ResultPrecision, run
 
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
 SHAPES = {"x": ((4, 6), "fp64"), "y": ((4, 6), "fp64"), "w": ((6, 5), "fp64"), "m": ((4, 6), "bool"),
@@ -65,7 +65,7 @@ def test_rounded_results_move_and_exact_ones_do_not() -> None:
     for text, exact in (("x * x - 2 * x + 1", True), ("x.exp()", False), ("x * 0.1", False)):
         p = program(text, "x")
         (base,), _ = run(p, given)
-        (moved,), _ = run(p, given, Precision(disturbance=1))
+        (moved,), _ = run(p, given, ResultPrecision(disturbance=1))
         assert (base == moved).all() == exact
         np.testing.assert_allclose(base, moved, rtol=1e-9)
 

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from written_modules import ADD, ATTENTION, LAYER_NORM, MATMUL, Written
+from written_modules import ADD, ATTENTION, LAYER_NORM, LOOKUP, MATMUL, Written
 
 from mirage.cli import verify_subjects
 from mirage.cli.verify import WORKER, judged
 from mirage.isolate.runner import Worker
 from mirage.results.verdict import Verdict
 
-WRITTEN = {"add": ADD, "matmul": MATMUL, "attention": ATTENTION, "layer_norm": LAYER_NORM}
+WRITTEN = {"add": ADD, "matmul": MATMUL, "attention": ATTENTION, "layer_norm": LAYER_NORM, "lookup": LOOKUP}
 Ask = Callable[[str, str], Verdict]  # (the name of a case, a module) -> the verdict
 
 
@@ -50,8 +50,22 @@ def test_right_modules_are_accepted(ask: Ask, name: str) -> None:
     assert "at the real sizes" in found.evidence[0].summary
 
 
+def test_it_says_which_indices_it_was_judged_on(ask: Ask) -> None:
+    assert any("`ids` is from -300 to 299" in note for note in ask("lookup", LOOKUP.module).notes)
+
+
 # (case, what stands there, what stands there instead, the verdict, what it says)
 EDITS = [
+    ("lookup", "row + rows, row", "row + rows - 1, row", "REJECTED", ""),
+    ("lookup", "tl.where(row < 0, row + rows, row)", "tl.where(row < 0, 0, row)", "REJECTED", "values differ"),
+    ("lookup", "tl.where(row < 0, row + rows, row)", "row", "REJECTED", "of table"),
+    (
+        "lookup",
+        "tl.where(row < 0, row + rows, row)",
+        "tl.where(row < 0, row + rows, row) % 299",
+        "REJECTED",
+        "values differ",
+    ),
     ("add", "offsets < n_elements", "offsets < n_elements // 2", "REJECTED", "values differ"),
     ("add", "offsets < n_elements", "offsets <= n_elements", "REJECTED", "reads element 98432 of x"),
     ("add", "x + y\n", "x + y * 1.00001\n", "REJECTED", "without rounding"),

@@ -30,7 +30,7 @@ from mirage.search.engine import Problem, Search
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.floats.opinion import Record, RegimeRun, float_opinion
 from mirage.verify.floats.regimes import REGIMES, round_to
-from mirage.verify.rounding.bounds import Bounds, contract, final, join, rounded, split
+from mirage.verify.rounding.bounds import ErrorBounds, contract, final, join, rounded, split
 from mirage.verify.rounding.mugraph_bound import NotBounded, mugraph_bound
 from mirage.verify.rounding.opinion import TIMES_WRITTEN, far_beyond, rounding_opinion
 from mirage.verify.rounding.written_bound import written_bound
@@ -186,13 +186,13 @@ def test_an_unknown_operator_has_no_bound() -> None:
 def test_sums_keep_their_bound_in_any_order_and_no_smaller_one() -> None:
     rng = np.random.default_rng(5)
     x = rng.standard_normal((50, 200)).astype(np.float32)
-    value, bound = final(Bounds().sum(x.astype(float)[None], 2))
+    value, bound = final(ErrorBounds().sum(x.astype(float)[None], 2))
     forwards = np.add.accumulate(x, axis=1, dtype=np.float32)[:, -1]
     off = np.abs(forwards.astype(float) - value)
     assert (off <= bound).all() and (off > 1e-4 * bound).any()
     grown = np.full((1, 1, 4097), 1.0)
     grown[0, 0, 0] = 2.0**24  # each one is lost
-    value, bound = final(Bounds().sum(grown, 2))
+    value, bound = final(ErrorBounds().sum(grown, 2))
     assert value - np.add.accumulate(grown[0], axis=1, dtype=np.float32)[:, -1] == 4096 and bound >= 4096
 
 

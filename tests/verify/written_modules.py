@@ -236,6 +236,34 @@ def layer_norm(x, weight, bias):
 )
 
 # Not right: it has many of the language's functions, and its values are compared with those of Triton's interpreter.
+LOOKUP = Written(
+    """import mirage
+
+@mirage.optimize(inputs=[((70,), "int64"), ((300, 40), "fp32")])
+def lookup(ids, table):
+    return 2.0 * table[ids]
+""",
+    r"""import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def lookup_kernel(ids_ptr, table_ptr, out_ptr, rows, dim, BLOCK: tl.constexpr):
+    i = tl.program_id(0)
+    row = tl.load(ids_ptr + i)
+    row = tl.where(row < 0, row + rows, row)
+    d = tl.arange(0, BLOCK)
+    value = tl.load(table_ptr + row * dim + d, mask=d < dim)
+    tl.store(out_ptr + i * dim + d, 2.0 * value, mask=d < dim)
+
+def lookup(ids, table):
+    rows, dim = table.shape
+    out = torch.empty((ids.numel(), dim), device=table.device, dtype=table.dtype)
+    lookup_kernel[(ids.numel(),)](ids, table, out, rows, dim, BLOCK=triton.next_power_of_2(dim))
+    return out
+""",
+)
+
 ZOO = Written(
     """import torch
 import mirage

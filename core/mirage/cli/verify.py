@@ -239,7 +239,7 @@ def in_floats(left: Subject, right: Subject, case: Case | None, verdict: Verdict
     """Floats that show the difference, or the reason why there are none."""
     from mirage.results.verdict import Concrete
     from mirage.verify.counterexamples import float_search
-    from mirage.verify.counterexamples.float_search import Side
+    from mirage.verify.counterexamples.float_search import RunnableSide
 
     if all(e.opinion == "structure" for e in verdict.rejections):  # a search would take a rounding for the difference
         return Concrete(note="the text was read: it shows nothing else in what was run")
@@ -247,15 +247,15 @@ def in_floats(left: Subject, right: Subject, case: Case | None, verdict: Verdict
     try:
         if case is None:
             t, targets, launches = float_search.of_programs(left.program, right.program)  # type: ignore[arg-type]
-            judged = Side(right.label, right.text, right.function)
+            judged = RunnableSide(right.label, right.text, right.function)
         else:
             t, targets, launches = case.t, case.targets, float_search.of_case(case, verdict)
             text = right.module or float_search.module_of(case, left.text, left.function, case.mugraph)
-            judged = Side(right.label, text)
+            judged = RunnableSide(right.label, text)
         if left.program is not None:
-            wanted = Side(left.label, left.text, left.function)
+            wanted = RunnableSide(left.label, left.text, left.function)
         else:
-            wanted = Side(left.label, float_search.module_of(case, "", "", left.mugraph))  # type: ignore[arg-type]
+            wanted = RunnableSide(left.label, float_search.module_of(case, "", "", left.mugraph))  # type: ignore[arg-type]
     except MirageError as e:
         return Concrete(note=f"it cannot be run in floats: {e.message}")
     return float_search.search(wanted, judged, launches, task, t, targets)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from mirage.derivation.find_steps import NoProof, StepFinder
+from mirage.derivation.find_steps import DerivationFinder, NoProof
 from mirage.derivation.laws import STEPS, Broken, KeptValue, as_args, bindings, renamed
 from mirage.derivation.replay import Step, replay_steps
 from mirage.derivation.schedule_steps import Tiling, check_tilings, tilings
@@ -160,9 +160,9 @@ def kept_values(t: Terms, outputs: Targets, mugraph: MuGraph) -> tuple[dict[str,
     return values, {name: substitute(t, x, done) for name, (x, _) in outputs.items()}
 
 
-def derive(t: Terms, targets: Targets, mugraph: MuGraph, prover: StepFinder | None = None) -> Derivation:
+def derive(t: Terms, targets: Targets, mugraph: MuGraph, prover: DerivationFinder | None = None) -> Derivation:
     """The derivation of a µGraph from the program's terms. Raises DerivationBroken where there is none."""
-    prover = prover or StepFinder(t)
+    prover = prover or DerivationFinder(t)
     try:
         goals = _derive(t, targets, mugraph, prover)
     except (NoProof, NotDenoted, Broken) as e:
@@ -170,7 +170,7 @@ def derive(t: Terms, targets: Targets, mugraph: MuGraph, prover: StepFinder | No
     return goals
 
 
-def _derive(t: Terms, targets: Targets, mugraph: MuGraph, prover: StepFinder) -> Derivation:
+def _derive(t: Terms, targets: Targets, mugraph: MuGraph, prover: DerivationFinder) -> Derivation:
     goals: list[Goal] = []
     prepared: Targets = {}
     first: dict[str, tuple[Step, ...]] = {}
@@ -204,7 +204,7 @@ def _derive(t: Terms, targets: Targets, mugraph: MuGraph, prover: StepFinder) ->
     return Derivation(tuple(goals), tuple(values), tilings(mugraph))
 
 
-def shifted(t: Terms, x: int, prover: StepFinder) -> tuple[int, tuple[Step, ...]]:
+def shifted(t: Terms, x: int, prover: DerivationFinder) -> tuple[int, tuple[Step, ...]]:
     """The program with the maxima that the search puts in."""
     here = guard(t, x)
     steps = prover.prove(x, here)

@@ -199,7 +199,7 @@ def operator(n: Node) -> tuple[str, ...]:
     return (n.kind,)
 
 
-class StepFinder:
+class DerivationFinder:
     """Proofs over one arena, with what was found kept."""
 
     def __init__(self, t: Terms) -> None:

@@ -24,7 +24,7 @@ class Outcome(TypedDict):
     error: JsonObject | None
 
 
-class Cancelled(TypedDict):
+class CancelAnswer(TypedDict):
     """Whether the work was stopped, because nobody else wants it."""
 
     cancelled: bool

@@ -49,7 +49,7 @@ class AnyRequest(Generic[Body, Answer, Value]):
         self.name = name
 
 
-class Request(AnyRequest[Body, Answer, Value], Generic[P, Body, Answer, Value]):
+class SingleRequest(AnyRequest[Body, Answer, Value], Generic[P, Body, Answer, Value]):
     """A request with one answer, as a method that takes its parameters."""
 
     def __init__(
@@ -62,7 +62,7 @@ class Request(AnyRequest[Body, Answer, Value], Generic[P, Body, Answer, Value]):
         super().__init__(body, answer, value, deadline_s)
 
     @overload
-    def __get__(self, client: None, owner: type) -> Request[P, Body, Answer, Value]: ...
+    def __get__(self, client: None, owner: type) -> SingleRequest[P, Body, Answer, Value]: ...
     @overload
     def __get__(self, client: Client, owner: type) -> Callable[P, Value]: ...
     @overload
@@ -110,7 +110,7 @@ def _all(answer: T) -> T:
     return answer
 
 
-def _cancelled(answer: answers.Cancelled) -> bool:
+def _cancelled(answer: answers.CancelAnswer) -> bool:
     return answer["cancelled"]
 
 
@@ -129,22 +129,22 @@ def _lines(answer: answers.LogLines) -> list[str]:
 class Requests:
     """The table. What each request means is said at its parameters (`request_parameters`) and answers (`answers`)."""
 
-    submit = Request(parameters.Submit, answers.Submitted, _all)
+    submit = SingleRequest(parameters.Submit, answers.Submitted, _all)
     subscribe = Stream(parameters.Subscribe, answers.Outcome, _all, None)
-    cancel = Request(parameters.Cancel, answers.Cancelled, _cancelled)
-    abandon = Request(parameters.Abandon, answers.Cancelled, _cancelled)
-    result = Request(parameters.Result, answers.Outcome, _all)
-    lookup = Request(parameters.Lookup, answers.Found, _result)
-    adopt = Request(parameters.Adopt, answers.Submitted, _all)
-    explain = Request(parameters.Explain, answers.Explanation, _all)
-    watch = Request(parameters.Watch, answers.WatchedProject, _all)
-    unwatch = Request(parameters.Unwatch, answers.Unwatched, lambda answer: answer["watched"])
-    seen = Request(parameters.Seen, answers.Recorded, lambda answer: answer["new"])
-    shapes = Request(parameters.Shapes, answers.ObservedShapes, _shapes)
-    cache = Request(parameters.Cache, answers.CacheAnswer, _all, CACHE_DEADLINE_S)
-    log = Request(parameters.Log, answers.LogLines, _lines)
-    status = Request(parameters.Status, answers.DaemonStatus, _all)
-    shutdown = Request(parameters.Shutdown, answers.Stopping, _all)
+    cancel = SingleRequest(parameters.Cancel, answers.CancelAnswer, _cancelled)
+    abandon = SingleRequest(parameters.Abandon, answers.CancelAnswer, _cancelled)
+    result = SingleRequest(parameters.Result, answers.Outcome, _all)
+    lookup = SingleRequest(parameters.Lookup, answers.Found, _result)
+    adopt = SingleRequest(parameters.Adopt, answers.Submitted, _all)
+    explain = SingleRequest(parameters.Explain, answers.Explanation, _all)
+    watch = SingleRequest(parameters.Watch, answers.WatchedProject, _all)
+    unwatch = SingleRequest(parameters.Unwatch, answers.Unwatched, lambda answer: answer["watched"])
+    seen = SingleRequest(parameters.Seen, answers.Recorded, lambda answer: answer["new"])
+    shapes = SingleRequest(parameters.Shapes, answers.ObservedShapes, _shapes)
+    cache = SingleRequest(parameters.Cache, answers.CacheAnswer, _all, CACHE_DEADLINE_S)
+    log = SingleRequest(parameters.Log, answers.LogLines, _lines)
+    status = SingleRequest(parameters.Status, answers.DaemonStatus, _all)
+    shutdown = SingleRequest(parameters.Shutdown, answers.Stopping, _all)
 
 
 BY_NAME: dict[str, AnyRequest[object, object, object]] = {

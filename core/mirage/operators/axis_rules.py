@@ -5,11 +5,13 @@ An index is one DimIndex a dim. Axis classes come from `Lowering` (a union-find 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from mirage.errors import UnsupportedReshape
 from mirage.ir.index import DimIndex
 from mirage.ir.program import Operation
 from mirage.operators.protocols import Dims, Index, Lowering
-from mirage.operators.type_rules import dims_of, numel
+from mirage.operators.type_rules import dims_of, is_float, numel
 
 ZERO = DimIndex((), 0)
 
@@ -191,6 +193,7 @@ def view_term(low: Lowering, node: Operation, index: Index) -> int:
             whole[i] = starts[at, leaves]
         at += len(leaves)
     cut: list[DimIndex] | None = None
+    picked = Picked(low, {a for d in index for a in d.axes})
     inner: list[DimIndex] = []
     at = 0
     for i, leaves in enumerate(theirs):
@@ -202,9 +205,9 @@ def view_term(low: Lowering, node: Operation, index: Index) -> int:
                     p for ls, d in zip(mine, index, strict=True)
                     for p in (_whole_or_cut(low, node, ls, d, set(whole.values())))
                 ]  # fmt: skip
-            inner.append(_join(low, node, leaves, cut[at : at + len(leaves)]))
+            inner.append(_join(low, node, leaves, cut[at : at + len(leaves)], picked))
         at += len(leaves)
-    return low.term(arg, tuple(inner))
+    return picked.summed(low.term(arg, tuple(inner)))
 
 
 def _whole_or_cut(
@@ -231,13 +234,42 @@ def _cut(low: Lowering, node: Operation, leaves: tuple[int, ...], d: DimIndex) -
     return [DimIndex(tuple(axes), offset), *out] if leaves else []
 
 
-def _join(low: Lowering, node: Operation, leaves: tuple[int, ...], parts: list[DimIndex]) -> DimIndex:
-    """The index into a dim made of leaves, from an index for each."""
+@dataclass
+class Picked:
+    """Places of parts of dims that no index of a tensor can name, since an index does not stride: the part is read whole, and a
+    sum picks the place."""
+
+    low: Lowering
+    taken: set[str]  # names that binders may not have
+    places: list[tuple[tuple[str, ...], DimIndex]] = field(default_factory=list)
+
+    def whole(self, leaf: int, place: DimIndex) -> DimIndex:
+        """The whole of a part, bound by axes of its own, in place of a place in it."""
+        names = self.low.bind((leaf,), self.taken)
+        self.taken |= set(names)
+        self.places.append((names, place))
+        return DimIndex(names, 0)
+
+    def summed(self, body: int) -> int:
+        """The term `body`, which reads the parts whole, at the places."""
+        t = self.low.t
+        for names, place in reversed(self.places):
+            at = t.add(t.index(place.axes) if place.axes else t.const(0), t.const(place.offset))
+            body = t.where(t.fn("eq", t.index(names), at), body, t.const(0))
+            for name in reversed(names):
+                body = self.low.sum(name, body)
+        return body
+
+
+def _join(low: Lowering, node: Operation, leaves: tuple[int, ...], parts: list[DimIndex], picked: Picked) -> DimIndex:
+    """The index into a dim made of leaves, from an index for each; a part that is not read whole behind one that varies is picked."""
     axes: tuple[str, ...] = ()
     offset, stride = 0, 1
-    for leaf, d in zip(reversed(leaves), reversed(parts), strict=True):
-        if d.axes and numel([low.t.sizes[a] for a in axes]) != stride:
-            raise UnsupportedReshape("a slice is joined with the dimension before it", line=node.line)
+    for k, (leaf, d) in reversed(list(enumerate(zip(leaves, parts, strict=True)))):
+        if any(p.axes for p in parts[:k]) and numel([low.t.sizes[a] for a in d.axes]) != low.size(leaf):
+            if not is_float(low.type(node.args[0]).dtype):
+                raise UnsupportedReshape("a slice is joined with the dimension before it", line=node.line)
+            d = picked.whole(leaf, d)
         axes = d.axes + axes
         offset += d.offset * stride
         stride *= low.size(leaf)

@@ -58,6 +58,34 @@ def normalize(m: Maker, xs: Sequence[int], a: Attrs) -> int:
     return m.op("div", xs[0], m.op("clamp", size, min=a.get("eps", 1e-12), max=None))
 
 
+def batch_norm(m: Maker, xs: Sequence[int], a: Attrs) -> int:
+    """With running statistics, as in inference: each channel (dim 1) has a mean, a variance, a weight and a bias."""
+    rank = len(m.type(xs[0]).shape)
+    mean, variance, *params = (m.op("reshape", x, shape=(-1,) + (1,) * (rank - 2)) for x in xs[1:])
+    centred = m.op("sub", xs[0], mean)
+    return _affine(m, m.op("mul", centred, m.op("rsqrt", m.op("add", variance, m.const(a["eps"])))), params)
+
+
+def _channel_type(types: Types, a: Attrs) -> TensorType:
+    shape = types[0].shape
+    for t in types[1:]:
+        if len(shape) < 2 or t.shape != shape[1:2]:
+            raise ShapeError(f"{list(t.shape)} is not one number for each channel, the second dim of {list(shape)}")
+    return TensorType(shape, type_rules.promote(types))
+
+
+def _batch_norm(m: Maker, a: Arguments) -> int:
+    weight, bias = a["weight"], a["bias"]
+    if weight is None and bias is not None:
+        weight = m.op("expand", m.const(1.0), shape=m.type(bias).shape)
+    params = [x for x in (weight, bias) if x is not None]
+    return m.op("batch_norm", a["input"], a["running_mean"], a["running_var"], *params, eps=a["eps"])
+
+
+def _is_inference(m: Maker, a: Arguments) -> bool:
+    return not a["training"] and a["running_mean"] is not None and a["running_var"] is not None
+
+
 def _norm_type(types: Types, a: Attrs) -> TensorType:
     shape, rank = types[0].shape, a["rank"]
     for t in types[1:]:
@@ -167,6 +195,9 @@ COMPOSITE: tuple[Operator, ...] = (
              expand=layer_norm, torch={"aten.layer_norm.default": _normed("layer_norm", "normalized_shape")},
              call="F.layer_norm({0}, {0}.shape[-{rank}:], *[{rest}], eps={eps})",
              hazards=("as E[x^2] - E[x]^2 it cancels when the mean is large",)),
+    Operator("batch_norm", "composite", "(x - mean) / sqrt(var + eps) with the given mean and var of each channel", 3, 5,
+             _channel_type, expand=batch_norm, torch={"aten.batch_norm.default": Form(build=_batch_norm, when=_is_inference)},
+             call="F.batch_norm({all}, training=False, eps={eps})"),
     Operator("normalize", "composite", "x / max(norm(x), eps)", 1, 1, float_same, expand=normalize,
              call="F.normalize({0}, dim={dim[0]})"),
     Operator("scaled_dot_product_attention", "composite", "softmax(q @ k.T * scale + mask) @ v", 3, 4, sdpa_type,

@@ -27,7 +27,7 @@ STRETCH = 2.0**-4  # how much larger, relatively, a value may be that is only kn
 
 
 @dataclass(frozen=True)
-class Precision:
+class FunctionAccuracy:
     """The largest relative error of a function in float32, of the device's instruction and of the interpreter's numpy, and who
     states it."""
 
@@ -37,14 +37,14 @@ class Precision:
 
 # A relative error of one unit in the last place is 2^-23 at most.
 PRECISIONS = {
-    "div": Precision(2.0**-22, "PTX ISA, div.full.f32: 2 ulp"),
-    "exp": Precision(3 * 2.0**-23, "PTX ISA, ex2.approx.f32: 2^-22; numpy's exp: 2.52 ulp"),
-    "sqrt": Precision(2.0**-23, "PTX ISA, sqrt.approx.f32: 2^-23"),
-    "rsqrt": Precision(2.0**-22, "PTX ISA, rsqrt.approx.f32: 2^-22.9; as 1 / sqrt in numpy: two roundings"),
-    "log": Precision(4 * 2.0**-23, "CUDA C++ guide, logf: 1 ulp; numpy's log: 3.83 ulp"),
-    "erf": Precision(2.0**-22, "CUDA C++ guide, erff: 2 ulp"),
-    "sin": Precision(2.0**-22, "CUDA C++ guide, sinf: 2 ulp; numpy's sin: 1.5 ulp"),
-    "cos": Precision(2.0**-22, "CUDA C++ guide, cosf: 2 ulp; numpy's cos: 1.5 ulp"),
+    "div": FunctionAccuracy(2.0**-22, "PTX ISA, div.full.f32: 2 ulp"),
+    "exp": FunctionAccuracy(3 * 2.0**-23, "PTX ISA, ex2.approx.f32: 2^-22; numpy's exp: 2.52 ulp"),
+    "sqrt": FunctionAccuracy(2.0**-23, "PTX ISA, sqrt.approx.f32: 2^-23"),
+    "rsqrt": FunctionAccuracy(2.0**-22, "PTX ISA, rsqrt.approx.f32: 2^-22.9; as 1 / sqrt in numpy: two roundings"),
+    "log": FunctionAccuracy(4 * 2.0**-23, "CUDA C++ guide, logf: 1 ulp; numpy's log: 3.83 ulp"),
+    "erf": FunctionAccuracy(2.0**-22, "CUDA C++ guide, erff: 2 ulp"),
+    "sin": FunctionAccuracy(2.0**-22, "CUDA C++ guide, sinf: 2 ulp; numpy's sin: 1.5 ulp"),
+    "cos": FunctionAccuracy(2.0**-22, "CUDA C++ guide, cosf: 2 ulp; numpy's cos: 1.5 ulp"),
 }
 
 

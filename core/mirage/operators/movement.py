@@ -191,6 +191,11 @@ def _filled(m: Maker, shape: Sequence[int], value: float, dtype: str) -> int:
     return m.op("expand", scalar, shape=tuple(shape)) if tuple(shape) else scalar
 
 
+def _broadcast_tensors(m: Maker, a: Arguments) -> list[int]:
+    shape = broadcast([m.type(x).shape for x in a["tensors"]])
+    return [x if m.type(x).shape == shape else m.op("expand", x, shape=shape) for x in a["tensors"]]
+
+
 def _full(value: float | None, *, like: bool) -> Form:
     def build(m: Maker, a: Arguments) -> int:
         given = value if value is not None else a["fill_value"]
@@ -312,6 +317,7 @@ _SLICES: dict[str, Form] = {
 _EXPANDS: dict[str, Form] = {
     "aten.expand.default": _form(lambda m, a: m.op("expand", a["self"], shape=tuple(a["size"]))),
     "aten.broadcast_to.default": _form(lambda m, a: m.op("expand", a["self"], shape=tuple(a["size"]))),
+    "aten.broadcast_tensors.default": _form(_broadcast_tensors),
     "aten.expand_as.default": _form(lambda m, a: m.op("expand", a["self"], shape=m.type(a["other"]).shape)),
     "aten.zeros.default": _full(0.0, like=False), "aten.ones.default": _full(1.0, like=False),
     "aten.full.default": _full(None, like=False), "aten.zeros_like.default": _full(0.0, like=True),

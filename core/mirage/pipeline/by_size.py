@@ -41,7 +41,7 @@ class SizedResult:
 
 
 @dataclass(frozen=True)
-class Book:
+class SharedByRows:
     """What the rows have in common: the function, its slice, the user's rules, and a worker's tasks."""
 
     function: Decorated
@@ -70,7 +70,7 @@ class Book:
         return judge(case, self.run_task)
 
 
-def together(rows: Sequence[SizedResult], book: Book) -> Result:
+def together(rows: Sequence[SizedResult], book: SharedByRows) -> Result:
     """The answer for all sizes: one module with a table from the inputs to what runs for them. Its plain names mean the
     last size that has a kernel, and so do the result's program, first µGraph, estimate and first kernels.
 
@@ -95,7 +95,7 @@ def together(rows: Sequence[SizedResult], book: Book) -> Result:
     return replace(last, answer="keep", source="", by_size=table, notes=(*last.notes, *as_written(rows, kept)))
 
 
-def of_baselines(rows: Sequence[SizedResult], own: Sequence[int], kept: dict[int, str], book: Book) -> Result:
+def of_baselines(rows: Sequence[SizedResult], own: Sequence[int], kept: dict[int, str], book: SharedByRows) -> Result:
     """The result where no size has a kernel, and PyTorch's own is the best for those of `own`."""
     used = [rows[i] for i in (own[-1], *own[:-1])]
     primary = used[0].result
@@ -114,7 +114,11 @@ def of_baselines(rows: Sequence[SizedResult], own: Sequence[int], kept: dict[int
 
 
 def merged(
-    rows: Sequence[SizedResult], order: Sequence[int], verdicts: dict[int, Verdict], kept: dict[int, str], book: Book
+    rows: Sequence[SizedResult],
+    order: Sequence[int],
+    verdicts: dict[int, Verdict],
+    kept: dict[int, str],
+    book: SharedByRows,
 ) -> Result:
     """The result of the rows in `order`, which are right within one module."""
     primary = rows[order[0]].result

@@ -42,4 +42,6 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
         if len(rows) == 1:
             return rows[0].result
         progress(Progress("verifying", ProgressCounts(sizes=len(rows))))
-        return by_size.together(rows, by_size.Book(function.decorated, function.slice, request.rules, attempt.task))
+        return by_size.together(
+            rows, by_size.SharedByRows(function.decorated, function.slice, request.rules, attempt.task)
+        )

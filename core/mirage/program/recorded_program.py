@@ -103,6 +103,10 @@ class RecordedCalls:
             return
         made = self.values[node] = self._apply(name, bound, node)
         views = [] if name in _CASTS else [bound[a.name] for a in schema.arguments if a.alias_info is not None]
+        if (
+            isinstance(made, list) and name in ATEN
+        ):  # pieces or spreads of their operands, whether the schema says so or not
+            self.viewed |= {self._root(self.same.get(n, n)) for n in node.all_input_nodes}
         same = [] if name in _COPIES else [n for n in node.all_input_nodes if self._value_of(n) == made]
         for source in [v for v in views if _is_node(v)] + same:
             self.roots[node] = self._root(self.same.get(source, source))
@@ -199,8 +203,8 @@ class RecordedCalls:
             return f"%{args.index(x)}"
 
         given = {k: recorded_calls.plain(name, v, tensor, self.b.line) for k, v in bound.items()}
-        want = node.meta["val"]
         attrs, types = recorded_calls.attributes(name, given), [self.b.type(x) for x in args]
+        want = self._given(name, attrs, types, node)
         several = isinstance(want, (tuple, list))
         made = [
             self._result(
@@ -209,6 +213,22 @@ class RecordedCalls:
             for i, value in enumerate(want if several else [want])
         ]
         return made if several else made[0]
+
+    def _given(
+        self, name: str, attrs: dict[str, Attr], types: list[TensorType], node: torch.fx.Node
+    ) -> torch.Tensor | list[torch.Tensor]:
+        """What the call gives. PyTorch records some calls made of others with another shape than they give (a cross entropy
+        that is not reduced as a number): what the trace did with that shape is not what the function does."""
+        want: torch.Tensor | list[torch.Tensor] = node.meta["val"]
+        made = recorded_calls.results(name, attrs, types, [t.shape for t in types])
+        if made is None or isinstance(want, (tuple, list)) or tuple(want.shape) == tuple(made[0].shape):
+            return want
+        if any(user.op != "output" for user in node.users):
+            raise UnsupportedOperands(
+                f"`{name}` gives {list(made[0].shape)} where PyTorch's trace has {list(want.shape)}", line=self.b.line,
+                next_step="return what it gives, or write it with other operators",
+            )  # fmt: skip
+        return made[0]
 
     def _result(
         self, name: str, args: list[int], attrs: dict[str, Attr], i: int, value: torch.Tensor, several: bool

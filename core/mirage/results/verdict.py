@@ -124,13 +124,14 @@ class Link:
 class Verdict:
     """All evidence on a program with so many `outputs`. The headline is the weakest link's word; the bound is the sum over
     links (union bound), None where one has none or their sum says nothing. `finite`: nothing is claimed of infinite and NaN
-    inputs."""
+    inputs; `upto`: and nothing of inputs that are larger in size."""
 
     evidence: tuple[Evidence, ...]
     outputs: int = 1
     scope: Scope = "these sizes"
     notes: tuple[str, ...] = ()
     finite: bool = False
+    upto: float | None = None
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -161,7 +162,8 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        inputs = ", finite inputs" if self.finite else ""
+        inputs = ", finite inputs" if self.finite or self.upto is not None else ""
+        inputs += "" if self.upto is None else f" up to {self.upto:.0e}".replace("e+", "e")
         if self.word == "PROVED":
             return f"PROVED ({self.scope}{inputs})"
         if self.word == "TESTED":

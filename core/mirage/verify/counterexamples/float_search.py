@@ -41,7 +41,7 @@ MOST = 1 << 25  # elements of all inputs of a launch
 
 
 @dataclass(frozen=True)
-class Side:
+class RunnableSide:
     """A program that runs: `text` with `function` in it, or (where `function` is empty) an emitted module."""
 
     name: str
@@ -69,7 +69,12 @@ class RunInputs:
 
 
 def search(
-    left: Side, right: Side, launches: Sequence[RunInputs], run_task: RunTask, t: Terms, targets: Sequence[OutputTerm]
+    left: RunnableSide,
+    right: RunnableSide,
+    launches: Sequence[RunInputs],
+    run_task: RunTask,
+    t: Terms,
+    targets: Sequence[OutputTerm],
 ) -> Concrete:
     """The first difference on the launches in order; `note` says why there is none. `left` says what is wanted; where a
     launch is smaller than the program, it must agree there with the program's terms (it may name sizes of its own)."""
@@ -96,7 +101,7 @@ def search(
     return Concrete(note=said + (f"; {errors[0]}" if errors and not tried else ""))
 
 
-def _payload(left: Side, right: Side, launch: RunInputs, seconds: float) -> RerunPayload:
+def _payload(left: RunnableSide, right: RunnableSide, launch: RunInputs, seconds: float) -> RerunPayload:
     return {
         "left": left.script,
         "right": right.script,
@@ -204,7 +209,7 @@ def source() -> str:
     return text.split("# counterexample:begin\n", 1)[1].split("# counterexample:end\n", 1)[0].rstrip() + "\n"
 
 
-def script(left: Side, right: Side, c: Concrete, launch: RerunPayload) -> str:
+def script(left: RunnableSide, right: RunnableSide, c: Concrete, launch: RerunPayload) -> str:
     """A Python file that runs both programs and prints both values and their difference."""
     given = f"draw(INPUTS, {c.kind!r}, {c.seed}, {launch['k']})"
     values = ""

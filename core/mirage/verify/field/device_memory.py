@@ -46,7 +46,7 @@ class TextFault(Exception):
 
 
 @dataclass
-class Region:
+class FieldTensor:
     """One tensor: `values` (elements, draws) packed, `writes` a count for each element."""
 
     base: int
@@ -62,7 +62,7 @@ class Memory:
 
     def __init__(self, field: Field) -> None:
         self.field = field
-        self.regions: list[Region] = []
+        self.regions: list[FieldTensor] = []
         self.faults: list[str] = []
 
     def fault(self, text: str) -> None:
@@ -91,7 +91,7 @@ class Memory:
         if values is not None:
             flat[:] = np.broadcast_to(values, (self.field.draws, *shape)).reshape(self.field.draws, n).T
         item = tensor.element_size()
-        self.regions.append(Region(tensor.data_ptr(), n * item, item, flat, np.zeros(n, np.int64), tensor))
+        self.regions.append(FieldTensor(tensor.data_ptr(), n * item, item, flat, np.zeros(n, np.int64), tensor))
         return tensor
 
     def given(self, values: Array, dtype: torch.dtype) -> torch.Tensor:
@@ -110,7 +110,7 @@ class Memory:
         values = tensor.cpu().numpy()
         return np.asarray(values if values.dtype == bool else values.astype(np.int64))[None]
 
-    def of(self, tensor: torch.Tensor) -> Region | None:
+    def of(self, tensor: torch.Tensor) -> FieldTensor | None:
         return next((r for r in self.regions if r.base == tensor.data_ptr()), None)
 
     def read(self, tensor: torch.Tensor) -> Array:
@@ -122,7 +122,7 @@ class Memory:
             raise TextFault("a tensor is read through a view that is not the whole of it in its order")
         return np.ascontiguousarray(region.values.T).reshape(self.field.draws, *tensor.shape)
 
-    def locate(self, pointers: Array, verb: str) -> tuple[Region, Array]:
+    def locate(self, pointers: Array, verb: str) -> tuple[FieldTensor, Array]:
         """The tensor in which all the addresses lie, and their elements."""
         low, high = int(pointers.min()), int(pointers.max())
         for r in self.regions:

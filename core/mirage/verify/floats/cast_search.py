@@ -16,7 +16,7 @@ from mirage.ir.program import Program
 from mirage.verify.floats.directed_inputs import EQUAL_ROWS, Draw
 from mirage.verify.floats.regimes import round_to
 from mirage.verify.semantics.arrays import Array
-from mirage.verify.semantics.program_values import Precision, run
+from mirage.verify.semantics.program_values import ResultPrecision, run
 
 LOSES = 16.0  # times the other's loss
 NOTHING = 1e-12  # of the inputs' size
@@ -94,7 +94,7 @@ def loss(exact: Array, rounded: Array, inputs: float) -> Loss:
     return Loss(float(error[index]), index, rounded, finite & ~np.isfinite(rounded))
 
 
-def losses(p: Program, inputs: Sequence[Array], how: Precision) -> list[Loss | None]:
+def losses(p: Program, inputs: Sequence[Array], how: ResultPrecision) -> list[Loss | None]:
     """What running a program so costs each of its outputs; None of one that is not floating. Raises NoValue."""
     exact, rounded = run(p, inputs)[0], run(p, inputs, how)[0]
     size = max((float(np.max(np.abs(x), initial=0.0)) for x in inputs if x.dtype.kind == "f"), default=1.0)
@@ -106,7 +106,7 @@ def lossier(
     a: Program, b: Program, inputs: Sequence[Array], how: Coarse
 ) -> tuple[int, tuple[int, ...], str, str] | None:
     """(output, index, both values) where one program's stated roundings lose more than the other's. Raises NoValue."""
-    pairs = zip(*(losses(p, inputs, Precision(rounded=how)) for p in (a, b)), strict=True)
+    pairs = zip(*(losses(p, inputs, ResultPrecision(rounded=how)) for p in (a, b)), strict=True)
     for i, (one, two) in enumerate(pairs):
         if one is None or two is None:
             continue

@@ -172,6 +172,19 @@ def _tiny(dtype: str) -> float:
     return math.pow(DTYPES[dtype].subnormal, 0.6)
 
 
+def of_magnitude(most: float) -> tuple[Draw, ...]:
+    """Inputs up to `most` in size: all of them, of one sign and of both; one beside small ones, and one beside others that are
+    as far below one."""
+    return (
+        Draw(f"near {most:g}", _below_one, unit=lambda dtype: most, reach=None),
+        Draw(f"{most:g} of both signs", lambda r, s, p: r.choice((-1.0, 1.0), s) * _below_one(r, s, p),
+             unit=lambda dtype: most, reach=None),
+        Draw(f"one near {most:g}", _below_one, unit=lambda dtype: most, reach=None, others=_small),
+        Draw(f"one near {most:g}, others near {1 / most:g}", _below_one, unit=lambda dtype: most, reach=None,
+             others=lambda r, s, p: r.uniform(1, 2, s) / most),
+    )  # fmt: skip
+
+
 EQUAL_ROWS = Draw("rows of one number", _equal_rows)
 LARGE = Draw("times 100", lambda r, s, p: 100 * r.standard_normal(s), reach=0.5)
 OPPOSITE = Draw(

@@ -13,28 +13,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Program
 from mirage.results.details import FloatDetails
 from mirage.results.verdict import Concrete, Counterexample, Evidence
 from mirage.verify.floats import cast_search, precision_search
 from mirage.verify.floats.directed_inputs import (
     DRAWS,
-    ENDS,
-    HUGE,
-    LARGE,
     MIXED,
-    OPPOSITE,
-    SHORT_END,
-    TINY,
     UNUSUAL_INPUTS,
     Draw,
     constants,
     draw,
 )
-from mirage.verify.floats.regimes import round_to
+from mirage.verify.floats.range_search import Apart, RangeSearch
 from mirage.verify.semantics.arrays import Array, Flags
-from mirage.verify.semantics.program_values import EXTENDED, NoValue, Outcomes, Precision, run
+from mirage.verify.semantics.program_values import EXTENDED, NoValue, Outcomes, ResultPrecision, run
 
 LARGEST = 1 << 24  # elements of one tensor
 PRODUCTS = 1 << 35  # of all contractions of a program
@@ -46,15 +39,11 @@ DISTURBED = 4
 RELATIVE = 1e-9  # constants are written with so many digits
 NOISE = 1e-14  # of the largest value: what two orders of summation leave in float64
 SPREADS = 16.0
-RANGED = Precision(rounded=round_to, inside=True, ranged=True)
-SHORT = 1e6  # a dtype whose largest number is below this is left by ordinary products
-RIGHT = 0.01  # of itself: how far what is finite beside an overflow may be from its value to be one
-LEAVES = "one of the two leaves the range of its dtypes where the other does not"
 FEW = 64  # elements of inputs that are written out
 
 
 @dataclass(frozen=True)
-class Found:
+class OutputDifference:
     """A difference: at an element of an output, with both values. `overflowed`: on one side it is an infinity or NaN that
     an overflow left."""
 
@@ -94,22 +83,26 @@ def spread(runs: Sequence[Array]) -> tuple[Array, Flags]:
 
 
 def outputs(
-    p: Program, inputs: Sequence[Array], how: Precision, outcomes: Outcomes | None = None
+    p: Program, inputs: Sequence[Array], how: ResultPrecision, outcomes: Outcomes | None = None
 ) -> tuple[list[Array], set[str]]:
     values, events = run(p, inputs, how, outcomes)
     return [np.asarray(v, how.dtype) for v in values], events
 
 
-def difference(a: Program, b: Program, inputs: Sequence[Array], extended: bool, outcomes: Outcomes) -> Found | None:
+def difference(
+    a: Program, b: Program, inputs: Sequence[Array], extended: bool, outcomes: Outcomes
+) -> OutputDifference | None:
     """The first element on which the programs differ and no rounding is the reason. Raises NoValue."""
-    (left, events), (right, more) = (outputs(p, inputs, Precision(), outcomes) for p in (a, b))
+    (left, events), (right, more) = (outputs(p, inputs, ResultPrecision(), outcomes) for p in (a, b))
     events |= more
     masks = [unlike(x, y, "divide" in events) for x, y in zip(left, right, strict=True)]
     if not any(m.any() for m in masks):
         return None
-    every = [[outputs(p, inputs, Precision(disturbance=seed))[0] for seed in range(1, DISTURBED + 1)] for p in (a, b)]
+    every = [
+        [outputs(p, inputs, ResultPrecision(disturbance=seed))[0] for seed in range(1, DISTURBED + 1)] for p in (a, b)
+    ]
     if extended and EXTENDED:
-        wide = [outputs(p, inputs, Precision(np.longdouble)) for p in (a, b)]
+        wide = [outputs(p, inputs, ResultPrecision(np.longdouble)) for p in (a, b)]
         events = wide[0][1] | wide[1][1]
         masks = [m & unlike(x, y, "divide" in events) for m, x, y in zip(masks, wide[0][0], wide[1][0], strict=True)]
     for i, mask in enumerate(masks):
@@ -121,23 +114,9 @@ def difference(a: Program, b: Program, inputs: Sequence[Array], extended: bool, 
         mask = mask & steady & firm & ~(explained & both)
         if mask.any():
             at = tuple(int(k) for k in np.argwhere(mask)[0])
-            return Found(i, at, float(left[i][at]), float(right[i][at]), "overflow" in events and not bool(both[at]))
-    return None
-
-
-def overflowing_alone(a: Program, b: Program, inputs: Sequence[Array]) -> tuple[int, tuple[int, ...], str, str] | None:
-    """(output, index, both values) where one is right in its own dtypes, and the other is infinite or NaN. Where neither is
-    right they do not differ in what they are good for. Raises NoValue."""
-    (one, two), exact = (run(p, inputs, RANGED)[0] for p in (a, b)), run(a, inputs)[0]
-    for i, (x, y, v) in enumerate(zip(one, two, exact, strict=True)):
-        left, right, value = (np.asarray(z, np.float64) for z in (x, y, v))
-        with np.errstate(all="ignore"):
-            best = np.where(np.isfinite(left), left, right)
-            wrong = np.isfinite(value) & (np.abs(best - value) > RIGHT * np.abs(value))
-        apart = (np.isfinite(left) ^ np.isfinite(right)) & ~wrong
-        if apart.any():
-            at = tuple(int(k) for k in np.argwhere(apart)[0])
-            return i, at, repr(float(left[at])), repr(float(right[at]))
+            return OutputDifference(
+                i, at, float(left[i][at]), float(right[i][at]), "overflow" in events and not bool(both[at])
+            )
     return None
 
 
@@ -165,13 +144,14 @@ class Opinion:
     """What the search found: the evidence (None where the programs have no values here, or are too large), notes, and
     whether each comparison of values was met with both outcomes; `finite`: of infinite and NaN inputs nothing can be
     said, since the two differ there or were not run; `values`: in values they were found to agree before something else was
-    found."""
+    found; `upto`: of larger inputs nothing is claimed, since one overflows there alone (None: there is no such limit)."""
 
     evidence: Evidence | None
     notes: tuple[str, ...] = ()
     met: bool = False
     finite: bool = True
     values: bool = False
+    upto: float | None = None
 
     @property
     def agreed(self) -> bool:
@@ -210,7 +190,8 @@ def search(a: Program, b: Program, overflow: bool = True) -> Opinion:
         link="algebra", opinion="float", word="TESTED", summary=text, seconds=time.monotonic() - start,
         details=FloatDetails(draw=found.ran),
     )  # fmt: skip
-    return Opinion(evidence, tuple(found.told.values()), found.outcomes.complete, UNUSUAL_INPUTS.name in found.told)
+    finite = UNUSUAL_INPUTS.name in found.told or found.upto is not None
+    return Opinion(evidence, tuple(found.told.values()), found.outcomes.complete, finite, upto=found.upto)
 
 
 class _Search:
@@ -222,6 +203,8 @@ class _Search:
         self.ran = 0
         self.told: dict[str, str] = {}
         self.outcomes = Outcomes()
+        self.extended = max(products(a), products(b)) <= EXTENDED_PRODUCTS
+        self.upto: float | None = None
 
     def by_roundings(self) -> Evidence | None:
         """A difference in what the programs' stated roundings lose."""
@@ -257,13 +240,12 @@ class _Search:
     def by_values(self) -> Evidence | None:
         """A difference in values that no rounding explains."""
         elements = max(largest(self.a), largest(self.b))
-        extended = max(products(self.a), products(self.b)) <= EXTENDED_PRODUCTS
         rounds = next((n for most, n in ROUNDS if elements <= most), 1)
         for kind, seed in [(MIXED, 0)] * (elements >= ROOM) + [(k, n) for n in range(rounds) for k in DRAWS]:
             if time.monotonic() - self.start > SECONDS and self.ran >= 2:
                 break
             inputs = draw(kind, self.a.inputs, self.numbers, seed)
-            found = difference(self.a, self.b, inputs, extended, self.outcomes)
+            found = difference(self.a, self.b, inputs, self.extended, self.outcomes)
             self.ran += 1
             if found is None:
                 continue
@@ -282,28 +264,28 @@ class _Search:
 
     def by_range(self, allowed: bool) -> Evidence | None:
         """One program leaves the range of its own dtypes where the other does not, as exp(x) / sum(exp(x)) does where a
-        softmax does not. Told alone where that is allowed. Huge numbers are no ordinary inputs: there it decides nothing."""
-        for n, (kind, seed) in enumerate(self.ends()):
-            if n > 1 and self.late:
-                break
-            inputs = draw(kind, self.a.inputs, self.numbers, seed)
-            where = overflowing_alone(self.a, self.b, inputs)
-            if where is None:
-                continue
-            if not allowed:
-                found = self.rejected(f"{LEAVES} (--overflow-may-differ allows it)", where, kind, seed, inputs)
-                return replace(found, word="UNDECIDED")
-            output, index, left, right = where
-            said = f"allowed to differ where one overflows: {LEAVES} (output {output} at {index}: {left}, {right})"
-            self.told.setdefault("range", said)
+        softmax does not. Told alone where that is allowed, or where it takes inputs beyond all data: these are beyond the
+        `upto` of what is claimed. Else it decides nothing."""
+        search = RangeSearch(self.a, self.b, self.numbers, lambda: self.late, self.extended)
+        found = search.near() or search.vanishing()
+        if found is None:
+            found = search.far()
+            self.upto = None if found is None or allowed else search.reach()
+        if found is None:
+            return None
+        output, index, left, right = found.where
+        said = f"{found.why} (output {output} at {index}: {left}, {right})"
+        if allowed:
+            self.told["range"] = f"allowed to differ where one overflows: {said}"
+        elif self.upto is not None:
+            self.told["range"] = f"beyond inputs of {self.upto:.0e} {said}"
+        else:
+            return self.undecided(found)
         return None
 
-    def ends(self) -> list[tuple[Draw, int]]:
-        """The draws at the ends of the dtypes' ranges, each with its seeds: one for each input that may be the one there."""
-        floating = [i.type.dtype for i in self.a.inputs if DTYPES[i.type.dtype].floating]
-        short = [SHORT_END] if any(DTYPES[d].largest < SHORT for d in floating) else []
-        draws = [LARGE, HUGE, TINY, OPPOSITE, *ENDS, *short]
-        return [(k, n) for k in draws for n in range(len(floating) if k.others is not None else 1)]
+    def undecided(self, found: Apart) -> Evidence:
+        why = f"{found.why} (--overflow-may-differ allows it)"
+        return replace(self.rejected(why, found.where, found.kind, found.seed, found.inputs), word="UNDECIDED")
 
     def rejected(
         self, why: str, where: tuple[int, tuple[int, ...], str, str], kind: Draw, seed: int, values: Sequence[Array]

@@ -17,16 +17,16 @@ from mirage.verify.floats.cast_search import losses
 from mirage.verify.floats.directed_inputs import EQUAL_ROWS, Draw, Rng
 from mirage.verify.floats.regimes import round_to
 from mirage.verify.semantics.arrays import Array
-from mirage.verify.semantics.program_values import Precision
+from mirage.verify.semantics.program_values import ResultPrecision
 
-OWN = Precision(rounded=round_to, inside=True)
+OWN = ResultPrecision(rounded=round_to, inside=True)
 TIMES = 16.0  # the other's loss
 UNITS = 32.0  # of the output's roundoff: what sums in other orders leave
 FINEST = DTYPES["fp64"].roundoff  # float64 is the reference: of what is computed in it nothing can be said
 
 
 @dataclass(frozen=True)
-class Regime:
+class LossRegime:
     """Inputs of one kind, how many units of the output's roundoff a loss may reach there, and what is said of more."""
 
     kind: Draw
@@ -45,11 +45,11 @@ def _around_one(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
 # Inputs that no user calls unusual reject. Where digits cancel the two are equal as functions of real numbers and not as
 # PyTorch computes them: nothing is decided then.
 REGIMES = (
-    Regime(Draw("normal", lambda r, s, p: r.standard_normal(s)), "REJECTED"),
-    Regime(Draw("positive", lambda r, s, p: np.abs(r.standard_normal(s)) + 0.01), "REJECTED"),
-    Regime(Draw("mean 1000 x deviation", _around_one), "UNDECIDED"),
-    Regime(EQUAL_ROWS, "UNDECIDED"),
-    Regime(Draw("of the size of 1/1000", lambda r, s, p: 0.001 * r.standard_normal(s)), "UNDECIDED", half=True),
+    LossRegime(Draw("normal", lambda r, s, p: r.standard_normal(s)), "REJECTED"),
+    LossRegime(Draw("positive", lambda r, s, p: np.abs(r.standard_normal(s)) + 0.01), "REJECTED"),
+    LossRegime(Draw("mean 1000 x deviation", _around_one), "UNDECIDED"),
+    LossRegime(EQUAL_ROWS, "UNDECIDED"),
+    LossRegime(Draw("of the size of 1/1000", lambda r, s, p: 0.001 * r.standard_normal(s)), "UNDECIDED", half=True),
 )  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def unit_of(a: Program, output: int) -> float | None:
     return FLOATING[dtype].roundoff if dtype in FLOATING and FLOATING[dtype].roundoff > FINEST else None
 
 
-def much_lost(a: Program, b: Program, inputs: list[Array], regime: Regime) -> Lost | None:
+def much_lost(a: Program, b: Program, inputs: list[Array], regime: LossRegime) -> Lost | None:
     """The first output whose digits one of the two loses and the other keeps. Raises NoValue."""
     pairs = zip(losses(a, inputs, OWN), losses(b, inputs, OWN), strict=True)
     for i, (one, two) in enumerate(pairs):

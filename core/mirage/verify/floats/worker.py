@@ -42,7 +42,7 @@ MARK = -12345.0
 MARKS = {"torch.float8_e4m3fn": -352.0}  # where that is too large
 
 
-class Allocations:
+class GuardedAllocations:
     """`torch` as the module sees it: what `empty` gives is full of NaN and lies between guards."""
 
     def __init__(self) -> None:
@@ -252,7 +252,7 @@ def _kernels(module: ModuleType, payload: FloatPayload, tensors: list[torch.Tens
     guards = True
     try:
         for _ in range(times):
-            memory = Allocations()
+            memory = GuardedAllocations()
             placed = [memory.place(t) if t.is_floating_point() else t.clone() for t in tensors]
             module.__dict__["torch"] = memory
             with float_interpreter(), launched(module, payload) as call:

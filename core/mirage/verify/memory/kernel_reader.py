@@ -2,7 +2,7 @@
 
 The kernel's syntax tree is followed once, with its constexprs as numbers, the block's number, loop counters and lanes as
 variables, and everything that comes from memory unknown. A place that depends on data, or a construct that is not
-among those that are understood, raises `Unknown`: nothing is then claimed.
+among those that are understood, raises `Undecided`: nothing is then claimed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from mirage.verify.memory import linear_forms
 from mirage.verify.memory.linear_forms import TRUE, Cond, LinearForm, Var
-from mirage.verify.memory.z3_proofs import Access, AccessKind, Unknown
+from mirage.verify.memory.z3_proofs import Access, AccessKind, Undecided
 
 INT32 = 2**31 - 1
 MEMORY = ("tl.load", "tl.store", "tl.atomic_")
@@ -48,7 +48,7 @@ class IndexTile:
 
 
 @dataclass(frozen=True)
-class Pointer:
+class TensorPointer:
     tensor: LaunchTensor
     offset: IndexTile
 
@@ -72,7 +72,7 @@ class Data:
 
 
 DATA = Data()
-Value: TypeAlias = int | IndexTile | Pointer | Least | Arrived | Data  # a bool is a condition
+Value: TypeAlias = int | IndexTile | TensorPointer | Least | Arrived | Data  # a bool is a condition
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class KernelReader:
         self.body(self.tree.body)
         for n in ast.walk(self.tree):
             if isinstance(n, ast.Attribute) and f"tl.{n.attr}".startswith(MEMORY) and n not in self.seen:
-                raise Unknown(f"line {n.lineno}: {ast.unparse(n)} was not reached")
+                raise Undecided(f"line {n.lineno}: {ast.unparse(n)} was not reached")
         return self.out
 
     # ---- statements
@@ -142,7 +142,7 @@ class KernelReader:
             elif isinstance(s, ast.If):
                 self.branch(s)
             elif not isinstance(s, ast.Pass):
-                raise Unknown(f"line {s.lineno}: {type(s).__name__} is not followed")
+                raise Undecided(f"line {s.lineno}: {type(s).__name__} is not followed")
 
     def forget(self, statements: Sequence[ast.stmt]) -> None:
         """Names that are assigned in a loop or a branch are not known around it."""
@@ -158,16 +158,16 @@ class KernelReader:
             and not s.orelse
             and all(k.arg == "num_stages" for k in s.iter.keywords)  # how far ahead it loads: no index depends on it
         ):
-            raise Unknown(f"line {s.lineno}: a loop that is no range")
+            raise Undecided(f"line {s.lineno}: a loop that is no range")
         called = ast.unparse(s.iter.func)
         if called not in ("range", "tl.range", "tl.static_range"):
-            raise Unknown(f"line {s.lineno}: a loop over {called}")
+            raise Undecided(f"line {s.lineno}: a loop over {called}")
         given = [self.of(a) for a in s.iter.args]
         first, stop, step = {1: [0, *given, 1], 2: [*given, 1], 3: given}[len(given)]
         begin = self.form(first)
         ends = [self.form(p) for p in stop.parts] if isinstance(stop, Least) else [self.form(stop)]
         if not isinstance(step, int) or step <= 0:
-            raise Unknown(f"line {s.lineno}: a loop with another step")
+            raise Undecided(f"line {s.lineno}: a loop with another step")
         most = min(linear_forms.span(e)[1] for e in ends) - 1
         counter = Var(f"{s.target.id}.{s.lineno}", 0, max(0, (most - linear_forms.span(begin)[0]) // step))
         whole = linear_forms.add(begin, linear_forms.of(counter), step)
@@ -208,9 +208,9 @@ class KernelReader:
         arrived, limit = self.of(test.left), self.of(test.comparators[0])
         equal = len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)
         if not isinstance(arrived, Arrived) or not equal or not isinstance(limit, int) or s.orelse:
-            raise Unknown(f"line {s.lineno}: the last block is found in another way")
+            raise Undecided(f"line {s.lineno}: the last block is found in another way")
         if self.path or self.loops:
-            raise Unknown(f"line {s.lineno}: the last block is found inside a loop or a branch")
+            raise Undecided(f"line {s.lineno}: the last block is found inside a loop or a branch")
         self.out.group, self.out.parts = self.form(arrived.group), limit + 1
         self.fenced = False
         self.body(s.body)
@@ -218,7 +218,7 @@ class KernelReader:
         self.forget(s.body)
         self.out.group = done
         if s is not self.tree.body[-1]:
-            raise Unknown(f"line {s.lineno}: statements behind what the last block does")
+            raise Undecided(f"line {s.lineno}: statements behind what the last block does")
 
     def quiet(self, e: ast.expr) -> Value | None:
         return self.env.get(e.id) if isinstance(e, ast.Name) else None
@@ -228,7 +228,7 @@ class KernelReader:
             return TRUE if x else linear_forms.FALSE
         if isinstance(x, IndexTile) and isinstance(x.value, Cond) and not x.shape:
             return x.value
-        raise Unknown(f"line {line}: a branch depends on data")
+        raise Undecided(f"line {line}: a branch depends on data")
 
     # ---- values
     def form(self, x: Value) -> LinearForm:
@@ -236,7 +236,7 @@ class KernelReader:
             return linear_forms.of(int(x))
         if isinstance(x, IndexTile) and isinstance(x.value, LinearForm):
             return x.value
-        raise Unknown("an index depends on data")
+        raise Undecided("an index depends on data")
 
     def tile(self, x: Value) -> IndexTile:
         if isinstance(x, bool):
@@ -245,7 +245,7 @@ class KernelReader:
             return IndexTile(linear_forms.of(x), wide=False)
         if isinstance(x, IndexTile):
             return x
-        raise Unknown("an index or a mask depends on data")
+        raise Undecided("an index or a mask depends on data")
 
     def of(self, e: ast.expr) -> Value:
         found = EXPRESSIONS.get(type(e))
@@ -282,11 +282,11 @@ class KernelReader:
     def binary(self, op: ast.operator, x: Value, y: Value) -> Value:
         if isinstance(x, int) and isinstance(y, int) and type(op) in NUMBERS:
             if y == 0 and isinstance(op, ast.FloorDiv | ast.Mod):
-                raise Unknown("a division by zero")
+                raise Undecided("a division by zero")
             return NUMBERS[type(op)](x, y)
-        if isinstance(y, Pointer) and not isinstance(x, Pointer):
+        if isinstance(y, TensorPointer) and not isinstance(x, TensorPointer):
             x, y = y, x
-        if isinstance(x, Pointer):
+        if isinstance(x, TensorPointer):
             return self.moved(op, x, y)
         if isinstance(x, Least) and isinstance(op, ast.Add | ast.Sub) and isinstance(y, int):
             parts = [self.arithmetic(op, p, self.tile(y)) for p in x.parts]
@@ -296,12 +296,12 @@ class KernelReader:
             return DATA
         return self.arithmetic(op, self.tile(x), self.tile(y))
 
-    def moved(self, op: ast.operator, x: Pointer, by: Value) -> Pointer:
+    def moved(self, op: ast.operator, x: TensorPointer, by: Value) -> TensorPointer:
         forward = isinstance(op, ast.Add | ast.Sub) and isinstance(by, int | IndexTile)
         offset = self.arithmetic(op, x.offset, self.tile(by)) if forward else DATA
         if isinstance(offset, Data):
-            raise Unknown(f"a pointer into {x.tensor.name} that depends on data")
-        return Pointer(x.tensor, offset)
+            raise Undecided(f"a pointer into {x.tensor.name} that depends on data")
+        return TensorPointer(x.tensor, offset)
 
     def arithmetic(self, op: ast.operator, x: IndexTile, y: IndexTile) -> IndexTile | Data:
         a, b, shape = aligned(x, y)
@@ -314,7 +314,7 @@ class KernelReader:
             return DATA
         value = FORMS[type(op)](a, b)
         if value is None or (x.wraps and isinstance(op, ast.FloorDiv | ast.Mod)):
-            raise Unknown("a division of an index that may be negative")
+            raise Undecided("a division of an index that may be negative")
         wide = x.wide or y.wide
         wraps = x.wraps or y.wraps or (not wide and max(map(abs, linear_forms.span(value))) > INT32)
         return IndexTile(value, shape, wide, wraps)
@@ -335,7 +335,7 @@ class KernelReader:
         if isinstance(a, Cond) or isinstance(b, Cond) or type(e.ops[0]) not in COMPARISONS:
             return DATA
         if x.wraps or y.wraps:
-            raise Unknown("a comparison of 32-bit indices that may be too large")
+            raise Undecided("a comparison of 32-bit indices that may be too large")
         return IndexTile(COMPARISONS[type(e.ops[0])](a, b), shape)
 
     def subscript(self, e: ast.Subscript) -> Value:
@@ -344,7 +344,7 @@ class KernelReader:
             return DATA
         index = e.slice.elts if isinstance(e.slice, ast.Tuple) else [e.slice]
         if not isinstance(x, IndexTile):
-            raise Unknown("a part of what is no tile")
+            raise Undecided("a part of what is no tile")
         shape: list[int] = []
         names: dict[str, str] = {}
         axis = 0
@@ -356,9 +356,9 @@ class KernelReader:
                 shape.append(x.shape[axis])
                 axis += 1
             else:
-                raise Unknown("a part of a tile that is not followed")
+                raise Undecided("a part of a tile that is not followed")
         if axis != len(x.shape):
-            raise Unknown("a part of a tile that is not followed")
+            raise Undecided("a part of a tile that is not followed")
         return replace(x, value=renamed(x.value, names), shape=tuple(shape))
 
     def call(self, e: ast.Call) -> Value:
@@ -377,7 +377,7 @@ class KernelReader:
     def program_id(self, e: ast.Call, a: Arguments) -> Value:
         axis = a.at(0, "axis")
         if not isinstance(axis, int) or not 0 <= axis < 3:
-            raise Unknown("the number of a block along no axis")
+            raise Undecided("the number of a block along no axis")
         return (
             IndexTile(linear_forms.of(self.blocks[axis])) if axis < len(self.blocks) else IndexTile(linear_forms.of(0))
         )
@@ -388,7 +388,7 @@ class KernelReader:
             return None
         first, stop = numbers
         if stop <= first:
-            raise Unknown("an empty range")
+            raise Undecided("an empty range")
         value = linear_forms.add(linear_forms.of(Var(lane(0), 0, stop - first - 1)), linear_forms.of(first))
         return IndexTile(value, (stop - first,))
 
@@ -410,8 +410,8 @@ class KernelReader:
             if e.func.attr == "to" and isinstance(x, IndexTile) and isinstance(x.value, LinearForm) and not x.wraps:
                 return replace(x, wide=True) if e.args and ast.unparse(e.args[0]) == "tl.int64" else DATA
             values.append(x)
-        if any(isinstance(x, Pointer) for x in values):
-            raise Unknown(f"line {e.lineno}: a pointer is passed to {called}")
+        if any(isinstance(x, TensorPointer) for x in values):
+            raise Undecided(f"line {e.lineno}: a pointer is passed to {called}")
         return DATA
 
     # ---- memory
@@ -431,14 +431,14 @@ class KernelReader:
         value, when, shape = aligned(offset, keep)
         assert isinstance(value, LinearForm) and isinstance(when, Cond)
         if offset.wide and offset.wraps:
-            raise Unknown(f"line {e.lineno}: part of an offset has 32 bits only")
+            raise Undecided(f"line {e.lineno}: part of an offset has 32 bits only")
         free = not self.path and not self.loops
         counter = pointer.tensor is self.out.counter and self.out.group == value
         if kind == "store" and counter and a.given[1:2] == [0]:
             self.out.cleared = self.out.cleared or (when == TRUE and free)
             return DATA  # where it is was looked at when the block arrived
         if kind == "atomic" and self.out.group is None and (shape or not free):
-            raise Unknown(f"line {e.lineno}: an atomic sum of tiles")
+            raise Undecided(f"line {e.lineno}: an atomic sum of tiles")
         lanes = tuple(Var(lane(i), 0, n - 1) for i, n in enumerate(shape) if n > 1)
         self.out.accesses.append(
             Access(
@@ -455,25 +455,25 @@ class KernelReader:
         self.ordered(kind, pointer.tensor, e)
         return self.arrival(pointer.tensor, value, e, a) if kind == "atomic" else DATA
 
-    def place(self, kind: AccessKind, mask: Value | None, e: ast.Call, a: Arguments) -> tuple[Pointer, IndexTile]:
+    def place(self, kind: AccessKind, mask: Value | None, e: ast.Call, a: Arguments) -> tuple[TensorPointer, IndexTile]:
         """The address of an access, and the condition that its mask puts on it."""
         pointer = a.at(0, "pointer")
         said = "atomic_add" if kind == "atomic" else kind
-        if not isinstance(pointer, Pointer):
-            raise Unknown(f"line {e.lineno}: {said} at a place that is not followed")
+        if not isinstance(pointer, TensorPointer):
+            raise Undecided(f"line {e.lineno}: {said} at a place that is not followed")
         if isinstance(mask, Data):
-            raise Unknown(f"line {e.lineno}: a mask depends on data")
+            raise Undecided(f"line {e.lineno}: a mask depends on data")
         keep = IndexTile(TRUE) if mask is None else self.tile(mask)
         if not isinstance(keep.value, Cond) or not isinstance(pointer.offset.value, LinearForm):
-            raise Unknown(f"line {e.lineno}: a mask that is none")
+            raise Undecided(f"line {e.lineno}: a mask that is none")
         return pointer, keep
 
     def ordered(self, kind: AccessKind, tensor: LaunchTensor, e: ast.Call) -> None:
         """Barriers stand between the arrival, what the last block does, and its own stores and loads."""
         if self.out.group is not None and not self.fenced:
-            raise Unknown(f"line {e.lineno}: no barrier between the arrival and what the last block does")
+            raise Undecided(f"line {e.lineno}: no barrier between the arrival and what the last block does")
         if kind == "load" and tensor.name in self.combined:
-            raise Unknown(f"line {e.lineno}: no barrier between a store of the last block and this load")
+            raise Undecided(f"line {e.lineno}: no barrier between a store of the last block and this load")
         if kind == "store" and self.out.group is None:
             self.fenced = False
         elif kind == "store":
@@ -483,9 +483,9 @@ class KernelReader:
         """The block counts itself as one of its group."""
         text = ast.unparse(e)
         if not self.fenced or ("sem=" in text and "acq_rel" not in text):
-            raise Unknown(f"line {e.lineno}: nothing orders the stores before the arrival")
+            raise Undecided(f"line {e.lineno}: nothing orders the stores before the arrival")
         if tensor.content not in ("zeros", "kept") or a.given[1:2] != [1] or self.out.counter is not None:
-            raise Unknown(f"line {e.lineno}: a counter that does not count from zero")
+            raise Undecided(f"line {e.lineno}: a counter that does not count from zero")
         self.out.counter = tensor
         return Arrived(IndexTile(group))
 
@@ -493,13 +493,13 @@ class KernelReader:
 def parameter(x: object) -> Value:
     """A kernel's parameter at its launch: a tensor is a pointer to its first element."""
     if isinstance(x, LaunchTensor):
-        return Pointer(x, IndexTile(linear_forms.of(0)))
+        return TensorPointer(x, IndexTile(linear_forms.of(0)))
     return x if isinstance(x, int) else DATA
 
 
 def product(a: LinearForm, b: LinearForm) -> LinearForm:
     if a.number is None and b.number is None:
-        raise Unknown("a product of two indices")
+        raise Undecided("a product of two indices")
     return linear_forms.scale(b, a.constant) if a.number is not None else linear_forms.scale(a, b.constant)
 
 
@@ -523,7 +523,7 @@ def aligned(x: IndexTile, y: IndexTile) -> tuple[LinearForm | Cond, LinearForm |
         shapes.append((1,) * shift + t.shape)
     for a, b in zip(*shapes, strict=True):
         if a != b and 1 not in (a, b):
-            raise Unknown(f"tiles of shapes {x.shape} and {y.shape} do not go together")
+            raise Undecided(f"tiles of shapes {x.shape} and {y.shape} do not go together")
     return values[0], values[1], tuple(max(p) for p in zip(*shapes, strict=True))
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mirage.verify.memory.kernel_reader import NUMBERS, KernelAccesses, KernelReader, LaunchTensor
-from mirage.verify.memory.z3_proofs import Unknown
+from mirage.verify.memory.z3_proofs import Undecided
 
 Sizes = Mapping[str, int]
 Tiles = Mapping[str, Mapping[str, int]]
@@ -46,10 +46,10 @@ def _passed(tree: ast.Module, inputs: Sequence[str]) -> Sequence[str]:
         given = [_texts(c.args) for c in found]
         orders |= {tuple(g[:-2]) for g in given if g[-2:] == tables and not any(c.keywords for c in found)}
     if len(orders) != 1 or any(c.keywords for c in direct):
-        raise Unknown("the launcher is not called in one way")
+        raise Undecided("the launcher is not called in one way")
     (order,) = orders
     if not set(order) <= set(inputs):
-        raise Unknown("the launcher is called with other than the function's inputs")
+        raise Undecided("the launcher is called with other than the function's inputs")
     return order
 
 
@@ -80,7 +80,7 @@ class Launcher:
         self.env: dict[str, object] = {}
         self.out = Launches()
         if "_run" not in self.kernels or not {"SIZES", "TILES"} <= set(tables):
-            raise Unknown("the module has no launcher")
+            raise Undecided("the module has no launcher")
         self.run_text = self.kernels["_run"]
         self.env["sizes"] = sizes if sizes is not None else self.of(tables["SIZES"])
         self.env["tiles"] = tiles if tiles is not None else self.of(tables["TILES"])
@@ -106,7 +106,7 @@ class Launcher:
                 results = s.value.elts if isinstance(s.value, ast.Tuple) else [s.value]
                 self.out.returned = tuple(t.name for r in results if isinstance(t := self.of(r), LaunchTensor))
             else:
-                raise Unknown(f"line {s.lineno}: the launcher does what is not followed")
+                raise Undecided(f"line {s.lineno}: the launcher does what is not followed")
         return self.out
 
     def assigned(self, name: str, e: ast.expr) -> object:
@@ -116,7 +116,7 @@ class Launcher:
             shape = self.of(e.args[0])
             shape = (shape,) if isinstance(shape, int) else shape
             if not isinstance(shape, tuple) or not all(isinstance(n, int) for n in shape):
-                raise Unknown(f"line {e.lineno}: a tensor of unknown shape")
+                raise Undecided(f"line {e.lineno}: a tensor of unknown shape")
             return self.tensor(name, shape, "zeros" if called == "torch.zeros" else "nothing")
         if called == "_counters" and isinstance(e, ast.Call):  # the launcher's own: zeros, of each stream its own
             count = self.of(e.args[0])
@@ -124,7 +124,7 @@ class Launcher:
                 return self.tensor(name, (count,), "kept")
         try:
             return self.of(e)
-        except Unknown:
+        except Undecided:
             if name not in self.shapes:
                 raise
         reads = [n.id for n in ast.walk(e) if isinstance(n, ast.Name) and isinstance(self.env.get(n.id), LaunchTensor)]
@@ -136,7 +136,7 @@ class Launcher:
         grid = self.of(head.slice)
         tree = self.kernels.get(name)
         if tree is None or not isinstance(grid, tuple) or not all(isinstance(n, int) for n in grid):
-            raise Unknown(f"line {call.lineno}: a launch that is not followed")
+            raise Undecided(f"line {call.lineno}: a launch that is not followed")
         parameters = [a.arg for a in tree.args.args]
         names = {p: self.of(a) for p, a in zip(parameters, call.args)}
         names |= {k.arg: self.of(k.value) for k in call.keywords if k.arg in parameters}
@@ -182,8 +182,8 @@ class Launcher:
         return done(*given)
 
 
-def not_followed(e: ast.expr) -> Unknown:
-    return Unknown(f"line {e.lineno}: {ast.unparse(e)[:60]} is not followed")
+def not_followed(e: ast.expr) -> Undecided:
+    return Undecided(f"line {e.lineno}: {ast.unparse(e)[:60]} is not followed")
 
 
 EXPRESSIONS: dict[type[ast.expr], Callable[..., object]] = {
@@ -215,5 +215,5 @@ def read_launches(
     try:
         tree = ast.parse(module)
     except SyntaxError as e:
-        raise Unknown(f"the text does not parse: {e.msg}") from None
+        raise Undecided(f"the text does not parse: {e.msg}") from None
     return Launcher(tree, shapes, inputs, sizes, tiles).run()

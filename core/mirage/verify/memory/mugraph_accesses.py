@@ -19,7 +19,7 @@ from mirage.verify.memory import linear_forms
 from mirage.verify.memory.kernel_reader import KernelAccesses, LaunchTensor
 from mirage.verify.memory.launcher_reader import Launches, LibraryCall
 from mirage.verify.memory.linear_forms import Cond, LinearForm, Var
-from mirage.verify.memory.z3_proofs import Access, AccessProver, Unknown
+from mirage.verify.memory.z3_proofs import Access, AccessProver, Undecided
 
 if TYPE_CHECKING:
     from z3 import BoolRef
@@ -88,7 +88,7 @@ class _Place:
         if out is not None and axis != d.axes[0]:
             out = linear_forms.divide(out, self.m.size(axis), True)
         if out is None:
-            raise Unknown("an index that may be negative")
+            raise Undecided("an index that may be negative")
         return out
 
     def access(self) -> Access:
@@ -202,7 +202,7 @@ def any_size(p: AccessProver, m: MuGraph) -> None:
         cover.order(m, SM_90)
         cover.group(m, SM_90)
     except Breach as b:
-        raise Unknown(b.message) from None
+        raise Undecided(b.message) from None
     for part in parts(m):
         for d in part.graph.dims:
             if d.role in ("grid", "loop") and d.tile > 1:
@@ -215,7 +215,7 @@ def any_size(p: AccessProver, m: MuGraph) -> None:
 
 def _shown(p: AccessProver, *against: BoolRef) -> None:
     if p.model(*against) is not None:
-        raise Unknown("a lemma on all sizes does not hold")
+        raise Undecided("a lemma on all sizes does not hold")
 
 
 def _one_tile(p: AccessProver, tile: int) -> None:
@@ -227,7 +227,7 @@ def _one_tile(p: AccessProver, tile: int) -> None:
 
 def _one_share(p: AccessProver, tile: int, split: int) -> None:
     if split > MOST_PARTS:
-        raise Unknown(f"{split} shares of a loop")
+        raise Undecided(f"{split} shares of a loop")
     n, t, count, each = p.z3.Ints("n t count each")
     size = [n >= 1, tile * count >= n, tile * count < n + tile, t >= 0, t < count]
     size += [split * each >= count, split * each < count + split]

@@ -20,7 +20,7 @@ from mirage.results.details import MemoryDetails
 from mirage.results.verdict import Counterexample, Evidence, Word
 from mirage.verify.memory.mugraph_accesses import accesses_of, any_size, whole_axes
 from mirage.verify.memory.text_opinion import first_fault
-from mirage.verify.memory.z3_proofs import TIMEOUT_MS, AccessProver, MemoryFault, Unknown
+from mirage.verify.memory.z3_proofs import TIMEOUT_MS, AccessProver, MemoryFault, Undecided
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import ExecutionFault, evaluate_mugraph
 
@@ -126,7 +126,7 @@ def _proof(mugraph: MuGraph, timeout: int) -> tuple[MemoryFault | None, MemoryDe
     fault = None
     try:
         fault = first_fault(prover, accesses_of(mugraph), unproved)
-    except Unknown as e:
+    except Undecided as e:
         unproved.append(str(e))
     except (KeyError, IndexError, ValueError, TypeError) as e:  # malformed: the run says in which way
         unproved.append(f"the µGraph is malformed: {type(e).__name__}: {e}")
@@ -137,6 +137,6 @@ def _proof(mugraph: MuGraph, timeout: int) -> tuple[MemoryFault | None, MemoryDe
         if whole_axes(mugraph):
             any_size(prover, mugraph)
             scope = "all sizes"
-    except (Unknown, KeyError) as e:
+    except (Undecided, KeyError) as e:
         beyond = str(e)
     return None, MemoryDetails(proved=True, scope=scope, beyond=beyond, questions=prover.questions)

@@ -13,7 +13,7 @@ from mirage.results.verdict import Counterexample, Evidence, Word
 from mirage.verify.memory.kernel_reader import KernelAccesses
 from mirage.verify.memory.launcher_reader import Launches, LibraryCall, Sizes, Tiles, read_launches
 from mirage.verify.memory.linear_forms import evaluate
-from mirage.verify.memory.z3_proofs import TIMEOUT_MS, Access, AccessProver, MemoryFault, Unknown, once_and_covered
+from mirage.verify.memory.z3_proofs import TIMEOUT_MS, Access, AccessProver, MemoryFault, Undecided, once_and_covered
 
 MOST_BLOCKS = 1 << 24  # of a grid whose groups are counted one by one
 Question = Callable[[], None]  # raises Fault or Unknown
@@ -45,7 +45,7 @@ def text_memory_opinion(
         launches = read_launches(module, shapes, parameters, sizes, tiles)
         accesses = sum(len(s.accesses) for s in launches.steps if isinstance(s, KernelAccesses))
         fault = first_fault(prover, launches, unproved)
-    except Unknown as e:
+    except Undecided as e:
         unproved.append(str(e))
     told = MemoryDetails(
         sizes=dict(mugraph.axes), accesses=accesses, questions=prover.questions, unproved=tuple(unproved)
@@ -84,7 +84,7 @@ def first_fault(p: AccessProver, found: Launches, unproved: list[str]) -> Memory
             ask()
         except MemoryFault as f:
             return f
-        except Unknown as e:
+        except Undecided as e:
             unproved.append(str(e))
     return None
 
@@ -154,7 +154,7 @@ def _groups(k: KernelAccesses) -> None:
     for n in k.grid:
         blocks *= n
     if len(k.grid) > 1 or blocks > MOST_BLOCKS or k.group is None:
-        raise Unknown(f"{k.name}: the blocks of its groups are too many to count")
+        raise Undecided(f"{k.name}: the blocks of its groups are too many to count")
     counts = np.bincount(np.broadcast_to(evaluate(k.group, {"block": np.arange(blocks)}), (blocks,)))
     wrong = np.argwhere((counts != k.parts) & (counts > 0))
     if len(wrong):

@@ -23,7 +23,7 @@ AccessKind = Literal["load", "store", "atomic"]
 TIMEOUT_MS = 2000  # of one question
 
 
-class Unknown(Exception):
+class Undecided(Exception):
     """It is not decided: a question took too long, or something is not an index arithmetic that is understood."""
 
 
@@ -114,7 +114,7 @@ class AccessProver:
         solver.add(*wanted)
         said = solver.check()
         if said == self.z3.unknown:
-            raise Unknown("a question took too long")
+            raise Undecided("a question took too long")
         return solver.model() if said == self.z3.sat else None
 
     def point(self, model: ModelRef, scope: ProofScope, own: Iterable[Var]) -> tuple[tuple[str, int], ...]:
@@ -204,7 +204,7 @@ class AccessProver:
         for a in stores:
             guess = _writer(self.z3, a, e, elements)
             if guess is None:
-                raise Unknown(f"the writer of an element of {tensor} is not found from its strides")
+                raise Undecided(f"the writer of an element of {tensor} is not found from its strides")
             scope, held = guess
             here = [*held, scope.cond(a.when), scope.form(a.offset) == e]
             for v in sorted({*a.own, *_all(a)}, key=lambda v: v.name):
@@ -218,7 +218,7 @@ class AccessProver:
         for a in stores:  # the guess may have been a bad one: is there another writer?
             s = ProofScope(self.z3)
             if self.model(s.cond(a.when), s.form(a.offset) == element, *s.facts) is not None:
-                raise Unknown(f"the writer of an element of {tensor} is not found from its strides")
+                raise Undecided(f"the writer of an element of {tensor} is not found from its strides")
         raise MemoryFault(f"{tensor}: element {element} of {elements} is never written", (("element", element),))
 
 

@@ -21,7 +21,7 @@ WORDS = SIGN_WORDS | {VALUED: "has a value"}
 
 
 @dataclass(frozen=True)
-class Condition:
+class DomainCondition:
     """The term `argument` has one of these signs, at every index where all of `guards` hold: pairs of a boolean term
     and the value it has there. A guard comes of `where` and of 0/1 factors, which leave out what they do not select."""
 
@@ -45,15 +45,17 @@ def needs(t: Terms, x: int) -> list[tuple[Signs, int]]:
     return list(entry.domain(t, *t.kids(x)))
 
 
-def conditions(t: Terms, x: int, signs: SignAnalysis) -> frozenset[Condition]:
+def conditions(t: Terms, x: int, signs: SignAnalysis) -> frozenset[DomainCondition]:
     """The conditions for `x` to be defined, without those that always hold."""
-    out: set[Condition] = set()
+    out: set[DomainCondition] = set()
     start: tuple[int, frozenset[tuple[int, bool]]] = (x, frozenset())
     seen, todo = {start}, [start]
     while todo:
         y, guards = todo.pop()
         out |= {
-            Condition(wanted, z, guards) for wanted, z in needs(t, y) if wanted == VALUED or not signs.of(z) <= wanted
+            DomainCondition(wanted, z, guards)
+            for wanted, z in needs(t, y)
+            if wanted == VALUED or not signs.of(z) <= wanted
         }
         n, kids = t.node(y), t.kids(y)
         below = [(k, guards) for k in kids]
@@ -84,14 +86,16 @@ class Keys:
         except TooLarge:
             return "term", x
 
-    def guards(self, c: Condition) -> frozenset[tuple[tuple[str, int], bool]]:
+    def guards(self, c: DomainCondition) -> frozenset[tuple[tuple[str, int], bool]]:
         return frozenset((self.of(g), held) for g, held in c.guards)
 
 
-def unexplained(normal: Normalizer, wanted: Iterable[Condition], given: Iterable[Condition]) -> list[Condition]:
+def unexplained(
+    normal: Normalizer, wanted: Iterable[DomainCondition], given: Iterable[DomainCondition]
+) -> list[DomainCondition]:
     """The conditions of `wanted` that none of `given` says: the same term, no more signs, no more guards."""
     keys = Keys(normal)
-    known: dict[tuple[str, int], list[Condition]] = {}
+    known: dict[tuple[str, int], list[DomainCondition]] = {}
     for c in given:
         known.setdefault(keys.of(c.argument), []).append(c)
     return [

@@ -34,7 +34,7 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Array, Array], Array]] = {
 
 
 @dataclass(frozen=True)
-class Wrong:
+class LawCounterexample:
     """A point at which a law does not hold: the letters' values, the sizes, both sides (or what is not so)."""
 
     values: Mapping[str, Any]
@@ -128,7 +128,7 @@ class _Text:
         assert value is not None
         return np.asarray(value(*(self.value(a, at, sizes) for a in node.args)))
 
-    def wrong(self, flat: Array, sizes: Mapping[str, int]) -> tuple[Wrong | None, int]:
+    def wrong(self, flat: Array, sizes: Mapping[str, int]) -> tuple[LawCounterexample | None, int]:
         """The first point at which the law fails, and at how many it says anything."""
         at = self.point(flat, sizes)
         with np.errstate(all="ignore"):
@@ -155,7 +155,7 @@ class _Text:
         shown = {
             n: (v[i].reshape(-1).tolist() if self.letters[n] else float(v[i].reshape(-1)[0])) for n, v in at.items()
         }
-        return Wrong(shown, dict(sizes), float(left[i]), float(right[i])), int(says.sum())
+        return LawCounterexample(shown, dict(sizes), float(left[i]), float(right[i])), int(says.sum())
 
 
 def points(elements: int, rng: np.random.Generator) -> Iterator[Array]:
@@ -172,7 +172,7 @@ def points(elements: int, rng: np.random.Generator) -> Iterator[Array]:
     yield value
 
 
-def check(text: str, seed: int = 0) -> tuple[Wrong | None, int]:
+def check(text: str, seed: int = 0) -> tuple[LawCounterexample | None, int]:
     """A point at which the law of a text (one that `read_law` takes) fails, if one was found; how many points spoke."""
     law = _Text(text)
     rng = np.random.default_rng(seed)

@@ -20,7 +20,7 @@ from mirage.meaning.normal_form import Normalizer, TooLarge
 from mirage.meaning.terms import Terms
 from mirage.operators.signs import NONNEGATIVE, NONZERO, POSITIVE, Signs
 from mirage.verify.field.sampling import shapes_of
-from mirage.verify.proof.definedness import Condition, conditions, unexplained
+from mirage.verify.proof.definedness import DomainCondition, conditions, unexplained
 from mirage.verify.proof.fractions import cleared
 from mirage.verify.proof.law_language import ReadLaw, read_law
 from mirage.verify.proof.rewriting import Rewriter
@@ -173,7 +173,7 @@ class Prover:
         return self.t.dims(x)
 
     # ---- where they are defined
-    def _domain(self, *xs: int) -> list[Condition]:
+    def _domain(self, *xs: int) -> list[DomainCondition]:
         return sorted(set().union(*(conditions(self.t, x, self.signs) for x in xs)), key=lambda c: c.argument)
 
     def _same_domain(self, a: int, b: int) -> bool:

@@ -12,7 +12,7 @@ from mirage.meaning.nodes import Add, FloatLiteral
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
 from mirage.operators.signs import NONNEGATIVE, NONZERO, POSITIVE, Signs
-from mirage.verify.proof.definedness import Condition as Defined
+from mirage.verify.proof.definedness import DomainCondition as Defined
 from mirage.verify.proof.definedness import conditions, unexplained
 from mirage.verify.proof.law_language import Comparison, ReadLaw
 from mirage.verify.proof.matching import Match, Matcher

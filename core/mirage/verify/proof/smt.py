@@ -32,7 +32,7 @@ from mirage.meaning.factors import (
 from mirage.meaning.nodes import Add, Const, Input, Mul
 from mirage.meaning.normal_form import Normalizer, TooLarge
 from mirage.meaning.terms import Terms
-from mirage.verify.proof.definedness import Condition
+from mirage.verify.proof.definedness import DomainCondition
 from mirage.verify.proof.law_language import Comparison, ReadLaw, letters_of
 from mirage.verify.proof.matching import Matcher
 from mirage.verify.proof.rewriting import RELATIONS
@@ -178,7 +178,7 @@ class Query:
     """One question to z3 about terms of one arena. `laws` as read by rulelang, `given` what is assumed."""
 
     def __init__(
-        self, t: Terms, normal: Normalizer, signs: SignAnalysis, laws: Sequence[ReadLaw], given: Iterable[Condition],
+        self, t: Terms, normal: Normalizer, signs: SignAnalysis, laws: Sequence[ReadLaw], given: Iterable[DomainCondition],
         seconds: float,
     ) -> None:  # fmt: skip
         self.t, self.normal, self.signs, self.laws, self.seconds = t, normal, signs, laws, seconds

@@ -11,12 +11,14 @@ import torch
 from mirage.errors import MirageError
 from mirage.ir.dtypes import DTYPES, TORCH_NAMES
 from mirage.ir.program import Program
+from mirage.ir.torch_calls import is_call
 from mirage.verify.floats.error_limits import Compared, judge
 from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, round_to
 from mirage.verify.floats.worker import decode, exactly, rounded_run, user_run
 from mirage.verify.real_sizes.host_tensors import WideTensor
+from mirage.verify.real_sizes.index_ranges import IndexRange, index_ranges
 from mirage.verify.real_sizes.tile_values import Array, Unknown
-from mirage.verify.semantics.program_values import NoValue, Precision, run
+from mirage.verify.semantics.program_values import NoValue, ResultPrecision, run
 from mirage.verify.worker_tasks import ShownElement
 
 Run = Callable[..., object]
@@ -48,7 +50,7 @@ class Differs(Exception):
 
 
 @dataclass
-class Subject:
+class ComparedFunction:
     """The function, its program, and the outputs' dtypes."""
 
     user: Run
@@ -57,6 +59,26 @@ class Subject:
     average: float = 0.0  # error, beside the function's own and that of rounding the right values
     regimes: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)  # of the inputs
+    ranges: dict[int, IndexRange] = field(default_factory=dict)  # of inputs that take not all integers
+
+    def __post_init__(self) -> None:
+        if all(DTYPES[i.type.dtype].floating for i in self.program.inputs):
+            return
+        self.ranges = index_ranges(self.program, self._accepts)
+        for n, taken in self.ranges.items():
+            self.assumed.append(f"`{self.program.inputs[n].name}` is {taken}: for other numbers the function raises")
+
+    def _accepts(self, values: Sequence[Array]) -> bool:
+        try:
+            exact_outputs(self, values)
+        except (RuntimeError, IndexError, ValueError):  # what PyTorch raises for an index out of range, by operator
+            return False
+        return True
+
+    def fitted(self, values: Sequence[Array], seed: int) -> list[Array]:
+        """The values, with integers that the function takes."""
+        rng = np.random.default_rng((seed, 0x1D))
+        return [self.ranges[n].draw(rng, v.shape) if n in self.ranges else v for n, v in enumerate(values)]
 
     @property
     def dtypes(self) -> list[str]:
@@ -69,8 +91,8 @@ class Subject:
             shapes = [p.type_of(a).shape for a in n.args]
             if n.op in ("einsum", "matmul", "linear", "scaled_dot_product_attention"):
                 out = max([out, *(s[-1] for s in shapes if s)])
-            elif n.op in ("sum", "mean") and shapes:
-                out = max(out, int(np.prod(shapes[0])) // max(1, n.type.numel))
+            elif (n.op in ("sum", "mean") or is_call(n.op)) and shapes:  # a call may sum all that it is given
+                out = max(out, max(int(np.prod(s)) for s in shapes) // max(1, n.type.numel))
         return out
 
 
@@ -79,7 +101,7 @@ def values_of(t: torch.Tensor) -> Array:
     return np.atleast_1d(inner.detach().double().contiguous().numpy())
 
 
-def check_types(subject: Subject, results: Sequence[torch.Tensor]) -> None:
+def check_types(subject: ComparedFunction, results: Sequence[torch.Tensor]) -> None:
     """Shapes and dtypes are the function's."""
     wanted = [subject.program.type_of(o) for o in subject.program.outputs]
     if len(results) != len(wanted):
@@ -105,7 +127,7 @@ def tensors(program: Program, values: Sequence[Array], wide: bool) -> list[torch
     return out
 
 
-def exact_outputs(subject: Subject, values: Sequence[Array]) -> list[Array]:
+def exact_outputs(subject: ComparedFunction, values: Sequence[Array]) -> list[Array]:
     """The function in float64."""
     given = []
     for i, v in zip(subject.program.inputs, values, strict=True):
@@ -116,7 +138,9 @@ def exact_outputs(subject: Subject, values: Sequence[Array]) -> list[Array]:
     return [values_of(t) for t in (made if isinstance(made, (tuple, list)) else (made,))]
 
 
-def compare_exactly(subject: Subject, kind: str, values: Sequence[Array], results: Sequence[torch.Tensor]) -> None:
+def compare_exactly(
+    subject: ComparedFunction, kind: str, values: Sequence[Array], results: Sequence[torch.Tensor]
+) -> None:
     """Without rounding on either side. On infinite inputs a difference shows that the kernel treats them otherwise, and
     where the function has no finite value the verdict says so and refuses nothing. Raises Differs."""
     beyond = not all(np.isfinite(v).all() for v in values)
@@ -149,12 +173,14 @@ def _first(mask: Array) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argwhere(mask)[0])
 
 
-def _explained(subject: Subject, output: int, values: Sequence[Array], want: Array, got: Array) -> Array:
+def _explained(subject: ComparedFunction, output: int, values: Sequence[Array], want: Array, got: Array) -> Array:
     """Where the function itself moves as far when its results are moved by 2^-38."""
     try:
-        base = np.atleast_1d(np.asarray(run(subject.program, values, Precision())[0][output], np.float64))
+        base = np.atleast_1d(np.asarray(run(subject.program, values, ResultPrecision())[0][output], np.float64))
         moved = [
-            np.atleast_1d(np.asarray(run(subject.program, values, Precision(disturbance=n + 1))[0][output], np.float64))
+            np.atleast_1d(
+                np.asarray(run(subject.program, values, ResultPrecision(disturbance=n + 1))[0][output], np.float64)
+            )
             for n in range(DISTURBED)
         ]
     except NoValue:
@@ -188,7 +214,7 @@ def regimes_of(program: Program) -> list[Regime]:
 
 
 def compare_rounded(
-    subject: Subject, regime: Regime, given: Sequence[torch.Tensor], results: Sequence[torch.Tensor]
+    subject: ComparedFunction, regime: Regime, given: Sequence[torch.Tensor], results: Sequence[torch.Tensor]
 ) -> None:
     """With the roundings of the dtypes: no further from the function in float64 than the function itself may be. Raises Differs."""
     check_types(subject, results)
@@ -230,7 +256,7 @@ def compare_rounded(
     subject.regimes.append(regime.name)
 
 
-def _precise_on_average(subject: Subject, regime: Regime, output: int, x: Compared, k: int) -> None:
+def _precise_on_average(subject: ComparedFunction, regime: Regime, output: int, x: Compared, k: int) -> None:
     """The root mean square of the error beside the function's own and that of rounding the right values: an accumulator or
     an operand in a short dtype shows there long before it shows in the largest error."""
     if not DTYPES[x.dtype].floating or x.eager is None:

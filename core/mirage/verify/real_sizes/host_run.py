@@ -16,11 +16,11 @@ import torch
 from mirage.codegen.interpreter import bf16_bits, from_bits
 from mirage.ir.dtypes import BY_TORCH_NAME
 from mirage.verify.real_sizes.host_tensors import Allocations, OnDevice, WideTensor, storage_of
-from mirage.verify.real_sizes.kernel_run import DTYPES, KernelRun, argument
+from mirage.verify.real_sizes.kernel_run import DTYPES, BatchRun, argument
 from mirage.verify.real_sizes.module_text import ModuleText
 from mirage.verify.real_sizes.operator_table import Context
 from mirage.verify.real_sizes.tile_memory import Accesses, Region
-from mirage.verify.real_sizes.tile_values import Dtype, Pointer, Precision, Unknown, Wrong
+from mirage.verify.real_sizes.tile_values import NamedDtype, Pointer, Precision, Unknown, Wrong
 
 LANES = 1 << 20  # of one batch of programs
 MOST_PROGRAMS = 1 << 22
@@ -29,7 +29,7 @@ MULTIPROCESSORS = (132, 5)
 
 
 @dataclass
-class Session:
+class HostCall:
     """One call of the public function. `choice`: which configuration of each autotuner; `device`: which number of
     multiprocessors; `configurations`: the most that an autotuner has; `until`: the processor time at which it ends."""
 
@@ -111,9 +111,9 @@ class Host:
 
     def __init__(self, text: ModuleText) -> None:
         self.text = text
-        self.session: Session | None = None
+        self.session: HostCall | None = None
         self.allocations = Allocations(Precision(wide=False))
-        language = Stand("triton.language", {**{n: Dtype(d) for n, d in DTYPES.items()}, "constexpr": lambda x: x})
+        language = Stand("triton.language", {**{n: NamedDtype(d) for n, d in DTYPES.items()}, "constexpr": lambda x: x})
         active = SimpleNamespace(get_active_torch_device=lambda: torch.device("cuda", 0))
         runtime = SimpleNamespace(driver=SimpleNamespace(active=active))
         parts: dict[str, object] = {
@@ -194,7 +194,7 @@ class Host:
         return Stand("device properties", {"multi_processor_count": count, "warp_size": 32})
 
     # ---- a call
-    def call(self, session: Session, arguments: Mapping[str, torch.Tensor]) -> list[torch.Tensor]:
+    def call(self, session: HostCall, arguments: Mapping[str, torch.Tensor]) -> list[torch.Tensor]:
         """The results. Raises Wrong or Unknown."""
         self.session = session
         self.allocations = Allocations(session.precision)
@@ -309,7 +309,7 @@ class Host:
             context = Context(s.precision, accesses, regions, ids, grid)
             given = {n: argument(context, v, lambda t: pointers.get(id(t)), n in constants) for n, v in bound.items()}
             try:
-                KernelRun(self.text, context, s.until).start(kernel.name, given)
+                BatchRun(self.text, context, s.until).start(kernel.name, given)
             except (Wrong, Unknown) as e:
                 e.line = e.line or context.line
                 raise

@@ -20,7 +20,7 @@ from mirage.verify.real_sizes.pointwise_operators import expand_dims
 from mirage.verify.real_sizes.tile_values import (
     Array,
     BlockPointer,
-    Dtype,
+    NamedDtype,
     Pointer,
     PointerType,
     Tile,
@@ -68,14 +68,14 @@ MOST_STEPS = 100_000  # of one loop
 class Helper:
     """A helper function of the text that is handed to `tl.reduce`."""
 
-    def __init__(self, run: KernelRun, name: str) -> None:
+    def __init__(self, run: BatchRun, name: str) -> None:
         self.run, self.name = run, name
 
     def __call__(self, *args: object) -> object:
         return self.run.helper(self.name, args, {})
 
 
-class KernelRun:
+class BatchRun:
     """One batch of a launch's programs. `until`: the processor time at which the run is given up."""
 
     def __init__(self, text: ModuleText, context: Context, until: float) -> None:
@@ -352,7 +352,7 @@ class KernelRun:
             return {"True": True, "False": False, "None": None}[name]
         path = self.text.imported.get(name)
         if path is not None and path.startswith(LANGUAGE) and path.removeprefix(LANGUAGE) in DTYPES:
-            return Dtype(DTYPES[path.removeprefix(LANGUAGE)])
+            return NamedDtype(DTYPES[path.removeprefix(LANGUAGE)])
         raise self.k.unknown(f"the name {name}, which is not bound here")
 
     def binary(self, op: ast.operator | ast.cmpop, a: object, b: object) -> object:
@@ -407,7 +407,7 @@ class KernelRun:
         if path.startswith(LANGUAGE):
             name = path.removeprefix(LANGUAGE)
             if name in DTYPES:
-                return Dtype(DTYPES[name])
+                return NamedDtype(DTYPES[name])
             if name.startswith("PropagateNan."):
                 return name
         if path in ("math.pi", "math.e", "math.inf"):
@@ -419,14 +419,14 @@ class KernelRun:
             case (Tile() | Pointer() | BlockPointer(), "shape"):
                 return x.block
             case (Pointer(region=r), "dtype" | "type"):
-                return PointerType(Dtype(r.dtype))
+                return PointerType(NamedDtype(r.dtype))
             case (BlockPointer(base=b), "dtype" | "type"):
-                return PointerType(Dtype(b.region.dtype))
+                return PointerType(NamedDtype(b.region.dtype))
             case (Tile(dtype=d), "dtype" | "type"):
-                return Dtype(d)
+                return NamedDtype(d)
             case (PointerType(element_ty=t), "element_ty" | "scalar"):
                 return t
-            case (Dtype(), "scalar" | "element_ty"):
+            case (NamedDtype(), "scalar" | "element_ty"):
                 return x
             case (Tile(), "T"):
                 return OPERATORS["trans"](self.k, x)
@@ -509,10 +509,10 @@ class KernelRun:
         args = [self.value(a) for a in e.args]
         kwargs = {str(n.arg): self.value(n.value) for n in e.keywords}
         self.k.line = e.lineno
-        if isinstance(x, (Dtype, PointerType)):
+        if isinstance(x, (NamedDtype, PointerType)):
             kinds = {"is_floating": ("fp64", "fp32", "fp16", "bf16"), "is_fp16": ("fp16",), "is_fp32": ("fp32",),
                      "is_bf16": ("bf16",), "is_fp64": ("fp64",)}  # fmt: skip
-            if isinstance(x, Dtype) and name in kinds:
+            if isinstance(x, NamedDtype) and name in kinds:
                 return x.name in kinds[name]
         elif name in TENSOR_METHODS:
             return self.operator(name, [x, *args], kwargs)
@@ -550,7 +550,7 @@ def argument(context: Context, value: object, regions: Callable[[object], Pointe
     pointer = regions(value)
     if pointer is not None:
         return pointer
-    if constant or value is None or isinstance(value, (str, Dtype)):
+    if constant or value is None or isinstance(value, (str, NamedDtype)):
         return value
     if isinstance(value, (bool, int, float)):
         return context.precision.constant(value)

@@ -15,7 +15,7 @@ import numpy as np
 from mirage.verify.real_sizes.tile_memory import Accesses, Region
 from mirage.verify.real_sizes.tile_values import (
     Array,
-    Dtype,
+    NamedDtype,
     Pointer,
     Precision,
     Tile,
@@ -191,7 +191,7 @@ def truth(k: Context, x: object) -> Tile:
 
 
 def named_dtype(k: Context, dtype: object) -> str:
-    if isinstance(dtype, Dtype):
+    if isinstance(dtype, NamedDtype):
         return dtype.name
     raise k.unknown("a dtype that is not known here")
 

@@ -19,7 +19,7 @@ from mirage.verify.real_sizes.operator_table import (
     operator,
     truth,
 )
-from mirage.verify.real_sizes.tile_values import BITS, Array, Dtype, Pointer, PointerType, Tile, aligned
+from mirage.verify.real_sizes.tile_values import BITS, Array, NamedDtype, Pointer, PointerType, Tile, aligned
 
 
 # ---- programs and constants
@@ -57,7 +57,7 @@ def zeros(k: Context, shape: object, dtype: object) -> Tile:
 @operator()
 def zeros_like(k: Context, input: object) -> Tile:
     t = k.tile(input)
-    return full(k, t.block, 0, Dtype(t.dtype))
+    return full(k, t.block, 0, NamedDtype(t.dtype))
 
 
 # ---- element by element

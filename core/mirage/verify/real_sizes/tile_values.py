@@ -42,7 +42,7 @@ class Unknown(Exception):
 
 
 @dataclass(frozen=True)
-class Dtype:
+class NamedDtype:
     """A dtype as the text names it: `tl.float16`, `ptr.dtype.element_ty`."""
 
     name: str
@@ -52,7 +52,7 @@ class Dtype:
 class PointerType:
     """The dtype of a pointer."""
 
-    element_ty: Dtype
+    element_ty: NamedDtype
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +224,7 @@ def merged(active: Array | None, new: object, old: object) -> object:
 
 
 def _same_number(new: object, old: object) -> bool:
-    return isinstance(new, (int, float, str, Dtype)) and new == old and type(new) is type(old)
+    return isinstance(new, (int, float, str, NamedDtype)) and new == old and type(new) is type(old)
 
 
 def _same_place(new: BlockPointer, old: BlockPointer) -> bool:

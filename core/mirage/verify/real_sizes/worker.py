@@ -17,15 +17,15 @@ from mirage.verify.floats.directed_inputs import DRAWS, Draw, constants, draw
 from mirage.verify.floats.regimes import REGIMES, Regime, round_to
 from mirage.verify.real_sizes import module_text
 from mirage.verify.real_sizes.comparison import (
+    ComparedFunction,
     Differs,
-    Subject,
     compare_exactly,
     compare_rounded,
     regime_inputs,
     regimes_of,
     tensors,
 )
-from mirage.verify.real_sizes.host_run import Host, Session
+from mirage.verify.real_sizes.host_run import Host, HostCall
 from mirage.verify.real_sizes.host_tensors import WideTensor
 from mirage.verify.real_sizes.tile_values import Array, Precision, Unknown, Wrong
 from mirage.verify.worker_tasks import RealAnswer, RealPayload
@@ -49,7 +49,7 @@ FIRST = ("normal", "scores of 60000", "mean 1000 x deviation")  # regimes that a
 class Judging:
     """A module under judgement."""
 
-    subject: Subject
+    subject: ComparedFunction
     host: Host
     began: float = field(default_factory=time.process_time)
     runs: int = 0
@@ -68,7 +68,7 @@ class Judging:
     def call(
         self, given: Sequence[torch.Tensor], how: Precision, choice: int = 0, device: int = 0
     ) -> list[torch.Tensor]:
-        session = Session(how, self.host.text, time.process_time() + LIMIT, choice, device)
+        session = HostCall(how, self.host.text, time.process_time() + LIMIT, choice, device)
         names = [i.name for i in self.subject.program.inputs]
         out = self.host.call(session, dict(zip(names, given, strict=True)))
         if not session.launches:
@@ -84,6 +84,10 @@ class Judging:
         return out
 
     # ---- the runs
+    def drawn(self, kind: Draw, numbers: Sequence[float], seed: int) -> list[Array]:
+        inputs = self.subject.program.inputs
+        return self.subject.fitted(draw(kind, inputs, sorted(numbers), seed), seed)
+
     def exact(self, kind: str, values: Sequence[Array], garbage: float, choice: int = 0, device: int = 0) -> None:
         how = Precision(wide=True, garbage=garbage)
         results = self.call(tensors(self.subject.program, values, True), how, choice, device)
@@ -91,7 +95,7 @@ class Judging:
 
     def rounded(self, name: str, choice: int = 0) -> None:
         regime = next(r for r in regimes_of(self.subject.program) if r.name == name)
-        values = regime_inputs(self.subject.program, regime, self.subject.longest_sum, 0)
+        values = self.subject.fitted(regime_inputs(self.subject.program, regime, self.subject.longest_sum, 0), 0)
         self.beside(regime, values, choice)
 
     def beside(self, regime: Regime, values: Sequence[Array], choice: int = 0) -> None:
@@ -107,7 +111,7 @@ class Judging:
         for n, i in enumerate(program.inputs):
             if n < MOST_SCALED and DTYPES[i.type.dtype].floating:
                 regime = Regime(f"{i.name} times {SCALE}", REGIMES[0].draw, wild=True)
-                values = regime_inputs(program, regime, k, n)
+                values = self.subject.fitted(regime_inputs(program, regime, k, n), n)
                 values[n] = round_to(SCALE * values[n], i.type.dtype)
                 self.beside(regime, values)
 
@@ -117,9 +121,9 @@ class Judging:
         for n, kind in enumerate(kinds):
             if n >= NEEDED and self.late:
                 break
-            values = draw(kind, self.subject.program.inputs, sorted(numbers), n)
+            values = self.drawn(kind, numbers, n)
             self.exact(kind.name, values, (float("nan"), -1.2345e4)[n % 2])
-        self.exact(INFINITE.name, draw(INFINITE, self.subject.program.inputs, [0.0, 1.0], 0), float("nan"))
+        self.exact(INFINITE.name, self.drawn(INFINITE, [0.0, 1.0], 0), float("nan"))
         self.variants()
         names = [r.name for r in regimes_of(self.subject.program)]
         for n, name in enumerate(sorted(names, key=lambda x: FIRST.index(x) if x in FIRST else len(FIRST))):
@@ -134,7 +138,7 @@ class Judging:
         """Every configuration of an autotuner, and another number of multiprocessors."""
         if self.configurations > MOST_CONFIGURATIONS:
             raise Unknown(f"an autotuner with {self.configurations} configurations")
-        values = draw(DRAWS[0], self.subject.program.inputs, [0.0, 1.0], 1)
+        values = self.drawn(DRAWS[0], [0.0, 1.0], 1)
         for choice in range(1, self.configurations):
             self.exact(f"configuration {choice}", values, float("nan"), choice)
             self.rounded("normal", choice)
@@ -144,7 +148,7 @@ class Judging:
     def contiguity(self) -> None:
         """Whether inputs with other strides are read as they are; else the verdict says what is assumed."""
         program = self.subject.program
-        values = draw(DRAWS[0], program.inputs, [0.0, 1.0], 2)
+        values = self.drawn(DRAWS[0], [0.0, 1.0], 2)
         given = [_strided(t) for t in tensors(program, values, True)]
         if all(a is None for a in given):
             return
@@ -193,7 +197,7 @@ def judge_at_real_sizes(payload: RealPayload) -> RealAnswer:
     try:
         if max(program.type_of(i).numel for i in range(len(program.inputs) + len(program.nodes))) > MOST:
             raise Unknown("the tensors are too large for a run at their sizes")
-        subject = Subject(load(payload["text"], payload["function"]), program)
+        subject = ComparedFunction(load(payload["text"], payload["function"]), program)
         judging = Judging(subject, Host(module_text.read(payload["module"], payload["public"])))
         judging.all()
         for line, seen in sorted(judging.outcomes.items()):

@@ -55,7 +55,7 @@ def final(x: Array) -> tuple[Array, Array]:
         return value, np.where(np.isfinite(value) & ~np.isnan(error), error * SLACK + np.abs(value) * FLOOR, np.inf)
 
 
-class Bounds:
+class ErrorBounds:
     """Of float32 arithmetic, in the order that is asked for. `operands`: the dtype to which library products round their operands."""
 
     draws = 2

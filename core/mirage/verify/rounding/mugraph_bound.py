@@ -32,9 +32,9 @@ from mirage.mugraph.grammar import (
 )
 from mirage.mugraph.walk import PlacedBlock, parts, sites
 from mirage.operators.error_rules import STRETCH, UNIT, absolute, own_unit
-from mirage.verify.rounding.bounds import TF32_CUT, Bounds, contract, cut, join, rounded, split
+from mirage.verify.rounding.bounds import TF32_CUT, ErrorBounds, contract, cut, join, rounded, split
 from mirage.verify.semantics.arrays import Array
-from mirage.verify.semantics.execute import Block, Env, ExecutionFault, Machine, Tile, evaluate_mugraph
+from mirage.verify.semantics.execute import BlockTile, Env, ExecutionFault, Machine, RunningBlock, evaluate_mugraph
 
 SAMPLED = 4  # places in the grid of a kernel
 
@@ -85,10 +85,10 @@ def row_depth(n: int, warps: int) -> int:
     return max(thread + 5 + (warps - 1).bit_length(), 16 + 3 + max(0, (-(-n // 128) - 1).bit_length()))
 
 
-class RoundedBlock(Block):
+class RoundedBlock(RunningBlock):
     """One block with the roundings of its emitted text."""
 
-    a: Bounds
+    a: ErrorBounds
 
     def __init__(
         self, machine: RoundedMachine, part: PlacedBlock, emitted: EmittedBlock, place: dict[str, int]
@@ -112,7 +112,7 @@ class RoundedBlock(Block):
         return next((d for d in found if name == (d.accumulator if accumulator else d.summand)), None)
 
     # ---- statements
-    def compute(self, c: Compute, env: Env) -> Tile:
+    def compute(self, c: Compute, env: Env) -> BlockTile:
         if self.deferred(c.out) is not None:
             return self.summand(c, env)
         if c.op == "dot":
@@ -123,12 +123,12 @@ class RoundedBlock(Block):
         made = made or super().compute(c, env)
         if self.emitted.uses.key(self.container, c.out) in self.emitted.base2.factor:
             value, error = split(self.a.lift(made.value))  # the factor times log2(e): both are rounded
-            return Tile(
+            return BlockTile(
                 made.dims, join(value, error + 2 * UNIT * np.where(np.isinf(value), 0.0, absolute(value, error)))
             )
         return made
 
-    def row_sum(self, c: Compute, env: Env) -> Tile | None:
+    def row_sum(self, c: Compute, env: Env) -> BlockTile | None:
         """The sum of a tile of one dim, whose order is known (`row_depth`); None of others."""
         arg, over = self.tile(c.args[0], env), c.attr("dim")
         if (
@@ -138,16 +138,16 @@ class RoundedBlock(Block):
         ):
             return None
         depth = row_depth(self.dims[over].tile, self.emitted.part.kernel.warps)
-        return Tile(c.dims, self.a.total(arg.value, (1 + arg.dims.index(over),), depth))
+        return BlockTile(c.dims, self.a.total(arg.value, (1 + arg.dims.index(over),), depth))
 
-    def summand(self, c: Compute, env: Env) -> Tile:
+    def summand(self, c: Compute, env: Env) -> BlockTile:
         """What a reduction adds up, element by element."""
         args = [self.tile(x, env) for x in c.args]
         dims = tuple(d.name for d in self.graph.dims if any(d.name in x.dims for x in args))
         parts = [self.a.lift(self.align(x, dims)) for x in args]
-        return Tile(dims, self.a.mul(*parts) if c.op == "dot" else parts[0])
+        return BlockTile(dims, self.a.mul(*parts) if c.op == "dot" else parts[0])
 
-    def matrix_product(self, c: Compute, decided: Product, env: Env) -> Tile:
+    def matrix_product(self, c: Compute, decided: Product, env: Env) -> BlockTile:
         args = [self.tile(x, env) for x in c.args]
         kept = [self.emitted.stored_as(self.container, x) for x in c.args]
         wide = self.emitted.part.kernel.operands == "wide"
@@ -161,7 +161,7 @@ class RoundedBlock(Block):
         out = contract(f"{left},{right}->{''.join(names[d] for d in dims)}", values[0], values[1], matrix_unit)
         if decided.fused:
             self.relative[c.out] = cut(self.dims[decided.k].tile, matrix_unit)
-        return Tile(dims, out)
+        return BlockTile(dims, out)
 
     @staticmethod
     def operand(x: Array, dtype: str, tf32: bool) -> Array:
@@ -175,7 +175,7 @@ class RoundedBlock(Block):
         if late is not None:
             new = self.tile(s.arg, self.env)
             before = self.a.lift(self.align(self.old[s.out], new.dims))
-            self.env[s.out] = Tile(new.dims, self.a.add(before, new.value))
+            self.env[s.out] = BlockTile(new.dims, self.a.add(before, new.value))
             return
         super().accumulate(s)
         if s.op == "max" and self.free_shift:
@@ -189,15 +189,15 @@ class RoundedBlock(Block):
                 if coefficient:
                     there = self.a.lift(self.a.mul(self.align(self.tile(coefficient, self.env), made.dims), there))
                 error = error + relative * absolute(*split(there))
-            self.env[s.out] = Tile(made.dims, join(value, error))
+            self.env[s.out] = BlockTile(made.dims, join(value, error))
 
-    def as_shift(self, tile: Tile) -> Tile:
+    def as_shift(self, tile: BlockTile) -> BlockTile:
         """A running maximum of which the result is independent. The computed one shifts as well as the exact one, so it is exact
         by definition. What is computed from it is then larger or smaller by a common factor, of which the error bounds are multiples
         (`STRETCH` is room for it), and the distances to it by its error, which their roundings see (4 units are room for that)."""
         value, error = split(self.a.lift(tile.value))
         near = 2 * error <= np.log1p(STRETCH)
-        return Tile(tile.dims, join(value, np.where(near, 4 * UNIT * error, error)))
+        return BlockTile(tile.dims, join(value, np.where(near, 4 * UNIT * error, error)))
 
     def loop(self, loop: Loop) -> None:
         super().loop(loop)
@@ -207,7 +207,9 @@ class RoundedBlock(Block):
                 tile = self.env[s.out]
                 if loop.dim in tile.dims:
                     axis = 1 + tile.dims.index(loop.dim)
-                    self.env[s.out] = Tile(tuple(d for d in tile.dims if d != loop.dim), self.a.sum(tile.value, axis))
+                    self.env[s.out] = BlockTile(
+                        tuple(d for d in tile.dims if d != loop.dim), self.a.sum(tile.value, axis)
+                    )
 
     def stored(self, value: Array, s: Store) -> Array:
         if self.emitted.uses.key(None, s.tile) in self.emitted.base2.kept:  # log2(e) is taken out again
@@ -221,16 +223,16 @@ class RoundedMachine(Machine):
     """Device memory of one run with bounds. `made_for`: the µGraph at the tiles that its text was emitted for, which
     decide how; `free`: its outputs are independent of its running maxima."""
 
-    a: Bounds
+    a: ErrorBounds
 
     def __init__(
-        self, made_for: MuGraph, free: bool, graph: MuGraph, inputs: Mapping[str, Array], a: Bounds, random: bool
+        self, made_for: MuGraph, free: bool, graph: MuGraph, inputs: Mapping[str, Array], a: ErrorBounds, random: bool
     ) -> None:
         super().__init__(graph, inputs, a, random)
         self.free = free
         self.emitted = {part.where: EmittedBlock(made_for, part) for part in parts(made_for)}
 
-    def block(self, part: PlacedBlock, place: dict[str, int]) -> Block:
+    def block(self, part: PlacedBlock, place: dict[str, int]) -> RunningBlock:
         block = RoundedBlock(self, part, self.emitted[part.where], place)
         block.free_shift = self.free
         return block
@@ -266,7 +268,7 @@ def mugraph_bound(
     the outputs do not depend on the running maxima. Raises NotBounded."""
     given = {name: np.asarray(x)[None] for name, x in inputs.items()}
     try:
-        run = evaluate_mugraph(graph, given, Bounds(), machine=partial(RoundedMachine, made_for, free_shift))
+        run = evaluate_mugraph(graph, given, ErrorBounds(), machine=partial(RoundedMachine, made_for, free_shift))
     except ExecutionFault as fault:
         raise NotBounded(str(fault)) from fault
     return {name: np.where(run.writes[name] > 0, x, np.nan) for name, x in run.outputs.items()}

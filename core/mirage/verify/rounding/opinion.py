@@ -66,7 +66,7 @@ class Rounded:
 
 def _largest(bound: Array, want: Array, scale: float) -> float | None:
     """The largest bound of an element that has a value; None where one of them has none."""
-    found = float(bound[np.isfinite(want)].max(initial=0.0)) / scale
+    found = float(np.max(bound, initial=0.0, where=np.isfinite(want))) / scale
     return found if math.isfinite(found) else None
 
 

@@ -23,7 +23,7 @@ from mirage.operators.entry import OperandsError, Operator, ShapeError
 from mirage.operators.error_rules import UNIT, absolute
 from mirage.operators.table import OPERATORS
 from mirage.operators.type_rules import dims_of
-from mirage.verify.rounding.bounds import Bounds, contract, join, rounded, split
+from mirage.verify.rounding.bounds import ErrorBounds, contract, join, rounded, split
 from mirage.verify.rounding.mugraph_bound import NotBounded
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.operator_values import einsum
@@ -35,7 +35,7 @@ AMBIGUOUS = -1
 class _Arena:
     """Where an operator's value is written as a term: it is computed at once."""
 
-    def __init__(self, a: Bounds) -> None:
+    def __init__(self, a: ErrorBounds) -> None:
         self.a = a
         self.values: list[Array] = []
         self.sizes: dict[str, int] = {}
@@ -77,7 +77,7 @@ class _Written:
     """One run. It takes the place of the maker that expansions of composite operators write to."""
 
     def __init__(self, program: Program) -> None:
-        self.program, self.a = program, Bounds()
+        self.program, self.a = program, ErrorBounds()
         self.values: list[Array] = []
         self.types: list[TensorType] = []
         self.inside = ""  # the dtype of the composite operator in hand

@@ -19,6 +19,7 @@ from mirage.program.builder import Builder
 Given = Mapping[str, Attr]
 Meaning = Callable[[Maker, Mapping[str, int], Given], int | None]  # None: not of this form
 MOST = 1 << 20  # elements of a mask over pairs of places
+MOST_WINDOWS = 64  # that are joined
 
 
 def _cast(m: Maker, x: int, dtype: str) -> int:
@@ -90,8 +91,10 @@ def cumsum(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
     return _picked(m, x, dim(int(str(a["dim"])), len(m.type(x).shape)), lambda j, k: m.op("le", k, j))
 
 
-def _picked(m: Maker, x: int, at: int, chosen: Callable[[int, int], int]) -> int | None:
-    """At each place j of a dim the sum over those of its places k that are chosen."""
+def _picked(
+    m: Maker, x: int, at: int, chosen: Callable[[int, int], int], op: str = "sum", otherwise: float = 0.0
+) -> int | None:
+    """At each place j of a dim the sum, or another reduction, over those of its places k that are chosen."""
     kind = m.type(x)
     n = kind.shape[at]
     if n * math.prod(kind.shape) > MOST or not is_float(kind.dtype):
@@ -100,8 +103,101 @@ def _picked(m: Maker, x: int, at: int, chosen: Callable[[int, int], int]) -> int
     j = m.op("reshape", m.op("iota", size=n), shape=(n, 1, *rest))
     k = m.op("reshape", m.op("iota", size=n), shape=(1, n, *rest))
     wide = m.op("reshape", x, shape=(*kind.shape[:at], 1, *kind.shape[at:]))
-    zero = _cast(m, m.const(0.0), kind.dtype)
-    return m.op("sum", m.op("where", chosen(j, k), wide, zero), dim=(at + 1,), keepdim=False)
+    nothing = _cast(m, m.const(otherwise), kind.dtype)
+    return m.op(op, m.op("where", chosen(j, k), wide, nothing), dim=(at + 1,), keepdim=False)
+
+
+def cummax(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    return _extremes(m, xs["self"], a, "amax", -math.inf)
+
+
+def cummin(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    return _extremes(m, xs["self"], a, "amin", math.inf)
+
+
+def _extremes(m: Maker, x: int, a: Given, op: str, otherwise: float) -> int | None:
+    at = dim(int(str(a["dim"])), len(m.type(x).shape))
+    return _picked(m, x, at, lambda j, k: m.op("le", k, j), op, otherwise)
+
+
+def diagonal(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    """A matrix with a vector on its diagonal."""
+    x, shape = xs["self"], m.type(xs["self"]).shape
+    if len(shape) != 1 or a.get("diagonal", 0) != 0 or shape[0] ** 2 > MOST:
+        return None
+    return _on_the_diagonal(m, x, shape[0])
+
+
+def trace(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    x, (rows, columns) = xs["self"], m.type(xs["self"]).shape
+    if rows * columns > MOST or not is_float(m.type(x).dtype):
+        return None
+    n = min(rows, columns)
+    square = _piece(m, _piece(m, x, 0, 0, n), 1, 0, n)
+    return m.op("sum", _on_the_diagonal(m, square, n), dim=(0, 1), keepdim=False)
+
+
+def _on_the_diagonal(m: Maker, x: int, n: int) -> int:
+    i, j = (m.op("reshape", m.op("iota", size=n), shape=shape) for shape in ((n, 1), (1, n)))
+    return m.op("where", m.op("eq", i, j), x, _cast(m, m.const(0.0), m.type(x).dtype))
+
+
+def diff(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    """The differences of neighbours in a dim."""
+    if a.get("n", 1) != 1 or len(xs) != 1:
+        return None
+    x, shape = xs["self"], m.type(xs["self"]).shape
+    at = dim(int(str(a.get("dim", -1))), len(shape))
+    n = shape[at] - 1
+    return m.op("sub", _piece(m, x, at, 1, n), _piece(m, x, at, 0, n)) if n > 0 and is_float(m.type(x).dtype) else None
+
+
+def windows(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    """Each window of a dim, in its place; what stands in it becomes the last dim. Of the last dim alone."""
+    x, shape = xs["self"], m.type(xs["self"]).shape
+    size, step = int(str(a["size"])), int(str(a["step"]))
+    if dim(int(str(a["dimension"])), len(shape)) != len(shape) - 1 or size < 1:
+        return None
+    starts = range(0, shape[-1] - size + 1, step)
+    if len(starts) > MOST_WINDOWS:
+        return None
+    at = len(shape) - 1
+    parts = [m.op("reshape", _piece(m, x, at, s, size), shape=(*shape[:-1], 1, size)) for s in starts]
+    return m.op("concat", *parts, dim=at) if len(parts) > 1 else parts[0]
+
+
+def glu(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    x, shape = xs["self"], m.type(xs["self"]).shape
+    at = dim(int(str(a.get("dim", -1))), len(shape))
+    half = shape[at] // 2
+    value, gate = (_piece(m, x, at, start, half) for start in (0, half))
+    return m.op("mul", value, m.op("sigmoid", gate))
+
+
+def clamp(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    x = m.op("maximum", xs["self"], xs["min"]) if "min" in xs else xs["self"]
+    return m.op("minimum", x, xs["max"]) if "max" in xs else x
+
+
+def either(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    """Exclusive or, of flags alone."""
+    x, y = xs["self"], xs["other"]
+    if {m.type(x).dtype, m.type(y).dtype} != {"bool"}:
+        return None
+    one, two = (m.op("where", z, m.const(1.0), m.const(0.0)) for z in (x, y))
+    return m.op("ne", one, two)
+
+
+def largest(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    """The largest or the smallest alone, of a dim."""
+    if a["k"] != 1 or not is_float(m.type(xs["self"]).dtype):
+        return None
+    at = dim(int(str(a.get("dim", -1))), len(m.type(xs["self"]).shape))
+    return m.op("amax" if a.get("largest", True) else "amin", xs["self"], dim=(at,), keepdim=True)
+
+
+def sign(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    return None if m.type(xs["self"]).dtype == "bool" else _sign(m, xs["self"], a)
 
 
 def _of_float(meaning: Callable[[Maker, int, Given], int]) -> Meaning:
@@ -118,7 +214,8 @@ def _number(m: Maker, a: Given, name: str, otherwise: float) -> int:
 
 
 def _sign(m: Maker, x: int, a: Given) -> int:
-    zero, dtype = m.const(0.0), m.type(x).dtype
+    dtype = m.type(x).dtype
+    zero = m.const(0.0 if is_float(dtype) else 0)
     above, below = (_cast(m, m.op(op, x, zero), dtype) for op in ("gt", "lt"))
     return m.op("sub", above, below)
 
@@ -161,7 +258,17 @@ MEANINGS: dict[str, Meaning] = {
     "aten.floor.default": _of_float(lambda m, x, a: m.op("floor", x)),
     "aten.ceil.default": _of_float(_ceil),
     "aten.trunc.default": _of_float(_trunc),
-    "aten.sign.default": _of_float(_sign),
+    "aten.sign.default": sign,
+    "aten.cummax.default": cummax,
+    "aten.cummin.default": cummin,
+    "aten.diag.default": diagonal,
+    "aten.trace.default": trace,
+    "aten.diff.default": diff,
+    "aten.unfold_copy.default": windows,
+    "aten.glu.default": glu,
+    "aten.clamp.Tensor": clamp,
+    "aten.__xor__.Tensor": either,
+    "aten.topk.default": largest,
     "aten.hardsigmoid.default": _of_float(_hardsigmoid),
     "aten.hardswish.default": _of_float(_hardswish),
     "aten.threshold.default": _of_float(_threshold),

@@ -71,7 +71,7 @@ class RunOutcome:
 
 
 @dataclass
-class Tile:
+class BlockTile:
     """A value of a block."""
 
     dims: tuple[str, ...]
@@ -79,7 +79,7 @@ class Tile:
 
 
 Address = tuple[Indices, ...]  # of each element of a tile, along each dimension of its tensor
-Env = dict[str, Tile]
+Env = dict[str, BlockTile]
 _MANY_FAULTS = 20
 EVERY: Selection = (slice(None),)  # all draws
 
@@ -130,9 +130,9 @@ class Machine:
     def library(self, k: LibraryKernel) -> Array:
         return run_library(k, self.graph, self.memory, self.a)
 
-    def block(self, part: PlacedBlock, place: dict[str, int]) -> Block:
+    def block(self, part: PlacedBlock, place: dict[str, int]) -> RunningBlock:
         """One block of a kernel, or of its tail, at its place in the grid."""
-        return Block(self, part.graph, place, part.where)
+        return RunningBlock(self, part.graph, place, part.where)
 
     def _cover(self, t: DTensor, count: Array) -> None:
         """A temp may stay unwritten where nothing reads it: reading is looked at where it happens."""
@@ -164,7 +164,7 @@ class Machine:
             yield {d.name: i for d, i in zip(dims, place)}
 
 
-class Block:
+class RunningBlock:
     """One block: `place` gives each grid dim its tile."""
 
     def __init__(self, machine: Machine, graph: BlockGraph, place: dict[str, int], where: str) -> None:
@@ -267,10 +267,12 @@ class Block:
         value = memory[EVERY + at]
         value = np.broadcast_to(value, (value.shape[0], *inside.shape))
         if memory.dtype == bool or (memory.dtype == np.int64 and s.pad == int(s.pad)):
-            self.env[s.out] = Tile(s.dims, np.where(inside, value, np.asarray(s.pad).astype(memory.dtype)))
+            self.env[s.out] = BlockTile(s.dims, np.where(inside, value, np.asarray(s.pad).astype(memory.dtype)))
         else:
             pad = self.a.lift(self.a.pad(s.pad))
-            self.env[s.out] = Tile(s.dims, np.where(inside, self.a.lift(value), pad.reshape(-1, *(1,) * inside.ndim)))
+            self.env[s.out] = BlockTile(
+                s.dims, np.where(inside, self.a.lift(value), pad.reshape(-1, *(1,) * inside.ndim))
+            )
 
     def _store(self, s: Store) -> None:
         if any(self.place.get(d, 0) for d in s.first):
@@ -300,11 +302,11 @@ class Block:
         """What a store makes of a value."""
         return value
 
-    def tile(self, name: str, env: Env) -> Tile:
+    def tile(self, name: str, env: Env) -> BlockTile:
         base, old = old_value.bare(name), old_value.is_old(name)
         return self.old[base] if old else env[name]
 
-    def align(self, tile: Tile, dims: tuple[str, ...]) -> Array:
+    def align(self, tile: BlockTile, dims: tuple[str, ...]) -> Array:
         """The tile's value over `dims`: missing ones have length one."""
         order = [d for d in dims if d in tile.dims]
         if len(order) != len(tile.dims):
@@ -313,10 +315,10 @@ class Block:
         lengths = iter(value.shape[1:])
         return value.reshape(value.shape[0], *(next(lengths) if d in tile.dims else 1 for d in dims))
 
-    def compute(self, c: Compute, env: Env) -> Tile:
+    def compute(self, c: Compute, env: Env) -> BlockTile:
         a = self.a
         if c.op in _LEAVES:
-            return Tile(c.dims, self.leaf(c))
+            return BlockTile(c.dims, self.leaf(c))
         args = [self.tile(x, env) for x in c.args]
         if c.op in ("sum", "max", "dot"):
             d = c.attr("dim")
@@ -325,9 +327,9 @@ class Block:
             value = a.mul(*(a.lift(p) for p in parts)) if c.op == "dot" else parts[0]
             if value.shape[-1] != self.dims[d].tile:  # the tile does not vary along the dim that is reduced
                 value = np.broadcast_to(value, (*value.shape[:-1], self.dims[d].tile))
-            return Tile(c.dims, a.max(value, value.ndim - 1) if c.op == "max" else a.sum(value, value.ndim - 1))
+            return BlockTile(c.dims, a.max(value, value.ndim - 1) if c.op == "max" else a.sum(value, value.ndim - 1))
         parts = [self.align(x, c.dims) for x in args]
-        return Tile(c.dims, a.fn(c.op, *parts))
+        return BlockTile(c.dims, a.fn(c.op, *parts))
 
     def leaf(self, c: Compute) -> Array:
         a = self.a
@@ -358,9 +360,9 @@ class Block:
         for s in accumulators:
             start = self.a.const(0) if s.op == "sum" else self.a.neg_inf()
             shape = (1, *(self.dims[x].tile for x in s.dims))
-            carried[s.out] = Tile(s.dims, np.broadcast_to(start.reshape(-1, *(1,) * len(s.dims)), shape))
+            carried[s.out] = BlockTile(s.dims, np.broadcast_to(start.reshape(-1, *(1,) * len(s.dims)), shape))
             if s.start:
-                carried[s.out] = Tile(s.dims, self.a.lift(self.align(self.tile(s.start, self.env), s.dims)))
+                carried[s.out] = BlockTile(s.dims, self.a.lift(self.align(self.tile(s.start, self.env), s.dims)))
         for i in range(first, last):
             self.place[loop.dim] = i
             self.old = carried
@@ -390,7 +392,7 @@ class Block:
             own = (n for n in self.place if n in s.dims or self.dims[n].role in ("loop", "split"))
             key = (self.where, s.out, *((n, self.place[n]) for n in sorted(own)))
             value = self.m.shifts.setdefault(key, a.random(shape))
-        self.env[s.out] = Tile(s.dims, value)
+        self.env[s.out] = BlockTile(s.dims, value)
 
 
 _LEAVES = ("const", "size", "index", "mask")

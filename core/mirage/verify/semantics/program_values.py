@@ -34,7 +34,7 @@ class NoValue(Exception):
 
 
 @dataclass(frozen=True)
-class Precision:
+class ResultPrecision:
     """How floating-point results are kept: in `dtype`; with a `disturbance` each result that is rounded is also off by
     UNIT at random, which shows how a result depends on its roundings; `rounded` rounds each operator's result to the
     program's own dtype, and with `inside` what a composite operator computes on the way to it too, which PyTorch keeps in
@@ -75,10 +75,19 @@ class Outcomes:
             seen.update(k for k, found in ((True, flags.any()), (False, not flags.all())) if found)
 
 
+def beyond(node: Operation) -> bool:
+    """A number of the text that the dtype which it is given has no place for: 1e200 beside float64 is traced as a float32,
+    and PyTorch computes with it as it is written."""
+    if node.op != "const":
+        return False
+    dtype, value = DTYPES[node.type.dtype], dict(node.attrs)["value"]
+    return isinstance(value, float) and value != 0 and not dtype.subnormal <= abs(value) <= dtype.largest
+
+
 class Evaluation:
     """One run. It takes the place of the maker that expansions of composite operators write to."""
 
-    def __init__(self, program: Program, how: Precision, outcomes: Outcomes | None = None) -> None:
+    def __init__(self, program: Program, how: ResultPrecision, outcomes: Outcomes | None = None) -> None:
         self.program, self.how, self.outcomes = program, how, outcomes
         self.varies: set[int] = set()  # what depends on the inputs
         self.values: dict[int, Array] = {}
@@ -117,7 +126,7 @@ class Evaluation:
         xs = [self.values[a] for a in args]
         value = self._value(op, xs, given, inferred)
         if self._depth and self.how.inside and self.how.rounded is not None and DTYPES[inferred.dtype].floating:
-            value = self.how.rounded(np.asarray(value, np.float64), accumulating(inferred.dtype))
+            value = self.how.rounded(np.asarray(value, self.how.dtype), accumulating(inferred.dtype))
         made = self._keep(self._stored(value, inferred), inferred)
         if self.varies.intersection(args):
             self.varies.add(made)
@@ -156,8 +165,8 @@ class Evaluation:
         except OperandsError as error:
             raise NoValue(node.op) from error
         value, rounded = self.values[made], self.how.rounded
-        if rounded is not None and DTYPES[node.type.dtype].floating:
-            value = rounded(np.asarray(value, np.float64), node.type.dtype)
+        if rounded is not None and DTYPES[node.type.dtype].floating and not beyond(node):
+            value = rounded(np.asarray(value, self.how.dtype), node.type.dtype)
         kept = self._keep(self._stored(value, node.type), node.type)
         self.varies |= {kept} if made in self.varies else set()
         return kept
@@ -286,10 +295,10 @@ CHOOSING: dict[str, Callable[[list[Array], Array], Array]] = {
 
 
 def run(
-    program: Program, inputs: Sequence[Array], how: Precision | None = None, outcomes: Outcomes | None = None
+    program: Program, inputs: Sequence[Array], how: ResultPrecision | None = None, outcomes: Outcomes | None = None
 ) -> tuple[list[Array], set[str]]:
     """The outputs, and what IEEE arithmetic flagged: "overflow", "underflow", "divide", "invalid". Raises NoValue."""
     events = Events()
     with np.errstate(all="call", call=events):
-        outputs = Evaluation(program, how or Precision(), outcomes).run(inputs)
+        outputs = Evaluation(program, how or ResultPrecision(), outcomes).run(inputs)
     return outputs, events.seen

@@ -30,7 +30,7 @@ _SILENT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tok
 
 
 @dataclass(frozen=True)
-class Difference:
+class TextDifference:
     """The first place where two texts differ: a line's number in the module, that line, and what stands there instead."""
 
     line: int
@@ -105,7 +105,7 @@ def user_source(parts: dict[str, str], function: str) -> str:
     return "\n".join([*own, "", *lines]) + "\n"
 
 
-def emitted_again(module: str, returns_tuple: bool | None) -> Difference | None:
+def emitted_again(module: str, returns_tuple: bool | None) -> TextDifference | None:
     """Where the module is not what this version emits for it; None where both are one text. `returns_tuple` None: of a
     single output the module itself says whether it comes in a tuple. Raises MirageError where nothing can be emitted."""
     rows = read_rows(module)
@@ -115,21 +115,23 @@ def emitted_again(module: str, returns_tuple: bool | None) -> Difference | None:
     return None if None in found else found[0]
 
 
-def difference(module: str, again: str) -> Difference | None:
+def difference(module: str, again: str) -> TextDifference | None:
     """The first difference between two texts that is more than comments, layout and docstrings."""
     if _same_code(module, again):
         have, want = split_parts(module), split_parts(again)
         moved = next(
             (n for n in PARTS if not _same_code(have[n], want[n])), None
         )  # rows are read from the launcher's part
-        return None if moved is None else Difference(_line(module, f"begin {moved}"), f"begin {moved}", "it elsewhere")
+        return (
+            None if moved is None else TextDifference(_line(module, f"begin {moved}"), f"begin {moved}", "it elsewhere")
+        )
     lines, others = module.split("\n"), again.split("\n")
     mine, theirs = list(_tokens(module)), list(_tokens(again))
     pairs = zip(mine, theirs, strict=False)
     at = next((i for i, (a, b) in enumerate(pairs) if a[0] != b[0]), min(len(mine), len(theirs)))
     here = mine[min(at, len(mine) - 1)][1]
     there = theirs[min(at, len(theirs) - 1)][1]
-    return Difference(here, lines[here - 1].strip(), others[there - 1].strip())
+    return TextDifference(here, lines[here - 1].strip(), others[there - 1].strip())
 
 
 def _same_code(a: str, b: str) -> bool:
@@ -170,7 +172,7 @@ def _numbered(m: MuGraph) -> MuGraph:
     return replace(rename(m, Renaming(same, lambda x: names[x], same, same, same)), name="", notes=())
 
 
-def other_original(module: str, slice_text: str, function: str) -> Difference | None:
+def other_original(module: str, slice_text: str, function: str) -> TextDifference | None:
     """Where the original that the module keeps is another function than the one in `slice_text`; annotations, comments and
     docstrings are free. Raises MirageError."""
     rows = read_rows(module)
@@ -178,12 +180,12 @@ def other_original(module: str, slice_text: str, function: str) -> Difference | 
     mine, theirs = set(runtime_imports(have)), set(runtime_imports(want))
     if mine != theirs:
         other = next(iter(sorted(mine - theirs)), "# mirage:begin imports")
-        return Difference(_line(module, other), ", ".join(sorted(mine - theirs)), ", ".join(sorted(theirs - mine)))
+        return TextDifference(_line(module, other), ", ".join(sorted(mine - theirs)), ", ".join(sorted(theirs - mine)))
     pairs = _statements(have, rows.function), _statements(want, function)
     for i in range(max(map(len, pairs))):
         a, b = (p[i] if i < len(p) else None for p in pairs)
         if a is None or b is None or ast.dump(a) != ast.dump(b):
-            return Difference(_line_of(module, a), *_first_lines(a, b))
+            return TextDifference(_line_of(module, a), *_first_lines(a, b))
     return None
 
 
