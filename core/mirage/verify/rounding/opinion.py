@@ -66,7 +66,8 @@ class Rounded:
 
 def _largest(bound: Array, want: Array, scale: float) -> float | None:
     """The largest bound of an element that has a value; None where one of them has none."""
-    found = float(np.max(bound, initial=0.0, where=np.isfinite(want))) / scale
+    there = np.where(np.isfinite(want), bound, 0.0)
+    found = float(np.max(there, initial=0.0)) / scale
     return found if math.isfinite(found) else None
 
 
