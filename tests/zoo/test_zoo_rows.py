@@ -41,7 +41,7 @@ def twice(x):
 
 def written(tmp_path: Path, text: str) -> ZooFunction:
     path = tmp_path / "language" / "twice.py"
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return read(path)
 
@@ -80,7 +80,8 @@ def test_a_sample_runs(fn: ZooFunction) -> None:
 )  # fmt: skip
 def test_a_function_that_does_not_run_is_seen(tmp_path: Path, wrong: str, said: str) -> None:
     assert fault(written(tmp_path, TEXT)) is None
-    assert said in str(fault(written(tmp_path, TEXT.replace("x * 2", wrong))))
+    elsewhere = tmp_path / "wrong"  # a file of the same length at the same time would be taken for the one before
+    assert said in str(fault(written(elsewhere, TEXT.replace("x * 2", wrong))))
 
 
 def test_what_a_file_says_is_read(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ export interface Verdict {
   scope: "all sizes" | "these sizes";
   notes: string[];
   finite: boolean;
+  upto: number | null;
   word: "PROVED" | "TESTED" | "UNDECIDED" | "REJECTED";
   headline: string;
   bound: number | null;
