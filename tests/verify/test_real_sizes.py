@@ -73,6 +73,14 @@ EDITS = [
     ("add", "y_ptr + offsets,", "y_ptr + offsets % 4096,", "REJECTED", "values differ"),
     ("add", "output = x + y", "output = (x.to(tl.float16) + y.to(tl.float16)).to(tl.float32)", "REJECTED", "error"),
     ("add", "    return output", "    return x + y", "UNDECIDED", "not what a kernel wrote"),
+    (
+        "add",
+        "pid = tl.program_id(axis=0)",
+        "pid = tl.multiple_of(tl.program_id(axis=0), 2)",
+        "UNDECIDED",
+        "a multiple of 2",
+    ),
+    ("add", "    mask = offsets", "    tl.assume(pid > 3)\n    mask = offsets", "UNDECIDED", "a hint that is not true"),
     ("add", "output = torch.empty_like(x)", "output = x", "REJECTED", "an input, is written"),
     ("add", "DEVICE =", "import os\nDEVICE =", "UNDECIDED", "line 5: imports os"),
     ("add", "    n_elements =", "    n_elements = int(x.sum()) * 0 +", "UNDECIDED", "reads the values of a tensor"),
@@ -121,6 +129,11 @@ def test_it_says_what_it_assumes_of_strides(ask: Ask) -> None:
     """The wrapper asks for a contiguous matrix; a sum of tensors of one dim has nothing to assume."""
     assert any("contiguous" in x for x in ask("matmul", MATMUL.module).notes)
     assert not ask("add", ADD.module).notes
+
+
+def test_hints_that_are_true_are_taken(ask: Ask) -> None:
+    hinted = edited(ADD, "block_start = pid * BLOCK_SIZE", "block_start = tl.multiple_of(pid * BLOCK_SIZE, 16)")
+    assert ask("add", hinted).accepted
 
 
 def test_a_rejection_shows_an_element(ask: Ask) -> None:

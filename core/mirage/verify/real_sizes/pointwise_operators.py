@@ -188,12 +188,30 @@ def named_arithmetic(k: Context, x: object, y: object, sanitize_overflow: object
     raise k.unknown("arithmetic by a function")
 
 
-@operator("multiple_of", "max_contiguous", "max_constancy")
+@operator("max_contiguous", "max_constancy")
 def hint(k: Context, input: object, values: object) -> object:
     return input
 
 
-@operator("assume", "static_print", "device_print")
+@operator()
+def multiple_of(k: Context, input: object, values: object) -> object:
+    """The compiler believes it of the first element of each block, and reads as wide as that allows."""
+    if isinstance(input, Tile) and isinstance(values, int) and values > 1:
+        first = input.data.reshape(input.data.shape[0], -1)[:, 0]
+        if k.active is not None and k.active.shape == first.shape:
+            first = first[k.active]
+        if (first.astype(np.int64) % values).any():
+            raise k.unknown(f"a hint that is not true: a multiple of {values}")
+    return input
+
+
+@operator()
+def assume(k: Context, cond: object) -> None:
+    if not bool(k.tile(cond).data.all()):
+        raise k.unknown("a hint that is not true: what the kernel assumes")
+
+
+@operator("static_print", "device_print")
 def nothing(k: Context, *args: object, **kwargs: object) -> None:
     return None
 
