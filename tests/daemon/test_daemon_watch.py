@@ -111,14 +111,33 @@ def test_a_changed_function_is_submitted_once_and_its_neighbour_is_not(project, 
     watching(project, play)
 
 
-def test_many_saves_in_a_row_are_one(project):
-    async def play(changes, watcher):
+def saves(project, changes, apart):
+    """Ten saves of one function, so many seconds apart; when it returns, what they bring has been submitted."""
+
+    async def play():
         for factor in range(3, 13):
             write(project / "pkg" / "model.py", source(function("f", factor), function("g")))
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(apart)
         await until(lambda: changes)
-        await quiet()
+        await asyncio.sleep(2 * watch_projects.QUIET_S)
+
+    return play()
+
+
+def test_many_saves_in_a_row_are_one(project, monkeypatch):
+    monkeypatch.setattr(watch_projects, "QUIET_S", 0.8)  # a machine that stops for less is none that saves apart
+
+    async def play(changes, watcher):
+        await saves(project, changes, 0.02)
         assert changes == [("pkg/model.py", "f")]
+
+    watching(project, play)
+
+
+def test_saves_that_are_apart_are_not_one(project):
+    async def play(changes, watcher):
+        await saves(project, changes, 6 * watch_projects.QUIET_S)
+        assert len(changes) > 1 and set(changes) == {("pkg/model.py", "f")}
 
     watching(project, play)
 

@@ -171,6 +171,20 @@ def test_what_is_wrong_at_its_real_shape_is_never_the_answer(tools):
     assert any("normal at the real shape: error 1 against 0.001 allowed" in n for n in result.notes)
 
 
+def test_a_run_at_the_real_shape_that_is_stopped_refuses_nothing(tools):
+    class Stops(Gpu):
+        def call(self, task: str, payload: dict[str, Any], **given: Any) -> dict[str, Any]:
+            if task == "float_on_device":
+                token.cancel()
+                raise Cancelled("the work was cancelled")
+            return super().call(task, payload, **given)
+
+    token = CancelToken()
+    tools.gpu = Stops(lambda i, text: 1.0)  # type: ignore[assignment]
+    with pytest.raises(Cancelled):
+        optimize(Request(EXAMPLE.read_text(), str(EXAMPLE), "softmax"), lambda p: None, token, tools)
+
+
 def test_what_is_right_at_its_real_shape_says_where_it_ran(tools):
     result, _ = run(tools, lambda i, text: 5.0 + i)
     assert result.verdict is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from mirage.meaning.nodes import Apply, Const, FloatLiteral, Index, Input, Reduce, Size
+from mirage.meaning.node_rows import node_row
 from mirage.meaning.terms import Terms
 from mirage_certificate.polynomials import Poly
 from mirage_certificate.reading import Table
@@ -39,23 +39,14 @@ class TermRows:
         return self._terms[x]
 
     def _head(self, x: int) -> Row:
-        match self.t.node(x):
-            case Input(name, index):
-                return ["in", name, [[list(d.axes), d.offset] for d in index]]
-            case Const(value):
-                return ["num", str(value)]
-            case FloatLiteral(text):
-                return ["lit", text]
-            case Size(axis):
-                return ["size", axis]
-            case Index(axes):
-                return ["index", list(axes)]
-            case Apply(name):
-                return ["fn", name]
-            case Reduce(op, axis):
+        """In the checker's words for constants and reductions."""
+        match node_row(self.t.node(x)):
+            case ["const", value]:
+                return ["num", value]
+            case ["red", op, axis]:
                 return [op, [axis]]
-            case n:
-                return [n.kind]
+            case row:
+                return row
 
     # ---- the checker's polynomials
     def polynomial(self, p: Poly) -> int:

@@ -14,7 +14,7 @@ from mirage.derivation.schedule_steps import Tiling
 from mirage.errors import DerivationBroken
 from mirage.ir.index import DimIndex
 from mirage.meaning.laws import INSIDE, LAWS
-from mirage.meaning.nodes import Apply, Const, FloatLiteral, Index, Input, Reduce, Size
+from mirage.meaning.node_rows import node_row
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import SM_90, Limits
 from mirage.mugraph.grammar import MuGraph
@@ -35,27 +35,8 @@ class _Table:
         if x not in self.place:
             kids = [self.of(k) for k in self.t.kids(x)]
             self.place[x] = len(self.rows)
-            self.rows.append([*self.head(x), *kids])
+            self.rows.append([*node_row(self.t.node(x)), *kids])
         return self.place[x]
-
-    def head(self, x: int) -> list[Any]:
-        match self.t.node(x):
-            case Input(name, index):
-                return ["in", name, [[list(d.axes), d.offset] for d in index]]
-            case Const(value):
-                return ["const", str(value)]
-            case FloatLiteral(text):
-                return ["lit", text]
-            case Size(axis):
-                return ["size", axis]
-            case Index(axes):
-                return ["index", list(axes)]
-            case Apply(name):
-                return ["fn", name]
-            case Reduce(op, axis):
-                return ["red", op, axis]
-            case n:
-                return [n.kind]
 
 
 def _build(t: Terms, row: list[Any], ids: list[int]) -> int:

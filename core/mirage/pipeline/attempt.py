@@ -170,6 +170,7 @@ class Attempt:
             self.request.rules, found.calls, found.returns,
         )  # fmt: skip
         verdict = self.on_device(case, judge(case, self.task, floats_first=True))
+        self.cancel.check()  # to an opinion, a run that was stopped is one that failed
         rows = compiled.result()
         if not verdict.accepted:
             why = next((f"{e.link}: {e.summary}" for e in verdict.rejections), "rejected")

@@ -32,7 +32,7 @@ from mirage.profile.successive_halving import halve
 from mirage.profile.worker_tasks import Emit, ModuleRow, TimingRow, TuneAnswer, TunePayload, WarmAnswer, WarmPayload
 from mirage.results.baselines import BASELINES, EAGER
 from mirage.verify.floats.device_worker import poison
-from mirage.verify.floats.worker import exactly
+from mirage.verify.floats.worker import cast_floats, exactly
 
 if TYPE_CHECKING:
     import torch
@@ -98,8 +98,7 @@ class Reference:
 
 def _wide(original: Function, given: Tensors, dtype: torch.dtype) -> Result:
     """The function in a wider dtype."""
-    wide = exactly(original, dtype)
-    return cast("Result", wide(*[x.to(dtype) if x.dtype.is_floating_point else x for x in given]))
+    return cast("Result", exactly(original, dtype)(*cast_floats(given, dtype)))
 
 
 def reference_of(module: ModuleType, function: str) -> Reference:

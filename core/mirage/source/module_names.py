@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from mirage.source.attribute_chain import attribute_chain
 from mirage.source.statements import MERGE, Chunk, Chunks
 
 _DEF = re.compile(r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
@@ -112,14 +113,9 @@ class ModuleNames:
 
     def dotted(self, node: ast.expr) -> str:
         """The dotted path that a name or attribute chain stands for, imports followed; "" for anything else."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name):
-            return ""
-        items = self.imports.get(node.id)
-        return ".".join([items[-1].target if items else node.id, *reversed(parts)])
+        first, *parts = attribute_chain(node) or ("",)
+        items = self.imports.get(first)
+        return ".".join([items[-1].target if items else first, *parts])
 
     def assigned(self, name: str) -> ast.expr | None:
         """The expression of the one plain assignment that binds a name; None where there is not exactly one."""

@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mirage.codegen.interpreter import float_interpreter, load_module
 from mirage.ir.dtypes import BY_TORCH_NAME
 from mirage.ir.fp8_formats import FORMATS
-from mirage.verify.floats.error_limits import Compared, judge
+from mirage.verify.floats.error_limits import NEARLY, ROUNDINGS, Compared, judge
 from mirage.verify.floats.launch_sizes import INTEGERS
 from mirage.verify.floats.matrix_units import cut_off
 from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, Rng
-from mirage.verify.floats.worker import Run, exactly, rounding, units_of
+from mirage.verify.floats.worker import Run, in_dtype, outputs_of, rounded_outputs
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.worker_tasks import DeviceAnswer, DevicePayload, DeviceRow
 
@@ -31,10 +31,6 @@ Draw = Callable[[Rng, tuple[int, ...], str, int], Array]
 POOL = 1_048_573  # values that are drawn for one input, a prime number; longer inputs repeat them
 CHUNK = 1 << 23  # elements that are compared at once
 POISON = (1 << 18, 1 << 25)  # elements of float16: one size for each pool of the caching allocator
-NEARLY, ROUNDINGS = (
-    8.0,
-    8,
-)  # an error that is not more than so many times what is allowed is judged again, beside so many runs
 
 
 def poison(device: str = "cuda") -> None:
@@ -123,10 +119,10 @@ class _Look:
         if self.device != "cpu":
             poison(self.device)
         with float_interpreter() if self.device == "cpu" else nullcontext():
-            got = _tuple(self.module._run(*[t.clone() for t in given]))
-        eager = _tuple(self.original(*given))
-        single = _tuple(exactly(self.original, torch.float32)(*_up(given, torch.float32)))
-        double = _tuple(exactly(self.original, torch.float64)(*_up(given, torch.float64)))
+            got = outputs_of(self.module._run(*[t.clone() for t in given]))
+        eager = outputs_of(self.original(*given))
+        single = in_dtype(self.original, given, torch.float32)
+        double = in_dtype(self.original, given, torch.float64)
         for i, of in enumerate(zip(got, eager, single, double, strict=True)):
             yield self._row(regime, i, given, of)
 
@@ -173,24 +169,8 @@ class _Look:
     def _rounded(self, given: list[torch.Tensor], output: int) -> list[torch.Tensor]:
         """The output of runs of the function with each result as far off as its dtype may make it, at random, and its products as
         far off as matrix units may."""
-        import torch
-
-        units = units_of(self.original, *given)
-        wide = _up(given, torch.float64)
-        found = []
-        for seed in range(ROUNDINGS):
-            with cut_off(seed):
-                found.append(_tuple(rounding(self.original, units, seed)(*wide))[output])
-        return found
-
-
-def _up(tensors: Sequence[torch.Tensor], dtype: torch.dtype) -> list[torch.Tensor]:
-    return [t.to(dtype) if t.is_floating_point() else t for t in tensors]
+        return [found[output] for found in rounded_outputs(self.original, given, ROUNDINGS, cut_off)]
 
 
 def _doubles(x: torch.Tensor) -> Array:
     return np.asarray(x.double().cpu().numpy())
-
-
-def _tuple(x: object) -> tuple[torch.Tensor, ...]:
-    return tuple(x) if isinstance(x, (tuple, list)) else (cast("torch.Tensor", x),)

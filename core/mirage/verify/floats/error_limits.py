@@ -17,6 +17,7 @@ from mirage.verify.semantics.arrays import Array
 TIMES_EAGER = 2.0
 UNITS = 8.0  # of the output's dtype, and of float32 for each sqrt(K)
 UNITS_EIGHT = 1.25  # of an 8-bit output: half its digits are no budget
+ROUNDINGS, NEARLY = 8, 8.0  # runs, where an error is not more than so many times what is allowed
 MOST_PAST = 0.5  # of an element: how far below the dtype's largest number an infinity may stand for it
 
 

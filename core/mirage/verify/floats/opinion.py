@@ -30,7 +30,7 @@ from mirage.results.verdict import INTERPRETER, Counterexample, Evidence, Word
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.schedule_opinion import expected_outputs, term_only_sizes
 from mirage.verify.field.text_opinion import launch_tiles
-from mirage.verify.floats.error_limits import Compared, judge
+from mirage.verify.floats.error_limits import NEARLY, ROUNDINGS, Compared, judge
 from mirage.verify.floats.launch_sizes import INTEGERS, contraction, first_contraction, launch_sizes
 from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, added_masks, round_to
 from mirage.verify.floats.shifted_reference import Shifted, Single, instead
@@ -41,7 +41,6 @@ from mirage.verify.semantics.evaluate_terms import TermEvaluator
 from mirage.verify.semantics.float64 import Floats
 from mirage.verify.worker_tasks import FloatPayload, FloatRun, RunTask, run_floats, run_rounded
 
-ROUNDINGS, NEARLY = 8, 8.0  # runs, where an error is not more than so many times what is allowed
 Given = Mapping[str, tuple[str, Array]]  # (dtype, float64 values rounded to it) of every parameter
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache, partial
 from itertools import repeat
 from types import ModuleType
@@ -102,6 +102,16 @@ def exactly(function: Run, dtype: torch.dtype) -> Run:
     return call
 
 
+def cast_floats(tensors: Sequence[torch.Tensor], dtype: torch.dtype) -> list[torch.Tensor]:
+    """The floating-point ones in that dtype, the others as they are."""
+    return [t.to(dtype) if t.is_floating_point() else t for t in tensors]
+
+
+def in_dtype(function: Run, tensors: Sequence[torch.Tensor], dtype: torch.dtype) -> tuple[torch.Tensor, ...]:
+    """What the function gives where it and its inputs are in that dtype."""
+    return outputs_of(exactly(function, dtype)(*cast_floats(tensors, dtype)))
+
+
 def rounding(function: Run, units: Iterable[float], seed: int | None = None) -> Run:
     """The function in float64, for one call, with every result rounded to a dtype's precision, without the dtype's range: what its
     own rounding costs where it overflows itself. `units` are those of the calls that it makes, in turn (`units_of`). With a `seed`
@@ -152,7 +162,7 @@ def units_of(function: Run, *args: torch.Tensor) -> list[float]:
             self, func: Run, types: object, args: tuple[object, ...] = (), kwargs: Keywords | None = None
         ) -> object:
             result = func(*args, **(kwargs or {}))
-            found.append(_unit([x for x in _tuple(result) if isinstance(x, torch.Tensor)]))
+            found.append(_unit([x for x in outputs_of(result) if isinstance(x, torch.Tensor)]))
             return result
 
     with Mode():
@@ -160,7 +170,8 @@ def units_of(function: Run, *args: torch.Tensor) -> list[float]:
     return found
 
 
-def _tuple(x: object) -> tuple[torch.Tensor, ...]:
+def outputs_of(x: object) -> tuple[torch.Tensor, ...]:
+    """What a function gave, one tensor or several."""
     return tuple(x) if isinstance(x, (tuple, list)) else (cast("torch.Tensor", x),)
 
 
@@ -256,7 +267,7 @@ def _kernels(module: ModuleType, payload: FloatPayload, tensors: list[torch.Tens
             placed = [memory.place(t) if t.is_floating_point() else t.clone() for t in tensors]
             module.__dict__["torch"] = memory
             with float_interpreter(), launched(module, payload) as call:
-                out = _tuple(call(placed, not results and times > 1))
+                out = outputs_of(call(placed, not results and times > 1))
             guards &= not memory.touched()
             if not all(torch_equal(a, b) for a, b in zip(placed, tensors)):
                 return _failed("an input was changed", guards)
@@ -292,14 +303,11 @@ def user_run(call: Run | None, tensors: list[torch.Tensor]) -> FunctionRun:
     if call is None:
         return {"eager": None, "single": None, "double": None, "user_error": None}
 
-    def up(dtype: torch.dtype) -> list[torch.Tensor]:
-        return [t.to(dtype) if t.is_floating_point() else t for t in tensors]
-
     try:
         with torch.no_grad():
-            eager = _tuple(call(*[t.clone() for t in tensors]))
-            single = _tuple(exactly(call, torch.float32)(*up(torch.float32)))
-            double = _tuple(exactly(call, torch.float64)(*up(torch.float64)))
+            eager = outputs_of(call(*[t.clone() for t in tensors]))
+            single = in_dtype(call, tensors, torch.float32)
+            double = in_dtype(call, tensors, torch.float64)
     except Exception as e:  # a size in the text, or an operator that the CPU has not in this dtype
         return {"eager": None, "single": None, "double": None, "user_error": f"{type(e).__name__}: {e}"[:300]}
     lost = any(
@@ -308,7 +316,7 @@ def user_run(call: Run | None, tensors: list[torch.Tensor]) -> FunctionRun:
     unit = _unit((*tensors, *eager))
     if lost and unit > 2.0**-50:
         with torch.no_grad():
-            rounded = _tuple(rounding(call, repeat(unit))(*up(torch.float64)))
+            rounded = outputs_of(rounding(call, repeat(unit))(*cast_floats(tensors, torch.float64)))
         eager = tuple(
             torch.where(a.double().isfinite(), a.double(), b.double()) for a, b in zip(eager, rounded, strict=True)
         )
@@ -330,9 +338,21 @@ def _unit(tensors: Sequence[torch.Tensor]) -> float:
 
 def rounded_run(call: Run, tensors: list[torch.Tensor], runs: int) -> RoundedRun:
     """The outputs of so many runs of the function, with each result as far off as its dtype may make it, at random."""
+    return {"rounded": [[_encode(x) for x in found] for found in rounded_outputs(call, tensors, runs)]}
+
+
+def rounded_outputs(
+    call: Run,
+    tensors: Sequence[torch.Tensor],
+    runs: int,
+    within: Callable[[int], AbstractContextManager[object]] = nullcontext,
+) -> Iterator[tuple[torch.Tensor, ...]]:
+    """The same, on whichever device the tensors are; `within(seed)` is a mode that each run is in."""
     import torch
 
-    wide = [t.double() if t.is_floating_point() else t for t in tensors]
+    wide = cast_floats(tensors, torch.float64)
     with torch.no_grad():
         units = units_of(call, *[t.clone() for t in tensors])
-        return {"rounded": [[_encode(x) for x in _tuple(rounding(call, units, seed)(*wide))] for seed in range(runs)]}
+        for seed in range(runs):
+            with within(seed):
+                yield outputs_of(rounding(call, units, seed)(*wide))

@@ -12,7 +12,8 @@ from mirage.errors import MirageError
 from mirage.ir.dtypes import DTYPES, TORCH_NAMES
 from mirage.ir.program import Program
 from mirage.ir.torch_calls import is_call
-from mirage.verify.floats.error_limits import Compared, judge
+from mirage.verify.floats.error_limits import ROUNDINGS, Compared, judge
+from mirage.verify.floats.launch_sizes import INTEGERS
 from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, round_to
 from mirage.verify.floats.worker import decode, exactly, rounded_run, user_run
 from mirage.verify.real_sizes.host_tensors import WideTensor
@@ -27,9 +28,7 @@ RELATIVE, ABSOLUTE = (
     1e-7,
 )  # of the element and of the output's root mean square: constants are written with so many digits
 DISTURBED, SPREADS = 3, 64.0
-ROUNDINGS = 8
 TIMES_ROUNDING = 1.5  # a right kernel rounds about as much as the function does, on average over an output
-INTEGERS = 4
 WHOLE_RANGE = {"int8": (-128, 128)}  # quantized weights; other integers count and index
 SUBNORMAL = "subnormal"  # the regime of numbers that a GPU's fast functions take for zero
 

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from mirage.source.attribute_chain import attribute_chain
 from mirage.source.references import CONSTANT_CALLS, DENIED
 from mirage.verify.real_sizes.tile_values import Unknown
 from mirage.verify.structure.module_rules import EFFECT_PATHS, OUTSIDE, PER_PROCESS, PERMITTED_PATHS, changes
@@ -41,15 +42,10 @@ class ModuleText:
 
     def path(self, e: ast.expr) -> str:
         """The dotted path of what an expression names: an import, a function of the module, a builtin; "" for the rest."""
-        parts: list[str] = []
-        while isinstance(e, ast.Attribute):
-            parts.append(e.attr)
-            e = e.value
-        if not isinstance(e, ast.Name):
-            return ""
-        if e.id in self.imported:
-            return ".".join((self.imported[e.id], *reversed(parts)))
-        return "" if parts else e.id
+        first, *parts = attribute_chain(e) or ("",)
+        if first in self.imported:
+            return ".".join((self.imported[first], *parts))
+        return "" if parts else first
 
 
 def read(text: str, public: str) -> ModuleText:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from mirage.source.attribute_chain import attribute_chain
+
 ORIGINAL = "_original_"
 KERNEL = "triton.jit"
 Function = ast.FunctionDef
@@ -90,13 +92,8 @@ class ModuleSyntax:
 
     def path(self, node: ast.expr) -> str:
         """The dotted path of an expression such as `tl.load`, with what was imported written out; "" for any other."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name):
-            return ""
-        return ".".join([self.imported.get(node.id, node.id), *reversed(parts)])
+        first, *parts = attribute_chain(node) or ("",)
+        return ".".join([self.imported.get(first, first), *parts])
 
 
 def bindings(node: ast.stmt) -> Iterator[tuple[str, int]]:
