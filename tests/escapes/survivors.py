@@ -261,14 +261,14 @@ pow(7, 10**9)
 
 SWOLLEN = {
     "much text": """
-for _ in range(160):
+for _ in range(96):
     os.write(1, b"x" * (1 << 20))
 """,
     "much text on the other stream": """
-for _ in range(160):
+for _ in range(96):
     os.write(2, b"x" * (1 << 20))
 """,
-    "a huge error": "raise ValueError('x' * (100 << 20))",
+    "a huge error": "raise ValueError('x' * (96 << 20))",
 }
 
 ATTEMPTS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import collections
 import dataclasses
 import os
@@ -148,29 +149,33 @@ def test_only_a_whole_verdict_is_one(line: bytes) -> None:
     assert first_answer(near) is False
 
 
-def own_objects() -> dict[str, set[int]]:
-    return {kind: set(rows(kind)) for kind in ("shm", "sem", "msg")}
+def constant(source: str, name: str) -> str:
+    """What a constant of the attempt's arena is."""
+    line = next(line for line in source.splitlines() if line.startswith(f"{name} = "))
+    return str(ast.literal_eval(line.partition(" = ")[2]))
 
 
 @pytest.mark.parametrize("name", ["survivors: a child that ignores signals", *list(PLANTED.values())[:8]])
 def test_nothing_is_left_behind(name: str, settings: Settings) -> None:
     folder = Path(str(settings.folder))
     variables = set(os.environ)
-    objects, fds = own_objects(), set(os.listdir("/proc/self/fd"))
-    seen: list[str] = []
+    fds = set(os.listdir("/proc/self/fd"))
+    sources: list[str] = []
     worker = doing(named(name).source, settings)
 
     def run(source: str, kind: Kind) -> Outcome:
-        outcome = worker(source, kind)
-        seen.append(source.partition("TOKEN = '")[2].partition("'")[0])
-        seen.append(source.partition("SHM_FILE = '")[2].partition("'")[0])
-        return outcome
+        sources.append(source)
+        kinds = ("shm", "sem", "msg")
+        assert all(int(constant(source, "IPC_KEY")) in rows(kind) for kind in kinds)
+        return worker(source, kind)
 
     assert trial(named(name), run, named(name).kinds[0], settings)[0].verdict == "escaped"
-    assert list(folder.iterdir()) == [] and marked(seen[0]) == [] and not Path(seen[1]).exists()
-    assert not any(p.name.startswith(seen[0]) for shared in SHARED_FOLDERS for p in shared.iterdir())
-    assert (own_objects(), set(os.environ)) == (objects, variables)
-    assert set(os.listdir("/proc/self/fd")) == fds
+    token, memory = constant(sources[0], "TOKEN"), Path(constant(sources[0], "SHM_FILE"))
+    assert list(folder.iterdir()) == [] and marked(token) == [] and not memory.exists()
+    assert not any(p.name.startswith(token) for shared in SHARED_FOLDERS for p in shared.iterdir())
+    keys = {int(constant(sources[0], key)) for key in ("IPC_KEY", "LEFT_KEY")}
+    assert not any(keys & set(rows(kind)) for kind in ("shm", "sem", "msg"))
+    assert set(os.environ) == variables and set(os.listdir("/proc/self/fd")) == fds
 
 
 def test_a_survivor_is_killed_when_the_arena_goes(settings: Settings) -> None:
