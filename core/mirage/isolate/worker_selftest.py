@@ -67,6 +67,19 @@ def _fork(payload: Value, emit: Emit) -> Value:
     return {"pids": pids}
 
 
+def _fork_bare(payload: Value, emit: Emit) -> Value:
+    """As `_fork`, each with an empty environment, its parent gone, and no descriptor of this process."""
+    for _ in range(int(payload["count"])):
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                os.closerange(0, 100)
+                os.execve("/bin/sleep", ["sleep", "600"], {})
+            os._exit(0)
+        os.wait()
+    return {}
+
+
 def _bomb(payload: Value, emit: Emit) -> Value:
     """2**`depth` processes, each in a session of its own and deaf to SIGTERM, then end without an answer."""
     parent = os.getpid()
@@ -137,6 +150,7 @@ ACTIONS: dict[str, Task] = {
     "print": _print,
     "allocate": _allocate,
     "fork": _fork,
+    "fork_bare": _fork_bare,
     "bomb": _bomb,
     "nested": _nested,
     "error": _error,
