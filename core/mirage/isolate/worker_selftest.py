@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import resource
 import signal
@@ -93,6 +94,27 @@ def _bomb(payload: Value, emit: Emit) -> Value:
     os._exit(0)
 
 
+def _hold(payload: Value, emit: Emit) -> Value:
+    """Hold `bytes` in the form `kind` for `seconds`: memory that is shared, a file that has no name, three children, a file."""
+    size, kind, part = int(payload["bytes"]), payload["kind"], b"x" * (1 << 20)
+    if kind == "shared":
+        held = mmap.mmap(-1, size)
+        for at in range(0, size, len(part)):
+            held[at : at + len(part)] = part
+    elif kind == "children":
+        for _ in range(3):
+            if os.fork() == 0:
+                kept = bytearray(part) * (size // 3 // len(part))
+                time.sleep(float(payload["seconds"]))
+                os._exit(len(kept) == 0)
+    else:
+        file = os.memfd_create("held") if kind == "memfd" else os.open("held", os.O_CREAT | os.O_RDWR, 0o600)
+        for _ in range(size // len(part)):
+            os.write(file, part)
+    time.sleep(float(payload["seconds"]))
+    return {"held": size}
+
+
 def _nested(payload: Value, emit: Emit) -> Value:
     """A worker of this worker, which says who it is and sleeps."""
     with Worker() as inner:
@@ -152,6 +174,7 @@ ACTIONS: dict[str, Task] = {
     "fork": _fork,
     "fork_bare": _fork_bare,
     "bomb": _bomb,
+    "hold": _hold,
     "nested": _nested,
     "error": _error,
     "raise": _raise,
