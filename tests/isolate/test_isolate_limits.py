@@ -4,9 +4,8 @@ import pytest
 
 from mirage.errors import WorkerDied, WorkerRaised
 from mirage.isolate import Worker
-from mirage.isolate.launch_order import LANDLOCK, SECCOMP, WALLS
+from mirage.isolate.launch_order import LANDLOCK, SECCOMP, WALLS, ProcessLimits
 from mirage.isolate.supervisor import HeldResources
-from mirage.isolate.launch_order import ProcessLimits
 from mirage.isolate.system import OperatingSystem
 
 MIB = 1 << 20
@@ -23,7 +22,7 @@ def hold(kind, size, walls, **limits):
 @pytest.mark.parametrize("walls", VIEWS.values(), ids=VIEWS)
 @pytest.mark.parametrize("kind", HOLDS)
 def test_more_than_the_limit_ends_it_and_says_so(kind, walls):
-    with pytest.raises((WorkerDied, WorkerRaised), match="over the limit of 192|No space left|File too large"):
+    with pytest.raises((WorkerDied, WorkerRaised), match=r"over the limit of 192|No space left|File too large"):
         hold(kind, 400 * MIB, walls)
 
 
@@ -37,7 +36,10 @@ def test_what_holds_several_workers_may_have_more_together():
 
 
 def test_processes_are_bounded_for_the_superuser_too():
-    with Worker() as worker, pytest.raises((WorkerDied, WorkerRaised), match="processes and threads|BlockingIOError|ended by"):
+    with (
+        Worker() as worker,
+        pytest.raises((WorkerDied, WorkerRaised), match=r"processes and threads|BlockingIOError|ended by"),
+    ):
         worker.call("selftest", {"action": "bomb", "depth": 12}, timeout_s=60)
 
 
