@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from mirage.source.attribute_chain import attribute_chain
@@ -41,11 +41,22 @@ class Binding:
     block: bool
 
 
+@dataclass
+class ClosureMemory:
+    """What was read of each function once, for all those that refer to it: by its node the names that it loads from the
+    module, and the text that its digest is made of."""
+
+    loads: dict[ast.FunctionDef, tuple[ast.Name, ...]] = field(default_factory=dict)
+    written: dict[ast.FunctionDef, str] = field(default_factory=dict)
+
+
 class ModuleNames:
     """The module-level names of a text, looked up one at a time."""
 
     def __init__(self, chunks: Chunks) -> None:
         self.chunks = chunks
+        self.closures = ClosureMemory()
+        self._words: dict[int, tuple[frozenset[str], bool]] = {}
 
     @cached_property
     def imports(self) -> dict[str, list[Import]]:
@@ -82,16 +93,24 @@ class ModuleNames:
         found = {chunk.index: chunk, **{c.index: c for c in self._importing}}
         waiting = [chunk]
         while waiting:
-            for word in set(_WORDS.findall(self.chunks.source(waiting.pop()))):
+            for word in self._read(waiting.pop())[0]:
                 for other in self._candidates.get(word, ()):
                     if other.index not in found:
                         found[other.index] = other
                         waiting.append(other)
         for one in list(found.values()):  # a cut inside brackets: what follows belongs to it
-            text = self.chunks.source(one)
-            if any(text.count(a) != text.count(b) for a, b in ("()", "[]", "{}")):
+            if self._read(one)[1]:
                 found |= {c.index: c for c in self.chunks.all[one.index : one.index + MERGE]}
         return [found[index] for index in sorted(found)]
+
+    def _read(self, chunk: Chunk) -> tuple[frozenset[str], bool]:
+        """The words of a chunk, and whether it leaves a bracket open. Many functions reach the same chunks."""
+        known = self._words.get(chunk.index)
+        if known is None:
+            text = self.chunks.source(chunk)
+            unbalanced = any(text.count(a) != text.count(b) for a, b in ("()", "[]", "{}"))
+            known = self._words[chunk.index] = (frozenset(_WORDS.findall(text)), unbalanced)
+        return known
 
     @cached_property
     def _importing(self) -> list[Chunk]:
@@ -131,8 +150,8 @@ class ModuleNames:
 class NotConstant(Exception):
     """The expression has no value that can be read without running it; `node` is the part that has none."""
 
-    def __init__(self, node: ast.expr) -> None:
-        super().__init__(ast.unparse(node))
+    def __init__(self, node: ast.expr, said: str = "") -> None:
+        super().__init__(said or ast.unparse(node))
         self.node = node
 
 
@@ -145,44 +164,70 @@ _NUMERIC: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Mod: lambda a, b: a % b,
     ast.Pow: lambda a, b: a**b,
 }
-_LARGEST_EXPONENT = 64
+# A few constants, each made of the one before, can stand for a number of millions of digits, or for a million elements:
+# what has a value here is a size, a dtype's name or a shape.
+LARGEST_EXPONENT, LARGEST_BITS, LONGEST_TEXT, MAX_STEPS = 64, 256, 1 << 16, 10_000
 
 
-def evaluate(node: ast.expr, names: ModuleNames, seen: frozenset[str] = frozenset()) -> object:
-    """The value of a literal, of arithmetic of numbers, or of a module constant made of them. Raises NotConstant."""
-    if isinstance(node, ast.Constant):
-        return node.value
-    if isinstance(node, (ast.Tuple, ast.List)):
-        return tuple(evaluate(e, names, seen) for e in node.elts)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        value = evaluate(node.operand, names, seen)
-        if isinstance(value, (int, float)):
-            return -value if isinstance(node.op, ast.USub) else value
-    if isinstance(node, ast.BinOp) and type(node.op) in _NUMERIC:
-        left, right = evaluate(node.left, names, seen), evaluate(node.right, names, seen)
-        if isinstance(left, (int, float)) and isinstance(right, (int, float)) and _is_small(node.op, right):
-            try:
-                return _NUMERIC[type(node.op)](left, right)
-            except ArithmeticError:
-                raise NotConstant(node) from None
-    if isinstance(node, ast.Name) and node.id not in seen:
-        value_node = names.assigned(node.id)
-        if value_node is not None:
-            return evaluate(value_node, names, seen | {node.id})
-    if isinstance(node, ast.JoinedStr):
-        return "".join(_piece(v, names, seen) for v in node.values)
-    raise NotConstant(node)
+def evaluate(node: ast.expr, names: ModuleNames) -> object:
+    """The value of a literal, of arithmetic of numbers, or of a module constant made of them. Raises NotConstant, also for
+    an integer of more than LARGEST_BITS, a text over LONGEST_TEXT, and what takes more than MAX_STEPS."""
+    try:
+        return _Evaluation(names).value(node, frozenset())
+    except RecursionError:
+        raise NotConstant(node, said="an expression that is nested too deeply") from None
+
+
+class _Evaluation:
+    """One evaluation, whose steps are counted."""
+
+    def __init__(self, names: ModuleNames) -> None:
+        self._names, self._left = names, MAX_STEPS
+
+    def value(self, node: ast.expr, seen: frozenset[str]) -> object:
+        self._left -= 1
+        if self._left < 0:
+            raise NotConstant(node, said="an expression that stands for too much")
+        found = self._value(node, seen)
+        if isinstance(found, int) and found.bit_length() > LARGEST_BITS:
+            raise NotConstant(node, said=f"an integer of more than {LARGEST_BITS} bits")
+        if isinstance(found, str) and len(found) > LONGEST_TEXT:
+            raise NotConstant(node, said=f"a text of more than {LONGEST_TEXT} characters")
+        return found
+
+    def _value(self, node: ast.expr, seen: frozenset[str]) -> object:
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return tuple(self.value(e, seen) for e in node.elts)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+            value = self.value(node.operand, seen)
+            if isinstance(value, (int, float)):
+                return -value if isinstance(node.op, ast.USub) else value
+        if isinstance(node, ast.BinOp) and type(node.op) in _NUMERIC:
+            left, right = self.value(node.left, seen), self.value(node.right, seen)
+            if isinstance(left, (int, float)) and isinstance(right, (int, float)) and _is_small(node.op, right):
+                try:
+                    return _NUMERIC[type(node.op)](left, right)
+                except ArithmeticError:
+                    raise NotConstant(node) from None
+        if isinstance(node, ast.Name) and node.id not in seen:
+            value_node = self._names.assigned(node.id)
+            if value_node is not None:
+                return self.value(value_node, seen | {node.id})
+        if isinstance(node, ast.JoinedStr):
+            return "".join(self._piece(v, seen) for v in node.values)
+        raise NotConstant(node)
+
+    def _piece(self, node: ast.expr, seen: frozenset[str]) -> str:
+        if isinstance(node, ast.FormattedValue) and node.conversion == -1 and node.format_spec is None:
+            return str(self.value(node.value, seen))
+        return str(self.value(node, seen))
 
 
 def _is_small(op: ast.operator, right: float) -> bool:
-    """Whether the result takes no more time and memory than the text that it is written with."""
-    return not isinstance(op, ast.Pow) or abs(right) <= _LARGEST_EXPONENT
-
-
-def _piece(node: ast.expr, names: ModuleNames, seen: frozenset[str]) -> str:
-    if isinstance(node, ast.FormattedValue) and node.conversion == -1 and node.format_spec is None:
-        return str(evaluate(node.value, names, seen))
-    return str(evaluate(node, names, seen))
+    """Whether the result takes little time and memory; its operands are small already."""
+    return not isinstance(op, ast.Pow) or abs(right) <= LARGEST_EXPONENT
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
