@@ -272,7 +272,7 @@ class Server:
         place = question_key.result_key(question, job.result.result.program_key)
         await self._in_store(self._store.put, "result", place, msgpack.packb([job.state, job.result.data, origin]))
         await self._in_store(self._store.put, "alias", question, place)
-        await self._in_store(self._store.gc, CACHE_LIMIT)
+        await cache_requests.collect(self, CACHE_LIMIT)
 
     # ---- requests
     async def _ask(self, body: protocol.Submit | protocol.Lookup | protocol.Adopt) -> tuple[str, str]:
