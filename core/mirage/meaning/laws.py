@@ -129,10 +129,12 @@ log of exp: log(exp(a)) == a
 exp of log: exp(log(a)) == a if a > 0
 exp of a sum with log: exp(log(a) + b) == a * exp(b) if a > 0
 exp less a log: exp(b - log(a)) == exp(b) / a if a > 0
+exp of a negative log: exp(-log(a)) == 1 / a if a > 0
 log of a quotient: log(a / b) == log(a) - log(b) if a > 0 and b > 0
 log of a product: log(a * b) == log(a) + log(b) if a > 0 and b > 0
 log of an inverse: log(1 / a) == -log(a) if a > 0
 log of a root: log(sqrt(a)) == log(a) / 2 if a > 0
+log of one and a small exponential: log(1 + exp(-abs(a))) == log(1 + exp(a)) - maximum(a, 0)
 a root times itself: sqrt(a) * sqrt(a) == a if a >= 0
 root of exp: sqrt(exp(a)) == exp(a / 2)
 root of a square: sqrt(a * a) == abs(a)

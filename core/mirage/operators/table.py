@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from mirage.operators import type_rules
 from mirage.operators.block_operators import BLOCK, field_methods
+from mirage.operators.call_functions import CALL_FUNCTIONS
 from mirage.operators.composite import COMPOSITE
 from mirage.operators.contraction import CONTRACTION
 from mirage.operators.entry import BlockOperator, Form, Infer, Operator
@@ -96,7 +97,7 @@ def _forget(entry: Operator | BlockOperator) -> None:
 for _block in BLOCK.values():
     if _block.aten:
         register(of_block(_block))
-for _entry in (*CONTRACTION, *REDUCTION, *POINTWISE, *SHAPE, *COMPOSITE):
+for _entry in (*CONTRACTION, *REDUCTION, *POINTWISE, *SHAPE, *COMPOSITE, *CALL_FUNCTIONS):
     register(_entry)
 
 __all__ = ["ATEN", "BLOCK", "OPERATORS", "field_methods", "register", "temporary"]

@@ -190,6 +190,10 @@ class Prover:
             b, a, time.thread_time(), quick=True
         )
 
+    def alike_defined(self, *pairs: tuple[int, int]) -> bool:
+        """True if of each pair both terms are known to be defined at the same points, without z3."""
+        return all(self._same_domain(a, b) for a, b in pairs)
+
     def _defined(self, a: int, b: int, start: float, quick: bool = False) -> bool:
         """True if `b` is known to be defined wherever `a` is."""
         given = conditions(self.t, a, self.signs)
