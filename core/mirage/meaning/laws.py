@@ -86,6 +86,7 @@ STEPS: tuple[Law, ...] = (
 )  # fmt: skip
 
 ALGEBRA: tuple[Law, ...] = (
+    Law("rounded twice", "", (BUILDING,), "r(r(A)) = r(A)", "r rounds to a dtype", "what a dtype holds is not moved"),
     *rows((BUILDING, NORMAL), """
 add commutes: a + b == b + a
 add associates: (a + b) + c == a + (b + c)
@@ -141,9 +142,9 @@ root of a square: sqrt(a * a) == abs(a)
 roots multiply: sqrt(a) * sqrt(b) == sqrt(a * b) if a >= 0 and b >= 0
 roots divide: sqrt(a) / sqrt(b) == sqrt(a / b) if a >= 0 and b > 0
 absolute value of what is not negative: abs(a) == a if a >= 0
+absolute value of a negative: abs(-a) == abs(a)
 absolute value of a product: abs(a * b) == abs(a) * abs(b)
 absolute value of an inverse: abs(1 / a) == 1 / abs(a)
-absolute value of a negative: abs(-a) == abs(a)
 square of an absolute value: abs(a) * abs(a) == a * a
 maximum of what is not less: maximum(a, b) == a if a - b >= 0
 maximum of one thing: maximum(a, a) == a

@@ -1,4 +1,4 @@
-"""Functions that no kernel computes, as operators without a form of PyTorch: the comparison of two functions reads calls as them.
+"""Functions that stay PyTorch's own in a kernel, as operators: the comparison of two functions reads such calls as them.
 
 Each keeps its own value where its digits matter (`expm1` of a small number is not an exponential less one), and has its
 definition as its term.
@@ -7,6 +7,7 @@ definition as its term.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from mirage.ir.tensor_spec import TensorType
@@ -53,7 +54,8 @@ def _logaddexp(t: TermBuilder, x: int, y: int) -> int:
 
 
 def _unary(name: str, summary: str, value: Callable[[TermBuilder, int], int], *hazards: str) -> Operator:
-    return pointwise(name, summary, 1, lambda t, xs, a: value(t, xs[0]), {}, f"torch.{name}({{0}})", hazards=hazards)
+    made = pointwise(name, summary, 1, lambda t, xs, a: value(t, xs[0]), {}, f"torch.{name}({{0}})", hazards=hazards)
+    return replace(made, family="call")
 
 
 def sort_type(types: Sequence[TensorType], a: Attrs) -> TensorType:
@@ -90,8 +92,8 @@ CALL_FUNCTIONS: tuple[Operator, ...] = (
     _unary("acosh", "log(x + sqrt(x^2 - 1))", lambda t, x: _area(t, x, -1), "NaN below one"),
     _unary("atanh", "log((1 + x) / (1 - x)) / 2", _atanh, "NaN beyond one, infinite at one"),
     _unary("round", "the nearest whole number, of two the even one", _round, "jumps between integers"),
-    pointwise("logaddexp", "log(exp(x) + exp(y))", 2, lambda t, xs, a: _logaddexp(t, *xs), {}, "torch.logaddexp({0}, {1})",
-              type_rules.floating),
-    Operator("sort", "composite", "the elements of a dim in their order", 1, 1, sort_type, expand=sort,
+    Operator("logaddexp", "call", "log(exp(x) + exp(y))", 2, 2, type_rules.floating, value=lambda t, xs, a: _logaddexp(t, *xs),
+             call="torch.logaddexp({0}, {1})"),
+    Operator("sort", "call", "the elements of a dim in their order", 1, 1, sort_type, expand=sort,
              call="torch.sort({0}, dim={dim}, descending={descending}).values", hazards=("of NaN none is less",)),
 )  # fmt: skip

@@ -45,7 +45,8 @@ def of_block(entry: BlockOperator) -> Operator:
 
 
 def register(entry: Operator | BlockOperator) -> None:
-    """Adds an operator; from then on it traces, lowers, verifies and emits. ValueError if its name is taken."""
+    """Adds an operator; from then on it traces, lowers, verifies and emits. ValueError if its name is taken, but by a
+    function that stays a call: such a one gives way."""
     if isinstance(entry, BlockOperator):
         if entry.name in BLOCK:
             raise ValueError(f"there is a block operator {entry.name!r} already")
@@ -57,7 +58,7 @@ def register(entry: Operator | BlockOperator) -> None:
             register(of_block(entry))
         BLOCK[entry.name] = entry
         return
-    if entry.name in OPERATORS:
+    if entry.name in OPERATORS and OPERATORS[entry.name].family != "call":
         raise ValueError(f"there is an operator {entry.name!r} already")
     taken = [k for k in entry.torch if k in ATEN]
     if taken:
