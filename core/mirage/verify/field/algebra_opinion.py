@@ -231,6 +231,8 @@ def field_opinion(
         tied = offset_axes(t, roots)
         sizes = algebra_sizes(t, roots, {x: t.sizes[x] for x in tied if x in t.sizes})
         sizes = widened(t, [a], sizes, frozenset(tied))
+    kinds = {**dict.fromkeys(t.bool_inputs, "bool"), **(kinds or {})}
+    kinds = {n: "flags" if kind == "bool" else kind for n, kind in kinds.items()}
     verdict: Evidence | None = None
     for opaque in variants(t, roots, OPAQUE):
         sample_at = partial(draw, t, roots, sizes, shapes=shapes, kinds=kinds, opaque=opaque)

@@ -50,16 +50,18 @@ class SignAnalysis:
             case Mul(factors):  # equal factors are a power: x * x is not negative
                 powers = Counter(factors)
                 return product_of(*(absolute(self.of(k)) if n % 2 == 0 else self.of(k) for k, n in powers.items()))
+        return self._of_function(x)
+
+    def _of_function(self, x: int) -> Signs:
+        """By the operator's rule; of a function of numbers also by its value."""
+        t = self.t
         entry, kids = BLOCK.get(t.operator(x)), t.kids(x)
         if entry is None:
             return ANY
         found = entry.signs(*(self.of(k) for k in kids))
         numbers = [n.value for n in map(t.node, kids) if isinstance(n, Const) and abs(n.value) < CLEAR]
-        if found == ANY and entry.form == "pointwise" and entry.float64 is not None and len(numbers) == len(kids) > 0:
-            with np.errstate(all="ignore"):
-                return self._of_value(float(entry.float64(*map(float, numbers))))
-        return found
-
-    def _of_value(self, value: float) -> Signs:
-        """Of a float that may be off by its rounding."""
+        if found != ANY or entry.form != "pointwise" or entry.float64 is None or not len(numbers) == len(kids) > 0:
+            return found
+        with np.errstate(all="ignore"):
+            value = float(entry.float64(*map(float, numbers)))
         return of_number(value) if 1 / CLEAR < abs(value) < math.inf else ANY

@@ -202,6 +202,24 @@ def largest(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
     return made if made is None else _piece(m, made, at, 0, count)
 
 
+def _counted(word: str) -> Meaning:
+    """Whether any, or all, of some dims' elements are not zero: none of those that decide it is missing."""
+
+    def build(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+        x, shape = xs["self"], m.type(xs["self"]).shape
+        given = a.get("dim")
+        over = tuple(dim(i, len(shape)) for i in _listed(given)) if given is not None else tuple(range(len(shape)))
+        if not shape or not over:
+            return None
+        held = m.op("ne" if word == "any" else "eq", x, m.const(False if m.type(x).dtype == "bool" else 0))
+        found = m.op(
+            "sum", m.op("where", held, m.const(1.0), m.const(0.0)), dim=over, keepdim=bool(a.get("keepdim", False))
+        )
+        return m.op("gt" if word == "any" else "eq", found, m.const(0.0))
+
+    return build
+
+
 def _dim(m: Maker, xs: Mapping[str, int], a: Given, name: str, otherwise: int) -> int:
     return dim(int(str(a.get(name, otherwise))), len(m.type(xs["self"]).shape))
 
@@ -375,6 +393,12 @@ MEANINGS: dict[str, Meaning] = {
     "aten.clamp.Tensor": clamp,
     "aten.__xor__.Tensor": either,
     "aten.topk.default": largest,
+    "aten.any.default": _counted("any"),
+    "aten.any.dim": _counted("any"),
+    "aten.any.dims": _counted("any"),
+    "aten.all.default": _counted("all"),
+    "aten.all.dim": _counted("all"),
+    "aten.all.dims": _counted("all"),
     "aten.sort.default": sort,
     "aten.msort.default": sorted_rows,
     "aten.kthvalue.default": kth,

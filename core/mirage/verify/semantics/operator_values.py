@@ -86,8 +86,8 @@ POINTWISE: dict[str, Value] = {
 
 # Operators whose results are not rounded.
 EXACT = {
-    "neg", "abs", "relu", "relu6", "clamp", "where", "masked_fill", "maximum", "minimum", "floor", "round", "finite", "floor_divide", "remainder",
-    "gt", "ge", "ne", "lt", "le", "eq", "logical_and", "logical_or", "logical_not",
+    "neg", "abs", "relu", "relu6", "clamp", "where", "masked_fill", "maximum", "minimum", "floor", "round", "finite", "floor_divide",
+    "remainder", "gt", "ge", "ne", "lt", "le", "eq", "logical_and", "logical_or", "logical_not",
 }  # fmt: skip
 
 
