@@ -132,6 +132,15 @@ def test_added_masks_are_found() -> None:
     assert sum(r.flags is not None for r in REGIMES) == 1
 
 
+def test_the_algebra_draws_integers_anew_in_each_draw() -> None:
+    t = Terms({"m": 1})
+    n, k = (t.input(x, (DimIndex(("m",)),)) for x in "NK")
+    kinds = {"N": "int", "K": "int"}
+    assert all(field_opinion(t, n, k, seed=seed, sizes={"m": 1}, kinds=kinds).word == "REJECTED" for seed in range(40))
+    assert field_opinion(t, t.add(n, k), t.add(k, n), kinds=kinds).word == "TESTED"
+    assert len(draw(t, [n], {"m": 1}, 0, 64, kinds=kinds).inputs["N"]) == 1
+
+
 def test_the_algebra_draws_flags_anew_in_each_draw() -> None:
     """Two flags at one place agree in every second drawing: a single one for all draws would accept what differs."""
     t = Terms({"m": 2})

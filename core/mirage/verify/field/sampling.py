@@ -107,11 +107,13 @@ def shapes_of(t: Terms, roots: Iterable[int], sizes: Mapping[str, int]) -> dict[
 
 
 def fresh(field: Field, shape: tuple[int, ...], kind: str) -> Array:
-    """Random values of one input: "bool", "int" (the same in all draws: kernels take addresses from them), "flags" (drawn
-    anew in each draw) or "field"."""
+    """Random values of one input: "bool", "int" (the same in all draws: kernels take addresses from them), "flags", "integers"
+    (drawn anew in each draw) or "field"."""
     full = (1, *shape)
     if kind == "flags":
         return _flags(field, shape)
+    if kind == "integers":
+        return np.asarray(field.rng.integers(-8, 9, (field.draws, *shape)))
     if kind == "bool":
         return np.asarray(field.rng.integers(0, 2, full).astype(bool) | one_a_line(shape))
     if kind == "int":
@@ -167,7 +169,7 @@ def draw(
     opaque: Iterable[str] = OPAQUE,
 ) -> Sample:
     """A field and inputs for it. `shapes` of inputs that the terms do not fix; `kinds` of inputs that are not
-    real: "bool", "flags" or "int", as `fresh` draws them."""
+    real, as `fresh` draws them."""
     known = {**shapes_of(t, roots, sizes), **(shapes or {})}
     kinds = {**{n: "bool" for n in t.bool_inputs}, **(kinds or {})}
     nodes = [] if "sqrt" in opaque else root_nodes(t, roots)
