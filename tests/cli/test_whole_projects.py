@@ -153,3 +153,11 @@ def test_without_a_gpu_status_says_why(project: Path, run: Run, monkeypatch: pyt
     path = project / "two.py"
     installed_kernels.install_for(path.read_text(), "g", "def g(x): ...\n")
     assert "has no GPU" in run("status", path).stdout
+
+
+def test_a_kernel_that_somebody_changed_is_not_said_to_run(project: Path, run: Run) -> None:
+    path = project / "two.py"
+    where = installed_kernels.install_for(path.read_text(), "g", "def g(x): ...\n")
+    where.write_text("def g(x): return x\n" + where.read_text())
+    row = json.loads(run("status", path, "--json").stdout)[0]
+    assert row["installed"] == "" and "is not as this user's Mirage wrote it" in row["why_not"]

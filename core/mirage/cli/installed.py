@@ -10,7 +10,7 @@ import click
 
 from mirage.cli import place_argument
 from mirage.cli.place_argument import FunctionPlace
-from mirage.errors import MirageError, UntrustedFolder
+from mirage.errors import KernelUnsigned, MirageError, UntrustedFolder
 from mirage.runtime import installed_kernels
 from mirage.source.slice import cut
 
@@ -33,7 +33,8 @@ def row(place: FunctionPlace) -> InstalledKernel:
     digest = cut(place.text, place.function).digest
     try:
         found = installed_kernels.lookup(digest)
-    except UntrustedFolder as e:
+        installed_kernels.read(digest)
+    except (KernelUnsigned, UntrustedFolder) as e:
         return InstalledKernel(place.function, place.path, "", e.message)
     if found is None:
         return InstalledKernel(place.function, place.path, "", "nothing is installed for the text as it is now")

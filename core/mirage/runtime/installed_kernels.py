@@ -118,9 +118,9 @@ def remove(digest: str) -> bool:
 
 
 def digests() -> list[str]:
-    """Those of the slices that a kernel is installed for."""
+    """Those of the slices that a kernel is installed for. Raises UntrustedFolder."""
     try:
-        with os.scandir(kernels_dir()) as entries:
+        with os.scandir(paths.kernels_dir()) as entries:
             names = sorted(e.name.removesuffix(".py") for e in entries if e.name.endswith(".py"))
     except OSError:
         return []
