@@ -19,8 +19,8 @@ from mirage.errors import MirageError, MissingShape
 from mirage.link.answers import WatchedProject
 from mirage.link.regular_file import read_regular
 from mirage.source import detect, shapes
+from mirage.source.ignored_paths import RULES, Ignores
 from mirage_daemon.file_events import LimitReached, notifier
-from mirage_daemon.ignored_paths import RULES, Ignores
 
 log = logging.getLogger("mirage.daemon.watch")
 MAX_FOLDERS, MAX_KNOWN, MAX_TEXT = 100_000, 20_000, 4 << 20
