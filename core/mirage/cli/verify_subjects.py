@@ -138,23 +138,26 @@ def modules(path: str, text: str, worker: Worker, limits: Limits) -> list[Subjec
     µGraphs that it carries are read and valid, and nothing more is known of them. One that breaks a rule on what a module may
     contain is not traced: it is refused, or without a µGraph a text like any other."""
     parts = split_parts(text)
-    if {"imports", "kernels", "launcher", "original"} - set(parts):
-        raise ModuleUnreadable(f"{path} lacks one of the marked parts imports, kernels, launcher, original", path=path)
-    syntax = syntax_opinion(text)
-    if syntax.word == "REJECTED":
-        if parts.get("mugraph"):
-            return [Subject("module", path, module=text, refused=syntax)]
-        return [Subject("kernels", path, function=public_name(text), module=text)]
+    bare = not parts.get("mugraph")
     try:
+        if {"imports", "kernels", "launcher", "original"} - set(parts):
+            raise ModuleUnreadable(f"{path} lacks one of the marked parts imports, kernels, launcher, original")
         table = rows_of(text)
-        carried = read_carried(parts["mugraph"], len(table)) if parts.get("mugraph") else [None] * len(table)
+        carried = [None] * len(table) if bare else read_carried(parts["mugraph"], len(table))
         for graph in carried:
             if graph is not None:
                 check(graph, limits)
         pairs = [(focused(text, row.inputs), graph) for row, graph in zip(table, carried, strict=True)]
     except (ModuleUnreadable, MugraphSyntax, InvalidMugraph) as e:
+        if bare:
+            return [Subject("kernels", path, function=public_name(text), module=text)]
         e.path = e.path or path
         raise
+    syntax = syntax_opinion(text)
+    if syntax.word == "REJECTED" and bare:
+        return [Subject("kernels", path, function=public_name(text), module=text)]
+    if syntax.word == "REJECTED":
+        return [Subject("module", path, module=text, refused=syntax)]
     return [
         module(path, x, graph, worker) for x, graph in (*pairs[1:], pairs[0])
     ]  # the plain names are the first one's

@@ -168,6 +168,9 @@ def _faults(m: ModuleText, bound: set[str]) -> Iterator[tuple[int, str]]:
                     yield d.lineno, f"the decorator `{ast.unparse(d)[:60]}`"
             yield from _kept(m, s, bound)
         elif isinstance(s, ast.Assign | ast.AnnAssign):
+            for target in s.targets if isinstance(s, ast.Assign) else [s.target]:
+                if not isinstance(target, ast.Name):
+                    yield s.lineno, f"`{ast.unparse(target)[:60]}` is set when the module is imported"
             yield from _computed(m, s)
     spelled = {id(n.func) for n in ast.walk(m.tree) if isinstance(n, ast.Call) and _named_attribute(n) is not None}
     for n in ast.walk(m.tree):
