@@ -296,6 +296,16 @@ class UntrustedFolder(MirageError):
     default_next_step = "make it yours alone: chown it to you and chmod 700 it, or set MIRAGE_HOME to another folder"
 
 
+class ModuleRefused(MirageError):
+    code, title = "MIR409", "A module holds what no module of this version does, and is not loaded"
+    default_next_step = "make it again with `mirage optimize`"
+
+
+class KernelUnsigned(MirageError):
+    code, title = "MIR410", "An installed kernel was not written by this user's Mirage, or was changed"
+    default_next_step = "install it again with `mirage optimize --install`"
+
+
 # ---- daemon (5xx)
 class DaemonUnavailable(MirageError):
     code, title = "MIR500", "The daemon cannot be reached"
