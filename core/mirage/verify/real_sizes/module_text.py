@@ -160,16 +160,11 @@ def _faults(m: ModuleText, bound: set[str]) -> Iterator[tuple[int, str]]:
                 f"`{ast.unparse(s).splitlines()[0][:60]}` at the top level is no import, constant or function",
             )
         if isinstance(s, Function):
-            for n in ast.walk(s):
-                if isinstance(n, ast.Attribute) and m.path(n) in CLASSES:
-                    yield n.lineno, f"asks for the class {m.path(n)}"
-            for d in s.decorator_list:
-                if m.path(_called(d)) not in DECORATORS:
-                    yield d.lineno, f"the decorator `{ast.unparse(d)[:60]}`"
+            yield from _in_function(m, s)
             yield from _kept(m, s, bound)
         elif isinstance(s, ast.Assign | ast.AnnAssign):
             for target in s.targets if isinstance(s, ast.Assign) else [s.target]:
-                if not isinstance(target, ast.Name):
+                if any(isinstance(n, ast.Attribute | ast.Subscript) for n in ast.walk(target)):
                     yield s.lineno, f"`{ast.unparse(target)[:60]}` is set when the module is imported"
             yield from _computed(m, s)
     spelled = {id(n.func) for n in ast.walk(m.tree) if isinstance(n, ast.Call) and _named_attribute(n) is not None}
@@ -178,6 +173,16 @@ def _faults(m: ModuleText, bound: set[str]) -> Iterator[tuple[int, str]]:
             continue
         read = _named_attribute(n) if isinstance(n, ast.Call) else None
         yield from _reaching(m, n if read is None else read)
+
+
+def _in_function(m: ModuleText, f: Function) -> Iterator[tuple[int, str]]:
+    """Its decorators, and classes of tensors that it asks for."""
+    for d in f.decorator_list:
+        if m.path(_called(d)) not in DECORATORS:
+            yield d.lineno, f"the decorator `{ast.unparse(d)[:60]}`"
+    for n in ast.walk(f):
+        if isinstance(n, ast.Attribute) and m.path(n) in CLASSES:
+            yield n.lineno, f"asks for the class {m.path(n)}"
 
 
 def _named_attribute(call: ast.Call) -> ast.Attribute | None:
