@@ -280,7 +280,7 @@ class MissingPackage(MirageError):
 
 class CannotWrite(MirageError):
     code, title = "MIR404", "A file cannot be written"
-    default_next_step = "check the folder's permissions, or pass --out"
+    default_next_step = "name a place that you can write to, or change the folder's permissions"
 
 
 class WorkerRaised(MirageError):
