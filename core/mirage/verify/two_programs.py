@@ -272,8 +272,8 @@ def by_the_field(
                 here = field_opinion(t, one, two, kinds=kinds, sizes=at, shapes=of).of_output(output)
                 e = replace(here, summary=f"{here.summary}; {AT_LENGTHS}") if here.word == "TESTED" else e
         if e.word == "REJECTED" and agreed:
-            here = rewritten_in_the_field(t, x, y, kinds, sizes, shapes)
-            e = e if here is None else here.of_output(output)
+            after = rewritten_in_the_field(t, x, y, kinds, sizes, shapes)
+            e = e if after is None else after.of_output(output)
         contradicted = e.word == "REJECTED" and (agreed or agree_in_floats(lowered, x, y, kinds, sizes, shapes))
         if contradicted:
             e = replace(e, word="UNDECIDED" if agreed else e.word, summary=DIFFER_IN_THE_FIELD)
