@@ -24,7 +24,7 @@ from mirage.results.progress import CancelToken
 from mirage.source import detect
 
 if TYPE_CHECKING:
-    from mirage.isolate.runner import Worker
+    from mirage.isolate.task_table import Caller
 
 KERNELS = "# mirage:begin kernels"
 
@@ -53,12 +53,12 @@ class Subject:
         return {x.name: (self.mugraph.shape(x), x.dtype) for x in self.mugraph.inputs}
 
 
-def load(where: str, worker: Worker, limits: Limits = SM_90) -> Subject:
+def load(where: str, worker: Caller, limits: Limits = SM_90) -> Subject:
     """The last of `rows`."""
     return rows(where, worker, limits)[-1]
 
 
-def rows(where: str, worker: Worker, limits: Limits = SM_90) -> list[Subject]:
+def rows(where: str, worker: Caller, limits: Limits = SM_90) -> list[Subject]:
     """Reads FILE[::FUNCTION]: one subject for each row of sizes that a function's decorator, a module's table or a result
     has, the one that is meant where no size is named last. µGraphs have to keep to the `limits` of a
     device. Raises FileUnreadable, NoDecoratedFunction, MugraphSyntax,
@@ -84,7 +84,7 @@ def has_kernels(text: str) -> bool:
     return "triton" in text and any(ast.unparse(d).partition("(")[0].split(".")[-1] == "jit" for d in decorators)
 
 
-def functions(where: str, worker: Worker) -> list[Subject]:
+def functions(where: str, worker: Caller) -> list[Subject]:
 
     path, text, names = place_argument.functions(where)
     if len(names) > 1:
@@ -128,7 +128,7 @@ def structures(path: str, text: str, limits: Limits) -> list[Subject]:
     return [Subject("mugraph", path, mugraph=graph, module=module) for graph in graphs]
 
 
-def modules(path: str, text: str, worker: Worker, limits: Limits) -> list[Subject]:
+def modules(path: str, text: str, worker: Caller, limits: Limits) -> list[Subject]:
     """An emitted module. Its original, at the shapes that a row's guard expects, is the function that the row stands for; the
     µGraphs that it carries are read and valid, and nothing more is known of them."""
     parts = split_parts(text)
@@ -149,7 +149,7 @@ def modules(path: str, text: str, worker: Worker, limits: Limits) -> list[Subjec
     ]  # the plain names are the first one's
 
 
-def module(path: str, text: str, carried: MuGraph | None, worker: Worker) -> Subject:
+def module(path: str, text: str, carried: MuGraph | None, worker: Caller) -> Subject:
     """A module, read by its plain names."""
     parts = split_parts(text)
     try:
