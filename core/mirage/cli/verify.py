@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from mirage.cli.verify_by_size import JudgedRow
     from mirage.cli.verify_subjects import Subject
     from mirage.cli.worker_queue import WorkerQueue
+    from mirage.isolate.task_table import Caller
     from mirage.mugraph.grammar import MuGraph
     from mirage.results.verdict import Concrete, Verdict
     from mirage.verify.judge import Case
@@ -131,7 +133,7 @@ def every_row(a: str, b: str, target: str, rules_file: str | None, overflow: boo
         with WorkerQueue(worker, TASK_S) as queue:
             if any("mirage:begin kernels" in x for x in texts):
                 queue(imported, RUNNING)
-            rows = tuple((verify_by_size.shapes(x), judged(x, y, queue, rules, overflow=overflow)) for x, y in both)
+            rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules, queue, overflow)) for x, y in both)
     return verify_by_size.JudgedRow(lefts[-1].label, rights[-1].label, rows, tuple(missing), tuple(both))
 
 
@@ -178,16 +180,18 @@ def graph_files_reader() -> Callable[[str, str, bool, bool, str], None]:
 
 
 def judged(
-    left: Subject, right: Subject, queue: WorkerQueue, rules: Rules | None = None, overflow: bool = False
-) -> Verdict:
-    """The verdict, with floats beside each counterexample."""
+    left: Subject, right: Subject, worker: Caller, rules: Rules | None = None, queue: WorkerQueue | None = None,
+    overflow: bool = False,
+) -> Verdict:  # fmt: skip
+    """The verdict, with floats beside each counterexample. Through a `queue` before the worker the text's runs begin ahead."""
     from mirage.verify import cases
     from mirage.verify.counterexamples.float_search import with_concrete
     from mirage.verify.judge import judge
     from mirage.verify.two_programs import check_signatures, compare
 
+    task: RunTask = partial(worker.call, timeout_s=TASK_S) if queue is None else queue.run
     if right.kind == "kernels":
-        return of_kernels(left, right, queue.run)
+        return of_kernels(left, right, task)
     if left.program is not None and right.kind == "function":
         assert right.program is not None
         verdict, case = compare(left.program, right.program, rules, overflow), None
@@ -201,15 +205,16 @@ def judged(
         else:
             assert left.mugraph is not None
             case = cases.of_mugraph(left.mugraph, graph, right.module)
-        verdict = judge(replace(case, rules=rules), queue.run, ahead=queue)
+        verdict = judge(replace(case, rules=rules), task, ahead=queue)
     undecided = verdict.word == "UNDECIDED"
     searched = any(
         e.opinion == "float" and (e.word == "TESTED" or e.counterexample is not None) for e in verdict.evidence
     )
     if verdict.accepted or (undecided and searched):
         return verdict
-    queue.forget()
-    concrete = in_floats(left, right, case, verdict, queue.run)
+    if queue is not None:
+        queue.forget()
+    concrete = in_floats(left, right, case, verdict, task)
     return verdict if undecided and concrete.note else with_concrete(verdict, concrete)
 
 
