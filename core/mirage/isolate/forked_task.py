@@ -5,7 +5,6 @@ The code of one task can then share a worker, which imports PyTorch once, with t
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
@@ -14,12 +13,11 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from mirage.errors import MirageError, ProtocolError, WorkerDied
-from mirage.isolate import worker, worker_messages
+from mirage.isolate import linux_calls, worker, worker_messages
 from mirage.isolate.runner import Worker
 from mirage.isolate.task_table import Payload, Value
 from mirage.results.progress import CancelToken
 
-_PR_SET_PDEATHSIG = 1
 _READ = 1 << 16
 _MOST = worker_messages.MAX_MESSAGE + worker_messages.HEADER
 
@@ -77,11 +75,11 @@ def _answer(payload: Value, parent: int, answers: int) -> NoReturn:
 
 def _leave(parent: int, answers: int) -> None:
     """It dies with the worker, and has none of its descriptors: not the pipe on which the worker answers."""
-    if sys.platform.startswith("linux"):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if linux_calls.known():
+        linux_calls.prctl(linux_calls.PR_SET_PDEATHSIG, int(signal.SIGKILL))
     if os.getppid() != parent:
         os._exit(1)
-    for descriptor in [int(x) for x in os.listdir("/dev/fd")]:
+    for descriptor in [int(x) for x in os.listdir("/proc/self/fd" if linux_calls.known() else "/dev/fd")]:
         if descriptor > 2 and descriptor != answers:
             with suppress(OSError):  # the one with which the folder was listed is closed already
                 os.close(descriptor)
