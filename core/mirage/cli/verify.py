@@ -189,7 +189,7 @@ def judged(
     from mirage.verify.judge import judge
     from mirage.verify.two_programs import check_signatures, compare
 
-    task: RunTask = partial(worker.call, timeout_s=TASK_S) if queue is None else queue.run
+    task, forget = _tasks(worker, queue)
     if right.kind == "kernels":
         return of_kernels(left, right, task)
     if left.program is not None and right.kind == "function":
@@ -212,10 +212,14 @@ def judged(
     )
     if verdict.accepted or (undecided and searched):
         return verdict
-    if queue is not None:
-        queue.forget()
+    forget()
     concrete = in_floats(left, right, case, verdict, task)
     return verdict if undecided and concrete.note else with_concrete(verdict, concrete)
+
+
+def _tasks(worker: Caller, queue: WorkerQueue | None) -> tuple[RunTask, Callable[[], object]]:
+    """What runs a task, and what drops those that have been asked and not begun."""
+    return (partial(worker.call, timeout_s=TASK_S), bool) if queue is None else (queue.run, queue.forget)
 
 
 def of_kernels(left: Subject, right: Subject, task: RunTask) -> Verdict:
