@@ -11,7 +11,8 @@ from mirage.isolate.runner import Worker
 from mirage.results.progress import CancelToken
 from mirage.verify.worker_tasks import RunTask
 
-P, R = TypeVar("P"), TypeVar("R")
+P = TypeVar("P")
+R = TypeVar("R")
 
 
 class WorkerQueue:

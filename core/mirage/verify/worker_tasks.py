@@ -10,7 +10,8 @@ from mirage.ir.program import Attr
 
 RunTask = Callable[[str, dict[str, object]], dict[str, object]]  # (the task's name, its payload) -> its answer
 Tiles = dict[str, dict[str, int]]
-P, R = TypeVar("P"), TypeVar("R")
+P = TypeVar("P")
+R = TypeVar("R")
 
 
 class Ahead(Protocol):
