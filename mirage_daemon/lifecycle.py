@@ -22,6 +22,8 @@ from mirage.isolate.cores import usable_cores
 from mirage.isolate.system import sweep
 from mirage.link import paths
 from mirage.link.client import dial
+from mirage.link.greeting import token_path
+from mirage.link.secret_file import load_secret
 from mirage_daemon.cache_store import SqliteStore
 from mirage_daemon.jobs import RunJob
 from mirage_daemon.server import BACKLOG, Server
@@ -105,8 +107,8 @@ def worker_count() -> int:
     return max(1, usable_cores() // 2)
 
 
-async def _serve(listener: socket.socket, data: Path, job: RunJob, workers: int) -> None:
-    server = Server(partial(SqliteStore, data), job, workers=workers, idle_s=idle_seconds())
+async def _serve(listener: socket.socket, data: Path, job: RunJob, workers: int, token: bytes) -> None:
+    server = Server(partial(SqliteStore, data), job, workers=workers, idle_s=idle_seconds(), token=token)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
@@ -154,12 +156,13 @@ def main(*, foreground: bool = False, job: RunJob | None = None, workers: int | 
         return 1
     with lock, data_lock:
         open_log(paths.log_path(), also_terminal=foreground)
+        token = load_secret(token_path())  # before anybody can ask for it
         listener = listen(path)
         log.info("process %d listens; %d folders of dead workers removed", os.getpid(), sweep())
         try:
             workers = workers or worker_count()
             with WorkerPool(most=workers) as pool:
-                asyncio.run(_serve(listener, data, job or pool.run_job, workers))
+                asyncio.run(_serve(listener, data, job or pool.run_job, workers, token))
         finally:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()  # while the lock is held: the next owner's socket cannot be there yet

@@ -22,10 +22,11 @@ from mirage.errors import (
     MirageError,
     ProtocolError,
     UnknownJob,
+    UntrustedClient,
     UntrustedWorkspace,
 )
 from mirage.isolate import confinement
-from mirage.link import answers, paths, protocol
+from mirage.link import answers, greeting, paths, protocol
 from mirage.link.frames import Message
 from mirage.link.requests import BY_NAME, Requests
 from mirage.link.version import is_newer, package_version
@@ -64,7 +65,9 @@ class Server:
         idle_s: float,
         limits: ConnectionLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
+        token: bytes | None = None,
     ) -> None:
+        self._token = token  # what a client has to know, if anything
         self._store_thread = ThreadPoolExecutor(1, thread_name_prefix="mirage-store")
         self._store = self._store_thread.submit(make_store).result()
         self.journal = Journal(self._store, self._store_thread)
@@ -184,6 +187,10 @@ class Server:
         if message["type"] != "hello":
             raise ProtocolError("the first message has to be hello")
         ident, hello = _ident(message), protocol.structure(message.get("body"), protocol.Hello)
+        if self._token is not None and not greeting.is_right(hello.token, self._token):
+            log.warning("a client without this daemon's token is refused")
+            connection.fail(ident, UntrustedClient("the client has not the daemon's token"))
+            return False
         refusal = self._refusal(hello)
         if refusal is not None:
             connection.fail(ident, refusal)

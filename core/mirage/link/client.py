@@ -17,8 +17,8 @@ from mirage.errors import DaemonUnavailable, DeadlinePassed, MirageError, Protoc
 from mirage.ir.json_value import JsonObject
 from mirage.link import daemon_start, paths, protocol
 from mirage.link.frames import Message
+from mirage.link.greeting import greeting
 from mirage.link.requests import DEADLINE_S, Answer, AnyRequest, Body, OnEvent, Requests, Value
-from mirage.link.version import package_version
 
 GRACE_S = 2.0  # the client waits so much longer than the deadline that it gave to the daemon
 HELLO_DEADLINE_S = 10.0
@@ -79,7 +79,7 @@ class Client(Requests):
         self._socket, self._ids = connection, itertools.count(1)
         self._received = bytearray()
         self.daemon_pid = paths.check_peer(connection)
-        hello = protocol.Hello(protocol.VERSION, package_version(), name, replaces)
+        hello = greeting(name, replaces=replaces)
         self.welcome = protocol.structure(self._ask("hello", hello, HELLO_DEADLINE_S), protocol.Welcome)
 
     @classmethod
