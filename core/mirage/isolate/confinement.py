@@ -119,7 +119,7 @@ def understood(report: bytes) -> Said:
 
 
 @dataclass(frozen=True)
-class Found:
+class TrialResult:
     """What was tried on this machine: whether each wall holds, by name, and why there is no private view, if there is none."""
 
     holds: dict[str, bool]
@@ -127,7 +127,7 @@ class Found:
 
 
 @cache
-def tried(walls: tuple[str, ...] = WALLS) -> Found:
+def tried(walls: tuple[str, ...] = WALLS) -> TrialResult:
     """What holds for workers on this machine, tried once in this process by a program in the sandbox (`wall_trials`). What the
     launcher says that it built and the trial does not bear out does not hold."""
     names = (*NAMES, *TRIED_ALONE)
@@ -155,13 +155,13 @@ def tried(walls: tuple[str, ...] = WALLS) -> Found:
             said = understood(os.read(read, 1 << 16))
             seen = json.loads(done.stdout)
         except (OSError, MirageError, ValueError, subprocess.TimeoutExpired) as e:
-            return Found(dict.fromkeys(names, False), f"the trial failed: {e}")
+            return TrialResult(dict.fromkeys(names, False), f"the trial failed: {e}")
         finally:
             os.close(read)
             os.close(write)
     built = dict(said.held)
     holds = {name: built.get(name, False) and seen.get(name, True) is True for name in NAMES}
-    return Found({**holds, **{name: seen.get(name) is True for name in TRIED_ALONE}}, said.why)
+    return TrialResult({**holds, **{name: seen.get(name) is True for name in TRIED_ALONE}}, said.why)
 
 
 @contextlib.contextmanager
