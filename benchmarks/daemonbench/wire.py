@@ -13,7 +13,6 @@ from multiprocessing import get_context
 
 from daemonbench.process import TEXT, Daemon, Row, row, rss_bytes
 from mirage.link import Client, client, protocol
-from mirage.link.greeting import token_path, with_token
 
 CLIENTS, PROCESSES, SLOW = 32, 2, 200
 ALONE, EACH, PAUSE_S = 1000, 50, 0.2  # each of the many asks five times a second
@@ -71,8 +70,7 @@ def crowds(pause_s: float) -> list[float]:
 
 
 def greeting() -> bytes:
-    hello = protocol.unstructure(protocol.Hello(protocol.VERSION, "0", "slow"))
-    return client.request(1, "hello", with_token(hello, token_path()), 5.0)
+    return client.request(1, "hello", protocol.Hello(protocol.VERSION, "0", "slow"), 5.0)
 
 
 def dawdlers(count: int) -> list[socket.socket]:

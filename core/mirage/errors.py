@@ -363,8 +363,3 @@ class ResultsUnreadable(MirageError):
 class UnknownEntry(MirageError):
     code, title = "MIR509", "The cache has no such entry"
     default_next_step = "take the first characters of a key that `mirage cache list` prints"
-
-
-class UntrustedClient(MirageError):
-    code, title = "MIR510", "The client does not know what only this user can read"
-    default_next_step = "update the older of client and daemon; a worker is no client"

@@ -20,10 +20,9 @@ from mirage.errors import (
     ProtocolError,
     RankMismatch,
     UnknownJob,
-    UntrustedClient,
     UntrustedWorkspace,
 )
-from mirage.link import AsyncClient, greeting, paths, protocol, requests, secret_file
+from mirage.link import AsyncClient, paths, protocol, requests
 from mirage.link import client as link_client
 from mirage.results.progress import ProgressCounts
 from mirage_daemon import server
@@ -554,28 +553,3 @@ def test_the_client_refuses_what_a_false_daemon_sends(home):
             with pytest.raises(ProtocolError):
                 link_client.Client.connect(start_daemon=False)
             liar.join(5)
-
-
-@pytest.mark.parametrize(
-    ("said", "code"),
-    [({}, "MIR510"), ({"token": ""}, "MIR510"), ({"token": "00" * 32}, "MIR510"), ({"token": "ab" * 32}, None)],
-)
-def test_only_who_reads_the_users_private_files_is_a_client(house, answer, said, code):
-    """A worker runs as the user, and may be able to reach the socket."""
-    hello = {"version": protocol.VERSION, "package": "0", "client": "test", **said}
-    with house(answer, token=bytes.fromhex("ab" * 32)), link_client.dial() as connection:
-        connection.sendall(protocol.encode({"type": "hello", "id": 1, "body": hello}))
-        with connection.makefile("rb") as stream:
-            (size,) = struct.unpack(">I", stream.read(4))
-            assert protocol.decode(stream.read(size))["body"].get("code") == code
-
-
-def test_a_client_finds_the_token_by_itself(house, answer):
-    path = greeting.token_path()
-    paths.ensure_private(path.parent)
-    token = secret_file.load_secret(path)
-    with house(answer, token=token) as h:
-        assert h.client().status()["clients"] == 1
-        path.unlink()
-        with pytest.raises(UntrustedClient):
-            h.client()

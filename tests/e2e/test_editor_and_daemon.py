@@ -18,7 +18,6 @@ from lsp_daemon import wait_until
 from test_editor_to_kernel import LSP, Desk
 
 from mirage.link import protocol
-from mirage.link.greeting import TOKEN_FILE, with_token
 
 HEAD = "import mirage\nimport torch\n\n\n"
 SHAPED = '@mirage.optimize(inputs=[((16, 64), "fp16")])\ndef scaled(x):\n    return torch.relu(x * {})\n'
@@ -94,10 +93,7 @@ def newer(desk: Desk) -> dict[str, Any]:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(10)
         connection.connect(str(desk.home / "run" / "daemon.sock"))
-        hello = with_token(
-            protocol.unstructure(protocol.Hello(protocol.VERSION, "99.0.0", "test", True)),
-            desk.home / "run" / TOKEN_FILE,
-        )
+        hello = protocol.unstructure(protocol.Hello(protocol.VERSION, "99.0.0", "test", True))
         connection.sendall(protocol.encode({"type": "hello", "id": 1, "body": hello}))
         stream = connection.makefile("rb")
         (size,) = struct.unpack(">I", stream.read(4))
