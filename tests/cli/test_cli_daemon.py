@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from waiting import LIMIT_S, wait_until
 
 from mirage.link import Client
 
@@ -77,14 +77,15 @@ def test_ctrl_c_takes_the_question_back(mirage: Mirage, tmp_path: Path) -> None:
             return list(client.status()["jobs"])
 
     def until(true: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 20
-        while not true():
-            assert time.monotonic() < deadline and process.poll() in (None, 1), process.communicate()
-            time.sleep(0.02)
+        def there() -> bool:
+            assert process.poll() in (None, 1), process.communicate()
+            return true()
+
+        wait_until(there)
 
     until(lambda: len(jobs()) == 1)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=LIMIT_S)
     assert (process.returncode, out, err.strip()) == (1, "", "Aborted!")
     until(lambda: jobs() == [])
     assert not (tmp_path / "long_mirage.py").exists()

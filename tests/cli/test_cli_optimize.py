@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from waiting import wait_until
 
 from mirage.codegen.emit import PARTS, split_parts
 from mirage.source.detect import find
@@ -82,7 +82,7 @@ def done(request: pytest.FixtureRequest, mirage: Mirage, tmp_path_factory: pytes
     try:
         above.mkdir()
     except FileExistsError:
-        wait_until(finished.exists, f"another process's run of {name}")
+        wait_until(finished.exists, f"another process's run of {name}", seconds=200.0)
     else:
         run = optimized(mirage, file, name)
         part = finished.with_suffix(".part")
@@ -91,13 +91,6 @@ def done(request: pytest.FixtureRequest, mirage: Mirage, tmp_path_factory: pytes
     returncode, stdout, stderr = json.loads(finished.read_text("utf-8"))
     assert returncode == 0, stderr
     return Done(file, json.loads(stdout), stderr, above)
-
-
-def wait_until(true: Callable[[], bool], what: str, seconds: float = 200.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, f"waited {seconds:g} s in vain for {what}"
-        time.sleep(0.05)
 
 
 def optimized(mirage: Mirage, file: Path, name: str) -> CompletedProcess[str]:

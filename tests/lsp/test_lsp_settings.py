@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lsp_client import FULL, URI, Editor
-from lsp_daemon import FakeDaemon, wait_until
+from lsp_daemon import FakeDaemon
 from lsp_samples import TEXT, result
+from waiting import wait_until
 
 PULL = {
     **FULL,

