@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from kept_workers import KeptWorkers
+
     from mirage.isolate.runner import Worker
     from mirage.pipeline.processes import Tools
 
@@ -33,6 +35,23 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_bytes().decode(), f"differs from tests/golden/{name} (--update-golden rewrites it)"
 
     return compare
+
+
+@pytest.fixture(scope="session")
+def kept_workers() -> Iterator[KeptWorkers]:
+    from kept_workers import KeptWorkers
+
+    kept = KeptWorkers()
+    yield kept
+    kept.end()
+
+
+@pytest.fixture(scope="module")
+def workers_stay(kept_workers: KeptWorkers) -> Iterator[None]:
+    """Workers that this process starts live on for others: importing PyTorch takes seconds, and is not what is tested."""
+    with pytest.MonkeyPatch.context() as patch:
+        kept_workers.patch(patch)
+        yield
 
 
 @pytest.fixture(scope="session")
