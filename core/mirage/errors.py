@@ -291,9 +291,27 @@ class WorkerRaised(MirageError):
     traceback: str = ""
 
 
+class NotConfined(MirageError):
+    code, title = "MIR406", "Code cannot be confined on this machine, so none runs"
+    default_next_step = (
+        "run `mirage doctor`; to run it all the same, with all that you may do, set "
+        '"run_code_even_where_it_cannot_be_confined": true in your own settings.json'
+    )
+
+
 class UntrustedFolder(MirageError):
     code, title = "MIR408", "A folder that Mirage loads code from is open to others"
     default_next_step = "make it yours alone: chown it to you and chmod 700 it, or set MIRAGE_HOME to another folder"
+
+
+class ModuleRefused(MirageError):
+    code, title = "MIR409", "A module holds what no module of this version does, and is not loaded"
+    default_next_step = "make it again with `mirage optimize`"
+
+
+class KernelUnsigned(MirageError):
+    code, title = "MIR410", "An installed kernel was not written by this user's Mirage, or was changed"
+    default_next_step = "install it again with `mirage optimize --install`"
 
 
 # ---- daemon (5xx)
