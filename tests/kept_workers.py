@@ -10,15 +10,13 @@ import pytest
 from mirage.isolate.runner import Worker, _Process
 from mirage.isolate.system import ended
 
-Kind = tuple[object, ...]
-
 
 @dataclass
 class KeptWorkers:
     """Idle processes by what they were started with. A process is kept as the daemon's pool keeps it: as long as no call on it
     was cancelled, timed out or ended it; such a one is ended as ever."""
 
-    idle: dict[Kind, list[tuple[_Process, int, int]]] = field(default_factory=dict)
+    idle: dict[str, list[tuple[_Process, int, int]]] = field(default_factory=dict)
 
     def patch(self, patch: pytest.MonkeyPatch) -> None:
         """Within the patch every Worker of this process takes from here, and gives back here."""
@@ -69,12 +67,6 @@ class KeptWorkers:
         self.idle.clear()
 
 
-def kind(worker: Worker) -> Kind:
-    return (
-        worker._interpreter,
-        worker._memory,
-        worker._cpu,
-        worker._unix,
-        worker._system,
-        *sorted(worker._env.items()),
-    )
+def kind(worker: Worker) -> str:
+    """The same for workers that are started alike."""
+    return repr((worker._order, worker._system))
