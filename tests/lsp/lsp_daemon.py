@@ -9,6 +9,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from waiting import LIMIT_S, wait_until
+
 from mirage.errors import Cancelled
 from mirage.link import protocol
 from mirage.link.requests import BY_NAME
