@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 
 from mirage.cli import main
 
+WAITING = re.compile(r"^\w+: [A-Za-z ]+, \d+ s( · .*)?\n", re.M)  # lines of progress, which only a slow machine sees
 RUN = "import sys; sys.argv[0] = 'mirage'; from mirage.cli import main; main()"
 
 
@@ -36,12 +38,15 @@ def stay(workers_stay: None) -> None:
 
 @pytest.fixture(scope="session")
 def mirage_process(daemon_home: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """`mirage_process(*arguments)` is one run of the command line in a process of its own."""
+    """`mirage_process(*arguments)` is one run of the command line in a process of its own; progress is taken out of what it says
+    on standard error."""
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", RUN, *map(str, arguments)]
         env = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
-        return subprocess.run(command, capture_output=True, text=True, env=env, timeout=200)
+        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=200)
+        done.stderr = WAITING.sub("", done.stderr)
+        return done
 
     return run
 
@@ -55,6 +60,6 @@ def mirage(daemon_home: Path) -> Callable[..., subprocess.CompletedProcess[str]]
         done = CliRunner().invoke(main, given, prog_name="mirage")
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
-        return subprocess.CompletedProcess(given, done.exit_code, done.stdout, done.stderr)
+        return subprocess.CompletedProcess(given, done.exit_code, done.stdout, WAITING.sub("", done.stderr))
 
     return run
