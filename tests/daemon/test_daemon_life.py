@@ -166,12 +166,7 @@ def test_a_daemon_whose_place_is_not_read_says_who_has_the_cache(home, monkeypat
         done = subprocess.run([sys.executable, "-m", "mirage_daemon"], capture_output=True, text=True, timeout=60)
         assert done.returncode == lifecycle.CACHE_TAKEN and "another daemon uses the cache" in done.stderr
         client.shutdown()
-<<<<<<< HEAD
         wait_until(lambda: not alive(client.welcome.pid))
-    assert invoke("start").output.startswith("running")
-    assert invoke("stop").output.strip() == "stopped"
-=======
-        wait_for(lambda: not alive(client.welcome.pid))
 
 
 HANGS = """
@@ -188,7 +183,7 @@ sys.exit(main(job=lambda *_: time.sleep(1000)))
 def test_a_daemon_whose_threads_all_wait_ends_in_time(stopped, monkeypatch, how):
     """Readers that never come back, a store that does not answer: it ends all the same, and the next one starts."""
     daemon_process = subprocess.Popen([sys.executable, "-c", HANGS])
-    wait_for(lambda: paths.socket_path().exists())
+    wait_until(lambda: paths.socket_path().exists())
     clients = [Client.connect(start_daemon=False) for _ in range(12)]
     for client in clients[:10]:
         client._socket.sendall(request(7, "lookup", protocol.Lookup("x = 1", f"{id(client)}.py", "f"), 60.0))
@@ -252,7 +247,6 @@ def test_a_worker_that_may_use_sockets_is_no_client(stopped):
         token.unlink()
         token.with_name("kept").rename(token)
         assert speaks("user").stdout.split() == ["in", str(pid)]
->>>>>>> main
 
 
 def test_a_daemon_whose_socket_went_makes_room_for_one_that_can_be_reached(home, monkeypatch):
