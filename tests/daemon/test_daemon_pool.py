@@ -153,6 +153,7 @@ def test_real_processes_are_kept_replaced_and_ended():
         pool.run_job(payload, print, CancelToken())
         assert pool.idle == [(sys.executable, first)]
         os.kill(first, signal.SIGKILL)  # while it waits: that is no fault of the next job
+        os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
         deadline = time.monotonic() + 5
         pool.run_job(payload, print, CancelToken())
         ((_, second),) = pool.idle

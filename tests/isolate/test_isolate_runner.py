@@ -148,8 +148,9 @@ def test_a_token_that_is_not_set_cancels_nothing(worker):
 def test_prints_do_not_reach_the_answer_and_are_bounded(worker):
     selftest("print", worker, bytes=32 << 20)
     assert len(worker.stdout) == len(worker.stderr) == OUTPUT_KEPT
-    selftest("print", worker, bytes=10)
-    assert worker.stdout == b"x" * 10
+    for _ in range(20):  # what was written before the answer is there when the answer is
+        selftest("print", worker, bytes=10)
+        assert worker.stdout == worker.stderr == b"x" * 10
 
 
 def test_memory_over_the_limit_is_an_error_and_under_it_is_not():
