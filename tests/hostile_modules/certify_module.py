@@ -18,8 +18,9 @@ TESTS = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run shows of a mutant: "wrong", "breaks" (it raises, hangs or dies), "rounding" (it differs by less than 4 roundoffs)
-    or "equal"; `setting`: which of the inputs of `run_mutants.settings` shows it first, None where none does or the process ended."""
+    """What a run shows of a mutant: "wrong", "breaks" (it raises or dies), "rounding" (it differs by less than 4 roundoffs),
+    "equal", or "late" where it takes too long to say; `setting`: which of the inputs of `run_mutants.settings` shows it first,
+    None where none does or the process ended."""
 
     word: str
     setting: int | None = None
