@@ -31,12 +31,12 @@ class Outcome:
         return cls(word, int(setting) if setting.isdigit() else None)
 
 
-def lines(texts: Sequence[str], first: int, folder: Path) -> list[str]:
+def lines(texts: Sequence[str], first: int, folder: Path, *seconds: str) -> list[str]:
     """What one process says of the texts from the number `first` on, until it ends or dies."""
     jobs = folder / "jobs.json"
     jobs.write_text(json.dumps(list(texts)))
     environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "hostile_modules.run_mutants", str(jobs), str(first)]
+    command = [sys.executable, "-m", "hostile_modules.run_mutants", str(jobs), str(first), *seconds]
     done = subprocess.run(
         command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )

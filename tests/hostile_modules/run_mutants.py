@@ -1,6 +1,6 @@
 """Runs one module and its mutants in Triton's interpreter, in a process of their own: how does each differ from the module?
 
-`python -m hostile_modules.run_mutants JOBS FIRST`: JOBS is a JSON list of texts, the module's first; from the text FIRST on, a
+`python -m hostile_modules.run_mutants JOBS FIRST [SECONDS]`: JOBS is a JSON list of texts, the module's first; from the text FIRST on, a
 line with its number stands before each answer, so that the caller knows at which one the process died.
 """
 
@@ -147,7 +147,7 @@ def late(*_: object) -> None:
     raise TimeoutError
 
 
-def main(jobs: str, start: str) -> None:
+def main(jobs: str, start: str, seconds: str = str(SECONDS)) -> None:
     texts = json.loads(Path(jobs).read_text())
     torch.empty = poisoned
     signal.signal(signal.SIGALRM, late)
@@ -157,7 +157,7 @@ def main(jobs: str, start: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         begun = time.process_time()
         reference = list(answers(loaded(texts[0], Path(folder), 0), found[1]))
-        limit = SECONDS + TIMES * (time.process_time() - begun)
+        limit = float(seconds) + TIMES * (time.process_time() - begun)
         for number in range(int(start), len(texts)):
             print(number, flush=True)
             signal.alarm(LATEST)
