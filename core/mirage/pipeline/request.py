@@ -13,7 +13,7 @@ from mirage.ir.dtypes import DTYPES, TORCH_NAMES
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.ir.torch_calls import is_call
-from mirage.isolate.runner import Worker
+from mirage.isolate.task_table import Caller
 from mirage.results.progress import CancelToken
 from mirage.search.checkpoint import Checkpoint
 from mirage.search.engine import Bounds
@@ -63,7 +63,7 @@ def read(request: Request) -> Function:
     return Function(found, slice.cut_decorated(found), rows[-1], rows)
 
 
-def trace(function: Function, path: str, worker: Worker, cancel: CancelToken) -> Program:
+def trace(function: Function, path: str, worker: Caller, cancel: CancelToken) -> Program:
     """The tensor program, traced in the worker."""
     payload = {
         "text": function.slice.text,
