@@ -18,8 +18,9 @@ TESTS = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run shows of a mutant: "wrong", "breaks" (it raises, hangs or dies), "rounding" (it differs by less than 4 roundoffs)
-    or "equal"; `setting`: which of the inputs of `run_mutants.settings` shows it first, None where none does or the process ended."""
+    """What a run shows of a mutant: "wrong", "breaks" (it raises or dies), "rounding" (it differs by less than 4 roundoffs),
+    "equal", or "late" where it takes too long to say; `setting`: which of the inputs of `run_mutants.settings` shows it first,
+    None where none does or the process ended."""
 
     word: str
     setting: int | None = None
@@ -30,12 +31,12 @@ class Outcome:
         return cls(word, int(setting) if setting.isdigit() else None)
 
 
-def lines(texts: Sequence[str], first: int, folder: Path) -> list[str]:
+def lines(texts: Sequence[str], first: int, folder: Path, *seconds: str) -> list[str]:
     """What one process says of the texts from the number `first` on, until it ends or dies."""
     jobs = folder / "jobs.json"
     jobs.write_text(json.dumps(list(texts)))
     environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "hostile_modules.run_mutants", str(jobs), str(first)]
+    command = [sys.executable, "-m", "hostile_modules.run_mutants", str(jobs), str(first), *seconds]
     done = subprocess.run(
         command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )

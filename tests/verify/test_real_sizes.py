@@ -88,6 +88,8 @@ EDITS = [
     ("add", "DEVICE =", "SEEN = []\nDEVICE =", "TESTED", ""),
     ("add", ADDED, f"torch.numel = torch.sum\n\n{ADDED}", "UNDECIDED", "set when the module is imported"),
     ("add", ADDED, f"tl.load = tl.store\n\n{ADDED}", "UNDECIDED", "set when the module is imported"),
+    ("add", "    return output\n", "    return [output]\n", "REJECTED", "it gives a list, and the function a Tensor"),
+    ("add", "    return output\n", "    return (output,)\n", "REJECTED", "it gives a tuple, and the function a Tensor"),
     ("add", ADDED, f"FEW, MORE = 1, 2\n\n{ADDED}", "TESTED", ""),
     ("add", ADDED, f"SEEN = {{}}\nSEEN[0] = 1\n\n{ADDED}", "UNDECIDED", "bound twice"),
     ("add", ADDED, f"SEEN = {{}}\n\n{ADDED[:-2]}, seen=SEEN):\n    seen[0] = 1", "UNDECIDED", "changes `SEEN`"),
@@ -169,6 +171,14 @@ def test_it_says_what_it_assumes_of_gradients(ask: Ask, does: str, assumed: bool
     found = ask("add", edited(ADD, MADE, asking))
     assert found.word == "TESTED", found.evidence
     assert any("gradient" in x for x in found.notes) == assumed, found.notes
+
+
+def test_it_says_that_numbers_stand_for_none(ask: Ask) -> None:
+    """NaN where the function has NaN needs no word; a number there does."""
+    assert not any("numbers where" in x for x in ask("layer_norm", LAYER_NORM.module).notes)
+    found = ask("layer_norm", edited(LAYER_NORM, "    return y\n", "    return y.nan_to_num()\n"))
+    assert found.word == "TESTED", found.evidence
+    assert any("numbers where the function gives NaN" in x for x in found.notes), found.notes
 
 
 def test_hints_that_are_true_are_taken(ask: Ask) -> None:

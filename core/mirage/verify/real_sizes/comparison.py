@@ -59,8 +59,10 @@ class ComparedFunction:
     regimes: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)  # of the inputs
     ranges: dict[int, IndexRange] = field(default_factory=dict)  # of inputs that take not all integers
+    gives: type = torch.Tensor  # a tuple or a list, or one tensor
 
     def __post_init__(self) -> None:
+        self.gives = tuple if self.program.returns_tuple else torch.Tensor
         if all(DTYPES[i.type.dtype].floating for i in self.program.inputs):
             return
         self.ranges = index_ranges(self.program, self._accepts)
@@ -134,6 +136,8 @@ def exact_outputs(subject: ComparedFunction, values: Sequence[Array]) -> list[Ar
         given.append(t.double() if DTYPES[i.type.dtype].floating else t.to(getattr(torch, TORCH_NAMES[i.type.dtype])))
     with torch.no_grad():
         made = exactly(subject.user, torch.float64)(*given)
+    if isinstance(made, list):
+        subject.gives = list
     return [values_of(t) for t in (made if isinstance(made, (tuple, list)) else (made,))]
 
 
@@ -161,6 +165,10 @@ def compare_exactly(
         if other.any() and beyond:
             subject.assumed.append(
                 "the inputs are finite: of infinite ones it gives NaN where the function gives infinities"
+            )
+        elif beyond and (np.isnan(want) & ~np.isnan(got)).any():
+            subject.assumed.append(
+                "the inputs are finite: of infinite ones it gives numbers where the function gives NaN"
             )
         elif other.any():
             at = _first(other)

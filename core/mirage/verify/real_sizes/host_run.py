@@ -49,6 +49,7 @@ class HostCall:
     def __post_init__(self) -> None:
         self.regions: dict[int, tuple[Region, torch.Tensor]] = {}
         self.given: dict[int, str] = {}
+        self.gives: type = torch.Tensor
 
 
 class Stand:
@@ -214,6 +215,7 @@ class Host:
             raise
         except Exception as e:
             raise Wrong(f"the call raises {type(e).__name__}: {str(e)[:300]}", _line(e)) from None
+        session.gives = type(out)
         found = list(out) if isinstance(out, (tuple, list)) else [out]
         if not all(isinstance(t, torch.Tensor) for t in found):
             raise Wrong("the function gives something that is no tensor")

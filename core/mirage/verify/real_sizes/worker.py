@@ -59,6 +59,7 @@ class Judging:
     configurations: int = 1
     asked_device: bool = False
     programs: int = 0
+    gives: type = torch.Tensor  # of the last call: a tuple or a list, or one tensor
     outcomes: dict[int, set[bool]] = field(default_factory=dict)
 
     @property
@@ -71,6 +72,7 @@ class Judging:
         session = HostCall(how, self.host.text, time.process_time() + LIMIT, choice, device, elsewhere)
         names = [i.name for i in self.subject.program.inputs]
         out = self.host.call(session, dict(zip(names, given, strict=True)))
+        self.gives = session.gives
         if not session.launches and not elsewhere:
             raise Unknown("no kernel is launched")
         self.runs += 1
@@ -83,6 +85,19 @@ class Judging:
         self.asked_device |= session.asked_device
         return out
 
+    def container(self) -> None:
+        """Do results come as the function's do? Of a function that gives a list an emitted module makes a tuple. Raises Wrong."""
+        gives, wanted = self.gives, self.subject.gives
+        fits = (
+            gives in (tuple, list)
+            if wanted is list
+            else gives is tuple
+            if wanted is tuple
+            else gives not in (tuple, list)
+        )
+        if not fits:
+            raise Wrong(f"it gives a {gives.__name__}, and the function a {wanted.__name__}")
+
     # ---- the runs
     def drawn(self, kind: Draw, numbers: Sequence[float], seed: int) -> list[Array]:
         inputs = self.subject.program.inputs
@@ -92,6 +107,7 @@ class Judging:
         how = Precision(wide=True, garbage=garbage)
         results = self.call(tensors(self.subject.program, values, True), how, choice, device)
         compare_exactly(self.subject, kind, values, results)
+        self.container()
 
     def rounded(self, name: str, choice: int = 0) -> None:
         regime = next(r for r in regimes_of(self.subject.program) if r.name == name)
