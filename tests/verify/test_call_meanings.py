@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from mirage.errors import UnsupportedOperands
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.ir.torch_calls import is_call
-from mirage.pipeline.request import refuse_integers
 from mirage.program.trace import trace
 from mirage.verify.semantics.call_meanings import MEANINGS, written_out
 from mirage.verify.semantics.program_values import run
@@ -101,12 +99,3 @@ def test_each_meaning_is_tried_and_another_form_stays_a_call() -> None:
 def test_equal_ones_are_accepted_and_others_are_not(function: str, equal: str, other: str) -> None:
     assert compare(program(function), program(equal)).accepted
     assert compare(program(function), program(other)).word == "REJECTED"
-
-
-@pytest.mark.parametrize("text,part", [("x * (torch.arange(6) // 4)", "floor_divide"), ("x * n", "`n` is a tensor of integers"),
-                                       ("x * torch.argsort(x)", "int64")])  # fmt: skip
-def test_no_kernel_computes_with_integers(text: str, part: str) -> None:
-    with pytest.raises(UnsupportedOperands) as raised:
-        refuse_integers(program(text), "user.py")
-    assert part in raised.value.message and raised.value.line == 6 and raised.value.path == "user.py"
-    refuse_integers(program("x * torch.arange(6)"), "user.py")
