@@ -15,9 +15,11 @@ from mirage.operators.block_operators import BLOCK, field_methods
 from mirage.operators.composite import COMPOSITE
 from mirage.operators.contraction import CONTRACTION
 from mirage.operators.entry import BlockOperator, Form, Infer, Operator
+from mirage.operators.losses import LOSSES
 from mirage.operators.movement import SHAPE
 from mirage.operators.pointwise import BINARY_ONLY, POINTWISE
 from mirage.operators.reduction import REDUCTION
+from mirage.operators.selection import SELECTION
 
 Entry = TypeVar("Entry")
 OPERATORS: dict[str, Operator] = {}
@@ -96,7 +98,7 @@ def _forget(entry: Operator | BlockOperator) -> None:
 for _block in BLOCK.values():
     if _block.aten:
         register(of_block(_block))
-for _entry in (*CONTRACTION, *REDUCTION, *POINTWISE, *SHAPE, *COMPOSITE):
+for _entry in (*CONTRACTION, *REDUCTION, *POINTWISE, *SHAPE, *SELECTION, *COMPOSITE, *LOSSES):
     register(_entry)
 
 __all__ = ["ATEN", "BLOCK", "OPERATORS", "field_methods", "register", "temporary"]

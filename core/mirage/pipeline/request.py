@@ -63,8 +63,8 @@ def read(request: Request) -> Function:
     return Function(found, slice.cut_decorated(found), rows[-1], rows)
 
 
-def trace(function: Function, path: str, worker: Worker, cancel: CancelToken) -> Program:
-    """The tensor program, traced in the worker."""
+def trace(function: Function, path: str, worker: Worker, cancel: CancelToken, *, task: str = "trace") -> Program:
+    """The tensor program, traced in the worker; by the task "whole_function", one of a single operator."""
     payload = {
         "text": function.slice.text,
         "function": function.decorated.name,
@@ -73,7 +73,7 @@ def trace(function: Function, path: str, worker: Worker, cancel: CancelToken) ->
         ],
     }
     try:
-        return Program.from_dict(worker.call("trace", payload, timeout_s=TRACE_S, cancel=cancel)["program"])
+        return Program.from_dict(worker.call(task, payload, timeout_s=TRACE_S, cancel=cancel)["program"])
     except MirageError as e:
         e.path = e.path or path
         raise

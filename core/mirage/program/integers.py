@@ -73,4 +73,4 @@ def _exact(program: Program, node: Operation, taken: set[int]) -> bool:
         return not floats or all(program.type_of(a).dtype == "int8" for a in taken)
     if entry.family == "shape":
         return True
-    return entry.family == "pointwise" and DTYPES[node.type.dtype].floating
+    return entry.family in ("pointwise", "composite") and DTYPES[node.type.dtype].floating
