@@ -293,7 +293,8 @@ class _Regimes:
         t, targets = self.emitted.t, self.emitted.targets
         short = TermEvaluator(t, evaluator.inputs, Single(), self.launch.every)
         wide, narrow = (expected_outputs(t, targets, of) for of in (evaluator, short))
-        return [_Reference(wide[x.tensor][0], None, narrow[x.tensor][0]) for x in targets]
+        # a number comes from a worker as a tensor of one element
+        return [_Reference(np.atleast_1d(wide[x.tensor][0]), None, np.atleast_1d(narrow[x.tensor][0])) for x in targets]
 
     def _shifted(self, x: Compared, target: OutputTerm, evaluator: TermEvaluator) -> Compared:
         """With the shifted term's values where the function gives no number for want of a shift."""
