@@ -11,9 +11,7 @@ import hashlib
 import hmac
 import logging
 import os
-import secrets
 import sqlite3
-import stat
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -23,11 +21,11 @@ from pathlib import Path
 
 from mirage.errors import CannotWrite
 from mirage.link.answers import CacheNumbers
+from mirage.link.secret_file import load_secret
 
 log = logging.getLogger("mirage.daemon.store")
 SCHEMA = 1
 Values = tuple[str | bytes | int | float, ...]  # of one statement
-MAC_BYTES = 32
 PROMISES = ("job", "part")  # kinds that are not gc's to forget: they end with their job
 # what a row of ours looks like; damage may leave others, which have no place in an order
 _WELL_FORMED = (
@@ -271,50 +269,3 @@ def _check_form(db: sqlite3.Connection, *, made: bool) -> None:
     columns = [row[1] for row in db.execute("PRAGMA table_info(entry)")]
     if held and columns != [b"kind", b"key", b"sha256", b"mac", b"created", b"used", b"size", b"value"]:
         raise sqlite3.DatabaseError("its table has other columns")
-
-
-def load_secret(path: Path) -> bytes:
-    """The MAC's key, made if it is missing. One that others could have read is replaced: all old entries are then
-    foreign, and nothing is lost but time. Where it cannot be written it holds as long as the process."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return _new_secret(path)
-    try:
-        facts = os.fstat(descriptor)
-        private = facts.st_uid == os.geteuid() and not stat.S_IMODE(facts.st_mode) & 0o077
-        secret = os.read(descriptor, MAC_BYTES + 1) if stat.S_ISREG(facts.st_mode) else b""
-    except OSError as e:
-        log.warning("the cache's key cannot be read: %s", e)
-        private, secret = False, b""
-    finally:
-        os.close(descriptor)
-    if private and len(secret) == MAC_BYTES:
-        return secret
-    log.warning("the cache's key was not private or not whole; a new one replaces it")
-    return _new_secret(path)
-
-
-def _new_secret(path: Path) -> bytes:
-    secret, draft = secrets.token_bytes(MAC_BYTES), path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError as e:
-        log.warning("the cache's key cannot be written: %s", e)
-        return secret
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secret)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    except OSError as e:
-        log.warning("the cache's key cannot be written: %s", e)
-        draft.unlink(missing_ok=True)
-        return secret
-    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-    return secret

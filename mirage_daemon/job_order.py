@@ -6,7 +6,7 @@ import itertools
 import os
 from typing import Generic, Protocol, TypeVar
 
-MARKS = (".git", "pyproject.toml", "setup.py")  # a folder that has one of these is a project's
+from mirage.link.paths import PROJECT_MARKS
 
 
 class Waiting(Protocol):
@@ -59,11 +59,11 @@ class Turns(Generic[J]):
 
 
 def project_of(path: str) -> str:
-    """The project that a file belongs to: the nearest folder above it with one of MARKS, else its own folder. Decides
+    """The project that a file belongs to: the nearest folder above it with one of PROJECT_MARKS, else its own folder. Decides
     nothing but whose turn it is."""
     folder = own = os.path.dirname(os.path.abspath(path))
     while folder != os.path.dirname(folder):
-        if any(os.path.lexists(os.path.join(folder, mark)) for mark in MARKS):
+        if any(os.path.lexists(os.path.join(folder, mark)) for mark in PROJECT_MARKS):
             return folder
         folder = os.path.dirname(folder)
     return own

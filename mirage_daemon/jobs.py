@@ -234,15 +234,14 @@ class Jobs:
             else:
                 loop.call_soon_threadsafe(self._advance, job, body)
 
-        def work() -> Mapping[str, object]:
-            return self._run_job(self._begin(job), report, job.cancel)
+        def work() -> tuple[str, KnownResult]:
+            return _read_answer(self._run_job(self._begin(job), report, job.cancel))
 
         try:
             if job.final:  # cancelled just before its turn
                 return
             self._advance(job, {"state": "tracing"})
-            answer = await loop.run_in_executor(self._threads, work)
-            state, job.result = _read_answer(answer)
+            state, job.result = await loop.run_in_executor(self._threads, work)
             if self._keep is not None:
                 await self._keep_quietly(job, state)
             self._end(job, state)
@@ -333,10 +332,14 @@ class Jobs:
 
 
 def _read_answer(answer: Mapping[str, object]) -> tuple[str, KnownResult]:
-    """(state, result) of what a worker gave; ProtocolError when it is not a result."""
+    """(state, result) of what a worker gave; ProtocolError when it is not a result, ModuleRefused when its module holds what
+    none does that this version emits: the worker may be anybody's."""
+    from mirage.verify.structure.loadable import check_loadable
+
     result = answer.get("result") if isinstance(answer, Mapping) else None
     try:
         known = KnownResult.of(result)
     except ProtocolError as e:
         raise ProtocolError(f"the worker's answer: {e.message}") from None
+    check_loadable(known.result.source)
     return ANSWERS[known.result.answer], known

@@ -24,7 +24,7 @@ from mirage.errors import (
     UnknownJob,
     UntrustedWorkspace,
 )
-from mirage.isolate.resource_limits import sandbox_report
+from mirage.isolate import confinement
 from mirage.link import answers, paths, protocol
 from mirage.link.frames import Message
 from mirage.link.requests import BY_NAME, Requests
@@ -365,7 +365,7 @@ class Server:
             "jobs": active,
             "ended": [self._ended(job) for job in self.jobs.ended(SHOWN_ENDED)],
             "cache": await self._in_store(self._store.stats),
-            "sandbox": sandbox_report(),
+            "sandbox": await asyncio.to_thread(confinement.holds),
             "projects": self.projects.watcher.rows(),
         }
 

@@ -14,6 +14,7 @@ from types import TracebackType
 
 from mirage.errors import FileUnreadable, WorkerDied
 from mirage.isolate import Worker
+from mirage.isolate.confinement import most_of_memory
 from mirage.results.progress import CancelToken, ProgressCounts
 from mirage_daemon.jobs import Report
 from mirage_daemon.journal import MAX_PARTS, JobPayload, size_of
@@ -60,7 +61,7 @@ class WorkerPool:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._task, self._most, self._idle_s, self._timeout_s = task, most, idle_s, timeout_s
-        self._make = make or partial(Worker, unix=True)  # a worker of its own has a pool of processes
+        self._make = make or partial(Worker, unix=True, total_bytes=most_of_memory())  # it has workers of its own
         self._clock = clock
         self._lock = threading.Lock()
         self._idle: list[_Idle] = []  # the one that was used last is last

@@ -43,7 +43,7 @@ def job(payload, progress, cancel):
              for i in range(60)]}}
     return kernel(payload["function"], "# kernel\\n" * 300, mugraphs=(graph,), verdict=Verdict((*said, *said)))
 def heavy(payload, progress, cancel):
-    return kernel("f", str(len({"torch", "triton"} & set(sys.modules))))
+    return kernel("f", "# " + str(len({"torch", "triton"} & set(sys.modules))))
 sys.exit(main(job=lambda p, *rest: (heavy if p["function"] == "loaded" else job)(p, *rest)))
 """
 
@@ -109,4 +109,4 @@ class Daemon(Home):
     def heavy(self) -> int:
         """How many of torch and triton the process has loaded, by its own word."""
         found = self.learn(TEXT.replace("def f", "def loaded"), "loaded")
-        return int(found["result"]["source"])
+        return int(found["result"]["source"].removeprefix("# "))

@@ -43,7 +43,7 @@ def note(*words: object) -> None:
 def answer(payload: dict[str, Any]) -> dict[str, Any]:
     """What is right for this function, and for no other."""
     digest = hashlib.sha256(payload["text"].encode()).hexdigest()
-    return {"result": unstructure(Result(payload["function"], "kernel", "", (), digest, source=digest))}
+    return {"result": unstructure(Result(payload["function"], "kernel", "", (), digest, source=f"# {digest}"))}
 
 
 def short(payload: dict[str, Any], progress: Report, cancel: CancelToken) -> dict[str, Any]:

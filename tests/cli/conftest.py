@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+WAITING = re.compile(r"^\w+: [A-Za-z ]+, \d+ s( · .*)?\n", re.M)  # lines of progress, which only a slow machine sees
 RUN = "import sys; sys.argv[0] = 'mirage'; from mirage.cli import main; main()"
 
 
@@ -28,11 +30,14 @@ def daemon_home() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def mirage(daemon_home: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """`mirage(*arguments, cwd=None)` is one run of the command line in a process of its own."""
+    """`mirage(*arguments, cwd=None)` is one run of the command line in a process of its own; progress is taken out of what it
+    says on standard error."""
 
     def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", RUN, *map(str, arguments)]
         env = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
-        return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, timeout=200)
+        done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, timeout=200)
+        done.stderr = WAITING.sub("", done.stderr)
+        return done
 
     return run

@@ -62,8 +62,8 @@ def test_missing_file(mirage: Mirage, tmp_path: Path) -> None:
     assert found["message"].count("nowhere.py") == 0, "the path is said once"
 
 
-def test_a_folder_and_bytes_are_no_text(mirage: Mirage, tmp_path: Path) -> None:
-    mistake(mirage("optimize", tmp_path), "MIR100")
+def test_an_empty_folder_and_bytes_are_no_text(mirage: Mirage, tmp_path: Path) -> None:
+    mistake(mirage("optimize", tmp_path), "MIR102")
     (tmp_path / "a.py").write_bytes(b"\xff\xfe\x00")
     mistake(mirage("optimize", tmp_path / "a.py"), "MIR100")
 

@@ -149,11 +149,14 @@ def test_a_mistake_of_the_user_leaves_the_worker_for_the_next_job(play):
 def test_real_processes_are_kept_replaced_and_ended():
     with WorkerPool("selftest", make=Worker, timeout_s=20.0) as pool:
         payload = {"action": "facts", "interpreter": sys.executable, "project": ""}
-        first = pool.run_job(payload, print, CancelToken())["pid"]
-        assert pool.run_job(payload, print, CancelToken())["pid"] == first
+        pool.run_job(payload, print, CancelToken())
+        ((_, first),) = pool.idle
+        pool.run_job(payload, print, CancelToken())
+        assert pool.idle == [(sys.executable, first)]
         os.kill(first, signal.SIGKILL)  # while it waits: that is no fault of the next job
         deadline = time.monotonic() + 5
-        second = pool.run_job(payload, print, CancelToken())["pid"]
+        pool.run_job(payload, print, CancelToken())
+        ((_, second),) = pool.idle
         assert second != first and time.monotonic() < deadline
         with pytest.raises(WorkerDied):
             pool.run_job({**payload, "action": "crash"}, lambda e: None, CancelToken())

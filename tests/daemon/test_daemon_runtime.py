@@ -29,7 +29,7 @@ def f(x, k=2.0):
     return x * k
 """
 ANNOTATED = '(inputs=[((2, 3), "fp32")])'
-KERNEL = "import torch\n\ndef f(x, k=2.0):\n    return torch.full_like(x, 7.0)\n"  # never what the function gives
+KERNEL = "import torch\n\ndef f(x, k=2.0):\n    return torch.zeros_like(x) + 7.0\n"  # never what the function gives
 X = torch.ones(2, 3)
 INPUTS = (("x", (2, 3), "torch.float32"),)
 
@@ -85,6 +85,19 @@ def test_shapes_reach_the_daemon_and_a_finished_kernel_comes_back(house, load):
 
 
 @pytest.mark.parametrize(
+    "source", ["raise OSError('no')", "import os", "def f(x, k=2.0):\n    return x.numpy()\n", "def f(:"]
+)
+def test_a_module_with_what_no_emitter_writes_is_not_kept(house, load, source):
+    module = load(ANNOTATED)
+    with house(lambda payload, *_: {"result": result(source=source)}) as h:
+        client = h.client()
+        outcome = client.subscribe(client.submit(USER.format(options=ANNOTATED), module.__file__, "f")["job"])
+        assert (outcome["state"], outcome["error"]["code"]) == ("failed", "MIR409")
+        assert client.lookup(USER.format(options=ANNOTATED), "a.py", "f") is None
+        assert called(module) == 2.0 and called(module) == 2.0
+
+
+@pytest.mark.parametrize(
     "wrong",
     [
         {"answer": "keep"},
@@ -99,7 +112,6 @@ def test_shapes_reach_the_daemon_and_a_finished_kernel_comes_back(house, load):
         {"inputs": (TensorSpec("y", (2, 3), "fp32"),)},
         {"versions": {**daemon_kernels.versions(), "triton": "0.0"}},
         {"versions": {}},
-        {"source": "raise OSError('no')"},
         {"source": "def g(): pass"},
     ],
 )

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from mirage.isolate import gpu_lock
+from mirage.isolate.launch_order import TOKEN
 from mirage.isolate.sandbox import LOCKS
-from mirage.isolate.worker_environment import TOKEN
 
 HOLD = """
 import sys, time

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mirage.errors import DaemonUnavailable, UntrustedSocket
+from mirage.errors import DaemonUnavailable, UntrustedFolder, UntrustedSocket
 from mirage.link import Client, daemon_start, paths
 
 
@@ -185,8 +185,47 @@ def test_a_home_that_is_no_full_path_names_no_folder_of_the_workspace(monkeypatc
 
 def test_the_daemon_lives_where_its_client_looks_for_it(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MIRAGE_HOME", "here")
-    assert daemon_start.environment()["MIRAGE_HOME"] == str(tmp_path / "here") == str(paths.data_dir().parent)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for said in (str(tmp_path / "here"), "~/here", str(tmp_path / "there" / ".." / "here")):
+        monkeypatch.setenv("MIRAGE_HOME", said)
+        assert daemon_start.environment()["MIRAGE_HOME"] == str(tmp_path / "here") == str(paths.data_dir().parent)
+        assert paths.kernels_dir() == tmp_path / "here" / "kernels"
+
+
+@pytest.mark.parametrize("said", ["here", ".mirage", "./here", "../here", "~nobody-has-this-name/here"])
+def test_a_home_that_depends_on_the_present_folder_is_refused(monkeypatch, tmp_path, said):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MIRAGE_HOME", said)
+    for place in (paths.runtime_dir, paths.data_dir, paths.kernels_dir, daemon_start.environment):
+        with pytest.raises(UntrustedFolder, match="no full path"):
+            place()
+
+
+@pytest.mark.parametrize("mark", [".git", "pyproject.toml", "setup.py"])
+def test_a_home_inside_a_project_is_refused(monkeypatch, tmp_path, mark):
+    project = tmp_path / "user" / "project"
+    project.mkdir(parents=True)
+    monkeypatch.setenv("MIRAGE_HOME", str(project / "deep" / ".mirage"))
+    assert paths.kernels_dir() == project / "deep" / ".mirage" / "kernels"
+    (project / mark).mkdir()
+    with pytest.raises(UntrustedFolder, match="inside the project"):
+        paths.kernels_dir()
+    monkeypatch.setenv("HOME", str(project))  # a user may keep the files of the home folder in a repository
+    assert paths.kernels_dir().is_relative_to(project)
+
+
+def test_a_user_data_folder_that_is_no_full_path_is_refused(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MIRAGE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert paths.kernels_dir().is_relative_to(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", "here")
+    assert paths.data_dir().is_absolute() and not paths.data_dir().is_relative_to(tmp_path / "here")
+    monkeypatch.setattr(paths.platformdirs, "user_data_path", lambda name: Path("here") / name)
+    for place in (paths.data_dir, paths.kernels_dir):
+        with pytest.raises(UntrustedFolder):
+            place()
 
 
 def test_a_process_that_cannot_be_seen_from_here_has_no_number(monkeypatch):

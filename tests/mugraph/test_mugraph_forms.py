@@ -27,7 +27,7 @@ NAMES = sorted(BUILDERS)
 
 
 def _odd() -> MuGraph:
-    """A µGraph with every rare form: offsets, flattened axes, rigid sizes, pads, quoted attributes, notes."""
+    """A µGraph with every rare form: offsets, flattened axes, rigid sizes, pads, attributes, notes."""
     m = small()["attention_tail"].mugraph
     k = m.kernels[0]
     assert isinstance(k, CustomKernel)
@@ -35,8 +35,8 @@ def _odd() -> MuGraph:
         Load("r1", "Q", (DimIndex(("h", "q"), 4), DimIndex((), 3), DimIndex()), ("h", "q"), float("inf")),
         Load("r2", "Q", (), (), -0.0),
         Load("r3", "Q", (DimIndex((), -2),), (), 1e-30),
-        Compute("r4", "index", (), (), (("axis", 'we"ird, x=1'), ("value", "~-0.125e-3"))),
-        Compute("r5", "add", ("m@old", "r4"), (), (("k", ""),)),
+        Compute("r4", "index", (), (), (("axis", "h"), ("value", "~-0.125e-3"))),
+        Compute("r5", "add", ("m@old", "r4"), (), (("k", "-3/7"),)),
     )
     block = replace(k.block, dims=(*k.block.dims, TileDim("hq", ("h", "q"), 8, "grid")), body=(*rare, *k.block.body))
     library = LibraryKernel("lib", "matmul", ("Q", "K"), "O", (("dims", (1, (2, None))), ("on", True), ("x", 0.5)))
@@ -162,6 +162,22 @@ def test_json_that_is_off_is_refused(path: str, value: Any) -> None:
     _set(path, value)(data)
     with pytest.raises(MugraphSyntax):
         from_json(data)
+
+
+@pytest.mark.parametrize(
+    "value", ["a, x=1", 'we"ird', "", "0; raise", "1e99999999", "1" * 401, "~" + "9" * 99, "f()", "x.y", "\u2028"]
+)
+def test_a_block_operators_attribute_is_a_name_or_a_short_number(value: str) -> None:
+    m = small()["rmsnorm_linear"].mugraph
+    text, data = to_text(m), to_json(m)
+    statement = next(s for s in data["mugraph"]["kernels"][0]["block"]["body"] if s.get("attrs"))
+    key, old = statement["attrs"][0]
+    assert from_json(data) == m and f"{key}={old}" in text
+    statement["attrs"][0][1] = value
+    with pytest.raises(MugraphSyntax):
+        from_json(data)
+    with pytest.raises(MugraphSyntax):
+        parse(text.replace(f"{key}={old}", f"{key}={json.dumps(value)}", 1))
 
 
 @pytest.mark.parametrize("value", [{}, [[[1]]] * 3, {"a": 1}, DEEP])

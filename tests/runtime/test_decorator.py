@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import marshal
+import py_compile
 import sys
 import time
 import warnings
@@ -19,7 +21,7 @@ from mirage.codegen.baseline_module import emit_baselines
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.runtime import installed_kernels
-from mirage.runtime.decorator import KernelNotUsed
+from mirage.runtime.decorator import KernelNotUsed, with_kernel
 from mirage.source.slice import cut
 
 USER = '''
@@ -39,7 +41,7 @@ def f(x, y=None, *, k: float = 1.0):
     return helper(x) + k
 '''
 # It answers with something that the function never gives, so that a test sees which of the two ran.
-KERNEL = "import torch\n\ndef f(x, y=None, *, k=1.0):\n    return torch.full_like(x.detach(), 7.0)\n"
+KERNEL = "import torch\n\ndef f(x, y=None, *, k=1.0):\n    return torch.zeros_like(x) + 7.0\n"
 
 
 @pytest.fixture
@@ -162,7 +164,7 @@ def test_watched_calls_take_the_function(load: Load) -> None:
     from torch.fx.experimental.proxy_tensor import make_fx
 
     traced = make_fx(lambda x: f(x))(X)
-    assert as_written(traced(X)) and "full_like" not in traced.code
+    assert as_written(traced(X)) and "zeros_like" not in traced.code
 
 
 @pytest.mark.parametrize("installed", [False, True])
@@ -176,13 +178,13 @@ def test_under_torch_compile_it_is_the_function(load: Load, installed: bool) -> 
 
 
 def test_errors_of_the_call_are_the_functions_own(load: Load) -> None:
-    installed_kernels.install(cut(USER, "f").digest, "def f(x, y=None, *, k=1.0):\n    raise RuntimeError('kernel')\n")
+    installed_kernels.install(cut(USER, "f").digest, KERNEL.replace("zeros_like(x)", "cat([x, x], dim=9)"))
     f = load(USER).f
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(ValueError, match="three dimensions"):
             f(torch.ones(1, 1, 1))
-    with pytest.warns(KernelNotUsed, match="RuntimeError: kernel"):
+    with pytest.warns(KernelNotUsed, match="it raised IndexError: Dimension out of range"):
         assert as_written(f(X))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -245,8 +247,11 @@ def test_importing_mirage_is_light() -> None:
 
 
 def test_a_tensor_that_a_transform_left_behind_takes_the_function_that_once(load: Load) -> None:
-    installed_kernels.install(cut(USER, "f").digest, KERNEL.replace("return", "x.data_ptr(); return"))
-    f = load(USER).f
+    def kernel(x: torch.Tensor, y: object = None, *, k: float = 1.0) -> torch.Tensor:
+        x.data_ptr()  # as a launch reads it
+        return torch.zeros_like(x) + 7.0
+
+    f = with_kernel(load(USER).f.__wrapped__, kernel)
     left: list[torch.Tensor] = []
     torch.func.grad(lambda x: left.append(x) or x.sum())(X)
     with warnings.catch_warnings():
@@ -295,3 +300,46 @@ def test_a_compiler_that_fails_leaves_the_function(load: Load, monkeypatch: pyte
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert as_written(f(X)) and len(asked) == 1
+
+
+def test_a_planted_module_does_not_run(load: Load, home: Path, tmp_path: Path) -> None:
+    """A file of this user's in the right place is not enough, nor is a compiled one beside it."""
+    ran = tmp_path / "ran"
+    attack = f"open({str(ran)!r}, 'w').close()\n{KERNEL}"
+    path = installed_kernels.install(cut(USER, "f").digest, KERNEL)
+    signed = path.read_text()
+    path.write_text(attack)
+    with pytest.warns(KernelNotUsed, match="MIR410"):
+        assert as_written(load(USER).f(X))
+    path.write_text(signed)
+    py_compile.compile(str(path), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+    cached = next((home / "kernels" / "__pycache__").iterdir())
+    code = compile(attack, str(path), "exec")
+    cached.write_bytes(cached.read_bytes()[:16] + marshal.dumps(code))
+    assert from_kernel(load(USER).f(X))
+    assert not ran.exists()
+
+
+def test_a_signed_module_with_an_effect_does_not_run(load: Load, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    for attack in (f"open({str(ran)!r}, 'w').close()\n", "import os\n", "X = torch.os.mkdir('x')\n"):
+        installed_kernels.install(cut(USER, "f").digest, KERNEL.replace("\n\n", f"\n{attack}\n", 1))
+        with pytest.warns(KernelNotUsed, match="MIR409"):
+            assert as_written(load(USER).f(X))
+    assert not ran.exists()
+
+
+def test_kernels_planted_in_a_project_do_not_run(
+    load: Load, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: Path
+) -> None:
+    """A project that brings along a whole home, its key too, where a relative or a project's MIRAGE_HOME would find it."""
+    installed_kernels.install(cut(USER, "f").digest, KERNEL)
+    assert from_kernel(load(USER).f(X))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MIRAGE_HOME", home.name)
+    with pytest.warns(KernelNotUsed, match="no full path"):
+        assert as_written(load(USER).f(X))
+    monkeypatch.setenv("MIRAGE_HOME", str(home))
+    (tmp_path / "pyproject.toml").write_text("")
+    with pytest.warns(KernelNotUsed, match="inside the project"):
+        assert as_written(load(USER).f(X))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mirage.errors import CannotWrite, UntrustedFolder
+from mirage.errors import CannotWrite, KernelUnsigned, UntrustedFolder
 from mirage.runtime import installed_kernels
 
 DIGEST = "a" * 64
@@ -25,9 +25,13 @@ def test_install_lookup_remove(home: Path) -> None:
     assert installed_kernels.is_empty() and installed_kernels.lookup(DIGEST) is None
     path = installed_kernels.install(DIGEST, "x = 1\n")
     assert installed_kernels.lookup(DIGEST) == path == home / "kernels" / f"{DIGEST}.py"
-    assert path.read_text() == "x = 1\n" and not installed_kernels.is_empty()
+    assert (
+        installed_kernels.read(DIGEST) == "x = 1\n"
+        and path.read_text().startswith("x = 1\n")
+        and not installed_kernels.is_empty()
+    )
     assert stat.S_IMODE(path.stat().st_mode) == 0o600 and stat.S_IMODE(home.stat().st_mode) == 0o700
-    assert installed_kernels.install(DIGEST, "x = 2\n").read_text() == "x = 2\n"
+    assert installed_kernels.install(DIGEST, "x = 2\n") == path and installed_kernels.read(DIGEST) == "x = 2\n"
     assert os.listdir(path.parent) == [path.name]
     assert installed_kernels.remove(DIGEST) and not installed_kernels.remove(DIGEST)
     assert installed_kernels.lookup(DIGEST) is None
@@ -101,7 +105,62 @@ def test_readers_see_whole_texts_only() -> None:
     for t in threads:
         t.start()
     while any(t.is_alive() for t in threads):
-        path = installed_kernels.lookup(DIGEST)
-        assert path is not None
-        seen.add(path.read_text())
+        text = installed_kernels.read(DIGEST)
+        assert text is not None
+        seen.add(text)
     assert seen <= texts
+
+
+def test_a_file_that_mirage_did_not_write_is_not_read(home: Path) -> None:
+    path = installed_kernels.install(DIGEST, "x = 1\n")
+    written = path.read_text()
+    planted = {
+        "no signature": "x = 1\n",
+        "another text": written.replace("x = 1", "x = 2"),
+        "text behind it": written + "x = 2\n",
+        "a signature of nothing": "x = 1\n# mirage:signed \n",
+        "a second signature": written.replace("x = 1\n", written),
+        "empty": "",
+    }
+    for name, text in planted.items():
+        path.write_text(text)
+        with pytest.raises(KernelUnsigned):
+            installed_kernels.read(DIGEST), name
+    path.write_text(written)
+    assert installed_kernels.read(DIGEST) == "x = 1\n"
+
+
+def test_a_kernel_moved_to_another_function_is_not_read(home: Path) -> None:
+    path = installed_kernels.install(DIGEST, "x = 1\n")
+    path.rename(path.with_name("b" * 64 + ".py"))
+    with pytest.raises(KernelUnsigned):
+        installed_kernels.read("b" * 64)
+
+
+def test_another_users_key_opens_nothing(home: Path) -> None:
+    installed_kernels.install(DIGEST, "x = 1\n")
+    key = home / "data" / "kernels.key"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600 and stat.S_IMODE(key.parent.stat().st_mode) == 0o700
+    kept = key.read_bytes()
+    key.write_bytes(bytes(32))
+    with pytest.raises(KernelUnsigned):
+        installed_kernels.read(DIGEST)
+    key.write_bytes(kept)
+    assert installed_kernels.read(DIGEST) == "x = 1\n"
+    key.chmod(0o644)  # others may have read it: then they may have signed
+    with pytest.raises(KernelUnsigned):
+        installed_kernels.read(DIGEST)
+
+
+def test_a_pipe_or_a_device_or_too_much_is_not_read(home: Path) -> None:
+    path = installed_kernels.install(DIGEST, "x = 1\n")
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    with pytest.raises(UntrustedFolder):
+        installed_kernels.read(DIGEST)
+    path.unlink()
+    path.write_bytes(b"")
+    path.chmod(0o600)
+    os.truncate(path, installed_kernels.MAX_BYTES + 1)
+    with pytest.raises(UntrustedFolder):
+        installed_kernels.read(DIGEST)

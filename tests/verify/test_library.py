@@ -87,7 +87,7 @@ def attention(t: Terms) -> int:
     return t.mul(t.sum("t", t.mul(p, read(t, "V", "te"))), t.inv(t.sum("t", p)))
 
 
-SDPA = ("scaled_dot_product_attention", ("Q", "K", "V"), (("causal", "False"), ("scale", "None"), ("gqa", "False")))
+SDPA = ("scaled_dot_product_attention", ("Q", "K", "V"), (("causal", False), ("scale", None), ("gqa", False)))
 GRAPHS: dict[str, tuple[Any, dict[str, str], str, tuple[Any, ...], tuple[Any, ...]]] = {
     "matmul": (product, {"X": "m k", "W": "k n"}, "m n", ("matmul", ("X", "W"), ()), ("linear", ("X", "W"), ())),
     "linear": (
@@ -97,7 +97,7 @@ GRAPHS: dict[str, tuple[Any, dict[str, str], str, tuple[Any, ...], tuple[Any, ..
     "batched": (batched, {"X": "b m k", "W": "b k n"}, "b m n", ("matmul", ("X", "W"), ()), ("matmul", ("W", "X"), ())),
     "attention": (
         attention, {"Q": "m d", "K": "t d", "V": "t e"}, "m e", SDPA,
-        (SDPA[0], SDPA[1], (("causal", "True"), *SDPA[2][1:])),
+        (SDPA[0], SDPA[1], (("causal", True), *SDPA[2][1:])),
     ),
 }  # fmt: skip
 

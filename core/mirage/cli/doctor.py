@@ -20,6 +20,7 @@ PACKAGES = {
     "msgpack": ("the daemon", "pip install msgpack"),
     "watchdog": ("the daemon", "pip install watchdog"),
 }
+OPTIONAL = {"jaxtyping": "pip install jaxtyping, for shapes in annotations; `inputs=` does without"}
 
 
 def check() -> list[dict[str, str | bool]]:
@@ -39,6 +40,12 @@ def check() -> list[dict[str, str | bool]]:
             rows.append({"name": package, "value": versions[package], "ok": True, "next": ""})
         except metadata.PackageNotFoundError:
             rows.append({"name": package, "value": "missing", "ok": False, "next": f"{how} ({use})"})
+    for package, how in OPTIONAL.items():
+        try:
+            value = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            value = f"missing: {how}"
+        rows.append({"name": package, "value": value, "ok": True, "next": ""})
     numpy, triton = versions.get("numpy", "0").split("."), versions.get("triton", "9").split(".")
     if tuple(map(int, numpy[:2])) >= (2, 4) and tuple(map(int, triton[:2])) < (3, 7):
         rows.append({"name": "numpy with triton", "value": "loops fail in the CPU interpreter", "ok": False,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mirage.cli.command_options import taking
+from mirage.cli.command_options import taking, target_of
 from mirage.errors import MirageError, MugraphUnknown, SignatureMismatch
 
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ class VerifyOptions:
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @click.option("--html", "page", metavar="FILE", help="Write a report as one HTML file.")
 @click.option("--counterexample", "script", metavar="FILE", help="Where they differ: write a script that shows it.")
-@click.option("--target", default="sm_90", show_default=True, help="The GPU whose limits µGraphs must keep.")
+@click.option(
+    "--target", callback=target_of, default="sm_90", show_default=True, help="The GPU whose limits µGraphs must keep."
+)
 @click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
 @click.option(
     "--overflow-may-differ",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mirage.codegen.baseline_blocks import run_blocks
 from mirage.codegen.emit import assemble, imports, spaced
 from mirage.codegen.identifiers import Identifiers
 from mirage.codegen.launcher_text import (
@@ -60,7 +61,7 @@ def emit_baselines(
         "kernels": [],
         "launcher": spaced(
             [
-                *(block for name in names for block in run_blocks(name, kept)),
+                *(block for name in names for block in run_blocks(name, kept.private)),
                 [*expected, "_BY_SIZE = {  # inputs of other sizes: the function as written", *table, "}"],
                 ['_DEVICE = "cuda"  # where it was measured', *fits_lines([], where, SAID, table=True)],
                 public_lines(program, function, kept, docstring),
@@ -69,34 +70,6 @@ def emit_baselines(
         "original": kept.text.split("\n"),
     }
     return assemble(parts)
-
-
-def run_blocks(name: str, original: Original) -> list[list[str]]:
-    """The functions that run a baseline."""
-    row = BASELINES[name]
-    if row.mode:
-        return [
-            [
-                "@functools.cache",
-                f"def _made_by_{name}():",
-                f"{INDENT}return torch.compile({original.private}, dynamic=False, mode={row.mode!r})".replace("'", '"'),
-            ],
-            [
-                f"def _run_{name}(*given, **named):",
-                f'{INDENT}"""The function as written by PyTorch\'s compiler, made at the first call."""',
-                f"{INDENT}return _made_by_{name}()(*given, **named)",
-            ],
-        ]
-    if row.backend:
-        return [
-            [
-                f"def _run_{name}(*given, **named):",
-                f'{INDENT}"""The function as written, its attention by one backend of PyTorch."""',
-                f"{INDENT}with sdpa_kernel(SDPBackend.{row.backend}):",
-                f"{INDENT * 2}return {original.private}(*given, **named)",
-            ]
-        ]
-    raise EmissionRefused(f"{row.words} needs no module")
 
 
 def public_lines(program: Program, function: str, original: Original, docstring: str | None) -> list[str]:

@@ -35,6 +35,16 @@ def is_call(op: str) -> bool:
     return op.startswith("aten.")
 
 
+def has_effect(op: str) -> bool:
+    """Does an overload by its name do more than to give a tensor: write to an argument, or to a file?"""
+    _, name, overload = op.split(".")
+    in_place = name.endswith("_") and not name.endswith("__")
+    return in_place or name in EFFECTS or overload == "out" or overload.endswith("_out")
+
+
+EFFECTS = {"from_file", "set_data", "record_stream", "_print", "_foobar", "_cuda_set_sync_debug_mode"}
+
+
 def sizes_of(attrs: Attrs) -> tuple[Places, ...]:
     """The dims that have one size and may change it together, group by group."""
     return tuple(tuple(_place(pair) for pair in _tuple(group)) for group in _tuple(dict(attrs).get(SIZES, ())))
@@ -66,6 +76,8 @@ def fault(op: str, attrs: Attrs, arguments: int) -> str:
     """What is wrong with a call of that many tensors, in words; "" if nothing."""
     if not OPERATOR.match(op):
         return f"{op} is no overload of PyTorch"
+    if has_effect(op):
+        return f"{op} changes what it is given, or reaches a file"
     given = {k: v for k, v in attrs if k not in (RESULT, SIZES)}
     odd = next((k for k in given if not NAME.match(k)), None)
     if odd is not None or len(dict(attrs)) != len(attrs):
@@ -92,16 +104,25 @@ def literal(value: Attr, arguments: Sequence[str]) -> str:
     """An attribute in Python."""
     if isinstance(value, tuple):
         return "[" + ", ".join(literal(v, arguments) for v in value) + "]"
-    if isinstance(value, str):
-        if found := TENSOR.match(value):
-            return arguments[int(found[1])]
-        if value in DTYPES:
-            return value
-        if value in NUMBERS:
-            return f'float("{value}")'
+    if isinstance(value, str) and (found := TENSOR.match(value)):
+        return arguments[int(found[1])]
+    return plain_literal(value)
+
+
+def plain_literal(value: Attr) -> str:
+    """A value that names no tensor, in Python. What it gives is a literal, a dtype or `float("...")`, whatever it is given."""
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(plain_literal, value)) + (",)" if len(value) == 1 else ")")
+    if isinstance(value, str) and value in DTYPES:
+        return value
+    if str(value) in NUMBERS:  # a float's own name is no literal
+        return f'float("{value}")'
+    if type(value) not in LITERALS:
+        raise TypeError(f"an attribute is no {type(value).__name__}")
     return repr(value)
 
 
+LITERALS = (int, float, bool, str, type(None))
 DTYPES = {f"torch.{name}" for name in TORCH_NAMES.values()}  # as they stand in attributes
 NUMBERS = {str(x): x for x in (math.inf, -math.inf, math.nan)}
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mirage.errors import MirageError
+from mirage.isolate.launch_order import TOKEN
 from mirage.isolate.sandbox import LOCKS
-from mirage.isolate.worker_environment import TOKEN
 from mirage.link import paths
 
 

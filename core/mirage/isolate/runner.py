@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import selectors
 import shutil
 import signal
@@ -23,13 +22,14 @@ from mirage.errors import (
     Cancelled,
     MirageError,
     MissingPackage,
+    NotConfined,
     ProtocolError,
     WorkerDied,
     WorkerRaised,
     WorkerTimeout,
 )
-from mirage.isolate import gpu_lock, sandbox, worker_environment, worker_messages
-from mirage.isolate.resource_limits import DEFAULT_MEMORY
+from mirage.isolate import confinement, gpu_lock, sandbox, worker_environment, worker_messages
+from mirage.isolate.confinement import DEFAULT_MEMORY, WorkerOrder
 from mirage.isolate.system import SYSTEM, OperatingSystem, ended, make_folder
 from mirage.isolate.task_table import Emit, Payload, Value
 from mirage.isolate.worker_messages import AnswerMessage, CallMessage, FromWorker
@@ -41,48 +41,47 @@ READ = 1 << 16
 
 
 class _Process:
-    """One worker process with its pipes and its private folder."""
+    """One worker process with its launcher, its pipes and its private folder."""
 
-    def __init__(
-        self, interpreter: str, memory_bytes: int, cpu_seconds: int, unix: bool, env: Mapping[str, str], system: OperatingSystem
-    ) -> None:  # fmt: skip
+    def __init__(self, order: WorkerOrder, system: OperatingSystem) -> None:
         self._system = system
-        outer = os.environ.get(worker_environment.TOKEN)  # a worker's worker is found by both tokens
-        self.token = f"{outer}:{secrets.token_hex(8)}" if outer else secrets.token_hex(8)
         self.folder = make_folder()
         child_requests, self.requests = os.pipe()
         self.answers, child_answers = os.pipe()
-        numbers = (child_requests, child_answers, memory_bytes, cpu_seconds, os.getpid(), int(unix))
+        self.report, child_report = os.pipe()
+        ends = (child_requests, child_answers, child_report)
         try:
-            self.popen: subprocess.Popen[bytes] = system.start(
-                [interpreter, "-m", "mirage.isolate.worker", *map(str, numbers)],
-                self.folder,
-                worker_environment.build(
-                    interpreter, self.folder, self.token, {sandbox.LOCKS: gpu_lock.folder(), **env}
-                ),
-                (child_requests, child_answers),
-            )
+            locks = gpu_lock.folder() if order.unix else ""
+            env = worker_environment.build(order.interpreter, self.folder, {sandbox.LOCKS: locks, **order.env})
+            command = confinement.command(order, self.folder, locks, ends, system.walls)
+            self.popen: subprocess.Popen[bytes] = system.start(command, self.folder, env, ends)
         except OSError as e:
-            os.close(self.requests)
-            os.close(self.answers)
+            for descriptor in (self.requests, self.answers, self.report):
+                os.close(descriptor)
             shutil.rmtree(self.folder, ignore_errors=True)
-            raise WorkerDied(f"the interpreter {interpreter} cannot be started: {e.strerror}") from None
+            raise WorkerDied(f"the interpreter {sys.executable} cannot be started: {e.strerror}") from None
         finally:
-            os.close(child_requests)
-            os.close(child_answers)
+            for descriptor in ends:
+                os.close(descriptor)
         assert self.popen.stdout is not None and self.popen.stderr is not None
         self.outputs = {self.popen.stdout.fileno(): bytearray(), self.popen.stderr.fileno(): bytearray()}
         self.stdout, self.stderr = self.outputs.values()
-        for descriptor in (self.requests, self.answers, *self.outputs):
+        for descriptor in (self.requests, self.answers, self.report, *self.outputs):
             os.set_blocking(descriptor, False)
         self.frames = worker_messages.Frames()
         self.ready = False
 
+    def said(self) -> confinement.Said:
+        """What the launcher said, up to now; it is asked once, at the end."""
+        with suppress(BlockingIOError):
+            return confinement.understood(os.read(self.report, READ))
+        return confinement.Said()
+
     def end(self) -> int:
         """Kill everything, close everything, remove the folder. Gives the exit status (negative: the signal)."""
-        self._system.kill_tree(self.popen.pid, self.token)
+        self._system.kill_tree(self.popen.pid)
         status = self.popen.wait()
-        for descriptor in (self.requests, self.answers):
+        for descriptor in (self.requests, self.answers, self.report):
             os.close(descriptor)
         for stream in (self.popen.stdout, self.popen.stderr):
             if stream is not None:
@@ -94,7 +93,8 @@ class _Process:
 class Worker:
     """A process for a sequence of calls; a context manager. One call at a time; not shared between threads.
 
-    `unix` leaves it sockets of this machine (a pool of processes has some), and its own workers.
+    `unix` leaves it sockets of this machine (a pool of processes has some), and the GPUs, to its own workers too.
+    `memory_bytes` is what each of its processes may take, `total_bytes` all of them together (by default the same).
     `stdout` and `stderr` are the ends (at most 64 KiB) of what the worker wrote during the last call.
     """
 
@@ -103,14 +103,15 @@ class Worker:
         interpreter: str | None = None,
         *,
         memory_bytes: int = DEFAULT_MEMORY,
+        total_bytes: int = 0,
         env: Mapping[str, str] | None = None,
         cpu_seconds: int = 0,
         unix: bool = False,
         system: OperatingSystem = SYSTEM,
     ) -> None:
         self._interpreter = interpreter or sys.executable
-        self._memory, self._cpu, self._env, self._system = memory_bytes, cpu_seconds, dict(env or {}), system
-        self._unix = unix
+        bounds = confinement.bounds(memory_bytes, total_bytes or memory_bytes, cpu_seconds)
+        self._order, self._system = WorkerOrder(self._interpreter, bounds, unix, dict(env or {})), system
         self._process: _Process | None = None
         self._calls = 0
         self._warming = 0  # the number of a call whose answer nobody waits for
@@ -146,7 +147,7 @@ class Worker:
 
     def _started(self) -> _Process:
         if self._process is None:
-            self._process = _Process(self._interpreter, self._memory, self._cpu, self._unix, self._env, self._system)
+            self._process = _Process(self._order, self._system)
         return self._process
 
     def call(
@@ -264,6 +265,11 @@ def _receive(selector: selectors.BaseSelector, descriptor: int) -> bytes:
 
 def _death(process: _Process, interpreter: str) -> MirageError:
     status = ended(process.popen) or 0
+    said = process.said()
+    if said.refused:
+        return NotConfined(f"the sandbox has no {', no '.join(said.refused)} here")
+    if said.failed:
+        return WorkerDied(f"the interpreter {interpreter} cannot be started: {said.failed}")
     tail = bytes(process.stderr[-2000:]).decode("utf-8", "replace").strip()
     if not process.ready and re.search(r"No module named '?mirage\b", tail):
         return MissingPackage(
@@ -277,6 +283,8 @@ def _death(process: _Process, interpreter: str) -> MirageError:
             how = f"by signal {-status}"
     else:
         how = f"with status {status}"
+    if said.over:
+        how += f" ({said.over})"
     return WorkerDied(f"the worker ended {how}" + (f"; it last wrote: {tail}" if tail else ""))
 
 

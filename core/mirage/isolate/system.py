@@ -8,7 +8,6 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,7 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from mirage.isolate.worker_environment import TOKEN
+from mirage.isolate import process_tree
+from mirage.isolate.launch_order import WALLS
 
 _FOLDER = "mirage-worker-"
 # A worker dies with the *thread* that started it (PR_SET_PDEATHSIG), so one thread that lives as long as this process
@@ -25,7 +25,7 @@ _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mirage-start")
 
 
 def _start(
-    command: list[str], folder: Path, env: dict[str, str], descriptors: tuple[int, int]
+    command: list[str], folder: Path, env: dict[str, str], descriptors: tuple[int, ...]
 ) -> subprocess.Popen[bytes]:
     """A process group of its own in the folder; it inherits the descriptors and nothing else. OSError."""
     return _starter.submit(
@@ -54,32 +54,12 @@ def ended(process: subprocess.Popen[bytes]) -> int | None:
     return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
 
-def descendants(token: str) -> list[int]:
-    """Processes whose environment carries `token`: a worker's, also those that left its process group. Linux only."""
-    if not sys.platform.startswith("linux"):
-        return []
-    mark, found = f"{TOKEN}={token}".encode(), []
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit() or int(entry) == os.getpid():
-            continue
-        with contextlib.suppress(OSError):  # it ended meanwhile, or is another user's
-            if any(part.startswith(mark) for part in Path("/proc", entry, "environ").read_bytes().split(b"\0")):
-                found.append(int(entry))
-    return found
-
-
-def kill_tree(pid: int, token: str) -> None:
-    """SIGKILL to the process group of `pid`, then to whatever still carries `token`, until nothing does."""
+def kill_tree(pid: int) -> None:
+    """SIGKILL to all below `pid`, then to `pid` and its group. The launcher above a worker is the one to whom whatever the worker
+    started comes back, in whatever session and with whatever environment."""
+    process_tree.kill_below(pid)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-    for _ in range(50):  # a process that forks as fast as it is killed is met again; each round kills all that exist
-        left = [p for p in descendants(token) if not _is_zombie(p)]
-        if not left:
-            return
-        for p in left:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(p, signal.SIGKILL)
-        time.sleep(0.005)
 
 
 def make_folder() -> Path:
@@ -111,21 +91,15 @@ def _exists(pid: int) -> bool:
     return True
 
 
-def _is_zombie(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except (OSError, IndexError):
-        return True
-
-
 @dataclass(frozen=True)
 class OperatingSystem:
-    """`monotonic` in seconds; `start(command, folder, environment, descriptors)` a worker's process; `kill_tree(pid, token)`
-    ends a worker and all it started."""
+    """`monotonic` in seconds; `start(command, folder, environment, descriptors)` a worker's launcher; `kill_tree(pid)`
+    ends a worker and all it started. `walls`: those that are asked for, which are all of them."""
 
     monotonic: Callable[[], float] = time.monotonic
-    start: Callable[[list[str], Path, dict[str, str], tuple[int, int]], subprocess.Popen[bytes]] = _start
-    kill_tree: Callable[[int, str], None] = kill_tree
+    start: Callable[[list[str], Path, dict[str, str], tuple[int, ...]], subprocess.Popen[bytes]] = _start
+    kill_tree: Callable[[int], None] = kill_tree
+    walls: tuple[str, ...] = WALLS
 
 
 SYSTEM = OperatingSystem()

@@ -1,8 +1,8 @@
-"""The worker process, as its parent starts it.
+"""The worker process, as the launcher starts it, in a sandbox already.
 
-`python -m mirage.isolate.worker REQUESTS ANSWERS MEMORY CPU PARENT UNIX` (two descriptors, bytes, seconds or 0, process id, 0 or 1).
+`python -m mirage.isolate.worker REQUESTS ANSWERS REQUIRED` (two descriptors; what has to hold for its own workers, with commas).
 
-It limits itself, closes itself in, says that it is ready, then does one call after the other until the requests end.
+It says that it is ready, then does one call after the other until the requests end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import sys
 import traceback
 
 from mirage.errors import MirageError, WorkerRaised
-from mirage.isolate import resource_limits, sandbox, worker_messages
+from mirage.isolate import confinement, worker_messages
+from mirage.isolate.launch_order import IN_VIEW, TOKEN
 from mirage.isolate.task_table import resolve
 from mirage.link.version import package_version
 
@@ -65,11 +66,8 @@ def _flush() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    requests, answers, memory_bytes, cpu_seconds, parent, unix = (int(a) for a in arguments)
-    resource_limits.apply(memory_bytes, cpu_seconds or None)
-    if os.getppid() != parent:
-        return 0  # the parent died before this process could ask to die with it
-    sandbox.enter(os.getcwd(), unix=bool(unix))
+    requests, answers = (int(a) for a in arguments[:2])
+    confinement.inherit(tuple(filter(None, arguments[2].split(","))), os.environ.get(TOKEN) == IN_VIEW)
     for descriptor in (requests, answers):
         os.set_inheritable(descriptor, False)
     _write(answers, worker_messages.encode(worker_messages.ready(package_version(), os.getpid())))

@@ -10,21 +10,19 @@ from pathlib import Path
 # taken over from this process's environment; none of them names code to load
 KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 CORE = Path(__file__).resolve().parents[2]  # the folder on the path that holds these packages
-TOKEN = "MIRAGE_WORKER"
 # every cache that torch and triton would write goes to the private folder: what a worker compiles, it compiled itself
 _PRIVATE = ("TMPDIR", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "XDG_CACHE_HOME", "CUDA_CACHE_PATH")
 _PATH = ("/usr/local/cuda/bin", "/usr/local/bin", "/usr/bin", "/bin")
 
 
-def build(interpreter: str, folder: Path, token: str, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The worker's whole environment. `token` marks its descendants; `extra` is set last, by our own callers only."""
+def build(interpreter: str, folder: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The worker's whole environment. `extra` is set last, by our own callers only."""
     environment = {name: os.environ[name] for name in KEPT if name in os.environ}
     environment.update({name: str(folder) for name in _PRIVATE})
     environment["PATH"] = os.pathsep.join((str(Path(interpreter).parent), *_PATH))
     environment["PYTHONHASHSEED"] = "0"  # the same search twice gives the same answer
     environment["PYTHONUTF8"] = "1"
     environment["PYTHONSAFEPATH"] = "1"
-    environment[TOKEN] = token
     if same_interpreter(interpreter):
         environment["PYTHONPATH"] = str(CORE)
     environment.update(extra or {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import resource
 import signal
@@ -67,6 +68,19 @@ def _fork(payload: Value, emit: Emit) -> Value:
     return {"pids": pids}
 
 
+def _fork_bare(payload: Value, emit: Emit) -> Value:
+    """As `_fork`, each with an empty environment, its parent gone, and no descriptor of this process."""
+    for _ in range(int(payload["count"])):
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                os.closerange(0, 100)
+                os.execve("/bin/sleep", ["sleep", "600"], {})
+            os._exit(0)
+        os.wait()
+    return {}
+
+
 def _bomb(payload: Value, emit: Emit) -> Value:
     """2**`depth` processes, each in a session of its own and deaf to SIGTERM, then end without an answer."""
     parent = os.getpid()
@@ -78,6 +92,27 @@ def _bomb(payload: Value, emit: Emit) -> Value:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     time.sleep(600)
     os._exit(0)
+
+
+def _hold(payload: Value, emit: Emit) -> Value:
+    """Hold `bytes` in the form `kind` for `seconds`: memory that is shared, a file that has no name, three children, a file."""
+    size, kind, part = int(payload["bytes"]), payload["kind"], b"x" * (1 << 20)
+    if kind == "shared":
+        held = mmap.mmap(-1, size)
+        for at in range(0, size, len(part)):
+            held[at : at + len(part)] = part
+    elif kind == "children":
+        for _ in range(3):
+            if os.fork() == 0:
+                kept = bytearray(part) * (size // 3 // len(part))
+                time.sleep(float(payload["seconds"]))
+                os._exit(len(kept) == 0)
+    else:
+        file = os.memfd_create("held") if kind == "memfd" else os.open("held", os.O_CREAT | os.O_RDWR, 0o600)
+        for _ in range(size // len(part)):
+            os.write(file, part)
+    time.sleep(float(payload["seconds"]))
+    return {"held": size}
 
 
 def _nested(payload: Value, emit: Emit) -> Value:
@@ -137,7 +172,9 @@ ACTIONS: dict[str, Task] = {
     "print": _print,
     "allocate": _allocate,
     "fork": _fork,
+    "fork_bare": _fork_bare,
     "bomb": _bomb,
+    "hold": _hold,
     "nested": _nested,
     "error": _error,
     "raise": _raise,

@@ -37,8 +37,9 @@ def environment() -> dict[str, str]:
     if package_version() == SOURCE:  # a checkout that is not installed can only be found through this
         kept.append("PYTHONPATH")
     found = {name: os.environ[name] for name in kept if name in os.environ} | {"PYTHONSAFEPATH": "1"}
-    if found.get("MIRAGE_HOME"):
-        found["MIRAGE_HOME"] = os.path.abspath(found["MIRAGE_HOME"])  # the daemon's folder is another than ours
+    home = paths.mirage_home()
+    if home is not None:
+        found["MIRAGE_HOME"] = str(home)  # as it is written out here
     return found
 
 

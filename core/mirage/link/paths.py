@@ -16,18 +16,44 @@ from pathlib import Path
 
 import platformdirs
 
-from mirage.errors import DaemonUnavailable, UntrustedSocket
+from mirage.errors import DaemonUnavailable, UntrustedFolder, UntrustedSocket
 
 ELSEWHERE = "set MIRAGE_HOME to a folder of yours"
+PROJECT_MARKS = (".git", "pyproject.toml", "setup.py")  # a folder that has one of these is a project's
 MAX_SOCKET_PATH = 103  # bytes; the kernel's structure holds 104 to 108 with the closing zero
 _LOCAL_PEERCRED = 1  # macOS: struct xucred, the uid is its second word
 
 
+def mirage_home() -> Path | None:
+    """The folder that MIRAGE_HOME names, `~` written out; None where it names none. UntrustedFolder where the present folder
+    would decide which one it is, or where it lies in a project: whoever wrote the project could have filled it."""
+    said = os.environ.get("MIRAGE_HOME")
+    if not said:
+        return None
+    folder = Path(os.path.normpath(os.path.expanduser(said)))
+    if not folder.is_absolute():
+        raise UntrustedFolder(
+            f"MIRAGE_HOME is {said!r}, which is no full path", next_step="give it the full path of a folder"
+        )
+    user = os.path.expanduser("~")
+    for above in (folder, *folder.parents):
+        if str(above) == user:
+            break
+        mark = next((m for m in PROJECT_MARKS if os.path.lexists(above / m)), None)
+        if mark is not None:
+            raise UntrustedFolder(
+                f"MIRAGE_HOME is {folder}, inside the project {above} (it has {mark})",
+                path=str(folder),
+                next_step="name a folder outside of every project, or unset it",
+            )
+    return folder
+
+
 def runtime_dir() -> Path:
     """The folder of the socket and its lock."""
-    home = os.environ.get("MIRAGE_HOME")
-    if home:
-        return Path(home).absolute() / "run"
+    home = mirage_home()
+    if home is not None:
+        return home / "run"
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     if runtime and os.path.isabs(runtime):
         return Path(runtime) / "mirage"
@@ -48,8 +74,22 @@ def _user_home() -> Path:
 
 def data_dir() -> Path:
     """The folder of the cache, its key and the log."""
-    home = os.environ.get("MIRAGE_HOME")
-    return Path(home).absolute() / "data" if home else Path(platformdirs.user_data_path("mirage"))
+    home = mirage_home()
+    return home / "data" if home is not None else user_data()
+
+
+def kernels_dir() -> Path:
+    """The folder of the installed kernels; it need not exist."""
+    home = mirage_home()
+    return (user_data() if home is None else home) / "kernels"
+
+
+def user_data() -> Path:
+    """The user's data folder for Mirage. UntrustedFolder where its variable is no full path."""
+    folder = Path(platformdirs.user_data_path("mirage"))
+    if not folder.is_absolute():
+        raise UntrustedFolder(f"{folder} is no full path", next_step=ELSEWHERE)
+    return folder
 
 
 def socket_path() -> Path:

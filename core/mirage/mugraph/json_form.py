@@ -18,11 +18,17 @@ from mirage.ir.json_value import Json, JsonObject
 from mirage.ir.program import Attr
 from mirage.mugraph import grammar as g
 from mirage.mugraph.old_value import OLD
+from mirage.operators.attribute_faults import attribute_fault
 
 VERSION = 1
 NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_]{{0,99}}({OLD})?\Z")
 OPERATOR = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\.[A-Za-z_][A-Za-z0-9_]{0,99}){0,2}\Z")
 WORD = re.compile(r"[A-Za-z0-9_]{0,100}\Z")
+# of a block operator: a name of a dim or an axis, or a number whose exponent is small enough to write it out
+ATTRIBUTE = re.compile(
+    r"([A-Za-z_][A-Za-z0-9_]{0,99}|-inf|-?[0-9]{1,400}(/[0-9]{1,400})?|~?-?[0-9]{1,40}(\.[0-9]{1,40})?(e[+-]?[0-9]{1,3})?)\Z"
+)
+MAX_WORD = 1000  # characters of an attribute
 MAX_ITEMS, MAX_TEXT, MAX_INT, MAX_NODES, MAX_DEPTH = 20_000, 10_000, 1 << 50, 200_000, 8
 NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
@@ -115,12 +121,27 @@ def freeze(value: object, depth: int = 0) -> Attr:
         if depth > MAX_DEPTH or len(value) > MAX_ITEMS:
             raise MugraphSyntax("an attribute is nested too deeply or too long")
         return tuple(freeze(v, depth + 1) for v in value)
-    if value is None or isinstance(value, str | int | float | bool):
+    if value is None or isinstance(value, bool):
         return value
-    raise MugraphSyntax("an attribute is a number, a text, a truth value, null, or an array of them")
+    if (isinstance(value, int) and abs(value) <= MAX_INT) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    if isinstance(value, str) and len(value) <= MAX_WORD and value.isprintable():
+        return value
+    raise MugraphSyntax("an attribute is a number, a short text, a truth value, null, or an array of them")
+
+
+def library_kernel(
+    name: str, op: str, args: tuple[str, ...], out: str, attrs: tuple[tuple[str, Attr], ...] = ()
+) -> g.LibraryKernel:
+    """A library kernel that was read. Raises MugraphSyntax where its operator does not take such attributes."""
+    wrong = attribute_fault(op, attrs)
+    if wrong:
+        raise MugraphSyntax(f"library kernel {name}: {wrong}")
+    return g.LibraryKernel(name, op, args, out, attrs)
 
 
 name, word, text, operator = _text(NAME), _text(WORD), _text(None), _text(OPERATOR)
+attribute = _text(ATTRIBUTE)
 names, texts = _many(name), _many(text)
 index = _many(_node("DimIndex"))
 OMITTED = {"Accumulate": {"start": ""}}  # fields that are not written where they have this value
@@ -150,7 +171,10 @@ SCHEMA: dict[str, tuple[Callable[..., object], dict[str, Decoder]]] = {
         },
     ),
     "Load": (g.Load, {"out": name, "tensor": name, "index": index, "dims": names, "pad": _float}),
-    "Compute": (g.Compute, {"out": name, "op": name, "args": names, "dims": names, "attrs": _many(_pair(name, text))}),
+    "Compute": (
+        g.Compute,
+        {"out": name, "op": name, "args": names, "dims": names, "attrs": _many(_pair(name, attribute))},
+    ),
     "ThreadGraph": (g.ThreadGraph, {"out": name, "body": _many(_node("Compute")), "dims": names}),
     "Accumulate": (
         g.Accumulate,
@@ -181,7 +205,7 @@ SCHEMA: dict[str, tuple[Callable[..., object], dict[str, Decoder]]] = {
         },
     ),
     "LibraryKernel": (
-        g.LibraryKernel,
+        library_kernel,
         {
             "name": name,
             "op": operator,

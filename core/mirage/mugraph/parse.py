@@ -27,7 +27,7 @@ from mirage.mugraph.grammar import (
     ThreadGraph,
     TileDim,
 )
-from mirage.mugraph.json_form import freeze
+from mirage.mugraph.json_form import ATTRIBUTE, freeze, library_kernel
 from mirage.mugraph.old_value import OLD
 from mirage.mugraph.text import HEADER
 
@@ -142,7 +142,9 @@ def compute(r: LineReader, g: Fields) -> Compute:
         if not m:
             r.fail(f"an attribute does not parse: {rest[:40]!r}")
         value = m["plain"] if m["plain"] is not None else r.json(m["json"])
-        attrs.append((m["key"], str(value)))
+        if not isinstance(value, str) or not ATTRIBUTE.match(value):
+            r.fail(f"an attribute is a name or a number, not {str(value)[:40]!r}")
+        attrs.append((m["key"], value))
         rest = rest[m.end() :]
         if rest and (not rest.startswith(", ") or rest == ", "):
             r.fail(f"an attribute does not parse: {rest[:40]!r}")
@@ -202,7 +204,7 @@ def kernel(r: LineReader, kind: str, g: Fields) -> CustomKernel | LibraryKernel:
             if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
                 r.fail("a library kernel's attributes are pairs of a name and a value")
             pairs.append((pair[0], freeze(pair[1])))
-        return LibraryKernel(g["name"], g["op"], split(g["args"]), g["out"], tuple(pairs))
+        return library_kernel(g["name"], g["op"], split(g["args"]), g["out"], tuple(pairs))
     first = r.need(2, "block")[1]
     if first["word"] != "block":
         r.fail("a kernel's block comes before its tail")

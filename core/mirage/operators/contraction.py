@@ -126,6 +126,7 @@ def _tensordot(m: Maker, a: Arguments) -> int:
 CONTRACTION: tuple[Operator, ...] = (
     Operator("einsum", "contraction", "products summed over the letters that the result lacks", 1, 8, einsum_type,
              axes=axis_rules.einsum_axes, term=axis_rules.einsum_term, call="torch.einsum({equation!r}, {all})",
+             texts={"equation": r"[A-Za-z,.> -]{1,200}"},
              torch={"aten.einsum.default": Form(build=_einsum), "aten.outer.default": Form(build=_outer),
                     "aten.tensordot.default": Form(build=_tensordot)}),
     Operator("matmul", "contraction", "matrix products, batched by broadcasting", 2, 2, matmul_type, expand=matmul,

@@ -67,7 +67,9 @@ class Form:
 @dataclass(frozen=True)
 class Operator:
     """An operator of tensor programs. `least`..`most` arguments; `infer` gives the result's type and raises ShapeError
-    or DtypeError for operands that do not fit; `call` is how PyTorch writes it ({0} {1} and attributes by name)."""
+    or DtypeError for operands that do not fit; `call` is how PyTorch writes it ({0} {1} and attributes by name). An
+    attribute is a number, a truth value, None, a dtype or a tuple of them; `texts` has those that are words, each with
+    the regular expression that they match as a whole."""
 
     name: str
     family: Family
@@ -82,6 +84,7 @@ class Operator:
     torch: Mapping[str, Form] = stated(default_factory=dict)
     call: str = ""
     hazards: tuple[str, ...] = ()
+    texts: Mapping[str, str] = stated(default_factory=dict)
 
     def __post_init__(self) -> None:
         meanings = [self.value is not None, self.expand is not None, self.axes is not None and self.term is not None]

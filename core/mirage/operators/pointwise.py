@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from mirage.ir.tensor_spec import TensorType
 from mirage.operators import type_rules
@@ -168,9 +169,11 @@ POINTWISE: tuple[Operator, ...] = (
     unary("relu6", lambda t, x: clamp(t, [x], {"min": 0, "max": 6}), "min(max(x, 0), 6)", "F.relu6({0})",
           infer=type_rules.same),
     unary("silu", lambda t, x: t.mul(x, t.fn("sigmoid", x)), "x * sigmoid(x)", "F.silu({0})"),
-    pointwise("gelu", "x times the normal distribution's cdf, exactly or by tanh", 1, gelu,
-              {"aten.gelu.default": Form(UNARY, {"approximate": "approximate"})},
-              "F.gelu({0}, approximate={approximate!r})"),
+    replace(
+        pointwise("gelu", "x times the normal distribution's cdf, exactly or by tanh", 1, gelu,
+                  {"aten.gelu.default": Form(UNARY, {"approximate": "approximate"})},
+                  "F.gelu({0}, approximate={approximate!r})"),
+        texts={"approximate": "none|tanh"}),
     pointwise("pow", "x ** n, n a number", 1, power,
               {"aten.pow.Tensor_Scalar": Form(UNARY, {"exponent": "exponent"})}, "({0} ** {exponent})",
               type_rules.pointwise, _NEGATIVE),

@@ -64,6 +64,7 @@ def take(function: FunctionType, inputs: Inputs, answer: JsonObject) -> Function
     from mirage.results.codec import read_result
     from mirage.runtime.decorator import load, with_kernel
     from mirage.runtime.slice_identity import digest_of
+    from mirage.verify.structure.loadable import check_loadable
 
     result = read_result(answer)
     if result is None or not matches(result, function.__name__, inputs):
@@ -72,8 +73,10 @@ def take(function: FunctionType, inputs: Inputs, answer: JsonObject) -> Function
     if digest is None:  # what runs is not what the file says
         return None
     try:
-        path = installed_kernels.install(place(digest), result.source)
-        return with_kernel(function, load(path, function.__name__))
+        check_loadable(result.source)
+        installed_kernels.install(place(digest), result.source)
+        kernel = load(place(digest), function.__name__)
+        return None if kernel is None else with_kernel(function, kernel)
     except MirageError as e:
         log.warning("the kernel for `%s` is not used: %s", function.__qualname__, e)
     except Exception as e:  # a module may raise anything while it is imported

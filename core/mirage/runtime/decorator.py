@@ -6,13 +6,12 @@ It runs the function as written until a kernel is installed for exactly its text
 from __future__ import annotations
 
 import functools
-import importlib.util
+import linecache
 import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, TypedDict, TypeVar, cast, overload
 
 from mirage.runtime.call_types import Arguments, Function, Keywords
@@ -130,18 +129,20 @@ def _choose(function: FunctionType) -> Function:
     from mirage.errors import MirageError
     from mirage.runtime import installed_kernels
 
-    if installed_kernels.is_empty():
-        return function
     try:
+        if installed_kernels.is_empty():
+            return function
         from mirage.runtime.slice_identity import digest_of
 
         digest = digest_of(function)
-        path = installed_kernels.lookup(digest) if digest is not None else None
-        if digest is not None and path is None:
+        if digest is None:
+            return function
+        if installed_kernels.lookup(digest) is None:
             from mirage.runtime.daemon_kernels import place
 
-            path = installed_kernels.lookup(place(digest))  # one that an earlier run took from the daemon
-        return function if path is None else with_kernel(function, load(path, function.__name__))
+            digest = place(digest)  # one that an earlier run took from the daemon
+        kernel = load(digest, function.__name__)
+        return function if kernel is None else with_kernel(function, kernel)
     except MirageError as error:
         _warn(function, str(error))
     except Exception as error:  # the module on disk may raise anything while it is imported
@@ -149,16 +150,26 @@ def _choose(function: FunctionType) -> Function:
     return function
 
 
-def load(path: Path, name: str) -> Function:
-    spec = importlib.util.spec_from_file_location(f"_mirage_kernel_{path.stem[:16]}", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"no loader for {path}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # torch and triton look a function's module up by its name
+def load(digest: str, name: str) -> Function | None:
+    """The function `name` of the module that is installed for `digest`; None where none is. What runs is the very text that was
+    checked, never a file that is opened again or was compiled before. Raises what reading and the module's own import raise."""
+    from mirage.link import paths
+    from mirage.runtime import installed_kernels
+    from mirage.verify.structure.loadable import check_loadable
+
+    text = installed_kernels.read(digest)
+    if text is None:
+        return None
+    check_loadable(text)
+    path = str(paths.kernels_dir() / f"{digest}.py")
+    module = ModuleType(f"_mirage_kernel_{digest[:16]}")
+    module.__file__ = path
+    linecache.cache[path] = (len(text), None, text.splitlines(True), path)  # torch and triton read a function's text
+    sys.modules[module.__name__] = module  # and look its module up by its name
     try:
-        spec.loader.exec_module(module)
+        exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
     except BaseException:
-        del sys.modules[spec.name]
+        del sys.modules[module.__name__]
         raise
     launcher = getattr(module, name, None)
     if not callable(launcher):

@@ -10,6 +10,7 @@ from mirage.ir.torch_calls import RESULT_TENSOR, fault, is_call, sizes_of
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, Loop, MuGraph, TileDim
 from mirage.mugraph.rules.breach import Breach, Limits
 from mirage.mugraph.walk import PlacedBlock, parts, size_of
+from mirage.operators.attribute_faults import attribute_fault
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 MAX_SIZE = 1 << 31
@@ -113,6 +114,8 @@ def library(m: MuGraph, limits: Limits) -> None:
     known = {t.name: t for t in m.tensors}
     for k in m.kernels:
         if isinstance(k, LibraryKernel):
+            if wrong := attribute_fault(k.op, k.attrs):
+                raise Breach(k.name, wrong)
             for a in (*k.args, k.out):
                 if a not in known:
                     raise Breach(k.name, f"tensor {a} is not declared")

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from mirage_daemon.ignored_paths import Ignores, matches, parse
+from mirage.source.ignored_paths import Ignores, matches, parse
 
 PATTERNS = [
     "*.py", "/a.py", "a.py", "sub/", "sub", "/sub/*.py", "**/deep", "deep/**", "a/**/b.py", "!a.py", "!b.py", "?.py",

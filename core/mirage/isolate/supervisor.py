@@ -1,0 +1,94 @@
+"""The process above a worker: it reaps what the worker leaves, counts what all of them hold together, and ends with it.
+
+Imports the standard library and its neighbours alone.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mirage.isolate import private_view, process_tree
+from mirage.isolate.launch_order import LaunchOrder, ProcessLimits
+
+EVERY_S = 0.1  # how often memory, processes and the private folder are looked at
+FOLDER_EVERY = 10  # a folder on disk is walked through less often
+
+
+@dataclass(frozen=True)
+class HeldResources:
+    """Bytes of memory, bytes on disk, threads: of all processes below one together."""
+
+    memory: int
+    disk: int
+    tasks: int
+
+    def over(self, bounds: ProcessLimits) -> str:
+        """What is beyond its bound, in words; "" while nothing is."""
+        if self.memory > bounds.total:
+            return (
+                f"its processes took {self.memory >> 20} MiB of memory together, over the limit of {bounds.total >> 20}"
+            )
+        if self.disk > bounds.disk:
+            return f"its folder took {self.disk >> 20} MiB, over the limit of {bounds.disk >> 20}"
+        if self.tasks > bounds.tasks:
+            return f"it had {self.tasks} processes and threads, over the limit of {bounds.tasks}"
+        return ""
+
+
+def usage(order: LaunchOrder, *, private: bool, disk: int = 0) -> HeldResources:
+    """Of all processes below this one. In a private view what lies in its folders is memory, which the kernel bounds."""
+    found = process_tree.below(os.getpid())
+    own, shared = process_tree.memory([p.pid for p in found])
+    if private:
+        shared = max(shared, sum(_used(path) for path in private_view.writable(order.folder)))
+    return HeldResources(own + shared, disk, sum(p.threads for p in found))
+
+
+def _used(path: str) -> int:
+    facts = os.statvfs(path)
+    return (facts.f_blocks - facts.f_bfree) * facts.f_frsize
+
+
+def supervise(child: int, order: LaunchOrder, say: Callable[[str], None], *, private: bool) -> int:
+    """Wait for `child`, reaping whoever else ends; its wait status. Too much of something ends it, and all below this process."""
+    ended = {signal.SIGCHLD}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ended)
+    disk = rounds = 0
+    while True:
+        status = _reap(child)
+        if status is not None:
+            return status
+        if not private and rounds % FOLDER_EVERY == 0:
+            disk = process_tree.size_of(order.folder)
+        too_much = usage(order, private=private, disk=disk).over(order.bounds)
+        if too_much:
+            say(too_much)
+            process_tree.kill_below(os.getpid())
+            _, status = os.waitpid(child, 0)
+            return status
+        rounds += 1
+        _wait(ended)
+
+
+def _wait(ended: set[signal.Signals]) -> None:
+    if hasattr(signal, "sigtimedwait"):
+        signal.sigtimedwait(ended, EVERY_S)
+    else:
+        time.sleep(EVERY_S)
+
+
+def _reap(child: int) -> int | None:
+    """The wait status of `child` once it has ended."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return None
+        if pid == child:
+            return status
+        if pid == 0:
+            return None

@@ -1,0 +1,52 @@
+"""What all processes of a worker take together is bounded, whatever form it has: private, shared, in files, in processes."""
+
+import pytest
+
+from mirage.errors import WorkerDied, WorkerRaised
+from mirage.isolate import Worker
+from mirage.isolate.launch_order import LANDLOCK, SECCOMP, WALLS, ProcessLimits
+from mirage.isolate.supervisor import HeldResources
+from mirage.isolate.system import OperatingSystem
+
+MIB = 1 << 20
+LIMIT = 192 * MIB
+HOLDS = ("shared", "memfd", "children", "tmp")
+VIEWS = {"private view": WALLS, "no private view": (LANDLOCK, SECCOMP)}
+
+
+def hold(kind, size, walls, **limits):
+    with Worker(memory_bytes=LIMIT, system=OperatingSystem(walls=walls), unix=True, **limits) as worker:
+        return worker.call("selftest", {"action": "hold", "kind": kind, "bytes": size, "seconds": 3}, timeout_s=60)
+
+
+@pytest.mark.parametrize("walls", VIEWS.values(), ids=VIEWS)
+@pytest.mark.parametrize("kind", HOLDS)
+def test_more_than_the_limit_ends_it_and_says_so(kind, walls):
+    with pytest.raises((WorkerDied, WorkerRaised), match=r"over the limit of 192|No space left|File too large"):
+        hold(kind, 400 * MIB, walls)
+
+
+@pytest.mark.parametrize("kind", HOLDS)
+def test_less_than_the_limit_does_not(kind):
+    assert hold(kind, 48 * MIB, WALLS) == {"held": 48 * MIB}
+
+
+def test_what_holds_several_workers_may_have_more_together():
+    assert hold("children", 300 * MIB, WALLS, total_bytes=2048 * MIB) == {"held": 300 * MIB}
+
+
+def test_processes_are_bounded_for_the_superuser_too():
+    with (
+        Worker() as worker,
+        pytest.raises((WorkerDied, WorkerRaised), match=r"processes and threads|BlockingIOError|ended by"),
+    ):
+        worker.call("selftest", {"action": "bomb", "depth": 12}, timeout_s=60)
+
+
+@pytest.mark.parametrize(
+    ("held", "word"),
+    [((11, 0, 0), "memory"), ((0, 11, 0), "folder"), ((0, 0, 11), "processes"), ((10, 10, 10), "")],
+)
+def test_each_bound_has_its_words(held, word):
+    said = HeldResources(*held).over(ProcessLimits(memory=1, total=10, disk=10, tasks=10))
+    assert (word in said) if word else said == ""
