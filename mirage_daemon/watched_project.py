@@ -17,8 +17,9 @@ from dataclasses import astuple, dataclass
 
 from mirage.errors import MirageError, MissingShape
 from mirage.link.answers import WatchedProject
+from mirage.link.regular_file import read_regular
 from mirage.source import detect, shapes
-from mirage.source.ignored_paths import RULES, Ignores, read_regular
+from mirage.source.ignored_paths import RULES, Ignores
 from mirage_daemon.file_events import LimitReached, notifier
 
 log = logging.getLogger("mirage.daemon.watch")

@@ -19,7 +19,7 @@ from types import ModuleType
 
 import torch
 
-SECONDS = 20  # for all calls of one mutant
+SECONDS, LATEST = 20, 900  # for all calls of one mutant, of the processor; and of the clock, where it only waits
 ROUNDING = 4.0  # in units of the output's roundoff at the size of its largest value
 Answer = list[torch.Tensor] | str
 _empty = torch.empty
@@ -142,13 +142,15 @@ def main(jobs: str, start: str) -> None:
     texts = json.loads(Path(jobs).read_text())
     torch.empty = poisoned
     signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGPROF, late)
     found = re.search(r"^def _original_(\w+)", texts[0], re.MULTILINE)
     assert found is not None
     with tempfile.TemporaryDirectory() as folder:
         reference = list(answers(loaded(texts[0], Path(folder), 0), found[1]))
         for number in range(int(start), len(texts)):
             print(number, flush=True)
-            signal.alarm(SECONDS)
+            signal.alarm(LATEST)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
             try:
                 word = compared(reference, answers(loaded(texts[number], Path(folder), number), found[1]))
             except TimeoutError:
@@ -164,6 +166,7 @@ def main(jobs: str, start: str) -> None:
                 AssertionError,
             ):
                 word = "breaks"
+            signal.setitimer(signal.ITIMER_PROF, 0)
             signal.alarm(0)
             print(word, flush=True)
 

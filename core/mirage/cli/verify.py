@@ -176,36 +176,52 @@ def judged(
     overflow: bool = False,
 ) -> Verdict:  # fmt: skip
     """The verdict, with floats beside each counterexample. The float opinion's own runs are made by `floats`, if there is one."""
-    from mirage.verify import cases
     from mirage.verify.counterexamples.float_search import with_concrete
-    from mirage.verify.judge import judge
-    from mirage.verify.two_programs import check_signatures, compare
 
-    task: RunTask = partial(worker.call, timeout_s=TASK_S)
-    if right.kind == "kernels":
-        return of_kernels(left, right, task)
-    if left.program is not None and right.kind == "function":
-        assert right.program is not None
-        verdict, case = compare(left.program, right.program, rules, overflow), None
-    else:
-        if left.program is not None and right.program is not None:
-            check_signatures(left.program, right.program)
-        graph = structure_of(left, right) if right.kind == "module" else right.mugraph
-        assert graph is not None
-        if left.program is not None:
-            case = cases.of_program(left.program, graph, right.module, left.text, left.function)
-        else:
-            assert left.mugraph is not None
-            case = cases.of_mugraph(left.mugraph, graph, right.module)
-        verdict = judge(replace(case, rules=rules), task, ahead=floats)
+    verdict, case = decided(left, right, worker, rules, floats, overflow)
     undecided = verdict.word == "UNDECIDED"
     searched = any(
         e.opinion == "float" and (e.word == "TESTED" or e.counterexample is not None) for e in verdict.evidence
     )
-    if verdict.accepted or (undecided and searched):
+    if verdict.accepted or is_written(left, right) or (undecided and searched):
         return verdict
-    concrete = in_floats(left, right, case, verdict, task)
+    concrete = in_floats(left, right, case, verdict, partial(worker.call, timeout_s=TASK_S))
     return verdict if undecided and concrete.note else with_concrete(verdict, concrete)
+
+
+def decided(
+    left: Subject, right: Subject, worker: Worker, rules: Rules | None = None, floats: FloatWorker | None = None,
+    overflow: bool = False,
+) -> tuple[Verdict, Case | None]:  # fmt: skip
+    """The verdict without a search for floats that show a difference, and what was judged where that has a µGraph."""
+    from mirage.results.verdict import Verdict
+    from mirage.verify import cases
+    from mirage.verify.judge import judge
+    from mirage.verify.two_programs import check_signatures, compare
+
+    task: RunTask = partial(worker.call, timeout_s=TASK_S)
+    if right.refused is not None:
+        return Verdict((right.refused,)), None
+    if is_written(left, right):
+        return of_kernels(left, right, task), None
+    if left.program is not None and right.kind == "function":
+        assert right.program is not None
+        return compare(left.program, right.program, rules, overflow), None
+    if left.program is not None and right.program is not None:
+        check_signatures(left.program, right.program)
+    graph = structure_of(left, right) if right.kind == "module" else right.mugraph
+    assert graph is not None
+    if left.program is not None:
+        case = cases.of_program(left.program, graph, right.module, left.text, left.function)
+    else:
+        assert left.mugraph is not None
+        case = cases.of_mugraph(left.mugraph, graph, right.module)
+    return judge(replace(case, rules=rules), task, ahead=floats), case
+
+
+def is_written(left: Subject, right: Subject) -> bool:
+    """Is the right side Triton text of which nothing says a µGraph: a person's, or a module whose µGraph was taken out?"""
+    return right.kind == "kernels" or (right.kind == "module" and right.mugraph is None and left.program is not None)
 
 
 def of_kernels(left: Subject, right: Subject, task: RunTask) -> Verdict:
@@ -214,7 +230,7 @@ def of_kernels(left: Subject, right: Subject, task: RunTask) -> Verdict:
 
     if left.program is None:
         raise MugraphUnknown(f"{right.label} carries no µGraph, and {left.label} is no function", path=right.label)
-    public = right.function or left.program.name
+    public = right.program.name if right.program is not None else right.function or left.program.name
     return judge_written(left.program, left.text, left.function, right.module, public, task)
 
 
@@ -230,8 +246,7 @@ def structure_of(left: Subject, right: Subject) -> MuGraph:
             raise SignatureMismatch(f"the SIZES and TILES of {right.label} are not those of {left.label}")
         if right.mugraph is None:
             return left.mugraph
-    if right.mugraph is None:
-        raise MugraphUnknown(f"{right.label} carries no µGraph", path=right.label)
+    assert right.mugraph is not None  # without one the text is judged as it stands (`is_written`)
     if not cases.matches(right.mugraph, sizes, tiles):
         raise MugraphUnknown(f"{right.label} carries another µGraph than that of its SIZES and TILES", path=right.label)
     return right.mugraph

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -132,8 +133,17 @@ class NotConstant(Exception):
     """The expression has no value that can be read without running it; `node` is the part that has none."""
 
     def __init__(self, node: ast.expr) -> None:
-        super().__init__(ast.unparse(node))
+        super().__init__(shown(node))
         self.node = node
+
+
+def shown(node: ast.expr) -> str:
+    """An expression as text, for a message: a long one is cut."""
+    try:
+        text = ast.unparse(node)
+    except (ValueError, RecursionError):  # a number of more digits than Python writes
+        return "..."
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."
 
 
 _NUMERIC: dict[type[ast.operator], Callable[[float, float], float]] = {
@@ -146,20 +156,40 @@ _NUMERIC: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Pow: lambda a, b: a**b,
 }
 _LARGEST_EXPONENT = 64
+LARGEST = 1 << 128  # no number of a program is larger; beyond it arithmetic would cost more than its text
+MAX_CHARS, MAX_STEPS, MAX_SHOWN = (
+    100_000,
+    10_000,
+    200,
+)  # of a text's value, of one evaluation, of an expression in a message
 
 
-def evaluate(node: ast.expr, names: ModuleNames, seen: frozenset[str] = frozenset()) -> object:
-    """The value of a literal, of arithmetic of numbers, or of a module constant made of them. Raises NotConstant."""
+def evaluate(node: ast.expr, names: ModuleNames) -> object:
+    """The value of a literal, of arithmetic of numbers, or of a module constant made of them. Raises NotConstant, also where the
+    value is too large, or takes too many steps: constants that name constants may grow without bound."""
+    return _evaluated(node, names, frozenset(), itertools.count())
+
+
+def _evaluated(node: ast.expr, names: ModuleNames, seen: frozenset[str], steps: Iterator[int]) -> object:
+    if next(steps) > MAX_STEPS:
+        raise NotConstant(node)
+    value = _value(node, names, seen, steps)
+    if (isinstance(value, int) and abs(value) > LARGEST) or (isinstance(value, str | bytes) and len(value) > MAX_CHARS):
+        raise NotConstant(node)
+    return value
+
+
+def _value(node: ast.expr, names: ModuleNames, seen: frozenset[str], steps: Iterator[int]) -> object:
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, (ast.Tuple, ast.List)):
-        return tuple(evaluate(e, names, seen) for e in node.elts)
+        return tuple(_evaluated(e, names, seen, steps) for e in node.elts)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        value = evaluate(node.operand, names, seen)
+        value = _evaluated(node.operand, names, seen, steps)
         if isinstance(value, (int, float)):
             return -value if isinstance(node.op, ast.USub) else value
     if isinstance(node, ast.BinOp) and type(node.op) in _NUMERIC:
-        left, right = evaluate(node.left, names, seen), evaluate(node.right, names, seen)
+        left, right = _evaluated(node.left, names, seen, steps), _evaluated(node.right, names, seen, steps)
         if isinstance(left, (int, float)) and isinstance(right, (int, float)) and _is_small(node.op, right):
             try:
                 return _NUMERIC[type(node.op)](left, right)
@@ -168,9 +198,9 @@ def evaluate(node: ast.expr, names: ModuleNames, seen: frozenset[str] = frozense
     if isinstance(node, ast.Name) and node.id not in seen:
         value_node = names.assigned(node.id)
         if value_node is not None:
-            return evaluate(value_node, names, seen | {node.id})
+            return _evaluated(value_node, names, seen | {node.id}, steps)
     if isinstance(node, ast.JoinedStr):
-        return "".join(_piece(v, names, seen) for v in node.values)
+        return "".join(_piece(v, names, seen, steps) for v in node.values)
     raise NotConstant(node)
 
 
@@ -179,10 +209,9 @@ def _is_small(op: ast.operator, right: float) -> bool:
     return not isinstance(op, ast.Pow) or abs(right) <= _LARGEST_EXPONENT
 
 
-def _piece(node: ast.expr, names: ModuleNames, seen: frozenset[str]) -> str:
-    if isinstance(node, ast.FormattedValue) and node.conversion == -1 and node.format_spec is None:
-        return str(evaluate(node.value, names, seen))
-    return str(evaluate(node, names, seen))
+def _piece(node: ast.expr, names: ModuleNames, seen: frozenset[str], steps: Iterator[int]) -> str:
+    plain = isinstance(node, ast.FormattedValue) and node.conversion == -1 and node.format_spec is None
+    return str(_evaluated(node.value if plain and isinstance(node, ast.FormattedValue) else node, names, seen, steps))
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:

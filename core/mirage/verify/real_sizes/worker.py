@@ -66,12 +66,12 @@ class Judging:
         return time.process_time() - self.began > SECONDS
 
     def call(
-        self, given: Sequence[torch.Tensor], how: Precision, choice: int = 0, device: int = 0
+        self, given: Sequence[torch.Tensor], how: Precision, choice: int = 0, device: int = 0, elsewhere: bool = False
     ) -> list[torch.Tensor]:
-        session = HostCall(how, self.host.text, time.process_time() + LIMIT, choice, device)
+        session = HostCall(how, self.host.text, time.process_time() + LIMIT, choice, device, elsewhere)
         names = [i.name for i in self.subject.program.inputs]
         out = self.host.call(session, dict(zip(names, given, strict=True)))
-        if not session.launches:
+        if not session.launches and not elsewhere:
             raise Unknown("no kernel is launched")
         self.runs += 1
         self.programs = max(self.programs, session.programs)
@@ -133,6 +133,8 @@ class Judging:
         self.scaled()
         self.notes += self.subject.assumed
         self.contiguity()
+        if self.host.text.asks_gradient:
+            self.gradients()
 
     def variants(self) -> None:
         """Every configuration of an autotuner, and another number of multiprocessors."""
@@ -154,11 +156,25 @@ class Judging:
             return
         made = [b if a is None else a for a, b in zip(given, tensors(program, values, True), strict=True)]
         try:
-            compare_exactly(self.subject, "strided", values, self.call(made, Precision(wide=True)))
+            compare_exactly(self.subject, "strided", values, self.call(made, Precision(wide=True), elsewhere=True))
         except (Wrong, Unknown, Differs):
             self.notes.append(
                 "the inputs are contiguous (with other strides its kernels read other elements, or it refuses)"
             )
+
+    def gradients(self) -> None:
+        """A module that asks whether gradients are wanted: it gives the same without them, and for inputs that want some, or else
+        the verdict says what is assumed."""
+        program = self.subject.program
+        values = self.drawn(DRAWS[0], [0.0, 1.0], 3)
+        with torch.no_grad():
+            self.exact("without gradients", values, float("nan"))
+        given = [t.requires_grad_(t.is_floating_point()) for t in tensors(program, values, True)]
+        try:
+            found = self.call(given, Precision(wide=True), elsewhere=True)
+            compare_exactly(self.subject, "with gradients", values, found)
+        except (Wrong, Unknown, Differs):
+            self.notes.append("no input needs a gradient (the module does something else then, or refuses)")
 
 
 def _strided(t: torch.Tensor) -> torch.Tensor | None:
