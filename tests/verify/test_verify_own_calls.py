@@ -159,8 +159,8 @@ def test_a_text_with_another_call_is_rejected(twin: str, run: Run) -> None:
     name, old, new, part = texts()[twin]
     text = module(name, graph(name))
     assert text.count(old) == 1, text
-    assert in_text(case(name), run, 8).word == "TESTED"
-    found = in_text(case(name, emitted=text.replace(old, new)), run, 8)
+    assert in_text(case(name), run, 8)().word == "TESTED"
+    found = in_text(case(name, emitted=text.replace(old, new)), run, 8)()
     assert found.word == "REJECTED" and part in found.summary, found.summary
 
 

@@ -26,7 +26,7 @@ from mirage.verify.structure.module_syntax import ModuleSyntax
 from mirage.verify.structure.opinion import syntax_opinion
 
 if TYPE_CHECKING:
-    from mirage.isolate.runner import Worker
+    from mirage.isolate.task_table import Caller
     from mirage.results.verdict import Evidence
 
 KERNELS = "# mirage:begin kernels"
@@ -58,12 +58,12 @@ class Subject:
         return {x.name: (self.mugraph.shape(x), x.dtype) for x in self.mugraph.inputs}
 
 
-def load(where: str, worker: Worker, limits: Limits = SM_90) -> Subject:
+def load(where: str, worker: Caller, limits: Limits = SM_90) -> Subject:
     """The last of `rows`."""
     return rows(where, worker, limits)[-1]
 
 
-def rows(where: str, worker: Worker, limits: Limits = SM_90) -> list[Subject]:
+def rows(where: str, worker: Caller, limits: Limits = SM_90) -> list[Subject]:
     """Reads FILE[::FUNCTION]: one subject for each row of sizes that a function's decorator, a module's table or a result
     has, the one that is meant where no size is named last. µGraphs have to keep to the `limits` of a
     device. Raises FileUnreadable, NoDecoratedFunction, MugraphSyntax,
@@ -89,7 +89,7 @@ def has_kernels(text: str) -> bool:
     return "triton" in text and any(ast.unparse(d).partition("(")[0].split(".")[-1] == "jit" for d in decorators)
 
 
-def functions(where: str, worker: Worker) -> list[Subject]:
+def functions(where: str, worker: Caller) -> list[Subject]:
 
     path, text, names = place_argument.functions(where)
     if len(names) > 1:
@@ -133,7 +133,7 @@ def structures(path: str, text: str, limits: Limits) -> list[Subject]:
     return [Subject("mugraph", path, mugraph=graph, module=module) for graph in graphs]
 
 
-def modules(path: str, text: str, worker: Worker, limits: Limits) -> list[Subject]:
+def modules(path: str, text: str, worker: Caller, limits: Limits) -> list[Subject]:
     """An emitted module. Its original, at the shapes that a row's guard expects, is the function that the row stands for; the
     µGraphs that it carries are read and valid, and nothing more is known of them. One that breaks a rule on what a module may
     contain is not traced: it is refused, or without a µGraph a text like any other."""
@@ -171,7 +171,7 @@ def public_name(text: str) -> str:
         return ""
 
 
-def module(path: str, text: str, carried: MuGraph | None, worker: Worker) -> Subject:
+def module(path: str, text: str, carried: MuGraph | None, worker: Caller) -> Subject:
     """A module, read by its plain names."""
     parts = split_parts(text)
     try:

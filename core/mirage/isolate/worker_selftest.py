@@ -147,6 +147,15 @@ def _facts(payload: Value, emit: Emit) -> Value:
     }
 
 
+_changes: list[int] = []
+
+
+def _change(payload: Value, emit: Emit) -> Value:
+    """Change this process's memory; the answer says how often that was done in it."""
+    _changes.append(1)
+    return {"changes": len(_changes)}
+
+
 def _not_data(payload: Value, emit: Emit) -> Value:
     return {"value": object()}
 
@@ -179,6 +188,7 @@ ACTIONS: dict[str, Task] = {
     "error": _error,
     "raise": _raise,
     "facts": _facts,
+    "change": _change,
     "not_data": _not_data,
     "forge": _forge,
 }

@@ -12,7 +12,7 @@ from mirage.errors import DtypeOfDevice, FunctionNotFound, MirageError
 from mirage.ir.dtypes import TORCH_NAMES
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
-from mirage.isolate.runner import Worker
+from mirage.isolate.task_table import Caller
 from mirage.program.integers import refuse_integers
 from mirage.results.progress import CancelToken
 from mirage.search.checkpoint import Checkpoint
@@ -63,7 +63,7 @@ def read(request: Request) -> Function:
     return Function(found, slice.cut_decorated(found), rows[-1], rows)
 
 
-def trace(function: Function, path: str, worker: Worker, cancel: CancelToken, *, task: str = "trace") -> Program:
+def trace(function: Function, path: str, worker: Caller, cancel: CancelToken, *, task: str = "trace") -> Program:
     """The tensor program, traced in the worker; by the task "whole_function", one of a single operator."""
     payload = {
         "text": function.slice.text,

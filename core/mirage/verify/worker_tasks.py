@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict, cast
+from concurrent.futures import Future
+from typing import Any, Protocol, TypedDict, TypeVar, cast
 
 from mirage.ir.program import Attr
 
 RunTask = Callable[[str, dict[str, object]], dict[str, object]]  # (the task's name, its payload) -> its answer
 Tiles = dict[str, dict[str, int]]
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+class Ahead(Protocol):
+    """Begins work that runs tasks, and goes on."""
+
+    def __call__(self, work: Callable[[RunTask, P], R], payload: P) -> Future[R]: ...
 
 
 # Floats: `as` is numpy's dtype of the bytes. Of an input, `type` is our dtype.

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -45,7 +44,7 @@ from mirage.verify.output_terms import OutputTerm
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import TermEvaluator
 from mirage.verify.semantics.float64 import Floats
-from mirage.verify.worker_tasks import FloatPayload, FloatRun, RunTask, run_floats, run_rounded
+from mirage.verify.worker_tasks import Ahead, FloatPayload, FloatRun, RunTask, run_floats, run_rounded
 
 Given = Mapping[str, tuple[str, Array]]  # (dtype, float64 values rounded to it) of every parameter
 
@@ -98,9 +97,6 @@ class Record:
     mugraph: MuGraph | None = None
     graph: MuGraph | None = None
     runs: list[RegimeRun] = field(default_factory=list)
-
-
-Ahead = Callable[[FloatPayload], Future[FloatRun]]  # begins a run in a worker of its own
 
 
 def float_opinion(
@@ -224,7 +220,7 @@ class _Regimes:
         e, launch = self.emitted, self.launch
         given = _inputs(launch, e.parameters, regime, self.rng, self.masks, self.integers)
         payload = self._payload(given, 1 if number else 2)
-        run = partial(run_floats, self.run_task, payload) if ahead is None else ahead(payload).result
+        run = partial(run_floats, self.run_task, payload) if ahead is None else ahead(run_floats, payload).result
         return _Asked(regime, given, payload, run)
 
     def judge(self, asked: _Asked) -> None:
