@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from mirage.ir.dtypes import DTYPES
@@ -110,10 +109,6 @@ def log_sigmoid(m: Maker, xs: Sequence[int], a: Attrs) -> int:
     return m.op("neg", m.op("softplus", m.op("neg", xs[0]), beta=1.0))
 
 
-def log10(m: Maker, xs: Sequence[int], a: Attrs) -> int:
-    return m.op("mul", m.op("log", xs[0]), m.const(1 / math.log(10)))
-
-
 def sign(m: Maker, xs: Sequence[int], a: Attrs) -> int:
     """1 above zero, -1 below it; 0 of zero and of NaN."""
     dtype = m.type(xs[0]).dtype
@@ -124,16 +119,6 @@ def sign(m: Maker, xs: Sequence[int], a: Attrs) -> int:
 
 def ceil(m: Maker, xs: Sequence[int], a: Attrs) -> int:
     return m.op("neg", m.op("floor", m.op("neg", xs[0])))
-
-
-def nearest(m: Maker, xs: Sequence[int], a: Attrs) -> int:
-    """From the whole number below, which is exact: one more where more than a half is left, or a half of an odd one."""
-    half, below = m.const(0.5), m.op("floor", xs[0])
-    rest = m.op("sub", xs[0], below)
-    twice = m.op("mul", m.const(2.0), m.op("floor", m.op("mul", half, below)))
-    odd = m.op("eq", m.op("sub", below, twice), m.const(1.0))
-    up = m.op("logical_or", m.op("gt", rest, half), m.op("logical_and", m.op("eq", rest, half), odd))
-    return m.op("where", up, m.op("add", below, m.const(1.0)), below)
 
 
 def _of_one(name: str, summary: str, expand: Expand, call: str, hazards: tuple[str, ...] = ()) -> Operator:
@@ -282,10 +267,8 @@ COMPOSITE: tuple[Operator, ...] = (
                  "glu", a["self"], dim=type_rules.dim(a["dim"], len(m.type(a["self"]).shape))))},
              call="F.glu({0}, {dim})"),
     _of_one("log_sigmoid", "log(sigmoid(x)) = -softplus(-x)", log_sigmoid, "F.logsigmoid({0})"),
-    _of_one("log10", "logarithm to base 10", log10, "torch.log10({0})", ("NaN below zero, -inf at zero",)),
     _of_one("sign", "-1, 0 or 1", sign, "torch.sign({0})", ("jumps at 0",)),
     _of_one("ceil", "the smallest whole number that is not smaller", ceil, "torch.ceil({0})", ("jumps at integers",)),
-    _of_one("round", "the nearest whole number, of two the even one", nearest, "torch.round({0})", ("jumps at halves",)),
     Operator("normalize", "composite", "x / max(norm(x), eps)", 1, 1, float_same, expand=normalize,
              call="F.normalize({0}, dim={dim[0]})"),
     Operator("scaled_dot_product_attention", "composite", "softmax(q @ k.T * scale + mask) @ v", 3, 4, sdpa_type,

@@ -13,6 +13,7 @@ _FAMILIES = {
     "pointwise": "Element by element, operands broadcast.",
     "shape": "Elements moved, nothing computed.",
     "composite": "Written in terms of the others.",
+    "call": "These stay PyTorch's own in a kernel's module; a comparison of two functions knows what they mean.",
 }
 _HEAD = """# Operators
 
