@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,6 @@ from mirage.verify import report
 
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom jaxtyping import Float16\nfrom torch import Tensor\n\nimport mirage\n\n\n"
 X = 'x: Float16[Tensor, "6 10"]'
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}) as w:
-        yield w
 
 
 def function(folder: Path, name: str, body: str, parameters: str = X) -> Path:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from waiting import wait_until
 
 from mirage.errors import DaemonUnavailable, MirageError, UntrustedSocket
 from mirage.link import Client, paths, protocol
@@ -32,13 +33,6 @@ def alive(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
-
-
-def wait_for(condition, seconds=5.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def daemons_of(home):
@@ -61,7 +55,7 @@ def stopped(home):
     yield home
     for pid in daemons_of(home):
         os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: not daemons_of(home))
+    wait_until(lambda: not daemons_of(home))
 
 
 def invoke(*words):
@@ -89,7 +83,7 @@ def test_starters_at_the_same_time_get_one_daemon(stopped):
         pids = {word for s in starters for word in s.communicate(timeout=60)[0].split()}
         assert [s.returncode for s in starters] == [0] * 4
         assert len(pids) == 1
-        wait_for(lambda: len(daemons_of(stopped)) == 1)  # the losers leave
+        wait_until(lambda: len(daemons_of(stopped)) == 1)  # the losers leave
         os.kill(int(pids.pop()), signal.SIGKILL)  # the socket stays behind and blocks nobody
 
 
@@ -113,7 +107,7 @@ def test_it_ends_when_idle(stopped, monkeypatch):
     monkeypatch.setenv("MIRAGE_IDLE_S", "0.3")
     with Client.connect() as client:
         pid = client.welcome.pid
-    wait_for(lambda: not alive(pid))
+    wait_until(lambda: not alive(pid))
     assert not paths.socket_path().exists()
     with pytest.raises(DaemonUnavailable):
         Client.connect(start_daemon=False)
@@ -172,7 +166,7 @@ def test_a_daemon_whose_place_is_not_read_says_who_has_the_cache(home, monkeypat
         done = subprocess.run([sys.executable, "-m", "mirage_daemon"], capture_output=True, text=True, timeout=60)
         assert done.returncode == lifecycle.CACHE_TAKEN and "another daemon uses the cache" in done.stderr
         client.shutdown()
-        wait_for(lambda: not alive(client.welcome.pid))
+        wait_until(lambda: not alive(client.welcome.pid))
 
 
 HANGS = """
@@ -189,7 +183,7 @@ sys.exit(main(job=lambda *_: time.sleep(1000)))
 def test_a_daemon_whose_threads_all_wait_ends_in_time(stopped, monkeypatch, how):
     """Readers that never come back, a store that does not answer: it ends all the same, and the next one starts."""
     daemon_process = subprocess.Popen([sys.executable, "-c", HANGS])
-    wait_for(lambda: paths.socket_path().exists())
+    wait_until(lambda: paths.socket_path().exists())
     clients = [Client.connect(start_daemon=False) for _ in range(12)]
     for client in clients[:10]:
         client._socket.sendall(request(7, "lookup", protocol.Lookup("x = 1", f"{id(client)}.py", "f"), 60.0))
@@ -267,7 +261,7 @@ def test_a_daemon_whose_socket_went_makes_room_for_one_that_can_be_reached(home,
         (home / "run").mkdir(mode=0o700)  # and in again
         with Client.connect() as again:
             assert again.welcome.pid != client.welcome.pid
-            wait_for(lambda: not alive(client.welcome.pid))
+            wait_until(lambda: not alive(client.welcome.pid))
     assert invoke("stop").output.strip() == "stopped"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from workloads.traced import trace
 
@@ -11,7 +9,6 @@ from mirage.codegen.emit import emit_module
 from mirage.devices.table import DEVICES
 from mirage.ir.program import Program
 from mirage.ir.torch_calls import fault, sizes_of
-from mirage.isolate.runner import Worker
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.without_calls import calls_of
 from mirage.pipeline.fusion_remarks import explain
@@ -47,12 +44,6 @@ def searches(program: Program) -> list[Search]:
         out.append(Search(found, lambda g: estimate(g, DEVICE), bounds=Bounds(keep=6, tilings=2, structures=3, cuts=1)))
         list(out[-1].run())
     return out
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator:
-    with Worker() as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
 
 
 def test_both_ways_are_searched(program: Program, searches: list[Search]) -> None:

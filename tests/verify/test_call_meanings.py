@@ -28,13 +28,13 @@ CALLS = (
     "x.round().sort(-1).values", "x.msort()", "x.kthvalue(3, 1).values", "x.kthvalue(2, 0, keepdim=True).values", "x.median()",
     "x.median(1).values", "x.median(0, keepdim=True).values", "x[:, torch.arange(6)]", "x[5 - torch.arange(6) - 2]",
     "x[:, torch.arange(3) * 2]", "x[torch.arange(4) // 2]", "x.index_select(1, (torch.arange(6) + 2) % 6)",
-    "torch.round(3 * x)", "torch.round((3 * x).round() / 2)", "torch.expm1(x / 1e6)", "torch.log1p(x.abs() / 1e6)",
-    "torch.log2(x.abs())", "torch.log10(x.abs())", "torch.sinh(x / 1e6)", "torch.cosh(x)", "torch.asinh(x)",
-    "torch.acosh(x.abs() + 1)", "torch.atanh(torch.tanh(x))", "torch.logaddexp(x, y)", "torch.logaddexp(800 * x, 800 * y)",
+    "torch.round(3 * x)", "torch.round((3 * x).round() / 2)", 
+    "torch.log2(x.abs())", "torch.log10(x.abs())", "torch.cosh(x)", 
+    "torch.logaddexp(x, y)", "torch.logaddexp(800 * x, 800 * y)",
     "torch.where((x > 0).any(1), x[:, 0], y[:, 0])", 
     "x * (x > 0).all()", "x * (x > 0).any()", "x * (x > -9).all((0, 1))",
     "x * (x > 0).any((0, 1), keepdim=True)", "x * x.any(0)",
-    "x * (x > -1).all(0)", "F.elu(x)", "F.elu(x, 0.3)", "F.celu(x)", "F.celu(x, 0.4)", "F.selu(x)",
+    "x * (x > -1).all(0)", 
 )  # fmt: skip
 WHOLE = ("x * (n // 3)", "x * (n % 3)", "x * (n // -3)", "x * (n % -3)", "x * (torch.arange(6) // 4 * 4 + k)",
          "x * torch.sign(n)", "torch.where(torch.sign(torch.arange(6) - 3) < 1, x, y)",
@@ -76,9 +76,6 @@ COMPARED = (
         "torch.log(x.abs() + 1) / torch.log(torch.full_like(x, 2.0))",
         "torch.log10(x.abs() + 1)",
     ),
-    ("F.elu(x)", "torch.where(x > 0, x, torch.expm1(x))", "torch.where(x > 0, x, torch.expm1(x / 2))"),
-    ("F.celu(x, 2.0)", "torch.where(x > 0, x, 2 * torch.expm1(x / 2))", "F.elu(x, 2.0)"),
-    ("torch.cosh(x) + torch.sinh(x)", "torch.exp(x)", "torch.exp(-x)"),
     ("(x > 0).any(1).to(x.dtype)", "((x > 0).to(x.dtype).sum(1) > 0).to(x.dtype)", "(x > 0).all(1).to(x.dtype)"),
     ("(x > 0).all(0).to(x.dtype)", "(x > 0).to(x.dtype).amin(0)", "(x > 0).any(0).to(x.dtype)"),
     (
@@ -128,6 +125,8 @@ def test_each_meaning_is_tried_and_another_form_stays_a_call() -> None:
         "F.pad(x, (1, 2), mode='reflect')",
         "x.cumsum(1, dtype=torch.float32)",
         "torch.round(x, decimals=1)",
+        "torch.log1p(x)",
+        "torch.expm1(x)",
         "x.topk(2, 1, sorted=False).values",
     ):
         assert any(is_call(n.op) for n in written_out(program(text)).nodes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from mirage.codegen.emit import emit_module
 from mirage.ir.index import DimIndex
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
-from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, MuGraph, Store
 from mirage.verify.emitted_module import EmittedModule
@@ -33,12 +32,6 @@ SOURCES = {
         "    return torch.where(M.any(-1, keepdim=True), p, 0.0).to(X.dtype)"
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    with Worker() as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
 
 
 def masked_softmax(kind: str) -> tuple[Terms, Output, MuGraph]:

@@ -6,14 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from written_modules import ADD, ATTENTION, LAYER_NORM, LOOKUP, MATMUL, Written
 
 from mirage.cli import verify_subjects
-from mirage.cli.verify import WORKER, judged
+from mirage.cli.verify import judged
 from mirage.isolate.runner import Worker
 from mirage.results.verdict import Verdict
 
@@ -22,20 +22,19 @@ Ask = Callable[[str, str], Verdict]  # (the name of a case, a module) -> the ver
 
 
 @pytest.fixture(scope="module")
-def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+def ask(tmp_path_factory: pytest.TempPathFactory, worker: Worker) -> Ask:
     folder = tmp_path_factory.mktemp("written")
-    with Worker(env=WORKER) as worker:
-        lefts = {}
-        for name, written in WRITTEN.items():
-            (folder / f"{name}.py").write_text(written.function, "utf-8")
-            lefts[name] = verify_subjects.load(str(folder / f"{name}.py"), worker)
+    lefts = {}
+    for name, written in WRITTEN.items():
+        (folder / f"{name}.py").write_text(written.function, "utf-8")
+        lefts[name] = verify_subjects.load(str(folder / f"{name}.py"), worker)
 
-        def verdict(name: str, module: str) -> Verdict:
-            path = folder / "module.py"
-            path.write_text(module, "utf-8")
-            return judged(lefts[name], verify_subjects.load(str(path), worker), worker)
+    def verdict(name: str, module: str) -> Verdict:
+        path = folder / "module.py"
+        path.write_text(module, "utf-8")
+        return judged(lefts[name], verify_subjects.load(str(path), worker), worker)
 
-        yield verdict
+    return verdict
 
 
 def edited(written: Written, old: str, new: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,6 @@ from workloads.own_calls import W, X, case, module, program, searched
 from workloads.traced import trace
 
 from mirage.devices.table import DEVICES
-from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.mugraph.without_calls import calls_of
 from mirage.pipeline.search_problems import problems
@@ -24,12 +23,6 @@ from mirage.verify.two_programs import compare
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
 HEAD = "import torch\nimport torch.nn.functional as F\ndef f(x, w):\n    return "
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    with Worker() as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
 
 
 def graph(name: str) -> MuGraph:

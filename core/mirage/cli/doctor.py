@@ -10,6 +10,10 @@ from importlib import metadata
 
 import click
 
+from mirage.isolate import confinement
+from mirage.isolate.launch_order import REQUIRED
+from mirage.link import user_settings
+
 PACKAGES = {
     # package: (needed for, how to get it)
     "torch": ("tracing and running functions", "pip install torch"),
@@ -54,6 +58,30 @@ def check() -> list[dict[str, str | bool]]:
     rows.append(
         {"name": "gpu", "value": "nvidia-smi found" if gpu else "none: times are estimates", "ok": True, "next": ""}
     )
+    return rows + _sandbox()
+
+
+def _sandbox() -> list[dict[str, str | bool]]:
+    """What a worker could not do here, tried; without walls around files and calls none starts."""
+    found = confinement.tried()
+    missing = [name.replace("_", " ") for name, held in found.holds.items() if not held]
+    needed = all(found.holds[name] for name in REQUIRED)
+    value = (
+        "all of it holds" if not missing else "without " + ", ".join(missing) + (f" ({found.why})" if found.why else "")
+    )
+    rows: list[dict[str, str | bool]] = [
+        {
+            "name": "sandbox",
+            "value": value,
+            "ok": needed,
+            "next": "no code runs here; docs/security.md says what has to hold",
+        }
+    ]
+    if user_settings.allows(user_settings.UNCONFINED):
+        rows.append(
+            {"name": "unconfined code", "value": "runs where it cannot be confined", "ok": False,
+             "next": f"remove {user_settings.UNCONFINED} from {user_settings.settings_path()}"}
+        )  # fmt: skip
     return rows
 
 

@@ -79,8 +79,9 @@ def main(arguments: list[str]) -> int:
         message = worker_messages.decode(payload)
         if message["type"] != "call":
             return 0
-        _write(answers, answer_to(message, answers))
+        answer = answer_to(message, answers)
         _flush()
+        _write(answers, answer)
 
 
 if __name__ == "__main__":

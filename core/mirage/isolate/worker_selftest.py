@@ -172,6 +172,13 @@ def _forge(payload: Value, emit: Emit) -> Value:
     return {}
 
 
+def _run(payload: Value, emit: Emit) -> Value:
+    """Run `text`, as a module's; gives what it calls `values`."""
+    space: dict[str, object] = {"__name__": "module"}
+    exec(compile(str(payload["text"]), "module", "exec"), space)
+    return {"values": space.get("values")}
+
+
 ACTIONS: dict[str, Task] = {
     "echo": _echo,
     "sleep": _sleep,
@@ -191,6 +198,7 @@ ACTIONS: dict[str, Task] = {
     "change": _change,
     "not_data": _not_data,
     "forge": _forge,
+    "run": _run,
 }
 
 

@@ -22,8 +22,7 @@ Meaning = Callable[[Maker, Mapping[str, int], Given], int | None]  # None: not o
 MOST = 1 << 20  # elements of a mask over pairs of places
 MOST_WINDOWS = 64  # that are joined
 MOST_PLACES = 1 << 12  # of a list of indices
-NAMED = ("expm1", "log1p", "log2", "log10", "sinh", "cosh", "asinh", "acosh", "atanh", "round")
-SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+NAMED = ("log2", "log10", "cosh", "round")
 
 
 def _cast(m: Maker, x: int, dtype: str) -> int:
@@ -323,24 +322,6 @@ def _mish(m: Maker, x: int, a: Given) -> int:
     return m.op("mul", x, m.op("tanh", m.op("softplus", x)))
 
 
-def _elu(m: Maker, x: int, a: Given) -> int:
-    """x above zero, below it an exponential less one; each with its factor."""
-    scale = _number(m, a, "scale", 1.0)
-    inside = m.op("expm1", m.op("mul", x, _number(m, a, "input_scale", 1.0)))
-    below = m.op("mul", inside, m.op("mul", _number(m, a, "alpha", 1.0), scale))
-    return m.op("where", m.op("gt", x, m.const(0.0)), m.op("mul", x, scale), below)
-
-
-def _celu(m: Maker, x: int, a: Given) -> int:
-    alpha = _number(m, a, "alpha", 1.0)
-    below = m.op("mul", m.op("expm1", m.op("div", x, alpha)), alpha)
-    return m.op("where", m.op("gt", x, m.const(0.0)), x, below)
-
-
-def _selu(m: Maker, x: int, a: Given) -> int:
-    return _elu(m, x, {"alpha": SELU_ALPHA, "scale": SELU_SCALE})
-
-
 def _named(name: str) -> Callable[[Maker, int, Given], int]:
     """The operator of the same name."""
     return lambda m, x, a: m.op(name, x)
@@ -377,9 +358,6 @@ MEANINGS: dict[str, Meaning] = {
     "aten.index_select.default": selected,
     "aten.logaddexp.default": both_exponentials,
     **{f"aten.{name}.default": _of_float(_named(name)) for name in NAMED},
-    "aten.elu.default": _of_float(_elu),
-    "aten.celu.default": _of_float(_celu),
-    "aten.selu.default": _of_float(_selu),
     "aten.hardsigmoid.default": _of_float(_hardsigmoid),
     "aten.hardswish.default": _of_float(_hardswish),
     "aten.threshold.default": _of_float(_threshold),
