@@ -104,3 +104,12 @@ def test_what_is_not_kept() -> None:
     three = [(n, (3, 24, 16), "fp16") for n in "qkv"]
     assert len(ways(traced("F.scaled_dot_product_attention(q, k, v)", three))) == 1  # PyTorch has no fused one for it
     assert len(ways(traced("torch.softmax(q @ k.transpose(-1, -2), -1) @ v", INPUTS[:3]))) == 1
+
+
+@pytest.mark.parametrize(
+    "body,dtype",
+    [("(x.float() - x.float().mean()).square().sum()", "fp32"), ("(x - x.mean()).square().sum(0)", "fp16")],
+)
+def test_what_goes_between_kernels_is_no_narrower_than_every_output(body: str, dtype: str) -> None:
+    (posed, *_) = problems(traced(body, [("x", (64, 96), "fp16")]))
+    assert posed.dtype == dtype

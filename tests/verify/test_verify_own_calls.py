@@ -10,8 +10,12 @@ import pytest
 from workloads.own_calls import W, X, case, module, program, searched
 from workloads.traced import trace
 
+from mirage.devices.table import DEVICES
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.mugraph.without_calls import calls_of
+from mirage.pipeline.search_problems import problems
+from mirage.profile.roofline import estimate
+from mirage.search.engine import Bounds, Search
 from mirage.verify.cases import of_program
 from mirage.verify.floats.launch_sizes import launch_sizes
 from mirage.verify.judge import Case, floats, in_text, judge
@@ -171,6 +175,18 @@ def test_a_small_launch_keeps_the_sizes_that_a_call_needs() -> None:
     assert (
         min(launch_sizes(looked)[a] for d in looked.tensor("w").dims for a in d) >= 4
     )  # integers are drawn below four
+
+
+def test_a_small_launch_cuts_dims_that_calls_alone_have() -> None:
+    """An embedding's table is as long as its vocabulary, of which no kernel reads anything."""
+    text = HEAD.replace("def f(x, w)", "def f(ids, table)") + "F.embedding(ids, table) * 2.0\n"
+    (posed, *_) = problems(trace(text, "f", [("ids", (64,), "int64"), ("table", (50000, 96), "fp16")]))
+    search = Search(posed, lambda g: estimate(g, DEVICES["sm_90"]), bounds=Bounds())
+    list(search.run())
+    mugraph = search.best[0].mugraph
+    ((rows,), (columns,)) = mugraph.tensor("table").dims
+    sizes = launch_sizes(mugraph)
+    assert 4 <= sizes[rows] <= 8 and sizes[columns] > 8  # a kernel tiles the columns
 
 
 # ---- two programs

@@ -16,9 +16,11 @@ from mirage.operators.call_functions import CALL_FUNCTIONS
 from mirage.operators.composite import COMPOSITE
 from mirage.operators.contraction import CONTRACTION
 from mirage.operators.entry import BlockOperator, Form, Infer, Operator
+from mirage.operators.losses import LOSSES
 from mirage.operators.movement import SHAPE
 from mirage.operators.pointwise import BINARY_ONLY, POINTWISE
 from mirage.operators.reduction import REDUCTION
+from mirage.operators.selection import SELECTION
 
 Entry = TypeVar("Entry")
 OPERATORS: dict[str, Operator] = {}
@@ -98,7 +100,7 @@ def _forget(entry: Operator | BlockOperator) -> None:
 for _block in BLOCK.values():
     if _block.aten:
         register(of_block(_block))
-for _entry in (*CONTRACTION, *REDUCTION, *POINTWISE, *SHAPE, *COMPOSITE, *CALL_FUNCTIONS):
+for _entry in (*CONTRACTION, *REDUCTION, *POINTWISE, *SHAPE, *SELECTION, *COMPOSITE, *LOSSES, *CALL_FUNCTIONS):
     register(_entry)
 
 __all__ = ["ATEN", "BLOCK", "OPERATORS", "field_methods", "register", "temporary"]

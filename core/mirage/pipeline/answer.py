@@ -102,6 +102,7 @@ class Answer:
     unmeasured: str  # why a GPU that is here gave no times
     rejected: Sequence[str]
     emit: Callable[[str, dict[str, str]], str]  # a baseline's module, under a header
+    refused: str = ""  # why no kernel was searched
 
     @property
     def standing(self) -> float:
@@ -146,7 +147,9 @@ class Answer:
         name, us = measured.better, measured.peers[measured.better]
         row, slow = BASELINES[name], self.standing
         why = "nothing of ours was found that fits"
-        if self.rejected:
+        if self.refused:
+            why = f"no kernel of ours was searched: {self.refused}"
+        elif self.rejected:
             why = f"no faster kernel of ours was verified (of {len(self.rejected)} refused, the first: {self.rejected[0]})"
         elif measured.candidates:
             why = f"our best kernel took {measured.candidates[0].us:.1f} µs"

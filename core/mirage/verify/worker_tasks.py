@@ -251,14 +251,15 @@ class _DevicePayload(TypedDict):
     function: str
     names: list[str]
     masks: list[str]
+    integers: dict[str, int]
     k: int
     products: int
     seed: int
 
 
 class DevicePayload(_DevicePayload, total=False):
-    """`names`: the function's tensors; `masks`: those that are masks; `k`, `products`: the lengths of the longest sum and of
-    the first contraction; `device`: torch's name of it, "cuda" if none."""
+    """`names`: the function's tensors; `masks`: those that are masks; `integers`: below what each is drawn if it has integers;
+    `k`, `products`: the lengths of the longest sum and of the first contraction; `device`: torch's name of it, "cuda" if none."""
 
     device: str
 

@@ -13,7 +13,7 @@ from mirage.ir.dtypes import DTYPES, TORCH_NAMES
 from mirage.ir.program import Program
 from mirage.ir.torch_calls import is_call
 from mirage.verify.floats.error_limits import ROUNDINGS, Compared, judge
-from mirage.verify.floats.launch_sizes import INTEGERS
+from mirage.verify.floats.launch_sizes import integer_range
 from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, round_to
 from mirage.verify.floats.worker import decode, exactly, rounded_run, user_run
 from mirage.verify.real_sizes.host_tensors import WideTensor
@@ -29,7 +29,6 @@ RELATIVE, ABSOLUTE = (
 )  # of the element and of the output's root mean square: constants are written with so many digits
 DISTURBED, SPREADS = 3, 64.0
 TIMES_ROUNDING = 1.5  # a right kernel rounds about as much as the function does, on average over an output
-WHOLE_RANGE = {"int8": (-128, 128)}  # quantized weights; other integers count and index
 SUBNORMAL = "subnormal"  # the regime of numbers that a GPU's fast functions take for zero
 
 
@@ -210,14 +209,13 @@ def regime_inputs(program: Program, regime: Regime, k: int, seed: int) -> list[A
             flags = regime.flags(rng, shape) if regime.flags is not None else rng.integers(0, 2, shape).astype(bool)
             out.append(np.asarray(flags))
         else:
-            low, high = WHOLE_RANGE.get(dtype, (0, INTEGERS))
-            out.append(rng.integers(low, high, shape))
+            out.append(rng.integers(*integer_range(dtype, whole=regime.whole), shape))
     return out
 
 
 def regimes_of(program: Program) -> list[Regime]:
-    masks = any(i.type.dtype == "bool" for i in program.inputs)
-    return [r for r in REGIMES if (r.flags is None or masks) and not r.eight_bit]
+    dtypes = [i.type.dtype for i in program.inputs]
+    return [r for r in REGIMES if r.fits(dtypes, "bool" in dtypes) and not (r.eight_bit or r.whole)]
 
 
 def compare_rounded(

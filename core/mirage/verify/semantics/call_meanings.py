@@ -169,14 +169,6 @@ def windows(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
     return m.op("concat", *parts, dim=at) if len(parts) > 1 else parts[0]
 
 
-def glu(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
-    x, shape = xs["self"], m.type(xs["self"]).shape
-    at = dim(int(str(a.get("dim", -1))), len(shape))
-    half = shape[at] // 2
-    value, gate = (_piece(m, x, at, start, half) for start in (0, half))
-    return m.op("mul", value, m.op("sigmoid", gate))
-
-
 def clamp(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
     x = m.op("maximum", xs["self"], xs["min"]) if "min" in xs else xs["self"]
     return m.op("minimum", x, xs["max"]) if "max" in xs else x
@@ -296,10 +288,6 @@ def both_exponentials(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
     return m.op("logaddexp", x, y) if m.type(x).dtype == m.type(y).dtype else None
 
 
-def sign(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
-    return None if m.type(xs["self"]).dtype == "bool" else _sign(m, xs["self"], a)
-
-
 def _of_float(meaning: Callable[[Maker, int, Given], int]) -> Meaning:
     def build(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
         x = xs["self"]
@@ -313,19 +301,8 @@ def _number(m: Maker, a: Given, name: str, otherwise: float) -> int:
     return m.const(float(value) if isinstance(value, (int, float, str)) else otherwise)
 
 
-def _sign(m: Maker, x: int, a: Given) -> int:
-    dtype = m.type(x).dtype
-    zero = m.const(0.0 if is_float(dtype) else 0)
-    above, below = (_cast(m, m.op(op, x, zero), dtype) for op in ("gt", "lt"))
-    return m.op("sub", above, below)
-
-
-def _ceil(m: Maker, x: int, a: Given) -> int:
-    return m.op("neg", m.op("floor", m.op("neg", x)))
-
-
 def _trunc(m: Maker, x: int, a: Given) -> int:
-    return m.op("where", m.op("lt", x, m.const(0.0)), _ceil(m, x, a), m.op("floor", x))
+    return m.op("where", m.op("lt", x, m.const(0.0)), m.op("ceil", x), m.op("floor", x))
 
 
 def _hardsigmoid(m: Maker, x: int, a: Given) -> int:
@@ -339,10 +316,6 @@ def _hardswish(m: Maker, x: int, a: Given) -> int:
 def _threshold(m: Maker, x: int, a: Given) -> int:
     above = m.op("gt", x, _number(m, a, "threshold", 0.0))
     return m.op("where", above, x, _cast(m, _number(m, a, "value", 0.0), m.type(x).dtype))
-
-
-def _log_sigmoid(m: Maker, x: int, a: Given) -> int:
-    return m.op("neg", m.op("softplus", m.op("neg", x)))
 
 
 def _mish(m: Maker, x: int, a: Given) -> int:
@@ -360,17 +333,13 @@ MEANINGS: dict[str, Meaning] = {
     "aten.constant_pad_nd.default": pad,
     "aten.flip.default": flip,
     "aten.cumsum.default": cumsum,
-    "aten.floor.default": _of_float(lambda m, x, a: m.op("floor", x)),
-    "aten.ceil.default": _of_float(_ceil),
     "aten.trunc.default": _of_float(_trunc),
-    "aten.sign.default": sign,
     "aten.cummax.default": cummax,
     "aten.cummin.default": cummin,
     "aten.diag.default": diagonal,
     "aten.trace.default": trace,
     "aten.diff.default": diff,
     "aten.unfold_copy.default": windows,
-    "aten.glu.default": glu,
     "aten.clamp.Tensor": clamp,
     "aten.__xor__.Tensor": either,
     "aten.topk.default": largest,
@@ -392,7 +361,6 @@ MEANINGS: dict[str, Meaning] = {
     "aten.hardsigmoid.default": _of_float(_hardsigmoid),
     "aten.hardswish.default": _of_float(_hardswish),
     "aten.threshold.default": _of_float(_threshold),
-    "aten.log_sigmoid.default": _of_float(_log_sigmoid),
     "aten.mish.default": _of_float(_mish),
 }
 
