@@ -85,7 +85,7 @@ def outside(pair: Pair, said: Verdict) -> bool:
     """Does the pair differ on inputs alone of which the headline claims nothing?"""
     if pair.expected == "equal" or not said.finite:
         return False
-    return shown_outside(pair) if said.upto is None else shown_beyond(pair, said.upto)
+    return shown_outside(pair) or (said.upto is not None and shown_beyond(pair, said.upto))
 
 
 def answer(pair: Pair) -> Answer:

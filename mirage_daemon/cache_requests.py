@@ -56,8 +56,9 @@ async def adopt(server: Server, connection: Connection, ident: int, body: protoc
         raise NotVerified("it was proved by laws that the file brings along, and a stranger's laws are not believed")
     if len(body.mugraph) > MAX_MUGRAPH:
         raise ProtocolError(f"a µGraph of {len(body.mugraph)} characters is over the limit of {MAX_MUGRAPH}")
-    question, interpreter = await server._ask(body)
-    known = await server._known(bytes.fromhex(question))
+    asked = await server._ask(body)
+    question, interpreter = asked.key, asked.interpreter
+    known = await server._known(asked)
     if known is not None:
         job = server.jobs.add_final(question, *known)
     else:

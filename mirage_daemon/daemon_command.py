@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from mirage.cli.command_options import target_of
 from mirage.errors import DaemonUnavailable, MirageError
 from mirage.link import paths
 from mirage.link.answers import DaemonStatus
@@ -119,7 +120,7 @@ def _print_status(facts: DaemonStatus) -> None:
 @daemon.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, resolve_path=True))
 @click.option("--off", is_flag=True, help="Watch it no longer.")
-@click.option("--target", default="sm_90", show_default=True, help="The GPU architecture.")
+@click.option("--target", callback=target_of, default="sm_90", show_default=True, help="The GPU architecture.")
 def watch(folder: str, off: bool, target: str) -> None:
     """Submit what a save changes below FOLDER, until the daemon ends.
 

@@ -38,7 +38,8 @@ P = ParamSpec("P")
 
 class JobPayload(TypedDict, total=False):
     """What a job is about, as its request said it, made complete by the daemon. `question` (the question's digest) and
-    `mugraph` stand in the jobs that verify a colleague's answer, `checkpoint` where an earlier run finished parts."""
+    `mugraph` stand in the jobs that verify a colleague's answer, `checkpoint` where an earlier run finished parts. `common` is the
+    question's key for the daemon's own interpreter, `offered` the µGraph that another environment found for it."""
 
     text: str
     path: str
@@ -51,6 +52,8 @@ class JobPayload(TypedDict, total=False):
     project: str
     question: str
     mugraph: str
+    common: str
+    offered: str
     checkpoint: Parts
 
 

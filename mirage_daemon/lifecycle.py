@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -22,6 +23,7 @@ from mirage.isolate.cores import usable_cores
 from mirage.isolate.system import sweep
 from mirage.link import paths
 from mirage.link.client import dial
+from mirage.link.secret_file import load_secret
 from mirage_daemon.cache_store import SqliteStore
 from mirage_daemon.jobs import RunJob
 from mirage_daemon.server import BACKLOG, Server
@@ -32,6 +34,7 @@ IDLE_S = 1800.0
 YIELD_S = 25.0  # how long a starter waits for an owner of the lock to listen, or to leave
 TAKEN_S = 6.0  # how long it waits for a daemon at another socket to leave the cache: one that lost its socket does
 SOCKET_EVERY_S = 1.0
+END_S = 4.5  # from the word to stop to the end of the process
 LOG_BYTES, LOG_FILES = 1 << 20, 3
 CACHE_TAKEN = 3  # exit status: the cache belongs to a daemon at another socket
 
@@ -69,13 +72,33 @@ def own_or_yield(path: Path, *, clock: Callable[[], float] = time.monotonic) -> 
 
 
 def take_lock_within(path: Path, seconds: float) -> IO[bytes] | None:
-    """As `take_lock`, once the owner left it; None when it did not."""
+    """As `take_lock`, once the owner left it; None when it did not, or listens where this session reaches it."""
     deadline = time.monotonic() + seconds
     while True:
         lock = take_lock(path)
-        if lock is not None or time.monotonic() > deadline:
+        if lock is not None or time.monotonic() > deadline or _reaches_another():
             return lock
         time.sleep(0.05)
+
+
+def _reaches_another() -> bool:
+    """Whether a daemon listens somewhere that clients of this session find."""
+    try:
+        dial().close()
+    except MirageError:
+        return False
+    return True
+
+
+def _say_place(path: Path) -> None:
+    """Write down where the daemon with the cache listens."""
+    place = paths.place_path()
+    draft = place.with_name(f"{place.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(os.fsencode(path))
+        os.replace(draft, place)
+    except OSError as e:  # other sessions do without
+        log.warning("%s cannot be written: %s", place, e)
 
 
 def listen(path: Path) -> socket.socket:
@@ -105,16 +128,34 @@ def worker_count() -> int:
     return max(1, usable_cores() // 2)
 
 
-async def _serve(listener: socket.socket, data: Path, job: RunJob, workers: int) -> None:
-    server = Server(partial(SqliteStore, data), job, workers=workers, idle_s=idle_seconds())
+async def _serve(listener: socket.socket, data: Path, job: RunJob, workers: int, token: str) -> None:
+    server = Server(partial(SqliteStore, data), job, workers=workers, idle_s=idle_seconds(), token=token)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
+    last = asyncio.create_task(_end_in_time(server, Path(listener.getsockname())))
     watch = asyncio.create_task(_watch_socket(Path(listener.getsockname()), server))
     try:
         await server.serve(listener)
     finally:
         watch.cancel()
+        last.cancel()
+
+
+async def _end_in_time(server: Server, path: Path) -> None:
+    """Once the daemon was told to stop it ends within END_S, whatever its threads wait for: a file system that hangs keeps none of
+    them for longer. What was not finished is in the journal, and the workers die with this process."""
+    await server.stopping()
+
+    def end() -> None:
+        log.warning("process %d ends without what still waits", os.getpid())
+        with contextlib.suppress(OSError):
+            path.unlink()
+        os._exit(0)
+
+    timer = threading.Timer(END_S, end)
+    timer.daemon = True  # an end in time needs no second one
+    timer.start()
 
 
 async def _watch_socket(path: Path, server: Server) -> None:
@@ -146,6 +187,8 @@ def main(*, foreground: bool = False, job: RunJob | None = None, workers: int | 
             return 0
         data = paths.ensure_private(paths.data_dir())
         data_lock = take_lock_within(data / "cache.lock", TAKEN_S)
+        if data_lock is None and _reaches_another():
+            return 0  # that of another session of this user: clients of this one find it too
         if data_lock is None:
             print(f"another daemon uses the cache in {data}", file=sys.stderr)
             return CACHE_TAKEN
@@ -154,12 +197,14 @@ def main(*, foreground: bool = False, job: RunJob | None = None, workers: int | 
         return 1
     with lock, data_lock:
         open_log(paths.log_path(), also_terminal=foreground)
+        token = load_secret(paths.token_path(path)).hex()
         listener = listen(path)
+        _say_place(path)
         log.info("process %d listens; %d folders of dead workers removed", os.getpid(), sweep())
         try:
             workers = workers or worker_count()
             with WorkerPool(most=workers) as pool:
-                asyncio.run(_serve(listener, data, job or pool.run_job, workers))
+                asyncio.run(_serve(listener, data, job or pool.run_job, workers, token))
         finally:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()  # while the lock is held: the next owner's socket cannot be there yet

@@ -22,7 +22,7 @@ from mirage_daemon.worker_pool import check_interpreter
 
 if TYPE_CHECKING:
     from mirage_daemon.connection import Connection
-    from mirage_daemon.server import Server
+    from mirage_daemon.server import AskedQuestion, Server
 
 PRIORITY = 5  # after everything that somebody waits for
 MAX_SUBMITTED, MAX_ABANDONED = 10_000, 1000
@@ -65,8 +65,8 @@ class Projects:
         body = protocol.Submit(
             change.text, change.path, change.function, change.target, PRIORITY, True, change.interpreter
         )
-        body, key, _ = await asked(self._server, body)
-        if key in self._abandoned:
+        body, question = await asked(self._server, body)
+        if question.key in self._abandoned:
             return
         job = await self._server.take(body, wish)
         place = (change.path, change.function)
@@ -79,11 +79,11 @@ class Projects:
             self._cancel(earlier)
 
 
-async def asked(server: Server, body: Body) -> tuple[Body, str, str]:
-    """What is asked, its key, the interpreter. A function that does not say its shapes has those that come with the
+async def asked(server: Server, body: Body) -> tuple[Body, AskedQuestion]:
+    """What is asked, and its question. A function that does not say its shapes has those that come with the
     request, or else those of its latest call."""
     try:
-        return body, *await server._ask(body)
+        return body, await server._ask(body)
     except MissingShape:
         inputs = (
             body.inputs
@@ -91,7 +91,7 @@ async def asked(server: Server, body: Body) -> tuple[Body, str, str]:
         )
         text = await asyncio.to_thread(completed, body.text, body.function, inputs, body.path)
         body = attrs.evolve(body, text=text)
-        return body, *await server._ask(body)
+        return body, await server._ask(body)
 
 
 async def watch(server: Server, connection: Connection, ident: int, body: protocol.Watch) -> answers.WatchedProject:

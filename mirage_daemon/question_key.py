@@ -9,24 +9,26 @@ from __future__ import annotations
 import ast
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import platform
+import re
 import sys
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 
 import attrs
 
 import mirage
 import mirage_original
-from mirage.errors import FunctionNotFound, MirageError
+from mirage.errors import FunctionNotFound, MirageError, SourceSyntaxError
 from mirage.ir.narrowing import Narrowing
+from mirage.link.regular_file import read_regular
 from mirage.link.request_parameters import SearchOptions
 from mirage.link.version import DISTRIBUTION, package_version
 
@@ -51,6 +53,7 @@ class JobQuestion:
     mirage: str
     code: str
     devices: tuple[str, ...]
+    environment: str
 
 
 KEY_INPUTS: dict[str, Callable[[JobQuestion], str]] = {
@@ -65,6 +68,7 @@ KEY_INPUTS: dict[str, Callable[[JobQuestion], str]] = {
     "mirage": lambda q: q.mirage,
     "code": lambda q: q.code,  # our own files: operators, rules, search bounds, verifier, emission
     "devices": lambda q: json.dumps(q.devices),
+    "environment": lambda q: q.environment,  # its packages run before any line of ours: it answers for nobody else
 }
 
 
@@ -88,7 +92,7 @@ def _digest(kind: str, rows: Iterable[tuple[str, str]]) -> bytes:
 
 def ask(text: str, path: str, function: str, target: str, interpreter: str, options: str = "") -> JobQuestion:
     """The question that a client's request asks. Parses, runs nothing; raises what `mirage.source` says is wrong."""
-    part = known_part(text, function) or _read(text, path, function)
+    part = known_part(text, function) or _read_safely(text, path, function)
     return JobQuestion(
         slice=part.digest,
         function=function,
@@ -101,7 +105,28 @@ def ask(text: str, path: str, function: str, target: str, interpreter: str, opti
         mirage=package_version(),
         code=code_digest(),
         devices=devices(),
+        environment=environment_of(interpreter),
     )
+
+
+def common(question: JobQuestion) -> bytes | None:
+    """The key under which the daemon's own interpreter would answer the question; None where its packages are others."""
+    ours = (package_versions(sys.executable), _python(sys.executable))
+    return key(replace(question, environment="")) if (question.packages, question.python) == ours else None
+
+
+def environment_of(interpreter: str) -> str:
+    """Whose environment answers: "" the daemon's own, else the digest of that one's folder."""
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(interpreter)))
+    return "" if _is_ours(interpreter) else hashlib.sha256(os.fsencode(folder)).hexdigest()
+
+
+def _read_safely(text: str, path: str, function: str) -> FunctionText:
+    """As `_read`; a text that is too deep or whose numbers are too long is an error of the text."""
+    try:
+        return _read(text, path, function)
+    except (RecursionError, MemoryError, ValueError) as e:
+        raise SourceSyntaxError(f"the text cannot be read within bounds ({type(e).__name__})", path=path) from None
 
 
 @dataclass(frozen=True)
@@ -200,24 +225,58 @@ def package_versions(interpreter: str) -> tuple[tuple[str, str], ...]:
 @lru_cache(maxsize=64)
 def _versions(folders: tuple[str, ...], changed: tuple[int, ...]) -> tuple[tuple[str, str], ...]:
     """`changed` are the folders' times: an installation writes to its folder, and so asks again."""
-    found = []
-    for name in PACKAGES:
-        here = next(iter(metadata.distributions(name=name, path=list(folders))), None)
-        found.append((name, here.version if here is not None else ""))
-    return tuple(found)
+    installed: dict[str, str] = {}
+    for folder in folders:
+        for name, version in _installed(folder).items():
+            installed.setdefault(name, version)
+    return tuple((name, installed.get(_normal(name), "")) for name in PACKAGES)
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "_", name).lower()
+
+
+def _installed(folder: str) -> dict[str, str]:
+    """The versions of PACKAGES in one folder of an environment, which may be anybody's: what waits, is no regular file or is too
+    long counts as not there, and of a folder with very many entries the first count."""
+    wanted = {_normal(name) for name in PACKAGES}
+    found: dict[str, str] = {}
+    try:
+        with os.scandir(folder) as entries:
+            for entry in itertools.islice(entries, MAX_ENTRIES):
+                match = _DISTRIBUTION.fullmatch(entry.name)
+                if match is None or _normal(match["name"]) not in wanted:
+                    continue
+                places = [os.path.join(entry.path, name) for name in ("METADATA", "PKG-INFO")]
+                said = next((x for x in (read_regular(p, MAX_METADATA) for p in (*places, entry.path)) if x), b"")
+                version = _VERSION.search(said.split(b"\n\n")[0])
+                if version is not None:
+                    found.setdefault(_normal(match["name"]), version[1].decode("utf-8", "replace").strip())
+    except OSError:
+        return found
+    return found
+
+
+_DISTRIBUTION = re.compile(r"(?P<name>[A-Za-z0-9._]+?)(-(?P<version>[^-]+)(-[^-]+)*)?\.(dist-info|egg-info)")
+_VERSION = re.compile(rb"^Version:[ \t]*(.{1,200})$", re.MULTILINE)
+MAX_ENTRIES, MAX_METADATA, MAX_CONFIGURATION = 100_000, 1 << 20, 1 << 16
 
 
 def _site_folders(interpreter: str) -> tuple[str, ...]:
     """Where an interpreter's packages lie: its environment's, and the system's where that lets it through."""
     prefixes = [Path(os.path.abspath(interpreter)).parent.parent]  # not resolved: an environment's python is a link
-    configuration = prefixes[0] / "pyvenv.cfg"
-    if configuration.is_file():
-        settings = dict(_setting(line) for line in configuration.read_text("utf-8", "replace").splitlines())
-        if settings.get("include-system-site-packages") == "true" and settings.get("home"):
-            prefixes.append(Path(settings["home"]).parent)
+    settings = _settings(prefixes[0])
+    if settings.get("include-system-site-packages") == "true" and os.path.isabs(settings.get("home", "")):
+        prefixes.append(Path(settings["home"]).parent)
     patterns = ("lib/python3*/site-packages", "lib/python3*/dist-packages", "local/lib/python3*/dist-packages")
     found = [str(f) for prefix in prefixes for pattern in patterns for f in sorted(prefix.glob(pattern))]
     return (*found, *(str(f) for f in sorted(Path.home().glob(".local/lib/python3*/site-packages"))))
+
+
+def _settings(prefix: Path) -> dict[str, str]:
+    """What an environment says of itself; nothing where it is none."""
+    said = read_regular(str(prefix / "pyvenv.cfg"), MAX_CONFIGURATION)
+    return {} if said is None else dict(_setting(line) for line in said.decode("utf-8", "replace").splitlines())
 
 
 def _setting(line: str) -> tuple[str, str]:
@@ -235,9 +294,8 @@ def _changed(folder: str) -> int:
 def _python(interpreter: str) -> str:
     if _is_ours(interpreter):
         return platform.python_version()
-    configuration = Path(os.path.abspath(interpreter)).parent.parent / "pyvenv.cfg"
-    if configuration.is_file():
-        settings = dict(_setting(line) for line in configuration.read_text("utf-8", "replace").splitlines())
+    settings = _settings(Path(os.path.abspath(interpreter)).parent.parent)
+    if settings:
         return settings.get("version") or settings.get("version_info", "")
     return os.path.basename(os.path.realpath(interpreter))  # python3.12
 

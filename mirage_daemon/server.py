@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import itertools
+import json
 import logging
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -22,6 +26,7 @@ from mirage.errors import (
     MirageError,
     ProtocolError,
     UnknownJob,
+    UntrustedSocket,
     UntrustedWorkspace,
 )
 from mirage.isolate import confinement
@@ -37,14 +42,17 @@ from mirage_daemon.job_order import project_of
 from mirage_daemon.jobs import Job, Jobs, RunJob
 from mirage_daemon.journal import JobPayload, Journal, PromisedJob
 from mirage_daemon.known_result import KnownResult
+from mirage_daemon.readers import Readers
 from mirage_daemon.worker_pool import check_interpreter
 
 log = logging.getLogger("mirage.daemon.server")
 MAX_CONNECTIONS = 512
+JOBS_END_S = 2.5  # how long a stop waits for jobs to end; those that do not are killed with the process
 BACKLOG = 1024  # clients that wait to be taken in; a project's editors all come at once
 MAX_TEXT = 4 << 20  # characters of a file
 SHORT_TEXT = 1 << 17  # characters whose digest takes less time than a change of threads
 CACHE_LIMIT = 1 << 30  # bytes
+ELSEWHERE = "elsewhere"  # an alias to what another environment than the daemon's own answered
 SHOWN_ENDED = 20  # jobs that are over, in `status`
 MAX_DEADLINE_S = 7 * 24 * 3600.0
 DEFAULT_DEADLINE_S = 600.0  # of a request that names none, except `subscribe`
@@ -52,8 +60,19 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
+@dataclass(frozen=True)
+class AskedQuestion:
+    """The question's key as hex, the interpreter that would answer it, and the key (as hex) under which the daemon's own would,
+    "" where that one's packages are others."""
+
+    key: str
+    interpreter: str
+    common: str
+
+
 class Server:
-    """Made inside the event loop; `serve(listener)` runs until `stop` is called or nothing happened for `idle_s`."""
+    """Made inside the event loop; `serve(listener)` runs until `stop` is called or nothing happened for `idle_s`. A client has to
+    know the `token`, where there is one: a worker may reach the socket, and cannot read where the token lies."""
 
     def __init__(
         self,
@@ -64,7 +83,9 @@ class Server:
         idle_s: float,
         limits: ConnectionLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
+        token: str = "",
     ) -> None:
+        self._token, self._readers = token, Readers()
         self._store_thread = ThreadPoolExecutor(1, thread_name_prefix="mirage-store")
         self._store = self._store_thread.submit(make_store).result()
         self.journal = Journal(self._store, self._store_thread)
@@ -90,17 +111,21 @@ class Server:
             earlier.cancel()
             server.close()  # new clients are refused from here on, and start the next daemon
             await self.projects.watcher.close()
-            await self.jobs.close()
+            await self.jobs.close(JOBS_END_S)
             await asyncio.sleep(0.05)  # subscribers' last replies are queued meanwhile
             for task in self._connections.values():
                 task.cancel()
             if self._connections:
-                await asyncio.wait(list(self._connections.values()), timeout=5.0)
+                await asyncio.wait(list(self._connections.values()), timeout=1.0)
             await self._in_store(self._store.close)
             self._store_thread.shutdown()
 
     def stop(self) -> None:
         self._stopping.set()
+
+    async def stopping(self) -> None:
+        """Done when it was told to stop."""
+        await self._stopping.wait()
 
     async def _take_up(self) -> None:
         """Go on with what an earlier daemon promised and did not end."""
@@ -121,12 +146,13 @@ class Server:
             return
         try:
             wanted = {name: value for name, value in row.payload.items() if name in protocol.Submit.__annotations__}
-            key, _ = await self._ask(protocol.structure(wanted, protocol.Submit))
+            asked = await self._ask(protocol.structure(wanted, protocol.Submit))
+            key = asked.key
         except MirageError as e:
             log.warning("a job of an earlier daemon is given up: %s", e)
             self._forget(row.key)
             return
-        known = await self._known(bytes.fromhex(key)) is not None
+        known = await self._known(asked) is not None
         if row.key not in self._earlier:
             return  # somebody asked for it meanwhile
         if known or key != row.key:
@@ -184,6 +210,9 @@ class Server:
         if message["type"] != "hello":
             raise ProtocolError("the first message has to be hello")
         ident, hello = _ident(message), protocol.structure(message.get("body"), protocol.Hello)
+        if self._token and not hmac.compare_digest(hello.token.encode("utf-8", "replace"), self._token.encode()):
+            connection.fail(ident, UntrustedSocket("the client does not know this user's token"))
+            return False
         refusal = self._refusal(hello)
         if refusal is not None:
             connection.fail(ident, refusal)
@@ -251,14 +280,27 @@ class Server:
         work = partial(call, *arguments, **named)
         return await asyncio.get_running_loop().run_in_executor(self._store_thread, work)
 
-    async def _known(self, question: bytes) -> tuple[str, KnownResult] | None:
-        """(state, result) from the cache."""
-        found = await self._in_store(self._follow_alias, question)
-        return None if found is None else found[:2]
+    async def _known(self, asked: AskedQuestion) -> tuple[str, KnownResult] | None:
+        """(state, result) from the cache: what the asker's own environment answered, or the daemon's own."""
+        for question in dict.fromkeys(k for k in (asked.key, asked.common) if k):
+            found = await self._in_store(self._follow_alias, "alias", bytes.fromhex(question))
+            if found is not None:
+                return found[:2]
+        return None
 
-    def _follow_alias(self, question: bytes) -> cache_requests.Found | None:
+    async def _found_elsewhere(self, asked: AskedQuestion) -> str:
+        """The µGraph (JSON) with which another environment answered the question; "" for none. It is a proposal, no more."""
+        found = None
+        if asked.common:
+            found = await self._in_store(self._follow_alias, ELSEWHERE, bytes.fromhex(asked.common))
+        if found is None or found[1].result.answer != "kernel" or len(found[1].result.mugraphs) != 1:
+            return ""
+        text = json.dumps(found[1].result.mugraphs[0])
+        return text if len(text) <= cache_requests.MAX_MUGRAPH else ""
+
+    def _follow_alias(self, kind: str, question: bytes) -> cache_requests.Found | None:
         """In the store's thread."""
-        place = self._store.get("alias", question)
+        place = self._store.get(kind, question)
         value = None if place is None else self._store.get("result", place)
         return None if value is None else cache_requests.opened(value)
 
@@ -272,20 +314,29 @@ class Server:
         place = question_key.result_key(question, job.result.result.program_key)
         await self._in_store(self._store.put, "result", place, msgpack.packb([job.state, job.result.data, origin]))
         await self._in_store(self._store.put, "alias", question, place)
+        shared = job.payload.get("common", "")
+        if shared and shared != question.hex():
+            await self._in_store(self._store.put, ELSEWHERE, bytes.fromhex(shared), place)
         await cache_requests.collect(self, CACHE_LIMIT)
 
     # ---- requests
-    async def _ask(self, body: protocol.Submit | protocol.Lookup | protocol.Adopt) -> tuple[str, str]:
-        """(the question's key as hex, the interpreter). Reads the text in a thread; runs nothing of it."""
+    async def _ask(self, body: protocol.Submit | protocol.Lookup | protocol.Adopt) -> AskedQuestion:
+        """The question of a request. Reads the text and the interpreter's folders in a thread; runs nothing of them."""
         if len(body.text) > MAX_TEXT:
             raise ProtocolError(f"a text of {len(body.text)} characters is over the limit of {MAX_TEXT}")
-        interpreter = check_interpreter(body.interpreter)
-        wanted = (body.text, body.path, body.function, body.target, interpreter, question_key.as_text(body.options))
-        if len(body.text) <= SHORT_TEXT and question_key.known_part(body.text, body.function) is not None:
-            question = question_key.ask(*wanted)  # microseconds: nothing is parsed
-        else:
-            question = await asyncio.to_thread(question_key.ask, *wanted)
-        return question_key.key(question).hex(), interpreter
+        options = question_key.as_text(body.options)
+        own = body.interpreter in ("", sys.executable)
+
+        def read() -> AskedQuestion:
+            interpreter = check_interpreter(body.interpreter)
+            asked = question_key.ask(body.text, body.path, body.function, body.target, interpreter, options)
+            key = question_key.key(asked)
+            shared = key if not asked.environment else question_key.common(asked)
+            return AskedQuestion(key.hex(), interpreter, "" if shared is None else shared.hex())
+
+        if own and len(body.text) <= SHORT_TEXT and question_key.known_part(body.text, body.function) is not None:
+            return read()  # microseconds: nothing is parsed, and nothing of anybody else's is looked at
+        return await self._readers.read(body.path if own else body.interpreter, read)
 
     async def _submit(self, connection: Connection, ident: int, body: protocol.Submit) -> answers.Submitted:
         job = await self.take(body, connection.id)
@@ -293,8 +344,9 @@ class Server:
 
     async def take(self, body: protocol.Submit, client: int) -> Job:
         """The job of a submission: one that is over, if the result is known."""
-        body, key, interpreter = await project_requests.asked(self, body)
-        known = await self._answer_of(key, body.fresh)
+        body, question = await project_requests.asked(self, body)
+        key = question.key
+        known = await self._answer_of(question, body.fresh)
         payload = JobPayload()
         if known is None:
             if not body.trusted:
@@ -307,12 +359,14 @@ class Server:
                 function=body.function,
                 target=body.target,
                 trusted=True,
-                interpreter=interpreter,
+                interpreter=question.interpreter,
                 options=protocol.unstructure(body.options),
-                project=await asyncio.to_thread(project_of, body.path),
+                project=await self._readers.read(body.path, project_of, body.path),
+                common=question.common,
+                offered="" if body.fresh else await self._found_elsewhere(question),
             )
             await self._earlier_read.wait()
-            known = await self._answer_of(key, body.fresh)  # a job that was under way may have ended meanwhile
+            known = await self._answer_of(question, body.fresh)  # a job that was under way may have ended meanwhile
         if known is not None:
             return self.jobs.add_final(key, *known)
         job = self.jobs.submit(key, payload, body.priority, client, self._earlier.get(key))
@@ -321,11 +375,11 @@ class Server:
             await asyncio.wrap_future(job.promised)  # what the client hears outlives a kill of this process
         return job
 
-    async def _answer_of(self, key: str, fresh: bool) -> tuple[str, KnownResult] | None:
+    async def _answer_of(self, asked: AskedQuestion, fresh: bool) -> tuple[str, KnownResult] | None:
         """A known answer, unless a `fresh` one is asked for or a search for it is under way."""
-        if fresh or self.jobs.under_way(key) is not None:
+        if fresh or self.jobs.under_way(asked.key) is not None:
             return None
-        return await self._known(bytes.fromhex(key))
+        return await self._known(asked)
 
     async def _subscribe(self, connection: Connection, ident: int, body: protocol.Subscribe) -> answers.Outcome:
         return await self.jobs.follow(self.jobs.find(body.job), lambda event: connection.send("event", ident, event))
@@ -340,8 +394,8 @@ class Server:
         return job.outcome()
 
     async def _lookup(self, connection: Connection, ident: int, body: protocol.Lookup) -> answers.Found:
-        _, key, _ = await project_requests.asked(self, body)
-        known = await self._known(bytes.fromhex(key))
+        _, question = await project_requests.asked(self, body)
+        known = await self._known(question)
         return {"result": None if known is None else known[1].data}
 
     async def _status(self, connection: Connection, ident: int, body: protocol.Status) -> answers.DaemonStatus:

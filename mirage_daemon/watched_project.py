@@ -17,9 +17,10 @@ from dataclasses import astuple, dataclass
 
 from mirage.errors import MirageError, MissingShape
 from mirage.link.answers import WatchedProject
+from mirage.link.regular_file import read_regular
 from mirage.source import detect, shapes
+from mirage.source.ignored_paths import RULES, Ignores
 from mirage_daemon.file_events import LimitReached, notifier
-from mirage_daemon.ignored_paths import RULES, Ignores, read_regular
 
 log = logging.getLogger("mirage.daemon.watch")
 MAX_FOLDERS, MAX_KNOWN, MAX_TEXT = 100_000, 20_000, 4 << 20

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 
-from mirage.errors import FileUnreadable, WorkerDied
+from mirage.errors import Cancelled, FileUnreadable, MirageError, WorkerDied
 from mirage.isolate import Worker
 from mirage.isolate.confinement import most_of_memory
 from mirage.results.progress import CancelToken, ProgressCounts
@@ -90,7 +90,13 @@ class WorkerPool:
         under "project". A worker that dies is replaced once, and the search goes on from its finished parts."""
         interpreter, body = payload["interpreter"], payload.copy()
         del body["interpreter"]
-        body.pop("project", None)
+        for own in ("project", "common"):  # the daemon's alone
+            body.pop(own, None)  # type: ignore[misc]
+        offered = body.pop("offered", "")
+        if offered:
+            found = self._verified_here(body, offered, report, cancel)
+            if found is not None:
+                return found
         checkpoint = {search: dict(parts) for search, parts in body.get("checkpoint", {}).items()}
         size = sum(size_of(s, name, line) for s, parts in checkpoint.items() for name, line in parts.items())
 
@@ -113,6 +119,21 @@ class WorkerPool:
                 log.warning("%s; the job is tried again in a fresh process", e.message)
                 report({"counts": ProgressCounts(retries=tried).told()})
         raise AssertionError("unreachable")
+
+    def _verified_here(
+        self, body: JobPayload, mugraph: str, report: Report, cancel: CancelToken
+    ) -> Mapping[str, object] | None:
+        """The answer that another environment found, if the daemon's own interpreter verifies it and finds it faster too; None
+        where the asker's has to search."""
+        try:
+            answer = self._call(sys.executable, {**body, "mugraph": mugraph}, report, cancel)
+        except Cancelled:
+            raise
+        except MirageError as e:
+            log.info("what another environment found is not taken over: %s", e.message)
+            return None
+        result = answer.get("result")
+        return answer if isinstance(result, dict) and result.get("answer") == "kernel" else None
 
     def _call(self, interpreter: str, body: JobPayload, report: Report, cancel: CancelToken) -> Mapping[str, object]:
         held = self._take(interpreter)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from kept_workers import KeptWorkers
+
+    from mirage.isolate.runner import Worker
+    from mirage.pipeline.processes import Tools
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -28,6 +35,44 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_bytes().decode(), f"differs from tests/golden/{name} (--update-golden rewrites it)"
 
     return compare
+
+
+@pytest.fixture(scope="session")
+def kept_workers() -> Iterator[KeptWorkers]:
+    from kept_workers import KeptWorkers
+
+    kept = KeptWorkers()
+    yield kept
+    kept.end()
+
+
+@pytest.fixture(scope="module")
+def workers_stay(kept_workers: KeptWorkers) -> Iterator[None]:
+    """Workers that this process starts live on for others: importing PyTorch takes seconds, and is not what is tested."""
+    with pytest.MonkeyPatch.context() as patch:
+        kept_workers.patch(patch)
+        yield
+
+
+@pytest.fixture(scope="session")
+def tools() -> Iterator[Tools]:
+    """The pipeline's worker processes. All tests share them, as runs of the pipeline do: each imports PyTorch and Triton once."""
+    from mirage.pipeline.processes import Tools
+
+    with Tools() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def worker(tools: Tools) -> Worker:
+    """The worker that traces, and that runs emitted modules in the interpreter."""
+    return tools.runner
+
+
+@pytest.fixture(scope="session")
+def run(worker: Worker) -> Callable[[str, dict[str, Any]], dict[str, Any]]:
+    """`run(task, payload)` is one call of that worker."""
+    return lambda task, payload: worker.call(task, payload, timeout_s=240)
 
 
 @pytest.fixture

@@ -43,6 +43,13 @@ STATEMENTS = (
     "torch.hub.load('a', 'b')", "getattr(torch, 'load')('canary')", "[x for x in ()]", "(lambda: 1)()", "tl.x = 1", "print(1)",
     "torch.ops.aten.from_file.default('canary')", "breakpoint()", "assert exec('1')", "from torch import os", "async def f(): pass",
 )  # fmt: skip
+OF_USERS = {
+    "raise OSError",
+    "class A: pass",
+    "(lambda: 1)()",
+    "[x for x in ()]",
+    "async def f(): pass",
+}  # what a user's own may say
 REFUSALS = (MirageError, ArithmeticError, LookupError, TypeError, ValueError, AssertionError, RecursionError)
 
 
@@ -226,10 +233,11 @@ def of_files(rounds: int, seed: int = 1) -> Iterator[Row]:
         lines = text.split("\n")
         # the lines on which a statement of the top level or of a function may begin
         starts = [s for f in ast.parse(text).body for s in (f, *(f.body[1:] if isinstance(f, ast.FunctionDef) else ()))]
-        s = chance.choice(starts)
+        s, more = chance.choice(starts), chance.choice(STATEMENTS)
         first = min((d.lineno for d in getattr(s, "decorator_list", ())), default=s.lineno)
-        lines.insert(first - 1, " " * s.col_offset + chance.choice(STATEMENTS))
-        if loading_fault("\n".join(lines)) is None:
+        lines.insert(first - 1, " " * s.col_offset + more)
+        own = s.col_offset and first > text.count("\n", 0, text.index("# mirage:begin original"))
+        if loading_fault("\n".join(lines)) is None and not (own and more in OF_USERS):
             print(f"may be loaded: {lines[first - 1]}")
             passed += 1
     yield row("forged kernel files: tries", rounds, "")

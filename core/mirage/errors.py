@@ -131,7 +131,7 @@ class RankMismatch(MirageError):
 
 class UnknownOperator(MirageError):
     code, title = "MIR201", "An operator is not in the operator table and cannot stay PyTorch's own call"
-    default_next_step = "see docs/operators.md for what is supported; docs/adding-an-operator.md adds one"
+    default_next_step = "see `mirage docs operators` for what is supported; `mirage docs adding-an-operator` adds one"
 
 
 class DataDependentBranch(MirageError):
@@ -171,7 +171,7 @@ class UnsupportedReshape(MirageError):
 
 class UnsupportedOperands(MirageError):
     code, title = "MIR209", "An operator is used in a form that the operator table does not cover"
-    default_next_step = "see docs/operators.md for the forms that are covered"
+    default_next_step = "see `mirage docs operators` for the forms that are covered"
 
 
 class UnfixedAnswer(MirageError):
@@ -182,12 +182,12 @@ class UnfixedAnswer(MirageError):
 # ---- search, verification, code (3xx)
 class InvalidMugraph(MirageError):
     code, title = "MIR300", "A µGraph breaks a validity rule"
-    default_next_step = "see docs/mugraph.md for the rules"
+    default_next_step = "see `mirage docs mugraph` for the rules"
 
 
 class MugraphSyntax(MirageError):
     code, title = "MIR301", "A µGraph file does not parse"
-    default_next_step = "write it with `mirage show --format json` or see docs/mugraph.md"
+    default_next_step = "write it with `mirage show --format json` or see `mirage docs mugraph`"
 
 
 class EmissionRefused(MirageError):
@@ -229,12 +229,12 @@ class NotVerified(MirageError):
 
 class GraphMistake(MirageError):
     code, title = "MIR309", "A kernel graph is not built as it must be"
-    default_next_step = "see docs/from-mirage.md for the operators and their shapes"
+    default_next_step = "see `mirage docs from-mirage` for the operators and their shapes"
 
 
 class RuleUnreadable(MirageError):
     code, title = "MIR310", "A rule of a rules file cannot be read"
-    default_next_step = "write `name: left == right if condition`; docs/verification.md has the language"
+    default_next_step = "write `name: left == right if condition`; `mirage docs verification` has the language"
 
 
 class RuleFalse(MirageError):
@@ -244,7 +244,7 @@ class RuleFalse(MirageError):
 
 class SavedFileUnreadable(MirageError):
     code, title = "MIR312", "A file of saved graphs cannot be read"
-    default_next_step = "docs/from-mirage.md says which files are read"
+    default_next_step = "`mirage docs from-mirage` says which files are read"
 
 
 class SavedGraphInvalid(MirageError):
@@ -280,7 +280,7 @@ class MissingPackage(MirageError):
 
 class CannotWrite(MirageError):
     code, title = "MIR404", "A file cannot be written"
-    default_next_step = "check the folder's permissions, or pass --out"
+    default_next_step = "name a place that you can write to, or change the folder's permissions"
 
 
 class WorkerRaised(MirageError):

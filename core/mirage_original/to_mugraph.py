@@ -268,7 +268,7 @@ class Lowerer:
         quoted = f" `{breach.statement}`:" if breach.statement else ""
         error = InvalidMugraph(
             f"{breach.where}:{quoted} {breach.message} (rule {rule})",
-            next_step=f"see rule {rule} in docs/mugraph.md",
+            next_step=f"see rule {rule} in `mirage docs mugraph`",
         )
         if place is not None:
             error.path, error.line = place

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 
 import attrs
 from lsprotocol import types
 
 from mirage.errors import MirageError, MissingShape, SymbolWithoutSize
+from mirage.results import documentation
 from mirage_lsp import observed_shapes, one_line_texts
 from mirage_lsp.document import Document, FunctionEntry, View
 from mirage_lsp.reading import ReadFunction
@@ -81,8 +81,8 @@ def _related(
 @functools.lru_cache(maxsize=4)
 def page(name: str) -> str:
     """The URI of a page of the documentation, "" where it is not installed."""
-    path = Path(__file__).resolve().parents[2] / "docs" / name
-    return path.as_uri() if path.is_file() else ""
+    path = documentation.page(name)
+    return path.as_uri() if path else ""
 
 
 def _described(name: str, anchor: str) -> types.CodeDescription | None:
@@ -97,7 +97,7 @@ def _of_error(error: MirageError, lines: list[str], otherwise: int) -> types.Dia
         message=f"{error.message}\nNext step: {error.next_step}",
         severity=severity,
         code=error.code,
-        code_description=_described("errors.md", error.code),
+        code_description=_described("errors", error.code),
         source="mirage",
         data={"code": error.code},
     )
@@ -123,7 +123,7 @@ def _learned(entry: FunctionEntry, lines: list[str], line: int) -> types.Diagnos
         message=f"`{entry.name}` says no shapes: it is optimized for {observed_shapes.shown(entry.learned)}, its last call's",
         severity=_SEVERITY.Hint,
         code=MissingShape.code,
-        code_description=_described("errors.md", MissingShape.code),
+        code_description=_described("errors", MissingShape.code),
         source="mirage",
         data={"code": MissingShape.code},
     )

@@ -69,7 +69,8 @@ def share(result: Result) -> str:
     estimate = result.estimate
     if estimate is None or not estimate.us:
         return ""
-    return f"{estimate.speed_of_light_us / estimate.us:.0%} of speed of light"
+    part = estimate.speed_of_light_us / estimate.us
+    return f"{part:.0%} of speed of light" if part >= 0.01 else "less than 1% of speed of light"
 
 
 def age(entry: FunctionEntry) -> str:

@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from waiting import LIMIT_S, wait_until
 
 from mirage.link import Client
 
@@ -44,11 +44,11 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "soft.py"
 
 
-def test_the_same_answer_and_the_second_time_no_search(mirage: Mirage, file: Path) -> None:
-    alone = mirage("optimize", file, "--json", "--anyway", "--no-daemon")
-    first = mirage("optimize", file, "--json", "--anyway")
+def test_the_same_answer_and_the_second_time_no_search(mirage_process: Mirage, file: Path) -> None:
+    alone = mirage_process("optimize", file, "--json", "--anyway", "--no-daemon")
+    first = mirage_process("optimize", file, "--json", "--anyway")
     module = (file.parent / "soft_mirage.py").read_text()
-    second = mirage("optimize", file, "--json", "--anyway")
+    second = mirage_process("optimize", file, "--json", "--anyway")
     assert [r.returncode for r in (alone, first, second)] == [0, 0, 0], alone.stderr + first.stderr
     assert plain(json.loads(first.stdout)) == plain(json.loads(alone.stdout)) and first.stderr == alone.stderr == ""
     assert second.stdout == first.stdout  # the seconds that the search took too: it was not done again
@@ -56,16 +56,16 @@ def test_the_same_answer_and_the_second_time_no_search(mirage: Mirage, file: Pat
 
 
 @pytest.mark.parametrize("law", ["a: x +", "a: x == x + 1"])
-def test_rules_that_are_wrong_are_wrong_in_the_same_words(mirage: Mirage, file: Path, law: str) -> None:
+def test_rules_that_are_wrong_are_wrong_in_the_same_words(mirage_process: Mirage, file: Path, law: str) -> None:
     rules = file.with_name("laws.txt")
     rules.write_text("# words\n" + law + "\n")
-    alone = mirage("optimize", file, "--rules", rules, "--no-daemon")
-    asked = mirage("optimize", file, "--rules", rules)
+    alone = mirage_process("optimize", file, "--rules", rules, "--no-daemon")
+    asked = mirage_process("optimize", file, "--rules", rules)
     assert asked.returncode == alone.returncode == 1
     assert asked.stderr == alone.stderr and f"{rules}:2" in asked.stderr
 
 
-def test_ctrl_c_takes_the_question_back(mirage: Mirage, tmp_path: Path) -> None:
+def test_ctrl_c_takes_the_question_back(mirage_process: Mirage, tmp_path: Path) -> None:
     file = tmp_path / "long.py"
     file.write_text(HEAD + LONG)
     env = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
@@ -77,39 +77,40 @@ def test_ctrl_c_takes_the_question_back(mirage: Mirage, tmp_path: Path) -> None:
             return list(client.status()["jobs"])
 
     def until(true: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 20
-        while not true():
-            assert time.monotonic() < deadline and process.poll() in (None, 1), process.communicate()
-            time.sleep(0.02)
+        def there() -> bool:
+            assert process.poll() in (None, 1), process.communicate()
+            return true()
+
+        wait_until(there)
 
     until(lambda: len(jobs()) == 1)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=LIMIT_S)
     assert (process.returncode, out, err.strip()) == (1, "", "Aborted!")
     until(lambda: jobs() == [])
     assert not (tmp_path / "long_mirage.py").exists()
 
 
 def test_without_a_daemon_this_process_does_the_work_and_says_so(
-    mirage: Mirage, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mirage_process: Mirage, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "h"
     home.mkdir(mode=0o700)
     (home / "data").mkdir(mode=0o700)
     (home / "data" / "cache.lock").mkdir()  # where the daemon wants a file
     monkeypatch.setenv("MIRAGE_HOME", str(home))
-    run = mirage("optimize", file, "--target", "sm_1")
+    run = mirage_process("optimize", file, "--target", "sm_1")
     said, mistake = run.stderr.splitlines()
     assert "this process does the work" in said
     assert (run.returncode, run.stdout, mistake[:6]) == (1, "", "MIR304")  # the work's own error
 
 
 def test_a_folder_open_to_others_is_an_error_and_no_reason_to_go_on(
-    mirage: Mirage, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mirage_process: Mirage, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "h"
     (home / "run").mkdir(parents=True)
     (home / "run").chmod(0o777)
     monkeypatch.setenv("MIRAGE_HOME", str(home))
-    run = mirage("optimize", file)
+    run = mirage_process("optimize", file)
     assert run.returncode == 1 and run.stderr.startswith("MIR502") and run.stdout == ""

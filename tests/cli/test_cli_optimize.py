@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from waiting import wait_until
 
 from mirage.codegen.emit import PARTS, split_parts
 from mirage.source.detect import find
@@ -73,7 +73,7 @@ PARAMS = [*SMALL, pytest.param("rmsnorm_linear", marks=pytest.mark.slow)]
 
 
 @pytest.fixture(scope="module", params=PARAMS)
-def done(request: pytest.FixtureRequest, mirage: Mirage, tmp_path_factory: pytest.TempPathFactory) -> Done:
+def done(request: pytest.FixtureRequest, mirage_process: Mirage, tmp_path_factory: pytest.TempPathFactory) -> Done:
     name = request.param
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base  # one run serves all processes of the tests
@@ -82,9 +82,9 @@ def done(request: pytest.FixtureRequest, mirage: Mirage, tmp_path_factory: pytes
     try:
         above.mkdir()
     except FileExistsError:
-        wait_until(finished.exists, f"another process's run of {name}")
+        wait_until(finished.exists, f"another process's run of {name}", seconds=200.0)
     else:
-        run = optimized(mirage, file, name)
+        run = optimized(mirage_process, file, name)
         part = finished.with_suffix(".part")
         part.write_text(json.dumps([run.returncode, run.stdout, run.stderr]), "utf-8")
         part.rename(finished)
@@ -93,14 +93,7 @@ def done(request: pytest.FixtureRequest, mirage: Mirage, tmp_path_factory: pytes
     return Done(file, json.loads(stdout), stderr, above)
 
 
-def wait_until(true: Callable[[], bool], what: str, seconds: float = 200.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, f"waited {seconds:g} s in vain for {what}"
-        time.sleep(0.05)
-
-
-def optimized(mirage: Mirage, file: Path, name: str) -> CompletedProcess[str]:
+def optimized(mirage_process: Mirage, file: Path, name: str) -> CompletedProcess[str]:
     """The run itself, on a file made for it, in a folder of its own."""
     file.parent.mkdir()
     if name in SMALL:
@@ -109,7 +102,7 @@ def optimized(mirage: Mirage, file: Path, name: str) -> CompletedProcess[str]:
     else:
         shutil.copy(ROOT / "examples" / file.name, file)
     # launching costs more than such small shapes: the estimate may say "keep yours", which is not what is asked here
-    return mirage("optimize", file, "--json", "--anyway")
+    return mirage_process("optimize", file, "--json", "--anyway")
 
 
 def test_the_object(done: Done) -> None:

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,6 @@ from mirage.verify import report
 
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom jaxtyping import Float16\nfrom torch import Tensor\n\nimport mirage\n\n\n"
 X = 'x: Float16[Tensor, "6 10"]'
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}) as w:
-        yield w
 
 
 def function(folder: Path, name: str, body: str, parameters: str = X) -> Path:
@@ -268,7 +262,7 @@ MISTAKES: list[tuple[str, Callable[[Path, Files], tuple[Path, Path]], str]] = [
     ("no file", lambda d, m: (m["user.py"], d / "none.py"), "MIR100"),
     ("a module in pieces", lambda d, m: (m["user.py"], cut(d, m["module.py"], "# mirage:end launcher")), "MIR306"),
     ("a module without tables", lambda d, m: (m["graph.txt"], cut(d, m["module.py"], "_EXPECTED =")), "MIR306"),
-    ("no µGraph in a module", lambda d, m: (m["user.py"], cut(d, m["module.py"], "# mirage:begin mugraph")), "MIR307"),
+    ("half a µGraph in a module", lambda d, m: (m["user.py"], other(d, m, "\n# kernel ", "\n# ")), "MIR301"),
     ("a µGraph of other sizes", lambda d, m: (m["user.py"], cut(d, m["module.py"], "# axes m=", "1")), "MIR307"),
     ("a µGraph of other tiles", lambda d, m: (m["user.py"], other(d, m, "grid tile 16", "grid tile 32")), "MIR307"),
     ("an invalid µGraph", lambda d, m: (m["user.py"], other(d, m, " = rsqrt(", " = nothing(")), "MIR300"),

@@ -12,7 +12,7 @@ import pytest
 INTERPRET = Path(__file__).parent / "interpret.py"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def interpret() -> Iterator[Callable[..., dict[str, Any]]]:
     """`interpret(text, arrays, dtype, call="_run", grad=False, **keywords)` runs an emitted module's function in the
     interpreter; the answer has "out" (float64 arrays), "dtype", "tuple", "kernels" (whether they ran), or "error"."""
@@ -28,4 +28,4 @@ def interpret() -> Iterator[Callable[..., dict[str, Any]]]:
 
     yield run
     process.stdin.close()
-    process.wait(10)
+    process.wait(60)

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from waiting import LIMIT_S
 
 from mirage.link import Client, paths
 from mirage.results.codec import unstructure
@@ -69,14 +70,14 @@ class House:
         paths.ensure_private(paths.data_dir())
         self.thread = threading.Thread(target=lambda: asyncio.run(self._main()), daemon=True)
         self.thread.start()
-        assert self._ready.wait(10)
+        assert self._ready.wait(LIMIT_S)
         return self
 
     def __exit__(self, *_):
         self._clients.close()
         with contextlib.suppress(RuntimeError):  # its loop is closed when it ended by itself
             self.loop.call_soon_threadsafe(self.server.stop)
-        self.thread.join(15)
+        self.thread.join(LIMIT_S)
         assert not self.thread.is_alive()
 
     def client(self):

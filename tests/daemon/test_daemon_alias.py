@@ -101,6 +101,13 @@ def written(place, content):
     return lambda world: (world.folder / place).write_text(content)
 
 
+def moved(world):
+    """The same packages in another folder."""
+    other = world.folder.with_name("other")
+    shutil.copytree(world.folder, other)
+    world.folder = other
+
+
 # what can change the answer -> (how it changes, the rows that say so); a row of the table without a change is a failure
 CHANGES = {
     "the program": (replaced("dim=-1", "dim=0"), {"slice", "text"}),
@@ -114,6 +121,7 @@ CHANGES = {
     "the device": (written("nvidia/gpus/0/information", "Model: H100\n"), {"devices"}),
     "the driver": (written("nvidia/version", "driver 580\n"), {"devices"}),
     "the language": (written("pyvenv.cfg", "home = /usr/bin\nversion = 3.12.2\n"), {"python"}),
+    "the environment": (moved, {"environment"}),
     "our version": (lambda w: w.monkeypatch.setattr(question_key, "package_version", Version("99")), {"mirage"}),
     "the verifier": (written("code/verify.py", "DRAWS = 17\n"), {"code"}),
     "an operator": (written("code/operators.py", ""), {"code"}),

@@ -7,8 +7,10 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
+from waiting import LIMIT_S, wait_until
 
 from mirage.link import Client, paths
 from mirage_daemon import question_key
@@ -102,7 +104,7 @@ def test_a_daemon_that_stops_leaves_its_jobs_to_the_next_with_their_parts(house,
         client = h.client()
         client.submit(text, "/p/a.py", "f")
         client.submit(text, "/p/a.py", "g", priority=2)
-        assert begun.wait(10)
+        assert begun.wait(LIMIT_S)
     done = threading.Event()
 
     def finishes(payload, progress, cancel):
@@ -112,7 +114,7 @@ def test_a_daemon_that_stops_leaves_its_jobs_to_the_next_with_their_parts(house,
         return answer(payload)
 
     with house(finishes, workers=1) as h:  # nobody asks
-        assert done.wait(10)
+        assert done.wait(LIMIT_S)
         assert seen == [("f", {"s": {f"out({n})": f"line {n}" for n in range(3)}}), ("g", {})]
         client = h.client()
         assert client.subscribe(client.submit(text, "/p/a.py", "g")["job"])["state"] == "done"
@@ -182,10 +184,7 @@ def test_a_job_that_ends_the_daemon_again_and_again_is_given_up(house, text, hom
         thread.submit(store.close).result()
     caplog.set_level("INFO")
     with house(hangs) as h:
-        deadline = time.monotonic() + 10
-        while "failed (MIR400)" not in caplog.text and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert "failed (MIR400)" in caplog.text
+        wait_until(lambda: "failed (MIR400)" in caplog.text)
         assert h.runs == [] and h.client().status()["jobs"] == []
 
 
@@ -210,9 +209,7 @@ def test_kill_9_then_the_next_daemon_goes_on_by_itself(home, text):
     for killed in (True, False):
         process = subprocess.Popen([sys.executable, "-c", KILLED])
         try:
-            deadline = time.monotonic() + 20
-            while not paths.socket_path().exists() or time.monotonic() > deadline:
-                time.sleep(0.01)
+            wait_until(paths.socket_path().exists)
             client = Client.connect() if killed else None
             if client is not None:
                 with client:
@@ -222,12 +219,8 @@ def test_kill_9_then_the_next_daemon_goes_on_by_itself(home, text):
                 process.wait()
                 paths.socket_path().unlink()
                 continue
-            while True:  # only looked at: nobody submits it again
-                with Client.connect(start_daemon=False) as client:
-                    found = client.lookup(text, "/p/a.py", "f")
-                if found is not None or time.monotonic() > deadline:
-                    break
-                time.sleep(0.05)
+            with Client.connect(start_daemon=False) as client:  # only looked at: nobody submits it again
+                found = wait_until(partial(client.lookup, text, "/p/a.py", "f"))
             assert 1 <= int(found["source"].split()[1]) < 10
         finally:
             process.kill()
@@ -241,7 +234,7 @@ def test_a_submission_that_is_overtaken_by_the_end_of_the_search_starts_no_other
 
     def search(payload, progress, cancel):
         ran.append(payload["function"])
-        assert gate.wait(10)
+        assert gate.wait(LIMIT_S)
         return answer(payload)
 
     original = server.project_of
@@ -249,7 +242,7 @@ def test_a_submission_that_is_overtaken_by_the_end_of_the_search_starts_no_other
     def slow(path):
         if ran:  # of the second submission: the search that was under way when it came ends first
             second.set()
-            assert ended.wait(10)
+            assert ended.wait(LIMIT_S)
         return original(path)
 
     ended = threading.Event()
@@ -259,12 +252,11 @@ def test_a_submission_that_is_overtaken_by_the_end_of_the_search_starts_no_other
         job = first.submit(text, "/p/a.py", "f")["job"]
         states = []
         late = threading.Thread(target=lambda: states.append(h.client().submit(text, "/p/a.py", "f")["state"]))
-        while not ran:
-            time.sleep(0.005)
+        wait_until(lambda: ran)
         late.start()
-        assert second.wait(10)
+        assert second.wait(LIMIT_S)
         gate.set()
         assert first.subscribe(job)["state"] == "done"
         ended.set()
-        late.join(10)
+        late.join(LIMIT_S)
     assert states == ["done"] and ran == ["f"]

@@ -8,7 +8,6 @@ from click.testing import CliRunner
 from mirage.errors import MirageError, NotVerified, ProtocolError, UnknownEntry, UnknownJob
 from mirage.link import paths, protocol
 from mirage.pipeline.optimize import optimize
-from mirage.pipeline.processes import Tools
 from mirage.pipeline.recheck_task import recheck
 from mirage.pipeline.request_payload import from_payload
 from mirage.results.codec import unstructure
@@ -246,9 +245,9 @@ def with_tools(tools):
     return run_job
 
 
-def test_a_colleagues_file_is_verified_here_and_a_wrong_one_is_never_served(house, text, tmp_path):
+def test_a_colleagues_file_is_verified_here_and_a_wrong_one_is_never_served(house, text, tmp_path, tools):
     path = tmp_path / "results.json"
-    with Tools() as tools, house(with_tools(tools)) as h:
+    with house(with_tools(tools)) as h:
         client = h.client()
         (found,) = optimized(client, text, "f")
         assert found["answer"] == "kernel" and run("export", str(path)).exit_code == 0

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from waiting import wait_until
 
-from mirage.errors import DaemonUnavailable
-from mirage.link import Client, paths
+from mirage.errors import DaemonUnavailable, MirageError, UntrustedSocket
+from mirage.link import Client, paths, protocol
+from mirage.link.client import request
 from mirage.link.daemon_start import environment
 from mirage_daemon import lifecycle
 from mirage_daemon.daemon_command import daemon
@@ -31,13 +33,6 @@ def alive(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
-
-
-def wait_for(condition, seconds=5.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def daemons_of(home):
@@ -60,7 +55,7 @@ def stopped(home):
     yield home
     for pid in daemons_of(home):
         os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: not daemons_of(home))
+    wait_until(lambda: not daemons_of(home))
 
 
 def invoke(*words):
@@ -88,7 +83,7 @@ def test_starters_at_the_same_time_get_one_daemon(stopped):
         pids = {word for s in starters for word in s.communicate(timeout=60)[0].split()}
         assert [s.returncode for s in starters] == [0] * 4
         assert len(pids) == 1
-        wait_for(lambda: len(daemons_of(stopped)) == 1)  # the losers leave
+        wait_until(lambda: len(daemons_of(stopped)) == 1)  # the losers leave
         os.kill(int(pids.pop()), signal.SIGKILL)  # the socket stays behind and blocks nobody
 
 
@@ -112,13 +107,14 @@ def test_it_ends_when_idle(stopped, monkeypatch):
     monkeypatch.setenv("MIRAGE_IDLE_S", "0.3")
     with Client.connect() as client:
         pid = client.welcome.pid
-    wait_for(lambda: not alive(pid))
+    wait_until(lambda: not alive(pid))
     assert not paths.socket_path().exists()
     with pytest.raises(DaemonUnavailable):
         Client.connect(start_daemon=False)
 
 
-def test_a_second_socket_cannot_share_the_cache(home, monkeypatch):
+def test_two_sessions_of_one_user_share_one_daemon(home, monkeypatch):
+    """Each has a runtime folder of its own; the cache is one."""
     monkeypatch.delenv("MIRAGE_HOME")
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "share"))
     command = [sys.executable, "-m", "mirage_daemon"]
@@ -126,13 +122,131 @@ def test_a_second_socket_cannot_share_the_cache(home, monkeypatch):
         (home / name).mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(home / "one"))
     with Client.connect() as client:
+        pid = client.welcome.pid
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(home / "two"))
+        with Client.connect() as other:  # none is started
+            assert other.welcome.pid == pid and not paths.socket_path().exists()
+        assert invoke("status").output.startswith(f"running: process {pid}")
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+        assert (done.returncode, done.stderr) == (0, "")
+        shutil.rmtree(home / "one")  # the first session ends, and with it its folder
+        with Client.connect() as again:
+            assert again.welcome.pid != pid and paths.socket_path().exists()
+    assert invoke("stop").output.strip() == "stopped"
+
+
+@pytest.mark.parametrize(
+    "said", ["relative/daemon.sock", "/etc/passwd", "{home}/open/daemon.sock", "\0", "x" * 200, "{home}/no/daemon.sock"]
+)
+def test_a_place_that_is_none_leads_nowhere(home, monkeypatch, said):
+    (home / "open").mkdir(mode=0o777)
+    (home / "open").chmod(0o777)
+    with socket.socket(socket.AF_UNIX) as planted:
+        planted.bind(str(home / "open" / "daemon.sock"))
+        planted.listen()
+        paths.ensure_private(paths.runtime_dir())
+        paths.ensure_private(paths.data_dir())
+        paths.place_path().write_text(said.format(home=home))
+        with pytest.raises(MirageError):
+            Client.connect(start_daemon=False)
+        planted.settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            planted.accept()
+
+
+def test_a_daemon_whose_place_is_not_read_says_who_has_the_cache(home, monkeypatch):
+    monkeypatch.delenv("MIRAGE_HOME")
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / "share"))
+    for name in ("one", "two"):
+        (home / name).mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(home / "one"))
+    with Client.connect() as client:
+        paths.place_path().unlink()
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(home / "two"))
+        done = subprocess.run([sys.executable, "-m", "mirage_daemon"], capture_output=True, text=True, timeout=60)
         assert done.returncode == lifecycle.CACHE_TAKEN and "another daemon uses the cache" in done.stderr
         client.shutdown()
-        wait_for(lambda: not alive(client.welcome.pid))
-    assert invoke("start").output.startswith("running")
-    assert invoke("stop").output.strip() == "stopped"
+        wait_until(lambda: not alive(client.welcome.pid))
+
+
+HANGS = """
+import sys, time
+from mirage_daemon import cache_store, question_key
+from mirage_daemon.lifecycle import main
+question_key.ask = lambda *_: time.sleep(1000)
+cache_store.SqliteStore.stats = lambda self: time.sleep(1000)
+sys.exit(main(job=lambda *_: time.sleep(1000)))
+"""
+
+
+@pytest.mark.parametrize("how", ["signal", "command"])
+def test_a_daemon_whose_threads_all_wait_ends_in_time(stopped, monkeypatch, how):
+    """Readers that never come back, a store that does not answer: it ends all the same, and the next one starts."""
+    daemon_process = subprocess.Popen([sys.executable, "-c", HANGS])
+    wait_until(lambda: paths.socket_path().exists())
+    clients = [Client.connect(start_daemon=False) for _ in range(12)]
+    for client in clients[:10]:
+        client._socket.sendall(request(7, "lookup", protocol.Lookup("x = 1", f"{id(client)}.py", "f"), 60.0))
+    clients[10]._socket.sendall(request(7, "status", protocol.Status(), 60.0))
+    time.sleep(0.5)
+    began = time.monotonic()
+    if how == "signal":
+        daemon_process.send_signal(signal.SIGTERM)
+    else:
+        clients[11].shutdown()
+    assert daemon_process.wait(30) == 0
+    assert time.monotonic() - began < lifecycle.END_S + 2.5  # on a busy machine; by itself 4.5
+    for client in clients:
+        client.close()
+    with Client.connect() as client:
+        assert client.welcome.pid != daemon_process.pid
+
+
+CONFINED = """
+import ctypes, os, sys
+from mirage.errors import MirageError
+from mirage.isolate import landlock
+from mirage.link import Client
+if sys.argv[1] == "worker":
+    ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)
+    read = ("/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", sys.prefix, sys.base_prefix, *filter(os.path.isdir, sys.path))
+    if not landlock.restrict((path, landlock.READ) for path in read):
+        sys.exit(77)
+try:
+    with Client.connect(start_daemon=False) as client:
+        print("in", client.status()["pid"])
+except MirageError as e:
+    print("out", e.code)
+"""
+
+
+def test_a_worker_that_may_use_sockets_is_no_client(stopped):
+    """Where there are no user namespaces a GPU's worker reaches the daemon's socket; what a client has to know lies where it
+    cannot read."""
+    with Client.connect() as client:
+        pid = client.welcome.pid
+
+        def speaks(who):
+            command = [sys.executable, "-c", CONFINED, who]
+            return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+        assert speaks("user").stdout.split() == ["in", str(pid)]
+        done = speaks("worker")
+        if done.returncode == 77:
+            pytest.skip("this kernel has no Landlock")
+        assert done.stdout.startswith("out "), done.stderr
+        token = paths.token_path(paths.socket_path())
+        assert token.stat().st_mode & 0o777 == 0o600
+        token.rename(token.with_name("kept"))
+        with pytest.raises(UntrustedSocket):
+            Client.connect(start_daemon=False)
+        token.write_bytes(bytes(32))
+        token.chmod(0o600)
+        with pytest.raises(UntrustedSocket):
+            Client.connect(start_daemon=False)
+        token.unlink()
+        token.with_name("kept").rename(token)
+        assert speaks("user").stdout.split() == ["in", str(pid)]
 
 
 def test_a_daemon_whose_socket_went_makes_room_for_one_that_can_be_reached(home, monkeypatch):
@@ -147,7 +261,7 @@ def test_a_daemon_whose_socket_went_makes_room_for_one_that_can_be_reached(home,
         (home / "run").mkdir(mode=0o700)  # and in again
         with Client.connect() as again:
             assert again.welcome.pid != client.welcome.pid
-            wait_for(lambda: not alive(client.welcome.pid))
+            wait_until(lambda: not alive(client.welcome.pid))
     assert invoke("stop").output.strip() == "stopped"
 
 

@@ -7,6 +7,7 @@ import time
 from typing import ClassVar
 
 import pytest
+from waiting import wait_until
 
 from mirage.errors import Cancelled, WorkerDied, WorkerRaised
 from mirage.isolate import Worker
@@ -86,10 +87,8 @@ def test_only_so_many_wait_the_last_used_ones(play):
 def test_one_that_nobody_needs_is_ended(play):
     with play(OK, idle_s=0.1) as pool:
         run(pool)
-        deadline = time.monotonic() + 5
-        while pool.idle and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert pool.idle == [] and Fake.made[0].pid is None
+        wait_until(lambda: pool.idle == [])
+        assert Fake.made[0].pid is None
 
 
 def test_a_worn_out_worker_is_replaced(play):
@@ -154,6 +153,7 @@ def test_real_processes_are_kept_replaced_and_ended():
         pool.run_job(payload, print, CancelToken())
         assert pool.idle == [(sys.executable, first)]
         os.kill(first, signal.SIGKILL)  # while it waits: that is no fault of the next job
+        os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
         deadline = time.monotonic() + 5
         pool.run_job(payload, print, CancelToken())
         ((_, second),) = pool.idle

@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+from waiting import wait_until
 
 from mirage.errors import BadSearchParameter, FileUnreadable, MissingShape, ProtocolError, UntrustedWorkspace
 from mirage.link.request_parameters import SearchOptions
@@ -14,13 +15,6 @@ HEAD = "import mirage\nimport torch\n\n\n"
 SHAPED = '@mirage.optimize(inputs=[((16, 64), "fp16")])\ndef f(x):\n    return torch.relu(x * {})\n'
 BARE = "@mirage.optimize\ndef f(x, w):\n    return torch.relu(x @ w)\n"
 SEEN = [("x", [4, 8], "fp16"), ("w", [8, 2], "fp16")]
-
-
-def until(true, seconds=5.0):
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +35,7 @@ def test_a_save_in_a_watched_project_makes_the_result_known(house, answer, proje
         row = client.watch(str(project), trusted=True)
         assert (row["files"], row["functions"], row["problem"]) == (1, 1, "") and client.status()["projects"] == [row]
         file.write_text(HEAD + SHAPED.format(3))
-        until(lambda: client.lookup(file.read_text(), str(file), "f") is not None)
+        wait_until(lambda: client.lookup(file.read_text(), str(file), "f") is not None)
         file.write_text(HEAD + "# words\n" + SHAPED.format(3))
         time.sleep(0.3)
         assert len(h.runs) == 1 and client.status()["projects"][0]["submitted"] == 1
@@ -79,14 +73,14 @@ def test_what_an_earlier_text_asked_for_is_stopped(house, answer, project):
         client, file = h.client(), project / "m.py"
         client.watch(str(project), trusted=True)
         file.write_text(HEAD + SHAPED.format(3))
-        until(lambda: len(h.runs) == 1)
+        wait_until(lambda: len(h.runs) == 1)
         file.write_text(HEAD + SHAPED.format(4))
-        until(lambda: client.lookup(file.read_text(), str(file), "f") is not None)
-        until(lambda: stopped)
+        wait_until(lambda: client.lookup(file.read_text(), str(file), "f") is not None)
+        wait_until(lambda: stopped)
         file.write_text(HEAD + SHAPED.format(31))
-        until(lambda: len(h.runs) == 3)
+        wait_until(lambda: len(h.runs) == 3)
         client.unwatch(str(project))
-        until(lambda: len(stopped) == 2)
+        wait_until(lambda: len(stopped) == 2)
         go.set()
 
 
@@ -101,7 +95,7 @@ def test_what_a_user_stops_is_stopped_for_saves_too(house, answer, project):
         client, other, file = h.client(), h.client(), project / "m.py"
         client.watch(str(project), trusted=True)
         file.write_text(HEAD + SHAPED.format(3))
-        until(lambda: [(job["wanted"], job["saves"]) for job in client.status()["jobs"]] == [(1, 1)])
+        wait_until(lambda: [(job["wanted"], job["saves"]) for job in client.status()["jobs"]] == [(1, 1)])
         job = client.submit(file.read_text(), str(file), "f")["job"]
         assert not client.cancel(job)  # the save wants it
         client.submit(file.read_text(), str(file), "f")
@@ -111,15 +105,15 @@ def test_what_a_user_stops_is_stopped_for_saves_too(house, answer, project):
         assert other.abandon(job) and other.subscribe(job)["state"] == "cancelled"
         assert client.status()["projects"][0]["submitted"] == 1
         file.write_text(HEAD + SHAPED.format(4))
-        until(lambda: client.lookup(file.read_text(), str(file), "f") is not None)
+        wait_until(lambda: client.lookup(file.read_text(), str(file), "f") is not None)
         file.write_text(HEAD + SHAPED.format(3))  # stopped by hand once: no save begins it again
         time.sleep(0.3)
         assert client.status()["jobs"] == [] and len(h.runs) == 2
         again = client.submit(file.read_text(), str(file), "f")["job"]
-        until(lambda: len(h.runs) == 3)
+        wait_until(lambda: len(h.runs) == 3)
         assert [row["state"] for row in client.status()["ended"]] == ["done"]  # the other is asked for again
         assert client.cancel(again)
-        until(lambda: [row["state"] for row in client.status()["ended"]] == ["cancelled", "done"])
+        wait_until(lambda: [row["state"] for row in client.status()["ended"]] == ["cancelled", "done"])
 
 
 def test_shapes_seen_at_run_time_are_kept_and_used(house, answer, home):
@@ -150,7 +144,7 @@ def test_a_watched_function_without_shapes_is_submitted_once_they_are_seen(house
         client.watch(str(project), trusted=True)
         assert client.seen(str(project.parent / "other.py"), "f", SEEN)
         assert client.seen(str(file), "f", SEEN)
-        until(lambda: client.lookup(HEAD + BARE, str(file), "f") is not None)
+        wait_until(lambda: client.lookup(HEAD + BARE, str(file), "f") is not None)
         assert len(h.runs) == 1
 
 

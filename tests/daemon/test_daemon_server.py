@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+from waiting import LIMIT_S, wait_until
 
 from mirage.cli import daemon_question
 from mirage.errors import (
@@ -96,7 +97,7 @@ def test_two_clients_share_one_job_and_both_get_its_events_in_order(house, text,
     gate, states = threading.Event(), ("tracing", "searching", "verifying", "tuning")
 
     def run_job(payload, progress, cancel):
-        assert gate.wait(10)
+        assert gate.wait(LIMIT_S)
         for i, state in enumerate(states):
             progress({"state": state, "counts": {"values": i}})
         return answer(payload)
@@ -113,7 +114,7 @@ def test_two_clients_share_one_job_and_both_get_its_events_in_order(house, text,
         time.sleep(0.2)
         gate.set()
         for t in threads:
-            t.join(10)
+            t.join(LIMIT_S)
         for events in seen.values():
             told = [e.state for e in events]
             assert told[-1] == "done" and told.count("done") == 1
@@ -157,7 +158,7 @@ def test_more_urgent_jobs_go_first(house, text, answer):
     many = "import mirage\nimport torch\n\n\n" + body
 
     def run_job(payload, progress, cancel):
-        assert gate.wait(10)
+        assert gate.wait(LIMIT_S)
         order.append(payload["function"])
         return answer(payload)
 
@@ -272,10 +273,7 @@ def test_mutated_frames_leave_the_daemon_as_it_was(house, answer):
                 connection.shutdown(socket.SHUT_WR)
                 while connection.recv(65536):
                     pass
-        deadline = time.monotonic() + 5
-        while client.status()["clients"] > 1 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert client.status()["clients"] == 1
+        wait_until(lambda: client.status()["clients"] == 1)
         assert len(os.listdir("/proc/self/fd")) <= before
 
 
@@ -296,7 +294,7 @@ def test_another_protocol_version_is_refused_with_the_next_step(house, answer, m
 
 
 def test_slow_and_silent_clients_are_closed_and_others_served(house, answer, limits):
-    with house(at_once(answer), limits=limits(handshake_s=0.3, idle_s=0.6, body_s=0.3)) as h:
+    with house(at_once(answer), limits=limits(handshake_s=1.0, idle_s=1.5, body_s=1.0)) as h:
         silent, half = raw(), raw()
         greet(half)
         half.sendall(b"\x00\x00\x10\x00\x81")
@@ -308,7 +306,7 @@ def test_slow_and_silent_clients_are_closed_and_others_served(house, answer, lim
             while connection.recv(4096):
                 pass
             connection.close()
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 30
 
 
 def test_a_daemon_that_hangs_is_none_to_who_can_do_without(home, monkeypatch):
@@ -374,10 +372,7 @@ def test_a_client_that_does_not_read_is_dropped(house, text, answer, limits):
         deaf = raw()
         greet(deaf)
         deaf.sendall(link_client.request(2, "subscribe", protocol.Subscribe(job), None))
-        deadline = time.monotonic() + 15
-        while other.status()["clients"] > 1 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert other.status()["clients"] == 1
+        wait_until(lambda: other.status()["clients"] == 1)
         assert other.status()["jobs"][0]["job"] == job
         stop.set()
         assert other.subscribe(job)["state"] == "done"
@@ -428,8 +423,8 @@ def test_a_stop_ends_running_jobs_as_cancelled(house, text, answer):
         waiting.start()
         time.sleep(0.2)
         h.client().shutdown()
-        waiting.join(10)
-        h.thread.join(10)
+        waiting.join(LIMIT_S)
+        h.thread.join(LIMIT_S)
     assert outcome[0]["state"] == "cancelled"
 
 
@@ -451,7 +446,7 @@ def test_who_hears_that_a_stop_cancelled_a_job_finds_only_the_next_daemon(house,
         waiting.start()
         time.sleep(0.2)
         connection.shutdown()
-        waiting.join(10)
+        waiting.join(LIMIT_S)
     assert reached == [False]
 
 
@@ -460,26 +455,22 @@ def test_what_is_asked_while_it_stops_is_left_to_the_next_daemon(house, text, an
 
     def deaf(payload, progress, cancel):
         begun.set()
-        assert gate.wait(10)
+        assert gate.wait(LIMIT_S)
         cancel.check()
 
     with house(deaf) as h:
         client = h.client()
         client.submit(text, "a.py", "f")
-        assert begun.wait(10)
+        assert begun.wait(LIMIT_S)
         client.shutdown()
-        deadline = time.monotonic() + 10
-        while not h.server.jobs._closing and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: h.server.jobs._closing)
         job = client.submit(text, "a.py", "g")
         assert job["state"] == "cancelled" and client.subscribe(job["job"])["error"]["code"] == "MIR402"
         gate.set()
-        h.thread.join(10)
+        h.thread.join(LIMIT_S)
         assert [payload["function"] for payload in h.runs] == ["f"]
     with house(lambda payload, progress, cancel: answer(payload)) as h:  # nobody asks
-        deadline = time.monotonic() + 10
-        while len(h.runs) < 2 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: len(h.runs) == 2)
         assert {payload["function"] for payload in h.runs} == {"f", "g"}
 
 

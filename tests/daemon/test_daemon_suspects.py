@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import msgpack
 import pytest
+from waiting import wait_until
 
 from mirage.errors import DaemonBusy
 from mirage.link import paths
@@ -44,13 +45,6 @@ def forever(payload, progress, cancel):
     while not cancel.cancelled:
         time.sleep(0.005)
     cancel.check()
-
-
-def until(there):
-    deadline = time.monotonic() + 10
-    while not there() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert there()
 
 
 @pytest.fixture
@@ -109,15 +103,15 @@ def test_a_job_that_died_with_the_daemon_often_begins_once_the_daemon_has_lived(
     began = time.monotonic()
     with house(lambda payload, *_: answer(payload)) as h:
         client = h.client()
-        until(lambda: h.runs)  # nobody asks
+        wait_until(lambda: h.runs)  # nobody asks
         assert starts < FREE_STARTS or time.monotonic() - began >= 0.5
-        until(lambda: client.lookup(text, "/p/a.py", "f") is not None)
+        wait_until(lambda: client.lookup(text, "/p/a.py", "f") is not None)
 
 
 def test_a_life_that_was_too_short_for_a_suspect_does_not_count_against_it(house, promised):
     promised(FREE_STARTS + 3)
     with house(forever) as h:
-        until(lambda: h.client().status()["jobs"])
+        wait_until(lambda: h.client().status()["jobs"])
     assert [row.starts for row in rows()] == [FREE_STARTS + 3]
 
 
@@ -129,7 +123,7 @@ def test_a_suspect_can_be_cancelled_while_it_waits(house, text, promised):
         assert job["state"] == "queued" and h.runs == []
         assert client.cancel(job["job"]) and client.result(job["job"])["state"] == "cancelled"
         assert client.submit(text, "/p/a.py", "f")["job"] != job["job"]
-        until(lambda: h.runs)  # that was a user's word: it begins at once
+        wait_until(lambda: h.runs)  # that was a user's word: it begins at once
     assert [row.starts for row in rows()] == [0]
 
 
@@ -145,10 +139,10 @@ def test_asking_again_does_not_clear_a_job_of_the_deaths_it_was_there_at(
     promised(MAX_STARTS - 1)
     with house(forever) as h:
         client = h.client()
-        until(lambda: asked_first or client.status()["jobs"])
+        wait_until(lambda: asked_first or client.status()["jobs"])
         assert client.submit(text, "/p/a.py", "f")["state"] == "queued"
         assert client.submit(text, "/p/a.py", "g")["state"] != "queued"  # the twin: it was at none
-        until(lambda: [r["function"] for r in h.runs] == ["g"])
+        wait_until(lambda: [r["function"] for r in h.runs] == ["g"])
     assert sorted(row.starts for row in rows()) == [0, MAX_STARTS - 1]
 
 
@@ -156,7 +150,7 @@ def test_a_stop_is_no_death_and_keeps_the_order_but_a_kill_is_one(house, text, p
     promised(3, names=2)
     left = []
     with house(forever, workers=1) as h:
-        until(lambda: h.runs)
+        wait_until(lambda: h.runs)
         left += [h.server._store_thread.submit(h.server.journal.rows).result()]  # what a kill now would leave
     assert sorted(row.starts for row in left[0]) == [3, 4]
     assert [row.starts for row in rows()] == [3, 3]
@@ -175,14 +169,14 @@ def test_a_job_that_was_cancelled_just_before_the_stop_is_not_taken_up(house, te
     gate = threading.Event()
 
     def slow(payload, progress, cancel):
-        until(lambda: gate.is_set() or h.server.jobs._closing)
+        wait_until(lambda: gate.is_set() or h.server.jobs._closing)
         cancel.check()
         forever(payload, progress, cancel)
 
     with house(slow) as h:
         client = h.client()
         jobs = [client.submit(text, "/p/a.py", name)["job"] for name in "fg"]
-        until(lambda: len(h.runs) == 2)
+        wait_until(lambda: len(h.runs) == 2)
         assert client.cancel(jobs[0])
     assert [row.payload["function"] for row in rows()] == ["g"]
 
@@ -195,7 +189,7 @@ def test_a_job_in_another_versions_form_does_not_keep_the_others_from_being_take
         inside(store.put, JOB, key, msgpack.packb({"payload": first.payload, "since": "next year"}))
         inside(store.put, PART, key + b"p" * 32, b"of that")
     with house(lambda payload, *_: answer(payload)) as h:
-        until(lambda: [r["function"] for r in h.runs] == [second.payload["function"]])
+        wait_until(lambda: [r["function"] for r in h.runs] == [second.payload["function"]])
     assert rows() == []
 
 
@@ -204,7 +198,7 @@ def test_the_texts_of_the_jobs_are_bounded_and_forgotten_with_them(house, text, 
     gate = threading.Event()
 
     def waits(payload, progress, cancel):
-        until(gate.is_set)
+        wait_until(gate.is_set)
         return answer(payload)
 
     with house(waits, workers=1) as h:

@@ -11,6 +11,7 @@ import threading
 import time
 
 import pytest
+from waiting import LIMIT_S, wait_until
 
 from mirage.errors import DaemonReplaced, DaemonUnavailable, ProtocolError
 from mirage.link import AsyncClient, Client, paths, protocol
@@ -42,7 +43,7 @@ def test_what_is_newer(version, than, answer):
 def old(home):
     """A daemon process of version 0.0.1."""
     process = subprocess.Popen([sys.executable, "-c", OLD])
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + LIMIT_S
     while True:
         try:
             link_client.dial().close()
@@ -67,10 +68,8 @@ def test_a_newer_client_gets_a_newer_daemon_that_goes_on_with_the_jobs(old, text
         assert job["state"] in ("queued", "tracing")
         with Client.connect() as client:
             assert client.welcome.pid != old.pid and is_newer(client.welcome.package, "0.0.1")
-            assert old.wait(15) == 0
-            deadline = time.monotonic() + 10
-            while not (found := client.status()["jobs"]) and time.monotonic() < deadline:
-                time.sleep(0.05)
+            assert old.wait(LIMIT_S) == 0
+            found = wait_until(lambda: client.status()["jobs"])
             assert [(j["function"], j["state"] in protocol.FINAL) for j in found] == [("f", False)]
             assert client.cancel(found[0]["job"]) is True
             client.shutdown()
@@ -83,7 +82,7 @@ def test_the_asyncio_client_replaces_it_too(old):
             await client.shutdown()
 
     asyncio.run(talk())
-    assert old.wait(15) == 0
+    assert old.wait(LIMIT_S) == 0
 
 
 def hello(version, package, replaces):
@@ -118,7 +117,7 @@ def test_who_does_not_replace_it(house, answer, version, package, replaces, code
 def test_who_does(house, answer, version, package):
     with house(lambda payload, progress, cancel: answer(payload)) as h:
         assert hello(version, package, True)["body"]["code"] == "MIR507"
-        h.thread.join(10)
+        h.thread.join(LIMIT_S)
         assert not h.thread.is_alive()
 
 
@@ -129,7 +128,7 @@ def test_a_client_without_a_daemon_of_its_own_says_what_happened(house, answer, 
         with pytest.raises(DaemonReplaced):
             Client(connection, "test", replaces=True)
         connection.close()
-        h.thread.join(10)
+        h.thread.join(LIMIT_S)
 
 
 def test_an_older_protocol_is_told_to_update(house, answer):

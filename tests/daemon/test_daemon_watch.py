@@ -7,6 +7,7 @@ import shutil
 import time
 
 import pytest
+from waiting import async_wait_until
 
 from mirage_daemon import file_events, watch_projects, watched_project
 
@@ -23,13 +24,6 @@ def function(name="f", factor=2):
 
 def source(*functions):
     return HEAD + "\n\n".join(functions)
-
-
-async def until(true, seconds=5.0):
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "waited in vain"
-        await asyncio.sleep(0.01)
 
 
 async def quiet():
@@ -96,7 +90,7 @@ def test_a_changed_function_is_submitted_once_and_its_neighbour_is_not(project, 
     async def play(changes, watcher):
         model = project / "pkg" / "model.py"
         save(model, source(function("f", 3), function("g")))
-        await until(lambda: changes)
+        await async_wait_until(lambda: changes)
         await quiet()
         assert changes == [("pkg/model.py", "f")]
         save(
@@ -106,7 +100,7 @@ def test_a_changed_function_is_submitted_once_and_its_neighbour_is_not(project, 
         await quiet()
         assert changes == [("pkg/model.py", "f")]
         save(model, source(function("f"), function("g")))  # and back: what is there now has not been submitted
-        await until(lambda: len(changes) == 2)
+        await async_wait_until(lambda: len(changes) == 2)
 
     watching(project, play)
 
@@ -118,7 +112,7 @@ def saves(project, changes, apart):
         for factor in range(3, 13):
             write(project / "pkg" / "model.py", source(function("f", factor), function("g")))
             await asyncio.sleep(apart)
-        await until(lambda: changes)
+        await async_wait_until(lambda: changes)
         await asyncio.sleep(2 * watch_projects.QUIET_S)
 
     return play()
@@ -145,7 +139,7 @@ def test_saves_that_are_apart_are_not_one(project):
 def test_a_new_file_is_seen_and_a_moved_or_deleted_one_costs_nothing(project):
     async def play(changes, watcher):
         write(project / "pkg" / "more.py", source(function("h")))
-        await until(lambda: changes == [("pkg/more.py", "h")])
+        await async_wait_until(lambda: changes == [("pkg/more.py", "h")])
         os.rename(project / "pkg" / "more.py", project / "moved.py")
         os.rename(project / "pkg", project / "package")
         os.remove(project / "package" / "model.py")
@@ -153,7 +147,7 @@ def test_a_new_file_is_seen_and_a_moved_or_deleted_one_costs_nothing(project):
         assert len(changes) == 1 and watcher.rows()[0]["problem"] == ""
         write(project / "moved.py", source(function("h", 5)))  # the new names are watched
         write(project / "package" / "model.py", source(function("f", 5), function("g")))
-        await until(lambda: len(changes) == 3)
+        await async_wait_until(lambda: len(changes) == 3)
         assert sorted(changes[1:]) == [("moved.py", "h"), ("package/model.py", "f")]
 
     watching(project, play)
@@ -164,9 +158,9 @@ def test_new_folders_are_watched_with_all_that_is_in_them(project):
         deep = project / "a" / "b" / "c"
         deep.mkdir(parents=True)
         write(deep / "one.py", source(function("one")))
-        await until(lambda: changes == [("a/b/c/one.py", "one")])
+        await async_wait_until(lambda: changes == [("a/b/c/one.py", "one")])
         write(deep / "two.py", source(function("two")))
-        await until(lambda: len(changes) == 2)
+        await async_wait_until(lambda: len(changes) == 2)
 
     watching(project, play)
 
@@ -184,7 +178,7 @@ def test_ignored_folders_are_not_watched(project, where):
         await quiet()
         assert changes == []
         write(project / "pkg" / "x.py", source(function("x")))
-        await until(lambda: changes == [("pkg/x.py", "x")])
+        await async_wait_until(lambda: changes == [("pkg/x.py", "x")])
 
     watching(project, play)
 
@@ -196,7 +190,7 @@ def test_what_is_no_longer_ignored_is_watched(project):
 
     async def play(changes, watcher):
         write(project / ".gitignore", "other\n")
-        await until(lambda: changes == [("build/x.py", "x")])
+        await async_wait_until(lambda: changes == [("build/x.py", "x")])
 
     watching(project, play)
 
@@ -210,7 +204,7 @@ def test_a_function_that_is_half_written_waits(project):
         await quiet()
         assert changes == []
         write(model, source(function("f"), function("g", 9)))
-        await until(lambda: changes == [("pkg/model.py", "g")])
+        await async_wait_until(lambda: changes == [("pkg/model.py", "g")])
 
     watching(project, play)
 
@@ -224,7 +218,7 @@ def test_hostile_files_are_passed_over(project):
 
     async def play(changes, watcher):
         write(project / "pkg" / "model.py", source(function("f", 3)))
-        await until(lambda: changes == [("pkg/model.py", "f")])
+        await async_wait_until(lambda: changes == [("pkg/model.py", "f")])
 
     watching(project, play)
 
@@ -247,7 +241,7 @@ def test_ten_thousand_files(tmp_path):
         await asyncio.sleep(0.5)
         assert changes == [] and time.process_time() - before[1] < 0.25  # at rest nothing turns
         write(tmp_path / "d7" / "m0.py", source(function("f7_0", 3)))
-        await until(lambda: changes == [("d7/m0.py", "f7_0")])
+        await async_wait_until(lambda: changes == [("d7/m0.py", "f7_0")])
 
     watching(tmp_path, play)
 
@@ -273,7 +267,7 @@ def test_the_systems_limit_is_said(project, monkeypatch):
         (row,) = watcher.rows()
         assert "max_user_watches" in row["problem"] and row["folders"] == 1 and row["functions"] == 2
         write(project / "top.py", source(function("top")))
-        await until(lambda: changes == [("top.py", "top")])
+        await async_wait_until(lambda: changes == [("top.py", "top")])
 
     watching(project, play)
 
@@ -287,7 +281,7 @@ def test_lost_events_are_made_up_for(project):
         await quiet()
         assert changes == []
         one._notifier.on_queue_overflow()
-        await until(lambda: changes == [("pkg/model.py", "f")])
+        await async_wait_until(lambda: changes == [("pkg/model.py", "f")])
 
     watching(project, play)
 
@@ -298,7 +292,7 @@ def test_a_root_that_goes_is_said(tmp_path):
 
     async def play(changes, watcher):
         os.rmdir(root)
-        await until(lambda: watcher.rows()[0]["problem"] == watched_project.GONE)
+        await async_wait_until(lambda: watcher.rows()[0]["problem"] == watched_project.GONE)
         assert await watcher.remove(str(root)) and not await watcher.remove(str(root))
 
     watching(root, play)
@@ -328,10 +322,10 @@ def test_a_root_that_comes_back_is_watched(tmp_path, monkeypatch, go, asked_agai
         write(root / "a.py", source(function("f"), function("new")))
         if asked_again:
             await watcher.add(str(root), "python", "sm_90")
-        await until(lambda: changes == [("a.py", "new")])  # `f` is what it was
+        await async_wait_until(lambda: changes == [("a.py", "new")])  # `f` is what it was
         assert watcher.rows()[0]["problem"] == ""
         write(root / "a.py", source(function("f", 3), function("new")))
-        await until(lambda: changes == [("a.py", "new"), ("a.py", "f")])
+        await async_wait_until(lambda: changes == [("a.py", "new"), ("a.py", "f")])
 
     watching(root, play)
 
@@ -352,6 +346,6 @@ def test_a_file_whose_name_is_no_text_is_submitted_under_one_that_is(project):
     async def play(changes, watcher):
         with open(os.path.join(os.fsencode(project), b"\xff.py"), "w") as file:
             file.write(source(function("new")))
-        await until(lambda: changes == [("\N{REPLACEMENT CHARACTER}.py", "new")])
+        await async_wait_until(lambda: changes == [("\N{REPLACEMENT CHARACTER}.py", "new")])
 
     watching(project, play)

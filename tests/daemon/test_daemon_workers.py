@@ -4,6 +4,7 @@ import sys
 import threading
 
 import pytest
+from waiting import LIMIT_S
 
 from mirage.errors import FileUnreadable
 from mirage.isolate import Worker, process_tree
@@ -55,7 +56,7 @@ def test_cancelling_a_job_ends_its_process(house, text):
     with house(run_job) as h:
         client = h.client()
         job = client.submit(text, "a.py", "f")["job"]
-        assert started.wait(20)
+        assert started.wait(LIMIT_S)
         assert client.cancel(job) is True
         assert client.subscribe(job)["state"] == "cancelled"
         assert len(pids) >= 3

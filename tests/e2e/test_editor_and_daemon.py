@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import test_editor_to_kernel
 from lsp_client import FULL, Editor
-from lsp_daemon import wait_until
 from test_editor_to_kernel import LSP, Desk
+from waiting import wait_until
 
 from mirage.link import protocol
 

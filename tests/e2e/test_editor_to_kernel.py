@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 from lsp_client import Editor
-from lsp_daemon import wait_until
 from processes import alive, of_home
+from waiting import wait_until
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "rmsnorm_linear.py"
 NAME = "rmsnorm_linear"

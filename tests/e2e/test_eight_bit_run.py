@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,12 +37,6 @@ FUNCTIONS = {  # name: (inputs, parameters, body)
 def text_of(inputs: str, parameters: str, body: str) -> str:
     decorator = f"@mirage.optimize(inputs=[{inputs}])"
     return f"import mirage\nimport torch\nimport torch.nn.functional as F\n\n\n{decorator}\ndef f({parameters}):\n    {body}\n"
-
-
-@pytest.fixture(scope="module")
-def tools() -> Iterator[Tools]:
-    with Tools() as tools:
-        yield tools
 
 
 def run(text: str, tools: Tools, **more: Any) -> Result:

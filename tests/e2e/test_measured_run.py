@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +74,13 @@ class Gpu:
         self.closed += 1
 
 
-@pytest.fixture(scope="module")
-def tools():
-    with Tools() as t:
-        yield t
+@pytest.fixture
+def tools(tools: Tools) -> Iterator[Tools]:
+    """Those of all tests, which have their own GPU back afterwards."""
+    gpu = tools.gpu
+    yield tools
+    tools.gpu_idle()
+    tools.gpu = gpu
 
 
 def run(tools: Tools, us: Callable[[int, str], float | None], kind: type[Gpu] = Gpu) -> tuple[Result, Gpu]:

@@ -6,6 +6,7 @@ import pytest
 
 from mirage.errors import FunctionNotFound, MirageError
 from mirage.pipeline.optimize import optimize
+from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Request, read
 from mirage.results.progress import CancelToken
 
@@ -19,20 +20,20 @@ def product(X, W):
 """
 
 
-def run(grid: str):
+def run(grid: str, tools: Tools):
     text = TEXT.replace("GRID", grid)
-    return optimize(Request(text, "<text>", "product", anyway=True), lambda _: None, CancelToken())
+    return optimize(Request(text, "<text>", "product", anyway=True), lambda _: None, CancelToken(), tools)
 
 
-def test_the_answer_has_the_grid_that_is_asked_for():
-    result = run("(4, 1, 1)")
+def test_the_answer_has_the_grid_that_is_asked_for(tools: Tools):
+    result = run("(4, 1, 1)", tools)
     assert result.answer == "kernel"
     assert [tuple(n for n in k.grid if n > 1) for k in result.kernels] == [(4,)]
 
 
-def test_a_grid_that_no_kernel_has_keeps_the_function():
-    result = run("(7, 1, 1)")
-    assert result.answer == "keep" and "nothing found that fits" in result.reason
+def test_a_grid_that_no_kernel_has_keeps_the_function(tools: Tools):
+    result = run("(7, 1, 1)", tools)
+    assert result.answer == "keep" and "nothing found that fits" in result.reason and "griddims" in result.reason
     assert any("griddims" in x for x in result.search.limits)
 
 

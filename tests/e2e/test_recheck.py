@@ -7,7 +7,6 @@ import pytest
 
 from mirage.errors import MirageError, MugraphSyntax, NotVerified, UntrustedWorkspace
 from mirage.pipeline.optimize import optimize
-from mirage.pipeline.processes import Tools
 from mirage.pipeline.recheck_task import recheck
 from mirage.pipeline.request import Request
 from mirage.results.codec import unstructure
@@ -22,12 +21,6 @@ import torch
 def f(x):
     return torch.softmax(x, dim=-1)
 """
-
-
-@pytest.fixture(scope="module")
-def tools():
-    with Tools() as tools:
-        yield tools
 
 
 @pytest.fixture(scope="module")

@@ -45,9 +45,8 @@ library main: out = matmul(T, C)
 """
 
 
-def judged(text: str, graph: MuGraph, change: tuple[str, str] = ("", "")) -> Verdict:
+def judged(tools: Tools, text: str, graph: MuGraph, change: tuple[str, str] = ("", "")) -> Verdict:
     """The verdict on a µGraph and its module, in which one text is changed."""
-    tools = Tools()
     function = read(Request(text, "<text>", text.split("def ")[1].split("(")[0]))
     program = trace(function, "<text>", tools.runner, CancelToken())
     found = problem(program, lower(program))
@@ -58,16 +57,16 @@ def judged(text: str, graph: MuGraph, change: tuple[str, str] = ("", "")) -> Ver
     return judge(case, lambda task, payload: tools.runner.call(task, payload, timeout_s=120.0))
 
 
-def test_a_mean_over_everything_is_verified():
-    result = optimize(Request(ERROR, "<text>", "error", anyway=True), lambda _: None, CancelToken())
+def test_a_mean_over_everything_is_verified(tools: Tools):
+    result = optimize(Request(ERROR, "<text>", "error", anyway=True), lambda _: None, CancelToken(), tools)
     assert result.answer == "kernel"
     text = to_text(json_form.from_json(result.mugraphs[0]))
     assert "= sub(" in text
-    assert judged(ERROR, parse(text)).accepted
-    assert not judged(ERROR, parse(text.replace("= sub(", "= add("))).accepted
+    assert judged(tools, ERROR, parse(text)).accepted
+    assert not judged(tools, ERROR, parse(text.replace("= sub(", "= add("))).accepted
 
 
 @pytest.mark.parametrize("change,accepted", [(("", ""), True), (("T @ C", "T @ (C + 1)"), False)])
-def test_a_module_of_calls_alone(change: tuple[str, str], accepted: bool):
-    verdict = judged(PRODUCTS, parse(CALLS), change)
+def test_a_module_of_calls_alone(change: tuple[str, str], accepted: bool, tools: Tools):
+    verdict = judged(tools, PRODUCTS, parse(CALLS), change)
     assert verdict.accepted == accepted, verdict

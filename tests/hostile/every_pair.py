@@ -16,12 +16,14 @@ from hostile import (
     equal_value_pairs,
     finiteness_pairs,
     gate_pairs,
+    number_pairs,
     output_pairs,
     overflow_pairs,
     place_pairs,
     position_pairs,
     precision_pairs,
     result_pairs,
+    square_pairs,
     threshold_pairs,
     trace_pairs,
 )
@@ -49,6 +51,8 @@ FILES = (
     equal_value_pairs,
     equal_law_pairs,
     equal_place_pairs,
+    square_pairs,
+    number_pairs,
 )
 PAIRS: tuple[Pair, ...] = (*(pair for file in FILES for pair in file.PAIRS), *branch_pairs.EQUAL)
 GROUPS = tuple(dict.fromkeys(pair.group for pair in PAIRS))

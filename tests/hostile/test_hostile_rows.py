@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from hostile.certify import shown_beyond
+from hostile.certify import shown_beyond, shown_outside
 from hostile.pair import Pair
 
 BENCH = Path(__file__).resolve().parents[2] / "benchmarks" / "hostile.py"
@@ -88,3 +88,15 @@ def test_one_in_so_many_of_each_class(bench: ModuleType) -> None:
     assert {pair.group for pair in bench.chosen("*", 1000)} == groups
     assert len(bench.chosen("*", 1000)) == len(groups)
     assert bench.chosen("no such class/*", 1) == []
+
+
+def test_an_infinite_input_shows_the_difference_only_where_a_finite_one_does_not() -> None:
+    row = ("x + y - y", "x * 1.0", "y[2, 3] = inf")
+    pair = Pair("taken_away", "infinite inputs", "differ", "x fp32 8 16, y fp32 8 16", *row)
+    assert shown_outside(pair)
+    assert not shown_outside(
+        Pair("other", "infinite inputs", "differ", pair.inputs, "x + y", "x * 1.0", "y[2, 3] = inf")
+    )
+    assert not shown_outside(
+        Pair("finite", "infinite inputs", "differ", pair.inputs, "x + y", "x * 1.0", "y[2, 3] = 7.0")
+    )

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from hostile_modules.mutant import Mutant
@@ -15,20 +16,35 @@ from hostile_modules.mutant import Mutant
 TESTS = Path(__file__).resolve().parents[1]
 
 
-def lines(texts: Sequence[str], first: int, folder: Path) -> list[str]:
+@dataclass(frozen=True)
+class Outcome:
+    """What a run shows of a mutant: "wrong", "breaks" (it raises or dies), "rounding" (it differs by less than 4 roundoffs),
+    "equal", or "late" where it takes too long to say; `setting`: which of the inputs of `run_mutants.settings` shows it first,
+    None where none does or the process ended."""
+
+    word: str
+    setting: int | None = None
+
+    @classmethod
+    def read(cls, said: str) -> Outcome:
+        word, _, setting = said.partition(" ")
+        return cls(word, int(setting) if setting.isdigit() else None)
+
+
+def lines(texts: Sequence[str], first: int, folder: Path, *seconds: str) -> list[str]:
     """What one process says of the texts from the number `first` on, until it ends or dies."""
     jobs = folder / "jobs.json"
     jobs.write_text(json.dumps(list(texts)))
     environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "hostile_modules.run_mutants", str(jobs), str(first)]
+    command = [sys.executable, "-m", "hostile_modules.run_mutants", str(jobs), str(first), *seconds]
     done = subprocess.run(
         command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     return done.stdout.splitlines()
 
 
-def outcomes(module_text: str, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, str]]:
-    """For each mutant "wrong", "breaks" (it raises, hangs or dies), "rounding" (it differs by less than 4 roundoffs) or "equal".
+def outcomes(module_text: str, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, Outcome]]:
+    """For each mutant what a run shows.
 
     A mutant that must be refused whatever a run shows is not run: it may change the process that runs the others.
     """
@@ -41,10 +57,10 @@ def outcomes(module_text: str, mutants: Sequence[Mutant]) -> Iterator[tuple[Muta
             if not said:
                 raise RuntimeError("the module itself does not run in Triton's interpreter")
             for at, word in zip(said[::2], [*said[1::2], "breaks"]):
-                yield asked[int(at) - 1], word.split()[0]
+                yield asked[int(at) - 1], Outcome.read(word)
                 number = int(at) + 1
 
 
-def is_wrong(mutant: Mutant, outcome: str) -> bool:
-    """Is it a mistake to accept the mutant?"""
-    return mutant.expected == "wrong" or outcome in ("wrong", "breaks")
+def is_wrong(mutant: Mutant, outcome: Outcome | None) -> bool:
+    """Is it a mistake to accept the mutant? `outcome` None: it was not run."""
+    return mutant.expected == "wrong" or (outcome is not None and outcome.word in ("wrong", "breaks"))

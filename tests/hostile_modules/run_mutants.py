@@ -1,6 +1,6 @@
 """Runs one module and its mutants in Triton's interpreter, in a process of their own: how does each differ from the module?
 
-`python -m hostile_modules.run_mutants JOBS FIRST`: JOBS is a JSON list of texts, the module's first; from the text FIRST on, a
+`python -m hostile_modules.run_mutants JOBS FIRST [SECONDS]`: JOBS is a JSON list of texts, the module's first; from the text FIRST on, a
 line with its number stands before each answer, so that the caller knows at which one the process died.
 """
 
@@ -13,13 +13,15 @@ import re
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
 import torch
 
-SECONDS = 20  # for all calls of one mutant
+# For all calls of one mutant: of the processor, beside so many times what the module itself takes; and of the clock, where it waits.
+SECONDS, TIMES, LATEST = 20, 3, 900
 ROUNDING = 4.0  # in units of the output's roundoff at the size of its largest value
 Answer = list[torch.Tensor] | str
 _empty = torch.empty
@@ -134,25 +136,37 @@ def compared(reference: list[Answer], found: Iterator[Answer]) -> str:
     return "equal" if worst == 0 else "rounding"
 
 
+class Late:
+    """Whether the time was up, which whatever runs then may raise under another name."""
+
+    was = False
+
+
 def late(*_: object) -> None:
+    Late.was = True
     raise TimeoutError
 
 
-def main(jobs: str, start: str) -> None:
+def main(jobs: str, start: str, seconds: str = str(SECONDS)) -> None:
     texts = json.loads(Path(jobs).read_text())
     torch.empty = poisoned
     signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGPROF, late)
     found = re.search(r"^def _original_(\w+)", texts[0], re.MULTILINE)
     assert found is not None
     with tempfile.TemporaryDirectory() as folder:
+        begun = time.process_time()
         reference = list(answers(loaded(texts[0], Path(folder), 0), found[1]))
+        limit = float(seconds) + TIMES * (time.process_time() - begun)
         for number in range(int(start), len(texts)):
             print(number, flush=True)
-            signal.alarm(SECONDS)
+            signal.alarm(LATEST)
+            Late.was = False
+            signal.setitimer(signal.ITIMER_PROF, limit)
             try:
                 word = compared(reference, answers(loaded(texts[number], Path(folder), number), found[1]))
             except TimeoutError:
-                word = "breaks late"
+                word = "late"
             except (
                 ArithmeticError,
                 AttributeError,
@@ -164,8 +178,9 @@ def main(jobs: str, start: str) -> None:
                 AssertionError,
             ):
                 word = "breaks"
+            signal.setitimer(signal.ITIMER_PROF, 0)
             signal.alarm(0)
-            print(word, flush=True)
+            print("late" if Late.was else word, flush=True)
 
 
 if __name__ == "__main__":

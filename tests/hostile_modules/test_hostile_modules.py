@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hostile_modules.certify_module import is_wrong, outcomes
+from hostile_modules.certify_module import Outcome, is_wrong, lines, outcomes
 from hostile_modules.emitted import emitted
 from hostile_modules.every_mutant import FAMILIES, GROUPS, code, every_mutant, parses
 from hostile_modules.functions import FUNCTIONS
@@ -85,7 +85,7 @@ def shown(text: str, mutants: list[Mutant], families: set[str]) -> dict[str, set
     """What a run says of the mutants of these families."""
     found: dict[str, set[str]] = {}
     for mutant, outcome in outcomes(text, [m for m in mutants if m.family in families]):
-        found.setdefault(mutant.family, set()).add(outcome)
+        found.setdefault(mutant.family, set()).add(outcome.word)
     return found
 
 
@@ -98,6 +98,16 @@ def test_a_run_shows_wrong_mutants_and_no_equal_one(modules: dict[str, str], mut
     assert all(found[family] == {"equal"} for family in equal), found
 
 
+def test_what_takes_too_long_certifies_nothing(modules: dict[str, str], tmp_path: Path) -> None:
+    """A loop without an end is no difference that was seen, whatever is raised when its time is up; one that raises is."""
+    text = modules["softmax_rows"]
+    start = text.index("    return out\n")
+    endless = "    while True:\n        try:\n            sum(range(10**6))\n"
+    added = (f"{endless}        except TimeoutError:\n            raise KeyError from None\n", "    raise KeyError\n")
+    texts = [text, *(text[:start] + line + text[start:] for line in added)]
+    assert lines(texts, 1, tmp_path, "1") == ["1", "late", "2", "breaks"]
+
+
 def test_a_module_that_does_not_run_certifies_nothing(tmp_path: Path) -> None:
     text = "def _original_f(x):\n    return x\n"
     with pytest.raises(RuntimeError, match="does not run"):
@@ -106,6 +116,7 @@ def test_a_module_that_does_not_run_certifies_nothing(tmp_path: Path) -> None:
 
 def test_what_is_to_be_refused_always_is_wrong_without_a_run() -> None:
     always = Mutant("a", "a", "state", "", "wrong")
-    assert is_wrong(always, "equal") and list(outcomes("def _original_f(): pass\n", [always])) == []
+    assert is_wrong(always, None) and list(outcomes("def _original_f(): pass\n", [always])) == []
     asked = Mutant("a", "a", "text", "", "certify")
-    assert is_wrong(asked, "wrong") and not is_wrong(asked, "rounding") and not is_wrong(asked, "equal")
+    assert is_wrong(asked, Outcome("wrong", 0)) and is_wrong(asked, Outcome.read("breaks 3"))
+    assert not any(is_wrong(asked, Outcome(word)) for word in ("rounding", "equal", "late"))

@@ -58,7 +58,7 @@ def test_a_killed_holder_leaves_it_free():
     first.kill()
     first.communicate()
     began = time.monotonic()
-    assert len(times(hold("GPU-1", 0))) == 2 and time.monotonic() - began < 10
+    assert len(times(hold("GPU-1", 0))) == 2 and time.monotonic() - began < 30
 
 
 def test_a_worker_uses_its_parents_folder_and_no_other(monkeypatch, tmp_path):

@@ -22,7 +22,7 @@ def hold(kind, size, walls, **limits):
 @pytest.mark.parametrize("walls", VIEWS.values(), ids=VIEWS)
 @pytest.mark.parametrize("kind", HOLDS)
 def test_more_than_the_limit_ends_it_and_says_so(kind, walls):
-    with pytest.raises((WorkerDied, WorkerRaised), match=r"over the limit of 192|No space left|File too large"):
+    with pytest.raises((WorkerDied, WorkerRaised), match=r"limit of 192|No space left|File too large"):
         hold(kind, 400 * MIB, walls)
 
 

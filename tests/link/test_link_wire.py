@@ -91,10 +91,10 @@ def nested(levels):
 )
 def test_bombs_are_refused_in_little_time_and_memory(bomb):
     tracemalloc.start()
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(ProtocolError):
         protocol.decode(bomb)
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
     assert tracemalloc.get_traced_memory()[1] < 32 << 20
     tracemalloc.stop()
 

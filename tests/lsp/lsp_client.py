@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lsp_daemon import wait_until
+from waiting import LIMIT_S, wait_until
 
 FULL = {
     "workspace": {
@@ -76,7 +76,7 @@ class Editor:
         self.send(id=self._ids, method=method, params=params)
         return self._ids
 
-    def answer(self, ident: int, seconds: float = 10.0) -> Any:
+    def answer(self, ident: int, seconds: float = LIMIT_S) -> Any:
         found = wait_until(lambda: self.answers(ident), f"the answer to {ident}; log: {self.log[-2000:]!r}", seconds)
         if "error" in found[0]:
             raise Refused(found[0]["error"])
@@ -111,14 +111,14 @@ class Editor:
         """Shutdown and exit; the process's status."""
         self.request("shutdown")
         self.notify("exit")
-        return self.process.wait(5)
+        return self.process.wait(LIMIT_S)
 
     def kill(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(5)
-        self._reader.join(5)
-        self._errors.join(5)
+        self.process.wait(LIMIT_S)
+        self._reader.join(LIMIT_S)
+        self._errors.join(LIMIT_S)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             assert stream is not None
             stream.close()
@@ -142,7 +142,7 @@ class Editor:
     def titles(self, uri: str = URI) -> list[str]:
         return [lens["command"]["title"] for lens in self.lenses(uri)]
 
-    def wait_title(self, part: str, uri: str = URI, seconds: float = 10.0) -> list[str]:
+    def wait_title(self, part: str, uri: str = URI, seconds: float = LIMIT_S) -> list[str]:
         """The lenses' titles, once one of them holds `part`."""
         return wait_until(
             lambda: [t for t in [self.titles(uri)] if any(part in x for x in t)], f"a lens with {part!r}", seconds

@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 import struct
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from waiting import LIMIT_S, wait_until
 
 from mirage.errors import Cancelled
 from mirage.link import protocol
@@ -68,13 +68,13 @@ class FakeDaemon:
     def asked(self, kind: str) -> list[dict[str, Any]]:
         return [body for asked, body in list(self.requests) if asked == kind]
 
-    def wait(self, kind: str, count: int = 1, seconds: float = 10.0) -> dict[str, Any]:
+    def wait(self, kind: str, count: int = 1, seconds: float = LIMIT_S) -> dict[str, Any]:
         """The `count`-th request of a kind, waited for."""
         wait_until(lambda: len(self.asked(kind)) >= count, f"request {count} of kind {kind}", seconds)
         return self.asked(kind)[count - 1]
 
     def _call(self, what: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(what, self._loop).result(10)
+        return asyncio.run_coroutine_threadsafe(what, self._loop).result(LIMIT_S)
 
     async def _start(self) -> None:
         self._server = await asyncio.start_unix_server(self._serve, self.folder / "daemon.sock")
@@ -158,14 +158,3 @@ class FakeDaemon:
 
     def _on_lookup(self, body: dict[str, Any], *_: Any) -> dict[str, Any]:
         return {"result": self.cache.get(body["function"])}
-
-
-def wait_until(true: Callable[[], Any], what: str, seconds: float = 10.0) -> Any:
-    """The first true value, or AssertionError that names what was waited for."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        value = true()
-        if value:
-            return value
-        time.sleep(0.01)
-    raise AssertionError(f"waited {seconds:g} s in vain for {what}")

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from lsp_client import FULL, URI, Editor
-from lsp_daemon import FakeDaemon, wait_until
+from lsp_daemon import FakeDaemon
 from lsp_samples import HEAD, TEXT, result
+from waiting import wait_until
 
 OTHER = "file:///project/other.py"
 FOLDERS = {**FULL, "workspace": {**FULL["workspace"], "workspaceFolders": True}}

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from lsp_client import URI, Editor, Refused
-from lsp_daemon import FakeDaemon, wait_until
+from lsp_daemon import FakeDaemon
 from lsp_samples import FUNCTION, HEAD, LINE, TEXT, result
+from waiting import wait_until
 
 ASTRAL = HEAD + "NOTE = '𝔐irage 😀'  # 😀😀\n" + FUNCTION + "\nLAST = '😀'\n"
 TEXTS = {

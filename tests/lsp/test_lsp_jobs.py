@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 from lsp_client import URI, Editor
-from lsp_daemon import FakeDaemon, wait_until
+from lsp_daemon import FakeDaemon
 from lsp_samples import FUNCTION, HEAD, LINE, MODULE, TEXT, kept, result
+from waiting import LIMIT_S, wait_until
 
 from mirage.errors import UnknownOperator
 
@@ -269,7 +270,7 @@ def test_shutdown_while_a_command_waits_for_the_editor(editor: Editor, daemon: F
     wait_until(lambda: editor.sent("workspace/applyEdit"), "the edit")
     editor.start_request("shutdown")
     editor.notify("exit")
-    assert editor.process.wait(5) == 0
+    assert editor.process.wait(LIMIT_S) == 0
     assert len(editor.answers(command)) <= 1
 
 

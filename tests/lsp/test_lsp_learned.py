@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from lsp_client import FULL, URI, Editor
-from lsp_daemon import FakeDaemon, wait_until
+from lsp_daemon import FakeDaemon
 from lsp_samples import FUNCTION, HEAD, LINE, result
+from waiting import wait_until
 
 from mirage.source import detect, shapes
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from lsp_client import FULL, URI, Editor
-from lsp_daemon import FakeDaemon, wait_until
+from lsp_daemon import FakeDaemon
 from lsp_samples import FUNCTION, HEAD, LINE, TEXT, kept, result
+from waiting import LIMIT_S, wait_until
 
 from mirage.mugraph import grammar, json_form
 from mirage_lsp.methods import METHODS
@@ -170,7 +171,7 @@ def work_done_progress_cancel(editor: Editor, daemon: FakeDaemon) -> Any:
 
 def shutdown(editor: Editor, daemon: FakeDaemon) -> Any:
     opened(editor, daemon)
-    return [editor.request("shutdown"), editor.notify("exit"), editor.process.wait(5)]
+    return [editor.request("shutdown"), editor.notify("exit"), editor.process.wait(LIMIT_S)]
 
 
 def trust(editor: Editor, daemon: FakeDaemon) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lsp_client import FULL, Editor
-from lsp_daemon import FakeDaemon, wait_until
+from lsp_daemon import FakeDaemon
 from lsp_samples import FUNCTION, HEAD, result
+from waiting import wait_until
 
 BOOK = "file:///project/book.ipynb"
 FIRST, TEXT, SECOND = (f"vscode-notebook-cell:/project/book.ipynb#{n}" for n in ("a", "b", "c"))

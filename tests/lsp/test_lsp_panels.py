@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from lsp_client import URI, Editor
-from lsp_daemon import FakeDaemon, wait_until
+from lsp_daemon import FakeDaemon
 from lsp_samples import FUNCTION, LINE, TEXT, kept, result
+from waiting import wait_until
 
 from mirage.mugraph import json_form
 from mirage.mugraph.parse import parse

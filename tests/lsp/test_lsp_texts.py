@@ -57,6 +57,17 @@ def test_lens_titles(made: FunctionEntry, title: str) -> None:
     assert one_line_texts.lens(made) == f"Mirage: {title}"
 
 
+def test_where_there_is_no_kernel_the_hover_times_the_function_alone() -> None:
+    shown = pages.hover(entry(state="kept", result=typed(**{**KEPT, "estimate": ESTIMATE})))
+    assert "| yours |" in shown and "| kernel |" not in shown
+    assert "| kernel |" in pages.hover(entry())
+
+
+def test_a_share_that_rounds_to_nothing_is_not_nothing() -> None:
+    small = typed(estimate=replace(ESTIMATE, us=100.0, speed_of_light_us=0.2))
+    assert one_line_texts.share(small) == "less than 1% of speed of light"
+
+
 def test_what_pytorch_runs_is_neither_a_kernel_nor_verified() -> None:
     one = entry(result=typed(**COMPILED))
     shown = pages.hover(one)

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from lsp_client import URI, Editor, Refused
-from lsp_daemon import wait_until
 from lsp_samples import TEXT
+from waiting import LIMIT_S, wait_until
 
 from mirage_lsp import transport
 
@@ -110,7 +110,7 @@ def test_before_initialize_and_after_shutdown(editor: Editor) -> None:
         editor.request("textDocument/codeLens", HERE)
     assert refused.value.code == -32600
     editor.notify("exit")
-    assert editor.process.wait(5) == 0
+    assert editor.process.wait(LIMIT_S) == 0
 
 
 @pytest.mark.parametrize("position", [(0, 10_000), (10_000, 0), (2**31 - 1, 2**31 - 1)])
@@ -139,7 +139,7 @@ def test_positions_out_of_the_text_are_drawn_into_it(started: Editor, position: 
 def test_framing_that_cannot_be_trusted_ends_the_process(editor: Editor, stream: bytes) -> None:
     editor.initialize()
     editor.raw(stream)
-    assert editor.process.wait(5) == 1
+    assert editor.process.wait(LIMIT_S) == 1
 
 
 def test_header_names_are_read_in_any_case_and_order() -> None:
@@ -159,7 +159,7 @@ def test_the_end_of_the_stream_ends_the_process(editor: Editor) -> None:
     editor.initialize()
     assert editor.process.stdin is not None
     editor.process.stdin.close()
-    assert editor.process.wait(5) == 1
+    assert editor.process.wait(LIMIT_S) == 1
 
 
 def test_what_is_printed_does_not_reach_the_stream() -> None:
@@ -199,7 +199,7 @@ def test_tcp(home: Path) -> None:
             second = transport.read_message(stream)
         assert first is not None and b'"capabilities"' in first
         assert second is not None and json.loads(second) == {"id": 2, "jsonrpc": "2.0", "result": None}
-        assert process.wait(5) == 0
+        assert process.wait(LIMIT_S) == 0
     finally:
         if process.poll() is None:
             process.kill()

@@ -135,7 +135,7 @@ def test_the_error_names_kernel_statement_and_rule() -> None:
     message = str(error.value)
     assert "attention_split.partial" in message
     assert "l_part[h, q] = sum(p; dim=t)" in message
-    assert "(rule padding)" in message and "docs/mugraph.md" in message
+    assert "(rule padding)" in message and "`mirage docs mugraph`" in message
 
 
 @pytest.mark.parametrize("name", sorted(BUILDERS))

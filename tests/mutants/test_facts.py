@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from mutants.certify import RunTask
 from mutants.facts import large_scores, variance_passes
-
-from mirage.isolate.runner import Worker
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[RunTask]:
-    with Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}) as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
 
 
 @pytest.mark.parametrize("shifted", [True, False])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,6 @@ from mutants import suite
 from mutants.bases import NAMES, base
 from mutants.certify import RunTask, wrong_module, wrong_mugraph, wrong_term
 
-from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import CustomKernel
 from mirage.verify.proof.opinion import proof_opinion
 
@@ -26,12 +24,6 @@ TERMS = (
 )
 CASES = [*(("algebra", n) for n in TERMS), *(("schedule", n) for n in MAPS)]
 TEXTS = ("hand/rmsnorm_linear", "hand/cluster_linear", "search/rmsnorm_linear", "search/normalized_step")
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[RunTask]:
-    with Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}) as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
 
 
 def nothing(name: str, payload: dict[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,13 @@ MORE = {
     "torch.cat([x, x * 2], 1)[:, 3:9].permute(1, 0)": (5, 7), "x.repeat_interleave(2, 1).repeat(1, 3)": (5, 7),
     "torch.einsum('ij,kj->ik', x, x).tril()": (5, 7), "x.var(0) + x.std(0, correction=0) + x.norm(dim=0)": (5, 7),
     "x.expand(3, 5, 7).sum((0, 2)).amin()": (5, 7), "x.masked_fill((x > 0) & ~(x > 1), 0.5).logsumexp(-1)": (5, 7),
+    "F.group_norm(F.glu(x), 3, x[0, :6], None)": (5, 12), "torch.floor(x) + torch.ceil(x)": (5, 7),
+    "torch.sign(x) * F.logsigmoid(x)": (5, 7), "x.diagonal(1) + torch.eye(4)": (4, 5),
+    "F.mse_loss(x, x.abs()) + F.huber_loss(x, x * x, delta=0.5, reduction='none')": (5, 7),
+    "F.smooth_l1_loss(x, x * x, reduction='sum', beta=0.3) + F.kl_div(x, x.abs())": (5, 7),
+    "F.binary_cross_entropy_with_logits(x, x.abs(), pos_weight=x[0], reduction='sum')": (5, 7),
+    "x.gather(1, torch.arange(2, 7)[:, None]) + F.one_hot(torch.arange(5), 7)": (5, 7),
+    "F.cross_entropy(x, torch.arange(5), label_smoothing=0.1) + F.nll_loss(x, torch.arange(5), ignore_index=2)": (5, 7),
     "F.rms_norm(x, (7,))": (5, 7), "F.leaky_relu(F.softplus(x) - 1) + 2 ** x": (5, 7), "torch.lerp(x, x * x, 0.25)": (5, 7),
     "x.reshape(7, 5).transpose(0, 1) + x.new_full((), 2.0)": (5, 7), "x + torch.arange(7).to(x.dtype)": (5, 7),
 }  # fmt: skip

@@ -9,14 +9,7 @@ from references import REFERENCES, block, inputs, interpreted
 import mirage as mi
 from mirage.errors import GraphMistake, InvalidMugraph
 from mirage.mugraph.grammar import Accumulate, CustomKernel, Loop
-from mirage.pipeline.processes import Tools
 from mirage_original.hand_written import written
-
-
-@pytest.fixture(scope="module")
-def tools():
-    with Tools() as own:
-        yield own
 
 
 def test_every_reference_runs_in_the_interpreter_as_its_program(tools, tmp_path):

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import space
+from click.testing import CliRunner
 from written import Block, Kernels, attention, checkpoint, lora, rms_linear, save, softmax_product
 
 import mirage as mi
+from mirage.cli import main
 from mirage.devices.table import device
 from mirage.ir.program import Program
 from mirage.mugraph.check import Limits, broken_rule
@@ -26,10 +26,9 @@ WORKLOADS = {"rms": RMS, "mlp": MLP, "attention": ATTENTION}
 
 
 @pytest.fixture(scope="module")
-def wanted(tmp_path_factory):
+def wanted(tmp_path_factory, worker):
     """A workload -> what its graphs are compared with, traced once."""
     from mirage.cli import verify_subjects
-    from mirage.isolate.runner import Worker
 
     kept = {}
 
@@ -41,8 +40,7 @@ def wanted(tmp_path_factory):
             kept[w.source] = Wanted(left.program, left.text, left.function)
         return kept[w.source]
 
-    with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
-        yield of
+    return of
 
 
 def here(graph, wanted):
@@ -212,8 +210,9 @@ def test_a_file_has_an_end(wanted, monkeypatch):
 
 # ---- the command line
 def mirage(*args):
-    code = "from mirage.cli import main; main()"
-    return subprocess.run([sys.executable, "-c", code, *map(str, args)], capture_output=True, text=True, timeout=120)
+    done = CliRunner().invoke(main, list(map(str, args)), prog_name="mirage")
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done
 
 
 @pytest.fixture(scope="module")
@@ -230,13 +229,13 @@ def folder(tmp_path_factory) -> Path:
 
 def test_import_lists_a_file(folder):
     done = mirage("import", folder / "old.json")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert "blocks 2x2x1, loop 4: matmul exp reduction matmul accum accum" in done.stdout
     assert "float16[2, 32, 16], float16[2, 16, 64], float16[2, 64, 16] -> float16[2, 32, 16]" in done.stdout
     assert "1 graphs, 1 valid, 1 structures" in done.stdout
     done = mirage("import", folder / "mixed.json", "--json")
     data = json.loads(done.stdout)
-    assert done.returncode == 3 and [g["valid"] for g in data["graphs"]] == [True, True, True, False, True]
+    assert done.exit_code == 3 and [g["valid"] for g in data["graphs"]] == [True, True, True, False, True]
     assert data["graphs"][3]["code"] == "MIR313" and "kn_conv_op" in data["graphs"][3]["why"]
     assert data["graphs"][0]["structure"] == data["graphs"][4]["structure"] != data["graphs"][1]["structure"]
 
@@ -244,7 +243,7 @@ def test_import_lists_a_file(folder):
 def test_verify_gives_each_graph_a_verdict(folder):
     done = mirage("verify", folder / "rms.py", "--mugraphs", folder / "mixed.json", "--json")
     data = json.loads(done.stdout)
-    assert done.returncode == 3 and data["links"] == ["algebra", "schedule"]
+    assert done.exit_code == 3 and data["links"] == ["algebra", "schedule"]
     assert [g["word"] for g in data["graphs"]] == ["TESTED", "REJECTED", "REJECTED", "INVALID", "TESTED"]
     assert data["graphs"][4]["same_as"] == 0 and data["counts"]["REJECTED"] == 2
     assert data["graphs"][0]["verdict"]["links"]["algebra"]["word"] == "PROVED"
@@ -257,12 +256,12 @@ def test_a_checkpoint_has_its_program(folder):
     """As computation_graph; a graph that a script writes with to_json is a program too."""
     file = save(folder / "whole.json", checkpoint(attention(), program=softmax_product()))
     done = mirage("verify", file, "--mugraphs", file)
-    assert done.returncode == 0 and "1 graphs: 1 TESTED" in done.stdout, (done.stdout, done.stderr)
+    assert done.exit_code == 0 and "1 graphs: 1 TESTED" in done.stdout, (done.stdout, done.stderr)
     program = save(folder / "program.json", softmax_product(t=32))
     done = mirage("verify", program, "--mugraphs", file)
-    assert done.returncode == 3 and "MIR303" in done.stdout
+    assert done.exit_code == 3 and "MIR303" in done.stdout
     done = mirage("verify", save(folder / "two.json", [rms_linear(), rms_linear()]), "--mugraphs", file)
-    assert done.returncode == 1 and done.stderr.startswith("MIR312 ")
+    assert done.exit_code == 1 and done.stderr.startswith("MIR312 ")
 
 
 def test_a_graph_is_judged_against_the_row_of_sizes_that_it_takes(folder):
@@ -270,12 +269,12 @@ def test_a_graph_is_judged_against_the_row_of_sizes_that_it_takes(folder):
     head, _, body = RMS.source.partition("@mirage")
     (folder / "rows.py").write_text(f"{head}@mirage.optimize(inputs=[{rows}])\n" + body[body.index("def ") :])
     done = mirage("verify", folder / "rows.py", "--mugraphs", folder / "right.json")
-    assert done.returncode == 0 and "2 TESTED" in done.stdout, (done.stdout, done.stderr)
+    assert done.exit_code == 0 and "2 TESTED" in done.stdout, (done.stdout, done.stderr)
 
 
 def test_verify_says_what_it_judged(folder):
     done = mirage("verify", f"{folder / 'rms.py'}::rms_linear", "--mugraphs", folder / "right.json")
-    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert done.exit_code == 0, (done.stdout, done.stderr)
     assert "graph 1: TESTED (bound" in done.stdout and "algebra PROVED, schedule TESTED" in done.stdout
     assert "2 graphs: 2 TESTED; links judged: algebra, schedule" in done.stdout
 
@@ -286,9 +285,9 @@ def test_mistakes(folder):
         ("verify", folder / "rms.py", "--mugraphs", folder / "broken.json"),
     ):
         done = mirage(*args)
-        assert (done.returncode, done.stdout) == (1, "") and done.stderr.startswith("MIR312 "), done.stderr
-    assert mirage("verify", folder / "rms.py").returncode == 2
-    assert mirage("verify", folder / "rms.py", "x.py", "--mugraphs", folder / "right.json").returncode == 2
-    assert mirage("verify", folder / "rms.py", folder / "rms.py", "--text").returncode == 2
+        assert (done.exit_code, done.stdout) == (1, "") and done.stderr.startswith("MIR312 "), done.stderr
+    assert mirage("verify", folder / "rms.py").exit_code == 2
+    assert mirage("verify", folder / "rms.py", "x.py", "--mugraphs", folder / "right.json").exit_code == 2
+    assert mirage("verify", folder / "rms.py", folder / "rms.py", "--text").exit_code == 2
     done = mirage("verify", folder / "rms.py", "--mugraphs", folder / "right.json", "--target", "sm_1")
-    assert done.returncode == 1 and done.stderr.startswith("MIR") and "sm_1" in done.stderr
+    assert done.exit_code == 1 and done.stderr.startswith("MIR") and "sm_1" in done.stderr

@@ -8,16 +8,9 @@ import torch
 from references import REFERENCES
 
 from mirage.errors import MirageError
-from mirage.pipeline.processes import Tools
 from mirage.verify.field.schedule_opinion import schedule_opinion
 from mirage.verify.judge import algebra
 from mirage_original.hand_written import written
-
-
-@pytest.fixture(scope="module")
-def tools():
-    with Tools() as own:
-        yield own
 
 
 @pytest.mark.parametrize("name", REFERENCES)

@@ -8,15 +8,8 @@ from references import block, inputs
 
 import mirage as mi
 from mirage.errors import GraphMistake
-from mirage.pipeline.processes import Tools
 from mirage_original.hand_written import written
 from mirage_original.tensors import inverse, storage_order
-
-
-@pytest.fixture(scope="module")
-def tools():
-    with Tools() as own:
-        yield own
 
 
 def test_the_order_of_dims_in_memory():

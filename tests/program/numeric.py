@@ -13,6 +13,7 @@ from mirage.ir.program import Program
 from mirage.operators.table import BLOCK
 from mirage.program.lower import lower
 
+DTYPES = {"bool": torch.bool, "int64": torch.int64}
 HEAD = "import math\nimport torch\nimport torch.nn.functional as F\n"
 
 
@@ -21,7 +22,7 @@ def functions() -> dict[str, Any]:
 
 
 def draw(shapes: list[tuple[str, tuple[int, ...], str]], seed: int = 0) -> dict[str, np.ndarray]:
-    """Normal inputs; booleans are 0/1 with at least one 1 a row."""
+    """Normal inputs; booleans are 0/1 with at least one 1 a row, integers from 0 to 4."""
     rng = np.random.default_rng(seed)
     out = {}
     for name, shape, dtype in shapes:
@@ -29,6 +30,8 @@ def draw(shapes: list[tuple[str, tuple[int, ...], str]], seed: int = 0) -> dict[
         if dtype == "bool":
             a = (a > 0).astype(float)
             a[..., 0] = 1.0
+        elif dtype == "int64":
+            a = rng.integers(0, 5, shape)
         out[name] = a
     return out
 
@@ -48,7 +51,7 @@ def eager(
 ) -> list[Any]:
     names: dict[str, Any] = {}
     exec(compile(text, "<test>", "exec"), names)
-    tensors = [torch.tensor(inputs[n], dtype=torch.bool if d == "bool" else torch.float64) for n, _, d in given]
+    tensors = [torch.tensor(inputs[n], dtype=DTYPES.get(d, torch.float64)) for n, _, d in given]
     with torch.no_grad():
         value = names[function](*tensors)
     return [v.numpy() for v in (value if isinstance(value, (tuple, list)) else [value])]
@@ -57,7 +60,7 @@ def eager(
 def difference(text: str, function: str, given: list[tuple[str, tuple[int, ...], str]], seed: int = 0) -> float:
     """The largest difference between terms and PyTorch, relative to the largest value; NaN and inf must agree."""
     inputs = draw(given, seed)
-    program = trace(text, function, [(n, s, "bool" if d == "bool" else "fp64") for n, s, d in given])
+    program = trace(text, function, [(n, s, d if d in DTYPES else "fp64") for n, s, d in given])
     worst = 0.0
     for got, want in zip(values(program, inputs), eager(text, function, given, inputs), strict=True):
         assert got.shape == want.shape

@@ -41,6 +41,8 @@ POINTWISE = {
         "torch.where((x > 0) & ~(x > 1), x, -x)", "torch.where((x <= -1) | (x >= 1), 1.0, x)", "x.square() - x.mul(x)",
         "torch.where(x == x, x, 0)", "torch.where(x != 0, 1.0, x)", "math.pi * x", "F.dropout(x, 0.5, training=False)",
         "x / math.sqrt(7)", "torch.rsub(x, 2.0, alpha=3)", "x.sub(1, alpha=2)", "x.abs().log().masked_fill(x > 9, 0)",
+        "torch.floor(3 * x)", "torch.ceil(3 * x)", 
+        "torch.sign(x)", "F.logsigmoid(5 * x)",
         "torch.log(x)", "torch.sqrt(x)", "x.clone().contiguous()", "x * torch.tensor(0.3)", "x + torch.full((7,), 0.25)",
     )
 }  # fmt: skip
@@ -84,10 +86,37 @@ COMPOSITE = {
     "F.batch_norm(x, r, r.abs(), None, r, training=False).relu()": (("x", (2, 7, 3, 2)), ROW),
     "F.rms_norm(x, (7,), r, 1e-6) @ w": (X, ROW, W), "F.linear(F.layer_norm(x, (7,), r, r), w.T, b)": (X, ROW, W, B),
 }  # fmt: skip
+LABEL, LABELS = ("n", (5,), "int64"), ("n", (2, 6), "int64")
+SELECTION = {
+    "x.gather(1, n[:, None])": (X, LABEL), "torch.gather(x, 0, n[None, :]).squeeze(0)": (X, ("n", (7,), "int64")),
+    "(x.logsumexp(-1) - x.gather(-1, n.unsqueeze(1)).squeeze(1)).mean()": (X, LABEL),
+    "torch.where(F.one_hot(n, 7).bool(), x, 1.0)": (X, LABEL), "F.one_hot(n, 7).to(x.dtype).mean(0) * x": (X, LABEL),
+    "x.masked_fill(torch.eye(5, 7, dtype=torch.bool), 0.5)": (X,), "2 * torch.eye(7, dtype=x.dtype) @ w": (X, W),
+    "torch.diagonal(x @ x.T)": (X,), "torch.diagonal(x, 2)": (X,), "torch.diagonal(x, -3)": (X,), "x.diagonal(1, 2, 1)": (CUBE,),
+    "x.diagonal(0, 0, 2) * 2": (CUBE,), "(x - 1).diagonal(-2).sum()": (X,),
+}  # fmt: skip
+LOSSES = {
+    "F.mse_loss(x, y)": (X, SAME), "F.mse_loss(x, y, reduction='sum')": (X, SAME), "F.mse_loss(x, r, reduction='none')": (X, ROW),
+    "F.huber_loss(x, y)": (X, SAME), "F.huber_loss(x, y, delta=0.3, reduction='none')": (X, SAME),
+    "F.smooth_l1_loss(x, y, beta=0.7)": (X, SAME), "F.smooth_l1_loss(x, y, reduction='sum')": (X, SAME),
+    "F.kl_div(x.log_softmax(-1), y.softmax(-1), reduction='batchmean')": (X, SAME), "F.kl_div(x, y.relu(), reduction='none')": (X, SAME),
+    "F.kl_div(x, y, log_target=True)": (X, SAME), "F.binary_cross_entropy_with_logits(x, y.sigmoid())": (X, SAME),
+    "F.binary_cross_entropy_with_logits(3 * x, m.to(x.dtype), pos_weight=r.abs(), reduction='none')": (X, MASK, ROW),
+    "F.cross_entropy(x, n)": (X, LABEL), "F.cross_entropy(x, n, label_smoothing=0.1)": (X, LABEL),
+    "F.cross_entropy(x, n, ignore_index=2)": (X, LABEL),
+    "F.cross_entropy(x, n, ignore_index=1, label_smoothing=0.2, reduction='sum')": (X, LABEL),
+    "F.cross_entropy(x * 1, n)": (CUBE, LABELS), "F.nll_loss(x.log_softmax(-1), n)": (X, LABEL),
+    "F.nll_loss(x, n, ignore_index=3, reduction='sum')": (X, LABEL), "F.cross_entropy(x @ x.T, torch.arange(5))": (X,),
+}  # fmt: skip
+COMPOSITE |= {
+    "F.glu(x, 1)": (("x", (5, 8)),), "F.glu(x)": (CUBE,), "F.glu(x @ w.T, 0)": (("x", (6, 11)), W),
+    "F.group_norm(x, 3)": (("x", (2, 6, 5)),), "F.group_norm(x, 2, r, r, 1e-3)": (("x", (2, 6, 3, 5)), ("r", (6,))),
+    "F.silu(F.group_norm(x + 1, 3, None, r))": (("x", (2, 6, 5)), ("r", (6,))), "F.group_norm(x, 7, r)": (X, ROW),
+}  # fmt: skip
 CASES = [
     pytest.param(text, given, id=f"{family}: {text}")
     for family, cases in (("contraction", CONTRACTION), ("reduction", REDUCTION), ("pointwise", POINTWISE),
-                          ("shape", SHAPE), ("composite", COMPOSITE))
+                          ("shape", SHAPE), ("composite", COMPOSITE), ("selection", SELECTION), ("loss", LOSSES))
     for text, given in cases.items()
 ]  # fmt: skip
 

@@ -49,7 +49,7 @@ MISTAKES = {
     "dtypes": ("return x @ w", [XW[0], ("w", (7, 11), "fp16")], DtypeMix, 4, "fp32 and fp16"),
     "linear": ("return F.linear(x, w.T)", [XW[0], ("w", (7, 11), "bf16")], DtypeMix, 4, ""),
     "random": ("y = x\n\nreturn torch.bernoulli(y)", XW, UnknownOperator, 6, "draws random numbers"),
-    "made of nothing": ("return x @ w @ torch.eye(11)", XW, UnknownOperator, 4, "takes no tensor"),
+    "made of nothing": ("return x @ w @ torch.linspace(0, 1, 11)", XW, UnknownOperator, 4, "takes no tensor"),
     "strides": ("return x.as_strided((3, 3), (1, 1))", XW, UnknownOperator, 4, "shares memory"),
     "training": ("return F.batch_norm(x, None, None, training=True)", XW, UnknownOperator, 4, "may change a tensor"),
     "channels": ("return F.batch_norm(x, w[0], w[1])", XW, MirageError, 4, ""),

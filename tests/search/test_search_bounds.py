@@ -9,25 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from workloads.terms import problem
+from workloads.whole_searches import FEW, search, whole
 
-from mirage.devices.table import DEVICES
 from mirage.errors import Cancelled
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import CustomKernel, MuGraph
-from mirage.profile.roofline import estimate
 from mirage.results.progress import CancelToken, Progress
 from mirage.search.engine import Bounds, Search
 from mirage.search.limits import Guard, Stopped, resident
 from mirage.search.subproblems import operators
 from mirage.verify.proof.opinion import proof_opinion
 
-FEW = Bounds(keep=12, tilings=3, structures=3, seconds=600.0)
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def search(name: str, bounds: Bounds = FEW, **more) -> Search:
-    return Search(problem(name), lambda g: estimate(g, DEVICES["sm_90"]), bounds=bounds, **more)
 
 
 class Late(CancelToken):
@@ -68,12 +61,10 @@ def test_cancelled_from_another_thread():
 
 
 def test_time_is_looked_at_within_a_part():
-    whole = search("attention_block")
-    list(whole.run())
     s = search("attention_block", replace(FEW, seconds=0.0))
     list(s.run())
     assert s.best and not s.counts.exhaustive and "0 s" in s.counts.limits
-    assert s.counts.parts < whole.counts.parts
+    assert s.counts.parts < whole("attention_block").search.counts.parts
     proof = proof_opinion(s.problem.t, {o.tensor: (o.term, o.dims) for o in s.problem.outputs}, s.best[0].mugraph)
     assert proof is not None and proof.word == "PROVED"
 
@@ -145,23 +136,22 @@ def test_progress_counts_grow():
 ORDER = """
 import sys
 sys.path[:0] = ["core", "tests"]
-from workloads.terms import problem
-from mirage.search.engine import Bounds, Search
-from mirage.devices.table import DEVICES
-from mirage.profile.roofline import estimate
-for name in ("qknorm_attention", "attention_block"):
-    s = Search(problem(name), lambda g: estimate(g, DEVICES["sm_90"]), bounds=Bounds(keep=12, tilings=2, structures=2))
-    print([(c.us, c.mugraph) for c in s.run()], [(c.us, c.label, c.structure, c.mugraph) for c in s.best])
+from workloads.whole_searches import whole
+for name in sys.argv[1:]:
+    w = whole(name)
+    print([(c.us, c.mugraph) for c in w.found], [(c.us, c.label, c.structure, c.mugraph) for c in w.search.best])
 """
 
 
 def test_two_processes_find_the_same_in_the_same_order():
-    """Strings hash differently in each."""
-    found = [
-        subprocess.run(
-            [sys.executable, "-c", ORDER], cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True,
-            text=True, check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]  # fmt: skip
-    assert found[0] == found[1] and len(found[0]) > 1000
+    """Strings hash differently in each: the other's seed is never this one's."""
+    names, seed = ("qknorm_attention", "attention_block"), "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    other = subprocess.run(
+        [sys.executable, "-c", ORDER, *names], cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True,
+        text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    here = [
+        f"{[(c.us, c.mugraph) for c in w.found]} {[(c.us, c.label, c.structure, c.mugraph) for c in w.search.best]}"
+        for w in map(whole, names)
+    ]
+    assert other == here and all(len(line) > 1000 for line in here)

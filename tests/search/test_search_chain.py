@@ -148,7 +148,7 @@ def two(x, w, y, v):
 """
 
 
-def test_it_is_emitted_and_run():
-    result = optimize(Request(TEXT, "<text>", "two", anyway=True), lambda _: None, CancelToken())
+def test_it_is_emitted_and_run(tools):
+    result = optimize(Request(TEXT, "<text>", "two", anyway=True), lambda _: None, CancelToken(), tools)
     assert result.answer == "kernel" and len(result.kernels) == 1, (result.reason, result.notes)
     assert fed_twice(from_json(result.mugraphs[0])), result.source

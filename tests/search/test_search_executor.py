@@ -5,37 +5,32 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import pytest
+from workloads import whole_searches
 from workloads.search_processes import Processes
-from workloads.terms import problem
 
-from mirage.devices.table import DEVICES
 from mirage.errors import Cancelled
-from mirage.profile.roofline import estimate
 from mirage.results.progress import CancelToken
-from mirage.search.engine import Bounds, Search
-from mirage.search.executor import Serial
+from mirage.search.engine import Search
 
-FEW = Bounds(keep=12, tilings=2, structures=2, seconds=600.0)
 ROOT = Path(__file__).resolve().parents[2]
-COST = partial(estimate, device=DEVICES["sm_90"])
 
 
 def search(executor, **more) -> Search:
-    return Search(problem("attention_block"), COST, bounds=FEW, executor=executor, **more)
+    return whole_searches.search("attention_block", executor=executor, **more)
 
 
-def answers(s: Search):
-    found = [(c.us, c.mugraph) for c in s.run()]
+def answers(s: Search, steps=None):
+    found = [(c.us, c.mugraph) for c in steps or s.run()]
     return found, [(c.us, c.label, c.structure, c.mugraph) for c in s.best], s.tried, s.counts.limits
 
 
 @pytest.fixture(scope="module")
 def serial():
-    return answers(search(Serial()))
+    w = whole_searches.whole("attention_block")
+    return answers(w.search, w.found)
 
 
 class Counted(Processes):
@@ -95,6 +90,7 @@ from workloads.terms import problem
 from mirage.devices.table import DEVICES
 from mirage.profile.roofline import estimate
 from mirage.search.engine import Search
+from workloads import whole_searches
 from workloads.search_processes import Processes
 
 class Shown(Processes):

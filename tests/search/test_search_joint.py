@@ -190,8 +190,8 @@ def norm(x, g):
 """
 
 
-def test_a_tuple_is_answered_by_one_kernel():
-    result = optimize(Request(TEXT, "<text>", "norm"), lambda _: None, CancelToken())
+def test_a_tuple_is_answered_by_one_kernel(tools):
+    result = optimize(Request(TEXT, "<text>", "norm"), lambda _: None, CancelToken(), tools)
     assert result.answer == "kernel" and len(result.kernels) == 1, result.reason
     assert "return out0, out1" in result.source
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,6 @@ from mirage.codegen.emit import emit_module
 from mirage.devices.table import DEVICES
 from mirage.errors import SignatureMismatch
 from mirage.ir.program import Program
-from mirage.isolate.runner import Worker
 from mirage.mugraph import json_form
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import MuGraph
@@ -46,12 +44,6 @@ def searched(found: Any) -> Search:
     search = Search(found, lambda g: estimate(g, DEVICE), bounds=Bounds(keep=6, tilings=2, structures=3, cuts=1))
     list(search.run())
     return search
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Any]:
-    with Worker(env={"TRITON_INTERPRET": "1"}) as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
 
 
 @pytest.mark.parametrize("body,inputs,dims", [

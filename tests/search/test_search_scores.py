@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,6 @@ from mutants.facts import regime
 
 from mirage.devices.table import DEVICES
 from mirage.ir.program import Program
-from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import MuGraph
 from mirage.pipeline.search_problems import problem
 from mirage.profile.roofline import estimate
@@ -68,12 +67,6 @@ def dtypes(graphs: list[MuGraph]) -> set[str]:
 @pytest.fixture(scope="module")
 def search() -> Search:
     return searched(attention(shift=False))
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    with Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}) as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
 
 
 def test_scores_without_a_shift_are_kept_in_float32(search: Search) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from workloads.traced import trace
 
@@ -11,7 +9,6 @@ from mirage.codegen.emit import emit_module
 from mirage.devices.table import DEVICES
 from mirage.ir.program import Program
 from mirage.ir.torch_calls import fault, sizes_of
-from mirage.isolate.runner import Worker
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.without_calls import calls_of
 from mirage.pipeline.fusion_remarks import explain
@@ -47,12 +44,6 @@ def searches(program: Program) -> list[Search]:
         out.append(Search(found, lambda g: estimate(g, DEVICE), bounds=Bounds(keep=6, tilings=2, structures=3, cuts=1)))
         list(out[-1].run())
     return out
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator:
-    with Worker() as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
 
 
 def test_both_ways_are_searched(program: Program, searches: list[Search]) -> None:
@@ -113,3 +104,12 @@ def test_what_is_not_kept() -> None:
     three = [(n, (3, 24, 16), "fp16") for n in "qkv"]
     assert len(ways(traced("F.scaled_dot_product_attention(q, k, v)", three))) == 1  # PyTorch has no fused one for it
     assert len(ways(traced("torch.softmax(q @ k.transpose(-1, -2), -1) @ v", INPUTS[:3]))) == 1
+
+
+@pytest.mark.parametrize(
+    "body,dtype",
+    [("(x.float() - x.float().mean()).square().sum()", "fp32"), ("(x - x.mean()).square().sum(0)", "fp16")],
+)
+def test_what_goes_between_kernels_is_no_narrower_than_every_output(body: str, dtype: str) -> None:
+    (posed, *_) = problems(traced(body, [("x", (64, 96), "fp16")]))
+    assert posed.dtype == dtype

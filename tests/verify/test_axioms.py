@@ -13,6 +13,7 @@ from mutants.equal_pairs import read
 from mirage.meaning.laws import (
     ALGEBRA,
     BUILDING,
+    DEFINITION,
     DERIVATION,
     FRACTIONS,
     INSIDE,
@@ -100,7 +101,7 @@ def test_a_law_that_making_a_term_does_not_apply_is_seen() -> None:
     ]
 
 
-@pytest.mark.parametrize("use", (FRACTIONS, REWRITING, SOLVER))
+@pytest.mark.parametrize("use", (FRACTIONS, REWRITING, DEFINITION, SOLVER))
 def test_the_prover_proves_the_axioms_that_are_equations(use: Use) -> None:
     for axiom in used_by(use):
         t = Terms()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,19 +17,12 @@ from mirage.codegen.size_table import focused, inputs_of, rows_of
 from mirage.errors import ModuleUnreadable
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
-from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.text_opinion import text_opinion
 from mirage.verify.memory.text_opinion import text_memory_opinion
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    with Worker() as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
 
 
 def program_of(graph: MuGraph) -> Program:

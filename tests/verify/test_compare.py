@@ -55,14 +55,14 @@ def test_other_programs_are_rejected(a: str, b: str, names: str) -> None:
 
 
 def test_what_the_field_cannot_tell_is_not_called_a_difference() -> None:
-    """Functions outside the field are random there: sin(2 x) = 2 sin(x) cos(x) is beyond it, and the verdict says so."""
+    """Functions outside the field are random there: sin(3 x) = 3 sin(x) - 4 sin(x)^3 is beyond it, and the verdict says so."""
 
     def said(word: str, a: str, b: str) -> str:
         (link,) = compare(program(a, "x"), program(b, "x")).links
         assert link.word == word
         return next(e.summary for e in link.evidence if e.word == word)
 
-    assert "agree in float64" in said("UNDECIDED", "torch.sin(2 * x)", "2 * torch.sin(x) * torch.cos(x)")
+    assert "agree in float64" in said("UNDECIDED", "torch.sin(3 * x)", "3 * torch.sin(x) - 4 * torch.sin(x) ** 3")
     assert "agree in float64" not in said("REJECTED", "2 * x.amax(1)", "(3 * x).amax(1)")
 
 

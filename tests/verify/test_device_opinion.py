@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from workloads.hand import small
 from workloads.hand_modules import emitted
 
-from mirage.isolate.runner import Worker
 from mirage.results.details import FloatDetails
 from mirage.verify.floats.device_opinion import device_opinion
 
 CASES = small()
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Any]:
-    with Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}) as worker:
-        yield lambda task, payload: worker.call(task, payload, timeout_s=120)
 
 
 @pytest.mark.parametrize("name", ["rmsnorm_linear", "gated_mlp"])

@@ -364,6 +364,6 @@ def test_a_result_that_is_not_a_number_is_seen() -> None:
 def test_it_is_quick() -> None:
     t = Terms()
     x = t.input("X", (DimIndex(("m",)), DimIndex(("k",))))
-    start = time.perf_counter()
+    start = time.process_time()
     field_opinion(t, softmax(t, x, "k", None), softmax(t, x, "k", None))
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

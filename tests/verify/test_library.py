@@ -3,7 +3,7 @@ arguments they are rejected."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from mirage.codegen.emit import emit_module
 from mirage.errors import UnknownOperator
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
-from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, Store
 from mirage.verify.emitted_module import EmittedModule
@@ -44,12 +43,6 @@ CALLS: tuple[tuple[str, tuple[tuple[int, ...], ...], dict[str, Any], Callable[..
         lambda *x: torch.nn.functional.scaled_dot_product_attention(*x, is_causal=True, enable_gqa=True, scale=0.3),
     ),
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    with Worker() as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
 
 
 @pytest.mark.parametrize("name,shapes,attrs,call", CALLS, ids=[f"{c[0]} {c[1]}" for c in CALLS])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,11 @@ from mirage.codegen.emit import emit_module
 from mirage.ir.index import DimIndex
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
-from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, MuGraph, Store
 from mirage.verify.emitted_module import EmittedModule
-from mirage.verify.field.sampling import one_a_line
+from mirage.verify.field.algebra_opinion import field_opinion
+from mirage.verify.field.sampling import draw, one_a_line
 from mirage.verify.field.text_opinion import text_opinion
 from mirage.verify.floats.opinion import float_opinion
 from mirage.verify.floats.regimes import REGIMES, added_masks
@@ -32,12 +32,6 @@ SOURCES = {
         "    return torch.where(M.any(-1, keepdim=True), p, 0.0).to(X.dtype)"
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    with Worker() as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
 
 
 def masked_softmax(kind: str) -> tuple[Terms, Output, MuGraph]:
@@ -129,3 +123,25 @@ def test_added_masks_are_found() -> None:
     assert added_masks(t, [t.mul(p, m)]) == set()
     assert added_masks(t, [t.add(x, m)]) == set()
     assert sum(r.flags is not None for r in REGIMES) == 1
+
+
+def test_the_algebra_draws_integers_anew_in_each_draw() -> None:
+    t = Terms({"m": 1})
+    n, k = (t.input(x, (DimIndex(("m",)),)) for x in "NK")
+    kinds = {"N": "int", "K": "int"}
+    assert all(field_opinion(t, n, k, seed=seed, sizes={"m": 1}, kinds=kinds).word == "REJECTED" for seed in range(40))
+    assert field_opinion(t, t.add(n, k), t.add(k, n), kinds=kinds).word == "TESTED"
+    assert len(draw(t, [n], {"m": 1}, 0, 64, kinds=kinds).inputs["N"]) == 1
+
+
+def test_the_algebra_draws_flags_anew_in_each_draw() -> None:
+    """Two flags at one place agree in every second drawing: a single one for all draws would accept what differs."""
+    t = Terms({"m": 2})
+    t.bool_inputs |= {"F", "G"}
+    f, g = (t.input(n, (DimIndex(("m",)),)) for n in "FG")
+    assert all(field_opinion(t, f, g, seed=seed).word == "REJECTED" for seed in range(12))
+    assert field_opinion(t, t.mul(f, g), t.mul(g, f, f)).word == "TESTED"
+    flags = draw(t, [f, g], {"m": 2}, 0, 64, kinds={"F": "flags"}).inputs["F"]
+    assert (
+        flags.any(axis=1).all() and not flags.all(axis=0).any() and len(draw(t, [f], {"m": 2}, 0, 64).inputs["F"]) == 1
+    )

@@ -37,6 +37,19 @@ EQUAL = {
     "S(k, max(x, 0)) = S(k, (x + abs(x)) / 2)": "axioms",
     "M(k, x + r) = M(k, x) + r": "axioms",
     "M(k, exp(x)) = exp(M(k, x))": "axioms",
+    "max(exp(a), exp(b)) = exp(max(a, b))": "axioms",
+    "max(tanh(a), tanh(b)) = tanh(max(a, b))": "axioms",
+    "M(k, sigmoid(x)) = sigmoid(M(k, x))": "axioms",
+    "M(k, sqrt(x * x + 1)) = sqrt(M(k, x * x + 1))": "axioms",
+    "sin(2 * a) = 2 * sin(a) * cos(a)": "axioms",
+    "cos(2 * a) = 1 - 2 * sin(a) * sin(a)": "axioms",
+    "max(cos(a), -2) = cos(a)": "z3",
+    "log((abs(a) + 1) * (abs(b) + 1)) = log(abs(a) + 1) + log(abs(b) + 1)": "axioms",
+    "exp(-log(exp(a) + 1)) = 1 / (exp(a) + 1)": "axioms",
+    "exp(a) * lit(0.1353352832366127) = exp(a - 2)": "axioms",
+    "log(3 * exp(a)) = a + lit(1.0986122886681098)": "axioms",
+    "log(1 + exp(-abs(a))) + max(a, 0) = log(1 + exp(a))": "axioms",
+    "log(a * a + 1) / log(2) * lit(0.6931471805599453) = log(a * a + 1)": "axioms",
     "M(k, M(m, x)) = M(m, M(k, x))": "normal form",
     "1 / (a * a + 1) + 1 / (b * b + 1) = (a * a + b * b + 2) / ((a * a + 1) * (b * b + 1))": "fractions",
     "exp(a) / (1 + exp(a)) = 1 / (1 + exp(-a))": "fractions",
@@ -56,7 +69,12 @@ NOT = [
     "abs(a + b) = abs(a) + abs(b)", "S(k, abs(x)) = abs(S(k, x))", "sqrt(a + b) = sqrt(a) + sqrt(b)",
     "S(k, x) / N(k) = S(k, x) / 4", "S(k, x / u) = S(k, x) / S(k, u)", "tanh(a) = 2 * sigmoid(a) - 1",
     "max(a * c, b * c) = c * max(a, b)", "M(k, exp(x)) = M(k, exp(-x))", "x * w = w * x * 1.0000001",
-    "a * lit(1.4142135) = a * sqrt(2)", "S(k, S(m, x)) = S(m, x)", "r * S(k, x * w) = u * S(k, x * w)",
+    "a * lit(1.4142135) = a * sqrt(2)", "S(k, S(m, x)) = S(m, x)",
+    "max(cos(a), cos(b)) = cos(max(a, b))", "max(exp(-a), exp(-b)) = exp(-max(a, b))", "M(k, cos(x)) = cos(M(k, x))",
+    "sin(2 * a) = 2 * sin(a)", "cos(2 * a) = 1 - sin(a) * sin(a)", "max(cos(a), -0.999) = cos(a)", "max(sin(a), 0.5) = sin(a)",
+    "exp(a) * lit(0.1353352832) = exp(a - 2)", "log(3 * exp(a)) = a + lit(1.09861)",
+    "log(a * a + 1) / log(2) * lit(0.6931) = log(a * a + 1)", "log(1 + exp(-abs(a))) = log(1 + exp(a))",
+    "max(erf(a), 0.9) = erf(a)", "r * S(k, x * w) = u * S(k, x * w)",
 ]  # fmt: skip
 # one side has no value where the other one has: a proof would be one of a falsehood
 UNDEFINED = [
@@ -64,6 +82,7 @@ UNDEFINED = [
     "where(lt(0, a), sqrt(a), 0) = sqrt(a)", "where(lt(0, a), a / a, 1) = a / a", "(a + b) / (a * b) = 1 / (1 / a + 1 / b)",
     "1 / (sqrt(a) + sqrt(b)) = (sqrt(a) - sqrt(b)) / (a - b)", "log(a * b) = log(a) + log(b)",
     "sqrt(a / b) = sqrt(a) / sqrt(b)", "a = S(k, a * x) / S(k, x)", "(a - a) / (a - a) = 0 * a", "a = a + 0 * b / (b - b)",
+    "sqrt(max(a, b)) = max(sqrt(a), sqrt(b))", "log(max(a, b)) = max(log(a), log(b))", "1 / a = exp(-log(a))",
     "1 / (a - a) = 2 / (a - a)", "1 / (a - a) = 1 / (b - b)", "sqrt(-a * a - 1) = a", "log(-exp(a)) = b",
     "((a + b) * (a - b) - a * a + b * b) / ((a + b) * (a - b) - a * a + b * b) = 1 + 0 * a",
 ]  # fmt: skip
@@ -151,3 +170,19 @@ def test_z3_is_loaded_only_when_it_is_asked() -> None:
         "assert Prover(t).equal(read(t, 'max(a + c, b + c)'), read(t, 'max(a, b) + c'))\nassert 'z3' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_what_is_rounded_already_is_not_rounded_again_to_the_same_dtype() -> None:
+    t = Terms()
+    a = read(t, "a")
+    half, bfloat = (t.fn(f"round_{d}", a) for d in ("fp16", "bf16"))
+    assert t.fn("round_fp16", half) == half
+    assert t.fn("round_bf16", half) not in (half, bfloat) and Prover(t).equal(t.fn("round_bf16", half), bfloat) is None
+
+
+def test_signs_of_functions_of_numbers() -> None:
+    """Those that a float's rounding leaves no doubt of."""
+    t = Terms()
+    signs = SignAnalysis(t)
+    assert signs.of(t.fn("log", t.const(2))) == POSITIVE and signs.of(t.fn("sin", t.const(4))) == frozenset((-1,))
+    assert len(signs.of(t.fn("log", t.const(1)))) == len(signs.of(t.fn("log", t.const(-1)))) == 3

@@ -6,14 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from written_modules import ADD, ATTENTION, LAYER_NORM, LOOKUP, MATMUL, Written
 
 from mirage.cli import verify_subjects
-from mirage.cli.verify import WORKER, judged
+from mirage.cli.verify import judged
 from mirage.isolate.runner import Worker
 from mirage.results.verdict import Verdict
 
@@ -22,20 +22,19 @@ Ask = Callable[[str, str], Verdict]  # (the name of a case, a module) -> the ver
 
 
 @pytest.fixture(scope="module")
-def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+def ask(tmp_path_factory: pytest.TempPathFactory, worker: Worker) -> Ask:
     folder = tmp_path_factory.mktemp("written")
-    with Worker(env=WORKER) as worker:
-        lefts = {}
-        for name, written in WRITTEN.items():
-            (folder / f"{name}.py").write_text(written.function, "utf-8")
-            lefts[name] = verify_subjects.load(str(folder / f"{name}.py"), worker)
+    lefts = {}
+    for name, written in WRITTEN.items():
+        (folder / f"{name}.py").write_text(written.function, "utf-8")
+        lefts[name] = verify_subjects.load(str(folder / f"{name}.py"), worker)
 
-        def verdict(name: str, module: str) -> Verdict:
-            path = folder / "module.py"
-            path.write_text(module, "utf-8")
-            return judged(lefts[name], verify_subjects.load(str(path), worker), worker)
+    def verdict(name: str, module: str) -> Verdict:
+        path = folder / "module.py"
+        path.write_text(module, "utf-8")
+        return judged(lefts[name], verify_subjects.load(str(path), worker), worker)
 
-        yield verdict
+    return verdict
 
 
 def edited(written: Written, old: str, new: str) -> str:
@@ -54,6 +53,7 @@ def test_it_says_which_indices_it_was_judged_on(ask: Ask) -> None:
     assert any("`ids` is from -300 to 299" in note for note in ask("lookup", LOOKUP.module).notes)
 
 
+ADDED, MADE = "def add(x: torch.Tensor, y: torch.Tensor):", "    output = torch.empty_like(x)"
 # (case, what stands there, what stands there instead, the verdict, what it says)
 EDITS = [
     ("lookup", "row + rows, row", "row + rows - 1, row", "REJECTED", ""),
@@ -86,6 +86,28 @@ EDITS = [
     ("add", "    n_elements =", "    n_elements = int(x.sum()) * 0 +", "UNDECIDED", "reads the values of a tensor"),
     ("add", "    n_elements =", "    global LAST\n    n_elements =", "UNDECIDED", "outside the function"),
     ("add", "DEVICE =", "SEEN = []\nDEVICE =", "TESTED", ""),
+    ("add", ADDED, f"torch.numel = torch.sum\n\n{ADDED}", "UNDECIDED", "set when the module is imported"),
+    ("add", ADDED, f"tl.load = tl.store\n\n{ADDED}", "UNDECIDED", "set when the module is imported"),
+    ("add", "    return output\n", "    return [output]\n", "REJECTED", "it gives a list, and the function a Tensor"),
+    ("add", "    return output\n", "    return (output,)\n", "REJECTED", "it gives a tuple, and the function a Tensor"),
+    ("add", ADDED, f"FEW, MORE = 1, 2\n\n{ADDED}", "TESTED", ""),
+    ("add", ADDED, f"SEEN = {{}}\nSEEN[0] = 1\n\n{ADDED}", "UNDECIDED", "bound twice"),
+    ("add", ADDED, f"SEEN = {{}}\n\n{ADDED[:-2]}, seen=SEEN):\n    seen[0] = 1", "UNDECIDED", "changes `SEEN`"),
+    ("add", ADDED, f"SEEN = [[1]]\n\n{ADDED}\n    rows = SEEN[0]\n    rows += [2]", "UNDECIDED", "changes `SEEN`"),
+    ("add", ADDED, f"SEEN = [[1]]\n\n{ADDED}\n    rows = [*SEEN, 2]\n    rows += [3]", "TESTED", ""),
+    ("add", MADE, f"    if not torch.is_grad_enabled():\n        y = x\n{MADE}", "REJECTED", "without gradients"),
+    ("add", MADE, f"    if torch.is_inference_mode_enabled():\n        y = x\n{MADE}", "UNDECIDED", "inference_mode"),
+    (
+        "add",
+        MADE,
+        f"    if isinstance(x, torch.nn.Parameter):\n        y = x\n{MADE}",
+        "UNDECIDED",
+        "torch.nn.Parameter",
+    ),
+    ("add", MADE, f"    if x.untyped_storage().nbytes() > 4e6:\n        y = x\n{MADE}", "UNDECIDED", "untyped_storage"),
+    ("add", "x.device ==", "getattr(x, 'device', None) ==", "TESTED", ""),
+    ("add", "x.device ==", "getattr(x, '_version', 0) < 7 and x.device ==", "UNDECIDED", "x._version"),
+    ("add", "x.device ==", "getattr(x, 'da' + 'ta_ptr') and x.device ==", "UNDECIDED", "uses getattr"),
     ("add", "    n_elements =", "    add_kernel.n = 1\n    n_elements =", "UNDECIDED", "stays after the call"),
     ("add", "def add(", "def sum_of(", "UNDECIDED", "has no function add"),
     (
@@ -109,6 +131,14 @@ EDITS = [
     ("attention", "1.44269504", "1.44269", "REJECTED", "values differ"),
     ("attention", "tl.maximum(m_i, tl.max(qk, 1))", "tl.max(qk, 1)", "REJECTED", ""),
     ("attention", "= acc * alpha[:, None]", "= acc", "REJECTED", "values differ"),
+    (
+        "attention",
+        "exp2(qk - m_new[:, None])",
+        "exp2((qk - m_new[:, None]).to(tl.float16).to(tl.float32))",
+        "UNDECIDED",
+        "fewer digits",
+    ),
+    ("attention", "exp2(qk - m_new[:, None])", "exp2(tl.minimum(qk - m_new[:, None], 0.0))", "TESTED", ""),
     ("attention", "-1.0e6", "-100.0", "REJECTED", "values differ"),
     ("attention", "(1,), padding_option", "(), padding_option", "TESTED", ""),
     ("layer_norm", "1e-5", "1.001e-5", "REJECTED", "values differ"),
@@ -129,6 +159,26 @@ def test_it_says_what_it_assumes_of_strides(ask: Ask) -> None:
     """The wrapper asks for a contiguous matrix; a sum of tensors of one dim has nothing to assume."""
     assert any("contiguous" in x for x in ask("matmul", MATMUL.module).notes)
     assert not ask("add", ADD.module).notes
+
+
+GRADIENTS = [("y = y + x.detach() * 0", False), ("y = x", True)]
+
+
+@pytest.mark.parametrize(("does", "assumed"), GRADIENTS)
+def test_it_says_what_it_assumes_of_gradients(ask: Ask, does: str, assumed: bool) -> None:
+    """A module that asks for gradients is called with and without them; where it gives something else, the verdict says so."""
+    asking = f"    if x.requires_grad:\n        {does}\n{MADE}"
+    found = ask("add", edited(ADD, MADE, asking))
+    assert found.word == "TESTED", found.evidence
+    assert any("gradient" in x for x in found.notes) == assumed, found.notes
+
+
+def test_it_says_that_numbers_stand_for_none(ask: Ask) -> None:
+    """NaN where the function has NaN needs no word; a number there does."""
+    assert not any("numbers where" in x for x in ask("layer_norm", LAYER_NORM.module).notes)
+    found = ask("layer_norm", edited(LAYER_NORM, "    return y\n", "    return y.nan_to_num()\n"))
+    assert found.word == "TESTED", found.evidence
+    assert any("numbers where the function gives NaN" in x for x in found.notes), found.notes
 
 
 def test_hints_that_are_true_are_taken(ask: Ask) -> None:

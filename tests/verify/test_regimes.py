@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,6 @@ from mutants.facts import NAIVE, regime, source_of
 from workloads.hand import small
 from workloads.hand_targets import targets
 
-from mirage.isolate.runner import Worker
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.floats.error_limits import Compared, judge
 from mirage.verify.floats.launch_sizes import contraction, first_contraction
@@ -22,12 +21,6 @@ from mirage.verify.floats.regimes import LARGEST, REGIMES, SMALLEST, round_to
 from mirage.verify.floats.worker import decode, packed, rounding
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    with Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}) as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
 
 
 def attention(run: Run, dtype: str, part: str, naive: bool) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -17,7 +17,6 @@ from workloads.traced import trace
 from mirage.codegen.emit import emit_module
 from mirage.devices.table import DEVICES
 from mirage.ir.program import Program
-from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import MuGraph
 from mirage.pipeline.search_problems import problem
 from mirage.profile.roofline import estimate
@@ -44,23 +43,17 @@ NAMES = sorted(small())
 RunTask = Callable[[str, dict[str, object]], dict[str, Any]]
 
 
-@pytest.fixture(scope="module")
-def run_task() -> Iterator[RunTask]:
-    with Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}) as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=240)
-
-
-def judged(e: EmittedModule, program: Program, run_task: RunTask) -> tuple[Evidence, Evidence]:
+def judged(e: EmittedModule, program: Program, run: RunTask) -> tuple[Evidence, Evidence]:
     """What the float opinion says, and the rounding opinion of what it ran."""
     record = Record()
-    floats = float_opinion(e, run_task, record=record, regimes=REGIMES[:4])
+    floats = float_opinion(e, run, record=record, regimes=REGIMES[:4])
     return floats, rounding_opinion(record, [x.tensor for x in e.targets], program, free_shift=False)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_emitted_text_keeps_its_bound(name: str, run_task: RunTask) -> None:
+def test_the_emitted_text_keeps_its_bound(name: str, run: RunTask) -> None:
     case = small()[name]
-    floats, found = judged(emitted(case), program_of(case.mugraph), run_task)
+    floats, found = judged(emitted(case), program_of(case.mugraph), run)
     assert floats.word == "TESTED" and found.word == "TESTED", (floats.summary, found.summary)
     assert isinstance(found.details, RoundingDetails) and not found.details.unbounded
     rows = found.details.regimes
@@ -87,15 +80,15 @@ def softmax() -> tuple[Program, EmittedModule]:
 
 
 @pytest.mark.parametrize("name", HIDDEN)
-def test_a_text_that_rounds_where_its_mugraph_does_not_is_refused(name: str, run_task: RunTask) -> None:
+def test_a_text_that_rounds_where_its_mugraph_does_not_is_refused(name: str, run: RunTask) -> None:
     """The float opinion accepts each of them: what it allows is a multiple of the error of the dtype."""
     program, e = softmax()
     old, new = HIDDEN[name]
     assert e.module.count(old) == 1
-    floats, found = judged(replace(e, module=e.module.replace(old, new)), program, run_task)
+    floats, found = judged(replace(e, module=e.module.replace(old, new)), program, run)
     assert floats.word == "TESTED", floats.summary
     assert found.word == "REJECTED" and "off by" in found.summary and found.counterexample is not None
-    assert judged(e, program, run_task)[1].word == "TESTED"
+    assert judged(e, program, run)[1].word == "TESTED"
 
 
 def searched(program: Program) -> tuple[Problem, MuGraph]:

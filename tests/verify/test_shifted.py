@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +13,6 @@ from mutants.facts import regime
 from workloads.hand import small
 from workloads.hand_targets import read
 
-from mirage.isolate.runner import Worker
 from mirage.meaning.terms import Terms
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.floats.error_limits import Compared, judge
@@ -32,12 +31,6 @@ def attention_split(Q, K, V):
 """
 # Wrong only where a score is too large for the function as written, and finite there.
 CUT = ("score = qk * (0.25 * 1.4426950408889634)", "score = tl.minimum(qk * 0.25, 700.0) * 1.4426950408889634")
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    with Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}) as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
 
 
 def written(t: Terms) -> int:

@@ -4,7 +4,7 @@ is not understood is not proved."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -14,7 +14,6 @@ from mutants.bases import base, module_of
 from workloads.hand import BUILDERS, small
 from workloads.hand_targets import targets
 
-from mirage.isolate.runner import Worker
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.parse import parse
 from mirage.results.verdict import Evidence
@@ -30,12 +29,6 @@ Run = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 def opinion(graph: MuGraph, module: str) -> Evidence:
     return text_memory_opinion(graph, module, [t.name for t in graph.inputs])
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    with Worker() as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
 
 
 @pytest.mark.parametrize("name", BUILDERS)

@@ -15,7 +15,7 @@ from mirage.verify.proof.prover import Prover
 from mirage.verify.proof.user_rules import every, load
 from mirage.verify.two_programs import compare
 
-ANGLE = "double angle: sin(2 * a) == 2 * sin(a) * cos(a)"
+ANGLE = "sum of angles: sin(a + b) == sin(a) * cos(b) + cos(a) * sin(b)"
 
 
 def program(text: str) -> Program:
@@ -25,19 +25,22 @@ def program(text: str) -> Program:
 
 
 def test_a_rule_that_is_only_tested_is_trusted_and_named() -> None:
-    a, b = program("torch.sin(2 * x) + y"), program("y + torch.cos(x) * torch.sin(x) * 2")
+    a, b = program("torch.sin(x + y) + y"), program("y + torch.cos(x) * torch.sin(y) + torch.sin(x) * torch.cos(y)")
     assert not compare(a, b).accepted
     verdict = compare(a, b, load(f"# trigonometry\n\n{ANGLE}  # known\n"))
     assert verdict.word == "PROVED"
-    assert any("trusted by the user" in n and "sin(2 * a)" in n for n in verdict.notes)
+    assert any("trusted by the user" in n and "sin(a + b)" in n for n in verdict.notes)
     (proof,) = [e.details for e in verdict.evidence if e.opinion == "proof"]
-    assert proof.trusted_by_user == {"double angle": "sin(2 * a) == 2 * sin(a) * cos(a)"}
+    assert proof.trusted_by_user == {"sum of angles": "sin(a + b) == sin(a) * cos(b) + cos(a) * sin(b)"}
 
 
 def test_a_rule_proves_nothing_beyond_itself() -> None:
     rules = load(ANGLE)
-    for other in ("y + torch.cos(x) * torch.sin(x) * 3", "y + torch.cos(y) * torch.sin(x) * 2"):
-        assert compare(program("torch.sin(2 * x) + y"), program(other), rules).word == "REJECTED"
+    for other in (
+        "y + torch.cos(x) * torch.sin(y) * 2",
+        "y + torch.cos(x) * torch.sin(y) - torch.sin(x) * torch.cos(y)",
+    ):
+        assert compare(program("torch.sin(x + y) + y"), program(other), rules).word == "REJECTED"
 
 
 def test_a_rule_that_follows_from_the_axioms_needs_no_trust() -> None:
@@ -60,10 +63,10 @@ def test_conditions_are_asked_for() -> None:
 
 def test_rules_reach_below_sums() -> None:
     t = Terms()
-    a, b = read(t, "S(k, sin(2 * x) * w)"), read(t, "2 * S(k, sin(x) * w * cos(x))")
+    a, b = read(t, "S(k, sin(x + r) * w)"), read(t, "cos(r) * S(k, sin(x) * w) + sin(r) * S(k, cos(x) * w)")
     assert Prover(t).equal(a, b) is None
     found = Prover(t, rules=every(load(ANGLE))).equal(a, b)
-    assert found is not None and "double angle" in found.laws
+    assert found is not None and "sum of angles" in found.laws
 
 
 @pytest.mark.parametrize(
@@ -97,7 +100,7 @@ def test_the_file_of_the_command_line(tmp_path) -> None:  # type: ignore[no-unty
     path = tmp_path / "rules.txt"
     path.write_text(ANGLE)
     found = rules_of(str(path))
-    assert found is not None and [r.name for r in found.trusted] == ["double angle"]
+    assert found is not None and [r.name for r in found.trusted] == ["sum of angles"]
     assert rules_of(None) is None
     source = tmp_path / "f.py"
     source.write_text("import mirage\nfrom jaxtyping import Float32\nfrom torch import Tensor\n\n\n@mirage.optimize\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +10,12 @@ import pytest
 from workloads.own_calls import W, X, case, module, program, searched
 from workloads.traced import trace
 
-from mirage.isolate.runner import Worker
+from mirage.devices.table import DEVICES
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.mugraph.without_calls import calls_of
+from mirage.pipeline.search_problems import problems
+from mirage.profile.roofline import estimate
+from mirage.search.engine import Bounds, Search
 from mirage.verify.cases import of_program
 from mirage.verify.floats.launch_sizes import launch_sizes
 from mirage.verify.judge import Case, floats, in_text, judge
@@ -20,12 +23,6 @@ from mirage.verify.two_programs import compare
 
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
 HEAD = "import torch\nimport torch.nn.functional as F\ndef f(x, w):\n    return "
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    with Worker() as worker:
-        yield lambda name, payload: worker.call(name, payload, timeout_s=120)
 
 
 def graph(name: str) -> MuGraph:
@@ -155,8 +152,8 @@ def test_a_text_with_another_call_is_rejected(twin: str, run: Run) -> None:
     name, old, new, part = texts()[twin]
     text = module(name, graph(name))
     assert text.count(old) == 1, text
-    assert in_text(case(name), run, 8).word == "TESTED"
-    found = in_text(case(name, emitted=text.replace(old, new)), run, 8)
+    assert in_text(case(name), run, 8)().word == "TESTED"
+    found = in_text(case(name, emitted=text.replace(old, new)), run, 8)()
     assert found.word == "REJECTED" and part in found.summary, found.summary
 
 
@@ -178,6 +175,18 @@ def test_a_small_launch_keeps_the_sizes_that_a_call_needs() -> None:
     assert (
         min(launch_sizes(looked)[a] for d in looked.tensor("w").dims for a in d) >= 4
     )  # integers are drawn below four
+
+
+def test_a_small_launch_cuts_dims_that_calls_alone_have() -> None:
+    """An embedding's table is as long as its vocabulary, of which no kernel reads anything."""
+    text = HEAD.replace("def f(x, w)", "def f(ids, table)") + "F.embedding(ids, table) * 2.0\n"
+    (posed, *_) = problems(trace(text, "f", [("ids", (64,), "int64"), ("table", (50000, 96), "fp16")]))
+    search = Search(posed, lambda g: estimate(g, DEVICES["sm_90"]), bounds=Bounds())
+    list(search.run())
+    mugraph = search.best[0].mugraph
+    ((rows,), (columns,)) = mugraph.tensor("table").dims
+    sizes = launch_sizes(mugraph)
+    assert 4 <= sizes[rows] <= 8 and sizes[columns] > 8  # a kernel tiles the columns
 
 
 # ---- two programs

@@ -21,6 +21,9 @@ COMMANDS = {
         "Replay a certificate of what `mirage verify` proved.",
     ),
     "verify": ("mirage.cli.verify", "verify", "Say whether two functions compute the same."),
+    "status": ("mirage.cli.installed", "status", "Say which decorated functions run an installed kernel here."),
+    "uninstall": ("mirage.cli.installed", "uninstall", "Take installed kernels back."),
+    "docs": ("mirage.cli.docs", "docs", "Print a page of the documentation, or what an error code means."),
     "doctor": ("mirage.cli.doctor", "doctor", "Check this machine and say what is missing."),
 }
 GROUP = "mirage.commands"

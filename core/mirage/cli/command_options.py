@@ -1,9 +1,13 @@
-"""The options of a click command as one dataclass, in place of a parameter for each."""
+"""Options of click commands: as one dataclass in place of a parameter for each, and the target by any of its names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
+
+import click
+
+from mirage.devices.table import target_named
 
 P = ParamSpec("P")
 Options = TypeVar("Options")
@@ -20,3 +24,9 @@ def taking(options: Callable[P, Options]) -> Callable[[Callable[[Options], None]
         return called
 
     return decorate
+
+
+def target_of(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """The callback of an option for a GPU: its architecture or what people call it gives the architecture; what is neither is
+    refused where it is used, with the list."""
+    return target_named(value)

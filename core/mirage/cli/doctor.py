@@ -10,6 +10,10 @@ from importlib import metadata
 
 import click
 
+from mirage.isolate import confinement
+from mirage.isolate.launch_order import REQUIRED
+from mirage.link import user_settings
+
 PACKAGES = {
     # package: (needed for, how to get it)
     "torch": ("tracing and running functions", "pip install torch"),
@@ -20,6 +24,7 @@ PACKAGES = {
     "msgpack": ("the daemon", "pip install msgpack"),
     "watchdog": ("the daemon", "pip install watchdog"),
 }
+OPTIONAL = {"jaxtyping": "pip install jaxtyping, for shapes in annotations; `inputs=` does without"}
 
 
 def check() -> list[dict[str, str | bool]]:
@@ -39,6 +44,12 @@ def check() -> list[dict[str, str | bool]]:
             rows.append({"name": package, "value": versions[package], "ok": True, "next": ""})
         except metadata.PackageNotFoundError:
             rows.append({"name": package, "value": "missing", "ok": False, "next": f"{how} ({use})"})
+    for package, how in OPTIONAL.items():
+        try:
+            value = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            value = f"missing: {how}"
+        rows.append({"name": package, "value": value, "ok": True, "next": ""})
     numpy, triton = versions.get("numpy", "0").split("."), versions.get("triton", "9").split(".")
     if tuple(map(int, numpy[:2])) >= (2, 4) and tuple(map(int, triton[:2])) < (3, 7):
         rows.append({"name": "numpy with triton", "value": "loops fail in the CPU interpreter", "ok": False,
@@ -47,6 +58,30 @@ def check() -> list[dict[str, str | bool]]:
     rows.append(
         {"name": "gpu", "value": "nvidia-smi found" if gpu else "none: times are estimates", "ok": True, "next": ""}
     )
+    return rows + _sandbox()
+
+
+def _sandbox() -> list[dict[str, str | bool]]:
+    """What a worker could not do here, tried; without walls around files and calls none starts."""
+    found = confinement.tried()
+    missing = [name.replace("_", " ") for name, held in found.holds.items() if not held]
+    needed = all(found.holds[name] for name in REQUIRED)
+    value = (
+        "all of it holds" if not missing else "without " + ", ".join(missing) + (f" ({found.why})" if found.why else "")
+    )
+    rows: list[dict[str, str | bool]] = [
+        {
+            "name": "sandbox",
+            "value": value,
+            "ok": needed,
+            "next": "no code runs here; docs/security.md says what has to hold",
+        }
+    ]
+    if user_settings.allows(user_settings.UNCONFINED):
+        rows.append(
+            {"name": "unconfined code", "value": "runs where it cannot be confined", "ok": False,
+             "next": f"remove {user_settings.UNCONFINED} from {user_settings.settings_path()}"}
+        )  # fmt: skip
     return rows
 
 

@@ -1,43 +1,37 @@
-"""`mirage optimize FILE[::FUNCTION]`: a verified kernel for each decorated function, by the daemon or in this process."""
+"""`mirage optimize FILE[::FUNCTION]` or FOLDER: a verified kernel for each decorated function, by the daemon or in this process."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
 
 from mirage.cli import place_argument
-from mirage.cli.command_options import taking
+from mirage.cli.command_options import taking, target_of
+from mirage.cli.place_argument import FunctionPlace
+from mirage.cli.progress_line import ProgressLine
 from mirage.derivation.json_form import laws
-from mirage.errors import CannotWrite, DaemonUnavailable, RuleFalse, RuleUnreadable
+from mirage.errors import (
+    Cancelled,
+    CannotWrite,
+    DaemonUnavailable,
+    MirageError,
+    MissingPackage,
+    RuleFalse,
+    RuleUnreadable,
+    UnknownTarget,
+    UntrustedFolder,
+)
 from mirage.link.request_parameters import SearchOptions
 from mirage.results.baselines import BASELINES, TRUSTED
 from mirage.results.codec import unstructure
-from mirage.results.progress import CancelToken, Progress
+from mirage.results.progress import CancelToken
 from mirage.results.result import Result
 from mirage.results.verdict import Link
-
-
-class Line:
-    """One status line on a terminal, rewritten; silent elsewhere."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.on = name, sys.stderr.isatty()
-
-    def __call__(self, p: Progress) -> None:
-        if self.on:
-            counts = " · ".join(f"{v} {k}" for k, v in p.counts.told().items())
-            text = f"{self.name}: {p.state}{' · ' + counts if counts else ''}{' · best ' + p.best if p.best else ''}"
-            click.echo(f"\r\033[K{text[:110]}", nl=False, err=True)
-
-    def clear(self) -> None:
-        if self.on:
-            click.echo("\r\033[K", nl=False, err=True)
 
 
 def us(value: float | None) -> str:
@@ -79,6 +73,10 @@ def link_line(link: Link) -> str:
     return f"{link.name:9}{link.word}{bound} ({said})"
 
 
+# What is wrong with the question or the machine, so that no further function of the same run can fare better.
+OF_ALL = (UnknownTarget, RuleFalse, RuleUnreadable, Cancelled, MissingPackage, CannotWrite, UntrustedFolder)
+
+
 def destination(path: str, function: str, out: str | None) -> Path:
     if out:
         return Path(out) / f"{function}_mirage.py" if Path(out).is_dir() else Path(out)
@@ -92,7 +90,7 @@ def write(target: Path, text: str) -> None:
         raise CannotWrite(f"{target} cannot be written: {e.strerror}", path=str(target)) from None
 
 
-Ask = Callable[[str, str, str, str, SearchOptions, Line], Result]
+Ask = Callable[[str, str, str, str, SearchOptions, ProgressLine], Result]
 
 
 def daemon(stack: ExitStack) -> Ask:
@@ -106,7 +104,7 @@ def daemon(stack: ExitStack) -> Ask:
         return here
 
 
-def here(text: str, path: str, function: str, target: str, options: SearchOptions, line: Line) -> Result:
+def here(text: str, path: str, function: str, target: str, options: SearchOptions, line: ProgressLine) -> Result:
     """Does the work in this process."""
     import attrs
 
@@ -117,16 +115,16 @@ def here(text: str, path: str, function: str, target: str, options: SearchOption
     return run(from_payload(payload), line, CancelToken())
 
 
-def keep(result: Result, path: str, text: str, function: str, out: str | None, install: bool) -> str:
+def keep(result: Result, place: FunctionPlace, out: str | None, install: bool) -> str:
     """Write an answer's module, and install it if that is asked. Gives the module's path, "" where the answer is "keep"."""
     if result.answer == "keep":
         return ""
-    where = destination(path, function, out)
+    where = destination(place.path, place.function, out)
     write(where, result.source)
     if install:
         from mirage.runtime import installed_kernels
 
-        installed_kernels.install_for(text, function, result.source)
+        installed_kernels.install_for(place.text, place.function, result.source)
     return str(where)
 
 
@@ -143,54 +141,98 @@ class OptimizeOptions:
     as_json: bool
     out: str | None
     target: str
-    kernels: int
-    loops: int
+    kernels: int | None
+    loops: int | None
     anyway: bool
     install: bool
     rules_file: str | None
-    seconds: float
+    seconds: float | None
     no_daemon: bool
+
+    def search(self) -> SearchOptions:
+        return SearchOptions(
+            kernels=self.kernels or 0,
+            loops=self.loops or 0,
+            seconds=self.seconds or 0.0,
+            anyway=self.anyway,
+            rules="" if self.rules_file is None else place_argument.read(self.rules_file),
+        )
+
+
+@dataclass
+class Batch:
+    """One run of the command: what was answered for each function and where it was written, and what went wrong with others."""
+
+    asked: OptimizeOptions
+    answered: list[tuple[FunctionPlace, Result, str]] = field(default_factory=list)
+    errors: list[MirageError] = field(default_factory=list)
+
+    def failed(self, error: MirageError) -> None:
+        self.errors.append(error)
+        click.echo(str(error), err=True)
+
+    def one(self, ask: Ask, place: FunctionPlace, options: SearchOptions) -> None:
+        """Ask for one function, write and print its answer."""
+        line = ProgressLine(place.function)
+        try:
+            path = str(Path(place.path).resolve())
+            result = ask(place.text, path, place.function, self.asked.target, options, line)
+        except (RuleFalse, RuleUnreadable) as e:
+            e.path = self.asked.rules_file  # the daemon is told the rules, not where they are
+            raise
+        finally:
+            line.clear()
+        written = keep(result, place, self.asked.out, self.asked.install)
+        self.answered.append((place, result, written))
+        if not self.asked.as_json:
+            click.echo(table(result, written))
+            if written and self.asked.install:
+                click.echo(f"  install  `{place.function}` runs it from now on where it fits the call;"
+                           f" `mirage status {place.path}` shows that, `mirage uninstall {place}` takes it back")  # fmt: skip
+
+    def end(self, several: bool) -> None:
+        """Print what is printed once."""
+        if self.asked.as_json:
+            every = [as_data(r, w) for _, r, w in self.answered] + [{"error": e.to_dict()} for e in self.errors]
+            click.echo(json.dumps(every if several else every[0], indent=1))
+        elif several:
+            answers = [r.answer for _, r, _ in self.answered]
+            counts = ", ".join(f"{answers.count(a)} {a}" for a in sorted(set(answers))) or "no answer"
+            click.echo(f"{len(answers)} of {len(answers) + len(self.errors)} answered: {counts}")
 
 
 @click.command()
-@click.argument("place_", metavar="FILE[::FUNCTION]")
+@click.argument("place_", metavar="FILE[::FUNCTION]|FOLDER")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object (a list if several).")
 @click.option("--out", metavar="PATH", help="Where to write the module (a file or a folder; default beside FILE).")
-@click.option("--target", default="sm_90", show_default=True, help="The GPU architecture.")
-@click.option("--kernels", default=0, metavar="N", help="At most this many kernels in the answer.")
-@click.option("--loops", default=0, metavar="N", help="At most this many loops in a kernel.")
+@click.option(
+    "--target", callback=target_of, default="sm_90", show_default=True, help="The GPU: sm_90, h100, rtx4090, ..."
+)
+@click.option("--kernels", type=click.IntRange(min=1), metavar="N", help="At most this many kernels in the answer.")
+@click.option("--loops", type=click.IntRange(min=1), metavar="N", help="At most this many loops in a kernel.")
 @click.option("--anyway", is_flag=True, help="Write the best verified kernel even where the estimate says: keep yours.")
 @click.option("--install", is_flag=True, help="Let the decorated function run the kernel where it fits.")
 @click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
-@click.option("--seconds", default=0.0, metavar="S", help="Bound on the search.")
+@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Bound on the search.")
 @click.option("--no-daemon", is_flag=True, help="Do all the work in this process, and remember nothing of it.")
 @taking(OptimizeOptions)
 def optimize(asked: OptimizeOptions) -> None:
-    """Find, verify and write a Triton kernel for the decorated functions of a file."""
-    path, text, names = place_argument.functions(asked.place_)
-    options = SearchOptions(
-        kernels=asked.kernels,
-        loops=asked.loops,
-        seconds=asked.seconds,
-        anyway=asked.anyway,
-        rules="" if asked.rules_file is None else place_argument.read(asked.rules_file),
-    )
-    results: list[Result] = []
-    written: list[str] = []
+    """Find, verify and write a Triton kernel for the decorated functions of a file, or of all files below a folder."""
+    batch = Batch(asked)
+    places = place_argument.places(asked.place_, batch.failed)
+    several = len(places) + len(batch.errors) > 1
+    if several and asked.out and not Path(asked.out).is_dir():
+        raise click.UsageError(f"--out must be a folder that exists: {len(places)} functions are asked for")
+    options = asked.search()
     with ExitStack() as stack:
         ask = here if asked.no_daemon else daemon(stack)
-        for name in names:
-            line = Line(name)
+        for place in places:
             try:
-                results.append(ask(text, str(Path(path).resolve()), name, asked.target, options, line))
-            except (RuleFalse, RuleUnreadable) as e:
-                e.path = asked.rules_file  # the daemon is told the rules, not where they are
-                raise
-            finally:
-                line.clear()
-            written.append(keep(results[-1], path, text, name, asked.out, asked.install))
-            if not asked.as_json:
-                click.echo(table(results[-1], written[-1]))
-    if asked.as_json:
-        every = [as_data(r, w) for r, w in zip(results, written, strict=True)]
-        click.echo(json.dumps(every[0] if len(every) == 1 else every, indent=1))
+                batch.one(ask, place, options)
+            except MirageError as e:
+                if not several or isinstance(e, OF_ALL) or e.code.startswith("MIR5"):
+                    raise
+                batch.failed(e)
+    batch.end(several)
+    if batch.errors:
+        raise SystemExit(1)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from mirage.cli import derivation_text, place_argument
+from mirage.cli.command_options import target_of
 from mirage.errors import MugraphSyntax, ProtocolError
 from mirage.mugraph import draw, json_form
 from mirage.mugraph import text as printed
@@ -64,7 +65,13 @@ def noted(graph: MuGraph, verdict: Verdict | None) -> MuGraph:
 @click.command()
 @click.argument("where", metavar="FILE[::FUNCTION]")
 @click.option("--format", "form", type=click.Choice(["text", "svg", "json"]), default="text", show_default=True)
-@click.option("--target", default="sm_90", show_default=True, help="The GPU architecture, when FILE is a program.")
+@click.option(
+    "--target",
+    callback=target_of,
+    default="sm_90",
+    show_default=True,
+    help="The GPU architecture, when FILE is a program.",
+)
 @click.option("--derivation", is_flag=True, help="Show the steps from the program to the µGraph.")
 def show(where: str, form: str, target: str, derivation: bool) -> None:
     """Show the µGraph of a result (JSON), of a µGraph file, or of a decorated function."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mirage.cli.command_options import taking
+from mirage.cli.command_options import taking, target_of
 from mirage.errors import MirageError, MugraphUnknown, SignatureMismatch
 
 if TYPE_CHECKING:
-    from mirage.cli.float_worker import FloatWorker
     from mirage.cli.verify_by_size import JudgedRow
     from mirage.cli.verify_subjects import Subject
-    from mirage.isolate.runner import Worker
+    from mirage.cli.worker_queue import WorkerQueue
+    from mirage.isolate.task_table import Caller
     from mirage.mugraph.grammar import MuGraph
     from mirage.results.verdict import Concrete, Verdict
     from mirage.verify.judge import Case
@@ -28,11 +29,14 @@ if TYPE_CHECKING:
     from mirage.verify.worker_tasks import RunTask
 
 TASK_S = 180.0
-# Tensors are small: a thread each for their operators costs twice the time of one
-WORKER = {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
-# What a worker imports for its first call; PyTorch's meta tensors import sympy.
-TRACING = ("torch", "sympy", "torch.fx.experimental.symbolic_shapes", "mirage.program.trace_task")
-RUNNING = ("torch", "triton", "triton.experimental.gluon", "mirage.verify.floats.worker")
+# Tensors are small: a thread each for their operators costs twice the time of one, here as in the worker
+THREADS = {"OMP_NUM_THREADS": "1"}
+WORKER = {"TRITON_INTERPRET": "1", **THREADS}
+# What the worker imports before it traces (PyTorch's meta tensors import sympy), and then before it runs kernels
+TRACING = (
+    "torch", "sympy", "torch.fx.experimental.symbolic_shapes", "mirage.program.trace_task", "mirage.isolate.forked_task"
+)  # fmt: skip
+RUNNING = ("triton", "triton.experimental.gluon", "mirage.verify.floats.worker", "mirage.verify.field.worker")
 GRAPH_FILES = "mirage.graph_files"
 
 
@@ -62,7 +66,9 @@ class VerifyOptions:
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @click.option("--html", "page", metavar="FILE", help="Write a report as one HTML file.")
 @click.option("--counterexample", "script", metavar="FILE", help="Where they differ: write a script that shows it.")
-@click.option("--target", default="sm_90", show_default=True, help="The GPU whose limits µGraphs must keep.")
+@click.option(
+    "--target", callback=target_of, default="sm_90", show_default=True, help="The GPU whose limits µGraphs must keep."
+)
 @click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
 @click.option(
     "--overflow-may-differ",
@@ -108,28 +114,34 @@ def every_row(a: str, b: str, target: str, rules_file: str | None, overflow: boo
     """A verdict for each row of sizes that both sides have."""
     from mirage.isolate.runner import Worker
 
-    with Worker(env=WORKER) as worker, Worker(env=WORKER) as second:
+    os.environ.update({k: v for k, v in THREADS.items() if k not in os.environ})  # numpy reads it once, at its import
+    with Worker(env=WORKER) as worker:
         texts = [_text(x) for x in (a, b)]
         if any(texts):
             worker.warm(*TRACING)  # while the imports below are done here
-        if any("mirage:begin kernels" in x for x in texts):
-            second.warm(*RUNNING)
         from mirage.cli import place_argument, verify_by_size, verify_subjects
-        from mirage.cli.float_worker import FloatWorker
+        from mirage.cli.worker_queue import WorkerQueue
         from mirage.devices.table import device
+        from mirage.isolate.forked_task import InChildren
         from mirage.mugraph.check import Limits
 
         rules = place_argument.rules(rules_file)
         limits = Limits.of(device(target))
-        lefts, rights = verify_subjects.rows(a, worker, limits), verify_subjects.rows(b, worker, limits)
+        tracing = InChildren(worker)  # what is traced cannot change what gives evidence on it
+        lefts, rights = verify_subjects.rows(a, tracing, limits), verify_subjects.rows(b, tracing, limits)
         if lefts[-1].kind == "kernels" or (rights[-1].kind == "function" and lefts[-1].kind != "function"):
             lefts, rights = rights, lefts
         both, missing = verify_by_size.pairs(lefts, rights)
-        with FloatWorker(second, TASK_S) as floats:
-            rows = tuple(
-                (verify_by_size.shapes(x), judged(x, y, worker, rules, floats, overflow=overflow)) for x, y in both
-            )
+        with WorkerQueue(worker, TASK_S) as queue:
+            if any("mirage:begin kernels" in x for x in texts):
+                queue(imported, RUNNING)
+            rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules, queue, overflow)) for x, y in both)
     return verify_by_size.JudgedRow(lefts[-1].label, rights[-1].label, rows, tuple(missing), tuple(both))
+
+
+def imported(run_task: RunTask, modules: Sequence[str]) -> None:
+    """Lets a worker import them."""
+    run_task("warm", {"modules": list(modules)})
 
 
 def _text(where: str) -> str:
@@ -170,40 +182,63 @@ def graph_files_reader() -> Callable[[str, str, bool, bool, str], None]:
 
 
 def judged(
-    left: Subject, right: Subject, worker: Worker, rules: Rules | None = None, floats: FloatWorker | None = None,
+    left: Subject, right: Subject, worker: Caller, rules: Rules | None = None, queue: WorkerQueue | None = None,
     overflow: bool = False,
 ) -> Verdict:  # fmt: skip
-    """The verdict, with floats beside each counterexample. The float opinion's own runs are made by `floats`, if there is one."""
-    from mirage.verify import cases
+    """The verdict, with floats beside each counterexample. Through a `queue` before the worker the text's runs begin ahead."""
     from mirage.verify.counterexamples.float_search import with_concrete
-    from mirage.verify.judge import judge
-    from mirage.verify.two_programs import check_signatures, compare
 
-    task: RunTask = partial(worker.call, timeout_s=TASK_S)
-    if right.kind == "kernels":
-        return of_kernels(left, right, task)
-    if left.program is not None and right.kind == "function":
-        assert right.program is not None
-        verdict, case = compare(left.program, right.program, rules, overflow), None
-    else:
-        if left.program is not None and right.program is not None:
-            check_signatures(left.program, right.program)
-        graph = structure_of(left, right) if right.kind == "module" else right.mugraph
-        assert graph is not None
-        if left.program is not None:
-            case = cases.of_program(left.program, graph, right.module, left.text, left.function)
-        else:
-            assert left.mugraph is not None
-            case = cases.of_mugraph(left.mugraph, graph, right.module)
-        verdict = judge(replace(case, rules=rules), task, ahead=floats)
+    task, forget = _tasks(worker, queue)
+    verdict, case = decided(left, right, worker, rules, queue, overflow)
     undecided = verdict.word == "UNDECIDED"
     searched = any(
         e.opinion == "float" and (e.word == "TESTED" or e.counterexample is not None) for e in verdict.evidence
     )
-    if verdict.accepted or (undecided and searched):
+    if verdict.accepted or is_written(left, right) or (undecided and searched):
         return verdict
+    forget()
     concrete = in_floats(left, right, case, verdict, task)
     return verdict if undecided and concrete.note else with_concrete(verdict, concrete)
+
+
+def decided(
+    left: Subject, right: Subject, worker: Caller, rules: Rules | None = None, queue: WorkerQueue | None = None,
+    overflow: bool = False,
+) -> tuple[Verdict, Case | None]:  # fmt: skip
+    """The verdict without a search for floats that show a difference, and what was judged where that has a µGraph."""
+    from mirage.results.verdict import Verdict
+    from mirage.verify import cases
+    from mirage.verify.judge import judge
+    from mirage.verify.two_programs import check_signatures, compare
+
+    task, _ = _tasks(worker, queue)
+    if right.refused is not None:
+        return Verdict((right.refused,)), None
+    if is_written(left, right):
+        return of_kernels(left, right, task), None
+    if left.program is not None and right.kind == "function":
+        assert right.program is not None
+        return compare(left.program, right.program, rules, overflow), None
+    if left.program is not None and right.program is not None:
+        check_signatures(left.program, right.program)
+    graph = structure_of(left, right) if right.kind == "module" else right.mugraph
+    assert graph is not None
+    if left.program is not None:
+        case = cases.of_program(left.program, graph, right.module, left.text, left.function)
+    else:
+        assert left.mugraph is not None
+        case = cases.of_mugraph(left.mugraph, graph, right.module)
+    return judge(replace(case, rules=rules), task, ahead=queue), case
+
+
+def is_written(left: Subject, right: Subject) -> bool:
+    """Is the right side Triton text of which nothing says a µGraph: a person's, or a module whose µGraph was taken out?"""
+    return right.kind == "kernels" or (right.kind == "module" and right.mugraph is None and left.program is not None)
+
+
+def _tasks(worker: Caller, queue: WorkerQueue | None) -> tuple[RunTask, Callable[[], object]]:
+    """What runs a task, and what drops those that have been asked and not begun."""
+    return (partial(worker.call, timeout_s=TASK_S), bool) if queue is None else (queue.run, queue.forget)
 
 
 def of_kernels(left: Subject, right: Subject, task: RunTask) -> Verdict:
@@ -212,7 +247,7 @@ def of_kernels(left: Subject, right: Subject, task: RunTask) -> Verdict:
 
     if left.program is None:
         raise MugraphUnknown(f"{right.label} carries no µGraph, and {left.label} is no function", path=right.label)
-    public = right.function or left.program.name
+    public = right.program.name if right.program is not None else right.function or left.program.name
     return judge_written(left.program, left.text, left.function, right.module, public, task)
 
 
@@ -228,8 +263,7 @@ def structure_of(left: Subject, right: Subject) -> MuGraph:
             raise SignatureMismatch(f"the SIZES and TILES of {right.label} are not those of {left.label}")
         if right.mugraph is None:
             return left.mugraph
-    if right.mugraph is None:
-        raise MugraphUnknown(f"{right.label} carries no µGraph", path=right.label)
+    assert right.mugraph is not None  # without one the text is judged as it stands (`is_written`)
     if not cases.matches(right.mugraph, sizes, tiles):
         raise MugraphUnknown(f"{right.label} carries another µGraph than that of its SIZES and TILES", path=right.label)
     return right.mugraph

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from mirage.codegen.size_table import headline
+from mirage.errors import ModuleUnreadable
 from mirage.pipeline.by_size import strength
 from mirage.results.certificate import CertificateState
 from mirage.results.codec import unstructure
@@ -75,9 +76,13 @@ def pairs(
     lefts: Sequence[Subject], rights: Sequence[Subject]
 ) -> tuple[list[tuple[Subject, Subject]], list[tuple[str, str]]]:
     """(the rows of both sides that are for the same inputs, those of one side alone as its shapes and the other side's
-    label). Kernels without sizes of their own go with every row. Where no two are for the same inputs, the last of both: what
-    judges them says why they do not fit."""
-    if rights[-1].kind == "kernels":  # for any inputs
+    label). Kernels without sizes of their own go with every row, and so does a module that is refused. Where no two are for the
+    same inputs, the last of both: what judges them says why they do not fit. Raises ModuleUnreadable where nothing can be judged
+    by the left side, since it is such a module."""
+    first = lefts[-1]
+    if first.refused is not None:
+        raise ModuleUnreadable(f"{first.label} is no module to judge by: {first.refused.summary}", path=first.label)
+    if rights[-1].kind == "kernels" or rights[-1].refused is not None:  # for any inputs
         return [(a, rights[-1]) for a in lefts], []
     found = [(a, b) for a in lefts for b in rights if alike(a, b)]
     if not found:

@@ -22,9 +22,12 @@ from mirage.mugraph.parse import parse
 from mirage.pipeline.request import Request, read, trace
 from mirage.results.progress import CancelToken
 from mirage.source import detect
+from mirage.verify.structure.module_syntax import ModuleSyntax
+from mirage.verify.structure.opinion import syntax_opinion
 
 if TYPE_CHECKING:
-    from mirage.isolate.runner import Worker
+    from mirage.isolate.task_table import Caller
+    from mirage.results.verdict import Evidence
 
 KERNELS = "# mirage:begin kernels"
 
@@ -34,7 +37,8 @@ class Subject:
     """One side of a comparison, for one row of sizes. A function has a `program` and its `text`; a module has a `module`, the
     original in it for `program` and `text`, and the `mugraph` that it carries, if any; a µGraph has a `mugraph`, and a `module`
     where it comes from a result. Kernels that a person wrote have a `module` alone, and the `function` in it that is called where
-    one was named; they are for whatever inputs the other side has."""
+    one was named; they are for whatever inputs the other side has, and so is a module that is `refused` as it is read: nothing
+    of it has run."""
 
     kind: Literal["function", "module", "mugraph", "kernels"]
     label: str
@@ -43,6 +47,7 @@ class Subject:
     function: str = ""
     mugraph: MuGraph | None = None
     module: str = ""
+    refused: Evidence | None = None
 
     @property
     def inputs(self) -> dict[str, tuple[tuple[int, ...], str]]:
@@ -53,12 +58,12 @@ class Subject:
         return {x.name: (self.mugraph.shape(x), x.dtype) for x in self.mugraph.inputs}
 
 
-def load(where: str, worker: Worker, limits: Limits = SM_90) -> Subject:
+def load(where: str, worker: Caller, limits: Limits = SM_90) -> Subject:
     """The last of `rows`."""
     return rows(where, worker, limits)[-1]
 
 
-def rows(where: str, worker: Worker, limits: Limits = SM_90) -> list[Subject]:
+def rows(where: str, worker: Caller, limits: Limits = SM_90) -> list[Subject]:
     """Reads FILE[::FUNCTION]: one subject for each row of sizes that a function's decorator, a module's table or a result
     has, the one that is meant where no size is named last. µGraphs have to keep to the `limits` of a
     device. Raises FileUnreadable, NoDecoratedFunction, MugraphSyntax,
@@ -84,7 +89,7 @@ def has_kernels(text: str) -> bool:
     return "triton" in text and any(ast.unparse(d).partition("(")[0].split(".")[-1] == "jit" for d in decorators)
 
 
-def functions(where: str, worker: Worker) -> list[Subject]:
+def functions(where: str, worker: Caller) -> list[Subject]:
 
     path, text, names = place_argument.functions(where)
     if len(names) > 1:
@@ -128,28 +133,45 @@ def structures(path: str, text: str, limits: Limits) -> list[Subject]:
     return [Subject("mugraph", path, mugraph=graph, module=module) for graph in graphs]
 
 
-def modules(path: str, text: str, worker: Worker, limits: Limits) -> list[Subject]:
+def modules(path: str, text: str, worker: Caller, limits: Limits) -> list[Subject]:
     """An emitted module. Its original, at the shapes that a row's guard expects, is the function that the row stands for; the
-    µGraphs that it carries are read and valid, and nothing more is known of them."""
+    µGraphs that it carries are read and valid, and nothing more is known of them. One that breaks a rule on what a module may
+    contain is not traced: it is refused, or without a µGraph a text like any other."""
     parts = split_parts(text)
-    if {"imports", "kernels", "launcher", "original"} - set(parts):
-        raise ModuleUnreadable(f"{path} lacks one of the marked parts imports, kernels, launcher, original", path=path)
+    bare = not parts.get("mugraph")
     try:
+        if {"imports", "kernels", "launcher", "original"} - set(parts):
+            raise ModuleUnreadable(f"{path} lacks one of the marked parts imports, kernels, launcher, original")
         table = rows_of(text)
-        carried = read_carried(parts["mugraph"], len(table)) if "mugraph" in parts else [None] * len(table)
+        carried = [None] * len(table) if bare else read_carried(parts["mugraph"], len(table))
         for graph in carried:
             if graph is not None:
                 check(graph, limits)
         pairs = [(focused(text, row.inputs), graph) for row, graph in zip(table, carried, strict=True)]
     except (ModuleUnreadable, MugraphSyntax, InvalidMugraph) as e:
+        if bare:
+            return [Subject("kernels", path, function=public_name(text), module=text)]
         e.path = e.path or path
         raise
+    syntax = syntax_opinion(text)
+    if syntax.word == "REJECTED" and bare:
+        return [Subject("kernels", path, function=public_name(text), module=text)]
+    if syntax.word == "REJECTED":
+        return [Subject("module", path, module=text, refused=syntax)]
     return [
         module(path, x, graph, worker) for x, graph in (*pairs[1:], pairs[0])
     ]  # the plain names are the first one's
 
 
-def module(path: str, text: str, carried: MuGraph | None, worker: Worker) -> Subject:
+def public_name(text: str) -> str:
+    """The function of a module that a caller calls; "" where its text does not say."""
+    try:
+        return ModuleSyntax(text, ast.parse(text)).public
+    except (SyntaxError, ValueError):
+        return ""
+
+
+def module(path: str, text: str, carried: MuGraph | None, worker: Caller) -> Subject:
     """A module, read by its plain names."""
     parts = split_parts(text)
     try:

@@ -95,6 +95,11 @@ def _neg(args: Sequence[TextValue], dims: Dims) -> TextValue:
     return TextValue(f"-{spread(a, dims).at(UNARY)}", dims, kind, UNARY, form="neg", inner=(a,))
 
 
+def _fraction(value: TextValue) -> bool:
+    """Not a number, or one that a fraction of small numbers is."""
+    return value.number is None or value.number == value.number.limit_denominator(1 << 20)
+
+
 def _product(parts: Sequence[TextValue], dims: Dims) -> TextValue:
     """A product without conditions: factors, then the divisors that came as inverses."""
     over = [p.inner[0] for p in parts if p.form == "inv"]
@@ -102,6 +107,9 @@ def _product(parts: Sequence[TextValue], dims: Dims) -> TextValue:
     if over:
         kind = "c" if all(p.kind == "c" for p in parts) else "f"
         top = top if kind == "c" else [as_float(t) for t in top]
+    if sum(t.number is not None for t in top) > 1 and not all(_fraction(t) for t in top):
+        # Python would make one number of two that stand first: another one than each of them where no fraction fits
+        top = sorted(top, key=lambda t: t.number is not None)
     text = joined("*", PRODUCT, [spread(t, dims) for t in top]) if top else "1.0"
     for d in over:
         text += f" / {spread(as_float(d), dims).at(UNARY)}"

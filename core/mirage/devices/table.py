@@ -10,6 +10,7 @@ reaches, about nine tenths of the data sheet's figure; on the H200 a plain read 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -117,9 +118,32 @@ DEVICES: dict[str, Device] = {
 }  # fmt: skip
 
 
+# What people call a GPU, beside the names of the table; one of a target without a row of its own is estimated by that row.
+NAMES = {
+    "h100": "sm_90",
+    "a10": "sm_86",
+    "a10g": "sm_86",
+    "a40": "sm_86",
+    "a6000": "sm_86",
+    "l4": "sm_89",
+    "l40": "sm_89",
+    "l40s": "sm_89",
+    **{d.name.lower().replace(" ", ""): d.target for d in DEVICES.values()},
+}
+
+
+def target_named(name: str) -> str:
+    """The target that a GPU's name or a target in another spelling means ("h100", "RTX 4090", "sm90"); any other name as it is."""
+    plain = re.sub(r"[\s_-]", "", name.lower())
+    if plain in NAMES:
+        return NAMES[plain]
+    return f"sm_{plain[2:]}" if re.fullmatch(r"sm\d+[af]?", plain) else name
+
+
 def device(target: str) -> Device:
     """The device of a target such as "sm_90" ("sm_90a" is the same)."""
     found = DEVICES.get(target.rstrip("af"))
     if found is None:
-        raise UnknownTarget(f"{target!r} is not one of {', '.join(DEVICES)}")
+        known = ", ".join(f"{d.target} ({d.name})" for d in DEVICES.values())
+        raise UnknownTarget(f"{target!r} is not one of {known}")
     return found

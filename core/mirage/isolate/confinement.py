@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from mirage.errors import MirageError
-from mirage.isolate import visible_files
+from mirage.isolate import private_view, visible_files
 from mirage.isolate.cores import usable_cores
 from mirage.isolate.launch_order import REQUIRED, WALLS, LaunchOrder, ProcessLimits
 from mirage.link import user_settings
@@ -24,7 +25,12 @@ DISK = 1 << 30  # bytes of a worker's private folder, and of each folder in memo
 MORE_PROCESSES = 512
 PROCESSES_EACH_CORE = 32  # a pool of compilers has one process a core, each with its threads
 LAUNCHER = Path(__file__).resolve().with_name("launcher.py")
-_PROBE_S = 20.0
+TRIALS = LAUNCHER.with_name("wall_trials.py")
+_TRIAL_S = 20.0
+# what the launcher says and a trial may refute, and what a trial alone shows
+NAMES = ("namespaces", "filesystem", "calls", "signals", "network", "no_new_privileges", "no_capabilities", "dies_with_parent",
+         "memory", "file_size")  # fmt: skip
+TRIED_ALONE = ("other_processes", "shared_memory")
 _inherited: list[tuple[tuple[str, ...], bool]] = []
 
 
@@ -50,7 +56,7 @@ class Said:
     over: str = ""
 
 
-def bounds(memory: int, total: int, cpu: int) -> ProcessLimits:
+def limits_of(memory: int, total: int, cpu: int) -> ProcessLimits:
     tasks = MORE_PROCESSES + PROCESSES_EACH_CORE * usable_cores()
     return ProcessLimits(memory=memory, total=total, disk=min(DISK, total), tasks=tasks, cpu=cpu)
 
@@ -112,42 +118,79 @@ def understood(report: bytes) -> Said:
     )
 
 
+@dataclass(frozen=True)
+class TrialResult:
+    """What was tried on this machine: whether each wall holds, by name, and why there is no private view, if there is none."""
+
+    holds: dict[str, bool]
+    why: str = ""
+
+
 @cache
-def report(walls: tuple[str, ...] = WALLS) -> Said:
-    """What holds for workers on this machine, tried once in this process: a launcher starts a program that does nothing."""
-    folder = Path(tempfile.mkdtemp(prefix="mirage-probe-"))
-    read, write = os.pipe()
-    try:
-        order = LaunchOrder(
-            ("/bin/true",), os.getpid(), str(folder), (), write, visible_files.visible("/bin/true", gpu=False),
-            bounds(DEFAULT_MEMORY, DEFAULT_MEMORY, 0), walls=walls, required=(),
-        )  # fmt: skip
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            subprocess.run(
+def tried(walls: tuple[str, ...] = WALLS) -> TrialResult:
+    """What holds for workers on this machine, tried once in this process by a program in the sandbox (`wall_trials`). What the
+    launcher says that it built and the trial does not bear out does not hold."""
+    names = (*NAMES, *TRIED_ALONE)
+    with tempfile.TemporaryDirectory(prefix="mirage-trial-") as outside, _shared_file() as shared, _listener() as port:
+        folder, secret = Path(outside, "private"), Path(outside, "secret")
+        folder.mkdir()
+        secret.write_bytes(b"s")
+        read, write = os.pipe()
+        try:
+            program = (sys.executable, "-I", "-S", str(TRIALS), str(secret), str(os.getpid()), shared, str(port))
+            order = LaunchOrder(
+                program, os.getpid(), str(folder), (), write, visible_files.visible(sys.executable, gpu=False),
+                limits_of(DEFAULT_MEMORY, DEFAULT_MEMORY, 0), walls=walls, required=(),
+            )  # fmt: skip
+            done = subprocess.run(
                 launch(order),
                 pass_fds=(write,),
                 cwd=folder,
                 env={},
-                timeout=_PROBE_S,
+                timeout=_TRIAL_S,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
             )
-        os.set_blocking(read, False)
-        try:
-            return understood(os.read(read, 1 << 16))
-        except BlockingIOError:
-            return Said()
-    except (OSError, MirageError):
-        return Said()
+            os.set_blocking(read, False)
+            said = understood(os.read(read, 1 << 16))
+            seen = json.loads(done.stdout)
+        except (OSError, MirageError, ValueError, subprocess.TimeoutExpired) as e:
+            return TrialResult(dict.fromkeys(names, False), f"the trial failed: {e}")
+        finally:
+            os.close(read)
+            os.close(write)
+    built = dict(said.held)
+    holds = {name: built.get(name, False) and seen.get(name, True) is True for name in NAMES}
+    return TrialResult({**holds, **{name: seen.get(name) is True for name in TRIED_ALONE}}, said.why)
+
+
+@contextlib.contextmanager
+def _listener() -> Iterator[int]:
+    """A port at which this process takes connections; 0 where it may take none."""
+    try:
+        server = socket.create_server(("127.0.0.1", 0))
+    except OSError:
+        yield 0
+        return
+    with server:
+        yield int(server.getsockname()[1])
+
+
+@contextlib.contextmanager
+def _shared_file() -> Iterator[str]:
+    """A new file in the machine's shared memory; "" where it has none."""
+    try:
+        descriptor, path = tempfile.mkstemp(prefix="mirage-trial-", dir=private_view.SHARED)
+    except OSError:
+        yield ""
+        return
+    os.close(descriptor)
+    try:
+        yield path
     finally:
-        os.close(read)
-        os.close(write)
-        folder.rmdir()
+        os.unlink(path)
 
 
 def holds() -> dict[str, bool]:
     """For `status` and `doctor`: what of the sandbox holds on this machine, by name."""
-    found = dict(report().held)
-    names = ("namespaces", "filesystem", "calls", "signals", "network", "no_new_privileges", "no_capabilities",
-             "dies_with_parent", "memory", "file_size")  # fmt: skip
-    return {name: found.get(name, False) for name in names}
+    return dict(tried().holds)

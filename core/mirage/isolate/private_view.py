@@ -12,6 +12,7 @@ import stat
 
 from mirage.isolate import linux_calls as linux
 from mirage.isolate.launch_order import LaunchOrder
+from mirage.isolate.process_tree import EACH_FILE
 
 NEW = (
     linux.CLONE_NEWUSER | linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWIPC | linux.CLONE_NEWNET
@@ -41,7 +42,7 @@ def enter(order: LaunchOrder) -> None:
     root = order.folder
     linux.mount("", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
     linux.mount("tmpfs", root, "tmpfs", _MEMORY, "size=4m,mode=755")
-    size = f"size={order.bounds.disk},mode=700"
+    size = f"size={order.bounds.disk},nr_inodes={order.bounds.disk // EACH_FILE},mode=700"
     _make_folder(root + TMP)
     linux.mount("tmpfs", root + TMP, "tmpfs", _MEMORY, size)
     home = os.environ.get("HOME", "")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 _ROUNDS = 100  # a process that forks as fast as it is killed is met again; each round stops all that exist
 _PAUSE_S = 0.005
+EACH_FILE = 1 << 13  # bytes that a file counts for at least: an empty one takes room as well
 
 
 @dataclass(frozen=True)
@@ -102,10 +103,10 @@ def _memory_files(pid: int) -> dict[int, int]:
 def size_of(folder: str) -> int:
     """Bytes on disk below a folder."""
     total = 0
-    for at, _, names in os.walk(folder):
-        for name in names:
+    for at, folders, names in os.walk(folder):
+        for name in (*folders, *names):
             try:
-                total += os.lstat(os.path.join(at, name)).st_blocks * 512
+                total += max(EACH_FILE, os.lstat(os.path.join(at, name)).st_blocks * 512)
             except OSError:  # removed meanwhile
                 continue
     return total

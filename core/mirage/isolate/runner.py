@@ -110,7 +110,7 @@ class Worker:
         system: OperatingSystem = SYSTEM,
     ) -> None:
         self._interpreter = interpreter or sys.executable
-        bounds = confinement.bounds(memory_bytes, total_bytes or memory_bytes, cpu_seconds)
+        bounds = confinement.limits_of(memory_bytes, total_bytes or memory_bytes, cpu_seconds)
         self._order, self._system = WorkerOrder(self._interpreter, bounds, unix, dict(env or {})), system
         self._process: _Process | None = None
         self._calls = 0
@@ -199,11 +199,9 @@ class Worker:
                         for message in process.frames.feed(_receive(selector, key.fd)):
                             answer = self._accept(process, message, on_event)
                             if answer is not None:
+                                _keep_output(selector, process)  # what was written before the answer
                                 return answer
-                    else:
-                        kept = process.outputs[key.fd]
-                        kept += _receive(selector, key.fd)
-                        del kept[:-OUTPUT_KEPT]
+                _keep_output(selector, process)
                 if cancel is not None and cancel.cancelled:
                     raise Cancelled("the work was cancelled")
                 if self._system.monotonic() > deadline:
@@ -251,6 +249,14 @@ def _send(selector: selectors.BaseSelector, descriptor: int, data: memoryview) -
     if not left:
         selector.unregister(descriptor)
     return left
+
+
+def _keep_output(selector: selectors.BaseSelector, process: _Process) -> None:
+    """Take in what is there of the standard output and error, at most one pipe's content of each."""
+    for descriptor, kept in process.outputs.items():
+        if descriptor in selector.get_map():
+            kept += _receive(selector, descriptor)
+            del kept[:-OUTPUT_KEPT]
 
 
 def _receive(selector: selectors.BaseSelector, descriptor: int) -> bytes:

@@ -15,6 +15,8 @@ from mirage.isolate import private_view, process_tree
 from mirage.isolate.launch_order import LaunchOrder, ProcessLimits
 
 EVERY_S = 0.1  # how often memory, processes and the private folder are looked at
+NEAR_S = 0.02  # how often, once half of what may be taken is
+MEANWHILE = 16  # a part of the memory, one in so many, is left for what is taken between two looks
 FOLDER_EVERY = 10  # a folder on disk is walked through less often
 
 
@@ -28,10 +30,8 @@ class HeldResources:
 
     def over(self, bounds: ProcessLimits) -> str:
         """What is beyond its bound, in words; "" while nothing is."""
-        if self.memory > bounds.total:
-            return (
-                f"its processes took {self.memory >> 20} MiB of memory together, over the limit of {bounds.total >> 20}"
-            )
+        if self.memory > bounds.total - bounds.total // MEANWHILE:
+            return f"its processes reached their limit of {bounds.total >> 20} MiB of memory together"
         if self.disk > bounds.disk:
             return f"its folder took {self.disk >> 20} MiB, over the limit of {bounds.disk >> 20}"
         if self.tasks > bounds.tasks:
@@ -64,21 +64,22 @@ def supervise(child: int, order: LaunchOrder, say: Callable[[str], None], *, pri
             return status
         if not private and rounds % FOLDER_EVERY == 0:
             disk = process_tree.size_of(order.folder)
-        too_much = usage(order, private=private, disk=disk).over(order.bounds)
+        held = usage(order, private=private, disk=disk)
+        too_much = held.over(order.bounds)
         if too_much:
             say(too_much)
             process_tree.kill_below(os.getpid())
             _, status = os.waitpid(child, 0)
             return status
         rounds += 1
-        _wait(ended)
+        _wait(ended, NEAR_S if held.memory > order.bounds.total // 2 else EVERY_S)
 
 
-def _wait(ended: set[signal.Signals]) -> None:
+def _wait(ended: set[signal.Signals], seconds: float) -> None:
     if hasattr(signal, "sigtimedwait"):
-        signal.sigtimedwait(ended, EVERY_S)
+        signal.sigtimedwait(ended, seconds)
     else:
-        time.sleep(EVERY_S)
+        time.sleep(seconds)
 
 
 def _reap(child: int) -> int | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import platform
 import shutil
 import signal
 import stat
@@ -19,6 +21,7 @@ from mirage.isolate import process_tree
 from mirage.isolate.launch_order import WALLS
 
 _FOLDER = "mirage-worker-"
+ABANDONED_S = 7 * 24 * 3600.0  # a worker is replaced long before
 # A worker dies with the *thread* that started it (PR_SET_PDEATHSIG), so one thread that lives as long as this process
 # starts them all.
 _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mirage-start")
@@ -63,19 +66,32 @@ def kill_tree(pid: int) -> None:
 
 
 def make_folder() -> Path:
-    """A new private folder for a worker; its name says whose it is."""
-    return Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
+    """A new private folder for a worker; its name says whose it is, and where that process's number means anything."""
+    return Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-{numbering()}-"))
+
+
+def numbering() -> str:
+    """Which machine and container give processes their numbers: others that share the temporary folder have other processes."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+        said = f"{boot.strip()} {os.stat('/proc/self/ns/pid').st_ino}"
+    except OSError:  # not Linux
+        said = platform.node()
+    return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 
 def sweep() -> int:
-    """Remove the folders of workers whose parent was killed before it could. Gives how many."""
+    """Remove the folders of workers whose parent was killed before it could: of processes with numbers of this machine and
+    container once they are over, of others (whose numbers say nothing here) after a time that no worker lives. Gives how many."""
     removed = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*-*"):
-        owner = folder.name[len(_FOLDER) :].partition("-")[0]
+        owner, _, rest = folder.name[len(_FOLDER) :].partition("-")
         with contextlib.suppress(OSError):  # another is removing it too
             facts = folder.lstat()
             ours = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid()
-            if ours and owner.isdigit() and not _exists(int(owner)):
+            here = rest.startswith(f"{numbering()}-")
+            over = not _exists(int(owner)) if here and owner.isdigit() else time.time() - facts.st_mtime > ABANDONED_S
+            if ours and owner.isdigit() and over:
                 shutil.rmtree(folder)
                 removed += 1
     return removed

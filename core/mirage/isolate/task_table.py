@@ -14,17 +14,26 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from mirage.errors import ProtocolError
+from mirage.results.progress import CancelToken
 
 Payload = Mapping[str, object]
 Value = dict[str, Any]  # plain data; its form is the task's own, and known to whoever calls it
 Emit = Callable[[Value], None]
 Task = Callable[[Value, Emit], Value]
 
+
+class Caller(Protocol):
+    """Whatever does a worker's tasks."""
+
+    def call(self, task: str, payload: Payload, *, timeout_s: float, cancel: CancelToken | None = None) -> Value: ...
+
+
 TASKS: dict[str, str] = {
     "trace": "mirage.program.trace_task:trace_task",
+    "whole_function": "mirage.program.trace_task:whole_task",
     "field_text": "mirage.verify.field.worker:run_in_field",
     "float": "mirage.verify.floats.worker:run_on_floats",
     "real_sizes": "mirage.verify.real_sizes.worker:judge_at_real_sizes",
@@ -36,6 +45,7 @@ TASKS: dict[str, str] = {
     "warm_gpu": "mirage.profile.tune:warm_gpu",
     "optimize": "mirage.pipeline.job_task:optimize_task",
     "warm": "mirage.isolate.task_table:warm",
+    "forked": "mirage.isolate.forked_task:run_forked",
     "recheck": "mirage.pipeline.recheck_task:recheck_task",
     "selftest": "mirage.isolate.worker_selftest:selftest_task",
 }

@@ -40,7 +40,7 @@ def _write(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _do(message: worker_messages.CallMessage, answers: int) -> bytes:
+def answer_to(message: worker_messages.CallMessage, answers: int) -> bytes:
     """The framed answer to one call. Whatever the task raises becomes an answer; only the process's death does not."""
     ident = message["id"]
     try:
@@ -79,8 +79,9 @@ def main(arguments: list[str]) -> int:
         message = worker_messages.decode(payload)
         if message["type"] != "call":
             return 0
-        _write(answers, _do(message, answers))
+        answer = answer_to(message, answers)
         _flush()
+        _write(answers, answer)
 
 
 if __name__ == "__main__":

@@ -147,6 +147,15 @@ def _facts(payload: Value, emit: Emit) -> Value:
     }
 
 
+_changes: list[int] = []
+
+
+def _change(payload: Value, emit: Emit) -> Value:
+    """Change this process's memory; the answer says how often that was done in it."""
+    _changes.append(1)
+    return {"changes": len(_changes)}
+
+
 def _not_data(payload: Value, emit: Emit) -> Value:
     return {"value": object()}
 
@@ -161,6 +170,13 @@ def _forge(payload: Value, emit: Emit) -> Value:
         except OSError:  # the reading end, or the listing's own descriptor: not what we are after
             continue
     return {}
+
+
+def _run(payload: Value, emit: Emit) -> Value:
+    """Run `text`, as a module's; gives what it calls `values`."""
+    space: dict[str, object] = {"__name__": "module"}
+    exec(compile(str(payload["text"]), "module", "exec"), space)
+    return {"values": space.get("values")}
 
 
 ACTIONS: dict[str, Task] = {
@@ -179,8 +195,10 @@ ACTIONS: dict[str, Task] = {
     "error": _error,
     "raise": _raise,
     "facts": _facts,
+    "change": _change,
     "not_data": _not_data,
     "forge": _forge,
+    "run": _run,
 }
 
 

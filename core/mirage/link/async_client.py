@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 
 from mirage.errors import DaemonUnavailable, DeadlinePassed, ProtocolError
 from mirage.ir.json_value import JsonObject
-from mirage.link import daemon_start, protocol
+from mirage.link import daemon_start, paths, protocol
 from mirage.link.client import GRACE_S, HELLO_DEADLINE_S, dial, opened, request
 from mirage.link.frames import Message
 from mirage.link.requests import DEADLINE_S, Answer, AnyRequest, Body, OnEvent, Requests, Value
@@ -72,7 +72,7 @@ class AsyncClient(Requests):
         connection.setblocking(False)
         reader, self._writer = await asyncio.open_unix_connection(sock=connection)
         self._reader_task = asyncio.create_task(self._read(reader))
-        hello = protocol.Hello(protocol.VERSION, package_version(), self._name, self._start)
+        hello = protocol.Hello(protocol.VERSION, package_version(), self._name, self._start, paths.token(connection))
         return protocol.structure(await self._send("hello", hello, HELLO_DEADLINE_S, None), protocol.Welcome)
 
     async def close(self) -> None:

@@ -10,6 +10,7 @@ import os
 import socket
 import struct
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import cast
 
@@ -26,7 +27,10 @@ HELLO_DEADLINE_S = 10.0
 
 def request(ident: int, kind: str, body: object, deadline_s: float | None) -> bytes:
     """One framed request; `body` is an instance of the class that the table has for `kind`."""
-    message: dict[str, object] = {"type": kind, "id": ident, "body": protocol.unstructure(body)}
+    data = protocol.unstructure(body)
+    if kind == "hello" and not data.get("token"):
+        data.pop("token", None)  # a daemon of an earlier version does not know it
+    message: dict[str, object] = {"type": kind, "id": ident, "body": data}
     if deadline_s is not None:
         message["deadline_s"] = deadline_s
     return protocol.encode(message)
@@ -45,8 +49,18 @@ def opened(answer: Message) -> JsonObject:
 
 
 def dial(timeout_s: float = 5.0) -> socket.socket:
-    """A connected socket whose folder and other end are this user's."""
-    path = paths.socket_path()
+    """A connected socket whose folder and other end are this user's: that of this session, or the one at which the daemon
+    listens that has the cache."""
+    try:
+        return _dialled(paths.socket_path(), timeout_s)
+    except DaemonUnavailable:
+        other = paths.other_socket()
+        if other is None:
+            raise
+        return _dialled(other, timeout_s)
+
+
+def _dialled(path: Path, timeout_s: float) -> socket.socket:
     if not paths.is_there(path.parent):
         raise DaemonUnavailable("no daemon is running")
     paths.check_private(path.parent)
@@ -79,7 +93,7 @@ class Client(Requests):
         self._socket, self._ids = connection, itertools.count(1)
         self._received = bytearray()
         self.daemon_pid = paths.check_peer(connection)
-        hello = protocol.Hello(protocol.VERSION, package_version(), name, replaces)
+        hello = protocol.Hello(protocol.VERSION, package_version(), name, replaces, paths.token(connection))
         self.welcome = protocol.structure(self._ask("hello", hello, HELLO_DEADLINE_S), protocol.Welcome)
 
     @classmethod

@@ -17,9 +17,12 @@ from pathlib import Path
 import platformdirs
 
 from mirage.errors import DaemonUnavailable, UntrustedFolder, UntrustedSocket
+from mirage.link.regular_file import read_regular
+from mirage.link.secret_file import known_secret
 
 ELSEWHERE = "set MIRAGE_HOME to a folder of yours"
 PROJECT_MARKS = (".git", "pyproject.toml", "setup.py")  # a folder that has one of these is a project's
+SOCKET = "daemon.sock"
 MAX_SOCKET_PATH = 103  # bytes; the kernel's structure holds 104 to 108 with the closing zero
 _LOCAL_PEERCRED = 1  # macOS: struct xucred, the uid is its second word
 
@@ -94,13 +97,45 @@ def user_data() -> Path:
 
 def socket_path() -> Path:
     """The socket itself. UntrustedSocket when its path is longer than the kernel takes."""
-    path = runtime_dir() / "daemon.sock"
+    path = runtime_dir() / SOCKET
     if len(os.fsencode(path)) > MAX_SOCKET_PATH:
         raise UntrustedSocket(
             f"the socket's path is longer than {MAX_SOCKET_PATH} bytes: {path}",
             next_step="set MIRAGE_HOME to a shorter path",
         )
     return path
+
+
+def place_path() -> Path:
+    """The file beside the cache that says at which socket the daemon listens that has it: each session of a user may have a
+    runtime folder of its own, and all have one cache."""
+    return data_dir() / "daemon.place"
+
+
+def other_socket() -> Path | None:
+    """The socket that `place_path` names, if it is another than this session's and can be one: a full path in a private folder."""
+    said = read_regular(str(place_path()), MAX_SOCKET_PATH + 1, follow=False)
+    if said is None:
+        return None
+    check_private(data_dir())
+    path = Path(os.fsdecode(said.strip()))
+    fits = path.is_absolute() and path.name == SOCKET and len(os.fsencode(path)) <= MAX_SOCKET_PATH
+    return path if fits and path != socket_path() and is_there(path) else None
+
+
+def token_path(beside: Path) -> Path:
+    """What a client of that socket has to know."""
+    return beside.with_name("daemon.token")
+
+
+def token(connection: socket.socket) -> str:
+    """What lies beside the socket that a connection leads to; "" where nothing does."""
+    try:
+        place = os.fsdecode(connection.getpeername())
+    except OSError:
+        return ""
+    found = known_secret(token_path(Path(place))) if place else None
+    return "" if found is None else found.hex()
 
 
 def log_path() -> Path:

@@ -42,12 +42,14 @@ FINAL = ("done", "kept", "failed", "cancelled")
 @attrs.frozen
 class Hello:
     """Client's first message: protocol version, the package's version, and what is speaking (cli, lsp, runtime).
-    `replaces`: a daemon that is older than this client ends, for the client to start the newer one (MIR507)."""
+    `replaces`: a daemon that is older than this client ends, for the client to start the newer one (MIR507).
+    `token`: what lies beside the socket, which no worker can read; not sent where a daemon has none."""
 
     version: int
     package: str
     client: str
     replaces: bool = False
+    token: str = ""
 
 
 @attrs.frozen

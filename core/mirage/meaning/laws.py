@@ -6,6 +6,7 @@ section 4.3) and what A_eq leaves out. `use` says who applies a row:
 building      `Terms` applies it whenever a term is made
 normal form   built into the normal form, which gives both sides one form
 rewriting     the prover, from left to right, anywhere
+definition    the prover, after and beside these: a function written as others, of whose signs and order less is known then
 fractions     the prover, when it clears denominators
 z3            given to the solver for the terms at hand
 derivation    a step that leads from a program to a candidate (`derivation/laws.py` applies it)
@@ -20,10 +21,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Use = Literal["building", "normal form", "rewriting", "fractions", "z3", "derivation", "user"]
+Use = Literal["building", "normal form", "rewriting", "definition", "fractions", "z3", "derivation", "user"]
 BUILDING: Use = "building"
 NORMAL: Use = "normal form"
 REWRITING: Use = "rewriting"
+DEFINITION: Use = "definition"
 FRACTIONS: Use = "fractions"
 SOLVER: Use = "z3"
 DERIVATION: Use = "derivation"
@@ -84,6 +86,7 @@ STEPS: tuple[Law, ...] = (
 )  # fmt: skip
 
 ALGEBRA: tuple[Law, ...] = (
+    Law("rounded twice", "", (BUILDING,), "r(r(A)) = r(A)", "r rounds to a dtype", "what a dtype holds is not moved"),
     *rows((BUILDING, NORMAL), """
 add commutes: a + b == b + a
 add associates: (a + b) + c == a + (b + c)
@@ -123,38 +126,63 @@ square of a root: sqrt(a) * sqrt(a) == a if a >= 0
 """),
     *rows((REWRITING,), """
 a negative of a sum: -(a + b) == -a - b
-sigmoid: sigmoid(a) == 1 / (1 + exp(-a))
-tanh: tanh(a) == 1 - 2 / (exp(2 * a) + 1)
 log of exp: log(exp(a)) == a
 exp of log: exp(log(a)) == a if a > 0
 exp of a sum with log: exp(log(a) + b) == a * exp(b) if a > 0
 exp less a log: exp(b - log(a)) == exp(b) / a if a > 0
+exp of a negative log: exp(-log(a)) == 1 / a if a > 0
 log of a quotient: log(a / b) == log(a) - log(b) if a > 0 and b > 0
 log of a product: log(a * b) == log(a) + log(b) if a > 0 and b > 0
 log of an inverse: log(1 / a) == -log(a) if a > 0
 log of a root: log(sqrt(a)) == log(a) / 2 if a > 0
+log of one and a small exponential: log(1 + exp(-abs(a))) == log(1 + exp(a)) - maximum(a, 0)
 a root times itself: sqrt(a) * sqrt(a) == a if a >= 0
 root of exp: sqrt(exp(a)) == exp(a / 2)
 root of a square: sqrt(a * a) == abs(a)
 roots multiply: sqrt(a) * sqrt(b) == sqrt(a * b) if a >= 0 and b >= 0
 roots divide: sqrt(a) / sqrt(b) == sqrt(a / b) if a >= 0 and b > 0
 absolute value of what is not negative: abs(a) == a if a >= 0
+absolute value of a negative: abs(-a) == abs(a)
 absolute value of a product: abs(a * b) == abs(a) * abs(b)
 absolute value of an inverse: abs(1 / a) == 1 / abs(a)
-absolute value of a negative: abs(-a) == abs(a)
 square of an absolute value: abs(a) * abs(a) == a * a
-absolute value by maximum: abs(a) == 2 * maximum(a, 0) - a
-minimum by maximum: minimum(a, b) == a + b - maximum(a, b)
 maximum of what is not less: maximum(a, b) == a if a - b >= 0
 maximum of one thing: maximum(a, a) == a
 nested maximum: maximum(a, maximum(a, b)) == maximum(a, b)
 erf is odd: erf(-a) == -erf(a)
 sin is odd: sin(-a) == -sin(a)
 cos is even: cos(-a) == cos(a)
+sine of a double: sin(2 * a) == 2 * sin(a) * cos(a)
+cosine of a double: cos(2 * a) == 2 * cos(a) * cos(a) - 1
+sine squared: sin(a) * sin(a) == 1 - cos(a) * cos(a)
+maximum of exponentials: maximum(exp(a), exp(b)) == exp(maximum(a, b))
+maximum of sigmoids: maximum(sigmoid(a), sigmoid(b)) == sigmoid(maximum(a, b))
+maximum of hyperbolic tangents: maximum(tanh(a), tanh(b)) == tanh(maximum(a, b))
+maximum of error functions: maximum(erf(a), erf(b)) == erf(maximum(a, b))
+maximum of roots: maximum(sqrt(a), sqrt(b)) == sqrt(maximum(a, b)) if a >= 0 and b >= 0
+maximum of logarithms: maximum(log(a), log(b)) == log(maximum(a, b)) if a > 0 and b > 0
+minimum of exponentials: minimum(exp(a), exp(b)) == exp(minimum(a, b))
+minimum of sigmoids: minimum(sigmoid(a), sigmoid(b)) == sigmoid(minimum(a, b))
+minimum of hyperbolic tangents: minimum(tanh(a), tanh(b)) == tanh(minimum(a, b))
+minimum of error functions: minimum(erf(a), erf(b)) == erf(minimum(a, b))
+minimum of roots: minimum(sqrt(a), sqrt(b)) == sqrt(minimum(a, b)) if a >= 0 and b >= 0
+minimum of logarithms: minimum(log(a), log(b)) == log(minimum(a, b)) if a > 0 and b > 0
+maximum of negatives: maximum(-a, -b) == -minimum(a, b)
 a term leaves a maximum: max(k, x[k] + c) == max(k, x[k]) + c
 a factor leaves a maximum: max(k, x[k] * c) == c * max(k, x[k]) if c >= 0
 an exponential leaves a maximum: max(k, exp(x[k])) == exp(max(k, x[k]))
+a sigmoid leaves a maximum: max(k, sigmoid(x[k])) == sigmoid(max(k, x[k]))
+a hyperbolic tangent leaves a maximum: max(k, tanh(x[k])) == tanh(max(k, x[k]))
+an error function leaves a maximum: max(k, erf(x[k])) == erf(max(k, x[k]))
+a root leaves a maximum: max(k, sqrt(x[k])) == sqrt(max(k, x[k])) if x[k] >= 0
+a logarithm leaves a maximum: max(k, log(x[k])) == log(max(k, x[k])) if x[k] > 0
 maxima merge: max(k, maximum(x[k], y[k])) == maximum(max(k, x[k]), max(k, y[k]))
+"""),
+    *rows((DEFINITION,), """
+sigmoid: sigmoid(a) == 1 / (1 + exp(-a))
+tanh: tanh(a) == 1 - 2 / (exp(2 * a) + 1)
+absolute value by maximum: abs(a) == 2 * maximum(a, 0) - a
+minimum by maximum: minimum(a, b) == a + b - maximum(a, b)
 """),
     *rows((SOLVER,), """
 exp is positive: exp(a) > 0
@@ -164,6 +192,12 @@ a root is not negative: sqrt(a) >= 0
 a root squared: sqrt(a) * sqrt(a) == a if a >= 0
 log of one: log(a) >= 0 if a >= 1
 log below one: log(a) <= 0 if a <= 1 and a > 0
+sine at most one: sin(a) <= 1
+sine at least minus one: sin(a) >= -1
+cosine at most one: cos(a) <= 1
+cosine at least minus one: cos(a) >= -1
+error function at most one: erf(a) <= 1
+error function at least minus one: erf(a) >= -1
 maximum of the first: maximum(a, b) == a if a >= b
 maximum of the second: maximum(a, b) == b if b >= a
 minimum of the first: minimum(a, b) == a if a <= b

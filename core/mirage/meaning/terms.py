@@ -34,7 +34,7 @@ from mirage.meaning.nodes import (
     Size,
     Sqrt,
 )
-from mirage.operators.block_operators import commutes, is_flag
+from mirage.operators.block_operators import commutes, is_flag, rounds
 
 Key = tuple[Hashable, ...]
 T = TypeVar("T")
@@ -415,6 +415,8 @@ class Terms:
             return self.where(*xs)
         if commutes(name):
             xs = tuple(sorted(xs))
+        if rounds(name) and self.operator(xs[0]) == name:  # rounded already
+            return xs[0]
         return self._of_parts(("fn", name, xs), lambda: Apply(name, xs), xs)
 
     def where(self, c: int, a: int, b: int) -> int:

@@ -58,4 +58,4 @@ def check(mugraph: MuGraph, limits: Limits = SM_90) -> None:
     place = f"{mugraph.name}.{b.where}" if b.where else mugraph.name
     statement = f" `{b.statement}`:" if b.statement else ""
     message = f"{place}:{statement} {b.message} (rule {rule})"
-    raise InvalidMugraph(message, next_step=f"see rule {rule} in docs/mugraph.md")
+    raise InvalidMugraph(message, next_step=f"see rule {rule} in `mirage docs mugraph`")

@@ -209,6 +209,12 @@ def commutes(name: str) -> bool:
     return entry is not None and entry.commutes
 
 
+def rounds(name: str) -> bool:
+    """Is it a rounding to a dtype?"""
+    entry = BLOCK.get(name)
+    return entry is not None and bool(entry.rounds)
+
+
 def is_flag(name: str) -> bool:
     entry = BLOCK.get(name)
     return entry is not None and entry.flag

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.tensor_spec import TensorType
 from mirage.operators import type_rules
-from mirage.operators.entry import Attrs, Form, OperandsError, Operator, ShapeError
+from mirage.operators.entry import Attrs, Expand, Form, OperandsError, Operator, ShapeError
 from mirage.operators.protocols import Arguments, Maker
 from mirage.operators.reduction import listed
 from mirage.operators.type_rules import broadcast, one_dtype
@@ -66,6 +66,69 @@ def batch_norm(m: Maker, xs: Sequence[int], a: Attrs) -> int:
     return _affine(m, m.op("mul", centred, m.op("rsqrt", m.op("add", variance, m.const(a["eps"])))), params)
 
 
+def group_norm(m: Maker, xs: Sequence[int], a: Attrs) -> int:
+    """Over the channels of a group (dim 1 has the groups one after the other) and all that follows them."""
+    shape, groups = m.type(xs[0]).shape, a["groups"]
+    inner = (shape[1] // groups, *shape[2:])
+    x = m.op("reshape", xs[0], shape=(shape[0], groups, *inner))
+    over = last(len(inner))
+    d = m.op("sub", x, m.op("mean", x, dim=over, keepdim=True))
+    variance = m.op("mean", m.op("square", d), dim=over, keepdim=True)
+    params = [m.op("reshape", p, shape=(groups, inner[0]) + (1,) * (len(inner) - 1)) for p in xs[1:]]
+    y = _affine(m, m.op("mul", d, m.op("rsqrt", m.op("add", variance, m.const(a["eps"])))), params)
+    return m.op("reshape", y, shape=shape)
+
+
+def _grouped(m: Maker, a: Arguments) -> int:
+    params = _both(m, a)
+    return m.op("group_norm", a["input"], *params, groups=a["num_groups"], eps=a["eps"])
+
+
+def _both(m: Maker, a: Arguments) -> list[int]:
+    """The weight and the bias that are there; ones beside a bias alone."""
+    weight, bias = a["weight"], a["bias"]
+    if weight is None and bias is not None:
+        weight = m.op("expand", m.const(1.0), shape=m.type(bias).shape)
+    return [x for x in (weight, bias) if x is not None]
+
+
+def glu(m: Maker, xs: Sequence[int], a: Attrs) -> int:
+    half = m.type(xs[0]).shape[a["dim"]] // 2
+    value, gate = (m.op("slice", xs[0], dim=a["dim"], start=start, length=half) for start in (0, half))
+    return m.op("mul", value, m.op("sigmoid", gate))
+
+
+def _glu_type(types: Types, a: Attrs) -> TensorType:
+    shape, at = list(float_same(types, a).shape), a["dim"]
+    if shape[at] % 2:
+        raise ShapeError(f"glu halves dim {at} of {shape}, which is odd")
+    return TensorType((*shape[:at], shape[at] // 2, *shape[at + 1 :]), types[0].dtype)
+
+
+def log_sigmoid(m: Maker, xs: Sequence[int], a: Attrs) -> int:
+    return m.op("neg", m.op("softplus", m.op("neg", xs[0]), beta=1.0))
+
+
+def sign(m: Maker, xs: Sequence[int], a: Attrs) -> int:
+    """1 above zero, -1 below it; 0 of zero and of NaN."""
+    dtype = m.type(xs[0]).dtype
+    zero = m.const(0.0 if type_rules.is_float(dtype) else 0)
+    above, below = (m.op("cast", m.op(op, xs[0], zero), dtype=dtype) for op in ("gt", "lt"))
+    return m.op("sub", above, below)
+
+
+def ceil(m: Maker, xs: Sequence[int], a: Attrs) -> int:
+    return m.op("neg", m.op("floor", m.op("neg", xs[0])))
+
+
+def _of_one(name: str, summary: str, expand: Expand, call: str, hazards: tuple[str, ...] = ()) -> Operator:
+    """A function of each element by itself."""
+    form = Form(("self",), when=lambda m, a: m.type(a["self"]).dtype != "bool")
+    infer = type_rules.floating if name.startswith("log") else type_rules.same
+    return Operator(name, "pointwise", summary, 1, 1, infer, expand=expand, torch={f"aten.{name}.default": form},
+                    call=call, hazards=hazards)  # fmt: skip
+
+
 def _channel_type(types: Types, a: Attrs) -> TensorType:
     shape = types[0].shape
     for t in types[1:]:
@@ -75,10 +138,7 @@ def _channel_type(types: Types, a: Attrs) -> TensorType:
 
 
 def _batch_norm(m: Maker, a: Arguments) -> int:
-    weight, bias = a["weight"], a["bias"]
-    if weight is None and bias is not None:
-        weight = m.op("expand", m.const(1.0), shape=m.type(bias).shape)
-    params = [x for x in (weight, bias) if x is not None]
+    params = _both(m, a)
     return m.op("batch_norm", a["input"], a["running_mean"], a["running_var"], *params, eps=a["eps"])
 
 
@@ -198,6 +258,17 @@ COMPOSITE: tuple[Operator, ...] = (
     Operator("batch_norm", "composite", "(x - mean) / sqrt(var + eps) with the given mean and var of each channel", 3, 5,
              _channel_type, expand=batch_norm, torch={"aten.batch_norm.default": Form(build=_batch_norm, when=_is_inference)},
              call="F.batch_norm({all}, training=False, eps={eps})"),
+    Operator("group_norm", "composite", "(x - mean) / sqrt(var + eps) over groups of channels, times a weight, plus a bias", 1, 3,
+             _channel_type, expand=group_norm, torch={"aten.group_norm.default": Form(build=_grouped)},
+             call="F.group_norm({0}, {groups}, *[{rest}], eps={eps})",
+             hazards=("as E[x^2] - E[x]^2 it cancels when the mean is large",)),
+    Operator("glu", "composite", "the first half of a dim times the sigmoid of the second", 1, 1, _glu_type, expand=glu,
+             torch={"aten.glu.default": Form(build=lambda m, a: m.op(
+                 "glu", a["self"], dim=type_rules.dim(a["dim"], len(m.type(a["self"]).shape))))},
+             call="F.glu({0}, {dim})"),
+    _of_one("log_sigmoid", "log(sigmoid(x)) = -softplus(-x)", log_sigmoid, "F.logsigmoid({0})"),
+    _of_one("sign", "-1, 0 or 1", sign, "torch.sign({0})", ("jumps at 0",)),
+    _of_one("ceil", "the smallest whole number that is not smaller", ceil, "torch.ceil({0})", ("jumps at integers",)),
     Operator("normalize", "composite", "x / max(norm(x), eps)", 1, 1, float_same, expand=normalize,
              call="F.normalize({0}, dim={dim[0]})"),
     Operator("scaled_dot_product_attention", "composite", "softmax(q @ k.T * scale + mask) @ v", 3, 4, sdpa_type,

@@ -13,6 +13,7 @@ _FAMILIES = {
     "pointwise": "Element by element, operands broadcast.",
     "shape": "Elements moved, nothing computed.",
     "composite": "Written in terms of the others.",
+    "call": "These stay PyTorch's own in a kernel's module; a comparison of two functions knows what they mean.",
 }
 _HEAD = """# Operators
 
@@ -28,8 +29,11 @@ A call that is missing here stays PyTorch's own, as in `torch.cumsum(x * 2, 1)`,
 is before and after it is optimized, and the emitted module calls PyTorch for it ([the search](search.md#operators-outside-the-table)
 says how). It must be a function of its tensors: one that draws random numbers, writes into an argument, gives a view that depends on
 strides, takes no tensor, or whose shape the values decide is answered with MIR201. Views become the copies that PyTorch has
-for them. What such a call gives in integers may be returned or given to another such call, and integer inputs may be given to one;
-complex numbers are not covered.
+for them. Complex numbers are not covered.
+
+Kernels read, move, compare and cast integers, whether inputs or what such a call gives: they are compared as integers, and become
+float32 as in PyTorch. Arithmetic of integers wraps around, and quotients jump: that is answered with MIR209, and so are integers that
+a kernel would return.
 """
 _BLOCK_HEAD = """
 ## Operators of block graphs

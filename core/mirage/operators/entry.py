@@ -32,7 +32,7 @@ from mirage.operators.protocols import (
 from mirage.operators.signs import SignRule, Signs
 
 Attrs = Mapping[str, Any]
-Family = Literal["contraction", "reduction", "pointwise", "shape", "composite"]
+Family = Literal["contraction", "reduction", "pointwise", "shape", "composite", "call"]
 Infer = Callable[[Sequence[TensorType], Attrs], TensorType]
 Value = Callable[[TermBuilder, Sequence[int], Attrs], int]
 Expand = Callable[[Maker, Sequence[int], Attrs], int]

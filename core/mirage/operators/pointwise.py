@@ -147,6 +147,7 @@ _RSUB = {
     k: Form(build=lambda m, a: m.op("sub", a["other"], _times(m, a["self"], a["alpha"])))
     for k in ("aten.rsub.Scalar", "aten.rsub.Tensor")
 }
+_JUMPS = ("jumps at integers",)
 _NEGATIVE = ("NaN for negative operands unless the exponent is an integer",)
 
 
@@ -210,8 +211,7 @@ POINTWISE: tuple[Operator, ...] = (
            ["bitwise_or.Tensor", "logical_or.default", "__or__.Tensor"], flags_only),
     pointwise("logical_not", "the opposite", 1, lambda t, xs, a: t.negation(xs[0]),
               {"aten.bitwise_not.default": Form(UNARY), "aten.logical_not.default": Form(UNARY)}, "(~{0})", flags_only),
-    pointwise("floor", "the largest whole number below", 1, lambda t, xs, a: t.fn("floor", xs[0]), {}, "torch.floor({0})",
-              type_rules.same, ("jumps at integers",)),
+    unary("floor", lambda t, x: t.fn("floor", x), "the largest whole number that is not larger", hazards=_JUMPS, infer=type_rules.same),
     pointwise("floor_divide", "x / n rounded down, of integers by a whole number", 1, _quotient,
               _by_number("floor_divide", "floor_divide.default floor_divide.Scalar"), "({0} // {by})", type_rules.same),
     pointwise("remainder", "what x // n leaves of x, of integers by a whole number", 1, _rest,

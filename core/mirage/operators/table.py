@@ -12,12 +12,15 @@ from typing import TypeVar
 
 from mirage.operators import type_rules
 from mirage.operators.block_operators import BLOCK, field_methods
+from mirage.operators.call_functions import CALL_FUNCTIONS
 from mirage.operators.composite import COMPOSITE
 from mirage.operators.contraction import CONTRACTION
 from mirage.operators.entry import BlockOperator, Form, Infer, Operator
+from mirage.operators.losses import LOSSES
 from mirage.operators.movement import SHAPE
 from mirage.operators.pointwise import BINARY_ONLY, POINTWISE
 from mirage.operators.reduction import REDUCTION
+from mirage.operators.selection import SELECTION
 
 Entry = TypeVar("Entry")
 OPERATORS: dict[str, Operator] = {}
@@ -44,7 +47,8 @@ def of_block(entry: BlockOperator) -> Operator:
 
 
 def register(entry: Operator | BlockOperator) -> None:
-    """Adds an operator; from then on it traces, lowers, verifies and emits. ValueError if its name is taken."""
+    """Adds an operator; from then on it traces, lowers, verifies and emits. ValueError if its name is taken, but by a
+    function that stays a call: such a one gives way."""
     if isinstance(entry, BlockOperator):
         if entry.name in BLOCK:
             raise ValueError(f"there is a block operator {entry.name!r} already")
@@ -56,7 +60,7 @@ def register(entry: Operator | BlockOperator) -> None:
             register(of_block(entry))
         BLOCK[entry.name] = entry
         return
-    if entry.name in OPERATORS:
+    if entry.name in OPERATORS and OPERATORS[entry.name].family != "call":
         raise ValueError(f"there is an operator {entry.name!r} already")
     taken = [k for k in entry.torch if k in ATEN]
     if taken:
@@ -96,7 +100,7 @@ def _forget(entry: Operator | BlockOperator) -> None:
 for _block in BLOCK.values():
     if _block.aten:
         register(of_block(_block))
-for _entry in (*CONTRACTION, *REDUCTION, *POINTWISE, *SHAPE, *COMPOSITE):
+for _entry in (*CONTRACTION, *REDUCTION, *POINTWISE, *SHAPE, *SELECTION, *COMPOSITE, *LOSSES, *CALL_FUNCTIONS):
     register(_entry)
 
 __all__ = ["ATEN", "BLOCK", "OPERATORS", "field_methods", "register", "temporary"]

@@ -50,6 +50,14 @@ def stats(counts: SearchCounts, seconds: float) -> SearchStats:
     return SearchStats(**{**found, "limits": tuple(counts.limits)}, total_seconds=round(seconds, 3))
 
 
+def nothing_found(counts: SearchCounts) -> str:
+    """Why a search that has ended without an accepted kernel has none, as far as its counts tell."""
+    cut = f"; bounded: {'; '.join(counts.limits)}" if counts.limits else ""
+    if counts.mugraphs:
+        return f"nothing found that fits (none of {counts.mugraphs} candidates could be compiled and timed{cut})"
+    return f"nothing found that fits (no kernel holds its tiles on the device, {counts.values} values searched{cut})"
+
+
 def facts(mugraph: MuGraph, compiled: list[KernelRow], target: str) -> tuple[KernelFacts, ...]:
     """What the table says of each kernel; `compiled` are the static profile's rows, in launch order."""
     out = []
@@ -94,6 +102,7 @@ class Answer:
     unmeasured: str  # why a GPU that is here gave no times
     rejected: Sequence[str]
     emit: Callable[[str, dict[str, str]], str]  # a baseline's module, under a header
+    refused: str = ""  # why no kernel was searched
 
     @property
     def standing(self) -> float:
@@ -138,7 +147,9 @@ class Answer:
         name, us = measured.better, measured.peers[measured.better]
         row, slow = BASELINES[name], self.standing
         why = "nothing of ours was found that fits"
-        if self.rejected:
+        if self.refused:
+            why = f"no kernel of ours was searched: {self.refused}"
+        elif self.rejected:
             why = f"no faster kernel of ours was verified (of {len(self.rejected)} refused, the first: {self.rejected[0]})"
         elif measured.candidates:
             why = f"our best kernel took {measured.candidates[0].us:.1f} µs"
@@ -151,7 +162,7 @@ class Answer:
 
     def kept(self) -> Result:
         """The answer "keep yours" where nothing was accepted."""
-        reason = "nothing found that fits: keep yours"
+        reason = f"{nothing_found(self.counts)}: keep yours"
         if self.measured is not None and not self.measured.candidates and self.measured.dropped:
             reason = f"no candidate ran right on the device: keep yours (the first: {self.measured.dropped[0]})"
         if self.rejected:  # the best one's

@@ -103,6 +103,19 @@ class Attempt:
             return replace(result, remarks=remarks)
         return self.explained(result, search.problem, chosen.mugraph, remarks)
 
+    def without_search(self, refused: MirageError) -> Result:
+        """The best baseline of a function for which no kernel can be searched, since it was `refused`. Raises that where nothing is
+        measured to be faster than the function as written."""
+        self.measured = self.tune([])
+        if self.measured is None or not self.measured.better:
+            raise refused
+        base = self.measured.baseline(math.inf)
+        answer = Answer(
+            self.function.decorated.name, self.program, self.dev, self.counts, 0.0, base, self.measured, "", [], self.by_baseline,
+            str(refused),
+        )  # fmt: skip
+        return answer.without_kernel()
+
     def searched(self, found: Problem, bounds: Bounds) -> Search:
         """The search for a problem, done."""
         search = Search(

@@ -29,10 +29,10 @@ KEEP = -1  # the place of a µGraph for what runs as written
 
 @dataclass(frozen=True)
 class SizedResult:
-    """One size: its program, what the search was asked, and the answer for it alone."""
+    """One size: its program, what the search was asked (None: nothing), and the answer for it alone."""
 
     program: Program
-    problem: Problem
+    problem: Problem | None
     result: Result
 
     @property
@@ -62,6 +62,7 @@ class SharedByRows:
 
     def judged(self, row: SizedResult, module: str) -> Verdict:
         """The verdict on one row of a module."""
+        assert row.problem is not None  # it has a kernel
         found, graph = row.problem, json_form.from_json(row.result.mugraphs[0])
         text, name = self.slice.text, self.function.name
         case = Case(

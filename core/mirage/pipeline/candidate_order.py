@@ -22,7 +22,9 @@ def widened(candidate: Candidate) -> Candidate | None:
     made = {k.out for k in kernels if not isinstance(k, CustomKernel)}  # a library gives its operands' dtype
     read = {a for k in kernels if not isinstance(k, CustomKernel) for a in k.args}
     tensors = tuple(
-        replace(t, dtype="fp32") if t.kind == "temp" and t.dtype == "fp16" and t.name not in made | read else t
+        replace(t, dtype="fp32")
+        if t.kind == "temp" and t.dtype in ("fp16", "bf16") and t.name not in made | read
+        else t
         for t in candidate.mugraph.tensors
     )
     if (kernels, tensors) == (candidate.mugraph.kernels, candidate.mugraph.tensors):

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 
 from mirage.devices.table import device
-from mirage.errors import UntrustedWorkspace
+from mirage.errors import (
+    Cancelled,
+    MirageError,
+    UnknownOperator,
+    UnsupportedOperands,
+    UnsupportedReshape,
+    UntrustedWorkspace,
+)
+from mirage.ir.program import Program
 from mirage.mugraph import json_form
 from mirage.pipeline import by_size
 from mirage.pipeline.attempt import Attempt
 from mirage.pipeline.candidate_timing import Report
 from mirage.pipeline.processes import Tools
-from mirage.pipeline.request import Request, read, runnable, trace
+from mirage.pipeline.request import Function, Request, read, runnable, trace
 from mirage.pipeline.search_problems import problems, which
 from mirage.results.progress import CancelToken, Progress, ProgressCounts
 from mirage.results.result import Result
+
+REFUSED = (
+    UnknownOperator,
+    UnsupportedOperands,
+    UnsupportedReshape,
+)  # PyTorch runs what the operator table does not cover
 
 
 def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Tools | None = None) -> Result:
@@ -31,17 +46,40 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
     with nullcontext(tools) if tools is not None else Tools() as own:
         if request.measure:
             own.warm(dev.target)
+
+        def attempt(program: Program) -> Attempt:
+            return Attempt(request, function, program, dev, progress, cancel, own)
+
         for inputs in function.rows:
             progress(Progress("tracing"))
-            program = trace(replace(function, inputs=inputs), request.path, own.runner, cancel)
-            runnable(program, dev, request.path)
-            attempt = Attempt(request, function, program, dev, progress, cancel, own)
-            result, posed = attempt.run(), problems(program)
+            row = replace(function, inputs=inputs)
+            try:
+                program = trace(row, request.path, own.runner, cancel)
+                runnable(program, dev, request.path)
+            except REFUSED as refused:
+                rows.append(_by_pytorch(row, refused, attempt))
+                continue
+            result, posed = attempt(program).run(), problems(program)
             found = posed[which(posed, json_form.from_json(result.mugraphs[0])) if result.mugraphs else 0]
             rows.append(by_size.SizedResult(program, found, result))
         if len(rows) == 1:
             return rows[0].result
         progress(Progress("verifying", ProgressCounts(sizes=len(rows))))
         return by_size.together(
-            rows, by_size.SharedByRows(function.decorated, function.slice, request.rules, attempt.task)
+            rows, by_size.SharedByRows(function.decorated, function.slice, request.rules, attempt(rows[0].program).task)
         )
+
+
+def _by_pytorch(row: Function, refused: MirageError, attempt: Callable[[Program], Attempt]) -> by_size.SizedResult:
+    """The answer for a function that has no meaning here: one of PyTorch's own ways to run it, where it was measured to be faster
+    than the function as written. Raises what was `refused` where there is none."""
+    asked = attempt(Program(row.decorated.name, row.inputs, (), ()))
+    if asked.timing is None:
+        raise refused
+    try:
+        program = trace(row, asked.request.path, asked.tools.runner, asked.cancel, task="whole_function")
+    except Cancelled:
+        raise
+    except MirageError as error:  # it is no function of its tensors either
+        raise refused from error
+    return by_size.SizedResult(program, None, attempt(program).without_search(refused))

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mirage.devices.table import Device
-from mirage.errors import DtypeOfDevice, FunctionNotFound, MirageError, UnsupportedOperands
-from mirage.ir.dtypes import DTYPES, TORCH_NAMES
+from mirage.errors import DtypeOfDevice, FunctionNotFound, MirageError
+from mirage.ir.dtypes import TORCH_NAMES
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
-from mirage.ir.torch_calls import is_call
-from mirage.isolate.runner import Worker
+from mirage.isolate.task_table import Caller
+from mirage.program.integers import refuse_integers
 from mirage.results.progress import CancelToken
 from mirage.search.checkpoint import Checkpoint
 from mirage.search.engine import Bounds
@@ -63,8 +63,8 @@ def read(request: Request) -> Function:
     return Function(found, slice.cut_decorated(found), rows[-1], rows)
 
 
-def trace(function: Function, path: str, worker: Worker, cancel: CancelToken) -> Program:
-    """The tensor program, traced in the worker."""
+def trace(function: Function, path: str, worker: Caller, cancel: CancelToken, *, task: str = "trace") -> Program:
+    """The tensor program, traced in the worker; by the task "whole_function", one of a single operator."""
     payload = {
         "text": function.slice.text,
         "function": function.decorated.name,
@@ -73,13 +73,10 @@ def trace(function: Function, path: str, worker: Worker, cancel: CancelToken) ->
         ],
     }
     try:
-        return Program.from_dict(worker.call("trace", payload, timeout_s=TRACE_S, cancel=cancel)["program"])
+        return Program.from_dict(worker.call(task, payload, timeout_s=TRACE_S, cancel=cancel)["program"])
     except MirageError as e:
         e.path = e.path or path
         raise
-
-
-COMPARED_ALONE = ("floor_divide", "remainder")  # a GPU's quotient may lie just below the whole number that it is
 
 
 def runnable(program: Program, dev: Device, path: str) -> None:
@@ -90,33 +87,3 @@ def runnable(program: Program, dev: Device, path: str) -> None:
     if lacking:
         names = ", ".join(TORCH_NAMES[d] for d in lacking)
         raise DtypeOfDevice(f"kernels for {dev.target} ({dev.name}) have no {names}", path=path)
-
-
-def refuse_integers(program: Program, path: str) -> None:
-    """Raises UnsupportedOperands where a kernel would compute with integers that are no indices. Two functions of integers
-    are compared; unused ones are none of our business."""
-    for node in program.nodes:
-        if is_call(node.op):
-            continue
-        if node.op in COMPARED_ALONE:
-            raise UnsupportedOperands(
-                f"`{node.op}` of integers is compared, and no kernel computes it", line=node.line, path=path
-            )
-        for a in node.args:
-            made = program.nodes[a - len(program.inputs)] if a >= len(program.inputs) else None
-            if _computed_with(program.type_of(a).dtype) or (made is not None and not is_call(made.op)):
-                continue
-            if made is None:
-                raise UnsupportedOperands(
-                    f"`{program.inputs[a].name}` is a tensor of integers", line=node.line, path=path
-                )
-            raise UnsupportedOperands(
-                f"`{made.op}` gives {made.type.dtype}, which `{node.op}` takes", line=node.line, path=path
-            )
-    for x in program.outputs:
-        if x < len(program.inputs) and not _computed_with(program.type_of(x).dtype):
-            raise UnsupportedOperands(f"`{program.inputs[x].name}` is a tensor of integers", path=path)
-
-
-def _computed_with(dtype: str) -> bool:
-    return dtype == "bool" or DTYPES[dtype].floating

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mirage.ir.dtypes import DTYPES, computing_dtypes
+from mirage.ir.dtypes import DTYPES, FLOATING, computing_dtypes
 from mirage.ir.program import Program
 from mirage.mugraph.grammar import DTensor, MuGraph
 from mirage.mugraph.without_calls import other_calls
@@ -27,11 +27,21 @@ def problem(program: Program, lowered: Lowered) -> Problem:
     ]
     targets += [Target(x.name, x.term, x.dims, x.dtype, "temp") for x in lowered.made]
     outputs = [program.type_of(x).dtype for x in program.outputs]
-    dtype = min(computing_dtypes((i.type.dtype for i in program.inputs), outputs), key=lambda d: DTYPES[d].bytes)
     return Problem(
-        program.name, lowered.terms, tuple(lowered.tensors), tuple(targets), dtype, lowered.given, lowered.calls,
+        program.name, lowered.terms, tuple(lowered.tensors), tuple(targets), between(program, outputs), lowered.given, lowered.calls,
         tuple(names),
     )  # fmt: skip
+
+
+def between(program: Program, outputs: Sequence[str]) -> str:
+    """The dtype of what goes from kernel to kernel: the narrowest of the inputs', but none that is narrower than every output. A
+    function that gives float32 of float16, as a loss does, computes in float32 in between."""
+    narrowest = min(computing_dtypes((i.type.dtype for i in program.inputs), outputs), key=_bytes)
+    return max(narrowest, min((d for d in outputs if d in FLOATING), key=_bytes, default=narrowest), key=_bytes)
+
+
+def _bytes(dtype: str) -> int:
+    return DTYPES[dtype].bytes
 
 
 def problems(program: Program) -> list[Problem]:

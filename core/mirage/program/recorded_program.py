@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeGuard
 
 from mirage.errors import InPlaceEdit, SideEffect, UnknownOperator, UnsupportedOperands, UnsupportedOutput
-from mirage.ir.dtypes import DTYPES
+from mirage.ir.dtypes import DTYPES, EIGHT_BIT
 from mirage.ir.program import Attr
 from mirage.ir.tensor_spec import TensorType
 from mirage.ir.torch_calls import RESULT
@@ -159,8 +159,11 @@ class RecordedCalls:
             )
         )
         event = narrower and dtype != "fp32" and dtype not in self.own  # kernels compute in fp32
+        event |= dtype in EIGHT_BIT and not is_float(have)
         if narrower and not event:
             self.b.notes.append(f"line {self.b.line}: computed with more precision than the rounding to {dtype} there")
+        if have in ("int32", "int64") and dtype in ("fp16", "bf16"):
+            self.b.notes.append(f"line {self.b.line}: integers are not rounded to {dtype} there, but to float32")
         return self.b.op("cast", x, dtype=dtype, **({"event": True} if event else {}))
 
     def _apply(self, name: str, bound: dict[str, object], node: torch.fx.Node) -> NodeIds:

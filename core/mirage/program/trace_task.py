@@ -1,4 +1,4 @@
-"""The worker task `trace`: from a slice's text and its inputs to the program, both as JSON data."""
+"""The worker tasks `trace` and `whole_function`: from a slice's text and its inputs to a program, both as JSON data."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from mirage.ir.json_value import JsonObject
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.isolate.task_table import Value
 from mirage.program.trace import trace_generic
+from mirage.program.whole_function import whole_function
 
 
 def trace_task(payload: Value) -> JsonObject:
@@ -13,12 +14,22 @@ def trace_task(payload: Value) -> JsonObject:
 
     Executes the user's function on meta tensors; only a worker may call it.
     """
-    inputs = [
-        TensorSpec(i["name"], tuple(i["shape"]), i["dtype"], None, tuple(i.get("names") or ()))
-        for i in payload["inputs"]
-    ]
+    inputs = _inputs(payload)
     lines = {int(k): int(v) for k, v in (payload.get("lines") or {}).items()}
     program = trace_generic(
         payload["text"], payload["function"], inputs, payload.get("constants"), path=payload.get("path"), lines=lines
     )
     return {"program": program.to_dict()}
+
+
+def whole_task(payload: Value) -> JsonObject:
+    """The same payload -> {"program"} of one operator, the function itself (`whole_function`)."""
+    program = whole_function(payload["text"], payload["function"], _inputs(payload), payload.get("constants"))
+    return {"program": program.to_dict()}
+
+
+def _inputs(payload: Value) -> list[TensorSpec]:
+    return [
+        TensorSpec(i["name"], tuple(i["shape"]), i["dtype"], None, tuple(i.get("names") or ()))
+        for i in payload["inputs"]
+    ]

@@ -117,6 +117,16 @@ def remove(digest: str) -> bool:
     return True
 
 
+def digests() -> list[str]:
+    """Those of the slices that a kernel is installed for. Raises UntrustedFolder."""
+    try:
+        with os.scandir(paths.kernels_dir()) as entries:
+            names = sorted(e.name.removesuffix(".py") for e in entries if e.name.endswith(".py"))
+    except OSError:
+        return []
+    return [name for name in names if _DIGEST.fullmatch(name)]
+
+
 def is_empty() -> bool:
     """Whether no kernel is installed at all: then a function need not even be read. Raises UntrustedFolder."""
     try:

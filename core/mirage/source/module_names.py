@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -150,9 +151,18 @@ class ModuleNames:
 class NotConstant(Exception):
     """The expression has no value that can be read without running it; `node` is the part that has none."""
 
-    def __init__(self, node: ast.expr, said: str = "") -> None:
-        super().__init__(said or ast.unparse(node))
+    def __init__(self, node: ast.expr) -> None:
+        super().__init__(shown(node))
         self.node = node
+
+
+def shown(node: ast.expr) -> str:
+    """An expression as text, for a message: a long one is cut."""
+    try:
+        text = ast.unparse(node)
+    except (ValueError, RecursionError):  # a number of more digits than Python writes
+        return "..."
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."
 
 
 _NUMERIC: dict[type[ast.operator], Callable[[float, float], float]] = {
@@ -164,70 +174,63 @@ _NUMERIC: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Mod: lambda a, b: a % b,
     ast.Pow: lambda a, b: a**b,
 }
-# A few constants, each made of the one before, can stand for a number of millions of digits, or for a million elements:
-# what has a value here is a size, a dtype's name or a shape.
-LARGEST_EXPONENT, LARGEST_BITS, LONGEST_TEXT, MAX_STEPS = 64, 256, 1 << 16, 10_000
+_LARGEST_EXPONENT = 64
+LARGEST = 1 << 128  # no number of a program is larger; beyond it arithmetic would cost more than its text
+MAX_CHARS, MAX_STEPS, MAX_SHOWN = (
+    100_000,
+    10_000,
+    200,
+)  # of a text's value, of one evaluation, of an expression in a message
 
 
 def evaluate(node: ast.expr, names: ModuleNames) -> object:
-    """The value of a literal, of arithmetic of numbers, or of a module constant made of them. Raises NotConstant, also for
-    an integer of more than LARGEST_BITS, a text over LONGEST_TEXT, and what takes more than MAX_STEPS."""
-    try:
-        return _Evaluation(names).value(node, frozenset())
-    except RecursionError:
-        raise NotConstant(node, said="an expression that is nested too deeply") from None
+    """The value of a literal, of arithmetic of numbers, or of a module constant made of them. Raises NotConstant, also where the
+    value is too large, or takes too many steps: constants that name constants may grow without bound."""
+    return _evaluated(node, names, frozenset(), itertools.count())
 
 
-class _Evaluation:
-    """One evaluation, whose steps are counted."""
-
-    def __init__(self, names: ModuleNames) -> None:
-        self._names, self._left = names, MAX_STEPS
-
-    def value(self, node: ast.expr, seen: frozenset[str]) -> object:
-        self._left -= 1
-        if self._left < 0:
-            raise NotConstant(node, said="an expression that stands for too much")
-        found = self._value(node, seen)
-        if isinstance(found, int) and found.bit_length() > LARGEST_BITS:
-            raise NotConstant(node, said=f"an integer of more than {LARGEST_BITS} bits")
-        if isinstance(found, str) and len(found) > LONGEST_TEXT:
-            raise NotConstant(node, said=f"a text of more than {LONGEST_TEXT} characters")
-        return found
-
-    def _value(self, node: ast.expr, seen: frozenset[str]) -> object:
-        if isinstance(node, ast.Constant):
-            return node.value
-        if isinstance(node, (ast.Tuple, ast.List)):
-            return tuple(self.value(e, seen) for e in node.elts)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-            value = self.value(node.operand, seen)
-            if isinstance(value, (int, float)):
-                return -value if isinstance(node.op, ast.USub) else value
-        if isinstance(node, ast.BinOp) and type(node.op) in _NUMERIC:
-            left, right = self.value(node.left, seen), self.value(node.right, seen)
-            if isinstance(left, (int, float)) and isinstance(right, (int, float)) and _is_small(node.op, right):
-                try:
-                    return _NUMERIC[type(node.op)](left, right)
-                except ArithmeticError:
-                    raise NotConstant(node) from None
-        if isinstance(node, ast.Name) and node.id not in seen:
-            value_node = self._names.assigned(node.id)
-            if value_node is not None:
-                return self.value(value_node, seen | {node.id})
-        if isinstance(node, ast.JoinedStr):
-            return "".join(self._piece(v, seen) for v in node.values)
+def _evaluated(node: ast.expr, names: ModuleNames, seen: frozenset[str], steps: Iterator[int]) -> object:
+    if next(steps) > MAX_STEPS:
         raise NotConstant(node)
+    value = _value(node, names, seen, steps)
+    if (isinstance(value, int) and abs(value) > LARGEST) or (isinstance(value, str | bytes) and len(value) > MAX_CHARS):
+        raise NotConstant(node)
+    return value
 
-    def _piece(self, node: ast.expr, seen: frozenset[str]) -> str:
-        if isinstance(node, ast.FormattedValue) and node.conversion == -1 and node.format_spec is None:
-            return str(self.value(node.value, seen))
-        return str(self.value(node, seen))
+
+def _value(node: ast.expr, names: ModuleNames, seen: frozenset[str], steps: Iterator[int]) -> object:
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return tuple(_evaluated(e, names, seen, steps) for e in node.elts)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        value = _evaluated(node.operand, names, seen, steps)
+        if isinstance(value, (int, float)):
+            return -value if isinstance(node.op, ast.USub) else value
+    if isinstance(node, ast.BinOp) and type(node.op) in _NUMERIC:
+        left, right = _evaluated(node.left, names, seen, steps), _evaluated(node.right, names, seen, steps)
+        if isinstance(left, (int, float)) and isinstance(right, (int, float)) and _is_small(node.op, right):
+            try:
+                return _NUMERIC[type(node.op)](left, right)
+            except ArithmeticError:
+                raise NotConstant(node) from None
+    if isinstance(node, ast.Name) and node.id not in seen:
+        value_node = names.assigned(node.id)
+        if value_node is not None:
+            return _evaluated(value_node, names, seen | {node.id}, steps)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_piece(v, names, seen, steps) for v in node.values)
+    raise NotConstant(node)
 
 
 def _is_small(op: ast.operator, right: float) -> bool:
-    """Whether the result takes little time and memory; its operands are small already."""
-    return not isinstance(op, ast.Pow) or abs(right) <= LARGEST_EXPONENT
+    """Whether the result takes no more time and memory than the text that it is written with."""
+    return not isinstance(op, ast.Pow) or abs(right) <= _LARGEST_EXPONENT
+
+
+def _piece(node: ast.expr, names: ModuleNames, seen: frozenset[str], steps: Iterator[int]) -> str:
+    plain = isinstance(node, ast.FormattedValue) and node.conversion == -1 and node.format_spec is None
+    return str(_evaluated(node.value if plain and isinstance(node, ast.FormattedValue) else node, names, seen, steps))
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:

@@ -12,7 +12,7 @@ from mirage.errors import BadAnnotation, MirageError, MissingShape, SymbolWithou
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.source.detect import Decorated, Param
-from mirage.source.module_names import ModuleNames, NotConstant, evaluate
+from mirage.source.module_names import LARGEST, MAX_SHOWN, ModuleNames, NotConstant, evaluate, shown
 from mirage.source.options import Entries
 from mirage.source.statements import Place, try_parse
 
@@ -28,6 +28,7 @@ INEXACT = {
 }  # fmt: skip
 _LARGEST_SIZE = 2**48
 LONGEST_DIM = 200  # characters of one dimension; longer ones are numbers and nestings that no shape has
+MAX_DIGITS = 30
 _ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
@@ -128,7 +129,8 @@ def _sized(spec: _Spec, sizes: dict[str, int], function: Decorated) -> TensorSpe
         if size == 0:
             raise _on(ZeroSizeAxis, spec, function, f"dimension {position} of `{spec.param.name}` has size zero")
         if not 0 < size <= _LARGEST_SIZE:
-            raise _on(BadAnnotation, spec, function, f"dimension {position} of `{spec.param.name}` has size {size}")
+            said = size if abs(size) <= LARGEST else "beyond every bound"
+            raise _on(BadAnnotation, spec, function, f"dimension {position} of `{spec.param.name}` has size {said}")
         shape.append(size)
     return TensorSpec(spec.param.name, tuple(shape), spec.dtype, None, spec.dim_names)
 
@@ -148,9 +150,9 @@ def _size(node: ast.expr, sizes: dict[str, int], spec: _Spec, function: Decorate
         )
     if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
         left, right = _size(node.left, sizes, spec, function), _size(node.right, sizes, spec, function)
-        if right or not isinstance(node.op, ast.FloorDiv):
+        if (right or not isinstance(node.op, ast.FloorDiv)) and max(abs(left), abs(right)) <= LARGEST:
             return _ARITHMETIC[type(node.op)](left, right)
-    raise _on(BadAnnotation, spec, function, f"`{ast.unparse(node)}` in `{spec.param.name}` is not a size")
+    raise _on(BadAnnotation, spec, function, f"`{shown(node)}` in `{spec.param.name}` is not a size")
 
 
 # ---- inputs=
@@ -216,7 +218,7 @@ def _read_param(param: Param, function: Decorated, known: dict[str, int]) -> _Sp
         try:
             name, dim = _read_dim(word)
         except ValueError as error:
-            raise BadAnnotation(f"`{word}` in the shape of `{param.name}` {error}", **place) from None
+            raise BadAnnotation(f"`{word[:MAX_SHOWN]}` in the shape of `{param.name}` {error}", **place) from None
         if name and isinstance(dim, int) and known.setdefault(name, dim) != dim:
             raise BadAnnotation(
                 f"`{name}` is {known[name]} in one annotation and {dim} in that of `{param.name}`", **place
@@ -236,6 +238,8 @@ def _read_dim(word: str) -> tuple[str, int | ast.expr]:
     if equals and not _NAME.fullmatch(name):
         raise ValueError("is not a dimension")
     if re.fullmatch(r"-?\d+", size):
+        if len(size) > MAX_DIGITS:
+            raise ValueError("has a size of too many digits")
         return name, int(size)
     if _NAME.fullmatch(size) and not equals:
         return size, ast.Name(size, ast.Load())

@@ -26,8 +26,8 @@ from mirage.results.verdict import Evidence, Verdict
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.algebra_opinion import field_opinion
 from mirage.verify.field.schedule_opinion import schedule_opinion
-from mirage.verify.field.text_opinion import text_opinion
-from mirage.verify.floats.opinion import Ahead, Record, float_opinion, float_opinion_ahead
+from mirage.verify.field.text_opinion import text_opinion, text_opinion_ahead
+from mirage.verify.floats.opinion import Record, float_opinion, float_opinion_ahead
 from mirage.verify.memory.mugraph_opinion import memory_opinion
 from mirage.verify.memory.text_opinion import text_memory_opinion
 from mirage.verify.output_terms import Output, OutputTerm
@@ -39,7 +39,7 @@ from mirage.verify.semantics.denote import NotDenoted, denote, same_axes, split_
 from mirage.verify.size_scope import all_sizes
 from mirage.verify.structure.emitted_again import carries
 from mirage.verify.structure.opinion import structure_opinion, syntax_opinion
-from mirage.verify.worker_tasks import RunTask
+from mirage.verify.worker_tasks import Ahead, RunTask
 
 TEXT_DRAWS, MORE_DRAWS = 16, 64  # of the text's field opinion: at first, and where the first bound is weak
 WEAK = 1e-9
@@ -110,7 +110,7 @@ def opinions(
     case: Case, run_task: RunTask, floats_first: bool = False, ahead: Ahead | None = None, reading: bool = True
 ) -> Iterator[list[Evidence]]:
     """The evidence link by link, in their order, so that a rejection spares the rest. Where runs can begin `ahead`, those of
-    the float opinion do."""
+    the text do."""
     wrong = other_calls(case.calls, case.mugraph)
     if wrong:
         yield [Evidence(link="algebra", opinion="field", word="REJECTED", summary=f"the µGraph has {wrong}")]
@@ -126,7 +126,9 @@ def opinions(
         return
     read = in_focus(case)
     later = Record() if early else record
-    late = floats_begun(read, run_task, ahead, later) if isinstance(read, Case) else list[Evidence]
+    late: Callable[[], list[Evidence]] = list
+    if isinstance(read, Case):
+        late, in_field = floats_begun(read, run_task, ahead, later), in_text(read, run_task, TEXT_DRAWS, ahead)
     found = algebra(case)
     schedule = schedule_opinion(case.t, case.targets, case.inner)
     yield found or [replace(schedule, link="algebra")]
@@ -134,23 +136,28 @@ def opinions(
     if isinstance(read, Evidence):
         yield [read] if case.module else []
     elif case.module:
-        yield in_module(case, read, run_task, lambda: with_rounding(case, early or late(), record, schedule), syntax)
+        rounded = partial(with_rounding, case, record=record, schedule=schedule)
+        yield in_module(
+            case, read, run_task, in_field, lambda: rounded(early or late()), syntax, begun=ahead is not None
+        )
 
 
 def in_module(
-    case: Case, read: Case, run_task: RunTask, late: Callable[[], list[Evidence]], syntax: list[Evidence]
-) -> list[Evidence]:
+    case: Case, read: Case, run_task: RunTask, in_field: Callable[[], Evidence], late: Callable[[], list[Evidence]],
+    syntax: list[Evidence], *, begun: bool,
+) -> list[Evidence]:  # fmt: skip
     """The evidence on the text, with `syntax` of what the module contains. What the text is beside the emitter's own is asked
-    last: where it does something else, the other opinions show what."""
+    last: where it does something else, the other opinions show what. Where runs have `begun`, those on floats end first."""
     memory = text_memory_opinion(case.mugraph, read.module, [i.name for i in case.program.inputs])
     if memory.word == "REJECTED":
         return [memory]
-    text = in_text(read, run_task, TEXT_DRAWS)
+    on_floats = late() if begun else None
+    text = in_field()
     if text.word == "TESTED" and text.bound is not None and text.bound > WEAK:
-        text = in_text(read, run_task, MORE_DRAWS)
+        text = in_text(read, run_task, MORE_DRAWS)()
     if text.word == "REJECTED":
         return [text]
-    found = [text, memory, *late(), in_range(case)]
+    found = [text, memory, *(late() if on_floats is None else on_floats), in_range(case)]
     if any(e.word == "REJECTED" for e in found):
         return found
     beside = [structure_opinion(case.module, case.program, case.mugraph, case.slice, case.function, e) for e in syntax]
@@ -165,12 +172,14 @@ def in_focus(case: Case) -> Case | Evidence:
         return Evidence(link="text", opinion="memory", word="REJECTED", summary=e.message)
 
 
-def in_text(case: Case, run_task: RunTask, draws: int) -> Evidence:
-    """The field's opinion on the emitted module."""
+def in_text(case: Case, run_task: RunTask, draws: int, ahead: Ahead | None = None) -> Callable[[], Evidence]:
+    """The field's opinion on the emitted module when it is called; with `ahead` its runs begin now."""
     parameters = [i.name for i in case.program.inputs]
     emitted = EmittedModule(case.t, case.targets, case.inner, case.module, parameters)
-    returned = [x.tensor for x in case.returned]
-    return text_opinion(emitted, run_task, draws=draws, calls=calls_of(case.mugraph), returned=returned)
+    returned, calls = [x.tensor for x in case.returned], calls_of(case.mugraph)
+    if ahead is not None and case.module:
+        return text_opinion_ahead(emitted, run_task, ahead, draws=draws, calls=calls, returned=returned)
+    return partial(text_opinion, emitted, run_task, draws=draws, calls=calls, returned=returned)
 
 
 def in_range(case: Case) -> Evidence:

@@ -271,6 +271,9 @@ def by_the_field(
             if whole or (one, two) != (x, y):
                 here = field_opinion(t, one, two, kinds=kinds, sizes=at, shapes=of).of_output(output)
                 e = replace(here, summary=f"{here.summary}; {AT_LENGTHS}") if here.word == "TESTED" else e
+        if e.word == "REJECTED" and agreed:
+            after = rewritten_in_the_field(t, x, y, kinds, sizes, shapes)
+            e = e if after is None else after.of_output(output)
         contradicted = e.word == "REJECTED" and (agreed or agree_in_floats(lowered, x, y, kinds, sizes, shapes))
         if contradicted:
             e = replace(e, word="UNDECIDED" if agreed else e.word, summary=DIFFER_IN_THE_FIELD)
@@ -280,6 +283,23 @@ def by_the_field(
             why = f"{calls} may be any function of its arguments, and each call is its own"
             e = replace(e, word="UNDECIDED", summary=f"not shown equal: {why}")
         yield e, contradicted
+
+
+def rewritten_in_the_field(
+    t: Terms, x: int, y: int, kinds: dict[str, str], sizes: dict[str, int], shapes: dict[str, tuple[int, ...]]
+) -> Evidence | None:
+    """The field's opinion on the terms as the laws rewrite them, in which a logarithm that meets an exponential is gone:
+    these have the values of the terms, and the field knows fewer laws of functions than the table of laws. None where it
+    accepts none of them."""
+    prover = Prover(t)
+    until = time.thread_time() + SECONDS
+    for a, b, used in prover.rewritten(x, y, until):
+        if not used or not prover.alike_defined((x, a), (y, b), (x, y)):
+            continue
+        e = field_opinion(t, a, b, kinds=kinds, sizes=sizes, shapes=shapes)
+        if e.word == "TESTED":
+            return replace(e, summary=f"{e.summary}; of the terms after {', '.join(used)}")
+    return None
 
 
 def predicates(t: Terms, root: int) -> tuple[set[int], set[int]]:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict, cast
+from concurrent.futures import Future
+from typing import Any, Protocol, TypedDict, TypeVar, cast
 
 from mirage.ir.program import Attr
 
 RunTask = Callable[[str, dict[str, object]], dict[str, object]]  # (the task's name, its payload) -> its answer
 Tiles = dict[str, dict[str, int]]
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+class Ahead(Protocol):
+    """Begins work that runs tasks, and goes on."""
+
+    def __call__(self, work: Callable[[RunTask, P], R], payload: P) -> Future[R]: ...
 
 
 # Floats: `as` is numpy's dtype of the bytes. Of an input, `type` is our dtype.
@@ -242,14 +251,15 @@ class _DevicePayload(TypedDict):
     function: str
     names: list[str]
     masks: list[str]
+    integers: dict[str, int]
     k: int
     products: int
     seed: int
 
 
 class DevicePayload(_DevicePayload, total=False):
-    """`names`: the function's tensors; `masks`: those that are masks; `k`, `products`: the lengths of the longest sum and of
-    the first contraction; `device`: torch's name of it, "cuda" if none."""
+    """`names`: the function's tensors; `masks`: those that are masks; `integers`: below what each is drawn if it has integers;
+    `k`, `products`: the lengths of the longest sum and of the first contraction; `device`: torch's name of it, "cuda" if none."""
 
     device: str
 

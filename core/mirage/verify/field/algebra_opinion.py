@@ -24,6 +24,7 @@ from mirage.verify.semantics.evaluate_terms import ExecutionFault, Hook, TermEva
 
 DRAWS = 64
 FEWEST_DRAWS, MOST_DRAWS = 16, 256
+EACH_DRAW = {"bool": "flags", "int": "integers"}  # no kernel runs here that needs one drawing of them for all
 GOAL = 2.0**-64
 # Sigmoid as an oracle first, then as 1 / (1 + exp(-x)). A narrowing cast is never the identity here; in an emitted text,
 # where every tensor-core operand is narrowed, it is, and the float opinion judges it.
@@ -231,6 +232,8 @@ def field_opinion(
         tied = offset_axes(t, roots)
         sizes = algebra_sizes(t, roots, {x: t.sizes[x] for x in tied if x in t.sizes})
         sizes = widened(t, [a], sizes, frozenset(tied))
+    kinds = {**dict.fromkeys(t.bool_inputs, "bool"), **(kinds or {})}
+    kinds = {n: EACH_DRAW.get(kind, kind) for n, kind in kinds.items()}
     verdict: Evidence | None = None
     for opaque in variants(t, roots, OPAQUE):
         sample_at = partial(draw, t, roots, sizes, shapes=shapes, kinds=kinds, opaque=opaque)

@@ -107,13 +107,26 @@ def shapes_of(t: Terms, roots: Iterable[int], sizes: Mapping[str, int]) -> dict[
 
 
 def fresh(field: Field, shape: tuple[int, ...], kind: str) -> Array:
-    """Random values of one input: "bool", "int" (the same in all draws: kernels take addresses from them) or "field"."""
+    """Random values of one input: "bool", "int" (the same in all draws: kernels take addresses from them), "flags", "integers"
+    (drawn anew in each draw) or "field"."""
     full = (1, *shape)
+    if kind == "flags":
+        return _flags(field, shape)
+    if kind == "integers":
+        return np.asarray(field.rng.integers(-8, 9, (field.draws, *shape)))
     if kind == "bool":
         return np.asarray(field.rng.integers(0, 2, full).astype(bool) | one_a_line(shape))
     if kind == "int":
         return np.asarray(field.rng.integers(-8, 9, full))
     return field.random(shape)
+
+
+def _flags(field: Field, shape: tuple[int, ...]) -> Array:
+    """Flags for each draw. In a row of them any one may be the one that is true for sure."""
+    flags = field.rng.integers(0, 2, (field.draws, *shape)).astype(bool)
+    if len(shape) != 1:
+        return np.asarray(flags | one_a_line(shape))
+    return np.asarray(flags | (np.arange(shape[0]) == field.rng.integers(0, shape[0], (field.draws, 1))))
 
 
 def one_a_line(shape: tuple[int, ...]) -> Array:
@@ -156,7 +169,7 @@ def draw(
     opaque: Iterable[str] = OPAQUE,
 ) -> Sample:
     """A field and inputs for it. `shapes` of inputs that the terms do not fix; `kinds` of inputs that are not
-    real: "bool" or "int"."""
+    real, as `fresh` draws them."""
     known = {**shapes_of(t, roots, sizes), **(shapes or {})}
     kinds = {**{n: "bool" for n in t.bool_inputs}, **(kinds or {})}
     nodes = [] if "sqrt" in opaque else root_nodes(t, roots)

@@ -6,8 +6,9 @@ The module runs in a worker (`worker.py`); the opinion compares what it gives wi
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -23,7 +24,16 @@ from mirage.verify.field.schedule_opinion import Small, small_case
 from mirage.verify.field.worker import decode, encode
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import ExecutionFault
-from mirage.verify.worker_tasks import FieldAnswer, FieldCall, FieldInput, FieldPayload, RunTask, Tiles, run_field_text
+from mirage.verify.worker_tasks import (
+    Ahead,
+    FieldAnswer,
+    FieldCall,
+    FieldInput,
+    FieldPayload,
+    RunTask,
+    Tiles,
+    run_field_text,
+)
 
 DRAWS = 32
 WHOLE_DRAWS = 4  # of the launch without tails
@@ -110,37 +120,30 @@ def text_opinion(
     text must make them in this order, with what the targets say, and gets random values from them. `returned` names what the
     function returns (the µGraph's outputs if empty).
     """
-    mugraph = emitted.mugraph
-    about = About(emitted, run_task, calls, returned or [o.name for o in mugraph.outputs], seed, time.perf_counter())
-    given = None if sizes is None else (sizes, tiles)
-    evidence: Evidence | None = None
-    for opaque in algebra_opinion.variants(
-        emitted.t, [x.term for x in emitted.targets], algebra_opinion.OPAQUE_IN_TEXT
-    ):
-        evidence = _opinion(about, draws, given, opaque)
-        if evidence.word == "REJECTED":
-            continue
-        if given is not None:
-            return evidence
-        told = field_details(evidence)
-        first = told.sizes
-        others = {
-            "whole_tiles": ("where tiles divide their dims", whole_launch(mugraph, first, seed)),
-            "other_order": ("where other axes are the longer ones", reordered_launch(mugraph, first, seed)),
-        }
-        sizes_of: dict[str, dict[str, int]] = {}
-        for name, (what, launch) in others.items():
-            if launch is None:
-                continue
-            again = _opinion(about, WHOLE_DRAWS, launch, opaque)
-            if again.word == "REJECTED":
-                return replace(again, summary=f"{what}: {again.summary}")
-            sizes_of[name] = field_details(again).sizes
-            evidence = replace(evidence, seconds=again.seconds)
-        told = replace(told, whole_tiles=sizes_of.get("whole_tiles"), other_order=sizes_of.get("other_order"))
-        return replace(evidence, details=told)
-    assert evidence is not None
-    return evidence
+    about = _about(emitted, run_task, calls, returned, seed)
+    return _opinion(about, draws, None if sizes is None else (sizes, tiles))
+
+
+def text_opinion_ahead(
+    emitted: EmittedModule,
+    run_task: RunTask,
+    ahead: Ahead,
+    *,
+    draws: int = DRAWS,
+    calls: Sequence[LibraryKernel] = (),
+    returned: Sequence[str] = (),
+) -> Callable[[], Evidence]:
+    """The same opinion, whose runs begin now; the call compares them."""
+    about = _about(emitted, run_task, calls, returned)
+    begun = list(_launches(about, draws, about.variants()[0], None, ahead))
+    return lambda: _opinion(replace(about, start=time.perf_counter()), draws, None, begun)
+
+
+def _about(
+    emitted: EmittedModule, run_task: RunTask, calls: Sequence[LibraryKernel], returned: Sequence[str], seed: int = 0
+) -> About:
+    names = returned or [o.name for o in emitted.mugraph.outputs]
+    return About(emitted, run_task, calls, names, seed, time.perf_counter())
 
 
 def field_details(evidence: Evidence) -> FieldDetails:
@@ -172,6 +175,27 @@ def reordered_launch(
 
 
 @dataclass(frozen=True)
+class _Run:
+    """A launch of the module in the field that has begun: the case that it is, and the answer, which is waited for."""
+
+    small: Small
+    answer: Callable[[], FieldAnswer]
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A launch's name ("" of the first) and what it is in words; where it could not begin, a rejection."""
+
+    name: str
+    what: str
+    run: _Run | Evidence
+
+    @property
+    def sizes(self) -> dict[str, int] | None:
+        return None if isinstance(self.run, Evidence) else self.run.small.sizes
+
+
+@dataclass(frozen=True)
 class About:
     """The subject of the opinion (see `text_opinion`), and the time of its start."""
 
@@ -182,25 +206,89 @@ class About:
     seed: int
     start: float
 
+    def variants(self) -> list[tuple[str, ...]]:
+        terms = [x.term for x in self.emitted.targets]
+        return algebra_opinion.variants(self.emitted.t, terms, algebra_opinion.OPAQUE_IN_TEXT)
 
-def _opinion(about: About, draws: int, launch: Launch | None, opaque: tuple[str, ...]) -> Evidence:
-    def rejected(text: str, info: FieldDetails | None = None, shown: Counterexample | None = None) -> Evidence:
+    def rejected(self, text: str, info: FieldDetails | None = None, shown: Counterexample | None = None) -> Evidence:
         return Evidence(
-            link="text", opinion="field", word="REJECTED", where=INTERPRETER, summary=text, seconds=time.perf_counter() - about.start,
+            link="text", opinion="field", word="REJECTED", where=INTERPRETER, summary=text, seconds=time.perf_counter() - self.start,
             details=info, counterexample=shown,
         )  # fmt: skip
 
+
+def _opinion(about: About, draws: int, given: Launch | None, begun: Sequence[_Begun] = ()) -> Evidence:
+    """Of the first variant that is not rejected, else of the last. `begun`: the launches of the first one, if they have begun."""
+    found: Evidence | None = None
+    for number, opaque in enumerate(about.variants()):
+        launches = iter(begun) if begun and not number else _launches(about, draws, opaque, given)
+        found = _of_launch(about, next(launches).run)
+        if found.word != "REJECTED":
+            return found if given is not None else _with_others(about, found, launches)
+    assert found is not None
+    return found
+
+
+def _with_others(about: About, evidence: Evidence, launches: Iterator[_Begun]) -> Evidence:
+    """The first launch's evidence after the others', or the rejection of one of these."""
+    sizes: dict[str, dict[str, int]] = {}
+    for begun in launches:
+        again = _of_launch(about, begun.run)
+        if again.word == "REJECTED":
+            return replace(again, summary=f"{begun.what}: {again.summary}")
+        sizes[begun.name] = field_details(again).sizes
+        evidence = replace(evidence, seconds=again.seconds)
+    told = field_details(evidence)
+    told = replace(told, whole_tiles=sizes.get("whole_tiles"), other_order=sizes.get("other_order"))
+    return replace(evidence, details=told)
+
+
+def _launches(
+    about: About, draws: int, opaque: tuple[str, ...], given: Launch | None, ahead: Ahead | None = None
+) -> Iterator[_Begun]:
+    """Each begins when it is asked for: the one that is `given`, else one with tails and then others at sizes that its own decide."""
+    first = _Begun("", "", _begin(about, draws, given, opaque, ahead))
+    yield first
+    if given is not None or first.sizes is None:
+        return
+    mugraph = about.emitted.mugraph
+    whole = whole_launch(mugraph, first.sizes, about.seed)
+    if whole is not None:
+        yield _Begun("whole_tiles", "where tiles divide their dims", _begin(about, WHOLE_DRAWS, whole, opaque, ahead))
+    other = reordered_launch(mugraph, first.sizes, about.seed)
+    if other is not None:
+        said = "where other axes are the longer ones"
+        yield _Begun("other_order", said, _begin(about, WHOLE_DRAWS, other, opaque, ahead))
+
+
+def _begin(
+    about: About, draws: int, launch: Launch | None, opaque: tuple[str, ...], ahead: Ahead | None
+) -> _Run | Evidence:
     e = about.emitted
     sizes, tiles = launch or (None, None)
     try:
         small = small_case(
             e.t, e.targets, e.mugraph, draws=draws, seed=about.seed, opaque=opaque, sizes=sizes, tiles=tiles
         )
-        answer = run_field_text(about.run_task, payload_of(e.module, e.parameters, small, about.calls))
     except ExecutionFault as fault:
-        return rejected(f"the program cannot be evaluated: {fault}")
+        return about.rejected(f"the program cannot be evaluated: {fault}")
     except MirageError as error:
-        return rejected(f"the emitted text could not be run: {error}")
+        return about.rejected(f"the emitted text could not be run: {error}")
+    payload = payload_of(e.module, e.parameters, small, about.calls)
+    if ahead is not None:
+        return _Run(small, ahead(run_field_text, payload).result)
+    return _Run(small, partial(run_field_text, about.run_task, payload))
+
+
+def _of_launch(about: About, run: _Run | Evidence) -> Evidence:
+    if isinstance(run, Evidence):
+        return run
+    small = run.small
+    try:
+        answer = run.answer()
+    except MirageError as error:
+        return about.rejected(f"the emitted text could not be run: {error}")
+    rejected = about.rejected
     good = int(small.sample.generic.sum())
     info = algebra_opinion.details_of(small.bound, small.sample, small.sizes, good)
     info = replace(info, tiles=launch_tiles(small.graph))

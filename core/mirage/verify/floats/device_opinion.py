@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 
 from mirage.errors import MirageError
+from mirage.mugraph.without_calls import calls_of
 from mirage.results.details import FloatDetails, RegimeError
 from mirage.results.verdict import Counterexample, Evidence
 from mirage.verify.emitted_module import EmittedModule
-from mirage.verify.floats.launch_sizes import contraction, first_contraction
+from mirage.verify.floats.launch_sizes import INTEGERS, compared_indices, contraction, first_contraction
 from mirage.verify.floats.regimes import added_masks
 from mirage.verify.worker_tasks import DevicePayload, RunTask, run_on_device
 
@@ -25,10 +26,12 @@ def device_opinion(
     t, graph, roots = emitted.t, emitted.mugraph, [x.term for x in emitted.targets]
     sizes = dict(t.sizes) | dict(graph.axes)
     known = {x.name for x in graph.inputs}
+    counts = {} if calls_of(graph) else compared_indices(t, emitted.targets, sizes)
     payload: DevicePayload = {
         "text": emitted.module,
         "function": emitted.function,
         "names": list(emitted.parameters),
+        "integers": {n: counts.get(n, INTEGERS) for n in emitted.parameters},
         "masks": sorted(added_masks(t, roots) & known),
         "k": contraction(t, emitted.targets, sizes),
         "products": first_contraction(t, emitted.targets, sizes),

@@ -15,9 +15,8 @@ import numpy as np
 
 from mirage.codegen.interpreter import float_interpreter, load_module
 from mirage.ir.dtypes import BY_TORCH_NAME
-from mirage.ir.fp8_formats import FORMATS
 from mirage.verify.floats.error_limits import NEARLY, ROUNDINGS, Compared, judge
-from mirage.verify.floats.launch_sizes import INTEGERS
+from mirage.verify.floats.launch_sizes import integer_range
 from mirage.verify.floats.matrix_units import cut_off
 from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, Rng
 from mirage.verify.floats.worker import Run, in_dtype, outputs_of, rounded_outputs
@@ -71,10 +70,9 @@ class _Look:
         self.module, self.payload, self.device = module, payload, device
         self.original: Run = getattr(module, f"_original_{payload['function']}")
         self.dtypes = [BY_TORCH_NAME[str(dtype).removeprefix("torch.")] for _, dtype in module._EXPECTED]
-        eight = any(d in FORMATS for d in self.dtypes)
         masks = set(payload["masks"]) | {n for n, d in zip(payload["names"], self.dtypes, strict=True) if d == "bool"}
         self.masks = masks
-        self.regimes = [r for r in REGIMES if (r.flags is None or masks) and (eight or not r.eight_bit)]
+        self.regimes = [r for r in REGIMES if r.fits(self.dtypes, bool(masks)) and not r.whole]
         self.rng = np.random.default_rng((payload["seed"], 0xDE71CE))
 
     def inputs(self, regime: Regime) -> list[torch.Tensor]:
@@ -92,15 +90,16 @@ class _Look:
                 floating = True
                 value = self._repeated(shape, partial(self._floats, draw, ours))
             else:
-                value = self._repeated(shape, partial(self._integers, 2 if ours == "bool" else INTEGERS))
+                low, high = (0, 2) if ours == "bool" else integer_range(ours, self.payload["integers"][name])
+                value = self._repeated(shape, partial(self._integers, low, high))
             out.append(value.to(dtype))
         return out
 
     def _floats(self, draw: Draw, dtype: str, count: int) -> Array:
         return draw(self.rng, (count,), dtype, self.payload["products"])
 
-    def _integers(self, most: int, count: int) -> Array:
-        return np.asarray(self.rng.integers(0, most, count))
+    def _integers(self, low: int, high: int, count: int) -> Array:
+        return np.asarray(self.rng.integers(low, high, count))
 
     def _repeated(self, shape: Sequence[int], draw: Callable[[int], Array]) -> torch.Tensor:
         """A draw of at most POOL values, as often as the shape needs them."""

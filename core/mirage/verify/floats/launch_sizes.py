@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence, Set
 
-from mirage.meaning.nodes import Mul, Reduce
+from mirage.meaning.nodes import Apply, Index, Input, Mul, Reduce
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph, TileDim
 from mirage.mugraph.resized import rigid_axes, same_size
@@ -13,6 +15,9 @@ from mirage.mugraph.without_calls import calls_of, dims_of_calls
 from mirage.verify.output_terms import OutputTerm
 
 INTEGERS = 4  # integers are drawn below it: they index what calls take, whose sizes are no smaller
+# What an integer may be, as far as float64 tells them apart. Quantized weights are anywhere in theirs; others count and index.
+WHOLE_RANGE = {"int8": (-(1 << 7), 1 << 7), "int32": (-(1 << 31), 1 << 31), "int64": (-(1 << 53), 1 << 53)}
+UNTILED = 7  # of a dim that only calls of PyTorch's own have
 BATCH = 2  # of a dim whose blocks take one element each
 
 
@@ -30,12 +35,19 @@ def launch_sizes(mugraph: MuGraph) -> dict[str, int]:
             if d.role in ("grid", "loop"):
                 shared = any(s.role == "split" and s.splits == d.name for s in g.dims)
                 _tiled(d, 5 if shared else 2, whole, real, sizes)
+    sizes |= {a: min(real[a], UNTILED) for a in _of_calls_alone(mugraph) - whole}
     _indexed(mugraph, real, sizes)
     kind = same_size(mugraph)
     largest: dict[str, int] = {}  # axes of one dimension of a tensor have one size
     for a, n in real.items():
         largest[kind[a]] = max(largest.get(kind[a], 1), sizes.get(a, n))
     return {a: largest[kind[a]] for a in real}
+
+
+def _of_calls_alone(mugraph: MuGraph) -> set[str]:
+    """The axes of what PyTorch's own calls take and give that no kernel of ours has, such as the rows of an embedding's table."""
+    seen = {a for k in calls_of(mugraph) for x in (*k.args, k.out) for d in mugraph.tensor(x).dims for a in d}
+    return seen - {a for p in parts(mugraph) for d in p.graph.dims for a in d.axes}
 
 
 def _tiled(d: TileDim, tiles: int, whole: Set[str], real: Mapping[str, int], sizes: dict[str, int]) -> None:
@@ -56,6 +68,25 @@ def _indexed(mugraph: MuGraph, real: Mapping[str, int], sizes: dict[str, int]) -
         if any(known[a].dtype.startswith("int") for a in k.args):
             for a in sizes.keys() & {a for x in k.args for d in known[x].dims for a in d}:
                 sizes[a] = max(sizes[a], min(real[a], INTEGERS))
+
+
+def integer_range(dtype: str, count: int = INTEGERS, *, whole: bool = False) -> tuple[int, int]:
+    """From where to below what an integer input is drawn; `count`: how many indices it is compared with."""
+    return WHOLE_RANGE[dtype] if whole or dtype == "int8" else (0, count)
+
+
+def compared_indices(t: Terms, targets: Sequence[OutputTerm], sizes: Mapping[str, int]) -> dict[str, int]:
+    """Inputs that are compared with an index, each with how many such indices there are: integers that pick an element, or
+    say how many are seen. Drawn below that they reach every element, and the function as written takes them."""
+    found: dict[str, int] = {}
+    for x in {y for o in targets for y in t.walk(o.term)}:
+        n = t.node(x)
+        kids = [t.node(k) for k in n.args] if isinstance(n, Apply) and n.name in ("eq", "lt", "le") else []
+        for here, other in itertools.permutations(kids, 2):
+            if isinstance(here, Index) and isinstance(other, Input):
+                count = math.prod(sizes[a] for a in here.axes)
+                found[other.name] = min(found.get(other.name, count), count)
+    return found
 
 
 def sums(t: Terms, targets: Sequence[OutputTerm]) -> list[Reduce]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,7 +20,6 @@ from functools import partial
 import numpy as np
 
 from mirage.errors import MirageError
-from mirage.ir.fp8_formats import FORMATS
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.resized import shrink
 from mirage.mugraph.without_calls import calls_of
@@ -31,7 +29,14 @@ from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.schedule_opinion import expected_outputs, term_only_sizes
 from mirage.verify.field.text_opinion import launch_tiles
 from mirage.verify.floats.error_limits import NEARLY, ROUNDINGS, Compared, judge
-from mirage.verify.floats.launch_sizes import INTEGERS, contraction, first_contraction, launch_sizes
+from mirage.verify.floats.launch_sizes import (
+    INTEGERS,
+    compared_indices,
+    contraction,
+    first_contraction,
+    integer_range,
+    launch_sizes,
+)
 from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, added_masks, round_to
 from mirage.verify.floats.shifted_reference import Shifted, Single, instead
 from mirage.verify.floats.worker import decode, packed
@@ -39,7 +44,7 @@ from mirage.verify.output_terms import OutputTerm
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import TermEvaluator
 from mirage.verify.semantics.float64 import Floats
-from mirage.verify.worker_tasks import FloatPayload, FloatRun, RunTask, run_floats, run_rounded
+from mirage.verify.worker_tasks import Ahead, FloatPayload, FloatRun, RunTask, run_floats, run_rounded
 
 Given = Mapping[str, tuple[str, Array]]  # (dtype, float64 values rounded to it) of every parameter
 
@@ -92,9 +97,6 @@ class Record:
     mugraph: MuGraph | None = None
     graph: MuGraph | None = None
     runs: list[RegimeRun] = field(default_factory=list)
-
-
-Ahead = Callable[[FloatPayload], Future[FloatRun]]  # begins a run in a worker of its own
 
 
 def float_opinion(
@@ -188,8 +190,11 @@ class _Regimes:
         inputs = self.launch.graph.inputs
         self.masks = added_masks(self.emitted.t, [x.term for x in self.emitted.targets])
         self.masks |= {i.name for i in inputs if i.dtype == "bool"}
-        eight = any(i.dtype in FORMATS for i in inputs)
-        self.regimes = [r for r in self.every if (r.flags is None or self.masks) and (eight or not r.eight_bit)]
+        dtypes = [i.dtype for i in inputs]
+        # what a call takes may index: any integer does not
+        self.regimes = [r for r in self.every if r.fits(dtypes, bool(self.masks)) and not (r.whole and self.calls)]
+        counts = {} if self.calls else compared_indices(self.emitted.t, self.emitted.targets, self.launch.every)
+        self.integers = {i.name: counts.get(i.name, INTEGERS) for i in inputs}
 
     def details(self, unlike: bool = False) -> FloatDetails:
         tiles = launch_tiles(self.launch.graph)
@@ -213,9 +218,9 @@ class _Regimes:
     def ask(self, regime: Regime, number: int, ahead: Ahead | None = None) -> _Asked:
         """Draws the regime's inputs. In the first regime the kernels run twice: whether they are deterministic shows in one."""
         e, launch = self.emitted, self.launch
-        given = _inputs(launch.graph, e.parameters, regime, self.rng, launch.products, self.masks)
+        given = _inputs(launch, e.parameters, regime, self.rng, self.masks, self.integers)
         payload = self._payload(given, 1 if number else 2)
-        run = partial(run_floats, self.run_task, payload) if ahead is None else ahead(payload).result
+        run = partial(run_floats, self.run_task, payload) if ahead is None else ahead(run_floats, payload).result
         return _Asked(regime, given, payload, run)
 
     def judge(self, asked: _Asked) -> None:
@@ -284,7 +289,8 @@ class _Regimes:
         t, targets = self.emitted.t, self.emitted.targets
         short = TermEvaluator(t, evaluator.inputs, Single(), self.launch.every)
         wide, narrow = (expected_outputs(t, targets, of) for of in (evaluator, short))
-        return [_Reference(wide[x.tensor][0], None, narrow[x.tensor][0]) for x in targets]
+        # a number comes from a worker as a tensor of one element
+        return [_Reference(np.atleast_1d(wide[x.tensor][0]), None, np.atleast_1d(narrow[x.tensor][0])) for x in targets]
 
     def _shifted(self, x: Compared, target: OutputTerm, evaluator: TermEvaluator) -> Compared:
         """With the shifted term's values where the function gives no number for want of a shift."""
@@ -318,9 +324,15 @@ class _Regimes:
 
 
 def _inputs(
-    graph: MuGraph, parameters: Sequence[str], regime: Regime, rng: np.random.Generator, k: int, masks: set[str]
+    launch: SmallLaunch,
+    parameters: Sequence[str],
+    regime: Regime,
+    rng: np.random.Generator,
+    masks: set[str],
+    integers: Mapping[str, int],
 ) -> Given:
-    """Of every parameter. Flags and integers are random, but for `masks` where the regime has flags of its own."""
+    """Of every parameter. Flags are random, but for `masks` where the regime has flags of its own; `integers` says how many there are."""
+    graph, k = launch.graph, launch.products
     known = {t.name: t for t in graph.inputs}
     out: dict[str, tuple[str, Array]] = {}
     floating = False
@@ -339,7 +351,8 @@ def _inputs(
         elif tensor.dtype == "bool":
             value = rng.integers(0, 2, shape).astype(np.float64)
         else:
-            value = rng.integers(0, INTEGERS, shape).astype(np.float64)
+            low, high = integer_range(tensor.dtype, integers[name], whole=regime.whole)
+            value = rng.integers(low, high, shape).astype(np.float64)
         out[name] = (tensor.dtype, np.ascontiguousarray(value))
     return out
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mirage.ir.dtypes import FLOATING
+from mirage.ir.dtypes import DTYPES, FLOATING
 from mirage.ir.fp8_formats import FORMATS
 from mirage.meaning.nodes import Add, Exp, Input
 from mirage.meaning.terms import Terms
@@ -34,6 +34,14 @@ class Regime:
     first: Callable[[Rng, tuple[int, ...], str, int], Array] | None = None
     flags: Callable[[Rng, tuple[int, ...]], Array] | None = None
     eight_bit: bool = False  # for programs with 8-bit floats alone
+    whole: bool = False  # integers are anything that their dtype holds; for programs with such inputs alone
+
+    def fits(self, dtypes: Iterable[str], masks: bool) -> bool:
+        """Whether it is for a program with inputs of these dtypes, with or without masks."""
+        known = set(dtypes)
+        if self.whole and not any(d != "bool" and not DTYPES[d].floating for d in known):
+            return False
+        return (self.flags is None or masks) and (not self.eight_bit or not known.isdisjoint(FORMATS))
 
 
 def _heavy(rng: Rng, shape: tuple[int, ...], dtype: str, k: int) -> Array:
@@ -92,6 +100,7 @@ REGIMES: tuple[Regime, ...] = (
     Regime("scores of 60000", _large, wild=True),
     Regime("whole rows masked", lambda r, s, d, k: r.standard_normal(s), flags=whole_lines),
     Regime("every 8-bit number", _codes, wild=True, eight_bit=True),
+    Regime("every integer", lambda r, s, d, k: r.standard_normal(s), wild=True, whole=True),
 )
 
 

@@ -7,14 +7,14 @@ no proof. Equal values are not enough: the second term must also be defined wher
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from mirage.meaning.laws import REWRITING, SOLVER, Law, Use, used_by
+from mirage.meaning.laws import DEFINITION, REWRITING, SOLVER, Law, Use, used_by
 from mirage.meaning.nodes import Index, Reduce, Size
 from mirage.meaning.normal_form import Normalizer, TooLarge
 from mirage.meaning.terms import Terms
@@ -57,13 +57,14 @@ class Prover:
     def __post_init__(self) -> None:
         self.normal = Normalizer(self.t)
         self.signs = SignAnalysis(self.t, self.given)
-        self._laws: dict[str, list[ReadLaw]] = {}
+        self._laws: dict[tuple[Use, ...], list[ReadLaw]] = {}
 
-    def laws(self, use: Use) -> list[ReadLaw]:
-        if use not in self._laws:
-            rows = (*self.rules, *used_by(use))
-            self._laws[use] = [read_law(self.t, a.name, a.text) for a in rows]
-        return self._laws[use]
+    def laws(self, *uses: Use) -> list[ReadLaw]:
+        """The user's rules, then the laws of these uses."""
+        if uses not in self._laws:
+            rows = (*self.rules, *(law for use in uses for law in used_by(use)))
+            self._laws[uses] = [read_law(self.t, a.name, a.text) for a in rows]
+        return self._laws[uses]
 
     def equal(self, a: int, b: int, *, both: bool = False) -> Proof | None:
         """A proof that b has the value of a wherever a is defined (`both`: and that a is defined wherever b is)."""
@@ -83,13 +84,11 @@ class Prover:
             return Proof("normal form")
         if time.thread_time() > until or not self.plausible(a, b):
             return None
-        rewriter = Rewriter(self.t, self.laws(REWRITING), self.signs, self.normal, until)
-        x, y = rewriter.rewrite(a), rewriter.rewrite(b)
-        used = tuple(sorted(rewriter.used))
-        if self.normal.equal(x, y):
-            return Proof("axioms", used)
-        if self.vanishes(x, y):
-            return Proof("fractions", used)
+        for x, y, used in self.rewritten(a, b, until):
+            if self.normal.equal(x, y):
+                return Proof("axioms", used)
+            if self.vanishes(x, y):
+                return Proof("fractions", used)
         if depth:
             joined = self._bodies(x, y, until, depth)
             if joined is not None:
@@ -105,6 +104,16 @@ class Prover:
         if query.holds(x, "==", y):
             return Proof("z3", tuple(sorted({*used, *query.used})))
         return None
+
+    def rewritten(self, a: int, b: int, until: float) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+        """Both terms with the laws applied, and which: first without the definitions, which hide what is known of an
+        order (a tanh grows) and of signs (an absolute value is not negative), then with them."""
+        used: set[str] = set()
+        for uses in ((REWRITING,), (REWRITING, DEFINITION)):
+            rewriter = Rewriter(self.t, self.laws(*uses), self.signs, self.normal, until)
+            a, b = rewriter.rewrite(a), rewriter.rewrite(b)
+            used |= rewriter.used
+            yield a, b, tuple(sorted(used))
 
     def vanishes(self, a: int, b: int) -> bool:
         """True if the difference is zero when its denominators are cleared."""
@@ -180,6 +189,10 @@ class Prover:
         return self._defined(a, b, time.thread_time(), quick=True) and self._defined(
             b, a, time.thread_time(), quick=True
         )
+
+    def alike_defined(self, *pairs: tuple[int, int]) -> bool:
+        """True if of each pair both terms are known to be defined at the same points, without z3."""
+        return all(self._same_domain(a, b) for a, b in pairs)
 
     def _defined(self, a: int, b: int, start: float, quick: bool = False) -> bool:
         """True if `b` is known to be defined wherever `a` is."""

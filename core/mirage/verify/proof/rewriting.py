@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -23,6 +23,32 @@ RELATIONS: dict[str, Signs] = {
     "<=": frozenset((-1, 0)), "<": frozenset((-1,)),
 }  # fmt: skip
 STEPS = 200
+SAME_LITERAL = 1e-14  # relative: a float's last digits
+
+
+@dataclass(frozen=True)
+class LiteralKind:
+    """Literals that a function of a fraction is written as: the function, its inverse, how large such a literal and the
+    fraction's denominator may be; of `odd` ones the negative is read too."""
+
+    name: str
+    value: Callable[[float], float]
+    inverse: Callable[[float], float]
+    term: Callable[[Terms, int], int]
+    low: float
+    high: float
+    most: int
+    odd: bool = False
+
+
+LITERALS = (
+    LiteralKind("literal of a root", math.sqrt, lambda x: x * x, Terms.sqrt, 1e-150, 1e150, 10**5, True),
+    LiteralKind("literal of a power of e", math.exp, math.log, Terms.exp, 1e-40, 1e40, 64),
+    LiteralKind(
+        "literal of a logarithm", lambda q: math.log(q) if q > 0 else math.nan, math.exp, lambda t, q: t.fn("log", q),
+        -12.0, 12.0, 1000,
+    ),
+)  # fmt: skip
 
 
 @dataclass
@@ -60,14 +86,19 @@ class Rewriter:
         return y
 
     def _literal(self, x: int, value: float) -> int:
-        """A literal that stands for the root of a fraction (0.7071067811865476 for sqrt(1/2)), as that root."""
+        """A literal that stands for a root, a power of e or a logarithm (0.7071067811865476 for sqrt(1/2)), as that."""
         t = self.t
-        square = Fraction(value * value).limit_denominator(10**5) if math.isfinite(value) else Fraction(0)
-        if not square or abs(float(square) / (value * value) - 1) > 1e-14:
+        if not math.isfinite(value) or not value:
             return x
-        root = t.sqrt(t.const(square))
-        self.used.add("literal of a root")
-        return root if value > 0 else t.neg(root)
+        for kind in LITERALS:
+            size = abs(value) if kind.odd else value
+            inside = Fraction(kind.inverse(size) if kind.low <= size <= kind.high else 0).limit_denominator(kind.most)
+            if not inside or abs(kind.value(float(inside)) / size - 1) > SAME_LITERAL:
+                continue
+            self.used.add(kind.name)
+            made = kind.term(t, t.const(inside))
+            return t.neg(made) if size != value else made
+        return x
 
     def _step(self, x: int) -> int | None:
         for law in self.laws:

@@ -8,10 +8,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+import numpy as np
+
 from mirage.meaning.nodes import Const, FloatLiteral, Index, Input, Mul, NegInf, Reduce, Size
 from mirage.meaning.terms import Terms
 from mirage.operators.block_operators import BLOCK
 from mirage.operators.signs import ANY, NEGATIVE, NONNEGATIVE, POSITIVE, Signs, absolute, of_number, plus, product_of
+
+CLEAR = 1 << 20  # of a size, or of one over it, that no rounding of a float doubts
 
 
 class SignAnalysis:
@@ -46,5 +50,18 @@ class SignAnalysis:
             case Mul(factors):  # equal factors are a power: x * x is not negative
                 powers = Counter(factors)
                 return product_of(*(absolute(self.of(k)) if n % 2 == 0 else self.of(k) for k, n in powers.items()))
-        entry = BLOCK.get(t.operator(x))
-        return ANY if entry is None else entry.signs(*(self.of(k) for k in t.kids(x)))
+        return self._of_function(x)
+
+    def _of_function(self, x: int) -> Signs:
+        """By the operator's rule; of a function of numbers also by its value."""
+        t = self.t
+        entry, kids = BLOCK.get(t.operator(x)), t.kids(x)
+        if entry is None:
+            return ANY
+        found = entry.signs(*(self.of(k) for k in kids))
+        numbers = [n.value for n in map(t.node, kids) if isinstance(n, Const) and abs(n.value) < CLEAR]
+        if found != ANY or entry.form != "pointwise" or entry.float64 is None or not len(numbers) == len(kids) > 0:
+            return found
+        with np.errstate(all="ignore"):
+            value = float(entry.float64(*map(float, numbers)))
+        return of_number(value) if 1 / CLEAR < abs(value) < math.inf else ANY

@@ -1,7 +1,7 @@
 """The user's rules: laws in a text file, one a line, each tested before any proof may use it.
 
     # name: left == right if condition
-    double angle: sin(2 * a) == 2 * sin(a) * cos(a)
+    sum of angles: sin(a + b) == sin(a) * cos(b) + cos(a) * sin(b)
 
 A rule that the axioms prove needs no trust. One that is only tested is named in every verdict that uses it. One that is
 false at a point is refused, with the point.

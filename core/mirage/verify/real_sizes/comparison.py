@@ -13,7 +13,7 @@ from mirage.ir.dtypes import DTYPES, TORCH_NAMES
 from mirage.ir.program import Program
 from mirage.ir.torch_calls import is_call
 from mirage.verify.floats.error_limits import ROUNDINGS, Compared, judge
-from mirage.verify.floats.launch_sizes import INTEGERS
+from mirage.verify.floats.launch_sizes import integer_range
 from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, round_to
 from mirage.verify.floats.worker import decode, exactly, rounded_run, user_run
 from mirage.verify.real_sizes.host_tensors import WideTensor
@@ -29,7 +29,6 @@ RELATIVE, ABSOLUTE = (
 )  # of the element and of the output's root mean square: constants are written with so many digits
 DISTURBED, SPREADS = 3, 64.0
 TIMES_ROUNDING = 1.5  # a right kernel rounds about as much as the function does, on average over an output
-WHOLE_RANGE = {"int8": (-128, 128)}  # quantized weights; other integers count and index
 SUBNORMAL = "subnormal"  # the regime of numbers that a GPU's fast functions take for zero
 
 
@@ -59,8 +58,10 @@ class ComparedFunction:
     regimes: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)  # of the inputs
     ranges: dict[int, IndexRange] = field(default_factory=dict)  # of inputs that take not all integers
+    gives: type = torch.Tensor  # a tuple or a list, or one tensor
 
     def __post_init__(self) -> None:
+        self.gives = tuple if self.program.returns_tuple else torch.Tensor
         if all(DTYPES[i.type.dtype].floating for i in self.program.inputs):
             return
         self.ranges = index_ranges(self.program, self._accepts)
@@ -134,6 +135,8 @@ def exact_outputs(subject: ComparedFunction, values: Sequence[Array]) -> list[Ar
         given.append(t.double() if DTYPES[i.type.dtype].floating else t.to(getattr(torch, TORCH_NAMES[i.type.dtype])))
     with torch.no_grad():
         made = exactly(subject.user, torch.float64)(*given)
+    if isinstance(made, list):
+        subject.gives = list
     return [values_of(t) for t in (made if isinstance(made, (tuple, list)) else (made,))]
 
 
@@ -161,6 +164,10 @@ def compare_exactly(
         if other.any() and beyond:
             subject.assumed.append(
                 "the inputs are finite: of infinite ones it gives NaN where the function gives infinities"
+            )
+        elif beyond and (np.isnan(want) & ~np.isnan(got)).any():
+            subject.assumed.append(
+                "the inputs are finite: of infinite ones it gives numbers where the function gives NaN"
             )
         elif other.any():
             at = _first(other)
@@ -202,14 +209,13 @@ def regime_inputs(program: Program, regime: Regime, k: int, seed: int) -> list[A
             flags = regime.flags(rng, shape) if regime.flags is not None else rng.integers(0, 2, shape).astype(bool)
             out.append(np.asarray(flags))
         else:
-            low, high = WHOLE_RANGE.get(dtype, (0, INTEGERS))
-            out.append(rng.integers(low, high, shape))
+            out.append(rng.integers(*integer_range(dtype, whole=regime.whole), shape))
     return out
 
 
 def regimes_of(program: Program) -> list[Regime]:
-    masks = any(i.type.dtype == "bool" for i in program.inputs)
-    return [r for r in REGIMES if (r.flags is None or masks) and not r.eight_bit]
+    dtypes = [i.type.dtype for i in program.inputs]
+    return [r for r in REGIMES if r.fits(dtypes, "bool" in dtypes) and not (r.eight_bit or r.whole)]
 
 
 def compare_rounded(

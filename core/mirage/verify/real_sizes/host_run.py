@@ -16,8 +16,9 @@ import torch
 from mirage.codegen.interpreter import bf16_bits, from_bits
 from mirage.ir.dtypes import BY_TORCH_NAME
 from mirage.verify.real_sizes.host_tensors import Allocations, OnDevice, WideTensor, storage_of
+from mirage.verify.real_sizes.kept_tables import kept
 from mirage.verify.real_sizes.kernel_run import DTYPES, BatchRun, argument
-from mirage.verify.real_sizes.module_text import ModuleText
+from mirage.verify.real_sizes.module_text import ModuleText, bound_names
 from mirage.verify.real_sizes.operator_table import Context
 from mirage.verify.real_sizes.tile_memory import Accesses, Region
 from mirage.verify.real_sizes.tile_values import NamedDtype, Pointer, Precision, Unknown, Wrong
@@ -31,13 +32,15 @@ MULTIPROCESSORS = (132, 5)
 @dataclass
 class HostCall:
     """One call of the public function. `choice`: which configuration of each autotuner; `device`: which number of
-    multiprocessors; `configurations`: the most that an autotuner has; `until`: the processor time at which it ends."""
+    multiprocessors; `configurations`: the most that an autotuner has; `until`: the processor time at which it ends; `elsewhere`:
+    whether it may launch nothing and leave the whole call to PyTorch."""
 
     precision: Precision
     text: ModuleText
     until: float
     choice: int = 0
     device: int = 0
+    elsewhere: bool = False
     configurations: int = 1
     asked_device: bool = False
     launches: int = 0
@@ -46,6 +49,7 @@ class HostCall:
     def __post_init__(self) -> None:
         self.regions: dict[int, tuple[Region, torch.Tensor]] = {}
         self.given: dict[int, str] = {}
+        self.gives: type = torch.Tensor
 
 
 class Stand:
@@ -119,7 +123,7 @@ class Host:
         parts: dict[str, object] = {
             "jit": self._jit, "autotune": self._autotune, "heuristics": self._heuristics, "Config": Config,
             "cdiv": lambda a, b: -(-a // b), "next_power_of_2": lambda n: 1 << max(0, int(n) - 1).bit_length(),
-            "language": language, "runtime": runtime,
+            "language": language, "runtime": runtime, "JITFunction": Jitted,
         }  # fmt: skip
         self.roots: dict[str, object] = {
             "triton": Stand("triton", parts),
@@ -132,14 +136,17 @@ class Host:
 
     def _loaded(self) -> dict[str, Any]:
         """The top level, run with the stand-ins in place of its imports."""
-        names: dict[str, Any] = {"__name__": "module"}
+        names: dict[str, Any] = {"__name__": "module", "type": class_of}
         for name, path in self.text.imported.items():
             names[name] = self._imported(path)
-        body = [s for s in self.text.tree.body if not isinstance(s, ast.Import | ast.ImportFrom)]
         future = ast.ImportFrom("__future__", [ast.alias("annotations")], 0)
-        tree = ast.fix_missing_locations(ast.Module([future, *body], []))
         try:
-            exec(compile(tree, "<module>", "exec"), names)
+            for s in self.text.tree.body:
+                if not isinstance(s, ast.Import | ast.ImportFrom):
+                    tree = ast.fix_missing_locations(ast.Module([future, s], []))
+                    exec(compile(tree, "<module>", "exec"), names)
+                    if isinstance(s, ast.Assign | ast.AnnAssign):
+                        names |= {n: kept(n, names[n]) for n in bound_names(s) if n in names}
         except (Unknown, Wrong):
             raise
         except Exception as e:
@@ -208,10 +215,12 @@ class Host:
             raise
         except Exception as e:
             raise Wrong(f"the call raises {type(e).__name__}: {str(e)[:300]}", _line(e)) from None
+        session.gives = type(out)
         found = list(out) if isinstance(out, (tuple, list)) else [out]
         if not all(isinstance(t, torch.Tensor) for t in found):
             raise Wrong("the function gives something that is no tensor")
-        self._kernels_count(found)
+        if session.launches or not session.elsewhere:
+            self._kernels_count(found)
         return found
 
     def _kernels_count(self, results: Sequence[torch.Tensor]) -> None:
@@ -351,6 +360,11 @@ class Host:
         if dtype not in DTYPES.values():
             raise Unknown(f"kernels on tensors of {name}")
         return Region(label, flat.numpy(), dtype, bool(given))
+
+
+def class_of(value: object) -> type:
+    """`type(value)` as the module sees it: a tensor of any precision is one of PyTorch's own."""
+    return torch.Tensor if isinstance(value, WideTensor) else type(value)
 
 
 def _line(e: BaseException) -> int:

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from mirage.program.question_table import KINDS
 from mirage.source.attribute_chain import attribute_chain
 from mirage.source.references import CONSTANT_CALLS, DENIED
 from mirage.verify.real_sizes.tile_values import Unknown
@@ -28,6 +29,12 @@ OFFICIAL = (
 ACTIVE_DEVICE = "triton.runtime.driver.active.get_active_torch_device"
 REFUSED = {"open", "input", "exec", "eval", "compile", "__import__", "globals", "locals", "vars", "setattr", "delattr", "breakpoint",
            "getattr", "hasattr", *PER_PROCESS}  # fmt: skip
+# What a call could be told apart by that its values, shapes, dtypes, strides and device do not say, and no run here varies.
+GRADIENT = ("requires_grad", "is_grad_enabled")  # a run varies them
+UNVARIED = {
+    name for kind in ("gradient", "layout", "memory", "gradient mode", "autocast", "default dtype") for name in KINDS[kind]
+} - {*GRADIENT} | {"is_pinned"}  # fmt: skip
+CLASSES = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
 
 
 @dataclass
@@ -47,6 +54,11 @@ class ModuleText:
             return ".".join((self.imported[first], *parts))
         return "" if parts else first
 
+    @property
+    def asks_gradient(self) -> bool:
+        """Does the module ask whether gradients are wanted?"""
+        return any(isinstance(n, ast.Attribute) and n.attr in GRADIENT for n in ast.walk(self.tree))
+
 
 def read(text: str, public: str) -> ModuleText:
     """The module, whose function `public` is called. Unknown with the line of what it may not contain."""
@@ -60,7 +72,7 @@ def read(text: str, public: str) -> ModuleText:
         _import(found, n)
     bound: dict[str, int] = {}
     for s in tree.body:
-        for name in _binds(s):
+        for name in bound_names(s):
             if name in bound:
                 raise Unknown(f"{name} is bound twice", s.lineno)
             bound[name] = s.lineno
@@ -110,7 +122,8 @@ def _import(m: ModuleText, n: ast.AST) -> None:
     m.imported.update(pairs)
 
 
-def _binds(s: ast.stmt) -> list[str]:
+def bound_names(s: ast.stmt) -> list[str]:
+    """What a statement of the top level binds."""
     if isinstance(s, Function):
         return [s.name]
     if isinstance(s, ast.Assign):
@@ -129,7 +142,7 @@ def _constant(m: ModuleText, s: ast.Assign | ast.AnnAssign) -> None:
     value = s.value
     if isinstance(value, ast.Call) and m.path(value.func) == "triton.language.constexpr" and len(value.args) == 1:
         value = value.args[0]
-    names = _binds(s)
+    names = bound_names(s)
     try:
         made = ast.literal_eval(value) if value is not None else None
     except ValueError:
@@ -147,14 +160,37 @@ def _faults(m: ModuleText, bound: set[str]) -> Iterator[tuple[int, str]]:
                 f"`{ast.unparse(s).splitlines()[0][:60]}` at the top level is no import, constant or function",
             )
         if isinstance(s, Function):
-            for d in s.decorator_list:
-                if m.path(_called(d)) not in DECORATORS:
-                    yield d.lineno, f"the decorator `{ast.unparse(d)[:60]}`"
+            yield from _in_function(m, s)
             yield from _kept(m, s, bound)
         elif isinstance(s, ast.Assign | ast.AnnAssign):
+            for target in s.targets if isinstance(s, ast.Assign) else [s.target]:
+                if any(isinstance(n, ast.Attribute | ast.Subscript) for n in ast.walk(target)):
+                    yield s.lineno, f"`{ast.unparse(target)[:60]}` is set when the module is imported"
             yield from _computed(m, s)
+    spelled = {id(n.func) for n in ast.walk(m.tree) if isinstance(n, ast.Call) and _named_attribute(n) is not None}
     for n in ast.walk(m.tree):
-        yield from _reaching(m, n)
+        if id(n) in spelled:
+            continue
+        read = _named_attribute(n) if isinstance(n, ast.Call) else None
+        yield from _reaching(m, n if read is None else read)
+
+
+def _in_function(m: ModuleText, f: Function) -> Iterator[tuple[int, str]]:
+    """Its decorators, and classes of tensors that it asks for."""
+    for d in f.decorator_list:
+        if m.path(_called(d)) not in DECORATORS:
+            yield d.lineno, f"the decorator `{ast.unparse(d)[:60]}`"
+    for n in ast.walk(f):
+        if isinstance(n, ast.Attribute) and m.path(n) in CLASSES:
+            yield n.lineno, f"asks for the class {m.path(n)}"
+
+
+def _named_attribute(call: ast.Call) -> ast.Attribute | None:
+    """The attribute that `getattr` with a constant name reads; None for any other call."""
+    match call:
+        case ast.Call(func=ast.Name(id="getattr"), args=[value, ast.Constant(value=str(name)), *_], keywords=[]):
+            return ast.copy_location(ast.Attribute(value, name, ast.Load()), call)
+    return None
 
 
 def _computed(m: ModuleText, s: ast.Assign | ast.AnnAssign) -> Iterator[tuple[int, str]]:
@@ -162,8 +198,18 @@ def _computed(m: ModuleText, s: ast.Assign | ast.AnnAssign) -> Iterator[tuple[in
     for n in ast.walk(s):
         if isinstance(n, ast.Call):
             path = m.path(n.func) or ast.unparse(n.func)
+            if path == "isinstance" and _of_kernel(m, n):
+                continue
             if not path.startswith(("triton.", "math.", "typing.", *AT_IMPORT)) and path not in CONSTANT_CALLS:
                 yield n.lineno, f"`{path[:40]}` is called when the module is imported"
+
+
+def _of_kernel(m: ModuleText, call: ast.Call) -> bool:
+    """Does a call ask what a kernel is: compiled, or interpreted?"""
+    match call.args:
+        case [ast.Name(id=name), ast.Attribute() as kind]:
+            return name in m.jitted and m.path(kind) == "triton.JITFunction"
+    return False
 
 
 def _kept(m: ModuleText, f: Function, bound: set[str]) -> Iterator[tuple[int, str]]:
@@ -229,7 +275,12 @@ def _reaching(m: ModuleText, n: ast.AST) -> Iterator[tuple[int, str]]:
         fine |= path.startswith(("triton.language.extra.libdevice", "triton.language.extra.cuda"))
         fine |= bool(path) and f"{ACTIVE_DEVICE}.".startswith(f"{path}.")
         denied = any(path == x or path.startswith(x + ".") for x in DENIED)
-        if denied or n.attr.startswith("_") or ((n.attr in OUTSIDE or path.startswith(EFFECT_PATHS)) and not fine):
+        if (
+            denied
+            or n.attr.startswith("_")
+            or n.attr in UNVARIED
+            or ((n.attr in OUTSIDE or path.startswith(EFFECT_PATHS)) and not fine)
+        ):
             yield n.lineno, f"reads {path or ast.unparse(n)}"
     elif isinstance(
         n, ast.ClassDef | ast.AsyncFunctionDef | ast.Try | ast.Yield | ast.YieldFrom | ast.Await | ast.Delete

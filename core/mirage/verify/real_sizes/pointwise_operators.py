@@ -66,7 +66,7 @@ def pointwise(name: str, value: Callable[[Array], Array], dtypes: Sequence[str] 
         t = k.tile(x)
         if t.dtype not in dtypes:
             raise k.wrong(f"tl.{name} takes {' or '.join(dtypes)}, not {t.dtype}")
-        return k.precision.tile(value(t.data), t.dtype)
+        return replace(k.precision.tile(value(t.data), t.dtype), rounded=t.rounded)
 
     OPERATORS[name] = op
 
@@ -100,7 +100,7 @@ for _name in ("exp", "exp2", "log", "log2", "cos", "sin", "sqrt", "floor", "ceil
 @operator("libdevice.pow")
 def pow_(k: Context, x: object, y: object) -> Tile:
     a, b, dtype = meet(k, x, y)
-    return k.precision.tile(np.power(a, b), dtype)
+    return replace(k.precision.tile(np.power(a, b), dtype), rounded=_rounded(x, y))
 
 
 @operator("libdevice.div_rn", "div_rn", "fdiv", "libdevice.fdiv")
@@ -126,14 +126,23 @@ def sigmoid(k: Context, x: object) -> object:
 
 @operator("maximum", "libdevice.max")
 def maximum(k: Context, x: object, y: object, propagate_nan: object = None) -> Tile:
-    a, b, dtype = meet(k, x, y)
-    return k.precision.tile((np.maximum if propagates(propagate_nan) else np.fmax)(a, b), dtype)
+    return larger(k, np.maximum if propagates(propagate_nan) else np.fmax, x, y)
 
 
 @operator("minimum", "libdevice.min")
 def minimum(k: Context, x: object, y: object, propagate_nan: object = None) -> Tile:
+    return larger(k, np.minimum if propagates(propagate_nan) else np.fmin, x, y)
+
+
+def larger(k: Context, choice: Callable[[Array, Array], Array], x: object, y: object) -> Tile:
+    """The larger, or the smaller, of two numbers."""
     a, b, dtype = meet(k, x, y)
-    return k.precision.tile((np.minimum if propagates(propagate_nan) else np.fmin)(a, b), dtype)
+    return replace(k.precision.tile(choice(a, b), dtype), rounded=_rounded(x, y))
+
+
+def _rounded(*of: object) -> int:
+    """The line that a result of these inherits."""
+    return max((t.rounded for t in of if isinstance(t, Tile)), default=0)
 
 
 def propagates(how: object) -> bool:
@@ -154,7 +163,7 @@ def where(k: Context, condition: object, x: object, y: object) -> object:
     flags, a = aligned(c.data, a)
     flags, b = aligned(flags, b)
     a, b = aligned(a, b)
-    return Tile(np.where(flags, a, b), dtype, rounded=max(t.rounded for t in (x, y, c) if isinstance(t, Tile)))
+    return Tile(np.where(flags, a, b), dtype, rounded=_rounded(x, y, c))
 
 
 @operator("cast", "to")

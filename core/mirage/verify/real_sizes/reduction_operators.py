@@ -58,6 +58,7 @@ def extreme(k: Context, fn: Any, index: Any, t: Tile, axis: object, both: object
         t = k.precision.tile(t.data, "fp32")
     elif not t.floating and BITS[t.dtype] < 32 and not both:
         t = k.precision.tile(t.data, "int32")
+    # that the numbers were rounded to fewer digits is not kept: a maximum is mostly a shift, of which any does
     best = k.precision.tile(fn.reduce(t.data, axis=along, keepdims=bool(keep)), t.dtype)
     if not both:
         return best

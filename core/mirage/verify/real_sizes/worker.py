@@ -59,6 +59,7 @@ class Judging:
     configurations: int = 1
     asked_device: bool = False
     programs: int = 0
+    gives: type = torch.Tensor  # of the last call: a tuple or a list, or one tensor
     outcomes: dict[int, set[bool]] = field(default_factory=dict)
 
     @property
@@ -66,12 +67,13 @@ class Judging:
         return time.process_time() - self.began > SECONDS
 
     def call(
-        self, given: Sequence[torch.Tensor], how: Precision, choice: int = 0, device: int = 0
+        self, given: Sequence[torch.Tensor], how: Precision, choice: int = 0, device: int = 0, elsewhere: bool = False
     ) -> list[torch.Tensor]:
-        session = HostCall(how, self.host.text, time.process_time() + LIMIT, choice, device)
+        session = HostCall(how, self.host.text, time.process_time() + LIMIT, choice, device, elsewhere)
         names = [i.name for i in self.subject.program.inputs]
         out = self.host.call(session, dict(zip(names, given, strict=True)))
-        if not session.launches:
+        self.gives = session.gives
+        if not session.launches and not elsewhere:
             raise Unknown("no kernel is launched")
         self.runs += 1
         self.programs = max(self.programs, session.programs)
@@ -83,6 +85,19 @@ class Judging:
         self.asked_device |= session.asked_device
         return out
 
+    def container(self) -> None:
+        """Do results come as the function's do? Of a function that gives a list an emitted module makes a tuple. Raises Wrong."""
+        gives, wanted = self.gives, self.subject.gives
+        fits = (
+            gives in (tuple, list)
+            if wanted is list
+            else gives is tuple
+            if wanted is tuple
+            else gives not in (tuple, list)
+        )
+        if not fits:
+            raise Wrong(f"it gives a {gives.__name__}, and the function a {wanted.__name__}")
+
     # ---- the runs
     def drawn(self, kind: Draw, numbers: Sequence[float], seed: int) -> list[Array]:
         inputs = self.subject.program.inputs
@@ -92,6 +107,7 @@ class Judging:
         how = Precision(wide=True, garbage=garbage)
         results = self.call(tensors(self.subject.program, values, True), how, choice, device)
         compare_exactly(self.subject, kind, values, results)
+        self.container()
 
     def rounded(self, name: str, choice: int = 0) -> None:
         regime = next(r for r in regimes_of(self.subject.program) if r.name == name)
@@ -133,6 +149,8 @@ class Judging:
         self.scaled()
         self.notes += self.subject.assumed
         self.contiguity()
+        if self.host.text.asks_gradient:
+            self.gradients()
 
     def variants(self) -> None:
         """Every configuration of an autotuner, and another number of multiprocessors."""
@@ -154,11 +172,25 @@ class Judging:
             return
         made = [b if a is None else a for a, b in zip(given, tensors(program, values, True), strict=True)]
         try:
-            compare_exactly(self.subject, "strided", values, self.call(made, Precision(wide=True)))
+            compare_exactly(self.subject, "strided", values, self.call(made, Precision(wide=True), elsewhere=True))
         except (Wrong, Unknown, Differs):
             self.notes.append(
                 "the inputs are contiguous (with other strides its kernels read other elements, or it refuses)"
             )
+
+    def gradients(self) -> None:
+        """A module that asks whether gradients are wanted: it gives the same without them, and for inputs that want some, or else
+        the verdict says what is assumed."""
+        program = self.subject.program
+        values = self.drawn(DRAWS[0], [0.0, 1.0], 3)
+        with torch.no_grad():
+            self.exact("without gradients", values, float("nan"))
+        given = [t.requires_grad_(t.is_floating_point()) for t in tensors(program, values, True)]
+        try:
+            found = self.call(given, Precision(wide=True), elsewhere=True)
+            compare_exactly(self.subject, "with gradients", values, found)
+        except (Wrong, Unknown, Differs):
+            self.notes.append("no input needs a gradient (the module does something else then, or refuses)")
 
 
 def _strided(t: torch.Tensor) -> torch.Tensor | None:

@@ -15,11 +15,14 @@ from mirage.ir.torch_calls import RESULT, SIZES, TENSOR, is_call
 from mirage.operators.protocols import Maker
 from mirage.operators.type_rules import dim, is_float
 from mirage.program.builder import Builder
+from mirage.verify.semantics.program_values import constant
 
 Given = Mapping[str, Attr]
 Meaning = Callable[[Maker, Mapping[str, int], Given], int | None]  # None: not of this form
 MOST = 1 << 20  # elements of a mask over pairs of places
 MOST_WINDOWS = 64  # that are joined
+MOST_PLACES = 1 << 12  # of a list of indices
+NAMED = ("log2", "log10", "cosh", "round")
 
 
 def _cast(m: Maker, x: int, dtype: str) -> int:
@@ -166,14 +169,6 @@ def windows(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
     return m.op("concat", *parts, dim=at) if len(parts) > 1 else parts[0]
 
 
-def glu(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
-    x, shape = xs["self"], m.type(xs["self"]).shape
-    at = dim(int(str(a.get("dim", -1))), len(shape))
-    half = shape[at] // 2
-    value, gate = (_piece(m, x, at, start, half) for start in (0, half))
-    return m.op("mul", value, m.op("sigmoid", gate))
-
-
 def clamp(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
     x = m.op("maximum", xs["self"], xs["min"]) if "min" in xs else xs["self"]
     return m.op("minimum", x, xs["max"]) if "max" in xs else x
@@ -189,15 +184,108 @@ def either(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
 
 
 def largest(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
-    """The largest or the smallest alone, of a dim."""
-    if a["k"] != 1 or not is_float(m.type(xs["self"]).dtype):
+    """The largest or the smallest of a dim."""
+    x, at, count = xs["self"], _dim(m, xs, a, "dim", -1), int(str(a["k"]))
+    down = bool(a.get("largest", True))
+    if count == 1 and is_float(m.type(x).dtype):
+        return m.op("amax" if down else "amin", x, dim=(at,), keepdim=True)
+    made = _sorted(m, x, at, down) if a.get("sorted", True) else None
+    return made if made is None else _piece(m, made, at, 0, count)
+
+
+def _counted(word: str) -> Meaning:
+    """Whether any, or all, of some dims' elements are not zero: none of those that decide it is missing."""
+
+    def build(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+        x, shape = xs["self"], m.type(xs["self"]).shape
+        given = a.get("dim")
+        over = tuple(dim(i, len(shape)) for i in _listed(given)) if given is not None else tuple(range(len(shape)))
+        if not shape or not over:
+            return None
+        held = m.op("ne" if word == "any" else "eq", x, m.const(False if m.type(x).dtype == "bool" else 0))
+        found = m.op(
+            "sum", m.op("where", held, m.const(1.0), m.const(0.0)), dim=over, keepdim=bool(a.get("keepdim", False))
+        )
+        return m.op("gt" if word == "any" else "eq", found, m.const(0.0))
+
+    return build
+
+
+def _dim(m: Maker, xs: Mapping[str, int], a: Given, name: str, otherwise: int) -> int:
+    return dim(int(str(a.get(name, otherwise))), len(m.type(xs["self"]).shape))
+
+
+def _sorted(m: Maker, x: int, at: int, down: bool) -> int | None:
+    kind = m.type(x)
+    if not is_float(kind.dtype) or not kind.shape or kind.shape[at] * math.prod(kind.shape) > MOST:
         return None
-    at = dim(int(str(a.get("dim", -1))), len(m.type(xs["self"]).shape))
-    return m.op("amax" if a.get("largest", True) else "amin", xs["self"], dim=(at,), keepdim=True)
+    return m.op("sort", x, dim=at, descending=down)
 
 
-def sign(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
-    return None if m.type(xs["self"]).dtype == "bool" else _sign(m, xs["self"], a)
+def sort(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    return _sorted(m, xs["self"], _dim(m, xs, a, "dim", -1), bool(a.get("descending", False)))
+
+
+def sorted_rows(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    return _sorted(m, xs["self"], 0, False)
+
+
+def kth(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    """The k-th smallest of a dim."""
+    at = _dim(m, xs, a, "dim", -1)
+    made = _sorted(m, xs["self"], at, False)
+    return made if made is None else _at_place(m, made, at, int(str(a["k"])) - 1, bool(a.get("keepdim", False)))
+
+
+def median(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    """The lower one of the two in the middle; NaN where there is one."""
+    x = xs["self"] if "dim" in a else m.op("reshape", xs["self"], shape=(-1,))
+    at, keep = dim(int(str(a.get("dim", 0))), len(m.type(x).shape)), bool(a.get("keepdim", False))
+    made = _sorted(m, x, at, False)
+    if made is None:
+        return None
+    top = m.op("amax", x, dim=(at,), keepdim=keep)
+    middle = _at_place(m, made, at, (m.type(x).shape[at] - 1) // 2, keep)
+    return m.op("where", m.op("eq", top, top), middle, top)
+
+
+def _at_place(m: Maker, x: int, at: int, place: int, keep: bool) -> int:
+    shape = m.type(x).shape
+    piece = m.op("slice", x, dim=at, start=place, length=1)
+    return piece if keep else m.op("reshape", piece, shape=(*shape[:at], *shape[at + 1 :]))
+
+
+def taken(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    """The places of one dim that a list of numbers names."""
+    indices = a["indices"]
+    named = [(i, p) for i, p in enumerate(indices) if p is not None] if isinstance(indices, tuple) else []
+    return _listed_places(m, xs["self"], *named[0]) if len(named) == 1 else None
+
+
+def selected(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    return _listed_places(m, xs["self"], _dim(m, xs, a, "dim", -1), a.get("index"))
+
+
+def _listed_places(m: Maker, x: int, at: int, places: Attr) -> int | None:
+    """Whole pieces where the places are neighbours."""
+    n = m.type(x).shape[at]
+    if not isinstance(places, tuple) or not places or not all(isinstance(p, int) and -n <= p < n for p in places):
+        return None
+    runs: list[list[int]] = []
+    for p in (int(str(p)) % n for p in places):
+        if runs and p == sum(runs[-1]):
+            runs[-1][1] += 1
+        else:
+            runs.append([p, 1])
+    if len(runs) > MOST_WINDOWS:
+        return None
+    parts = [_piece(m, x, at, start, length) for start, length in runs]
+    return m.op("concat", *parts, dim=at) if len(parts) > 1 else parts[0]
+
+
+def both_exponentials(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    x, y = xs["self"], xs["other"]
+    return m.op("logaddexp", x, y) if m.type(x).dtype == m.type(y).dtype else None
 
 
 def _of_float(meaning: Callable[[Maker, int, Given], int]) -> Meaning:
@@ -213,19 +301,8 @@ def _number(m: Maker, a: Given, name: str, otherwise: float) -> int:
     return m.const(float(value) if isinstance(value, (int, float, str)) else otherwise)
 
 
-def _sign(m: Maker, x: int, a: Given) -> int:
-    dtype = m.type(x).dtype
-    zero = m.const(0.0 if is_float(dtype) else 0)
-    above, below = (_cast(m, m.op(op, x, zero), dtype) for op in ("gt", "lt"))
-    return m.op("sub", above, below)
-
-
-def _ceil(m: Maker, x: int, a: Given) -> int:
-    return m.op("neg", m.op("floor", m.op("neg", x)))
-
-
 def _trunc(m: Maker, x: int, a: Given) -> int:
-    return m.op("where", m.op("lt", x, m.const(0.0)), _ceil(m, x, a), m.op("floor", x))
+    return m.op("where", m.op("lt", x, m.const(0.0)), m.op("ceil", x), m.op("floor", x))
 
 
 def _hardsigmoid(m: Maker, x: int, a: Given) -> int:
@@ -241,12 +318,13 @@ def _threshold(m: Maker, x: int, a: Given) -> int:
     return m.op("where", above, x, _cast(m, _number(m, a, "value", 0.0), m.type(x).dtype))
 
 
-def _log_sigmoid(m: Maker, x: int, a: Given) -> int:
-    return m.op("neg", m.op("softplus", m.op("neg", x)))
-
-
 def _mish(m: Maker, x: int, a: Given) -> int:
     return m.op("mul", x, m.op("tanh", m.op("softplus", x)))
+
+
+def _named(name: str) -> Callable[[Maker, int, Given], int]:
+    """The operator of the same name."""
+    return lambda m, x, a: m.op(name, x)
 
 
 MEANINGS: dict[str, Meaning] = {
@@ -255,24 +333,34 @@ MEANINGS: dict[str, Meaning] = {
     "aten.constant_pad_nd.default": pad,
     "aten.flip.default": flip,
     "aten.cumsum.default": cumsum,
-    "aten.floor.default": _of_float(lambda m, x, a: m.op("floor", x)),
-    "aten.ceil.default": _of_float(_ceil),
     "aten.trunc.default": _of_float(_trunc),
-    "aten.sign.default": sign,
     "aten.cummax.default": cummax,
     "aten.cummin.default": cummin,
     "aten.diag.default": diagonal,
     "aten.trace.default": trace,
     "aten.diff.default": diff,
     "aten.unfold_copy.default": windows,
-    "aten.glu.default": glu,
     "aten.clamp.Tensor": clamp,
     "aten.__xor__.Tensor": either,
     "aten.topk.default": largest,
+    "aten.any.default": _counted("any"),
+    "aten.any.dim": _counted("any"),
+    "aten.any.dims": _counted("any"),
+    "aten.all.default": _counted("all"),
+    "aten.all.dim": _counted("all"),
+    "aten.all.dims": _counted("all"),
+    "aten.sort.default": sort,
+    "aten.msort.default": sorted_rows,
+    "aten.kthvalue.default": kth,
+    "aten.median.dim": median,
+    "aten.median.default": median,
+    "aten.index.Tensor": taken,
+    "aten.index_select.default": selected,
+    "aten.logaddexp.default": both_exponentials,
+    **{f"aten.{name}.default": _of_float(_named(name)) for name in NAMED},
     "aten.hardsigmoid.default": _of_float(_hardsigmoid),
     "aten.hardswish.default": _of_float(_hardswish),
     "aten.threshold.default": _of_float(_threshold),
-    "aten.log_sigmoid.default": _of_float(_log_sigmoid),
     "aten.mish.default": _of_float(_mish),
 }
 
@@ -288,7 +376,7 @@ def written_out(p: Program) -> Program:
     for node in p.nodes:
         b.line = node.line
         args = [place[x] for x in node.args]
-        place.append(_meant(b, node, args) if node.op in MEANINGS else _same(b, node, args))
+        place.append(_meant(b, p, node, args) if node.op in MEANINGS else _same(b, node, args))
     for x in p.outputs:
         b.output(place[x])
     made = b.program(returns_tuple=p.returns_tuple)
@@ -301,11 +389,26 @@ def _same(b: Builder, node: Operation, args: Sequence[int]) -> int:
     return b.op(node.op, *args, **dict(node.attrs))
 
 
-def _meant(b: Builder, node: Operation, args: Sequence[int]) -> int:
+def _meant(b: Builder, p: Program, node: Operation, args: Sequence[int]) -> int:
     attrs = {k: v for k, v in node.attrs if k not in (RESULT, SIZES)}
     places = {k: TENSOR.match(v) for k, v in attrs.items() if isinstance(v, str)}
     tensors = {k: args[int(found[1])] for k, found in places.items() if found is not None}
-    made = MEANINGS[node.op](b, tensors, {k: v for k, v in attrs.items() if k not in tensors})
+    given = {k: _known(p, node, v) for k, v in attrs.items()}
+    made = MEANINGS[node.op](b, tensors, {k: v for k, v in given.items() if k not in tensors or isinstance(v, tuple)})
     if made is None or b.type(made) != node.type:
         return _same(b, node, args)
     return made
+
+
+def _known(p: Program, node: Operation, value: Attr) -> Attr:
+    """An attribute with the numbers of each tensor in it that is a list of whole numbers whatever the inputs are."""
+    if isinstance(value, tuple):
+        return tuple(_known(p, node, v) for v in value)
+    found = TENSOR.match(value) if isinstance(value, str) else None
+    if found is None:
+        return value
+    x = node.args[int(found[1])]
+    kind = p.type_of(x)
+    whole = kind.dtype != "bool" and not is_float(kind.dtype) and len(kind.shape) == 1 and kind.numel <= MOST_PLACES
+    numbers = constant(p, x) if whole else None
+    return value if numbers is None else tuple(int(n) for n in numbers)

@@ -70,13 +70,18 @@ POINTWISE: dict[str, Value] = {
     "floor_divide": lambda a, x: x // int(a["by"]),
     "remainder": lambda a, x: x % int(a["by"]),
     "leaky_relu": lambda a, x: np.where(x > 0, x, x * float(a.get("slope", 0.01))),
+    "log2": lambda a, x: np.log2(x),
+    "log10": lambda a, x: np.log10(x),
+    "cosh": lambda a, x: np.cosh(x),
+    "round": lambda a, x: np.rint(x),
+    "logaddexp": lambda a, x, y: np.logaddexp(x, y),
     "finite": lambda a, x: np.where(np.isneginf(x), 0, x),
 }
 
 # Operators whose results are not rounded.
 EXACT = {
-    "neg", "abs", "relu", "relu6", "clamp", "where", "masked_fill", "maximum", "minimum", "floor", "finite", "floor_divide", "remainder",
-    "gt", "ge", "ne", "lt", "le", "eq", "logical_and", "logical_or", "logical_not",
+    "neg", "abs", "relu", "relu6", "clamp", "where", "masked_fill", "maximum", "minimum", "floor", "round", "finite", "floor_divide",
+    "remainder", "gt", "ge", "ne", "lt", "le", "eq", "logical_and", "logical_or", "logical_not",
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ matrix products, so that programs run at their real sizes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -120,7 +120,7 @@ class Evaluation:
     def op(self, op: str, *args: int, **attrs: object) -> int:
         given = {k: freeze(v) for k, v in attrs.items()}
         entry = OPERATORS[op]
-        if entry.expand is not None:
+        if entry.expand is not None and op not in MOVES:
             return self._expanded(entry.expand, args, given)
         inferred = entry.infer([self.types[a] for a in args], given)
         xs = [self.values[a] for a in args]
@@ -273,7 +273,14 @@ def _slice(xs: list[Array], attrs: Attrs, kind: TensorType) -> Array:
     return np.asarray(xs[0][tuple(where)])
 
 
+def _sort(xs: list[Array], attrs: Attrs, kind: TensorType) -> Array:
+    """In PyTorch's order, in which NaN is the largest."""
+    out = np.sort(xs[0], axis=attrs["dim"])
+    return np.flip(out, axis=attrs["dim"]) if attrs["descending"] else out
+
+
 MOVES: dict[str, Move] = {
+    "sort": _sort,
     "const": _const,
     "iota": lambda xs, a, kind: np.arange(a["size"]),
     "reshape": lambda xs, a, kind: xs[0].reshape(kind.shape),
@@ -292,6 +299,28 @@ CHOOSING: dict[str, Callable[[list[Array], Array], Array]] = {
     **dict.fromkeys(("maximum", "minimum", "clamp", "relu", "relu6"), lambda xs, out: np.asarray(out == xs[0])),
     **dict.fromkeys(("abs", "leaky_relu"), lambda xs, out: np.asarray(xs[0] < 0)),
 }
+
+
+def constant(program: Program, x: int) -> Array | None:
+    """The value of a node that depends on no input; None if it does, or has no value here."""
+    first = len(program.inputs)
+    needed, todo = set[int](), [x]
+    while todo:
+        y = todo.pop()
+        if y < first:
+            return None
+        if y not in needed:
+            needed.add(y)
+            todo += program.nodes[y - first].args
+    order = sorted(needed)
+    place = {y: i for i, y in enumerate(order)}
+    nodes = (program.nodes[y - first] for y in order)
+    alone = tuple(replace(n, args=tuple(place[a] for a in n.args)) for n in nodes)
+    try:
+        (value,) = Evaluation(replace(program, inputs=(), nodes=alone, outputs=(place[x],)), ResultPrecision()).run(())
+    except NoValue:
+        return None
+    return value
 
 
 def run(

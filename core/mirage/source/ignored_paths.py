@@ -9,9 +9,10 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-import stat
 from dataclasses import dataclass
 from functools import lru_cache
+
+from mirage.link.regular_file import read_regular
 
 NAMES = frozenset({"node_modules", "__pycache__", "site-packages", "venv", "__pypackages__"})  # and all that are hidden
 ENVIRONMENT = "pyvenv.cfg"  # what a virtual environment holds, whatever it is called
@@ -27,22 +28,6 @@ class IgnoreRule:
     parts: tuple[str, ...]
     keeps: bool
     folders_only: bool
-
-
-def read_regular(path: str, limit: int) -> bytes | None:
-    """The file's bytes if it is a regular file of at most `limit` bytes; never waits, as on a pipe it would."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return None
-    with os.fdopen(descriptor, "rb") as file:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode) or facts.st_size > limit:
-            return None
-        try:
-            return file.read(limit)
-        except OSError:
-            return None
 
 
 def parse(text: str) -> list[IgnoreRule]:

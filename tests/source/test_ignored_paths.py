@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from mirage_daemon.ignored_paths import Ignores, matches, parse
+from mirage.source.ignored_paths import Ignores, matches, parse
 
 PATTERNS = [
     "*.py", "/a.py", "a.py", "sub/", "sub", "/sub/*.py", "**/deep", "deep/**", "a/**/b.py", "!a.py", "!b.py", "?.py",
@@ -56,9 +56,9 @@ def test_folders_of_tools_are_ignored(tmp_path, name):
 def test_a_pattern_cannot_cost_much():
     hostile = "/".join(["**", "*a*a*a*a*a*a*a*a*b"] * 40)
     (rule,) = parse(hostile)
-    start = time.perf_counter()
+    start = time.process_time()
     assert not matches(rule, ["a" * 200] * 60)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
 
 
 def test_rules_that_are_no_file_are_no_rules(tmp_path):

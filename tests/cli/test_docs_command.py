@@ -1,0 +1,49 @@
+"""`mirage docs`: each page that an error names is there, and a search finds what a user asks."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mirage.cli import main
+from mirage.errors import MirageError
+from mirage.results import documentation
+
+NAMED = re.compile(r"`mirage docs ([a-z-]+)`")
+
+
+def docs(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["docs", *arguments], prog_name="mirage")
+
+
+def test_each_page_that_an_error_names_is_there() -> None:
+    named = {p for e in MirageError.registry.values() for p in NAMED.findall(e.default_next_step)}
+    assert {"operators", "mugraph"} <= named <= set(documentation.pages())
+    assert not any("docs/" in e.default_next_step for e in MirageError.registry.values()), "a path that a wheel has not"
+
+
+def test_a_page_a_code_and_a_list_are_printed() -> None:
+    assert docs("errors").stdout == docs("docs/errors.md").stdout and "MIR201" in docs("errors").stdout
+    assert docs("mir201").stdout.startswith("MIR201: ")
+    assert docs().stdout.split() == documentation.pages()
+
+
+@pytest.mark.parametrize(
+    ("words", "page"), [("speed light", "performance"), ("axiom", "verification"), ("sandbox", "daemon")]
+)
+def test_words_find_their_page(words: str, page: str) -> None:
+    found = [line.split()[0] for line in docs(*words.split()).stdout.splitlines()]
+    assert page in found[:5], found
+
+
+def test_what_is_on_no_page_is_said() -> None:
+    done = docs("zyzzyva")
+    assert done.exit_code == 1 and "no page says zyzzyva" in done.stderr
+    assert docs("../errors").exit_code == 1
+
+
+def test_without_pages_nothing_is_pretended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documentation, "folder", lambda: None)
+    assert docs("errors").exit_code == 1 and docs().exit_code == 1
