@@ -11,7 +11,7 @@ BLOCK = 256  # lines; a change moves the lines of its block alone
 
 
 @dataclass(frozen=True)
-class Change:
+class TextChange:
     """`text` in place of what lies between two positions (0-based line, UTF-16 column), or of everything (`span` None)."""
 
     text: str
@@ -31,7 +31,7 @@ def column_of(line: str, character: int) -> int:
     return len(line)
 
 
-def apply_changes(text: str, changes: Iterable[Change]) -> str:
+def apply_changes(text: str, changes: Iterable[TextChange]) -> str:
     """The text after the changes, in their order."""
     rest: _Lines | None = None
     for change in changes:

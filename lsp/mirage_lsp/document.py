@@ -16,7 +16,7 @@ from mirage.results.progress import ProgressCounts
 from mirage.results.result import Result
 from mirage.source import detect
 from mirage_lsp import text_edits
-from mirage_lsp.changed_text import Change, apply_changes
+from mirage_lsp.changed_text import TextChange, apply_changes
 from mirage_lsp.errors import NoKernel
 from mirage_lsp.observed_shapes import Seen
 from mirage_lsp.reading import ReadBlock, ReadFunction, Reading, TextReader
@@ -105,7 +105,7 @@ class Document:
     entries: dict[str, FunctionEntry] = field(default_factory=dict)
     timer: asyncio.TimerHandle | None = None
     alone: bool = True
-    pending: list[Change] = field(default_factory=list)  # what `text` lacks
+    pending: list[TextChange] = field(default_factory=list)  # what `text` lacks
     task: asyncio.Task[None] | None = None  # reads the text
     due: bool = False  # what follows from the text is decided once it is read
     _reader: TextReader = field(default_factory=TextReader)
@@ -118,7 +118,7 @@ class Document:
         self.pending.clear()
         self._outdated(version)
 
-    def edit(self, changes: Sequence[Change], version: int) -> None:
+    def edit(self, changes: Sequence[TextChange], version: int) -> None:
         """Changes of the text. Many are applied beside the loop, before the text is read; until then it is the one before."""
         if len(self.pending) + len(changes) > MANY_CHANGES:
             self.pending += changes

@@ -27,7 +27,7 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.json_rpc import RPCMessage
 from pygls.protocol.language_server import lsp_method
 
-from mirage_lsp.changed_text import Change
+from mirage_lsp.changed_text import TextChange
 
 log = logging.getLogger(__name__)
 NOT_INITIALIZED = -32002
@@ -58,7 +58,7 @@ def parsed(body: bytes) -> object:
         raise JsonRpcParseError(message=f"the message is not JSON: {error}") from None
 
 
-def _many_changes(value: dict[str, object]) -> list[Change] | None:
+def _many_changes(value: dict[str, object]) -> list[TextChange] | None:
     """Takes a long list of changes out of a message: making the protocol's own objects of each takes most of the time that
     all of it takes. Raises JsonRpcInvalidParams."""
     params = value.get("params")
@@ -77,7 +77,7 @@ def _many_changes(value: dict[str, object]) -> list[Change] | None:
                     raise TypeError
             if type(one["text"]) is not str:
                 raise TypeError
-            found.append(Change(one["text"], span))
+            found.append(TextChange(one["text"], span))
         return found
     except (TypeError, KeyError, AttributeError):
         raise JsonRpcInvalidParams(message=f"the parameters do not fit {types.TEXT_DOCUMENT_DID_CHANGE}") from None

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgpack
 
-from mirage_lsp.reading import Stopped, TextReader
+from mirage_lsp.reading import ReadingStopped, TextReader
 
 MEMORY = 2 << 30  # bytes of address space
 DOCUMENTS = 64  # whose functions are remembered
@@ -35,7 +35,7 @@ def main(processor_s: float) -> None:
         signal.setitimer(signal.ITIMER_PROF, processor_s)  # SIGPROF ends the process, also within the parser
         try:
             answer: Any = reader.read(text, path, _asked).to_data()
-        except Stopped:
+        except ReadingStopped:
             answer = None
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         _send(answer)

@@ -91,7 +91,7 @@ def _heard(data: dict[str, Any] | None) -> MirageError | None:
     return None if data is None else MirageError.from_dict(data)
 
 
-class Stopped(Exception):
+class ReadingStopped(Exception):
     """The text is read no further: there is a newer one."""
 
 
@@ -106,7 +106,7 @@ class TextReader:
     _sound: frozenset[bytes] = frozenset()  # digests of statements that are known to parse
 
     def read(self, text: str, path: str, stopped: Callable[[], bool] = lambda: False) -> Reading:
-        """Everything about a text. Raises Stopped once `stopped` says so."""
+        """Everything about a text. Raises ReadingStopped once `stopped` says so."""
         if WORD not in text:
             return Reading()
         scan = detect.find(text, path)
@@ -114,12 +114,12 @@ class TextReader:
         functions = []
         for found in scan.functions:
             if stopped():
-                raise Stopped
+                raise ReadingStopped
             if last[found.name] is found:
                 functions.append(self._function(found))
         blocks = kernel_block.find(text) if kernel_block.MARK in text else []
         if stopped():
-            raise Stopped
+            raise ReadingStopped
         error = self._look_for_error(scan)
         return Reading(tuple(functions), tuple(ReadBlock(b.name, b.line, b.last_line) for b in blocks), error)
 

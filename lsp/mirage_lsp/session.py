@@ -17,7 +17,7 @@ from typing import Protocol
 from mirage.errors import DaemonUnavailable, MirageError
 from mirage.link.protocol import FINAL, Event
 from mirage.results.progress import ProgressCounts
-from mirage_lsp.changed_text import Change, apply_changes
+from mirage_lsp.changed_text import TextChange, apply_changes
 from mirage_lsp.daemon_jobs import Ask, DaemonJobs, JobEnd
 from mirage_lsp.document import Document, FunctionEntry, View
 from mirage_lsp.learned_shapes import Learner
@@ -80,7 +80,7 @@ class Session:
         self.documents[document.uri] = document
         self._settle(document)
 
-    def change(self, uri: str, changes: Sequence[Change], version: int) -> None:
+    def change(self, uri: str, changes: Sequence[TextChange], version: int) -> None:
         document = self.documents.get(uri)
         if document is not None:
             document.edit(changes, version)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from mirage_lsp.changed_text import Change, apply_changes, column_of
+from mirage_lsp.changed_text import TextChange, apply_changes, column_of
 from mirage_lsp.text_lines import line_end_of as line_end_of
 from mirage_lsp.text_lines import split_end as split_end
 from mirage_lsp.text_lines import split_lines as split_lines
@@ -59,12 +59,12 @@ def apply_change(text: str, change: types.TextDocumentContentChangeEvent) -> str
     return apply_changes(text, [change_of(change)])
 
 
-def change_of(change: types.TextDocumentContentChangeEvent) -> Change:
+def change_of(change: types.TextDocumentContentChangeEvent) -> TextChange:
     """A change as LSP has it."""
     if isinstance(change, types.TextDocumentContentChangePartial):
         start, end = change.range.start, change.range.end
-        return Change(change.text, (start.line, start.character, end.line, end.character))
-    return Change(change.text)
+        return TextChange(change.text, (start.line, start.character, end.line, end.character))
+    return TextChange(change.text)
 
 
 def replacement(text: str, start: int, end: int, new: str) -> types.TextEdit:

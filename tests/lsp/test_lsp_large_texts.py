@@ -12,7 +12,7 @@ from lsp_client import URI, Editor
 from lsp_samples import HEAD, TEXT
 
 from mirage_lsp import changed_text
-from mirage_lsp.changed_text import Change, apply_changes
+from mirage_lsp.changed_text import TextChange, apply_changes
 from mirage_lsp.document import Document
 from mirage_lsp.errors import TextTooCostly
 from mirage_lsp.reader import Reader
@@ -78,7 +78,7 @@ def test_a_closure_has_an_end() -> None:
     assert found.identity != fewer.identity
 
 
-def naive(text: str, change: Change) -> str:
+def naive(text: str, change: TextChange) -> str:
     """One change, reckoned from the whole text."""
     if change.span is None:
         return change.text
@@ -100,7 +100,7 @@ def test_changes_in_one_pass_give_what_one_after_the_other_gives(block: int, mon
     for _ in range(2000):
         text = "".join(rng.choice(["a", "b😀", "\n", "\r", "\r\n", "x"]) for _ in range(rng.randrange(12)))
         changes = [
-            Change(
+            TextChange(
                 "".join(rng.choice(["a", "\n", "\r", "\r\n", ""]) for _ in range(rng.randrange(3))),
                 (rng.randrange(6), rng.randrange(4), rng.randrange(6), rng.randrange(4))
                 if rng.random() < 0.95
@@ -119,12 +119,12 @@ def test_ten_times_the_changes_cost_ten_times_as_much() -> None:
     text, rng = "x = 1\n" * 20_000, random.Random(3)
 
     def cost(count: int) -> float:
-        changes = [Change("\n", (line, 0, line, 1)) for line in (rng.randrange(19_000) for _ in range(count))]
+        changes = [TextChange("\n", (line, 0, line, 1)) for line in (rng.randrange(19_000) for _ in range(count))]
         begin = time.process_time()
         apply_changes(text, changes)
         return time.process_time() - begin
 
-    one = Change("y", (3, 0, 3, 1))
+    one = TextChange("y", (3, 0, 3, 1))
     begin = time.process_time()
     for _ in range(20):
         naive(text, one)
