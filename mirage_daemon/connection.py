@@ -34,9 +34,9 @@ class Connection:
     ) -> None:
         self.id, self.name, self.pid = ident, "", None
         self._reader, self._writer, self._limits = reader, writer, limits
-        self._queue: asyncio.Queue[bytes | None] = asyncio.Queue(limits.queued_frames)
+        self._queue: asyncio.Queue[bytes] = asyncio.Queue(limits.queued_frames)
         self._queued_bytes = 0
-        self._sender = asyncio.create_task(self._drain())
+        self._sender: asyncio.Task[None] | None = None  # while something is queued: an idle client costs none
         self.tasks: set[asyncio.Task[None]] = set()
         self.dropped = False
 
@@ -53,6 +53,8 @@ class Connection:
             return
         self._queued_bytes += len(frame)
         self._queue.put_nowait(frame)
+        if self._sender is None or self._sender.done():
+            self._sender = asyncio.create_task(self._drain())
 
     def fail(self, ident: int, error: MirageError) -> None:
         self.send("error", ident, error.to_dict())
@@ -93,23 +95,20 @@ class Connection:
             task.cancel()
         if self.tasks:
             await asyncio.wait(self.tasks)
-        if not self.dropped:
-            with contextlib.suppress(asyncio.QueueFull):
-                self._queue.put_nowait(None)
-                with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(asyncio.shield(self._sender), self._limits.write_s)
-        self._sender.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._sender
+        if self._sender is not None:
+            if not self.dropped:
+                await asyncio.wait({self._sender}, timeout=self._limits.write_s)
+            self._sender.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._sender
         self._writer.close()
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()
 
     async def _drain(self) -> None:
-        while True:
-            frame = await self._queue.get()
-            if frame is None:
-                return
+        """Send what is queued, until nothing is."""
+        while not self._queue.empty():
+            frame = self._queue.get_nowait()
             self._queued_bytes -= len(frame)
             try:
                 self._writer.write(frame)

@@ -103,6 +103,8 @@ class Jobs:
         self._queue: Turns[Job] = Turns()
         self._suspects: Suspects[Job] = Suspects(self._let_in)
         self._active: dict[str, Job] = {}  # by key
+        self._by_id: dict[str, Job] = {}  # those that are not over
+        self._characters = 0  # of the texts that they hold
         self._final: OrderedDict[str, Job] = OrderedDict()  # by id, the oldest first
         self._running: dict[str, asyncio.Task[None]] = {}
 
@@ -130,7 +132,7 @@ class Jobs:
         if job is None:
             if len(self._active) >= MAX_ACTIVE:
                 raise DaemonBusy(f"{len(self._active)} jobs are queued or running")
-            if sum(len(j.payload.get("text", "")) for j in self._active.values()) > MAX_TEXTS:
+            if self._characters > MAX_TEXTS:
                 raise DaemonBusy(f"the jobs that are queued or running hold more than {MAX_TEXTS >> 20} MiB of text")
             starts, parts = (earlier.starts, earlier.parts) if earlier else (0, 0)  # asking again is no new beginning
             job = self._add(PromisedJob(key, payload, priority, starts, parts))
@@ -147,7 +149,8 @@ class Jobs:
 
     def _add(self, row: PromisedJob) -> Job:
         job = Job(secrets.token_hex(8), row.key, row.payload, row.priority, starts=row.starts, parts=row.parts)
-        self._active[job.key] = job
+        self._active[job.key] = self._by_id[job.id] = job
+        self._characters += len(job.payload.get("text", ""))
         if self._journal is not None:
             job.promised = self._journal.begin(job.row)
         log.info("job %s queued (key %s)", job.id, job.key[:12])
@@ -166,7 +169,7 @@ class Jobs:
 
     def find(self, ident: str) -> Job:
         """The job of that id, active or over; UnknownJob otherwise."""
-        found = self._final.get(ident) or next((j for j in self._active.values() if j.id == ident), None)
+        found = self._final.get(ident) or self._by_id.get(ident)
         if found is None:
             raise UnknownJob(f"no job {ident[:40]!r}")
         return found
@@ -304,6 +307,8 @@ class Jobs:
             del self._active[job.key]
             if self._journal is not None:
                 self._settle(self._journal, job)
+        del self._by_id[job.id]
+        self._characters -= len(job.payload.get("text", ""))
         job.payload = job.payload.copy()
         job.payload.pop("text", None)  # not needed once the job is over, and long
         job.payload.pop("mugraph", None)

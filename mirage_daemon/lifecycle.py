@@ -8,6 +8,7 @@ import fcntl
 import logging
 import logging.handlers
 import os
+import resource
 import signal
 import socket
 import sys
@@ -26,7 +27,7 @@ from mirage.link.client import dial
 from mirage.link.secret_file import load_secret
 from mirage_daemon.cache_store import SqliteStore
 from mirage_daemon.jobs import RunJob
-from mirage_daemon.server import BACKLOG, Server
+from mirage_daemon.server import BACKLOG, MAX_CONNECTIONS, OWN_DESCRIPTORS, Server
 from mirage_daemon.worker_pool import WorkerPool
 
 log = logging.getLogger("mirage.daemon")
@@ -123,6 +124,15 @@ def open_log(path: Path, *, also_terminal: bool) -> None:
     )
 
 
+def raise_descriptor_limit() -> None:
+    """As many open files as the system lets this user have, up to what the clients may take: the soft limit is often 1024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_CONNECTIONS + OWN_DESCRIPTORS
+    most = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def worker_count() -> int:
     """How many jobs run at once."""
     return max(1, usable_cores() // 2)
@@ -179,6 +189,7 @@ def _number(path: Path) -> tuple[int, int] | None:
 def main(*, foreground: bool = False, job: RunJob | None = None, workers: int | None = None) -> int:
     """Run the daemon until its end. 0: it ran, or another one runs already; 1: refused; 3: the cache is taken."""
     os.umask(0o077)
+    raise_descriptor_limit()
     try:
         path = paths.socket_path()
         paths.ensure_private(path.parent)

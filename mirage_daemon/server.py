@@ -8,6 +8,7 @@ import itertools
 import json
 import logging
 import os
+import resource
 import socket
 import sys
 import time
@@ -46,7 +47,8 @@ from mirage_daemon.readers import Readers
 from mirage_daemon.worker_pool import check_interpreter
 
 log = logging.getLogger("mirage.daemon.server")
-MAX_CONNECTIONS = 512
+MAX_CONNECTIONS = 12_000
+OWN_DESCRIPTORS = 256  # files, workers and watches; the others are for clients
 JOBS_END_S = 2.5  # how long a stop waits for jobs to end; those that do not are killed with the process
 BACKLOG = 1024  # clients that wait to be taken in; a project's editors all come at once
 MAX_TEXT = 4 << 20  # characters of a file
@@ -94,6 +96,10 @@ class Server:
         self._began = self._last = clock()
         self._ids = itertools.count(1)
         self._connections: dict[int, asyncio.Task[None]] = {}
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self._most = (
+            MAX_CONNECTIONS if files == resource.RLIM_INFINITY else min(MAX_CONNECTIONS, files - OWN_DESCRIPTORS)
+        )
         self._stopping = asyncio.Event()
         self._earlier: dict[str, PromisedJob] = {}  # what earlier daemons promised, until it is under way here
         self._earlier_read = asyncio.Event()
@@ -184,8 +190,8 @@ class Server:
         self._connections[connection.id] = task
         try:
             paths.check_peer(writer.get_extra_info("socket"))  # before one byte is read
-            if len(self._connections) > MAX_CONNECTIONS:
-                connection.fail(0, DaemonBusy(f"{MAX_CONNECTIONS} clients are connected"))
+            if len(self._connections) > self._most:
+                connection.fail(0, DaemonBusy(f"{self._most} clients are connected"))
             elif await self._greet(connection):
                 await self._converse(connection)
         except ProtocolError as e:
