@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 MAX_MUGRAPH = 1 << 20  # characters of a µGraph's JSON
 REMEMBERED = 64  # entries that are not read anew for every client that asks
-AT_ONCE = 32  # entries that are read before others have their turn in the store's thread
+GC_ROWS, GC_PAGES, GC_PAUSE_S = 64, 256, 0.002  # entries and pages of the file between which others have their turn
+AT_ONCE = 16  # entries that are read before others have their turn in the store's thread
 PAGE_ROWS, PAGE_BYTES, PAGE_VALUES = 200, 4 << 20, 50_000  # a frame has twice as many values at most
 MAX_LINES, LOG_TAIL = 1000, 1 << 18
 LONG = ("source", "mugraphs")  # of a result, what an explanation leaves out
@@ -163,10 +164,24 @@ async def _verify(server: Server, body: protocol.Cache) -> Mapping[str, object]:
     return {"sound": sound, "refused": max(0, before - sound)}
 
 
+async def collect(server: Server, limit: int | None, older_s: float | None = None) -> int:
+    """Forget what was not used for long, and give its room back to the disk, in parts: lookups have their turn between two."""
+    deleted = part = await server._in_store(server._store.gc, limit, older_s, 0)
+    while (part := await server._in_store(server._store.gc, limit, older_s, GC_ROWS)) > 0:
+        deleted += part
+        await asyncio.sleep(GC_PAUSE_S)
+    before = 0
+    left = await server._in_store(server._store.give_back, GC_PAGES) if deleted else 0
+    while left and left != before:
+        await asyncio.sleep(GC_PAUSE_S)
+        before, left = left, await server._in_store(server._store.give_back, GC_PAGES)
+    return deleted
+
+
 async def _gc(server: Server, body: protocol.Cache) -> Mapping[str, object]:
     limit = None if body.limit_bytes < 0 else body.limit_bytes
     older = None if body.older_s < 0 else body.older_s
-    deleted = await server._in_store(server._store.gc, limit, older)
+    deleted = await collect(server, limit, older)
     return {"deleted": deleted, **await server._in_store(server._store.stats)}
 
 
@@ -181,10 +196,13 @@ ACTIONS: dict[str, Callable[[Server, protocol.Cache], Awaitable[Mapping[str, obj
 
 async def _results(server: Server, body: protocol.Cache) -> AsyncIterator[tuple[StoredEntry, Found]]:
     """(entry, what it holds) of the sound results whose key begins with `body.key` and comes after `body.after`."""
-    entries = await server._in_store(lambda: list(server._store.entries("result")))
-    wanted = [e for e in entries if e.key.hex().startswith(body.key) and e.key.hex() > body.after]
-    for part in _parts(sorted(wanted, key=lambda e: e.key)):
-        for entry, value in await server._in_store(_read_results, server, part):
+    try:
+        after = bytes.fromhex(body.after)
+    except ValueError:
+        raise ProtocolError(f"`after` is the end of a page, not {body.after[:40]!r}") from None
+    while part := await server._in_store(server._store.page, "result", after, AT_ONCE, body.key):
+        after = part[-1].key
+        for entry, value in await asyncio.to_thread(_opened, await server._in_store(_read, server, part)):
             yield entry, value
 
 
@@ -209,9 +227,9 @@ def _read(server: Server, entries: list[StoredEntry]) -> list[tuple[StoredEntry,
     return [(e, value) for e, value in found if value is not None]
 
 
-def _read_results(server: Server, entries: list[StoredEntry]) -> list[tuple[StoredEntry, Found]]:
-    """In the store's thread. Those of another schema are left out."""
-    found = [(e, opened(value)) for e, value in _read(server, entries)]
+def _opened(entries: list[tuple[StoredEntry, bytes]]) -> list[tuple[StoredEntry, Found]]:
+    """Those of another schema are left out. Takes longer than reading them: not in the store's thread."""
+    found = [(e, opened(value)) for e, value in entries]
     return [(e, result) for e, result in found if result is not None]
 
 

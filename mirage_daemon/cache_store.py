@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import logging
 import os
+import re
 import sqlite3
 import time
 from abc import ABC, abstractmethod
@@ -18,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mirage.errors import CannotWrite
 from mirage.link.answers import CacheNumbers
@@ -32,11 +34,27 @@ _WELL_FORMED = (
     "typeof(kind) = 'text' AND typeof(key) = 'blob' AND typeof(created) = 'real' AND typeof(used) = 'real' "
     "AND typeof(size) = 'integer' AND length(kind) < 100 AND length(key) < 1000"
 )
+_HEX, _BEHIND_ALL = re.compile("[0-9a-f]*"), b"\xff" * 1000  # no key is as long
 USED_EVERY_S = 3600.0  # an entry's last use is noted at most so often: a note is a synchronous write
 _MAKE = """CREATE TABLE IF NOT EXISTS entry (
     kind TEXT NOT NULL, key BLOB NOT NULL, sha256 BLOB NOT NULL, mac BLOB NOT NULL,
     created REAL NOT NULL, used REAL NOT NULL, size INTEGER NOT NULL, value BLOB NOT NULL,
     PRIMARY KEY (kind, key)) WITHOUT ROWID"""
+# Without it every look at times and sizes walks over the values: a gigabyte.
+_MAKE_INDEX = "CREATE INDEX IF NOT EXISTS by_use ON entry (used, kind, created, size)"
+# The first takes effect in a new file alone: in an older one free pages are used again, and not given back.
+_PRAGMAS = (
+    "auto_vacuum=INCREMENTAL",
+    "locking_mode=EXCLUSIVE",
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "trusted_schema=OFF",
+)
+_FORMS: tuple[list[tuple[bytes, bytes]], ...] = (
+    [],
+    [(b"table", b"entry")],
+    [(b"table", b"entry"), (b"index", b"by_use")],
+)
 
 
 @dataclass(frozen=True)
@@ -70,13 +88,23 @@ class CacheStore(ABC):
         """All entries (of a kind), the most recently used first. Their values are not checked."""
 
     @abstractmethod
+    def page(self, kind: str, after: bytes, most: int, prefix: str = "") -> list[StoredEntry]:
+        """The next entries of a kind by key: those after `after` whose key begins with `prefix` (hexadecimal), at
+        most `most` (below zero: all). Costs what it gives, however many there are."""
+
+    @abstractmethod
     def stats(self) -> CacheNumbers:
         """entries, bytes, and since the start: hits, misses, refused (torn, wrong or foreign), write_errors."""
 
     @abstractmethod
-    def gc(self, limit_bytes: int | None, older_s: float | None = None) -> int:
+    def gc(self, limit_bytes: int | None, older_s: float | None = None, most: int = -1) -> int:
         """Delete what was not used for `older_s`, then the least recently used entries until the values take at most
-        `limit_bytes` (None: no such bound). Gives how many."""
+        `limit_bytes` (None: no such bound); of them `most` at most (below zero: all). Gives how many: fewer than `most` when
+        nothing is left to delete. What has not the form of an entry goes too, unless `most` is over zero."""
+
+    @abstractmethod
+    def give_back(self, pages: int) -> int:
+        """Give at most so many free pages of the file back to the disk; how many are left to give."""
 
     @abstractmethod
     def close(self) -> None:
@@ -109,10 +137,17 @@ class SqliteStore(CacheStore):
         db = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=1.0)
         try:
             db.text_factory = bytes  # a damaged text must not raise while it is decoded
-            for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=FULL", "trusted_schema=OFF"):
+            for pragma in (
+                "auto_vacuum=INCREMENTAL",
+                "locking_mode=EXCLUSIVE",
+                "journal_mode=WAL",
+                "synchronous=FULL",
+                "trusted_schema=OFF",
+            ):
                 db.execute(f"PRAGMA {pragma}")
             _check_form(db, made=False)
             db.execute(_MAKE)
+            db.execute(_MAKE_INDEX)
             _check_form(db, made=True)
             if db.execute("PRAGMA quick_check(1)").fetchone() != (b"ok",):
                 raise sqlite3.DatabaseError("quick_check found damage")
@@ -198,16 +233,19 @@ class SqliteStore(CacheStore):
     def entries(self, kind: str | None = None) -> Iterator[StoredEntry]:
         where, values = ("", ()) if kind is None else ("AND kind = ?", (kind,))
         query = f"SELECT kind, key, created, used, size FROM entry WHERE {_WELL_FORMED} {where} ORDER BY used DESC"
-        try:
-            rows = self._db.execute(query, values).fetchall()
-        except sqlite3.ProgrammingError:  # another thread, or closed: a mistake of ours
-            raise
-        except sqlite3.Error as e:
-            log.warning("the cache cannot be read: %s", e)
-            self._recover(e)
-            rows = []
-        for name, key, created, used, size in rows:
+        for name, key, created, used, size in self._rows(query, values):
             yield StoredEntry(name.decode("utf-8", "replace"), bytes(key), created, used, size)
+
+    def page(self, kind: str, after: bytes, most: int, prefix: str = "") -> list[StoredEntry]:
+        span = _span(prefix)
+        if span is None:
+            return []
+        query = (
+            f"SELECT kind, key, created, used, size FROM entry NOT INDEXED WHERE kind = ? AND key > ? AND key >= ? AND key < ? "
+            f"AND {_WELL_FORMED} ORDER BY key LIMIT ?"
+        )
+        rows = self._rows(query, (kind, after, *span, most))
+        return [StoredEntry(name.decode("utf-8", "replace"), bytes(key), *rest) for name, key, *rest in rows]
 
     def stats(self) -> CacheNumbers:
         return {
@@ -219,16 +257,32 @@ class SqliteStore(CacheStore):
             "write_errors": self._counts["write_errors"],
         }
 
-    def gc(self, limit_bytes: int | None, older_s: float | None = None) -> int:
-        deleted = self._drop_malformed()
+    def gc(self, limit_bytes: int | None, older_s: float | None = None, most: int = -1) -> int:
+        deleted = self._drop_malformed() if most <= 0 else 0  # not again with every part of the work
         before = float("-inf") if older_s is None else self._clock() - older_s
-        left = [e for e in self.entries() if e.kind not in PROMISES]
-        total = sum(e.size for e in left)
-        while left and (left[-1].used < before or (limit_bytes is not None and total > limit_bytes)):
-            oldest = left.pop()
-            total -= oldest.size
-            deleted += self.delete(oldest.kind, oldest.key)
-        return deleted
+        kept = " AND ".join(f"kind <> '{kind}'" for kind in PROMISES)
+        total = self._one(f"SELECT coalesce(sum(size), 0) FROM entry INDEXED BY by_use WHERE {kept}")
+        query = f"SELECT kind, key, used, size FROM entry INDEXED BY by_use WHERE {kept} ORDER BY used LIMIT ?"
+        gone = []
+        for kind, key, used, size in self._rows(query, (most,)):
+            if used >= before and (limit_bytes is None or total <= limit_bytes):
+                break
+            total -= size
+            gone.append((kind.decode("utf-8", "replace"), bytes(key)))
+        return deleted + (len(gone) if gone and self._delete(gone) is None else 0)
+
+    def give_back(self, pages: int) -> int:
+        try:
+            # as a script: it is a statement whose rows have no columns, and `execute` ends such a one after its first page
+            self._db.executescript(f"PRAGMA incremental_vacuum({int(pages)})")
+            if self._one("PRAGMA freelist_count") == 0:
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the file itself gets shorter here
+        except sqlite3.Error as e:
+            log.warning("the cache gives nothing back: %s", e)
+            self._recover(e)
+            return 0
+        mode = self._one("PRAGMA auto_vacuum")
+        return self._one("PRAGMA freelist_count") if mode == 2 else 0
 
     def _drop_malformed(self) -> int:
         had = self._one(f"SELECT count(*) FROM entry WHERE NOT ({_WELL_FORMED})")
@@ -236,6 +290,16 @@ class SqliteStore(CacheStore):
 
     def close(self) -> None:
         self._db.close()
+
+    def _rows(self, query: str, values: Values) -> list[tuple[Any, ...]]:
+        try:
+            return self._db.execute(query, values).fetchall()
+        except sqlite3.ProgrammingError:  # another thread, or closed: a mistake of ours
+            raise
+        except sqlite3.Error as e:
+            log.warning("the cache cannot be read: %s", e)
+            self._recover(e)
+            return []
 
     def _one(self, query: str, values: Values = ()) -> int:
         try:
@@ -245,11 +309,18 @@ class SqliteStore(CacheStore):
             self._recover(e)
             return 0
 
+    def _delete(self, entries: list[tuple[str, bytes]]) -> sqlite3.Error | None:
+        """Delete entries, all of them or none."""
+        return self._transact(lambda: self._db.executemany("DELETE FROM entry WHERE kind = ? AND key = ?", entries))
+
     def _write(self, statement: str, values: Values) -> sqlite3.Error | None:
         """Do one statement durably; what went wrong, if anything did (then nothing was changed)."""
+        return self._transact(lambda: self._db.execute(statement, values))
+
+    def _transact(self, work: Callable[[], object]) -> sqlite3.Error | None:
         try:
             self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute(statement, values)
+            work()
             self._db.execute("COMMIT")
         except sqlite3.Error as e:
             self._counts["write_errors"] += 1
@@ -261,10 +332,19 @@ class SqliteStore(CacheStore):
         return None
 
 
+def _span(prefix: str) -> tuple[bytes, bytes] | None:
+    """The first key that begins with a hexadecimal prefix, and the first behind all that do; None where no key does."""
+    if not _HEX.fullmatch(prefix):
+        return None
+    odd = len(prefix) % 2
+    low, behind = bytes.fromhex(prefix + "0" * odd), (int(prefix or "0", 16) + 1) << 4 * odd
+    return low, behind.to_bytes(len(low), "big") if low and behind < 1 << 8 * len(low) else _BEHIND_ALL
+
+
 def _check_form(db: sqlite3.Connection, *, made: bool) -> None:
     """DatabaseError unless the file holds our table as we make it, and nothing else: no other columns, views, triggers."""
     held = db.execute("SELECT type, name FROM sqlite_master").fetchall()
-    if held != [(b"table", b"entry")] and (made or held):
+    if held not in (_FORMS[2:] if made else _FORMS):  # the second is that of an older version
         raise sqlite3.DatabaseError("it holds something else")
     columns = [row[1] for row in db.execute("PRAGMA table_info(entry)")]
     if held and columns != [b"kind", b"key", b"sha256", b"mac", b"created", b"used", b"size", b"value"]:

@@ -28,6 +28,7 @@ from mirage_daemon.cache_store import CacheStore
 log = logging.getLogger("mirage.daemon.journal")
 JOB, PART = "job", "part"
 KEY_BYTES = 32
+EVERY = -1  # entries of a page
 # bytes of one part, of all parts of a job: more are searched again. All of them fit into one message to a worker.
 MAX_PART, MAX_PARTS = 16 << 20, 40 << 20
 MAX_NAME = 1000
@@ -108,10 +109,10 @@ class Journal:
     def rows(self) -> list[PromisedJob]:
         """The jobs that were promised and are not over, the oldest first. Parts without a job are deleted. In the store's
         thread."""
-        parts = list(self._store.entries(PART))
+        parts = self._store.page(PART, b"", EVERY)
         kept = Counter(entry.key[:KEY_BYTES].hex() for entry in parts)
         rows = []
-        for entry in sorted(self._store.entries(JOB), key=lambda e: e.created):
+        for entry in sorted(self._store.page(JOB, b"", EVERY), key=lambda e: e.created):
             value = self._store.get(JOB, entry.key, touch=False)
             if value is None:  # unsound, and dropped by the store; or the disk did not read it just now
                 continue
@@ -141,18 +142,14 @@ class Journal:
         self._store.put(JOB, bytes.fromhex(row.key), value, created=created)
 
     def _unbegin(self, row: PromisedJob) -> None:
-        key = bytes.fromhex(row.key)
-        for entry in self._store.entries(JOB):
-            if entry.key == key:
-                self._begin(replace(row, starts=row.starts - 1), entry.created)
+        for entry in self._store.page(JOB, b"", 1, row.key):
+            self._begin(replace(row, starts=row.starts - 1), entry.created)
 
     def _end(self, key: str) -> None:
-        raw = bytes.fromhex(key)
         self._sizes.pop(key, None)
-        self._store.delete(JOB, raw)
-        for entry in list(self._store.entries(PART)):
-            if entry.key[:KEY_BYTES] == raw:
-                self._store.delete(PART, entry.key)
+        self._store.delete(JOB, bytes.fromhex(key))
+        for entry in self._store.page(PART, b"", EVERY, key):
+            self._store.delete(PART, entry.key)
 
     def _put_part(self, key: str, search: str, name: str, line: str) -> None:
         size = self._sizes.get(key, 0) + size_of(search, name, line)
@@ -163,9 +160,9 @@ class Journal:
         self._store.put(PART, place, msgpack.packb([search, name, line]))
 
     def _parts(self, key: str, found: Parts) -> None:
-        raw, size = bytes.fromhex(key), 0
-        for entry in list(self._store.entries(PART)):
-            value = self._store.get(PART, entry.key, touch=False) if entry.key[:KEY_BYTES] == raw else None
+        size = 0
+        for entry in self._store.page(PART, b"", EVERY, key):
+            value = self._store.get(PART, entry.key, touch=False)
             if value is not None:
                 search, name, line = msgpack.unpackb(value)
                 found.setdefault(search, {})[name] = line

@@ -317,7 +317,7 @@ class Server:
         shared = job.payload.get("common", "")
         if shared and shared != question.hex():
             await self._in_store(self._store.put, ELSEWHERE, bytes.fromhex(shared), place)
-        await self._in_store(self._store.gc, CACHE_LIMIT)
+        await cache_requests.collect(self, CACHE_LIMIT)
 
     # ---- requests
     async def _ask(self, body: protocol.Submit | protocol.Lookup | protocol.Adopt) -> AskedQuestion:

@@ -84,10 +84,11 @@ def _ready(view: View, name: str, version: int | None) -> tuple[merge_module.Rep
     if function is None:
         raise NoKernel(f"the text has no decorated function `{name}`")
     entry = view.document.entry(function)
-    if not replaceable(entry) or entry.result is None or function.node is None:
+    parsed = view.document.parsed(name)
+    if not replaceable(entry) or entry.result is None or parsed is None or parsed.node is None:
         why = "its result is for an older text" if entry.stale else f"there is no kernel for `{name}` yet"
         raise NoKernel(why)
-    target = _target(view, function)
+    target = _target(view, parsed)
     if view.raw is not None:
         inside = slice(target.first_line - 1, target.last_line)
         if text_edits.split_lines(view.raw)[inside] != text_edits.split_lines(view.text)[inside]:
@@ -100,7 +101,7 @@ def _ready(view: View, name: str, version: int | None) -> tuple[merge_module.Rep
 def _fix(make: Callable[[View, detect.Decorated], list[types.TextEdit]]) -> Edit:
     def fixed(view: View, name: str, version: int | None = None) -> list[types.TextEdit]:
         _check_version(view, version)
-        function = next((f for f in view.functions if f.name == name), None)
+        function = view.document.parsed(name) if any(f.name == name for f in view.functions) else None
         found = make(view, function) if function is not None else []
         if not found:
             raise NoKernel(f"there is nothing to mend in `{name}`", next_step="look at the function's diagnostics")

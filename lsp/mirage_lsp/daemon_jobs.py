@@ -21,6 +21,7 @@ from mirage_lsp.observed_shapes import Seen
 
 log = logging.getLogger(__name__)
 PAUSES_S = (0.1, 0.5, 2.0)  # between attempts to reach a daemon that went away
+AT_ONCE = 8  # questions that travel; each carries a whole text
 BACK_S = 30.0  # a newer daemon listens after at most so long
 
 
@@ -57,6 +58,7 @@ class DaemonJobs:
         self._client = client
         self._sent: set[asyncio.Task[None]] = set()  # cancellations that are under way
         self._wishes: Counter[str] = Counter()  # by job
+        self._turns = asyncio.Semaphore(AT_ONCE)
         self._looking: asyncio.Task[bool] | None = None
 
     async def optimize(
@@ -98,9 +100,10 @@ class DaemonJobs:
 
     async def lookup(self, ask: Ask) -> Result | None:
         """The cached result, or None. Runs nothing of the workspace."""
-        found = await self._client.lookup(
-            ask.text, ask.path, ask.function, target=ask.target, interpreter=ask.interpreter
-        )
+        async with self._turns:
+            found = await self._client.lookup(
+                ask.text, ask.path, ask.function, target=ask.target, interpreter=ask.interpreter
+            )
         return _read(found)
 
     async def shapes(self, path: str) -> dict[str, Seen]:
@@ -137,15 +140,16 @@ class DaemonJobs:
         """The job and its state, after the cancellations so far: they could be of the same job."""
         if self._sent:
             await asyncio.wait(set(self._sent))
-        reply = await self._client.submit(
-            ask.text,
-            ask.path,
-            ask.function,
-            target=ask.target,
-            priority=0,
-            interpreter=ask.interpreter,
-            fresh=ask.fresh,
-        )
+        async with self._turns:
+            reply = await self._client.submit(
+                ask.text,
+                ask.path,
+                ask.function,
+                target=ask.target,
+                priority=0,
+                interpreter=ask.interpreter,
+                fresh=ask.fresh,
+            )
         job = reply["job"]
         self._wishes[job] += 1
         return job, reply["state"]

@@ -9,9 +9,9 @@ from lsprotocol import types
 
 from mirage.errors import MirageError, MissingShape, SymbolWithoutSize
 from mirage.results import documentation
-from mirage.source import detect
 from mirage_lsp import observed_shapes, one_line_texts
 from mirage_lsp.document import Document, FunctionEntry, View
+from mirage_lsp.reading import ReadFunction
 from mirage_lsp.text_edits import line_range
 
 _SEVERITY = types.DiagnosticSeverity
@@ -25,7 +25,7 @@ def diagnostics(document: Document, related: bool = True) -> list[types.Diagnost
     """All diagnostics of a document as it is now, at its own lines; `related`: with the other places that matter."""
     lines = document.lines
     found: list[types.Diagnostic] = []
-    whole = document.syntax_error if document.scan.functions or "mirage" in document.text else None
+    whole = document.reading.error
     if whole is not None:
         found.append(_of_error(whole, lines, 1))
     for function in document.functions:
@@ -56,7 +56,7 @@ def _moved(found: types.Range, up: int) -> types.Range:
 
 
 def _related(
-    document: Document, function: detect.Decorated, entry: FunctionEntry
+    document: Document, function: ReadFunction, entry: FunctionEntry
 ) -> list[types.DiagnosticRelatedInformation]:
     """The decorator, where it is the place to say what is missing, or where the error stands elsewhere; what the search
     remarked."""

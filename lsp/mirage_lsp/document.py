@@ -5,18 +5,24 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lsprotocol import types
 from pygls.uris import to_fs_path
 
-from mirage.errors import MirageError, MissingShape, SourceSyntaxError
+from mirage.errors import MirageError, MissingShape
 from mirage.results.progress import ProgressCounts
 from mirage.results.result import Result
-from mirage.source import detect, shapes
-from mirage.source.statements import try_parse
-from mirage_lsp import kernel_block, text_edits
+from mirage.source import detect
+from mirage_lsp import text_edits
+from mirage_lsp.changed_text import TextChange, apply_changes
+from mirage_lsp.errors import NoKernel
 from mirage_lsp.observed_shapes import Seen
+from mirage_lsp.reading import ReadBlock, ReadFunction, Reading, TextReader
+
+MANY_CHANGES = 256
+MAX_EDITED = 512 << 10  # characters of a text that is parsed in the loop, for an edit
 
 
 @dataclass
@@ -79,35 +85,74 @@ class View:
         return found
 
     @property
-    def functions(self) -> list[detect.Decorated]:
+    def functions(self) -> list[ReadFunction]:
         """The functions shown here; of several with one name the last, as in Python."""
         return [f for f in self.document.functions if self.holds(f.line - 1)]
 
     @property
-    def blocks(self) -> list[kernel_block.Block]:
+    def blocks(self) -> list[ReadBlock]:
         return [b for b in self.document.blocks if self.holds(b.line)]
 
 
 @dataclass
 class Document:
-    """An open text. What is read from it is read when it is asked for, once for each text; what was read of a function
-    is kept as long as nothing that it depends on changes."""
+    """An open text. What is read from it is `reading`, which a session sets when it has been read elsewhere: until then it
+    is that of an earlier text. Without a session (`alone`) it is read here, when it is asked for."""
 
     uri: str
     text: str
     version: int
     entries: dict[str, FunctionEntry] = field(default_factory=dict)
     timer: asyncio.TimerHandle | None = None
-    _scan: detect.Scan | None = None
-    _blocks: list[kernel_block.Block] | None = None
+    alone: bool = True
+    pending: list[TextChange] = field(default_factory=list)  # what `text` lacks
+    task: asyncio.Task[None] | None = None  # reads the text
+    due: bool = False  # what follows from the text is decided once it is read
+    _reader: TextReader = field(default_factory=TextReader)
+    _reading: Reading | None = None
+    _latest: Reading = field(default_factory=Reading)
     _lines: list[str] | None = None
-    _read: dict[str, tuple[tuple[str, ...], str, bool]] = field(default_factory=dict)
-    _error: tuple[SourceSyntaxError | None] | None = None
-    _sound: frozenset[str] = frozenset()  # statements that are known to parse
 
     def set(self, text: str, version: int) -> None:
-        self.text, self.version = text, version
-        self._scan = self._blocks = self._lines = self._error = None
+        self.text = text
+        self.pending.clear()
+        self._outdated(version)
+
+    def edit(self, changes: Sequence[TextChange], version: int) -> None:
+        """Changes of the text. Many are applied beside the loop, before the text is read; until then it is the one before."""
+        if len(self.pending) + len(changes) > MANY_CHANGES:
+            self.pending += changes
+            self._outdated(version)
+        else:
+            self.set(apply_changes(self.text, (*self.pending, *changes)), version)
+
+    def apply(self, text: str) -> None:
+        """The pending changes have given this text."""
+        self.text, self._lines = text, None
+        self.pending.clear()
+
+    def _outdated(self, version: int) -> None:
+        self.version = version
+        self._reading = self._lines = None
+        self.due = False
+        if self.task is not None:
+            self.task.cancel()
+            self.task = None
+
+    def take(self, reading: Reading) -> None:
+        """The text has been read."""
+        self._reading = self._latest = reading
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the reading is that of the text."""
+        return self._reading is not None
+
+    @property
+    def reading(self) -> Reading:
+        if self._reading is None and self.alone:
+            self.take(self._reader.read(self.text, self.path))
+        return self._latest
 
     @property
     def views(self) -> list[View]:
@@ -129,84 +174,30 @@ class Document:
         return self._lines
 
     @property
-    def scan(self) -> detect.Scan:
-        if self._scan is None:
-            self._scan = detect.find(self.text, self.path)
-        return self._scan
-
-    @property
-    def functions(self) -> list[detect.Decorated]:
+    def functions(self) -> tuple[ReadFunction, ...]:
         """The decorated functions, of several with one name the last, as in Python."""
-        last = {f.name: f for f in self.scan.functions}
-        return [f for f in self.scan.functions if last[f.name] is f]
+        return self.reading.functions
 
     @property
-    def blocks(self) -> list[kernel_block.Block]:
-        if self._blocks is None:
-            self._blocks = kernel_block.find(self.text) if kernel_block.MARK in self.text else []
-        return self._blocks
+    def blocks(self) -> tuple[ReadBlock, ...]:
+        return self.reading.blocks
 
-    @property
-    def syntax_error(self) -> SourceSyntaxError | None:
-        """What is wrong with the text as a whole. Only statements that were not seen before are parsed, and the whole
-        text when one of them does not parse."""
-        if self._error is None:
-            self._error = (self._look_for_error(),)
-        return self._error[0]
+    def parsed(self, name: str) -> detect.Decorated | None:
+        """A function with its syntax tree, for an edit that the user asked for. Raises NoKernel for a text over MAX_EDITED."""
+        if len(self.text) > MAX_EDITED:
+            raise NoKernel(
+                f"a text of more than {MAX_EDITED >> 10} Ki characters is not edited",
+                next_step=f"put `{name}` into a file of its own",
+            )
+        return next((f for f in reversed(detect.find(self.text, self.path).functions) if f.name == name), None)
 
-    def _look_for_error(self) -> SourceSyntaxError | None:
-        chunks = self.scan.chunks
-        before = chunks.text[: chunks.all[0].start] if chunks.all else chunks.text
-        sources = frozenset([before, *(chunks.source(c) for c in chunks.all)])
-        for source in sources - self._sound:
-            if isinstance(try_parse(source), BaseException):
-                return chunks.syntax_error
-        self._sound = sources
-        return None
-
-    def function(self, name: str) -> detect.Decorated | None:
-        """The function of that name, the last one where several have it (as in Python)."""
-        return next((f for f in reversed(self.scan.functions) if f.name == name), None)
-
-    def entry(self, function: detect.Decorated) -> FunctionEntry:
+    def entry(self, function: ReadFunction) -> FunctionEntry:
         """The function's entry, its identity brought up to this text."""
         entry = self.entries.get(function.name)
         if entry is None:
             entry = self.entries[function.name] = FunctionEntry(function.name, home=self)
-        entry.identity, entry.learned = self.identity(function), ()
-        if entry.seen and isinstance(self.problem(function), MissingShape):
+        entry.identity, entry.learned = function.identity, ()
+        if entry.seen and isinstance(function.problem, MissingShape):
             entry.learned = entry.seen
             entry.identity += f":{hashlib.sha256(repr(entry.seen).encode()).hexdigest()[:16]}"
         return entry
-
-    def identity(self, function: detect.Decorated) -> str:
-        """What a result for a function depends on: its meaning, and its shapes."""
-        return self._known(function)[1]
-
-    def problem(self, function: detect.Decorated) -> MirageError | None:
-        """Why a function cannot be submitted, or None."""
-        return None if self._known(function)[2] else trouble(function)
-
-    def _known(self, function: detect.Decorated) -> tuple[tuple[str, ...], str, bool]:
-        known = self._read.get(function.name)
-        if known is None or known[0] != function.sources:
-            known = self._read[function.name] = (function.sources, *_identity(function))
-        return known
-
-
-def trouble(function: detect.Decorated) -> MirageError | None:
-    """What is wrong with a function's shapes or kind, or None."""
-    try:
-        shapes.rows(function)
-    except MirageError as error:
-        return error
-    return None
-
-
-def _identity(function: detect.Decorated) -> tuple[str, bool]:
-    """The identity, and whether the shapes could be read."""
-    try:
-        rows, sound = repr(shapes.rows(function)), True
-    except MirageError:
-        rows, sound = "unreadable", False
-    return f"{function.digest}:{hashlib.sha256(rows.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}", sound

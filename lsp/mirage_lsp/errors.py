@@ -23,3 +23,8 @@ class CannotMerge(MirageError):
 class NoKernel(MirageError):
     code, title = "MIR603", "There is no verified kernel for this function as it is written now"
     default_next_step = "run the command `mirage.optimize` and wait for its result"
+
+
+class TextTooCostly(MirageError):
+    code, title = "MIR604", "Reading the text takes longer than an editor can wait"
+    default_next_step = "take the generated or very long parts into a file of their own"

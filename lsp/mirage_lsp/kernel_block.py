@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mirage_lsp.errors import OriginalDamaged
-from mirage_lsp.text_edits import split_end, split_lines
+from mirage_lsp.text_lines import split_end, split_lines
 
 MARK = "# mirage:begin "  # what every block begins with
 _BEGIN = re.compile(r"# mirage:begin (\w+) sha256=([0-9a-f]{64})\s*")

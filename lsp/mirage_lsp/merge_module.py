@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mirage_lsp import kernel_block, rename_names
 from mirage_lsp.errors import CannotMerge
-from mirage_lsp.text_edits import line_end_of, split_end, split_lines
+from mirage_lsp.text_lines import line_end_of, split_end, split_lines
 
 _PART = re.compile(r"# mirage:(begin|end) (\w+)\s*")
 _NEEDED = ("imports", "kernels", "launcher")

@@ -9,11 +9,11 @@ from urllib.parse import quote
 from mirage.errors import MirageError
 from mirage.results.result import Result
 from mirage.results.verdict import TRUSTED, Link
-from mirage.source import detect
 from mirage.verify.report import shown
 from mirage_lsp import observed_shapes
 from mirage_lsp.document import FunctionEntry, View
 from mirage_lsp.one_line_texts import age, headline, instead, progress, target
+from mirage_lsp.reading import ReadFunction
 
 _FACTS = "| kernel | grid | loops | shared memory | registers | spills |\n|---|---|---|---|---|---|"
 
@@ -47,7 +47,7 @@ def hover(entry: FunctionEntry, links: str = "") -> str:
     return "\n\n".join(filter(None, pieces))
 
 
-def links(view: View, function: detect.Decorated, commands: bool) -> str:
+def links(view: View, function: ReadFunction, commands: bool) -> str:
     """Where to look further; `commands`: the client runs a command that a link names."""
     entry, found = view.document.entry(function), []
     have = () if entry.result is None else (entry.result.mugraphs, entry.result.derivation)

@@ -27,8 +27,11 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.json_rpc import RPCMessage
 from pygls.protocol.language_server import lsp_method
 
+from mirage_lsp.changed_text import TextChange
+
 log = logging.getLogger(__name__)
 NOT_INITIALIZED = -32002
+MANY_CHANGES = 64  # of one message
 Handlers = Generator[object, object, None]  # each with its arguments, for pygls to call
 
 
@@ -53,6 +56,31 @@ def parsed(body: bytes) -> object:
         return json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise JsonRpcParseError(message=f"the message is not JSON: {error}") from None
+
+
+def _many_changes(value: dict[str, object]) -> list[TextChange] | None:
+    """Takes a long list of changes out of a message: making the protocol's own objects of each takes most of the time that
+    all of it takes. Raises JsonRpcInvalidParams."""
+    params = value.get("params")
+    raw = params.get("contentChanges") if isinstance(params, dict) else None
+    if not isinstance(params, dict) or not isinstance(raw, list) or len(raw) <= MANY_CHANGES:
+        return None
+    value["params"] = {**params, "contentChanges": []}
+    try:
+        found = []
+        for one in raw:
+            span = None
+            if one.get("range") is not None:
+                start, end = one["range"]["start"], one["range"]["end"]
+                span = (start["line"], start["character"], end["line"], end["character"])
+                if not all(type(n) is int and n >= 0 for n in span):
+                    raise TypeError
+            if type(one["text"]) is not str:
+                raise TypeError
+            found.append(TextChange(one["text"], span))
+        return found
+    except (TypeError, KeyError, AttributeError):
+        raise JsonRpcInvalidParams(message=f"the parameters do not fit {types.TEXT_DOCUMENT_DID_CHANGE}") from None
 
 
 class Protocol(LanguageServerProtocol):
@@ -124,8 +152,12 @@ class Protocol(LanguageServerProtocol):
 
     def _structured(self, value: dict[str, object], method: object) -> RPCMessage:
         value = {"jsonrpc": self.VERSION, "params": None, **value} if method else {"jsonrpc": self.VERSION, **value}
+        many = _many_changes(value) if method == types.TEXT_DOCUMENT_DID_CHANGE else None
         try:
-            return cast(RPCMessage, self.structure_message(value))
+            message = cast(RPCMessage, self.structure_message(value))
+            if many is not None:
+                message.params.content_changes = many  # type: ignore[union-attr]
+            return message
         except (JsonRpcInvalidParams, JsonRpcInternalError):
             # pygls has logged which field it was
             raise JsonRpcInvalidParams(message=f"the parameters do not fit {method}") from None

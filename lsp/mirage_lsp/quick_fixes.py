@@ -7,10 +7,11 @@ import re
 
 from lsprotocol import types
 
-from mirage.source import detect, shapes
+from mirage.source import detect
 from mirage.source.module_names import is_decorator
 from mirage_lsp import observed_shapes
 from mirage_lsp.document import View
+from mirage_lsp.reading import ReadFunction
 
 SIZE = 8  # for a name of which nothing is known
 _OPENED = re.compile(r"[(\s]+\Z")  # brackets before an expression
@@ -19,21 +20,22 @@ Place = tuple[int, int]  # 1-based line, column in UTF-8 bytes, as `ast` counts
 
 def give_sizes(view: View, function: detect.Decorated) -> list[types.TextEdit]:
     """`dims=` gives the names without a size one: that of the last run, or that of the file's other functions."""
-    sizes = sizes_for(view, function)
+    read = view.document.reading.by_name.get(function.name)
+    sizes = sizes_for(view, read) if read is not None else {}
     return _option(view, function, "dims", {f'"{name}"': str(size) for name, size in sizes.items()}) if sizes else []
 
 
-def sizes_for(view: View, function: detect.Decorated) -> dict[str, int]:
+def sizes_for(view: View, function: ReadFunction) -> dict[str, int]:
     """A size for each name of a function's shapes that has none."""
     known: dict[str, int] = {}
     for other in view.document.functions:
-        known.update({name: sizes[0] for name, sizes in other.options.dims})
+        known.update({name: sizes[0] for name, sizes in other.dims})
     entry = view.document.entries.get(function.name)
-    unsized, dims = shapes.unsized(function)
+    dims = dict(function.dim_names)
     for name, shape, _ in entry.seen if entry is not None else ():
         if len(shape) == len(dims.get(name, ())):
             known.update({dim: size for dim, size in zip(dims[name], shape) if dim})
-    return {name: known.get(name, SIZE) for name in unsized}
+    return {name: known.get(name, SIZE) for name in function.unsized}
 
 
 def give_inputs(view: View, function: detect.Decorated) -> list[types.TextEdit]:

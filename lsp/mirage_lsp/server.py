@@ -104,6 +104,8 @@ class MirageServer(LanguageServer):
         """Diagnostics, and states for a client that wants them, of all that a document shows."""
         if self.session.documents.get(document.uri) is not document:
             return self.forget(document.uri)
+        if not document.fresh:
+            return None  # said once it is read
         related = self.supports(lambda c: c.text_document.publish_diagnostics.related_information)  # type: ignore[union-attr]
         found = diagnostics.diagnostics(document, related)
         for view in document.views:

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from mirage.errors import DaemonUnavailable, MirageError
 from mirage.link.protocol import FINAL, Event
 from mirage.results.progress import ProgressCounts
-from mirage.source import detect
+from mirage_lsp.changed_text import TextChange, apply_changes
 from mirage_lsp.daemon_jobs import Ask, DaemonJobs, JobEnd
 from mirage_lsp.document import Document, FunctionEntry, View
 from mirage_lsp.learned_shapes import Learner
 from mirage_lsp.notebook import Notebook
+from mirage_lsp.reader import Reader
+from mirage_lsp.reading import ReadFunction, Reading
 from mirage_lsp.settings import Settings
 
+log = logging.getLogger(__name__)
 REMEMBERED = 256  # answers kept for texts that may come back
 GRACE_S = 0.5  # a closed file's jobs go on for so long: a renamed file is closed and opened again
 
@@ -53,6 +57,7 @@ class Session:
         self._resting: dict[tuple[str, str], tuple[FunctionEntry, asyncio.TimerHandle]] = {}
         self.tokens = itertools.count(1)
         self.learner = Learner(self)
+        self.reader = Reader()
 
     # ---- documents
     def view(self, uri: str) -> View | None:
@@ -64,7 +69,8 @@ class Session:
         self.add(Document(uri, text, version))
 
     def add(self, document: Document) -> None:
-        """A document appears. One that is open under its URI already (a renamed file's) gives it its jobs."""
+        """A document appears, to be read beside the loop. One that is open under its URI already (a renamed file's) gives it its jobs."""
+        document.alone = False
         before = self.documents.get(document.uri)
         if before is not None:
             self._drop_timer(before)
@@ -74,10 +80,10 @@ class Session:
         self.documents[document.uri] = document
         self._settle(document)
 
-    def change(self, uri: str, text: str, version: int) -> None:
+    def change(self, uri: str, changes: Sequence[TextChange], version: int) -> None:
         document = self.documents.get(uri)
         if document is not None:
-            document.set(text, version)
+            document.edit(changes, version)
             self.wait(document)
 
     def wait(self, document: Document) -> None:
@@ -135,15 +141,17 @@ class Session:
             timer.cancel()
         shown = [e for d in self.documents.values() for e in d.entries.values()]
         tasks = [e.task for e in (*resting, *shown) if e.task is not None and e.running]
+        tasks += [d.task for d in self.documents.values() if d.task is not None]
         for document in self.documents.values():
             self._drop_timer(document)
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=1.0)
+        await self.reader.close()
         await self.jobs.close()
 
-    def optimize(self, document: Document, function: detect.Decorated, fresh: bool = False) -> FunctionEntry:
+    def optimize(self, document: Document, function: ReadFunction, fresh: bool = False) -> FunctionEntry:
         """Start a job for a function, unless one runs for this very text or its answer is known. `fresh`: though it is
         known, here and to the daemon."""
         entry = document.entry(function)
@@ -178,15 +186,57 @@ class Session:
         self._changed(document)
         return rested
 
+    async def shown(self, uri: str, patience_s: float | None = None) -> View | None:
+        """As `view`, once the text has been read; after `patience_s` with what an earlier text held."""
+        document = self.documents.get(uri) or self.notebooks.get(uri)
+        if document is not None:
+            await self.ready(document, patience_s)
+        return self.view(uri)
+
+    async def ready(self, document: Document, patience_s: float | None = None) -> None:
+        """Wait until a document's text has been read, at most for `patience_s`."""
+        loop = asyncio.get_running_loop()
+        until = None if patience_s is None else loop.time() + patience_s
+        while not document.fresh:
+            left = None if until is None else max(0.0, until - loop.time())
+            done, _ = await asyncio.wait({self._read(document)}, timeout=left)
+            if not done:
+                return
+
+    def _read(self, document: Document) -> asyncio.Task[None]:
+        """The task that reads a document's text."""
+        if document.task is None:
+            document.task = asyncio.ensure_future(self._reading(document))
+        return document.task
+
+    async def _reading(self, document: Document) -> None:
+        if document.pending:
+            document.apply(await asyncio.to_thread(apply_changes, document.text, tuple(document.pending)))
+        try:
+            reading = await self.reader.read(document.uri, document.path, document.text)
+        except MirageError as error:
+            reading = Reading(error=error)
+        except Exception as error:  # a mistake of ours with one text: it is said there, and the others go on
+            log.exception("a text could not be read")
+            reading = Reading(error=MirageError(f"the text could not be read: {type(error).__name__}"))
+        document.task = None
+        document.take(reading)
+        if document.due:
+            self._settle(document)
+
     def _settle(self, document: Document) -> None:
-        """The text has been quiet for a while: submit what is new, stop what is no longer in it."""
+        """The text has been quiet for a while: once it is read, submit what is new, stop what is no longer in it."""
         self._drop_timer(document)
+        document.due = not document.fresh
+        if document.due:
+            self._read(document)
+            return
         present = {f.name: f for f in document.functions}
         for gone in document.entries.keys() - present.keys():
             self.stop(document.entries[gone])
         for function in present.values():
             entry = document.entry(function)
-            trouble = document.problem(function)
+            trouble = function.problem
             if trouble is not None and not entry.learned:
                 self.stop(entry)
                 entry.task, entry.asked, entry.state, entry.error = None, "", "idle", trouble

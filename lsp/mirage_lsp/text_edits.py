@@ -7,49 +7,19 @@ a surrogate pair is before the character.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from lsprotocol import types
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
-_END = re.compile(r"(?:\r\n|\n|\r)\Z")
-
-
-def split_lines(text: str) -> list[str]:
-    """The lines with their ends; the last one has no end (it may be empty), so that joining them gives the text."""
-    lines = _LINE.findall(text)
-    if len(lines) > 1 and not lines[-1] and not _END.search(lines[-2]):
-        lines.pop()  # the pattern also matches the empty string at the very end
-    return lines or [""]
-
-
-def split_end(line: str) -> tuple[str, str]:
-    """A line as its text and its end."""
-    end = _END.search(line)
-    return (line[: end.start()], end.group()) if end else (line, "")
-
-
-def line_end_of(text: str) -> str:
-    """The line end that the text uses most."""
-    crlf = text.count("\r\n")
-    return "\r\n" if crlf > text.count("\n") - crlf else "\n"
+from mirage_lsp.changed_text import TextChange, apply_changes, column_of
+from mirage_lsp.text_lines import line_end_of as line_end_of
+from mirage_lsp.text_lines import split_end as split_end
+from mirage_lsp.text_lines import split_lines as split_lines
 
 
 def utf16_length(text: str) -> int:
     return len(text) + sum(c > "\uffff" for c in text)
-
-
-def _column(line: str, character: int) -> int:
-    """The index in a line of a UTF-16 column."""
-    units = 0
-    for i, c in enumerate(line):
-        width = 2 if c > "\uffff" else 1
-        if units + width > character:
-            return i
-        units += width
-    return len(line)
 
 
 def offset_of(lines: Sequence[str], position: types.Position) -> int:
@@ -57,7 +27,7 @@ def offset_of(lines: Sequence[str], position: types.Position) -> int:
     if position.line >= len(lines):
         return sum(map(len, lines))
     text, _ = split_end(lines[position.line])
-    return sum(map(len, lines[: position.line])) + _column(text, position.character)
+    return sum(map(len, lines[: position.line])) + column_of(text, position.character)
 
 
 def position_of(lines: Sequence[str], offset: int) -> types.Position:
@@ -86,11 +56,15 @@ def line_range(lines: Sequence[str], line: int, column: int = 0) -> types.Range:
 
 def apply_change(text: str, change: types.TextDocumentContentChangeEvent) -> str:
     """The text after one change of `textDocument/didChange`, incremental or whole."""
+    return apply_changes(text, [change_of(change)])
+
+
+def change_of(change: types.TextDocumentContentChangeEvent) -> TextChange:
+    """A change as LSP has it."""
     if isinstance(change, types.TextDocumentContentChangePartial):
-        lines = split_lines(text)
-        start, end = offset_of(lines, change.range.start), offset_of(lines, change.range.end)
-        return text[:start] + change.text + text[max(start, end) :]
-    return change.text
+        start, end = change.range.start, change.range.end
+        return TextChange(change.text, (start.line, start.character, end.line, end.character))
+    return TextChange(change.text)
 
 
 def replacement(text: str, start: int, end: int, new: str) -> types.TextEdit:

@@ -213,6 +213,77 @@ def test_gc_removes_the_least_recently_used_first(tmp_path):
     store.close()
 
 
+def test_gc_in_parts_deletes_what_gc_at_once_deletes(tmp_path):
+    """In the same order, and no more."""
+    left = []
+    for most in (-1, 3):
+        folder = tmp_path / str(most)
+        folder.mkdir()
+        now = [0.0]
+        store = SqliteStore(folder, clock=lambda now=now: now[0])
+        for i in range(20):
+            now[0] += 1.0
+            store.put("result" if i % 3 else "job", bytes([i]) * 32, bytes(1000))
+        deleted = [store.gc(5000, None, most)]
+        while most > 0 and deleted[-1]:
+            assert deleted[-1] <= most
+            deleted.append(store.gc(5000, None, most))
+        left.append((sum(deleted), [(e.kind, e.key) for e in store.entries()]))
+        store.close()
+    assert left[0] == left[1]
+    assert left[0][0] == 8 and [kind for kind, _ in left[0][1]].count("job") == 7  # 13 results, of which 5 stay
+
+
+def test_the_disk_gets_back_what_was_deleted(tmp_path):
+    store, path = SqliteStore(tmp_path), tmp_path / "cache-v1.sqlite"
+    for i in range(60):
+        store.put("result", bytes([i]) * 32, os.urandom(50_000))
+    assert store.give_back(10_000) == 0
+    full = path.stat().st_size
+    assert store.gc(100_000) == 58
+    left = [store.give_back(100)]
+    assert left[0] > 100  # a part at a time
+    while left[-1]:
+        left.append(store.give_back(100))
+        assert left[-1] <= max(0, left[-2] - 90)
+    assert full > 3_000_000 and path.stat().st_size < full / 8
+    assert len(list(store.entries("result"))) == 2
+    store.close()
+
+
+def test_a_file_of_an_older_version_goes_on(tmp_path):
+    """It has no index; nothing in it is lost."""
+    store = SqliteStore(tmp_path)
+    store.put("result", KEY, b"value")
+    store.close()
+    edit(tmp_path, "DROP INDEX by_use")
+    store = SqliteStore(tmp_path)
+    assert store.get("result", KEY) == b"value" and store.gc(0) == 1
+    store.close()
+    edit(tmp_path, "CREATE INDEX other ON entry (size)")
+    store = SqliteStore(tmp_path)  # a form that is not ours is set aside
+    assert list(tmp_path.glob("*.corrupt-*"))
+    store.close()
+
+
+@pytest.mark.parametrize("prefix", ["", "a", "ab", "abc", "f", "ff", "fff", "0", "AB", "zz", "a b", "ab" * 40])
+@pytest.mark.parametrize("most", [1, 7, -1])
+def test_pages_hold_every_key_with_the_prefix_once(tmp_path, prefix, most):
+    store, rng = SqliteStore(tmp_path), random.Random(5)
+    firsts = [b"\xab\xc0", b"\xab\xcf", b"\xab\xd0", b"\xa0", b"\xaf", b"\xff", b"\xff\xff", b"\x00", b"\x10"]
+    keys = [first + rng.randbytes(6) for first in firsts for _ in range(4)]
+    for key in keys:
+        store.put("result", key, b"v")
+        store.put("alias", key, b"v")
+    found, after = [], b""
+    while part := store.page("result", after, most, prefix):
+        assert most < 0 or len(part) <= most
+        found += [e.key for e in part]
+        after = part[-1].key
+    assert found == sorted(k for k in keys if k.hex().startswith(prefix))
+    store.close()
+
+
 def test_the_key_is_private_and_stays(tmp_path):
     path = tmp_path / "cache.key"
     first = load_secret(path)

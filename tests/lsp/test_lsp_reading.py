@@ -30,7 +30,7 @@ def fresh(text: str) -> Document:
 
 def said(document: Document) -> list[tuple[str, str, str]]:
     """Name, identity and problem of every function."""
-    return [(f.name, document.identity(f), str(document.problem(f))) for f in document.functions]
+    return [(f.name, f.identity, str(f.problem)) for f in document.functions]
 
 
 def test_random_edits_read_the_same_as_anew() -> None:
@@ -60,7 +60,7 @@ def test_random_edits_read_the_same_as_anew() -> None:
         cut = rng.choice([0, 0, 1, 3])
         text = text[:at] + rng.choice(words) + text[at + cut :]
         document.set(text, step)
-        whole, expected = document.syntax_error, Chunks(text).syntax_error
+        whole, expected = document.reading.error, Chunks(text).syntax_error
         assert (whole is None) == (expected is None), text
         parsed += expected is None
         assert said(document) == said(fresh(text)), text
@@ -87,14 +87,14 @@ def test_a_change_far_away_counts(old: str, new: str) -> None:
 
 
 def test_only_what_changed_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mirage_lsp import document as module
+    from mirage_lsp import reading as module
 
     text = BIG.replace("(\n4,\nSCALE,\n)", "(4, SCALE)")  # a cut inside brackets makes all that follows count
     document = fresh(text)
     said(document)
     read: list[str] = []
     identity = module._identity
-    monkeypatch.setattr(module, "_identity", lambda f: read.append(f.name) or identity(f))
+    monkeypatch.setattr(module, "_identity", lambda f, rows: read.append(f.name) or identity(f, rows))
     document.set("# a comment\n\n" + text, 2)
     said(document)
     assert read == []
@@ -107,4 +107,4 @@ def test_only_what_changed_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     "text", ["  x = 1\n" + TEXT, TEXT + "'''", TEXT + ")\n", "(\n" + TEXT, TEXT + "\x00", "\ufeff" + TEXT, "", "\n\n"]
 )
 def test_errors_outside_of_statements_are_seen(text: str) -> None:
-    assert (fresh(text).syntax_error is None) == (Chunks(text).syntax_error is None)
+    assert (fresh(text).reading.error is None) == (Chunks(text).syntax_error is None)

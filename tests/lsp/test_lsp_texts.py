@@ -144,7 +144,7 @@ def test_an_error_shows_the_next_step() -> None:
 )
 def test_severity_and_page_of_a_diagnostic(error: MirageError, severity: types.DiagnosticSeverity) -> None:
     document = Document("file:///project/model.py", TEXT, 1)
-    made = document.entry(document.scan.functions[0])
+    made = document.entry(document.functions[0])
     made.error = error
     (found,) = diagnostics.diagnostics(document)
     assert (found.severity, found.code, found.range.start.line) == (severity, error.code, 1)
@@ -154,7 +154,7 @@ def test_severity_and_page_of_a_diagnostic(error: MirageError, severity: types.D
 
 def test_an_error_without_a_line_stands_at_the_function() -> None:
     document = Document("file:///project/model.py", TEXT, 1)
-    document.entry(document.scan.functions[0]).error = UnknownOperator("x")
+    document.entry(document.functions[0]).error = UnknownOperator("x")
     assert [d.range.start.line for d in diagnostics.diagnostics(document)] == [LINE + 1]
 
 

@@ -15,10 +15,19 @@ _IGNORED = {"ctx", "type_comment", "type_ignores", "type_params", "annotation", 
 
 def digest(nodes: Iterable[ast.AST], extra: Iterable[str] = ()) -> str:
     """SHA-256 (hex) of some trees and some words."""
-    out: list[str] = [*extra, "\n"]
-    for node in nodes:
-        _write(node, out)
-    return hashlib.sha256("".join(out).encode("utf-8", "surrogatepass")).hexdigest()
+    return of_texts(map(written, nodes), extra)
+
+
+def written(node: ast.AST) -> str:
+    """The text of a tree that goes into its digest."""
+    out: list[str] = []
+    _write(node, out)
+    return "".join(out)
+
+
+def of_texts(texts: Iterable[str], extra: Iterable[str] = ()) -> str:
+    """As `digest`, of trees that are `written` already."""
+    return hashlib.sha256("".join([*extra, "\n", *texts]).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _write(node: object, out: list[str]) -> None:

@@ -25,8 +25,16 @@ def _digest(function: ast.FunctionDef, references: References) -> str:
     imports = sorted(f"{i.name}={i.target}" for i in references.imports.values())
     constants = [references.constants[name] for name in sorted(references.constants)]
     helpers = [references.helpers[name] for name in sorted(references.helpers)]
-    trees = [_without_decorators(n, references) for n in (*helpers, function)]
-    return digest.digest([*constants, *trees], imports)
+    texts = [_written(n, references) for n in (*helpers, function)]
+    return digest.of_texts([*map(digest.written, constants), *texts], imports)
+
+
+def _written(node: ast.FunctionDef, references: References) -> str:
+    """What the digest of a function is made of: read once for all that refer to it."""
+    known = references.names.closures.written
+    if node not in known:
+        known[node] = digest.written(_without_decorators(node, references))
+    return known[node]
 
 
 def _without_decorators(node: ast.FunctionDef, references: References) -> ast.FunctionDef:

@@ -6,7 +6,7 @@ import ast
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from mirage.source.attribute_chain import attribute_chain
@@ -42,11 +42,22 @@ class Binding:
     block: bool
 
 
+@dataclass
+class ClosureMemory:
+    """What was read of each function once, for all those that refer to it: by its node the names that it loads from the
+    module, and the text that its digest is made of."""
+
+    loads: dict[ast.FunctionDef, tuple[ast.Name, ...]] = field(default_factory=dict)
+    written: dict[ast.FunctionDef, str] = field(default_factory=dict)
+
+
 class ModuleNames:
     """The module-level names of a text, looked up one at a time."""
 
     def __init__(self, chunks: Chunks) -> None:
         self.chunks = chunks
+        self.closures = ClosureMemory()
+        self._words: dict[int, tuple[frozenset[str], bool]] = {}
 
     @cached_property
     def imports(self) -> dict[str, list[Import]]:
@@ -83,16 +94,24 @@ class ModuleNames:
         found = {chunk.index: chunk, **{c.index: c for c in self._importing}}
         waiting = [chunk]
         while waiting:
-            for word in set(_WORDS.findall(self.chunks.source(waiting.pop()))):
+            for word in self._read(waiting.pop())[0]:
                 for other in self._candidates.get(word, ()):
                     if other.index not in found:
                         found[other.index] = other
                         waiting.append(other)
         for one in list(found.values()):  # a cut inside brackets: what follows belongs to it
-            text = self.chunks.source(one)
-            if any(text.count(a) != text.count(b) for a, b in ("()", "[]", "{}")):
+            if self._read(one)[1]:
                 found |= {c.index: c for c in self.chunks.all[one.index : one.index + MERGE]}
         return [found[index] for index in sorted(found)]
+
+    def _read(self, chunk: Chunk) -> tuple[frozenset[str], bool]:
+        """The words of a chunk, and whether it leaves a bracket open. Many functions reach the same chunks."""
+        known = self._words.get(chunk.index)
+        if known is None:
+            text = self.chunks.source(chunk)
+            unbalanced = any(text.count(a) != text.count(b) for a, b in ("()", "[]", "{}"))
+            known = self._words[chunk.index] = (frozenset(_WORDS.findall(text)), unbalanced)
+        return known
 
     @cached_property
     def _importing(self) -> list[Chunk]:

@@ -46,6 +46,7 @@ REACHES = {
     "getattr",
     "super",
 }
+MAX_CLOSURE = 1000  # functions and constants that one function may refer to, transitively
 CONSTANT_CALLS = {"float", "int", "bool", "min", "max", "abs", "round", "len", "range", "tuple", "list", "sum"}
 CONSTANT_NODES = (
     ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp, ast.Name,
@@ -74,12 +75,23 @@ class References:
         for decorator in function.decorator_list:
             if not self.is_dropped(decorator):
                 raise self._unsafe(decorator, f"`{function.name}` has the decorator `{ast.unparse(decorator)}`")
-        for node in _walk(function):
-            self._check(node)
-        used = _globals_of(function)
-        for node in _walk(function):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in used:
-                self._resolve(node, function)
+        for name in self._loads(function):
+            self._resolve(name, function)
+
+    def _loads(self, function: ast.FunctionDef) -> tuple[ast.Name, ...]:
+        """Where a function first loads each name of the module, after all its nodes were checked. Read once for all
+        functions that refer to it."""
+        known = self.names.closures.loads.get(function)
+        if known is None:
+            nodes, first = _walk(function), dict[str, ast.Name]()
+            for node in nodes:
+                self._check(node)
+            used = _globals_of(function)
+            for node in nodes:
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in used:
+                    first.setdefault(node.id, node)
+            known = self.names.closures.loads[function] = tuple(first.values())
+        return known
 
     # ---- single nodes
     def _check(self, node: ast.AST) -> None:
@@ -107,8 +119,12 @@ class References:
 
     def _resolve(self, node: ast.Name, function: ast.FunctionDef) -> None:
         name = node.id
-        if name == function.name or name in {**self.imports, **self.constants, **self.helpers}:
+        if name == function.name or name in self.imports or name in self.constants or name in self.helpers:
             return
+        if len(self.constants) + len(self.helpers) >= MAX_CLOSURE:
+            raise self._unsafe(
+                node, f"it refers to more than {MAX_CLOSURE} functions and constants", "leave out what it does not need"
+            )
         imports, bindings = self.names.imports.get(name, []), self.names.bindings(name)
         if imports and not bindings:
             self._take_imports(node, imports)

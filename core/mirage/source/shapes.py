@@ -27,6 +27,7 @@ INEXACT = {
     "Float8e4m3b11fnuz", "Float8e4m3fnuz", "Float8e5m2fnuz",
 }  # fmt: skip
 _LARGEST_SIZE = 2**48
+LONGEST_DIM = 200  # characters of one dimension; longer ones are numbers and nestings that no shape has
 MAX_DIGITS = 30
 _ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: lambda a, b: a + b,
@@ -231,6 +232,8 @@ def _read_dim(word: str) -> tuple[str, int | ast.expr]:
     """Name ("" for none) and size of one word of a shape: `4096`, `b`, `b=16`, `2*b`. Raises ValueError."""
     if word == "..." or word[0] in "*#?" or word == "_":
         raise ValueError("stands for dimensions whose sizes are not known")
+    if len(word) > LONGEST_DIM:
+        raise ValueError(f"has more than {LONGEST_DIM} characters")
     name, equals, size = word.rpartition("=")
     if equals and not _NAME.fullmatch(name):
         raise ValueError("is not a dimension")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from mirage.errors import SymbolWithoutSize
-from mirage.source import detect
 from mirage_lsp import actions, diagnostics, one_line_texts, quick_fixes
 from mirage_lsp.document import FunctionEntry, View
+from mirage_lsp.reading import ReadFunction
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
@@ -22,7 +22,7 @@ OPTIONS = types.CodeActionOptions(code_action_kinds=[_FIX, _REWRITE], resolve_pr
 
 
 async def handle(ls: MirageServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-    view = ls.session.view(params.text_document.uri)
+    view = await ls.session.shown(params.text_document.uri)
     if view is None:
         return []
     first, last = params.range.start.line + view.first + 1, params.range.end.line + view.first + 1
@@ -77,18 +77,18 @@ class Offer:
             count = len(self.view.document.functions)
             yield self.command(f"Mirage: optimize all {count} functions of the file", "mirage.optimize", "")
 
-    def fixes(self, function: detect.Decorated) -> Iterator[types.CodeAction]:
+    def fixes(self, function: ReadFunction) -> Iterator[types.CodeAction]:
         """What mends the function's diagnostic."""
         entry, name = self.view.document.entry(function), function.name
         if isinstance(entry.error, SymbolWithoutSize):
             sizes = ", ".join(f"{n} = {size}" for n, size in quick_fixes.sizes_for(self.view, function).items())
             if sizes:
                 yield self.fix(f"Mirage: give a size: {sizes}", "giveSizes", function)
-        if entry.seen and (entry.learned or entry.error is not None) and function.options.inputs is None:
+        if entry.seen and (entry.learned or entry.error is not None) and not function.has_inputs:
             yield self.fix(f"Mirage: annotate `{name}` with the shapes that it was called with", "annotate", function)
             yield self.fix("Mirage: write the shapes that it was called with as `inputs=`", "giveInputs", function)
 
-    def fix(self, title: str, action: str, function: detect.Decorated) -> types.CodeAction:
+    def fix(self, title: str, action: str, function: ReadFunction) -> types.CodeAction:
         made = self.edit(title, action, function.name, preferred=action in ("giveSizes", "annotate"))
         made.kind = _FIX
         at = (function.decorator_line - 1, function.end_line)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 async def handle(ls: MirageServer, action: types.CodeAction) -> types.CodeAction:
     data = action.data if isinstance(action.data, Mapping) else {}
-    view = ls.session.view(str(data.get("uri")))
+    view = await ls.session.shown(str(data.get("uri")))
     kind, version = str(data.get("action")), data.get("version")
     if view is None or kind not in apply_edit.ACTIONS or not isinstance(version, int):
         return action

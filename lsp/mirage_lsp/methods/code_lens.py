@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def handle(ls: MirageServer, params: types.CodeLensParams) -> list[types.CodeLens]:
-    view = ls.session.view(params.text_document.uri)
+    view = await ls.session.shown(params.text_document.uri)
     if view is None or not ls.session.settings.code_lens:
         return []
     lenses: list[types.CodeLens] = []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from mirage_lsp import text_edits
+from mirage_lsp.changed_text import TextChange
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
@@ -16,7 +17,5 @@ def handle(ls: MirageServer, params: types.DidChangeTextDocumentParams) -> None:
     document = ls.session.documents.get(params.text_document.uri)
     if document is None:
         return
-    text = document.text
-    for change in params.content_changes:
-        text = text_edits.apply_change(text, change)
-    ls.session.change(document.uri, text, params.text_document.version)
+    changes = [c if isinstance(c, TextChange) else text_edits.change_of(c) for c in params.content_changes]
+    ls.session.change(document.uri, changes, params.text_document.version)

@@ -37,7 +37,7 @@ def _command(body: Body) -> Command:
     async def run(ls: MirageServer, *arguments: object) -> Answer:
         try:
             uri, name, version = _arguments(arguments)
-            view = ls.session.view(uri)
+            view = await ls.session.shown(uri)
             if view is None:
                 raise FunctionNotFound(f"the document is not open: {uri}", next_step="open it")
             return await body(ls, view, name, version)
@@ -73,7 +73,7 @@ def _start(ls: MirageServer, view: View, name: str, fresh: bool) -> Answer:
     functions = [f for f in document.functions if name in ("", f.name)]
     if not functions:
         raise FunctionNotFound(f"the text has no decorated function {name}".rstrip())
-    troubles = {f.name: None if document.entry(f).learned else document.problem(f) for f in functions}
+    troubles = {f.name: None if document.entry(f).learned else f.problem for f in functions}
     trouble = troubles.get(name)
     if trouble is not None:
         raise trouble

@@ -11,9 +11,11 @@ from mirage_lsp import pages
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
 
+PATIENCE_S = 0.08  # for a text that is being read; then what is known of the one before is shown
+
 
 async def handle(ls: MirageServer, params: types.HoverParams) -> types.Hover | None:
-    view = ls.session.view(params.text_document.uri)
+    view = await ls.session.shown(params.text_document.uri, PATIENCE_S)
     if view is None:
         return None
     line, document = params.position.line + view.first + 1, view.document

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 async def handle(ls: MirageServer, params: types.InlayHintParams) -> list[types.InlayHint]:
-    view = ls.session.view(params.text_document.uri)
+    view = await ls.session.shown(params.text_document.uri)
     if view is None or not ls.session.settings.inlay_hints:
         return []
     hints = []
     for function in view.functions:
         entry = view.document.entry(function)
         at = view.line_range(function.decorator_line - 1).end
-        said = not isinstance(view.document.problem(function), ANSWERS)  # by the text
+        said = not isinstance(function.problem, ANSWERS)  # by the text
         if entry.seen and not said and params.range.start.line <= at.line <= params.range.end.line:
             tooltip = "What this function was called with last, as its run told the daemon."
             if entry.learned:

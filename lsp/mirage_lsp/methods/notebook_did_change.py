@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from mirage_lsp import text_edits
+from mirage_lsp.changed_text import apply_changes
 from mirage_lsp.notebook import Cell, Notebook
 
 if TYPE_CHECKING:
@@ -24,8 +25,7 @@ def handle(ls: MirageServer, params: types.DidChangeNotebookDocumentParams) -> N
         for content in cells.text_content or ():
             cell = next((c for c in notebook.code if c.uri == content.document.uri), None)
             if cell is not None:
-                for change in content.changes:
-                    cell.text = text_edits.apply_change(cell.text, change)
+                cell.text = apply_changes(cell.text, map(text_edits.change_of, content.changes))
                 cell.version = content.document.version
     notebook.refresh(params.notebook_document.version)
     ls.session.wait(notebook)
