@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import platform
 import shutil
@@ -10,8 +11,8 @@ from importlib import metadata
 
 import click
 
-from mirage.isolate import confinement
-from mirage.isolate.launch_order import REQUIRED
+from mirage.isolate import confinement, gpu_trial
+from mirage.isolate.launch_order import REQUIRED, WALLS
 from mirage.link import user_settings
 
 PACKAGES = {
@@ -77,12 +78,23 @@ def _sandbox() -> list[dict[str, str | bool]]:
             "next": "no code runs here; docs/security.md says what has to hold",
         }
     ]
+    if glob.glob(gpu_trial.NODES):
+        rows.append({"name": "sandbox with a gpu", **_with_gpu()})
     if user_settings.allows(user_settings.UNCONFINED):
         rows.append(
             {"name": "unconfined code", "value": "runs where it cannot be confined", "ok": False,
              "next": f"remove {user_settings.UNCONFINED} from {user_settings.settings_path()}"}
         )  # fmt: skip
     return rows
+
+
+def _with_gpu() -> dict[str, str | bool]:
+    """Whether the driver starts in a worker, and what that worker is without."""
+    walls = gpu_trial.walls(WALLS)
+    starts = gpu_trial.starts(walls, gpu_trial.DRIVER)
+    value = "all of it holds" if walls == WALLS else "without namespaces: the driver does not start in them"
+    return {"value": value if starts else "the driver does not start in a worker", "ok": starts,
+            "next": "nothing can be measured here; see that `nvidia-smi` works as this user"}  # fmt: skip
 
 
 @click.command()

@@ -71,6 +71,11 @@ def inherit(required: tuple[str, ...], private: bool) -> None:
     _inherited[:] = [(required, private)]
 
 
+def inside() -> bool:
+    """Whether this process is a worker itself, so that the walls of its own workers are already chosen."""
+    return bool(_inherited)
+
+
 def required() -> tuple[str, ...]:
     """What has to hold before a worker starts; nothing where the user's settings say so."""
     if _inherited:

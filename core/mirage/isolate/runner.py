@@ -28,7 +28,7 @@ from mirage.errors import (
     WorkerRaised,
     WorkerTimeout,
 )
-from mirage.isolate import confinement, gpu_lock, sandbox, worker_environment, worker_messages
+from mirage.isolate import confinement, gpu_lock, gpu_trial, sandbox, worker_environment, worker_messages
 from mirage.isolate.confinement import DEFAULT_MEMORY, WorkerOrder
 from mirage.isolate.system import SYSTEM, OperatingSystem, ended, make_folder
 from mirage.isolate.task_table import Emit, Payload, Value
@@ -53,7 +53,8 @@ class _Process:
         try:
             locks = gpu_lock.folder() if order.unix else ""
             env = worker_environment.build(order.interpreter, self.folder, {sandbox.LOCKS: locks, **order.env})
-            command = confinement.command(order, self.folder, locks, ends, system.walls)
+            walls = gpu_trial.walls(system.walls) if order.unix and not confinement.inside() else system.walls
+            command = confinement.command(order, self.folder, locks, ends, walls)
             self.popen: subprocess.Popen[bytes] = system.start(command, self.folder, env, ends)
         except OSError as e:
             for descriptor in (self.requests, self.answers, self.report):
