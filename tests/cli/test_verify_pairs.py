@@ -185,9 +185,11 @@ def test_a_script_of_two_functions_runs(worker: Worker, tmp_path: Path) -> None:
 
 
 def test_what_only_the_field_sees_is_said_to_be_so(worker: Worker, tmp_path: Path) -> None:
-    """Sines are opaque there."""
+    """Sines are opaque there, and no law knows three times an angle."""
     found = verdict(
-        worker, function(tmp_path, "a", "torch.cos(x) ** 2"), function(tmp_path, "b", "1 - torch.sin(x) ** 2")
+        worker,
+        function(tmp_path, "a", "torch.sin(3 * x)"),
+        function(tmp_path, "b", "3 * torch.sin(x) - 4 * torch.sin(x) ** 3"),
     )
     shown = refused(found, "UNDECIDED")
     assert "field alone" in shown["note"] and not shown["script"]

@@ -17,7 +17,7 @@ from lsp_client import FULL, Editor
 from test_editor_to_kernel import LSP, Desk
 from waiting import wait_until
 
-from mirage.link import protocol
+from mirage.link import paths, protocol
 
 HEAD = "import mirage\nimport torch\n\n\n"
 SHAPED = '@mirage.optimize(inputs=[((16, 64), "fp16")])\ndef scaled(x):\n    return torch.relu(x * {})\n'
@@ -93,7 +93,7 @@ def newer(desk: Desk) -> dict[str, Any]:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(10)
         connection.connect(str(desk.home / "run" / "daemon.sock"))
-        hello = protocol.unstructure(protocol.Hello(protocol.VERSION, "99.0.0", "test", True))
+        hello = protocol.unstructure(protocol.Hello(protocol.VERSION, "99.0.0", "test", True, paths.token(connection)))
         connection.sendall(protocol.encode({"type": "hello", "id": 1, "body": hello}))
         stream = connection.makefile("rb")
         (size,) = struct.unpack(">I", stream.read(4))

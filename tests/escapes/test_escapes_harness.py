@@ -6,7 +6,9 @@ import ast
 import collections
 import dataclasses
 import os
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,8 +56,9 @@ def named(name: str) -> Attempt:
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(LIMITS, tmp_path)
+def settings() -> Iterator[Settings]:
+    with tempfile.TemporaryDirectory(prefix="e-") as folder:  # short, since the path of a socket must be
+        yield Settings(LIMITS, Path(folder))
 
 
 def doing(source: str, settings: Settings, witness: WitnessName = "tree") -> Unconfined:

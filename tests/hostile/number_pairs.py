@@ -25,7 +25,6 @@ DIFFER = (
     ("rest_of_floats", ROW, "torch.remainder(x, {c})", "torch.fmod(x, {c})", FLOATS, "c", [(2,), (1.5,)]),
     ("index_quotient", ROW, "x * ((torch.arange(16) - 8) // {c})", "x * -((8 - torch.arange(16)) // {c})", "", "c", [(3,), (5,)]),
     ("round_or_floor", ROW, "torch.round(x)", "torch.floor(x)", FLOATS),
-    ("round_or_half_up", ROW, "torch.round(x)", "torch.floor(x + 0.5)", "x.fill_(0.5)"),
     ("round_or_half_away", ROW, "torch.round(x)", "torch.sign(x) * torch.floor(x.abs() + 0.5)", "x.fill_(2.5)"),
     ("round_twice", ROW, "torch.round(2 * x) / 2", "torch.round(x)", FLOATS),
     # truth
