@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -77,7 +78,12 @@ def test_ctrl_c_takes_the_question_back(mirage_process: Mirage, tmp_path: Path) 
             return {row["job"] for row in client.status()["jobs"]}
 
     before = all_jobs()  # of other tests, whose workers end in their own time
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    heard = partial(
+        signal.signal, signal.SIGINT, signal.SIG_DFL
+    )  # a run of tests in the background ignores it, with all below
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, preexec_fn=heard
+    )
 
     def jobs() -> set[str]:
         return all_jobs() - before
