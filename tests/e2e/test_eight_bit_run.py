@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import pytest
+from searched_functions import SearchedFunctions, run
 
 from mirage.errors import DtypeOfDevice, UnsupportedOperands
-from mirage.mugraph import json_form
-from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
-from mirage.pipeline.request import Request, read, trace
-from mirage.pipeline.search_problems import problems
-from mirage.results.progress import CancelToken
-from mirage.results.result import Result
-from mirage.verify.judge import Case, judge
 
 E4, E5 = '"fp8e4m3"', '"fp8e5m2"'
 X, W, V = '((16, 128), "fp16")', "((64, 128), {})", "((128, 64), {})"
@@ -39,30 +30,13 @@ def text_of(inputs: str, parameters: str, body: str) -> str:
     return f"import mirage\nimport torch\nimport torch.nn.functional as F\n\n\n{decorator}\ndef f({parameters}):\n    {body}\n"
 
 
-def run(text: str, tools: Tools, **more: Any) -> Result:
-    return optimize(Request(text, "a.py", "f", anyway=True, **more), lambda _: None, CancelToken(), tools)
-
-
-@dataclass
-class Found:
-    """Results of the functions, each searched when it is first asked for."""
-
-    tools: Tools
-    results: dict[str, Result]
-
-    def of(self, name: str) -> Result:
-        if name not in self.results:
-            self.results[name] = run(text_of(*FUNCTIONS[name]), self.tools)
-        return self.results[name]
-
-
 @pytest.fixture(scope="module")
-def found(tools: Tools) -> Found:
-    return Found(tools, {})
+def found(tools: Tools) -> SearchedFunctions:
+    return SearchedFunctions({name: text_of(*function) for name, function in FUNCTIONS.items()}, tools)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_they_get_a_kernel_that_is_verified_and_compiled(name: str, found: Found) -> None:
+def test_they_get_a_kernel_that_is_verified_and_compiled(name: str, found: SearchedFunctions) -> None:
     result = found.of(name)
     assert result.answer == "kernel", (result.reason, result.notes)
     assert {x.name for x in result.verdict.links} == {"algebra", "schedule", "text"}
@@ -74,22 +48,6 @@ def test_they_get_a_kernel_that_is_verified_and_compiled(name: str, found: Found
     assert {r.reference for r in rows} == {"eager"}
     assert all(k.registers and k.target == "sm_90" for k in result.kernels)
     assert not any("more precision than the rounding to fp8" in n for n in result.notes)
-
-
-def judged(name: str, old: str, new: str, found: Found) -> Any:
-    """The verdict on a function's module with `old` replaced once, without a search."""
-    result, tools = found.of(name), found.tools
-    head, begin, rest = result.source.partition("# mirage:begin kernels")
-    assert old in rest, rest
-    request = Request(text_of(*FUNCTIONS[name]), "a.py", "f")
-    function = read(request)
-    program = trace(function, "a.py", tools.runner, CancelToken())
-    posed, graph = problems(program)[0], json_form.from_json(result.mugraphs[0])
-    case = Case(
-        posed.t, posed.outputs, graph, head + begin + rest.replace(old, new, 1), program, function.slice.text, "f",
-        None, posed.calls, posed.returns,
-    )  # fmt: skip
-    return judge(case, lambda task, payload: tools.runner.call(task, payload, timeout_s=120), floats_first=True)
 
 
 WRONG = [
@@ -107,9 +65,11 @@ WRONG = [
 
 
 @pytest.mark.parametrize("name,what,old,new", WRONG, ids=[f"{w[0]}: {w[1]}" for w in WRONG])
-def test_kernels_with_one_thing_wrong_are_rejected(name: str, what: str, old: str, new: str, found: Found) -> None:
-    assert judged(name, old, old, found).accepted
-    verdict = judged(name, old, new, found)
+def test_kernels_with_one_thing_wrong_are_rejected(
+    name: str, what: str, old: str, new: str, found: SearchedFunctions
+) -> None:
+    assert found.judged(name, old, old).accepted
+    verdict = found.judged(name, old, new)
     assert not verdict.accepted, what
 
 

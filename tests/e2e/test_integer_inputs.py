@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
-
 import pytest
+from searched_functions import SearchedFunctions
 
-from mirage.mugraph import json_form
-from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
-from mirage.pipeline.request import Request, read, trace
-from mirage.pipeline.search_problems import problems
-from mirage.results.progress import CancelToken
-from mirage.results.result import Result
-from mirage.verify.judge import Case, judge
 
 FUNCTIONS = {  # name: (inputs, parameters, body)
     "weights": ('((32, 128), "fp16"), ((64, 128), "int8"), ((64,), "fp16")', "x, w, s", "return F.linear(x, w.to(x.dtype)) * s"),
@@ -33,51 +23,16 @@ def text_of(inputs: str, parameters: str, body: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def tools() -> Iterator[Tools]:
-    with Tools() as tools:
-        yield tools
-
-
-@dataclass
-class Found:
-    """Results of the functions, each searched when it is first asked for."""
-
-    tools: Tools
-    results: dict[str, Result]
-
-    def of(self, name: str) -> Result:
-        if name not in self.results:
-            asked = Request(text_of(*FUNCTIONS[name]), "a.py", "f", anyway=True)
-            self.results[name] = optimize(asked, lambda _: None, CancelToken(), self.tools)
-        return self.results[name]
-
-
-@pytest.fixture(scope="module")
-def found(tools: Tools) -> Found:
-    return Found(tools, {})
+def found(tools: Tools) -> SearchedFunctions:
+    return SearchedFunctions({name: text_of(*function) for name, function in FUNCTIONS.items()}, tools)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_they_get_a_kernel_that_is_verified(name: str, found: Found) -> None:
+def test_they_get_a_kernel_that_is_verified(name: str, found: SearchedFunctions) -> None:
     result = found.of(name)
     assert result.answer == "kernel" and result.verdict is not None, (result.reason, result.notes)
     (rows,) = [e.details.regimes for e in result.verdict.evidence if e.opinion == "float"]
     assert "every integer" in {r.regime for r in rows} and {r.reference for r in rows} == {"eager"}
-
-
-def judged(name: str, old: str, new: str, found: Found) -> Any:
-    """The verdict on a function's module with `old` replaced once, without a search."""
-    result, tools = found.of(name), found.tools
-    head, begin, rest = result.source.partition("# mirage:begin kernels")
-    assert old in rest, rest
-    function = read(Request(text_of(*FUNCTIONS[name]), "a.py", "f"))
-    program = trace(function, "a.py", tools.runner, CancelToken())
-    posed, graph = problems(program)[0], json_form.from_json(result.mugraphs[0])
-    case = Case(
-        posed.t, posed.outputs, graph, head + begin + rest.replace(old, new, 1), program, function.slice.text, "f",
-        None, posed.calls, posed.returns,
-    )  # fmt: skip
-    return judge(case, lambda task, payload: tools.runner.call(task, payload, timeout_s=120), floats_first=True)
 
 
 WRONG = [
@@ -95,7 +50,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize("name,what,old,new", WRONG, ids=[f"{w[0]}: {w[1]}" for w in WRONG])
-def test_kernels_with_one_thing_wrong_are_rejected(name: str, what: str, old: str, new: str, found: Found) -> None:
-    verdict = judged(name, old, new, found)
+def test_kernels_with_one_thing_wrong_are_rejected(
+    name: str, what: str, old: str, new: str, found: SearchedFunctions
+) -> None:
+    verdict = found.judged(name, old, new)
     opinions = {e.opinion for e in verdict.rejections}
     assert not verdict.accepted and opinions - {"structure"}, (what, verdict.headline, opinions)

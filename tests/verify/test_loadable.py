@@ -46,6 +46,7 @@ ATTACKS = {
     "call at import": ("SIZES = {", "X = torch.ones(1)\nSIZES = {"),
     "another import": ("import torch\n", "import torch\nimport os\n"),
     "a module through torch": ("import torch\n", "from torch import os\n"),
+    "a folder's own torch": ("import torch\n", "from .torch import nn\nimport torch\n"),
     "a submodule of triton": ("import torch\n", "import triton.runtime.cache\nimport torch\n"),
     "torch under another name": ("pid = tl", "t = torch\n    pid = tl"),
     "torch handed on": ("SIZES = {", "T = torch\nSIZES = {"),

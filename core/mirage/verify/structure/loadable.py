@@ -18,7 +18,7 @@ from mirage.operators.block_operators import BLOCK
 from mirage.operators.table import OPERATORS
 from mirage.results.baselines import BASELINES
 from mirage.verify.structure.module_rules import GUARDS_GETATTR, RULES, Found, Rule
-from mirage.verify.structure.module_syntax import ORIGINAL, Fault, ModuleSyntax, evaluated, local_names
+from mirage.verify.structure.module_syntax import ORIGINAL, Fault, ModuleSyntax, evaluated, imported, local_names
 
 MOST = 4 << 20  # characters
 NOT_OF_SAFETY = ("public", "launched")  # what a module that runs alone need not have
@@ -121,18 +121,10 @@ def known(operators: int) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def imports(m: ModuleSyntax) -> Found:
-    for n in ast.walk(m.tree):
-        if isinstance(n, ast.Import):
-            found = [a.name for a in n.names]
-        elif isinstance(n, ast.ImportFrom):
-            found = [f"{n.module or ''}.{a.name}" for a in n.names]
-        else:
-            continue
-        for path in found:
-            if not any(path == x or path.startswith(x + ".") for x in IMPORTED) or not MODULES.isdisjoint(
-                path.split(".")
-            ):
-                yield Fault(n.lineno, f"imports {path}")
+    for line, path in imported(m.tree):
+        known = any(path == x or path.startswith(x + ".") for x in IMPORTED)
+        if not known or not MODULES.isdisjoint(path.split(".")):
+            yield Fault(line, f"imports {path}")
 
 
 def modules(m: ModuleSyntax) -> Found:

@@ -23,6 +23,7 @@ from mirage.verify.structure.module_syntax import (
     ModuleSyntax,
     body_of,
     evaluated,
+    imported,
     local_names,
     parameters,
 )
@@ -82,17 +83,10 @@ def statements(m: ModuleSyntax) -> Found:
 
 
 def imports(m: ModuleSyntax) -> Found:
-    for n in ast.walk(m.tree):
-        if isinstance(n, ast.Import):
-            found = [a.name for a in n.names]
-        elif isinstance(n, ast.ImportFrom):
-            found = [f"{'.' * n.level}{n.module or ''}.{a.name}" for a in n.names]
-        else:
-            continue
-        for path in found:
-            known = any(path == x or path.startswith(x + ".") for x in MODULES)
-            if not known or any(path == x or path.startswith(x + ".") for x in DENIED) or path.endswith(".*"):
-                yield Fault(n.lineno, f"imports {path}")
+    for line, path in imported(m.tree):
+        known = any(path == x or path.startswith(x + ".") for x in MODULES)
+        if not known or any(path == x or path.startswith(x + ".") for x in DENIED) or path.endswith(".*"):
+            yield Fault(line, f"imports {path}")
     for f in m.ours.values():
         for n in ast.walk(f):
             if isinstance(n, ast.Import | ast.ImportFrom):

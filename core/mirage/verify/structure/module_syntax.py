@@ -22,6 +22,15 @@ class Fault:
     what: str
 
 
+def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """(line, path) of everything that is imported anywhere, with the dots of a relative import."""
+    for n in ast.walk(tree):
+        if isinstance(n, ast.Import):
+            yield from ((n.lineno, a.name) for a in n.names)
+        elif isinstance(n, ast.ImportFrom):
+            yield from ((n.lineno, f"{'.' * n.level}{n.module or ''}.{a.name}") for a in n.names)
+
+
 @dataclass(frozen=True)
 class ModuleSyntax:
     """The syntax tree of a module, of which nothing has been run."""
