@@ -56,7 +56,7 @@ async def adopt(server: Server, connection: Connection, ident: int, body: protoc
         raise NotVerified("it was proved by laws that the file brings along, and a stranger's laws are not believed")
     if len(body.mugraph) > MAX_MUGRAPH:
         raise ProtocolError(f"a µGraph of {len(body.mugraph)} characters is over the limit of {MAX_MUGRAPH}")
-    asked = await server._ask(body)
+    asked = await server._ask(body, connection.process)
     question, interpreter = asked.key, asked.interpreter
     known = await server._known(asked)
     if known is not None:
@@ -76,7 +76,7 @@ async def adopt(server: Server, connection: Connection, ident: int, body: protoc
             question=question,
             project="import",
         )
-        job = server.jobs.submit(own, payload, 2, connection.id)
+        job = server.jobs.submit(own, payload, 2, connection.id, process=connection.process)
     return {"job": job.id, "key": question, "state": job.state}
 
 
