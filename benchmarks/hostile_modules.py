@@ -22,7 +22,6 @@ import datetime
 import fnmatch
 import hashlib
 import json
-import os
 import sys
 import tempfile
 import time
@@ -48,6 +47,7 @@ from hostile_modules.state_families import ORDER  # noqa: E402
 
 from mirage.cli import verify, verify_by_size, verify_subjects  # noqa: E402
 from mirage.errors import MirageError  # noqa: E402
+from mirage.isolate.cores import usable_cores  # noqa: E402
 from mirage.isolate.runner import Worker  # noqa: E402
 from mirage.pipeline.by_size import strength  # noqa: E402
 from mirage.results.verdict import Verdict  # noqa: E402
@@ -278,7 +278,7 @@ def main() -> int:
     parser.add_argument("--match", default="*", help="modules, groups and families, as in '*/text/mask*'")
     parser.add_argument("--every", type=int, default=1, help="about one in so many")
     parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--jobs", type=int, default=usable_cores())
     parser.add_argument("--cache", type=Path, default=CACHE, help="where modules and what runs show are kept")
     parser.add_argument("--out", type=Path, help="the report with every mutant's answer; it is gone on with")
     parser.add_argument("--json", action="store_true")
