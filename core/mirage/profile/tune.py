@@ -28,6 +28,7 @@ from mirage.profile.gpu_timing import (
     steady,
     timing_row,
 )
+from mirage.profile.memory_shortage import retried
 from mirage.profile.successive_halving import halve
 from mirage.profile.worker_tasks import Emit, ModuleRow, TimingRow, TuneAnswer, TunePayload, WarmAnswer, WarmPayload
 from mirage.results.baselines import BASELINES, EAGER
@@ -252,7 +253,21 @@ def tune_modules(payload: TunePayload, emit: Emit) -> TuneAnswer:
         return {"device": "", "why": why, "rows": [], "times": {}, "seconds": 0.0}
     import torch
 
-    run = _Tuning(payload, target, emit, start)
+    try:
+        return retried(lambda: _tuned(_Tuning(payload, target, emit, start)), _forget)
+    finally:
+        torch.cuda.empty_cache()  # others tune on this GPU too
+
+
+def _forget() -> None:
+    _known.clear()
+    _references.clear()
+
+
+def _tuned(run: _Tuning) -> TuneAnswer:
+    """What a call gives, one that broke the process included. Raises OutOfMemoryError."""
+    import torch
+
     answer: TuneAnswer = {"device": torch.cuda.get_device_name(), "rows": run.rows, "times": {}}
     try:
         answer |= run.answer()
@@ -263,7 +278,12 @@ def tune_modules(payload: TunePayload, emit: Emit) -> TuneAnswer:
         answer["broken"] = True
     if run.first:
         answer["first"] = run.first
-    return {**answer, "seconds": run.chosen_s or time.monotonic() - start, "missing": run.missing, "notes": run.notes}
+    return {
+        **answer,
+        "seconds": run.chosen_s or time.monotonic() - run.start,
+        "missing": run.missing,
+        "notes": run.notes,
+    }
 
 
 class _Tuning:
@@ -300,8 +320,7 @@ class _Tuning:
         some = self.modules[right[0]] if chosen else self.written()
         if some is not None:
             added["times"] = self.beside_baselines(chosen, some)
-            _known.clear()
-            _references.clear()
+            _forget()
         return cast("TuneAnswer", added)
 
     def written(self) -> ModuleType | None:
