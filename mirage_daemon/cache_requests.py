@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MAX_MUGRAPH = 1 << 20  # characters of a µGraph's JSON
 REMEMBERED = 64  # entries that are not read anew for every client that asks
-GC_ROWS, GC_PAGES, GC_PAUSE_S = 64, 256, 0.002  # entries and pages of the file between which others have their turn
+GC_ROWS, GC_PAGES, GC_PAUSE_S = 32, 128, 0.002  # entries and pages of the file between which others have their turn
 AT_ONCE = 16  # entries that are read before others have their turn in the store's thread
 PAGE_ROWS, PAGE_BYTES, PAGE_VALUES = 200, 4 << 20, 50_000  # a frame has twice as many values at most
 MAX_LINES, LOG_TAIL = 1000, 1 << 18

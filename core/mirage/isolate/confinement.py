@@ -21,10 +21,7 @@ from mirage.isolate.launch_order import REQUIRED, WALLS, LaunchOrder, ProcessLim
 from mirage.link import user_settings
 
 DEFAULT_MEMORY = 12 << 30  # bytes
-DISK = 1 << 30  # bytes of a worker's private folder, and of each folder in memory beside it, at most
-FOLDERS = (
-    4  # one in so many parts of the memory is each of them: the three cannot be filled at one stroke beyond the whole
-)
+DISK = 1 << 30  # bytes of a worker's private folder, and of each folder in memory beside it
 MORE_PROCESSES = 512
 PROCESSES_EACH_CORE = 32  # a pool of compilers has one process a core, each with its threads
 LAUNCHER = Path(__file__).resolve().with_name("launcher.py")
@@ -61,7 +58,7 @@ class Said:
 
 def limits_of(memory: int, total: int, cpu: int) -> ProcessLimits:
     tasks = MORE_PROCESSES + PROCESSES_EACH_CORE * usable_cores()
-    return ProcessLimits(memory=memory, total=total, disk=min(DISK, total // FOLDERS), tasks=tasks, cpu=cpu)
+    return ProcessLimits(memory=memory, total=total, disk=min(DISK, total), tasks=tasks, cpu=cpu)
 
 
 def most_of_memory() -> int:
