@@ -59,7 +59,7 @@ def graph_in_parts(row: str) -> tuple[Problem, MuGraph]:
 
 @pytest.mark.parametrize("row", ["softmax", "centred"])
 def test_few_long_rows_are_reduced_in_parts_and_written_in_pieces(row):
-    p, search = searched(row, 8, 65536)
+    _, search = searched(row, 8, 65536)
     assert in_parts(search.best[0].mugraph)
     whole = min(c.us for c in search.best if len(c.mugraph.kernels) == 1)
     assert search.best[0].us < 0.75 * whole

@@ -10,7 +10,7 @@ from mirage.ir.index import DimIndex
 from mirage.ir.narrowing import FREE, Narrowing
 from mirage.meaning.exp_shift import unbounded
 from mirage.meaning.terms import Terms
-from mirage.mugraph.block_facts import tile_dims_of
+from mirage.mugraph.block_facts import facts_of, tile_dims_of
 from mirage.mugraph.decisions import LEAST_DOT
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, DTensor, LibraryKernel, Store, TileDim
 from mirage.results.progress import CancelToken
@@ -28,6 +28,7 @@ from mirage.search.tile_sizes import power, split_options, tilings
 MAIN = "main"  # the kernel of an only output
 MANY_BLOCKS = 1024  # keep any device busy
 ROW_PIECES = (1024, 4096)  # elements of a row that a block writes
+ROW_WARPS = ((1024, 1), (2048, 2))  # up to so many elements of rows that are held whole: warps
 MAX_TILE = 65536  # elements of one tile in registers (8 warps of 255 registers hold 65,280)
 MAX_BLOCK = 131072  # elements of all accumulators and live tiles of a block, roughly
 
@@ -96,9 +97,17 @@ def fits(block: BlockGraph) -> bool:
 
 
 def warps_for(block: BlockGraph) -> int:
+    """Warps for a block's tiles. Short rows that it holds whole have few: a sum across warps waits for all of them, and goes through
+    shared memory."""
     tiles, found = {d.name: d.tile for d in block.dims}, tile_dims_of(block.body)
     computed = (math.prod([tiles[d] for d in dims]) for dims in (*found.computed, *found.accumulators))
-    return 4 if max(computed, default=1) <= 8192 else 8
+    if max(computed, default=1) > 8192:
+        return 8
+    items = facts_of(block.body).items
+    if any(i.loop is not None or i.dots for i in items) or not any(i.reduced for i in items):
+        return 4
+    held, _ = held_elements(block)
+    return next((warps for elements, warps in ROW_WARPS if held <= elements), 4)
 
 
 @dataclass(frozen=True)
