@@ -292,8 +292,8 @@ class KernelSpace:
     def split(self, name: str, structure: Structure, dims: tuple[TileDim, ...]) -> Iterator[Piece]:
         s, streamed, order, key = structure.system, structure.streamed, structure.order, structure.key
         t = self.t
-        columns = tuple(a for a in self.target.axes if a in structure.layout.inner)
-        if streamed is None or (columns and (streamed not in columns or not self.few(dims))):
+        columns = self.columns(structure)
+        if streamed is None or (columns and not self.few(dims)):
             return
         own = [r for r in sorted(s.reductions) if t.reduction(r).axis == streamed]
         if max(order[r] for r in own) != 1:
@@ -347,8 +347,14 @@ class KernelSpace:
             label = self.label(dims, work.dim.parts) + " last block"
             yield Piece((replace(main, tail=same),), work.temps, added, label, work.structure + "/tail")
 
+    def columns(self, structure: Structure) -> tuple[str, ...]:
+        """Where the output is written along the streamed axis: its axes that are reduced over as well."""
+        if structure.streamed not in self.target.axes:
+            return ()
+        return tuple(a for a in self.target.axes if a in structure.layout.inner)
+
     def few(self, dims: tuple[TileDim, ...]) -> bool:
-        """Whether so few blocks have a row that its parts are worth a kernel more."""
+        """Whether so few blocks have a row that its parts are worth reading it again in another kernel."""
         return not self.given and math.prod(blocks(d, self.t.sizes) for d in dims if d.role == "grid") < MANY_BLOCKS
 
     def _second(self, work: _Split, grid: tuple[TileDim, ...]) -> Iterator[tuple[TileDim, ...]]:
