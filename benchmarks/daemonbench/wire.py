@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 
 from daemonbench.process import TEXT, Daemon, Row, row, rss_bytes
-from mirage.link import Client, client, protocol
+from mirage.link import Client, client, paths, protocol
 
 CLIENTS, PROCESSES, SLOW = 32, 2, 200
 ALONE, EACH, PAUSE_S = 1000, 50, 0.2  # each of the many asks five times a second
@@ -69,8 +69,9 @@ def crowds(pause_s: float) -> list[float]:
         return [t for job in jobs for t in job.get()]
 
 
-def greeting() -> bytes:
-    return client.request(1, "hello", protocol.Hello(protocol.VERSION, "0", "slow"), 5.0)
+def greeting(connection: socket.socket) -> bytes:
+    hello = protocol.Hello(protocol.VERSION, "0", "slow", token=paths.token(connection))
+    return client.request(1, "hello", hello, 5.0)
 
 
 def dawdlers(count: int) -> list[socket.socket]:
@@ -79,7 +80,7 @@ def dawdlers(count: int) -> list[socket.socket]:
     for i in range(count):
         connection = client.dial()
         if i % 4:
-            connection.sendall(greeting())
+            connection.sendall(greeting(connection))
         if i % 4 == 1:
             connection.sendall(b"\x00\x10\x00\x00\x81")
         if i % 4 == 2:
@@ -192,7 +193,7 @@ def memory() -> Iterator[Row]:
         before, payloads, slowest = rss_bytes(daemon.pid), bombs(), 0.0
         for payload in payloads:
             connection = client.dial(30.0)
-            connection.sendall(greeting())
+            connection.sendall(greeting(connection))
             began = time.monotonic()
             try:
                 connection.sendall(len(payload).to_bytes(4, "big") + payload)
@@ -209,7 +210,7 @@ def memory() -> Iterator[Row]:
         yield row("answers others after the bombs", float(other.status()["pid"] == daemon.pid), "", "== 1")
         for _ in range(20):  # twenty at once
             connection = client.dial(30.0)
-            connection.sendall(greeting() + (protocol.MAX_FRAME - 1).to_bytes(4, "big") + b"\x80" * (8 * MIB))
+            connection.sendall(greeting(connection) + (protocol.MAX_FRAME - 1).to_bytes(4, "big") + b"\x80" * (8 * MIB))
             connection.close()
         yield row("20 large frames at once: memory", (rss_bytes(daemon.pid, "VmHWM") - before) / MIB, "MiB", "< 256.0")
 
