@@ -83,7 +83,9 @@ class WorkerQueue:
                 found.set_exception(e)
 
         self._urgent.append(now)
-        self._queue.submit(self._do_urgent).add_done_callback(lambda turn: found.cancel())  # it has ended, or will have no turn
+        self._queue.submit(self._do_urgent).add_done_callback(
+            lambda turn: found.cancel()
+        )  # it has ended, or will have no turn
         return found.result()
 
     def _call(self, task: str, payload: dict[str, object]) -> dict[str, object]:
