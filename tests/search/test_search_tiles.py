@@ -9,6 +9,8 @@ from workloads.terms import tensor
 
 from mirage.ir.index import DimIndex
 from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import BlockGraph, Compute, Load, Loop, Statement, TileDim
+from mirage.search.kernel_pieces import warps_for
 from mirage.search.tile_dims import layout
 from mirage.search.tile_sizes import ELEMENTWISE, tilings
 
@@ -98,3 +100,41 @@ def test_short_sums_have_as_many_rows_as_a_block_takes():
 
     assert max(rows(2)) * 2 >= 2048
     assert max(rows(512)) <= 128  # more would not fit
+
+
+def block(rows: int, columns: int, role: str = "resident", op: str = "sum") -> BlockGraph:
+    x = Load("x", "X", at("mn"), ("m", "n"))
+    body: tuple[Statement, ...] = (x, Compute("y", op, ("x",), ("m",) if op == "sum" else ("m", "n"), (("dim", "n"),)))
+    dims = (TileDim("m", ("m",), rows, "grid"), TileDim("n", ("n",), columns, role))  # type: ignore[arg-type]
+    return BlockGraph(dims, (Loop("n", body),) if role == "loop" else body)
+
+
+def test_short_rows_that_a_block_holds_whole_have_few_warps():
+    assert [warps_for(block(r, 512)) for r in (1, 2, 4, 8)] == [1, 1, 2, 4]
+    assert warps_for(block(4, 8192, op="exp")) == 8
+
+
+def test_rows_in_a_loop_and_what_reduces_nothing_keep_four():
+    assert warps_for(block(1, 512, "loop")) == 4
+    assert warps_for(block(1, 512, op="exp")) == 4
+
+
+def gate(t: Terms, along: str) -> int:
+    """The rows of one tensor times the sum of another one over k."""
+    return t.mul(tensor(t, "Y", "mn"), t.sum("k", t.exp(tensor(t, "X", along))))
+
+
+def test_what_no_reduction_varies_along_is_a_dim_beside_it():
+    t = Terms({"m": 512, "n": 2048, "k": 2048})
+    lay = layout(t, gate(t, "mk"), ("m", "n"), [at("mn")])
+    assert lay.groups == (("m",), ("n",)) and lay.beside == {"n"}
+    found = [{d.name: d.tile for d in dims} for dims in tilings(lay, t.sizes, ("k",))]
+    assert found[0]["n"] == 2048  # a block writes whole rows
+    assert {1024 * 4, 1024 * 8, 1024 * 16} & {x["m"] * x["k"] for x in found[:4]}  # and reduces as much as ever
+
+
+def test_what_a_reduction_varies_along_is_not():
+    t = Terms({"m": 512, "n": 2048, "k": 64})
+    assert layout(t, gate(t, "mnk"), ("m", "n"), [at("mn")]).beside == frozenset()
+    assert layout(t, gate(t, "nk"), ("m", "n"), [at("mn")]).beside == frozenset()  # it is the last one's
+    assert layout(t, t.sum("k", tensor(t, "X", "mk")), ("m",), [at("m")]).beside == frozenset()
