@@ -270,7 +270,7 @@ def _begin(
         return about.rejected(f"the emitted text could not be run: {error}")
     payload = payload_of(e.module, e.parameters, small, about.calls)
     if ahead is not None:
-        return _Run(small, ahead(run_field_text, payload).result)
+        return _Run(small, ahead.beside(run_field_text, payload).result)
     return _Run(small, partial(run_field_text, about.run_task, payload))
 
 
