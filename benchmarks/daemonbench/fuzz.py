@@ -29,7 +29,10 @@ TURNS = 30  # of the event loop without a byte read: then it waits for more than
 MIB = 1 << 20
 WORDS = ("", "a" * 16, "../../etc/passwd", "\x00", "é" * 300, "f", TEXT, "sm_90", "list", "gc", "-1", "verify")
 NEVER = ("shutdown",)  # it does what it says
-_GREETING = client.request(1, "hello", protocol.Hello(protocol.VERSION, "0", "fuzz"), 5.0)
+
+
+def greeting(token: str = "") -> bytes:
+    return client.request(1, "hello", protocol.Hello(protocol.VERSION, "0", "fuzz", token=token), 5.0)
 
 
 def value(chance: random.Random, depth: int = 0) -> Any:
@@ -156,7 +159,7 @@ async def conversation(server: Server, pair: socket.socket, frames: list[bytes])
     wire = Wire(pair)
     reader.set_transport(wire)
     writer = asyncio.StreamWriter(wire, Quiet(reader, loop=loop), reader, loop)
-    reader.feed_data(b"".join((_GREETING, *frames)))
+    reader.feed_data(b"".join((greeting(), *frames)))
     began = time.monotonic()
     served, size, turns = asyncio.create_task(server._accept(reader, writer)), -1, 0
     while not served.done() and turns < TURNS:  # until it has read all, or stops reading
@@ -237,7 +240,7 @@ def socket_rows(frames: int = OVER_SOCKET, seed: int = 2) -> Iterator[Row]:
             connection = client.dial(10.0)
             began = time.monotonic()
             with contextlib.suppress(OSError):  # it hangs up on nonsense
-                connection.sendall(_GREETING + b"".join(batch))
+                connection.sendall(greeting(paths.token(connection)) + b"".join(batch))
                 connection.shutdown(socket.SHUT_WR)
                 while connection.recv(1 << 16):
                     pass
