@@ -13,6 +13,7 @@ from mirage.errors import Cancelled, WorkerDied, WorkerTimeout
 from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Request
+from mirage.results.phases import PHASES
 from mirage.results.progress import CancelToken, Progress
 from mirage.results.result import Result
 
@@ -98,6 +99,9 @@ def test_the_fastest_on_the_device_is_the_answer(tools):
     assert result.estimate is not None and result.estimate.measured
     assert (result.estimate.us, result.estimate.baseline_us) == (5.0, 20.0)
     assert "5.0 us measured on a device, 20.0 us by compile" in result.source
+    took = result.seconds
+    assert 0 < took.first_kernel <= took.total and min(took.search, took.tuning, took.verdict) > 0
+    assert sum(getattr(took, name) for name in PHASES) <= took.total + 0.01
     # the search's answer so far, the model's first, the others as they came, neighbors, the best with other launches
     _, lead, first, *steps, last = gpu.asked
     every = {*lead, *first, *(text for step in steps for text in step), *last}

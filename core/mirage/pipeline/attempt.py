@@ -26,6 +26,7 @@ from mirage.pipeline.answer import Answer, Verified, header
 from mirage.pipeline.candidate_order import Tries, inaccurate, widened
 from mirage.pipeline.candidate_timing import CandidateTiming, Report, TimedFunction
 from mirage.pipeline.fusion_remarks import explain
+from mirage.pipeline.phase_clock import PhaseClock
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Function, Request
 from mirage.pipeline.search_problems import problems, which
@@ -56,6 +57,7 @@ class Attempt:
     progress: Report
     cancel: CancelToken
     tools: Tools
+    clock: PhaseClock = field(default_factory=PhaseClock)
     measured: Measured | None = None
     counts: SearchCounts = field(default_factory=SearchCounts)  # of the searches that have ended
 
@@ -70,7 +72,8 @@ class Attempt:
         searches: list[Search] = []
         best: list[Candidate] = []
         for found in posed:
-            searches.append(self.searched(found, bounds_for(found, bounds, best)))
+            with self.clock.phase("search"):
+                searches.append(self.searched(found, bounds_for(found, bounds, best)))
             best = sorted([*best, *searches[-1].best], key=lambda c: c.us)
         base = self.written
         rejected: list[str] = []
@@ -98,10 +101,11 @@ class Attempt:
         search = searches[0 if chosen is None else which([s.problem for s in searches], chosen.mugraph)]
         result = self.result(base, chosen, rejected, seconds)
         standing = base if self.measured is None else self.measured.standing(base)
-        remarks = explain(search, None if chosen is None else chosen.candidate, standing, self.dev)
-        if chosen is None or not result.mugraphs:
-            return replace(result, remarks=remarks)
-        return self.explained(result, search.problem, chosen.mugraph, remarks)
+        with self.clock.phase("explaining"):
+            remarks = explain(search, None if chosen is None else chosen.candidate, standing, self.dev)
+            if chosen is None or not result.mugraphs:
+                return replace(result, remarks=remarks)
+            return self.explained(result, search.problem, chosen.mugraph, remarks)
 
     def without_search(self, refused: MirageError) -> Result:
         """The best baseline of a function for which no kernel can be searched, since it was `refused`. Raises that where nothing is
@@ -156,7 +160,15 @@ class Attempt:
 
     def tune(self, best: list[Candidate], *, as_they_are: bool = False) -> Measured | None:
         """The candidates timed on this machine's GPU; None without one, or where none of them ran there."""
-        return None if self.timing is None else self.timing.tune(best, as_they_are=as_they_are)
+        if self.timing is None:
+            return None
+        with self.clock.phase("waiting"):
+            self.tools.gpu_idle()
+        with self.clock.phase("tuning"):
+            found = self.timing.tune(best, as_they_are=as_they_are)
+        if found is not None:
+            self.clock.move("tuning", "baselines", found.baselines_s)
+        return found
 
     def explained(self, result: Result, found: Problem, graph: MuGraph, remarks: tuple[Remark, ...]) -> Result:
         """The result with the way to its µGraph, and why it is not fused further."""
@@ -171,9 +183,11 @@ class Attempt:
         """The candidate with its verdict; None where it is refused, whose reason joins `rejected`."""
         counts = ProgressCounts(values=self.counts.values, mugraphs=self.counts.mugraphs, tried=len(rejected) + 1)
         self.progress(Progress("verifying", counts, f"{candidate.us:.1f} µs"))
-        graph = plan(candidate.mugraph, self.dev)
+        with self.clock.phase("emission"):
+            graph = plan(candidate.mugraph, self.dev)
         try:
-            text = self.emit(graph, None, candidate.us, base)
+            with self.clock.phase("emission"):
+                text = self.emit(graph, None, candidate.us, base)
         except MirageError as e:
             rejected.append(f"{candidate.label}: {e.message}")
             return None
@@ -182,9 +196,11 @@ class Attempt:
             found.t, found.outputs, graph, text, self.program, self.function.slice.text, self.function.decorated.name,
             self.request.rules, found.calls, found.returns,
         )  # fmt: skip
-        verdict = self.on_device(case, judge(case, self.task, floats_first=True))
+        with self.clock.phase("verdict"):
+            verdict = self.on_device(case, judge(case, self.task, floats_first=True))
         self.cancel.check()  # to an opinion, a run that was stopped is one that failed
-        rows = compiled.result()
+        with self.clock.phase("compile"):
+            rows = compiled.result()
         if not verdict.accepted:
             why = next((f"{e.link}: {e.summary}" for e in verdict.rejections), "rejected")
             rejected.append(f"{candidate.label}: {why}")
@@ -201,7 +217,10 @@ class Attempt:
         if not all(r["fits"] for r in rows):
             rejected.append(f"{candidate.label}: more shared memory than {self.dev.name} has")
             return None
-        return Verified(candidate, graph, verdict, self.emit(graph, verdict, candidate.us, base), rows)
+        self.clock.verified()
+        with self.clock.phase("emission"):
+            text = self.emit(graph, verdict, candidate.us, base)
+        return Verified(candidate, graph, verdict, text, rows)
 
     def on_device(self, case: Case, verdict: Verdict) -> Verdict:
         """The verdict with what the module does at its real shape, where it was measured."""
