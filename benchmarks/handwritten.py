@@ -14,7 +14,6 @@ import argparse
 import datetime
 import fnmatch
 import json
-import os
 import statistics
 import sys
 import tempfile
@@ -30,6 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests")]
 
 from handwritten.case import case, names  # noqa: E402
+
+from mirage.isolate.cores import usable_cores  # noqa: E402
 
 ANSWERS = ("accepted", "rejected", "undecided", "refused", "crashed")
 
@@ -121,7 +122,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--match", default="*")
     parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--jobs", type=int, default=usable_cores())
     parser.add_argument("--out", type=Path, help="each answer")
     args = parser.parse_args()
     asked, found = questions(args.match, args.every), []

@@ -16,7 +16,6 @@ import argparse
 import datetime
 import fnmatch
 import json
-import os
 import platform
 import statistics
 import sys
@@ -42,6 +41,7 @@ from hostile.pair import Pair  # noqa: E402
 from mirage.cli import verify_by_size, verify_subjects  # noqa: E402
 from mirage.cli.verify import judged  # noqa: E402
 from mirage.errors import MirageError  # noqa: E402
+from mirage.isolate.cores import usable_cores  # noqa: E402
 from mirage.isolate.runner import Worker  # noqa: E402
 from mirage.results.verdict import Verdict  # noqa: E402
 
@@ -171,7 +171,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--match", default="*", help="classes and names, as in 'threshold/where*'")
     parser.add_argument("--every", type=int, default=1, help="one in so many of each class")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--jobs", type=int, default=usable_cores())
     parser.add_argument("--out", type=Path, help="write the report with every pair's answer")
     args = parser.parse_args()
     pairs = chosen(args.match, args.every)

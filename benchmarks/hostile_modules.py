@@ -6,7 +6,7 @@ The edits are those of tests/hostile_modules. Each module is emitted once, and w
 found once; both are kept in --cache. With --bare every module is judged without the µGraph that it carries: by what its text does at
 its real sizes, where no other text can be compared with it. The edits of the µGraph and of the guard, of which nothing is then
 claimed, are left out. With --out the report is written as it grows, and what is in the file is not judged again; after --seconds
-no further module is begun.
+no further mutant is begun.
 
 Rows GROUP/ANSWER: of those that a run shows to be wrong, and those to be refused whatever a run shows, how many were accepted,
 limited (accepted, and they differ on inputs alone of which the verdict claims nothing), rejected, undecided, refused with a coded
@@ -22,7 +22,6 @@ import datetime
 import fnmatch
 import hashlib
 import json
-import os
 import sys
 import tempfile
 import time
@@ -48,6 +47,7 @@ from hostile_modules.state_families import ORDER  # noqa: E402
 
 from mirage.cli import verify, verify_by_size, verify_subjects  # noqa: E402
 from mirage.errors import MirageError  # noqa: E402
+from mirage.isolate.cores import usable_cores  # noqa: E402
 from mirage.isolate.runner import Worker  # noqa: E402
 from mirage.pipeline.by_size import strength  # noqa: E402
 from mirage.results.verdict import Verdict  # noqa: E402
@@ -62,6 +62,7 @@ RUN = {
 # What a verdict without a µGraph must say where a mutant differs first on the inputs of this number (`run_mutants.settings`):
 # infinite and NaN values, other strides; it speaks of no gradient, no other dtypes and shapes.
 CLAIMS = {5: "finite", 6: "finite", 7: "contiguous", 8: "", 9: "", 10: ""}
+TOGETHER = 8  # mutants of one module that a process certifies together, for what its start costs
 SAVED_S = 10  # from one writing of the report to the next
 CACHE = Path(tempfile.gettempdir()) / "mirage-hostile-modules"
 
@@ -104,14 +105,16 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def certified(text: str, mutants: Sequence[Mutant], kept: Path) -> dict[str, Outcome]:
-    """What a run shows of each mutant that is to be run, by the digest of its text; what was found before is in the file `kept`."""
-    found: dict[str, str] = json.loads(kept.read_text()) if kept.exists() else {}
-    todo = [m for m in mutants if m.expected != "wrong" and digest(m.text) not in found]
-    for mutant, outcome in outcomes(text, todo):
-        found[digest(mutant.text)] = f"{outcome.word} {'' if outcome.setting is None else outcome.setting}".strip()
-        kept.write_text(json.dumps(found))
-    return {k: Outcome.read(v) for k, v in found.items()}
+def certified(text: str, mutants: Sequence[Mutant], folder: Path) -> dict[str, Outcome]:
+    """What a run shows of each mutant that is to be run, by the digest of its text; what was found before is in a file of the folder
+    for each, where what the module itself gives is kept too."""
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {digest(m.text): folder / digest(m.text) for m in mutants if m.expected != "wrong"}
+    todo = [m for m in mutants if m.expected != "wrong" and not found[digest(m.text)].exists()]
+    for mutant, outcome in outcomes(text, todo, folder / "reference.pt"):
+        said = f"{outcome.word} {'' if outcome.setting is None else outcome.setting}".strip()
+        found[digest(mutant.text)].write_text(said)
+    return {k: Outcome.read(v.read_text()) for k, v in found.items()}
 
 
 @cache
@@ -167,47 +170,59 @@ def chosen(module: str, text: str, match: str, every: int, bare: bool) -> list[M
 
 @dataclass(frozen=True)
 class Asked:
-    """What a run of this benchmark is asked."""
+    """What a run of this benchmark is asked: `until` on the clock of this machine."""
 
     cache: Path
     match: str
     every: int
     bare: bool
+    until: float
 
 
-def answers(number: int, asked: Asked, known: frozenset[tuple[str, str]], until: float) -> Iterator[Answer]:
-    """Those on one function's module, which no earlier run has."""
+def prepared(number: int, asked: Asked, known: frozenset[tuple[str, str]]) -> list[Mutant]:
+    """The mutants of one function's module that are to be judged, in the order of their names' digests."""
     function = FUNCTIONS[number]
+    if not fnmatch.fnmatch(function.name, asked.match.partition("/")[0]):
+        return []
     text = module_of(function, asked.cache)
-    source = asked.cache / f"{function.name}.py"
     mutants = chosen(function.name, text, asked.match, asked.every, asked.bare)
     mutants = [m for m in mutants if (function.name, m.name) not in known]
-    shown = certified(text, mutants, asked.cache / f"{function.name}_{digest(text)}.json")
+    return sorted(mutants, key=lambda m: digest(f"{m.name}/{function.name}"))
+
+
+def answers(number: int, mutants: Sequence[Mutant], asked: Asked) -> Iterator[Answer]:
+    """Those on some mutants of one function's module."""
+    function = FUNCTIONS[number]
+    if time.time() > asked.until:
+        return
+    text = module_of(function, asked.cache)
+    source = asked.cache / f"{function.name}.py"
+    shown = certified(text, mutants, asked.cache / f"{function.name}_{digest(text)}")
     for m in mutants:
-        if time.monotonic() > until:
+        if time.time() > asked.until:
             return
         judged = without_mugraph(m.text) if asked.bare else m.text
         yield answer(source, judged, m, shown.get(digest(m.text)))
 
 
-def answered(number: int, asked: Asked, known: frozenset[tuple[str, str]], until: float) -> list[Answer]:
-    return list(answers(number, asked, known, until))
+def answered(number: int, mutants: Sequence[Mutant], asked: Asked) -> list[Answer]:
+    return list(answers(number, mutants, asked))
 
 
-def every_answer(
-    asked: Asked, known: frozenset[tuple[str, str]], seconds: float, jobs: int
-) -> Iterator[Sequence[Answer]]:
-    until = time.monotonic() + seconds
+def every_answer(asked: Asked, known: frozenset[tuple[str, str]], jobs: int) -> Iterator[Sequence[Answer]]:
+    """Those of every module; in several processes some mutants of each module in turn, so that what is left out when the time is up
+    is a sample."""
+    numbers = range(len(FUNCTIONS))
     if jobs == 1:
-        for number in range(len(FUNCTIONS)):
-            if time.monotonic() < until:
-                for one in answers(number, asked, known, until):
-                    yield [one]
+        for number in numbers:
+            if time.time() < asked.until:
+                yield from ([x] for x in answers(number, prepared(number, asked, known), asked))
         return
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        for done in as_completed(
-            [pool.submit(answered, number, asked, known, until) for number in range(len(FUNCTIONS))]
-        ):
+        mutants = list(pool.map(prepared, numbers, [asked] * len(numbers), [known] * len(numbers)))
+        firsts = range(0, max(map(len, mutants)), TOGETHER)
+        some = [(n, mutants[n][k : k + TOGETHER]) for k in firsts for n in numbers]
+        for done in as_completed([pool.submit(answered, n, xs, asked) for n, xs in some if xs]):
             yield done.result()
 
 
@@ -263,7 +278,7 @@ def main() -> int:
     parser.add_argument("--match", default="*", help="modules, groups and families, as in '*/text/mask*'")
     parser.add_argument("--every", type=int, default=1, help="about one in so many")
     parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--jobs", type=int, default=usable_cores())
     parser.add_argument("--cache", type=Path, default=CACHE, help="where modules and what runs show are kept")
     parser.add_argument("--out", type=Path, help="the report with every mutant's answer; it is gone on with")
     parser.add_argument("--json", action="store_true")
@@ -272,10 +287,10 @@ def main() -> int:
     if args.out and args.out.exists():
         found = [Answer(**x) for x in json.loads(args.out.read_text())["mutants"]]
     known = frozenset((x.module, x.name) for x in found)
-    asked = Asked(args.cache, args.match, args.every, args.bare)
+    asked = Asked(args.cache, args.match, args.every, args.bare, time.time() + args.seconds)
     report: dict[str, Any] = {"bench": "hostile_modules", "date": datetime.date.today().isoformat(), "bare": args.bare}
     saved = time.monotonic()
-    for some in every_answer(asked, known, args.seconds, args.jobs):
+    for some in every_answer(asked, known, args.jobs):
         found += some
         for x in some:
             if surprising(x, args.bare):

@@ -1,10 +1,10 @@
 """Is the bound on a kernel's rounding ever exceeded, and how far above the largest error is it?
 
-    python benchmarks/rounding.py [--json] [--runs 8] [--random 100] [--points '*']
+    python benchmarks/rounding.py [--json] [--runs 8] [--random 100] [--points '*'] [--jobs 1] [--out FILE]
 
 The 21 points of the GPU benchmark (the search's best candidate, with its own tiles, at sizes of two tiles and a tail) and random
 programs run in Triton's interpreter on inputs of every regime that the rounding opinion looks at, drawn anew each time. Each
-element's error against float64 is compared with that element's bound. `--runs` are those of each program.
+element's error against float64 is compared with that element's bound. `--runs` are those of each program, at least.
 
 Rows of each program: runs/NAME (with the number of elements), reached/NAME (the largest part of its own bound that an element used; above 1
 it is exceeded), tight/NAME (the bound over the largest error that was measured), written/NAME (the bound over that of the
@@ -17,13 +17,14 @@ import argparse
 import datetime
 import fnmatch
 import json
-import math
 import os
 import statistics
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -85,42 +86,36 @@ class Subject:
         return not FUNCTIONS & {n.op for n in self.program.nodes}
 
 
-def points(match: str) -> Iterator[Subject]:
-    """The points, each with the first of the search's candidates."""
-    dev = device(TARGET)
-    for name in WORKLOADS:
-        for batch in BATCHES:
-            if fnmatch.fnmatch(f"{name}/bs{batch}", match):
-                found = searched(name, batch)
-                graph = plan(found.best[0].mugraph, dev)
-                yield Subject(found.point, found.program, graph, found.emit(graph), found.function.slice.text, name)
+def point(name: str, batch: int) -> Subject:
+    """A point with the first of the search's candidates."""
+    found = searched(name, batch)
+    graph = plan(found.best[0].mugraph, device(TARGET))
+    return Subject(found.point, found.program, graph, found.emit(graph), found.function.slice.text, name)
 
 
-def randoms(count: int) -> Iterator[Subject]:
-    """Random programs that have a candidate, each with the first one."""
+def random(seed: int) -> Subject | None:
+    """A random program with the first candidate; None where it has none."""
     dev = device(TARGET)
-    for seed in range(1, count + 1):
-        (written,) = random_programs(1, seed)
-        try:
-            function = read(Request(written.decorated(), f"random_{seed}.py", written.function))
-            inputs = [{"name": i.name, "shape": list(i.shape), "dtype": i.dtype} for i in function.inputs]
-            payload = {"text": function.slice.text, "function": written.function, "inputs": inputs}
-            program = Program.from_dict(trace_task(payload)["program"])
-            search = Search(
-                problem(program, lower(program)), lambda g: estimate(g, dev), bounds=Bounds(keep=2, tilings=2)
-            )
-            list(search.run())
-        except MirageError as error:
-            print(f"random/{seed}: {error}", file=sys.stderr)
-            continue
-        if search.best:
-            graph = plan(search.best[0].mugraph, dev)
-            module = emit_module(program, graph, function.slice.text, function=written.function, header={})
-            yield Subject(f"random/{seed}", program, graph, module, function.slice.text, written.function)
+    (written,) = random_programs(1, seed)
+    try:
+        function = read(Request(written.decorated(), f"random_{seed}.py", written.function))
+        inputs = [{"name": i.name, "shape": list(i.shape), "dtype": i.dtype} for i in function.inputs]
+        payload = {"text": function.slice.text, "function": written.function, "inputs": inputs}
+        program = Program.from_dict(trace_task(payload)["program"])
+        search = Search(problem(program, lower(program)), lambda g: estimate(g, dev), bounds=Bounds(keep=2, tilings=2))
+        list(search.run())
+    except MirageError as error:
+        print(f"random/{seed}: {error}", file=sys.stderr)
+        return None
+    if not search.best:
+        return None
+    graph = plan(search.best[0].mugraph, dev)
+    module = emit_module(program, graph, function.slice.text, function=written.function, header={})
+    return Subject(f"random/{seed}", program, graph, module, function.slice.text, written.function)
 
 
 def measured(s: Subject, runs: int) -> tuple[list[RegimeBound], int, int, str]:
-    """(the figures of each run, runs, elements, why there are none)."""
+    """(the figures of each run, runs of which there are at least so many, elements, why there are none)."""
     found = problem(s.program, lower(s.program))
     parameters = [i.name for i in s.program.inputs]
     emitted = EmittedModule(found.t, found.outputs, s.graph, s.module, parameters, s.text, s.function)
@@ -128,10 +123,10 @@ def measured(s: Subject, runs: int) -> tuple[list[RegimeBound], int, int, str]:
     schedule = schedule_opinion(found.t, found.outputs, s.graph).details
     free = isinstance(schedule, FieldDetails) and schedule.independent_of_shift is True
     rows: list[RegimeBound] = []
-    elements = done = 0
-    for seed in range(math.ceil(runs / len(regimes))):
+    elements = done = draws = 0
+    while done < runs:
         record = Record()
-        floats = float_opinion(emitted, run_task, seed=1000 + seed, regimes=regimes, record=record)
+        floats = float_opinion(emitted, run_task, seed=1000 + draws, regimes=regimes, record=record)
         if not record.runs:
             return rows, done, elements, floats.summary
         evidence = rounding_opinion(record, [x.tensor for x in found.outputs], s.program, free)
@@ -139,7 +134,7 @@ def measured(s: Subject, runs: int) -> tuple[list[RegimeBound], int, int, str]:
         if evidence.details.unbounded:
             return rows, done, elements, evidence.details.unbounded
         rows += evidence.details.regimes
-        done += len(record.runs)
+        draws, done = draws + 1, done + len(record.runs)
         elements += sum(x.size for run in record.runs for x in run.got)
     return rows, done, elements, ""
 
@@ -188,28 +183,50 @@ def totals(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return out
 
 
+def answered(named: tuple[str, int], runs: int) -> tuple[str, list[dict[str, Any]]]:
+    """The rows of one program, and a line on it: ("", seed) is a random one, which may have no candidate."""
+    name, number = named
+    start = time.process_time()
+    subject = point(name, number) if name else random(number)
+    if subject is None:
+        return f"random/{number}: no candidate", []
+    found, done, elements, why = measured(subject, runs)
+    rows = figures(subject, found, done, elements) if found else [row(f"none/{subject.name}", 0, "", said=why)]
+    said = "  ".join(f"{r['name'].split('/')[0]} {r['value']}{r['unit']} {r.get('said', '')}" for r in rows)
+    return f"{subject.name:22} {said}  ({time.process_time() - start:.1f} s)", rows
+
+
+def every(names: list[tuple[str, int]], runs: int, jobs: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    if jobs == 1:
+        yield from (answered(name, runs) for name in names)
+        return
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        for one in as_completed([pool.submit(answered, name, runs) for name in names]):
+            yield one.result()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--runs", type=int, default=8)
     parser.add_argument("--random", type=int, default=100)
     parser.add_argument("--points", default="*")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="write the report, anew after each program")
     args = parser.parse_args()
+    names = [(n, b) for n in WORKLOADS for b in BATCHES if fnmatch.fnmatch(f"{n}/bs{b}", args.points)]
+    names += [("", seed) for seed in range(1, args.random + 1)]
+    report: dict[str, Any] = {"bench": "rounding", "date": datetime.date.today().isoformat(), "device": "cpu"}
     rows: list[dict[str, Any]] = []
-    for subjects in (points(args.points), randoms(args.random)):
-        for s in subjects:
-            start = time.process_time()
-            found, runs, elements, why = measured(s, args.runs)
-            more = figures(s, found, runs, elements) if found else [row(f"none/{s.name}", 0, "", said=why)]
-            rows += more
-            if not args.json:
-                said = "  ".join(f"{r['name'].split('/')[0]} {r['value']}{r['unit']} {r.get('said', '')}" for r in more)
-                print(f"{s.name:22} {said}  ({time.process_time() - start:.1f} s)", flush=True)
+    for line, more in every(names, args.runs, args.jobs):
+        rows += more
+        if not args.json:
+            print(line, flush=True)
+        if args.out:
+            args.out.write_text(json.dumps({**report, "rows": rows + totals(rows)}))
     rows += totals(rows)
     if args.json:
-        print(
-            json.dumps({"bench": "rounding", "date": datetime.date.today().isoformat(), "device": "cpu", "rows": rows})
-        )
+        print(json.dumps({**report, "rows": rows}))
     else:
         for r in rows[-5:]:
             print(f"{r['name']:20} {r['value']:10} {r['unit']:12} {r['bound'] or '':8} {'' if r['ok'] else 'NOT OK'}")

@@ -31,20 +31,23 @@ class Outcome:
         return cls(word, int(setting) if setting.isdigit() else None)
 
 
-def lines(texts: Sequence[str], first: int, folder: Path, *seconds: str) -> list[str]:
-    """What one process says of the texts from the number `first` on, until it ends or dies."""
+def lines(texts: Sequence[str], first: int, folder: Path, reference: Path, *seconds: str) -> list[str]:
+    """What one process says of the texts from the number `first` on, until it ends or dies. What the first text, the module, gives
+    is read from the file `reference`, or kept there."""
     jobs = folder / "jobs.json"
     jobs.write_text(json.dumps(list(texts)))
     environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "hostile_modules.run_mutants", str(jobs), str(first), *seconds]
+    command = [sys.executable, "-m", "hostile_modules.run_mutants", str(jobs), str(reference), str(first), *seconds]
     done = subprocess.run(
         command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     return done.stdout.splitlines()
 
 
-def outcomes(module_text: str, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, Outcome]]:
-    """For each mutant what a run shows.
+def outcomes(
+    module_text: str, mutants: Sequence[Mutant], reference: Path | None = None
+) -> Iterator[tuple[Mutant, Outcome]]:
+    """For each mutant what a run shows; `reference`: where what the module gives is kept for the next call.
 
     A mutant that must be refused whatever a run shows is not run: it may change the process that runs the others.
     """
@@ -53,7 +56,7 @@ def outcomes(module_text: str, mutants: Sequence[Mutant]) -> Iterator[tuple[Muta
     number = 1
     with tempfile.TemporaryDirectory() as folder:
         while number < len(texts):
-            said = lines(texts, number, Path(folder))
+            said = lines(texts, number, Path(folder), reference or Path(folder) / "given.pt")
             if not said:
                 raise RuntimeError("the module itself does not run in Triton's interpreter")
             for at, word in zip(said[::2], [*said[1::2], "breaks"]):

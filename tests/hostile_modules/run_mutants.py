@@ -1,7 +1,8 @@
 """Runs one module and its mutants in Triton's interpreter, in a process of their own: how does each differ from the module?
 
-`python -m hostile_modules.run_mutants JOBS FIRST [SECONDS]`: JOBS is a JSON list of texts, the module's first; from the text FIRST on, a
-line with its number stands before each answer, so that the caller knows at which one the process died.
+`python -m hostile_modules.run_mutants JOBS REFERENCE FIRST [SECONDS]`: JOBS is a JSON list of texts, the module's first; from the text
+FIRST on, a line with its number stands before each answer, so that the caller knows at which one the process died. What the module
+itself gives is kept in REFERENCE, so that no other process need run it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import importlib.util
 import json
 import math
 import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -136,6 +138,20 @@ def compared(reference: list[Answer], found: Iterator[Answer]) -> str:
     return "equal" if worst == 0 else "rounding"
 
 
+def references(text: str, folder: Path, name: str, kept: Path) -> tuple[list[Answer], float]:
+    """What the module gives for each setting, and how many seconds of the processor that took; from the file where it is there."""
+    if kept.exists():
+        found: tuple[list[Answer], float] = torch.load(kept)
+        return found
+    begun = time.process_time()
+    made = list(answers(loaded(text, folder, 0), name))
+    took = time.process_time() - begun
+    written = folder / "reference.pt"
+    torch.save((made, took), written)
+    shutil.move(written, kept)
+    return made, took
+
+
 class Late:
     """Whether the time was up, which whatever runs then may raise under another name."""
 
@@ -147,7 +163,7 @@ def late(*_: object) -> None:
     raise TimeoutError
 
 
-def main(jobs: str, start: str, seconds: str = str(SECONDS)) -> None:
+def main(jobs: str, kept: str, start: str, seconds: str = str(SECONDS)) -> None:
     texts = json.loads(Path(jobs).read_text())
     torch.empty = poisoned
     signal.signal(signal.SIGALRM, late)
@@ -155,9 +171,8 @@ def main(jobs: str, start: str, seconds: str = str(SECONDS)) -> None:
     found = re.search(r"^def _original_(\w+)", texts[0], re.MULTILINE)
     assert found is not None
     with tempfile.TemporaryDirectory() as folder:
-        begun = time.process_time()
-        reference = list(answers(loaded(texts[0], Path(folder), 0), found[1]))
-        limit = float(seconds) + TIMES * (time.process_time() - begun)
+        reference, took = references(texts[0], Path(folder), found[1], Path(kept))
+        limit = float(seconds) + TIMES * took
         for number in range(int(start), len(texts)):
             print(number, flush=True)
             signal.alarm(LATEST)

@@ -105,7 +105,7 @@ def test_what_takes_too_long_certifies_nothing(modules: dict[str, str], tmp_path
     endless = "    while True:\n        try:\n            sum(range(10**6))\n"
     added = (f"{endless}        except TimeoutError:\n            raise KeyError from None\n", "    raise KeyError\n")
     texts = [text, *(text[:start] + line + text[start:] for line in added)]
-    assert lines(texts, 1, tmp_path, "1") == ["1", "late", "2", "breaks"]
+    assert lines(texts, 1, tmp_path, tmp_path / "given.pt", "1") == ["1", "late", "2", "breaks"]
 
 
 def test_a_module_that_does_not_run_certifies_nothing(tmp_path: Path) -> None:

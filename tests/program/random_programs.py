@@ -1,16 +1,20 @@
-"""Random compositions of operators as PyTorch texts: seeded, random names, prime sizes, finite on ordinary inputs.
+"""Random compositions of operators as PyTorch texts: seeded, random names, finite on ordinary inputs.
 
-`from program.random_programs import random_programs`; each has the text, the function's name and the inputs.
+`from program.random_programs import random_programs, long_program`; each has the text, the function's name and the inputs.
+Short programs have prime sizes; long ones sizes with divisors, since they reshape.
 """
 
 from __future__ import annotations
 
+import ast
 import keyword
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
 PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+DIVISIBLE = (4, 6, 8, 12, 16, 20, 24, 32, 36)
+MOST_DIMS, MOST_OF_A_DIM = 4, 144
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
 
 
@@ -33,18 +37,19 @@ class RandomProgram:
 class _Writer:
     """Grows a function line by line; `x` is the current tensor, `shape` its shape."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, sizes: tuple[int, ...] = PRIMES) -> None:
         self.r = Random(seed)
+        self.sizes = sizes
         self.used: set[str] = {"torch", "F"}
         self.dtype = self.r.choice(("fp16", "bf16", "fp32", "fp32"))
         self.inputs: list[tuple[str, tuple[int, ...], str]] = []
         self.lines: list[str] = []
         rank = self.r.choice((2, 2, 2, 3))
-        self.shape = tuple(self.prime() for _ in range(rank))
+        self.shape = tuple(self.size() for _ in range(rank))
         self.x = self.input(self.shape)
 
-    def prime(self) -> int:
-        return self.r.choice(PRIMES)
+    def size(self) -> int:
+        return self.r.choice(self.sizes)
 
     def name(self) -> str:
         while True:
@@ -114,21 +119,21 @@ def normed(w: _Writer) -> None:
 
 
 def product(w: _Writer) -> None:
-    n, m = w.shape[-1], w.prime()
+    n, m = w.shape[-1], w.size()
     kind = w.r.randrange(4)
     if kind == 0:
         w.put(f"{w.x} @ {w.input((n, m))}", (*w.shape[:-1], m))
     elif kind == 1:
         w.put(f"F.linear({w.x}, {w.input((m, n))}, {w.input((m,))})", (*w.shape[:-1], m))
     elif kind == 2:
-        k = w.prime()
+        k = w.size()
         w.put(f"({w.x} @ {w.input((n, k))}) @ {w.input((k, m))}", (*w.shape[:-1], m))
     else:
         w.put(f"F.silu({w.x} @ {w.input((n, m))}) * ({w.x} @ {w.input((n, m))})", (*w.shape[:-1], m))
 
 
 def attention(w: _Writer) -> None:
-    d, s, v = w.shape[-1], w.prime(), w.prime()
+    d, s, v = w.shape[-1], w.size(), w.size()
     lead = w.shape[:-2]
     keys, values = w.input((*lead, s, d)), w.input((*lead, s, v))
     score = f"torch.softmax({w.x} @ {keys}.transpose(-1, -2) * {1 / d:.3f}, dim=-1)"
@@ -137,7 +142,7 @@ def attention(w: _Writer) -> None:
 
 def gate(w: _Writer) -> None:
     """The two halves of a product, one gating the other."""
-    m = w.prime()
+    m = w.size()
     w.put(f"{w.x} @ {w.input((w.shape[-1], 2 * m))}", (*w.shape[:-1], 2 * m))
     first, second, x = w.name(), w.name(), w.x
     w.lines.append(f"{first}, {second} = {x}.chunk(2, dim=-1)")
@@ -158,6 +163,57 @@ STEPS: tuple[tuple[Callable[[_Writer], None], int], ...] = (
 )  # fmt: skip
 
 
+def split(w: _Writer) -> None:
+    """The last dim as two, where there is room for one more."""
+    n = w.shape[-1]
+    divisors = [d for d in range(2, n) if n % d == 0]
+    if divisors and len(w.shape) < MOST_DIMS:
+        d = w.r.choice(divisors)
+        shape = (*w.shape[:-1], d, n // d)
+        w.put(f"{w.x}.reshape({', '.join(map(str, shape))})", shape)
+
+
+def merged(w: _Writer) -> None:
+    """Two neighbouring dims as one."""
+    places = [i for i in range(len(w.shape) - 1) if w.shape[i] * w.shape[i + 1] <= MOST_OF_A_DIM]
+    if places and len(w.shape) > 2:
+        i = w.r.choice(places)
+        shape = (*w.shape[:i], w.shape[i] * w.shape[i + 1], *w.shape[i + 2 :])
+        w.put(f"{w.x}.reshape({', '.join(map(str, shape))})", shape)
+
+
+def against_its_own(w: _Writer) -> None:
+    """Each element beside a reduction over one of the dims."""
+    x, dim = w.x, w.r.randrange(-len(w.shape), 0)
+    w.put(w.r.choice((
+        f"{x} - {x}.mean(dim={dim}, keepdim=True)", f"{x} - {x}.amax(dim={dim}, keepdim=True)",
+        f"{x} / ({x}.abs().sum(dim={dim}, keepdim=True) + 1)", f"{x} * torch.rsqrt({x}.square().mean(dim={dim}, keepdim=True) + 1e-3)",
+        f"torch.softmax({x}, dim={dim})",
+    )))  # fmt: skip
+
+
+def reduced_over(w: _Writer) -> None:
+    """One dim less, where more than two are left."""
+    if len(w.shape) > 2:
+        i = w.r.randrange(len(w.shape))
+        how = w.r.choice(("sum", "mean", "amax"))
+        w.put(f"{w.x}.{how}(dim={i})", (*w.shape[:i], *w.shape[i + 1 :]))
+
+
+LONG_STEPS: tuple[tuple[Callable[[_Writer], None], int], ...] = (
+    *STEPS, (split, 4), (merged, 4), (against_its_own, 6), (reduced_over, 2),
+)  # fmt: skip
+GROWING = (product, gate, attention)  # after which a model has a norm, and a program of many stays finite
+
+
+def _written(w: _Writer, seed: int) -> RandomProgram:
+    function = w.name()
+    body = "".join(f"    {line}\n" for line in w.lines)
+    parameters = ", ".join(name for name, _, _ in w.inputs)
+    text = f"{HEAD}def {function}({parameters}):\n{body}    return {w.x}\n"
+    return RandomProgram(seed, function, text, tuple(w.inputs))
+
+
 def random_program(seed: int) -> RandomProgram:
     """The program of a seed: two to five steps, perhaps a reduction at the end."""
     w = _Writer(seed)
@@ -166,11 +222,33 @@ def random_program(seed: int) -> RandomProgram:
         w.r.choice(steps)(w)
     if w.r.random() < 0.15:
         reduced(w)
-    function = w.name()
-    body = "".join(f"    {line}\n" for line in w.lines)
-    parameters = ", ".join(name for name, _, _ in w.inputs)
-    text = f"{HEAD}def {function}({parameters}):\n{body}    return {w.x}\n"
-    return RandomProgram(seed, function, text, tuple(w.inputs))
+    return _written(w, seed)
+
+
+def operators(lines: list[str]) -> int:
+    """How many operators of PyTorch these lines apply: calls and arithmetic, a number's sign aside."""
+    nodes = (node for line in lines for node in ast.walk(ast.parse(line)))
+    return sum(
+        isinstance(n, ast.Call | ast.BinOp) or (isinstance(n, ast.UnaryOp) and not isinstance(n.operand, ast.Constant))
+        for n in nodes
+    )
+
+
+def long_program(seed: int) -> RandomProgram:
+    """The program of a seed: 8 to 20 operators, with reshapes and several reductions."""
+    w = _Writer(seed, DIVISIBLE)
+    steps = [s for s, weight in LONG_STEPS for _ in range(weight)]
+    least, most = w.r.randrange(8, 17), 20
+    while operators(w.lines) < least:
+        before = w.x, w.shape, len(w.lines), len(w.inputs)
+        step = w.r.choice(steps)
+        step(w)
+        if step in GROWING:
+            normed(w)
+        if operators(w.lines) > most:
+            w.x, w.shape = before[:2]
+            del w.lines[before[2] :], w.inputs[before[3] :]
+    return _written(w, seed)
 
 
 def random_programs(count: int = 200, first: int = 0) -> list[RandomProgram]:

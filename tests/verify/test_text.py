@@ -16,7 +16,7 @@ from mirage.ir.index import DimIndex
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import BlockGraph, CustomKernel, Loop, MuGraph, Store
+from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, Loop, MuGraph, Store
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.text_opinion import text_opinion
 from mirage.verify.floats.error_limits import Compared, judge
@@ -349,6 +349,21 @@ def test_axes_of_one_dimension_have_one_size_in_a_small_launch() -> None:
     graph = MuGraph("both", (("m", 512), ("n", 512)), (tensor("X", "m"), tensor("O", "m", "output")),
                     (CustomKernel("fused", block),))  # fmt: skip
     assert launch_sizes(graph) == {"m": 149, "n": 149}
+
+
+def test_a_small_launch_cuts_dims_that_library_kernels_alone_have() -> None:
+    """A weight of whose columns no kernel of ours reads anything: at its real size a run would hold the whole of it."""
+    block = BlockGraph(
+        (dim("m", 8, "grid"), dim("k", 4096, "resident")),
+        (load("x", "X", "m k"), op("y", "mul", "x x", "m k"), Store("Y", "y", at("m", "k"))),
+    )
+    tensors = (tensor("X", "m k"), tensor("W", "k n"), tensor("Y", "m k", "temp"), tensor("O", "m n", "output"))
+    product = LibraryKernel("product", "matmul", ("Y", "W"), "O")
+    graph = MuGraph(
+        "weighed", (("m", 2048), ("k", 4096), ("n", 4096)), tensors, (CustomKernel("square", block), product)
+    )
+    sizes = launch_sizes(graph)
+    assert sizes["k"] == 4096 and sizes["n"] == 7 and sizes["m"] < 64
 
 
 def test_the_public_function_is_what_runs_in_floats(run: Run) -> None:

@@ -168,9 +168,15 @@ def timing_row(timing: Timing) -> TimingRow:
     return cast(TimingRow, asdict(timing))
 
 
-def random_tensor(shape: Sequence[int], dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
+def random_tensor(
+    shape: Sequence[int], dtype: torch.dtype, generator: torch.Generator, *, inside: bool = False
+) -> torch.Tensor:
+    """Floats with a deviation of 1/2 around 0, or evenly between 0.05 and 0.95 (`inside`: there roots and logarithms have values);
+    integers 0 and 1."""
     import torch
 
+    if dtype.is_floating_point and inside:
+        return (torch.rand(*shape, device="cuda", generator=generator) * 0.9 + 0.05).to(dtype)
     if dtype.is_floating_point:
         return (torch.randn(*shape, device="cuda", generator=generator) * 0.5).to(dtype)
     return torch.randint(0, 2, tuple(shape), device="cuda", generator=generator).to(dtype)

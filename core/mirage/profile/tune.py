@@ -28,6 +28,7 @@ from mirage.profile.gpu_timing import (
     steady,
     timing_row,
 )
+from mirage.profile.memory_shortage import retried
 from mirage.profile.successive_halving import halve
 from mirage.profile.worker_tasks import Emit, ModuleRow, TimingRow, TuneAnswer, TunePayload, WarmAnswer, WarmPayload
 from mirage.results.baselines import BASELINES, EAGER
@@ -66,34 +67,60 @@ def resources(module: ModuleType) -> ModuleRow:
     }
 
 
-def inputs_of(module: ModuleType, seed: int) -> list[torch.Tensor]:
-    """Random inputs on the device, of the shapes that the module is for."""
+def inputs_of(module: ModuleType, seed: int, *, inside: bool = False) -> list[torch.Tensor]:
+    """Random inputs on the device, of the shapes that the module is for (`random_tensor` says what `inside` means)."""
     import torch
 
     generator = torch.Generator("cuda").manual_seed(seed)
-    return [random_tensor(shape, dtype, generator) for shape, dtype in module._EXPECTED]
+    return [random_tensor(shape, dtype, generator, inside=inside) for shape, dtype in module._EXPECTED]
 
 
 class Reference:
     """What a function gives in float64 on the inputs of each seed (in float32 where the device's memory does not hold that), how
-    far it is from that as written, and whether as written it is `steady` (PyTorch has operators that add in any order)."""
+    far it is from that as written, and whether as written it is `steady` (PyTorch has operators that add in any order). Where it has
+    no value on inputs of any sign, the inputs are `inside` the range where roots and logarithms have values, if that helps: on
+    NaN no kernel could be told from another."""
 
     def __init__(self, module: ModuleType, function: str) -> None:
         import torch
 
-        original = getattr(module, f"_original_{function}")
-        self.want, errors = [], []
+        self.module, self.original, self.inside = module, getattr(module, f"_original_{function}"), False
+        self.want = self._results()
+        if any(map(lacks_values, self.want)):
+            self.inside = True
+            inside = self._results()
+            self.inside = not any(map(lacks_values, inside))
+            self.want = inside if self.inside else self.want
+        errors = [
+            relative_difference(self.original(*self.inputs(seed)), want)
+            for seed, want in zip(SEEDS, self.want, strict=True)
+        ]
+        self.eager_error = max(errors)
+        self.steady = steady(self.original, self.inputs(SEEDS[0]), AGAIN)
+        torch.cuda.empty_cache()
+
+    def inputs(self, seed: int) -> list[torch.Tensor]:
+        """The inputs of a seed, for any module of the function at these shapes."""
+        return inputs_of(self.module, seed, inside=self.inside)
+
+    def _results(self) -> list[Result]:
+        import torch
+
+        found = []
         for seed in SEEDS:
-            given = inputs_of(module, seed)
+            given = self.inputs(seed)
             try:
-                self.want.append(_wide(original, given, torch.float64))
+                found.append(_wide(self.original, given, torch.float64))
             except torch.OutOfMemoryError:
                 torch.cuda.empty_cache()
-                self.want.append(_wide(original, given, torch.float32))
-            errors.append(relative_difference(original(*given), self.want[-1]))
-        self.eager_error = max(errors)
-        self.steady = steady(original, inputs_of(module, SEEDS[0]), AGAIN)
-        torch.cuda.empty_cache()
+                found.append(_wide(self.original, given, torch.float32))
+        return found
+
+
+def lacks_values(result: Result) -> bool:
+    """Whether a result has NaN."""
+    tensors = result if isinstance(result, (tuple, list)) else (result,)
+    return any(bool(x.isnan().any()) for x in tensors)
 
 
 def _wide(original: Function, given: Tensors, dtype: torch.dtype) -> Result:
@@ -124,7 +151,7 @@ def check(text: str, reference: Reference) -> tuple[ModuleRow, ModuleType | None
     try:
         errors = []
         for seed, want in zip(SEEDS, reference.want, strict=True):
-            given = inputs_of(module, seed)
+            given = reference.inputs(seed)
             poison()
             errors.append(relative_difference(module._run(*given), want))
             if errors[-1] <= WRONG and reference.steady and not steady(module._run, given, AGAIN):
@@ -226,7 +253,21 @@ def tune_modules(payload: TunePayload, emit: Emit) -> TuneAnswer:
         return {"device": "", "why": why, "rows": [], "times": {}, "seconds": 0.0}
     import torch
 
-    run = _Tuning(payload, target, emit, start)
+    try:
+        return retried(lambda: _tuned(_Tuning(payload, target, emit, start)), _forget)
+    finally:
+        torch.cuda.empty_cache()  # others tune on this GPU too
+
+
+def _forget() -> None:
+    _known.clear()
+    _references.clear()
+
+
+def _tuned(run: _Tuning) -> TuneAnswer:
+    """What a call gives, one that broke the process included. Raises OutOfMemoryError."""
+    import torch
+
     answer: TuneAnswer = {"device": torch.cuda.get_device_name(), "rows": run.rows, "times": {}}
     try:
         answer |= run.answer()
@@ -237,7 +278,12 @@ def tune_modules(payload: TunePayload, emit: Emit) -> TuneAnswer:
         answer["broken"] = True
     if run.first:
         answer["first"] = run.first
-    return {**answer, "seconds": run.chosen_s or time.monotonic() - start, "missing": run.missing, "notes": run.notes}
+    return {
+        **answer,
+        "seconds": run.chosen_s or time.monotonic() - run.start,
+        "missing": run.missing,
+        "notes": run.notes,
+    }
 
 
 class _Tuning:
@@ -274,8 +320,7 @@ class _Tuning:
         some = self.modules[right[0]] if chosen else self.written()
         if some is not None:
             added["times"] = self.beside_baselines(chosen, some)
-            _known.clear()
-            _references.clear()
+            _forget()
         return cast("TuneAnswer", added)
 
     def written(self) -> ModuleType | None:

@@ -53,6 +53,11 @@ class Target:
         return tuple(a for d in self.dims for a in d)
 
     @property
+    def written(self) -> tuple[tuple[DimIndex, ...], ...]:
+        """The index of each tensor that the kernel writes."""
+        return self.indices or (self.index,)
+
+    @property
     def tensors(self) -> tuple[Target, ...]:
         """The tensors that the kernel writes, each as a target of its own."""
         return self.members or (self,)
@@ -176,7 +181,7 @@ class KernelSpace:
             carried = {n.axis for n in map(t.reduction, s.reductions) if n.changes}
             if len(carried) > 1:
                 continue
-            lay = layout(t, s.output, self.target.axes)
+            lay = layout(t, s.output, self.target.axes, () if self.given else self.target.written)
             for streamed in [None, *bound]:
                 if carried and streamed not in carried:
                     continue

@@ -5,14 +5,19 @@ Everything follows from how the contractions use the axes; nothing here knows a 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
+from mirage.ir.index import DimIndex
 from mirage.meaning.terms import Terms
 from mirage.search.reassociation import products
 
 Contractions = list[tuple[str, tuple[int, ...]]]  # (axis, factors along the axis)
 Axes = frozenset[str]
+Index = tuple[DimIndex, ...]
+EVEN = 128  # elements along the fastest dim that a tile takes without waste
 
 
 @dataclass(frozen=True)
@@ -20,13 +25,14 @@ class Layout:
     """`batch`: parallel axes that both operands of a contraction share; `groups`: the other parallel axes, each group
     one tile dim (flattened row-major); `inner`: bound axes, each its own tile dim; `dotted`: axes that a tensor-core
     contraction uses; `serial`: bound axes that both operands of a contraction over another axis share, so that a loop over
-    them goes one by one."""
+    them goes one by one; `turned`: some tensor with axes of the last group lies with another one fastest."""
 
     batch: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
     inner: tuple[str, ...]
     dotted: frozenset[str]
     serial: frozenset[str] = frozenset()
+    turned: bool = False
 
 
 def contractions(t: Terms, root: int) -> Contractions:
@@ -56,8 +62,9 @@ def _sides(t: Terms, axis: str, factors: tuple[int, ...], batch: frozenset[str])
     return components(frozenset().union(*sets), sets)
 
 
-def layout(t: Terms, root: int, parallel: tuple[str, ...]) -> Layout:
-    """The layout of a kernel that computes `root` for every element of its `parallel` axes (in output order)."""
+def layout(t: Terms, root: int, parallel: tuple[str, ...], written: Sequence[Index] = ()) -> Layout:
+    """The layout of a kernel that computes `root` for every element of its `parallel` axes (in output order). `written`: the indices
+    of what it writes, which let a kernel that reduces nothing take axes together that follow each other in memory everywhere."""
     bound = tuple(dict.fromkeys(t.reduction(r).axis for r in sorted(t.closure(root))))
     free = tuple(a for a in parallel if a not in bound)
     todo = contractions(t, root)
@@ -66,6 +73,12 @@ def layout(t: Terms, root: int, parallel: tuple[str, ...]) -> Layout:
     if not dotted:
         batch |= of_all_factors(t, todo) & set(free)
     sides = {a: s for a, s in sides.items() if a not in batch}
+    if written and not bound:
+        groups = in_memory(free, [*written, *(n.index for n in t.reads(root))])
+        across = turned(groups, t, root)
+        if not across and all(axes_of(p) >= set(free) for p in written) and uneven(groups, t):
+            groups = (free,)
+        return Layout((), groups, (), frozenset(), frozenset(), across)
     groups = by_side(sides) if dotted & set(sides) else without_sides([*sides], bound, batch)
     return Layout(tuple(a for a in free if a in batch), groups, bound, dotted, serial)
 
@@ -128,3 +141,38 @@ def without_sides(rest: list[str], bound: tuple[str, ...], batch: Axes) -> tuple
     if len(rest) > 2 or (len(rest) == 2 and bound and not batch):
         return (tuple(rest),) if bound else (tuple(rest[:-1]), tuple(rest[-1:]))
     return tuple((a,) for a in rest)
+
+
+def in_memory(free: tuple[str, ...], places: Sequence[Index]) -> tuple[tuple[str, ...], ...]:
+    """The axes in one or two groups, where nothing is summed: the last axes that follow each other in memory in all of `places`,
+    and those before them."""
+    last = len(free) - 1
+    while last > 0 and all(adjacent(free[last - 1], free[last], p) for p in places):
+        last -= 1
+    return tuple(g for g in (free[:last], free[last:]) if g)
+
+
+def axes_of(place: Index) -> set[str]:
+    return {a for d in place for a in d.axes}
+
+
+def uneven(groups: tuple[tuple[str, ...], ...], t: Terms) -> bool:
+    """Whether no tile of a fair size divides the last group of two: blocks then hold fewer elements than they have room for, and
+    rows begin anywhere; in one group they are full."""
+    n = math.prod(t.sizes[a] for a in groups[-1]) if len(groups) > 1 else 1
+    return n & -n < min(n, EVEN)
+
+
+def adjacent(a: str, b: str, place: Index) -> bool:
+    """Whether an index has neither of two axes, or `b` right behind `a`, without an offset."""
+    axes = [x for d in place for x in d.axes]
+    if a not in axes and b not in axes:
+        return True
+    return (a, b) in pairwise(axes) and not any(d.offset for d in place if b in d.axes)
+
+
+def turned(groups: tuple[tuple[str, ...], ...], t: Terms, root: int) -> bool:
+    """Whether an input with axes of the last group lies with another one fastest."""
+    orders = [[a for d in n.index for a in d.axes] for n in t.reads(root)]
+    last = set(groups[-1]) if groups else set()
+    return any(last & set(axes) and axes[-1] not in last for axes in orders)

@@ -9,12 +9,15 @@ from itertools import product
 from mirage.ir.narrowing import FREE, Narrowing
 from mirage.mugraph.decisions import LEAST_DOT
 from mirage.mugraph.grammar import TileDim
-from mirage.search.tile_dims import Layout
+from mirage.search.tile_dims import EVEN, Layout
 
 MAX_RESIDENT = 16384  # elements of a resident row
 PARTS = (2, 4, 8, 16, 32, 64)
 VECTOR = 8192  # elements of a tile of products that four warps hold in registers
 LARGEST = 4096  # elements along one dim of a tile, under a narrowing
+ELEMENTWISE = (1024, 2048, 512, 4096, 256, 8192)  # elements of a block that reduces nothing
+SHORT = (2048, 4096)  # of a block whose rows are short
+ACROSS = (32, 64, 16)  # of its columns, where a tensor is read along its rows
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -73,9 +76,12 @@ def dim_options(
 ) -> list[list[TileDim]] | None:
     """For each tile dim its options, `loops` being the axes that are looped over; None if a resident dim is too large."""
     out: list[list[TileDim]] = [[TileDim(a, (a,), 1, "grid")] for a in lay.batch]
+    inner = math.prod(power(sizes[a]) for a in lay.inner)
     for g in lay.groups:
         n = math.prod(sizes[a] for a in g)
-        tiles = group_tiles(given, LEAST_DOT if lay.dotted & set(g) else 1, n) if given else group_options(lay, g, n)
+        tiles = (
+            group_tiles(given, LEAST_DOT if lay.dotted & set(g) else 1, n) if given else group_options(lay, g, n, inner)
+        )
         # one tile of the whole dim: no grid dim at all
         out.append([TileDim("_".join(g), g, o, "resident" if o >= n and n > 1 else "grid") for o in tiles])
     for a in lay.inner:
@@ -89,16 +95,15 @@ def dim_options(
     return out
 
 
-def group_options(lay: Layout, g: tuple[str, ...], n: int) -> list[int]:
-    """The tiles of a group of parallel axes with `n` elements."""
+def group_options(lay: Layout, g: tuple[str, ...], n: int, inner: int) -> list[int]:
+    """The tiles of a group of parallel axes with `n` elements, beside `inner` bound ones."""
     if lay.dotted & set(g):
         options = clipped((64, 32, 128, 16) if g != lay.groups[0] or n > 16 else (16,), n, LEAST_DOT)
         whole = max(LEAST_DOT, power(n))
         # one tile of the whole dim spares recomputing what the other operand needs
         return [whole, *(o for o in options if o != whole)] if whole <= 128 else options
-    if lay.inner:
-        return clipped((128, 64, 16) if lay.batch else (1, 4, 8, 16, 64, 128), n, 1)
-    return clipped((1024, 256), n, 1) if g == lay.groups[-1] else clipped((1, 4), n, 1)
+    short = tuple(x // inner for x in SHORT if x // inner > 128)
+    return clipped((128, 64, 16) if lay.batch else (1, 4, 8, 16, 64, 128, *short), n, 1)
 
 
 def loop_options(lay: Layout, axis: str, n: int, given: Narrowing) -> list[int]:
@@ -118,6 +123,9 @@ def tilings(
 ) -> Iterator[tuple[TileDim, ...]]:
     """Every choice of tiles; without tensor cores those first whose largest tile is near `VECTOR` elements, of any shape:
     which shape is best depends on how the tensors lie in memory."""
+    if not (lay.inner or given):
+        yield from elementwise(lay, sizes)
+        return
     options = dim_options(lay, sizes, loops, given)
     if options is None:
         return
@@ -126,6 +134,32 @@ def tilings(
         yield from every
     else:
         yield from sorted(every, key=lambda dims: abs(math.log2(math.prod(d.tile for d in dims) / VECTOR)))
+
+
+def elementwise(lay: Layout, sizes: dict[str, int]) -> Iterator[tuple[TileDim, ...]]:
+    """The tiles of a kernel that reduces nothing: of the fastest group as much as a block takes, of the others the rest. Where a
+    tensor lies the other way round, tiles that are long along both first."""
+    if not lay.groups:
+        yield ()
+        return
+    extents = [math.prod(sizes[a] for a in g) for g in lay.groups]
+    columns, even = power(extents[-1]), extents[-1] & -extents[-1]
+    widths = [
+        w
+        for w in (*(ACROSS if lay.turned else ()), *({even} if even >= EVEN else ()), columns, 1024, 256)
+        if w <= columns
+    ]
+    seen: set[tuple[int, ...]] = set()
+    for most, width in product(ELEMENTWISE, dict.fromkeys(widths)):
+        tiles = [min(width, most)]
+        if len(extents) > 1:
+            tiles.insert(0, min(most // tiles[-1], power(extents[0])))
+        if tuple(tiles) not in seen:
+            seen.add(tuple(tiles))
+            yield tuple(
+                TileDim("_".join(g), g, o, "resident" if o >= n > 1 else "grid")
+                for g, n, o in zip(lay.groups, extents, tiles, strict=True)
+            )
 
 
 def split_options(sizes: dict[str, int], dims: tuple[TileDim, ...], given: Narrowing = FREE) -> list[int]:

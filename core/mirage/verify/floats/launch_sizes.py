@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from mirage.meaning.nodes import Apply, Index, Input, Mul, Reduce
 from mirage.meaning.terms import Terms
-from mirage.mugraph.grammar import MuGraph, TileDim
+from mirage.mugraph.grammar import LibraryKernel, MuGraph, TileDim
 from mirage.mugraph.resized import rigid_axes, same_size
 from mirage.mugraph.walk import parts
 from mirage.mugraph.without_calls import calls_of, dims_of_calls
@@ -17,7 +17,7 @@ from mirage.verify.output_terms import OutputTerm
 INTEGERS = 4  # integers are drawn below it: they index what calls take, whose sizes are no smaller
 # What an integer may be, as far as float64 tells them apart. Quantized weights are anywhere in theirs; others count and index.
 WHOLE_RANGE = {"int8": (-(1 << 7), 1 << 7), "int32": (-(1 << 31), 1 << 31), "int64": (-(1 << 53), 1 << 53)}
-UNTILED = 7  # of a dim that only calls of PyTorch's own have
+UNTILED = 7  # of a dim that only library kernels have
 BATCH = 2  # of a dim whose blocks take one element each
 
 
@@ -35,7 +35,7 @@ def launch_sizes(mugraph: MuGraph) -> dict[str, int]:
             if d.role in ("grid", "loop"):
                 shared = any(s.role == "split" and s.splits == d.name for s in g.dims)
                 _tiled(d, 5 if shared else 2, whole, real, sizes)
-    sizes |= {a: min(real[a], UNTILED) for a in _of_calls_alone(mugraph) - whole}
+    sizes |= {a: min(real[a], UNTILED) for a in _of_library_kernels_alone(mugraph) - whole}
     _indexed(mugraph, real, sizes)
     kind = same_size(mugraph)
     largest: dict[str, int] = {}  # axes of one dimension of a tensor have one size
@@ -44,9 +44,11 @@ def launch_sizes(mugraph: MuGraph) -> dict[str, int]:
     return {a: largest[kind[a]] for a in real}
 
 
-def _of_calls_alone(mugraph: MuGraph) -> set[str]:
-    """The axes of what PyTorch's own calls take and give that no kernel of ours has, such as the rows of an embedding's table."""
-    seen = {a for k in calls_of(mugraph) for x in (*k.args, k.out) for d in mugraph.tensor(x).dims for a in d}
+def _of_library_kernels_alone(mugraph: MuGraph) -> set[str]:
+    """The axes of what library kernels take and give that no kernel of ours has, such as the rows of an embedding's table or of
+    a weight: at their real size a run would hold the whole of it."""
+    library = [k for k in mugraph.kernels if isinstance(k, LibraryKernel)]
+    seen = {a for k in library for x in (*k.args, k.out) for d in mugraph.tensor(x).dims for a in d}
     return seen - {a for p in parts(mugraph) for d in p.graph.dims for a in d.axes}
 
 

@@ -1,0 +1,100 @@
+"""Tiles of kernels that reduce nothing: axes that follow each other in memory are one dim, the others are not."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from workloads.terms import tensor
+
+from mirage.ir.index import DimIndex
+from mirage.meaning.terms import Terms
+from mirage.search.tile_dims import layout
+from mirage.search.tile_sizes import ELEMENTWISE, tilings
+
+SIZES = {"m": 256, "n": 64, "p": 48, "q": 3}
+
+
+def at(axes: str) -> tuple[DimIndex, ...]:
+    return tuple(DimIndex((a,)) for a in axes)
+
+
+def groups(*reads: str, written: tuple[str, ...] = (), sizes: dict[str, int] = SIZES) -> tuple[tuple[str, ...], ...]:
+    """The groups of a kernel that adds the tensors `reads`, its outputs along the axes of `written`."""
+    t = Terms(dict(sizes))
+    root = t.add(*(tensor(t, f"x{i}", axes) for i, axes in enumerate(reads)))
+    wide = max((*written, *reads), key=len) if not written else written[0]
+    return layout(t, root, tuple(wide), [at(w) for w in written or (wide,)]).groups
+
+
+def test_axes_that_follow_each_other_everywhere_are_one_dim():
+    assert groups("mnpq", "mnpq") == (("m", "n", "p", "q"),)
+
+
+@pytest.mark.parametrize(
+    ("reads", "written", "expected"),
+    [
+        (("mn", "n"), ("mn",), (("m",), ("n",))),  # a row that every row reads
+        (("mn", "nm"), ("mn",), (("m",), ("n",))),  # the other way round
+        (("mpn", "pn"), ("mpn",), (("m",), ("p", "n"))),
+        (("mn",), ("mn", "n"), (("m",), ("n",))),  # an output that lacks an axis
+    ],
+)
+def test_axes_that_do_not_follow_each_other_somewhere_are_not(reads, written, expected):
+    assert groups(*reads, written=written) == expected
+
+
+def test_a_part_of_a_tensor_is_no_run_of_it():
+    t = Terms(dict(SIZES))
+    whole, part = (
+        t.input("x", (DimIndex(("m",)), DimIndex(("n",)))),
+        t.input("y", (DimIndex(("m",)), DimIndex(("n",), 64))),
+    )
+    assert layout(t, t.add(whole, whole), ("m", "n"), [at("mn")]).groups == (("m", "n"),)
+    assert layout(t, t.add(whole, part), ("m", "n"), [at("mn")]).groups == (("m",), ("n",))
+
+
+def test_a_last_dim_that_no_tile_divides_is_taken_with_the_rest():
+    assert groups("mq", "q") == (("m", "q"),)  # 3 columns
+    assert groups("mp", "p") == (("m", "p"),)  # 48
+    assert groups("mn", "n") == (("m",), ("n",))  # 64
+    assert groups("qm", "m", sizes=SIZES | {"m": 640}) == (("q",), ("m",))  # 128 divides it
+
+
+def test_what_is_read_the_other_way_round_or_written_apart_stays_in_two_dims():
+    assert groups("mq", "qm") == (("m",), ("q",))
+    assert groups("mq", written=("mq", "q")) == (("m",), ("q",))
+
+
+def tiles(*reads: str, sizes: dict[str, int] = SIZES) -> list[tuple[int, ...]]:
+    t = Terms(dict(sizes))
+    root = t.add(*(tensor(t, f"x{i}", axes) for i, axes in enumerate(reads)))
+    lay = layout(t, root, tuple(reads[0]), [at(reads[0])])
+    return [tuple(d.tile for d in dims) for dims in tilings(lay, t.sizes, ())]
+
+
+def test_a_block_has_a_fair_number_of_elements_whatever_the_shape():
+    for reads in (("mnpq",), ("mn", "n"), ("nm", "m"), ("mq", "q"), ("mn", "nm")):
+        found = tiles(*reads, sizes=SIZES | {"m": 16384})
+        assert len(found) == len(set(found))
+        assert {math.prod(x) for x in found} == set(ELEMENTWISE), (reads, found)
+
+
+def test_small_tensors_get_tiles_of_their_own_size():
+    assert all(math.prod(x) <= 16 for x in tiles("mn", sizes={"m": 3, "n": 4}))
+
+
+def test_tiles_are_long_along_both_dims_only_where_a_tensor_lies_the_other_way_round():
+    square = {"m": 4096, "n": 4096}
+    assert any(min(x) >= 32 for x in tiles("mn", "nm", sizes=square)[:3])
+    assert not any(min(x) >= 32 for x in tiles("mn", "n", sizes=square)[:3])
+
+
+def test_short_sums_have_as_many_rows_as_a_block_takes():
+    def rows(inner: int) -> set[int]:
+        t = Terms({"m": 65536, "n": inner})
+        lay = layout(t, t.sum("n", tensor(t, "x", "mn")), ("m",), [at("m")])
+        return {dims[0].tile for dims in tilings(lay, t.sizes, ())}
+
+    assert max(rows(2)) * 2 >= 2048
+    assert max(rows(512)) <= 128  # more would not fit
