@@ -264,9 +264,10 @@ def test_what_is_not_faster_than_the_function_as_written_changes_nothing(tools, 
         pass
 
     Noise.peers = peers
-    result, _ = run(tools, lambda i, text: 19.6 + i, Noise)
+    result, gpu = run(tools, lambda i, text: 19.6 + i, Noise)
     written = "as written" if "eager" in peers else "by compile"
     assert (result.answer, result.baseline, result.source) == ("keep", "", "")
+    assert result.verdict is None and not gpu.looked  # no candidate could be the answer
     assert result.reason == f"keep yours: 20.0 µs {written}, 19.6 µs at best by measurement"
 
 

@@ -81,13 +81,12 @@ class Attempt:
         tries = Tries(best)
         self.measured = self.tune(best)
         # a refused one may have been followed by one of another structure: what is faster comes after it
-        below = math.inf
         if self.measured is not None:
             base = self.measured.baseline(base)
             tries = Tries(self.measured.candidates)
-            if self.measured.better and not self.request.anyway:
-                below = self.measured.limit(base)  # no slower one can be the answer
             start = time.monotonic()  # what follows has its own time
+        below = self.limit(base)
+        too_slow = tries.all_beyond(below)
         while (candidate := tries.next(below)) is not None:
             self.cancel.check()
             if time.monotonic() - start > TOTAL_S and rejected:
@@ -99,13 +98,19 @@ class Attempt:
                 chosen, below = outcome, outcome.candidate.us * EQUAL
         seconds = time.monotonic() - start
         search = searches[0 if chosen is None else which([s.problem for s in searches], chosen.mugraph)]
-        result = self.result(base, chosen, rejected, seconds)
+        result = self.result(base, chosen, rejected, seconds, too_slow)
         standing = base if self.measured is None else self.measured.standing(base)
         with self.clock.phase("explaining"):
             remarks = explain(search, None if chosen is None else chosen.candidate, standing, self.dev)
             if chosen is None or not result.mugraphs:
                 return replace(result, remarks=remarks)
             return self.explained(result, search.problem, chosen.mugraph, remarks)
+
+    def limit(self, base: float) -> float:
+        """The µs below which a kernel can be the answer."""
+        if self.request.anyway:
+            return math.inf
+        return base if self.measured is None else self.measured.limit(base)
 
     def without_search(self, refused: MirageError) -> Result:
         """The best baseline of a function for which no kernel can be searched, since it was `refused`. Raises that where nothing is
@@ -273,10 +278,13 @@ class Attempt:
     def task(self, name: str, payload: Payload) -> Value:
         return self.tools.runner.call(name, payload, timeout_s=VERIFY_S, cancel=self.cancel)
 
-    def result(self, base: float, chosen: Verified | None, rejected: list[str], seconds: float) -> Result:
+    def result(
+        self, base: float, chosen: Verified | None, rejected: list[str], seconds: float, too_slow: float = 0.0
+    ) -> Result:
+        """`too_slow`: the µs of the best candidate where that is why none was verified."""
         unmeasured = "" if self.timing is None else self.timing.why_none
         answer = Answer(
             self.function.decorated.name, self.program, self.dev, self.counts, seconds, base, self.measured, unmeasured,
-            rejected, self.by_baseline,
+            rejected, self.by_baseline, too_slow=too_slow,
         )  # fmt: skip
         return answer.result(chosen, anyway=self.request.anyway)
