@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import test_editor_to_kernel
-from lsp_client import FULL, Editor
+from lsp_client import FULL, Editor, started_server
 from test_editor_to_kernel import LSP, Desk
 from waiting import wait_until
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason=
 def opened(desk: Desk, text: str, **options: Any) -> Editor:
     """A server for the workspace, with the file open."""
     desk.file.write_text(text, "utf-8")
-    editor = Editor(desk.home, LSP)
+    editor = Editor(started_server(desk.home, LSP))
     desk.editors.append(editor)
     capabilities = {**FULL, "workspace": {**FULL["workspace"], "workspaceFolders": True}}
     editor.request("initialize", {

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lsp_client import Editor
+from lsp_client import Editor, started_server
 from processes import alive, of_home
 from waiting import wait_until
 
@@ -50,7 +50,7 @@ class Desk:
 
     def open(self, **options: Any) -> tuple[Editor, float]:
         """A fresh server with the file open, and when the file was opened."""
-        editor = Editor(self.home, LSP)
+        editor = Editor(started_server(self.home, LSP))
         self.editors.append(editor)
         editor.initialize(**{"trusted": True, "startDaemon": True, **options})
         start = time.monotonic()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from mirage.errors import Cancelled, WorkerDied, WorkerTimeout
 from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Request
+from mirage.plan.passes import PASSES
 from mirage.results.phases import PHASES
 from mirage.results.progress import CancelToken, Progress
 from mirage.results.result import Result
@@ -73,6 +75,15 @@ class Gpu:
 
     def close(self) -> None:
         self.closed += 1
+
+
+@pytest.fixture(scope="module", autouse=True)
+def planned_once() -> Iterator[None]:
+    """All runs here are of one file, and find the same µGraphs: each is planned in the first of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, apply in PASSES.items():
+            patch.setitem(PASSES, name, cache(apply))
+        yield
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ def test_what_could_not_be_the_answer_is_not_verified(tools):
     )
     assert result.estimate is not None and result.estimate.us >= result.estimate.baseline_us
     assert "verifying" not in states and result.verdict is None and not result.mugraphs
+    assert "not-faster" in {r.code for r in result.remarks}
     assert result.seconds.verdict == 0 and result.seconds.first_kernel == 0
 
 

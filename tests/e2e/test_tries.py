@@ -38,10 +38,10 @@ def test_what_differs_in_the_order_of_operations_alone_comes_last():
     assert order([one, twin, other]) == [one, other, twin]
 
 
-def test_whether_all_take_too_long():
-    some = Tries([candidate(3, "a"), candidate(2, "b")])
-    assert (some.all_beyond(2), some.all_beyond(1.5)) == (2, 2)
-    assert (some.all_beyond(2.5), some.all_beyond(math.inf), Tries([]).all_beyond(1)) == (0, 0, 0)
+def test_the_best_where_all_take_too_long():
+    some = [candidate(3, "a"), candidate(2, "b")]
+    assert Tries(some).best_beyond(2) is Tries(some).best_beyond(1.5) is some[1]
+    assert Tries(some).best_beyond(2.5) is Tries(some).best_beyond(math.inf) is Tries([]).best_beyond(1) is None
 
 
 def test_there_is_an_end():

@@ -120,3 +120,20 @@ def test_what_is_to_be_refused_always_is_wrong_without_a_run() -> None:
     asked = Mutant("a", "a", "text", "", "certify")
     assert is_wrong(asked, Outcome("wrong", 0)) and is_wrong(asked, Outcome.read("breaks 3"))
     assert not any(is_wrong(asked, Outcome(word)) for word in ("rounding", "equal", "late"))
+
+
+def test_where_the_function_overflows_nothing_is_shown(tmp_path: Path) -> None:
+    """A kernel of float16 products beside a function that gives infinities for large inputs: another value there is no difference,
+    and one where the function has numbers is."""
+    head = (
+        "import torch\n_EXPECTED = (((4, 4), torch.float16),)\ndef _original_f(x):\n    return x * x * 100\ndef f(x):\n"
+    )
+    own, large, small = (
+        f"{head}    return {made}\n"
+        for made in (
+            "(100 * x.float() ** 2).half()",
+            "torch.where((x.abs() > 30) & x.isfinite(), 1, (100 * x.float() ** 2).half())",
+            "101 * x * x",
+        )
+    )
+    assert lines([own, large, small], 1, tmp_path, tmp_path / "given.pt") == ["1", "equal", "2", "wrong 0"]

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lsp_client import Editor
+from forked_server import ForkedServer
+from lsp_client import Editor, started_server
 from lsp_daemon import FakeDaemon
 
 
@@ -28,7 +29,16 @@ def daemon(home: Path) -> Iterator[FakeDaemon]:
 @pytest.fixture
 def editor(home: Path) -> Iterator[Editor]:
     """A server that is not initialized yet. Nothing but messages may have come from it."""
-    made = Editor(home)
+    yield from _served(Editor(ForkedServer(home)))
+
+
+@pytest.fixture
+def started_editor(home: Path) -> Iterator[Editor]:
+    """The same with a server that is started as an editor starts it, for how a process begins and ends."""
+    yield from _served(Editor(started_server(home)))
+
+
+def _served(made: Editor) -> Iterator[Editor]:
     yield made
     made.kill()
     assert made.garbage == b""

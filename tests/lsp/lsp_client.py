@@ -1,4 +1,4 @@
-"""A scripted editor: starts `python -m mirage_lsp`, keeps texts as an editor does, applies edits, answers requests."""
+"""A scripted editor of a language server: keeps texts as an editor does, applies edits, answers requests."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from forked_server import ForkedServer
 from waiting import LIMIT_S, wait_until
 
 FULL = {
@@ -36,14 +37,17 @@ class Refused(Exception):
         self.code = error["code"]
 
 
-class Editor:
-    """One server process and its client. `messages` is everything that the server sent, in order."""
+def started_server(home: Path, command: Sequence[str] = ("-m", "mirage_lsp", "--stdio")) -> subprocess.Popen[bytes]:
+    """A server that starts as an editor starts it."""
+    env, pipe = {**os.environ, "MIRAGE_HOME": str(home)}, subprocess.PIPE
+    return subprocess.Popen([sys.executable, *command], stdin=pipe, stdout=pipe, stderr=pipe, env=env)
 
-    def __init__(self, home: Path, command: Sequence[str] = ("-m", "mirage_lsp", "--stdio")) -> None:
-        env = {**os.environ, "MIRAGE_HOME": str(home)}
-        self.process = subprocess.Popen(
-            [sys.executable, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
-        )
+
+class Editor:
+    """The client of a server's process. `messages` is everything that the server sent, in order."""
+
+    def __init__(self, process: subprocess.Popen[bytes] | ForkedServer) -> None:
+        self.process = process
         self.messages: list[dict[str, Any]] = []
         self.garbage = b""  # anything on standard output that is not a message
         self.texts: dict[str, str] = {}

@@ -26,11 +26,11 @@ def finish_first(daemon: FakeDaemon, editor: Editor, answer: dict[str, Any] | No
     editor.wait_title("1.8x")
 
 
-def test_initialize_says_what_it_can_do(editor: Editor, golden: Any) -> None:
-    answer = editor.initialize()
+def test_initialize_says_what_it_can_do(started_editor: Editor, golden: Any) -> None:
+    answer = started_editor.initialize()
     assert answer["serverInfo"].pop("version")
     golden("lsp/initialize.json", shown(answer))
-    assert editor.leave() == 0
+    assert started_editor.leave() == 0
 
 
 def test_the_lens_follows_the_job(editor: Editor, daemon: FakeDaemon, golden: Any) -> None:

@@ -99,7 +99,8 @@ def test_every_request_has_exactly_one_answer(started: Editor) -> None:
     assert [len(started.answers(i)) for i in wanted] == [1] * 50
 
 
-def test_before_initialize_and_after_shutdown(editor: Editor) -> None:
+def test_before_initialize_and_after_shutdown(started_editor: Editor) -> None:
+    editor = started_editor
     with pytest.raises(Refused) as refused:
         editor.request("textDocument/codeLens", HERE)
     assert refused.value.code == -32002
@@ -155,11 +156,11 @@ def test_a_message_cut_off_is_not_one(cut: bytes) -> None:
         transport.read_message(io.BytesIO(cut))
 
 
-def test_the_end_of_the_stream_ends_the_process(editor: Editor) -> None:
-    editor.initialize()
-    assert editor.process.stdin is not None
-    editor.process.stdin.close()
-    assert editor.process.wait(LIMIT_S) == 1
+def test_the_end_of_the_stream_ends_the_process(started_editor: Editor) -> None:
+    started_editor.initialize()
+    assert started_editor.process.stdin is not None
+    started_editor.process.stdin.close()
+    assert started_editor.process.wait(LIMIT_S) == 1
 
 
 def test_what_is_printed_does_not_reach_the_stream() -> None:

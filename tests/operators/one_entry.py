@@ -1,6 +1,8 @@
-"""One new entry, taken the whole way in a process of its own: `python one_entry.py NAME CHANGE` prints what came of it.
+"""One new entry, taken the whole way in a process of its own: `python one_entry.py` prints what came of each line `NAME CHANGE`
+of its input.
 
-The process registers the entry in its own table alone, and computes what workers would: with Triton's interpreter.
+What all of them import is imported once, and a child is forked for each. It registers the entry in its own table alone, and
+computes what workers would: with Triton's interpreter.
 """
 
 from __future__ import annotations
@@ -88,4 +90,14 @@ def run(name: str, change: str) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(run(*sys.argv[1:])))
+    import torch.fx.experimental.symbolic_shapes  # noqa: F401 - as tracing and Triton's interpreter do, in each child
+    import triton  # noqa: F401
+
+    for line in sys.stdin:
+        asked = line.rstrip("\n").split(" ")
+        child = os.fork()
+        if not child:
+            print(json.dumps(run(*asked)), flush=True)
+            os._exit(0)
+        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            print("null", flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,26 @@ from operators.test_operator_table import beside_torch, same
 SCRIPT = Path(__file__).with_name("one_entry.py")
 
 
-def whole_way(name: str, change: str = "") -> dict[str, Any]:
-    done = subprocess.run([sys.executable, str(SCRIPT), name, change], capture_output=True, text=True, timeout=280)
-    assert done.returncode == 0, done.stderr[-2000:]
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+@pytest.fixture(scope="module")
+def process() -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, str(SCRIPT)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as made:
+        yield made
+        made.kill()
+
+
+def whole_way(process: subprocess.Popen[str], name: str, change: str = "") -> dict[str, Any]:
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(f"{name} {change}\n")
+    process.stdin.flush()
+    found: dict[str, Any] | None = json.loads(process.stdout.readline())
+    assert found is not None, "it ended with an error, which stands above"
     return found
 
 
 @pytest.mark.parametrize("name,text", [("hardsigmoid", "/ 6.0"), ("log2", "tl.log2(")])
-def test_a_new_operator_goes_the_whole_way(name: str, text: str) -> None:
-    found = whole_way(name)
+def test_a_new_operator_goes_the_whole_way(name: str, text: str, process: subprocess.Popen[str]) -> None:
+    found = whole_way(process, name)
     assert f"aten.{name}.default" in found["before"]  # PyTorch's own call without the entry
     assert name in found["nodes"] and name in found["ops"] and text in found["module"]
     assert found["accepted"], found["words"]
@@ -39,9 +50,9 @@ def test_a_new_operator_goes_the_whole_way(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("change", ["triton", "field", "padding"])
-def test_a_wrong_entry_is_rejected(change: str) -> None:
+def test_a_wrong_entry_is_rejected(change: str, process: subprocess.Popen[str]) -> None:
     """A wrong text, a wrong value in the field, a result in the padding that is said to be zero and is not."""
-    found = whole_way("hardsigmoid", change)
+    found = whole_way(process, "hardsigmoid", change)
     assert not found["accepted"], found["words"]
 
 

@@ -23,31 +23,47 @@ from mirage.verify.proof.opinion import proof_opinion
 ROOT = Path(__file__).resolve().parents[2]
 
 
-class Late(CancelToken):
-    """Cancels itself at the look number `at`, and counts the looks after that."""
+class Looks(CancelToken):
+    """Counts the looks at it. At the first, and at each whose number is a power of two, the process forks, and the child's
+    token is cancelled from there on; `children` are their ids, `at` is a child's look."""
 
-    def __init__(self, at: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.at, self.looks, self.longest, self.last = at, 0, 0.0, time.process_time()
+        self.looks, self.longest, self.last = 0, 0.0, time.process_time()
+        self.children: list[int] = []
+        self.at: int | None = None
 
     @property
     def cancelled(self) -> bool:
-        now = time.process_time()
-        self.longest, self.last = max(self.longest, now - self.last), now
+        self.longest = max(self.longest, time.process_time() - self.last)
+        if self.at is None and self.looks & (self.looks - 1) == 0:
+            child = os.fork()
+            if child:
+                self.children.append(child)
+            else:
+                self.at = self.looks
         self.looks += 1
-        return self.looks > self.at
+        self.last = time.process_time()
+        return self.at is not None
+
+
+ENDED, NOT_AT_ONCE, NOT_AT_ALL = 0, 1, 2  # how a child's search went
 
 
 @pytest.mark.parametrize("name", ["qknorm_attention", "attention_block"])
 def test_the_token_is_looked_at_all_the_time(name):
-    whole = Late(10**9)
-    list(search(name, cancel=whole).run())
-    assert whole.longest < 0.1
-    for at in range(0, whole.looks, whole.looks // 3):
-        token = Late(at)
-        with pytest.raises(Cancelled):
-            list(search(name, cancel=token).run())
-        assert token.looks == at + 1  # it ends at once, whatever it was doing
+    token, said = Looks(), NOT_AT_ALL
+    try:
+        list(search(name, cancel=token).run())
+    except Cancelled:
+        said = ENDED if token.at is not None and token.looks == token.at + 1 else NOT_AT_ONCE
+    finally:
+        if token.at is not None:
+            os._exit(said)
+    assert token.longest < 0.1
+    statuses = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in token.children]
+    assert set(statuses) == {ENDED}  # it ends at once, whatever it was doing
+    assert len(statuses) > 8 and token.looks < 2 ** (len(statuses) - 1)
 
 
 def test_cancelled_from_another_thread():

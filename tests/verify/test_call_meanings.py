@@ -10,7 +10,7 @@ from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.ir.torch_calls import is_call
 from mirage.program.trace import trace
-from mirage.verify.semantics.call_meanings import MEANINGS, written_out
+from mirage.verify.semantics.call_meanings import MEANINGS, ROUNDED_MEANINGS, written_out
 from mirage.verify.semantics.program_values import run
 from mirage.verify.two_programs import compare
 
@@ -36,6 +36,8 @@ CALLS = (
     "x * (x > 0).any((0, 1), keepdim=True)", "x * x.any(0)",
     "x * (x > -1).all(0)", 
 )  # fmt: skip
+ROUNDED_CALLS = ("torch.expm1(x)", "torch.log1p(x.abs())", "torch.sinh(x)", "F.elu(x)", "F.elu(x, 0.3)", "F.selu(x)", "F.celu(x)",
+                 "F.celu(x, 1.7)")  # fmt: skip
 WHOLE = ("x * (n // 3)", "x * (n % 3)", "x * (n // -3)", "x * (n % -3)", "x * (torch.arange(6) // 4 * 4 + k)",
          "x * torch.sign(n)", "torch.where(torch.sign(torch.arange(6) - 3) < 1, x, y)",
          "torch.where(n % 2 == 0, x, -x)", "x * torch.arange(9, -3, -2)", "x * (n * k + 1)")  # fmt: skip
@@ -118,9 +120,28 @@ def test_values_are_those_of_pytorch(text: str) -> None:
     np.testing.assert_allclose(have, want, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("text", ROUNDED_CALLS)
+def test_what_needs_roundings_compared_is_a_call_where_they_are_not(text: str) -> None:
+    given = [TensorSpec("x", (4, 6), "fp32")]
+    p = trace(f"{HEAD}def f(x):\n    return {text}\n", "f", given)
+    written = written_out(p, roundings=True)
+    assert not any(is_call(n.op) for n in written.nodes) and written_out(p) == p
+    x = np.concatenate([np.random.default_rng(3).standard_normal((2, 6)) * s for s in (1, 1e-9)])
+    want = eval(text, {"torch": torch, "F": torch.nn.functional, "x": torch.from_numpy(x)}).numpy()
+    (have,), _ = run(written, [x])
+    np.testing.assert_allclose(have, want, rtol=1e-12)
+    double = trace(f"{HEAD}def f(x):\n    return {text}\n", "f", [TensorSpec("x", (4, 6), "fp64")])
+    assert written_out(double, roundings=True) == double
+
+
 def test_each_meaning_is_tried_and_another_form_stays_a_call() -> None:
     tried = {n.op for text in CALLS for n in program(text).nodes if is_call(n.op)}
     assert tried | {"aten.constant_pad_nd.default"} == set(MEANINGS)
+    texts = (f"{HEAD}def f(x):\n    return {text}\n" for text in ROUNDED_CALLS)
+    rounded = {
+        n.op for text in texts for n in trace(text, "f", [TensorSpec("x", (4, 6), "fp32")]).nodes if is_call(n.op)
+    }
+    assert rounded == set(ROUNDED_MEANINGS)
     for text in (
         "F.pad(x, (1, 2), mode='reflect')",
         "x.cumsum(1, dtype=torch.float32)",

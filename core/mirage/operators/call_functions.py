@@ -1,7 +1,7 @@
 """Functions that stay PyTorch's own in a kernel, as operators: the comparison of two functions reads such calls as them.
 
-Each has its definition as its term. No function is here whose digits near zero its definition loses, as `expm1` and `log1p`: the
-comparison would call these equal to what loses them.
+Each has its definition as its term. Over the reals `expm1`, `log1p`, `sinh` and `elu` equal what loses every digit near zero, so
+they are read as operators (`NEAR_ZERO`) only where the roundings of both functions were compared.
 """
 
 from __future__ import annotations
@@ -29,6 +29,18 @@ def _to_base(base: int) -> Callable[[TermBuilder, int], int]:
 
 def _cosh(t: TermBuilder, x: int) -> int:
     return t.mul(t.const(HALF), t.add(t.exp(x), t.exp(t.neg(x))))
+
+
+def _expm1(t: TermBuilder, x: int) -> int:
+    return t.sub(t.exp(x), t.const(1))
+
+
+def _log1p(t: TermBuilder, x: int) -> int:
+    return _log(t, t.add(t.const(1), x))
+
+
+def _sinh(t: TermBuilder, x: int) -> int:
+    return t.mul(t.const(HALF), t.sub(t.exp(x), t.exp(t.neg(x))))
 
 
 def _round(t: TermBuilder, x: int) -> int:
@@ -71,7 +83,11 @@ def sort(m: Maker, xs: Sequence[int], a: Attrs) -> int:
     return m.op("sum", m.op("where", standing, other, nothing), dim=(at + 1,), keepdim=False)
 
 
+NEAR_ZERO = ("expm1", "log1p", "sinh")  # what their definitions lose the digits of
 CALL_FUNCTIONS: tuple[Operator, ...] = (
+    _unary("expm1", "exp(x) - 1", _expm1, "overflows above 88.7 in float32"),
+    _unary("log1p", "log(1 + x)", _log1p, "NaN below -1, -inf at -1"),
+    _unary("sinh", "(exp(x) - exp(-x)) / 2", _sinh, "overflows above 89.4 in float32"),
     _unary("log2", "logarithm to base 2", _to_base(2), "NaN below zero, -inf at zero"),
     _unary("log10", "logarithm to base 10", _to_base(10), "NaN below zero, -inf at zero"),
     _unary("cosh", "(exp(x) + exp(-x)) / 2", _cosh, "overflows above 89.4 in float32"),

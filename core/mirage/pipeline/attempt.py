@@ -25,7 +25,7 @@ from mirage.mugraph.without_calls import opened
 from mirage.pipeline.answer import Answer, Verified, header
 from mirage.pipeline.candidate_order import Tries, inaccurate, widened
 from mirage.pipeline.candidate_timing import CandidateTiming, Report, TimedFunction
-from mirage.pipeline.fusion_remarks import explain
+from mirage.pipeline.fusion_remarks import compiled_instead, explain
 from mirage.pipeline.phase_clock import PhaseClock
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Function, Request
@@ -86,7 +86,7 @@ class Attempt:
             tries = Tries(self.measured.candidates)
             start = time.monotonic()  # what follows has its own time
         below = self.limit(base)
-        too_slow = tries.all_beyond(below)
+        too_slow = tries.best_beyond(below)
         while (candidate := tries.next(below)) is not None:
             self.cancel.check()
             if time.monotonic() - start > TOTAL_S and rejected:
@@ -97,11 +97,11 @@ class Attempt:
             if outcome is not None:
                 chosen, below = outcome, outcome.candidate.us * EQUAL
         seconds = time.monotonic() - start
-        search = searches[0 if chosen is None else which([s.problem for s in searches], chosen.mugraph)]
-        result = self.result(base, chosen, rejected, seconds, too_slow)
-        standing = base if self.measured is None else self.measured.standing(base)
+        shown = too_slow if chosen is None else chosen.candidate
+        search = searches[0 if shown is None else which([s.problem for s in searches], shown.mugraph)]
+        result = self.result(base, chosen, rejected, seconds, 0.0 if too_slow is None else too_slow.us)
         with self.clock.phase("explaining"):
-            remarks = explain(search, None if chosen is None else chosen.candidate, standing, self.dev)
+            remarks = self.remarks(search, shown, base, result)
             if chosen is None or not result.mugraphs:
                 return replace(result, remarks=remarks)
             return self.explained(result, search.problem, chosen.mugraph, remarks)
@@ -111,6 +111,13 @@ class Attempt:
         if self.request.anyway:
             return math.inf
         return base if self.measured is None else self.measured.limit(base)
+
+    def remarks(self, search: Search, chosen: Candidate | None, base: float, result: Result) -> tuple[Remark, ...]:
+        """Why the answer is what it is; without a GPU also what torch.compile would take."""
+        if self.measured is not None:
+            return explain(search, chosen, self.measured.standing(base), self.dev)
+        us = chosen.us if chosen is not None and result.answer == "kernel" else base
+        return (*explain(search, chosen, base, self.dev), compiled_instead(self.program, us, self.dev))
 
     def without_search(self, refused: MirageError) -> Result:
         """The best baseline of a function for which no kernel can be searched, since it was `refused`. Raises that where nothing is

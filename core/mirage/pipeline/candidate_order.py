@@ -51,10 +51,10 @@ class Tries:
         self.met: set[object] = set()
         self.alike: set[tuple[str, float]] = set()
 
-    def all_beyond(self, below: float) -> float:
-        """The µs of the best, where all take so many µs or more; 0 where one takes less, or there is none."""
-        best = min((c.us for c in self.left), default=0.0)
-        return best if best >= below else 0.0
+    def best_beyond(self, below: float) -> Candidate | None:
+        """The best one, where all take so many µs or more."""
+        best = min(self.left, key=lambda c: c.us, default=None)
+        return best if best is not None and best.us >= below else None
 
     def next(self, below: float = math.inf) -> Candidate | None:
         """The next one, of those that take less than so many µs; asking for it says that the one before was refused."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from itertools import islice
 
 from mirage.devices.table import Device
+from mirage.ir.program import Program
 from mirage.ir.torch_calls import is_call
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
@@ -16,6 +17,7 @@ from mirage.mugraph.grammar import (
     MuGraph,
     TileDim,
 )
+from mirage.profile.fused_baseline import fused_baseline
 from mirage.profile.roofline import Times, estimate, kernel_times
 from mirage.program.library_variants import OPERATORS
 from mirage.results.result import Remark
@@ -48,6 +50,7 @@ WORDS = {
 }
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 AGAIN = 1.5  # a tensor that is requested this many times as often as in the answer is named
+NEAR = 1.05  # times that are equal as far as the model can tell
 STRUCTURES, TILINGS = 12, 6  # looked at to find what stops a fused kernel
 
 
@@ -148,6 +151,15 @@ def explain(search: Search, chosen: Candidate | None, base: float, device: Devic
             Remark("not-faster", text, {"us": chosen.us, "base_us": base, "resource": resource, "resource_us": us})
         )
     return tuple(out)
+
+
+def compiled_instead(program: Program, us: float, device: Device) -> Remark:
+    """What torch.compile of the function would take by the model, beside the `us` of the answer: nobody has measured either."""
+    other = fused_baseline(program, device)
+    text = f"torch.compile of the function as written: {other.us:.1f} µs in {kernels(other.kernels)} by the estimate"
+    if other.us <= us * NEAR:
+        text += "; by that it is as fast as this answer or faster: let a GPU measure both before you choose"
+    return Remark("torch-compile", text, {"us": us, "other_us": other.us, "kernels": other.kernels})
 
 
 def library(search: Search, chosen: Candidate, k: LibraryKernel, device: Device) -> Remark:

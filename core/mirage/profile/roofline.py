@@ -55,11 +55,12 @@ def estimate(mugraph: MuGraph, device: Device, compiled: Sequence[Compiled] = ()
         if isinstance(k, CustomKernel):
             total += custom_us(k, sizes, tensors, device, next(facts, None))
         else:
-            moved = sum(_bytes(mugraph, tensors[a]) for a in (*k.args, k.out))
+            out = _bytes(mugraph, tensors[k.out])
+            moved = moved_bytes(k.op, [_bytes(mugraph, tensors[a]) for a in k.args], out)
             flops = library_flops(mugraph, k.op, [tensors[a] for a in k.args], tensors[k.out])
             known = OPERATORS_OF_CALLS.get(k.op, k.op)
             depth = flops / (2.0 * math.prod(mugraph.shape(tensors[k.out]))) if known != ATTENTION else 0.0
-            total += _library(moved, flops, depth, device) + EAGER.get(known, Eager()).us
+            total += library_us(moved, flops, depth, device) + EAGER.get(known, Eager()).us
     return total
 
 
@@ -76,11 +77,20 @@ def library_flops(mugraph: MuGraph, op: str, args: list[DTensor], out: DTensor) 
     return 2.0 * inner * math.prod(mugraph.shape(out))
 
 
+# Operators that read of their first argument what indices pick: no more than they write.
+PICKING = frozenset({"gather", "aten.embedding.default", "aten.gather.default", "aten.index_select.default"})
+
+
+def moved_bytes(op: str, args: Sequence[float], out: float) -> float:
+    """The bytes that an operator reads of its arguments and writes, each once."""
+    return out + sum(min(a, out) if op in PICKING and not i else a for i, a in enumerate(args))
+
+
 def _bytes(mugraph: MuGraph, t: DTensor) -> float:
     return float(math.prod(mugraph.shape(t)) * DTYPES[t.dtype].bytes)
 
 
-def _library(moved: float, flops: float, depth: float, device: Device) -> float:
+def library_us(moved: float, flops: float, depth: float, device: Device) -> float:
     """A PyTorch operator as its own kernel. `depth`: the elements that each element of a contraction's result sums."""
     seconds = max(moved / (0.85 * device.bandwidth), flops / (LIBRARY * device.tensor_flops))
     chain = DEPTH * depth
@@ -95,11 +105,11 @@ def baseline(program: Program, device: Device) -> float:
         if n.op in VIEWS or not n.args:
             continue
         types = [program.type_of(a) for a in n.args]
-        moved = n.type.bytes + sum(t.bytes for t in types)
+        moved = moved_bytes(n.op, [t.bytes for t in types], n.type.bytes)
         flops = operator_flops(n.op, types, n.type)
         depth = flops / (2.0 * n.type.numel) if n.op != ATTENTION else 0.0
         more = EAGER.get(n.op, Eager())
-        total += _library(more.bytes * moved, flops, depth, device)
+        total += library_us(more.bytes * moved, flops, depth, device)
         total += more.kernels * (device.launch_us + device.ramp_us) + more.us
         total += more.row * n.type.numel / n.type.shape[-1] if n.type.shape else 0.0
         if n.op == ATTENTION and len(types[0].shape) < 4:

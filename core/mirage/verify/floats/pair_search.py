@@ -27,12 +27,12 @@ from mirage.verify.floats.directed_inputs import (
 )
 from mirage.verify.floats.range_search import Apart, RangeSearch
 from mirage.verify.semantics.arrays import Array, Flags
-from mirage.verify.semantics.program_values import EXTENDED, NoValue, Outcomes, ResultPrecision, run
+from mirage.verify.semantics.program_values import EXTENDED, NoValue, Outcomes, ResultPrecision, run, work_done
 
 LARGEST = 1 << 24  # elements of one tensor
 PRODUCTS = 1 << 35  # of all contractions of a program
 EXTENDED_PRODUCTS = 1 << 27  # of all contractions of a program that runs in extended precision
-SECONDS = 1.5  # of processor time: on a busy machine a search is not cut shorter, and says the same
+WORK = 1.5e8  # of the search for values (`work_done`), about 1.5 s; a busy machine does not cut it shorter
 ROUNDS = ((1 << 12, 6), (1 << 17, 2))  # of all kinds of inputs, for tensors of so many elements at most; else one
 ROOM = 1 << 14  # elements of a tensor that has room for rows of all kinds
 DISTURBED = 4
@@ -144,7 +144,8 @@ class Opinion:
     """What the search found: the evidence (None where the programs have no values here, or are too large), notes, and
     whether each comparison of values was met with both outcomes; `finite`: of infinite and NaN inputs nothing can be
     said, since the two differ there or were not run; `values`: in values they were found to agree before something else was
-    found; `upto`: of larger inputs nothing is claimed, since one overflows there alone (None: there is no such limit)."""
+    found; `upto`: of larger inputs nothing is claimed, since one overflows there alone (None: there is no such limit); `rounded`: the
+    roundings of both were compared on every kind of inputs."""
 
     evidence: Evidence | None
     notes: tuple[str, ...] = ()
@@ -152,6 +153,7 @@ class Opinion:
     finite: bool = True
     values: bool = False
     upto: float | None = None
+    rounded: bool = False
 
     @property
     def agreed(self) -> bool:
@@ -165,13 +167,13 @@ class Opinion:
 
 
 def search(a: Program, b: Program, overflow: bool = True) -> Opinion:
-    """Runs both programs on directed inputs until they differ or the time is over. With `overflow` an infinity or NaN that
-    an overflow leaves on one side alone is told and refuses nothing."""
+    """Runs both programs on directed inputs until they differ or the work is done that is meant for it. With `overflow` an
+    infinity or NaN that an overflow leaves on one side alone is told and refuses nothing."""
     start = time.thread_time()
     if max(largest(a), largest(b)) > LARGEST or max(products(a), products(b)) > PRODUCTS:
         return Opinion(None, ("float: not asked, the programs are too large to be run at their sizes",))
     try:
-        found = _Search(a, b, start)
+        found = _Search(a, b, start, work_done())
         differ = found.by_roundings() or found.by_values()
         rejected = differ or found.by_precision() or found.by_range(overflow)
     except NoValue as error:
@@ -183,6 +185,7 @@ def search(a: Program, b: Program, overflow: bool = True) -> Opinion:
             found.outcomes.complete,
             UNUSUAL_INPUTS.name in found.told,
             differ is None,
+            rounded=True,
         )
     text = f"no difference in {found.ran} runs at these sizes, directed at {len(found.numbers)} constants"
     text = "; ".join((text, *found.told.values()))
@@ -191,14 +194,17 @@ def search(a: Program, b: Program, overflow: bool = True) -> Opinion:
         details=FloatDetails(draw=found.ran),
     )  # fmt: skip
     finite = UNUSUAL_INPUTS.name in found.told or found.upto is not None
-    return Opinion(evidence, tuple(found.told.values()), found.outcomes.complete, finite, upto=found.upto)
+    return Opinion(
+        evidence, tuple(found.told.values()), found.outcomes.complete, finite, upto=found.upto, rounded=found.rounded
+    )
 
 
 class _Search:
     """A search under way: how many runs there were, and what is to be told of them."""
 
-    def __init__(self, a: Program, b: Program, start: float) -> None:
-        self.a, self.b, self.start = a, b, start
+    def __init__(self, a: Program, b: Program, start: float, begun: float) -> None:
+        self.a, self.b, self.start, self.begun = a, b, start, begun
+        self.rounded = False
         self.numbers = constants((a, b))
         self.ran = 0
         self.told: dict[str, str] = {}
@@ -223,7 +229,7 @@ class _Search:
 
     def by_precision(self) -> Evidence | None:
         """A difference in what the programs' own roundings lose."""
-        for seed, regime in enumerate(precision_search.REGIMES):
+        for seed, regime in enumerate(precision_search.regimes(self.a, self.b)):
             if seed and self.late:
                 break
             inputs = draw(regime.kind, self.a.inputs, self.numbers, seed)
@@ -231,18 +237,20 @@ class _Search:
             if lost is not None:
                 where = (lost.output, lost.index, lost.left, lost.right)
                 return replace(self.rejected(lost.why, where, regime.kind, seed, inputs), word=regime.word)
+        else:
+            self.rounded = True
         return None
 
     @property
     def late(self) -> bool:
-        return time.thread_time() - self.start > 2 * SECONDS
+        return work_done() - self.begun > 2 * WORK
 
     def by_values(self) -> Evidence | None:
         """A difference in values that no rounding explains."""
         elements = max(largest(self.a), largest(self.b))
         rounds = next((n for most, n in ROUNDS if elements <= most), 1)
         for kind, seed in [(MIXED, 0)] * (elements >= ROOM) + [(k, n) for n in range(rounds) for k in DRAWS]:
-            if time.thread_time() - self.start > SECONDS and self.ran >= 2:
+            if work_done() - self.begun > WORK and self.ran >= 2:
                 break
             inputs = draw(kind, self.a.inputs, self.numbers, seed)
             found = difference(self.a, self.b, inputs, self.extended, self.outcomes)

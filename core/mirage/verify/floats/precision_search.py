@@ -6,12 +6,14 @@ thousand deviations. Here both run with every result rounded to its own dtype, b
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from mirage.ir.dtypes import DTYPES, FLOATING
 from mirage.ir.program import Program
+from mirage.operators.call_functions import NEAR_ZERO
 from mirage.results.verdict import Word
 from mirage.verify.floats.cast_search import losses
 from mirage.verify.floats.directed_inputs import EQUAL_ROWS, Draw, Rng
@@ -42,6 +44,20 @@ def _around_one(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
     return np.asarray(1 + 0.001 * r.standard_normal(shape))
 
 
+def _near_zero(dtype: str) -> float:
+    """So far below one that a quarter of the dtype's digits is left of 1 + x."""
+    return float(DTYPES[dtype].roundoff ** 0.75)
+
+
+def _exponent(dtype: str) -> float:
+    """Whose exponential is about as far below one."""
+    return math.log(_near_zero(dtype))
+
+
+def _whole_mantissas(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
+    return np.asarray(r.choice((-1.0, 1.0), shape) * r.uniform(1, 2, shape))
+
+
 # Inputs that no user calls unusual reject. Where digits cancel the two are equal as functions of real numbers and not as
 # PyTorch computes them: nothing is decided then.
 REGIMES = (
@@ -51,6 +67,19 @@ REGIMES = (
     LossRegime(EQUAL_ROWS, "UNDECIDED"),
     LossRegime(Draw("of the size of 1/1000", lambda r, s, p: 0.001 * r.standard_normal(s)), "UNDECIDED", half=True),
 )  # fmt: skip
+# Where one of the two calls a function that is kept for its digits near zero
+NEAR_ZERO_REGIMES = (
+    LossRegime(Draw("near zero, with all digits", _whole_mantissas, unit=_near_zero, reach=None), "UNDECIDED", half=True),
+    LossRegime(Draw("one near zero, with all digits", _whole_mantissas, unit=_near_zero, reach=None,
+                    others=lambda r, s, p: r.standard_normal(s)), "UNDECIDED", half=True),
+    LossRegime(Draw("exponentials near zero", lambda r, s, p: r.uniform(1, 1.1, s), unit=_exponent, reach=None), "UNDECIDED", half=True),
+)  # fmt: skip
+
+
+def regimes(a: Program, b: Program) -> tuple[LossRegime, ...]:
+    """Those on which these two are compared."""
+    near = any(n.op in NEAR_ZERO for p in (a, b) for n in p.nodes)
+    return (*REGIMES, *(NEAR_ZERO_REGIMES if near else ()))
 
 
 @dataclass(frozen=True)

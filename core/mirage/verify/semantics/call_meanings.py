@@ -1,7 +1,8 @@
 """What PyTorch's own calls mean, for the comparison of two functions: a table from calls to operators of the operator table.
 
 A kernel leaves these calls to PyTorch, and of a call nothing is known but that equal arguments give equal results. Two
-functions are compared with the calls written out: `torch.roll` is a concatenation, `F.hardswish` a product of clamps.
+functions are compared with the calls written out: `torch.roll` is a concatenation, `F.hardswish` a product of clamps. What a
+function computes near zero that its definition loses is written out where the roundings of both are compared, and else a call.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Attr, Operation, Program
 from mirage.ir.torch_calls import RESULT, SIZES, TENSOR, is_call
+from mirage.operators.call_functions import NEAR_ZERO
 from mirage.operators.protocols import Maker
 from mirage.operators.type_rules import dim, is_float
 from mirage.program.builder import Builder
@@ -22,6 +25,7 @@ Meaning = Callable[[Maker, Mapping[str, int], Given], int | None]  # None: not o
 MOST = 1 << 20  # elements of a mask over pairs of places
 MOST_WINDOWS = 64  # that are joined
 MOST_PLACES = 1 << 12  # of a list of indices
+FINEST = DTYPES["fp64"].roundoff  # nothing is known of the roundings that are made in it
 NAMED = ("log2", "log10", "cosh", "round")
 
 
@@ -296,6 +300,16 @@ def _of_float(meaning: Callable[[Maker, int, Given], int]) -> Meaning:
     return build
 
 
+def _of_coarse(meaning: Callable[[Maker, int, Given], int]) -> Meaning:
+    """Of a dtype whose roundings float64 shows."""
+
+    def build(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+        kind = DTYPES[m.type(xs["self"]).dtype]
+        return _of_float(meaning)(m, xs, a) if kind.floating and kind.roundoff > FINEST else None
+
+    return build
+
+
 def _number(m: Maker, a: Given, name: str, otherwise: float) -> int:
     value = a.get(name, otherwise)
     return m.const(float(value) if isinstance(value, (int, float, str)) else otherwise)
@@ -320,6 +334,25 @@ def _threshold(m: Maker, x: int, a: Given) -> int:
 
 def _mish(m: Maker, x: int, a: Given) -> int:
     return m.op("mul", x, m.op("tanh", m.op("softplus", x)))
+
+
+def _elu(m: Maker, x: int, a: Given) -> int:
+    """Below zero alpha expm1(x input_scale), above it x; times scale."""
+    inner = m.op("minimum", m.op("mul", x, _number(m, a, "input_scale", 1.0)), m.const(0.0))
+    below = m.op("mul", m.op("expm1", inner), _number(m, a, "alpha", 1.0))
+    chosen = m.op("where", m.op("gt", x, m.const(0.0)), x, below)
+    return m.op("mul", chosen, _number(m, a, "scale", 1.0))
+
+
+def _selu(m: Maker, x: int, a: Given) -> int:
+    """The unit of Klambauer et al. (2017), with its two numbers as PyTorch has them."""
+    return _elu(m, x, {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946})
+
+
+def _celu(m: Maker, x: int, a: Given) -> int:
+    alpha = _number(m, a, "alpha", 1.0)
+    below = m.op("mul", m.op("expm1", m.op("minimum", m.op("div", x, alpha), m.const(0.0))), alpha)
+    return m.op("where", m.op("gt", x, m.const(0.0)), x, below)
 
 
 def _named(name: str) -> Callable[[Maker, int, Given], int]:
@@ -363,11 +396,20 @@ MEANINGS: dict[str, Meaning] = {
     "aten.threshold.default": _of_float(_threshold),
     "aten.mish.default": _of_float(_mish),
 }
+# Of these the algebra alone would say that they equal what has none of their digits near zero.
+ROUNDED_MEANINGS: dict[str, Meaning] = {
+    **{f"aten.{name}.default": _of_coarse(_named(name)) for name in NEAR_ZERO},
+    "aten.elu.default": _of_coarse(_elu),
+    "aten.selu.default": _of_coarse(_selu),
+    "aten.celu.default": _of_coarse(_celu),
+}
 
 
-def written_out(p: Program) -> Program:
-    """The program with the calls of the table written out; the others stay."""
-    if not any(n.op in MEANINGS for n in p.nodes):
+def written_out(p: Program, roundings: bool = False) -> Program:
+    """The program with the calls of the table written out, with `roundings` those too that need the roundings of both programs
+    compared; the others stay."""
+    table = {**MEANINGS, **ROUNDED_MEANINGS} if roundings else MEANINGS
+    if not any(n.op in table for n in p.nodes):
         return p
     b = Builder(p.name)
     for i in p.inputs:
@@ -376,7 +418,7 @@ def written_out(p: Program) -> Program:
     for node in p.nodes:
         b.line = node.line
         args = [place[x] for x in node.args]
-        place.append(_meant(b, p, node, args) if node.op in MEANINGS else _same(b, node, args))
+        place.append(_meant(b, p, node, args, table[node.op]) if node.op in table else _same(b, node, args))
     for x in p.outputs:
         b.output(place[x])
     made = b.program(returns_tuple=p.returns_tuple)
@@ -389,12 +431,12 @@ def _same(b: Builder, node: Operation, args: Sequence[int]) -> int:
     return b.op(node.op, *args, **dict(node.attrs))
 
 
-def _meant(b: Builder, p: Program, node: Operation, args: Sequence[int]) -> int:
+def _meant(b: Builder, p: Program, node: Operation, args: Sequence[int], meaning: Meaning) -> int:
     attrs = {k: v for k, v in node.attrs if k not in (RESULT, SIZES)}
     places = {k: TENSOR.match(v) for k, v in attrs.items() if isinstance(v, str)}
     tensors = {k: args[int(found[1])] for k, found in places.items() if found is not None}
     given = {k: _known(p, node, v) for k, v in attrs.items()}
-    made = MEANINGS[node.op](b, tensors, {k: v for k, v in given.items() if k not in tensors or isinstance(v, tuple)})
+    made = meaning(b, tensors, {k: v for k, v in given.items() if k not in tensors or isinstance(v, tuple)})
     if made is None or b.type(made) != node.type:
         return _same(b, node, args)
     return made

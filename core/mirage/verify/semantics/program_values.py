@@ -6,6 +6,8 @@ matrix products, so that programs run at their real sizes.
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,6 +29,27 @@ UNIT = 2.0**-38  # of a disturbed result, far above the roundoff of float64
 SELECTING = ("where", "masked_fill")  # their flags stay flags
 GRID, INTEGERS = 2.0**24, 2.0**53  # sums of multiples of 1 / GRID are exact below INTEGERS / GRID
 EXTENDED = bool(np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant)
+
+
+STEP = 4000  # elements that an operator could compute in the time that it takes whatever its size
+PRODUCTS = 16  # of a contraction, in the time of one element
+DRAWN = 4  # for each element of an input, which is drawn and rounded for the run
+LONG = 4  # times the work of float64, of which a processor computes several at once
+
+
+class _Work(threading.local):
+    """What the programs that ran in this thread cost so far: about so many elements of a pointwise operator."""
+
+    done: float = 0.0
+
+
+_work = _Work()
+
+
+def work_done() -> float:
+    """A clock of this thread that counts what was computed, in place of seconds: what ends by it ends at the same place on every
+    machine, however busy."""
+    return _work.done
 
 
 class NoValue(Exception):
@@ -98,6 +121,7 @@ class Evaluation:
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """The outputs, as bool, int64 or the precision's dtype."""
+        _work.done += DRAWN * sum(i.type.numel for i in self.program.inputs)
         for x, i in zip(inputs, self.program.inputs, strict=True):
             self.varies.add(self._keep(self._stored(np.asarray(x), i.type), i.type))
         place = list(range(len(inputs)))
@@ -125,6 +149,7 @@ class Evaluation:
         inferred = entry.infer([self.types[a] for a in args], given)
         xs = [self.values[a] for a in args]
         value = self._value(op, xs, given, inferred)
+        _work.done += self._cost(op, xs, given, value)
         if self._depth and self.how.inside and self.how.rounded is not None and DTYPES[inferred.dtype].floating:
             value = self.how.rounded(np.asarray(value, self.how.dtype), accumulating(inferred.dtype))
         made = self._keep(self._stored(value, inferred), inferred)
@@ -135,6 +160,14 @@ class Evaluation:
         return made
 
     # ---- inside
+    def _cost(self, op: str, xs: Sequence[Array], attrs: Attrs, value: Array) -> float:
+        elements = float(max([value.size, *(x.size for x in xs)])) if op not in VIEWS else 0.0
+        if op == "einsum":
+            left, _, result = str(attrs["equation"]).partition("->")
+            inner = {c: n for part, x in zip(left.split(","), xs) for c, n in zip(part, x.shape) if c not in result}
+            elements += value.size * math.prod(inner.values()) / PRODUCTS
+        return (STEP + elements) * (LONG if self.how.dtype is np.longdouble else 1)
+
     def _expanded(self, expand: Expand, args: Sequence[int], attrs: Attrs) -> int:
         self._depth += 1
         try:
@@ -292,6 +325,7 @@ MOVES: dict[str, Move] = {
     "cast": lambda xs, a, kind: xs[0],
 }
 
+VIEWS = {"const", "reshape", "permute", "expand", "slice", "identity", "cast"}  # which copy nothing
 
 # What each operator that compares numbers chooses, as flags.
 CHOOSING: dict[str, Callable[[list[Array], Array], Array]] = {
