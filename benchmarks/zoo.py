@@ -8,11 +8,11 @@ the GPU to itself, by a lock). With --out the report is written after each, and 
 the model's.
 
 Rows: answer/NAME (1: a kernel of ours, 0.5: something else that is faster than the function as written, 0: the function as
-written, -1: an error or nothing after LIMIT_S; `said` has the reason), seconds/NAME (until the answer), phase/PHASE/NAME (of those seconds,
-`results/phases.py`), memory/NAME (MB, the
-largest process), and with a GPU speedup/NAME (the best peer's time over that of what the user runs), kernel/NAME (over that of
-the kernel given), error/NAME (of the kernel on the zoo's own inputs against float64, over what is allowed). Then answered,
-kernels (shares of all), wrong (a count), geomean, geomean_few (functions with few rows), least, seconds_median, seconds_p95.
+written, -1: an error or nothing after LIMIT_S; `said` has the reason), seconds/NAME (until the answer), phase/PHASE/NAME (where
+these went: `results/phases.py`), memory/NAME (MB, the largest process), and with a GPU speedup/NAME (the best peer's time over
+that of what the user runs), kernel/NAME (over that of the kernel given), error/NAME (of the kernel on the zoo's own inputs
+against float64, over what is allowed). Then answered, kernels (shares of all), wrong (a count), geomean, geomean_few (functions
+with few rows), least, seconds_median, seconds_p95, and of each phase its mean over all and the most of any.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def totals(rows: list[Row]) -> list[Row]:
         ("seconds_median", statistics.median(seconds), "s", None),
         ("seconds_p95", seconds[min(len(seconds) - 1, int(0.95 * len(seconds)))], "s", None),
     ]
-    for phase in sorted({r["name"].split("/")[1] for r in rows if r["name"].startswith("phase/")}):
+    for phase in dict.fromkeys(r["name"].split("/")[1] for r in rows if r["name"].startswith("phase/")):
         of = [r["value"] for r in rows if r["name"].startswith(f"phase/{phase}/")]
         found.append((f"phase_mean/{phase}", sum(of) / len(answers), "s", None))
         found.append((f"phase_most/{phase}", max(of), "s", None))
