@@ -54,6 +54,29 @@ def test_an_axis_that_cannot_change_counts_among_the_tiles(rows, columns, tile, 
     assert launch_sizes(merged(rows, columns, tile)) == {"m": launched, "n": columns}
 
 
+def test_an_axis_that_another_kernel_holds_whole_counts_too():
+    both = parse("""mugraph both
+axes m=64 n=100
+input X fp16 [m, n]
+output out0 fp16 [m, n]
+output out1 fp16 [m]
+kernel first warps 4 stages 1:
+  block cluster 1:
+    dim m_n (m*n) grid tile 32
+    x[m_n] = load X[m, n]
+    y[m_n] = mul(x, x)
+    store out0[m, n] = y
+kernel second warps 4 stages 1:
+  block cluster 1:
+    dim m (m) grid tile 1
+    dim n (n) resident tile 128
+    x[m, n] = load X[m, n]
+    s[m] = sum(x; dim=n)
+    store out1[m] = s
+""")
+    assert launch_sizes(both) == {"m": 2, "n": 100}
+
+
 def test_axes_that_are_asked_for_are_real():
     assert launch_sizes(merged(64, 197, 32), {"m", "k"}) == {"m": 64, "n": 197}
 

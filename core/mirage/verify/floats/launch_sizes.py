@@ -57,13 +57,14 @@ def _tiled(d: TileDim, tiles: int, whole: Set[str], real: Mapping[str, int], siz
     These count; every other is two long at least."""
     want = BATCH if d.tile == 1 else tiles * d.tile + max(1, d.tile // 3)
     free = [a for a in d.axes if a not in whole]
-    want = -(-want // math.prod(real[a] for a in d.axes if a in whole))
+    held = math.prod(real[a] for a in d.axes if a in whole)
+    want = -(-want // held)
     for a in reversed(free):  # minor axes first; the major one makes up the rest
         wide = max(want, BATCH)
         part = wide if a == free[0] else min(wide, 3)
         sizes[a] = max(sizes.get(a, 1), min(real[a], part))
         want = -(-want // sizes[a])
-    minor = math.prod(sizes[a] for a in d.axes if a not in free[:1])
+    minor = held * math.prod(sizes[a] for a in free[1:])
     if free and minor % d.tile and minor * sizes[free[0]] % d.tile == 0:
         sizes[free[0]] = min(real[free[0]], sizes[free[0]] + 1)
 
