@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,12 +19,6 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden with what the tests now give")
-
-
-def pytest_collection_finish() -> None:
-    """What the tests' imports made stays to the end: the collector need not walk over it again and again."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture

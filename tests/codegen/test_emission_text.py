@@ -16,6 +16,7 @@ from workloads import hand
 from mirage.codegen.emit import PARTS, emit_module, split_parts
 from mirage.errors import EmissionRefused
 from mirage.mugraph.grammar import Compute, Store
+from mirage.mugraph.parse import parse
 
 CASES = {**hand.small(), **{n: f() for n, f in EXTRA.items()}}
 
@@ -213,3 +214,41 @@ def test_float64_and_unknown_operators_are_refused():
     kernel = replace(case.mugraph.kernels[0], block=replace(block, body=body))
     with pytest.raises(EmissionRefused, match="nonsense"):
         emit(replace(case, mugraph=replace(case.mugraph, kernels=(kernel,))))
+
+
+def two_passes(second: str) -> str:
+    """Rows that one loop sums and `second` reads again, or not."""
+    text = emit_of(
+        f"""mugraph rows
+axes m=64 n=4096
+input X fp32 [m, n]
+input Y fp32 [m, n]
+output O fp32 [m, n]
+kernel main warps 4 stages 3:
+  block cluster 1:
+    dim m (m) grid tile 1
+    dim n (n) loop tile 1024
+    for n:
+      x[m, n] = load X[m, n]
+      t[m] = sum(x; dim=n)
+      acc[m] += t
+    for n:
+      y[m, n] = load {second}[m, n]
+      o[m, n] = mul(y, acc)
+      store O[m, n] = o
+"""
+    )
+    first, _, rest = text.partition("acc +=")
+    return f"{first.count('evict_first')}, {rest.count('evict_first')}"
+
+
+def emit_of(text: str) -> str:
+    graph = parse(text)
+    return emit_module(
+        program_of(graph), graph, "def rows(X, Y):\n    return X", function=graph.name, header={"mugraph": "x"}
+    )
+
+
+def test_what_is_read_again_stays_in_the_cache():
+    assert two_passes("X") == "0, 1"
+    assert two_passes("Y") == "1, 1"

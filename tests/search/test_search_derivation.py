@@ -343,6 +343,19 @@ def test_a_factor_along_the_axis_does_not_leave_the_sum():
         STEPS[rows.PULL].apply(t, t.sum("k", t.mul(a, d)), (c,))
 
 
+def test_a_value_along_the_axis_that_is_split_is_named_by_both_axes():
+    t, _, b, _, _ = terms()
+    e = t.exp(b)
+    x = t.mul(e, t.inv(t.sum("e", e)))
+    y = STEPS[rows.SPLIT].apply(t, x, ("e", "p", "r"))
+    assert t.dims(y) == {"k", "p", "r"}
+    inputs = {"B": np.random.default_rng(1).normal(size=[SIZES["k"], SIZES["e"]])}
+    whole, parts = (evaluate(t, z, inputs, d, {}) for z, d in ((x, ("k", "e")), (y, ("k", "p", "r"))))
+    np.testing.assert_allclose(whole, parts.reshape(whole.shape), rtol=1e-9)
+    with pytest.raises(Broken, match="no reduction over e"):
+        STEPS[rows.SPLIT].apply(t, e, ("e", "p", "r"))
+
+
 def test_different_terms_have_no_proof():
     t, a, _, c, d = terms()
     prover = DerivationFinder(t)

@@ -1,6 +1,7 @@
 """A search that was killed goes on from its checkpoint: finished parts are not searched again, and the end is the same."""
 
 import random
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -31,36 +32,62 @@ def whole():
     return {name: answers(w.search, w.found) for name, w in ended.items()}
 
 
+@dataclass(frozen=True)
+class Killed:
+    """What a search leaves when it is killed: its checkpoint's text, in the middle of a line, and the parts that it has searched."""
+
+    text: str
+    done: tuple[Key, ...]
+
+
+SEEDS = range(3)
+
+
+@pytest.fixture(scope="module")
+def killed(whole, tmp_path_factory):
+    """By name and seed. One search of a name is looked at where each seed's kill comes, and is killed at the last."""
+    real, found = SharedWork.search, {}
+    for name in NAMES:
+        path, done = tmp_path_factory.mktemp(name) / "checkpoint", []
+        chances = {seed: random.Random(seed) for seed in SEEDS}
+        alive = {seed: rng.randrange(1, whole[name][2][4]) for seed, rng in chances.items()}  # parts until the kill
+
+        def counted(self, key, guard, name=name, path=path, done=done, chances=chances, alive=alive):
+            for seed in (seed for seed in SEEDS if alive[seed] == len(done)):
+                text = path.read_text()
+                found[name, seed] = Killed(text + text.split("\n")[-2][: chances[seed].randrange(5, 200)], tuple(done))
+            if len(done) == max(alive.values()):
+                raise Kill
+            part = real(self, key, guard)
+            done.append(key)
+            return part
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SharedWork, "search", counted)
+            with pytest.raises(Kill):
+                list(search(name, checkpoint=Checkpoint(path)).run())
+    return found
+
+
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(3))
-def test_killed_and_resumed_it_ends_the_same(name, seed, whole, tmp_path: Path, monkeypatch):
-    path = tmp_path / "checkpoint"
-    rng = random.Random(seed)
-    total = whole[name][2][4]
-    done: list[Key] = []
+@pytest.mark.parametrize("seed", SEEDS)
+def test_killed_and_resumed_it_ends_the_same(name, seed, whole, killed, tmp_path: Path, monkeypatch):
+    path, before = tmp_path / "checkpoint", killed[name, seed]
+    path.write_text(before.text)
+    done = list(before.done)
     real = SharedWork.search
-    alive = rng.randrange(1, total)  # parts until the kill
 
     def counted(self, key, guard):
-        if len(done) == alive:
-            raise Kill
-        part = real(self, key, guard)
         done.append(key)
-        return part
+        return real(self, key, guard)
 
     monkeypatch.setattr(SharedWork, "search", counted)
-    with pytest.raises(Kill):
-        list(search(name, checkpoint=Checkpoint(path)).run())
-    alive = 10**9
-    before = list(done)
-    text = path.read_text()
-    path.write_text(text + text.split("\n")[-2][: rng.randrange(5, 200)])  # the kill came in the middle of a line
     taken = Checkpoint(path)
     again = search(name, checkpoint=taken)
     found = list(again.run())
     assert answers(again, found) == whole[name]
-    assert taken.taken == len(before) > 0
-    assert len(done) == len(set(done)) == total  # nothing twice, nothing left out
+    assert taken.taken == len(before.done) > 0
+    assert len(done) == len(set(done)) == whole[name][2][4]  # nothing twice, nothing left out
 
 
 def test_a_cancelled_search_goes_on_too(whole, tmp_path):

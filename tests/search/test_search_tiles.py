@@ -9,6 +9,8 @@ from workloads.terms import tensor
 
 from mirage.ir.index import DimIndex
 from mirage.meaning.terms import Terms
+from mirage.mugraph.grammar import BlockGraph, Compute, Load, Loop, Statement, TileDim
+from mirage.search.kernel_pieces import warps_for
 from mirage.search.tile_dims import layout
 from mirage.search.tile_sizes import ELEMENTWISE, tilings
 
@@ -98,3 +100,20 @@ def test_short_sums_have_as_many_rows_as_a_block_takes():
 
     assert max(rows(2)) * 2 >= 2048
     assert max(rows(512)) <= 128  # more would not fit
+
+
+def block(rows: int, columns: int, role: str = "resident", op: str = "sum") -> BlockGraph:
+    x = Load("x", "X", at("mn"), ("m", "n"))
+    body: tuple[Statement, ...] = (x, Compute("y", op, ("x",), ("m",) if op == "sum" else ("m", "n"), (("dim", "n"),)))
+    dims = (TileDim("m", ("m",), rows, "grid"), TileDim("n", ("n",), columns, role))  # type: ignore[arg-type]
+    return BlockGraph(dims, (Loop("n", body),) if role == "loop" else body)
+
+
+def test_short_rows_that_a_block_holds_whole_have_few_warps():
+    assert [warps_for(block(r, 512)) for r in (1, 2, 4, 8)] == [1, 1, 2, 4]
+    assert warps_for(block(4, 8192, op="exp")) == 8
+
+
+def test_rows_in_a_loop_and_what_reduces_nothing_keep_four():
+    assert warps_for(block(1, 512, "loop")) == 4
+    assert warps_for(block(1, 512, op="exp")) == 4

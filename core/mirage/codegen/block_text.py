@@ -15,7 +15,20 @@ from mirage.codegen.tile_uses import Uses, parts, statements
 from mirage.errors import EmissionRefused
 from mirage.mugraph import old_value
 from mirage.mugraph.decisions import decide
-from mirage.mugraph.grammar import Accumulate, Compute, DTensor, Load, Loop, Statement, Store, ThreadGraph, TileDim
+from mirage.mugraph.grammar import (
+    Accumulate,
+    BlockGraph,
+    Compute,
+    CustomKernel,
+    DTensor,
+    LibraryKernel,
+    Load,
+    Loop,
+    Statement,
+    Store,
+    ThreadGraph,
+    TileDim,
+)
 from mirage.mugraph.walk import size_of
 from mirage.operators.block_operators import BLOCK
 
@@ -27,6 +40,18 @@ class Pending:
     """A dot that its accumulator will write as tl.dot(a, b, acc)."""
 
     compute: Compute
+
+
+def loaded(graph: BlockGraph) -> set[str]:
+    """The tensors that a block reads."""
+    return {s.tensor for _, s in statements(graph) if isinstance(s, Load)}
+
+
+def taken(kernel: CustomKernel | LibraryKernel) -> set[str]:
+    """The tensors that a kernel reads."""
+    if isinstance(kernel, LibraryKernel):
+        return set(kernel.args)
+    return loaded(kernel.block) | (loaded(kernel.tail) if kernel.tail is not None else set())
 
 
 class BlockWriter:
@@ -227,12 +252,23 @@ class BlockWriter:
         self.loaded.add(s.out)
 
     def read_once(self, s: Load) -> bool:
-        """Whether each element is read by one block alone, in a loop: it need not stay in the cache for another."""
-        if self.where is None:
+        """Whether each element is read by one block alone, in a loop, and by nothing after it: it need not stay in the cache."""
+        if self.where is None or self.read_later(s):
             return False
         own = {self.places.dim_of[a].name for d in s.index for a in d.axes}
         blocks = [d for d in self.graph.dims if d.role in ("grid", "split") and self.blocks(d) > 1]
         return all(d.name in own or d.splits in own for d in blocks)
+
+    def read_later(self, s: Load) -> bool:
+        """Whether another loop of this block, its tail or a later kernel reads the tensor too."""
+        kernel, kernels = self.symbols.kernel, self.symbols.mugraph.kernels
+        place = next(i for i, k in enumerate(kernels) if k == kernel)
+        here = [where for where, x in statements(self.graph) if isinstance(x, Load) and x.tensor == s.tensor]
+        return (
+            any(where != self.where for where in here[here.index(self.where) + 1 :])
+            or (not self.part and kernel.tail is not None and s.tensor in loaded(kernel.tail))
+            or any(s.tensor in taken(k) for k in kernels[place + 1 :])
+        )
 
     def blocks(self, d: TileDim) -> int:
         """How many blocks there are along a dim of the grid."""

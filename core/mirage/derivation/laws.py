@@ -214,13 +214,13 @@ def shift(t: Terms, x: int, args: Args) -> int:
 
 
 def split(t: Terms, x: int, args: Args) -> int:
-    """`args`: the axis, the axis of its parts, the axis within a part. Every sum and maximum over it becomes two."""
+    """`args`: the axis, the axis of its parts, the axis within a part. Every sum and maximum over it becomes two; where the value
+    varies along the axis itself, its elements are named by both."""
     names = all(isinstance(a, str) for a in args)
     need(names and len(args) == 3 and len(set(args)) == 3, "it names no axis, parts and rest")
     axis, part, rest = map(str, args)
-    need(axis not in t.dims(x), f"the value varies along {axis}")
     used = {a for y in t.walk(x) for a in t.dims(y)}
-    need(axis in used, f"there is no reduction over {axis}")
+    need(any(t.reduction(r).axis == axis for r in t.closure(x)), f"there is no reduction over {axis}")
     need(not {part, rest} & used, "the new axes are in use")
     return split_axis(t, x, axis, part, rest)
 

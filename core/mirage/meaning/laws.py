@@ -77,7 +77,7 @@ STEPS: tuple[Law, ...] = (
     Law(SHIFT, "", (DERIVATION,), "f(exp(x)) = f(exp(x - c))", "f gives the same for any c, shown with a free c",
         "softmax; online softmax, Milakov and Gimelshein 2018"),
     Law(SPLIT, "", (DERIVATION,), "sum_k F = sum_p sum_r F, max_k F = max_p max_r F",
-        "k is the pair (p, r); the result has no k", "a finite sum in parts"),
+        "k is the pair (p, r), also where the result has it", "a finite sum in parts"),
     Law(LET, "", (DERIVATION,), "let v = A in F(v) = F(A)", "v is read at axes of its own sizes",
         "definition; right to left: a kernel boundary"),
     Law(SAME_FORM, "", (DERIVATION,), "A = B", "both have one normal form: sums of products, binders joined",

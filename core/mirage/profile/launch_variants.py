@@ -9,6 +9,7 @@ from typing import Protocol
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
 
 WARPS = (4, 8)
+MORE_WARPS = (1, 2, 4, 8, 16)  # of the fastest
 STAGES = (3, 4, 5, 1)  # the first is every candidate's own
 EACH, HOPELESS = 2, 2.0  # candidates of each arrangement, unless the model gives them so many times its best time
 Plan = Callable[[MuGraph], MuGraph]
@@ -123,7 +124,7 @@ def closer(
     """What is near the fastest of those: each with every number of stages, with other warps, and `more` candidates whose rank is not yet
     `known` that have the structure of one of them."""
     wanted = [(v.rank, v.warps, stages) for v in fastest for stages in STAGES]
-    wanted += [(v.rank, warps, STAGES[0]) for v in fastest for warps in WARPS]
+    wanted += [(v.rank, warps, STAGES[0]) for v in fastest for warps in MORE_WARPS]
     alike = {v.structure for v in fastest}
     others = [i for i, c in enumerate(best) if c.structure in alike and i not in known]
     return _distinct(best, plan, [*wanted, *((i, 0, STAGES[0]) for i in others[:more])])

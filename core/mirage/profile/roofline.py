@@ -25,6 +25,8 @@ REGISTERS = 65536  # of a multiprocessor
 OWN, MOST = 26.0, 222.0  # registers that any thread needs, and with how many the compiler begins to spill
 SPILLED = 250.0  # registers beyond, for which a thread's path takes twice as long
 BUSY = 4.0  # the norm that joins what a multiprocessor's units do side by side
+BLOCKS = 32.0  # that a multiprocessor holds
+KEPT = 0.8  # of L2, for what is read again
 RESERVED = 1024  # bytes of shared memory that the system takes of each block
 LIBRARY = 0.67  # of the tensor-core peak, of a library's product: 4096 by 4096 by 4096 takes 210 µs (h200-eager.json)
 
@@ -239,6 +241,14 @@ def elements_us(p: Path, warps: int, costs: Costs) -> float:
     return elements / (1000 * 32 * warps)
 
 
+def read_again(w: WorkCounts, waves: int, device: Device) -> float:
+    """The bytes that come from memory more than once: what several blocks read stays in L2 if all such tensors fit there."""
+    again = {name: read - w.touched[name] for name, read in w.reads.items() if read > w.touched[name]}
+    if sum(w.touched[name] for name in again) <= KEPT * device.l2:
+        return 0.0
+    return sum(min(more, w.touched[name] * (waves - 1)) for name, more in again.items())
+
+
 def times(w: WorkCounts, warps: int, device: Device, compiled: Compiled | None = None) -> Times:
     """What a launch takes by resource, with what is known of its compiled kernel."""
     costs = device.costs
@@ -250,7 +260,7 @@ def times(w: WorkCounts, warps: int, device: Device, compiled: Compiled | None =
         device.shared_per_sm / shared if shared else 32.0,
         64 / warps,
         REGISTERS / (min(thread, 255.0) * warps * 32),
-        16.0,
+        BLOCKS,
     ]
     together = max(1, int(min(room)))
     slots = device.sms * together
@@ -258,9 +268,7 @@ def times(w: WorkCounts, warps: int, device: Device, compiled: Compiled | None =
     waves = math.ceil(w.blocks / slots)
     busy = min(1.0, w.blocks / device.sms)
     draw = min(1.0, running * w.flight / (device.bandwidth * costs.latency * 1e-6)) if w.flight else 1.0
-    again = max(0.0, w.requested - w.unique)
-    # What is read again comes from L2 as far as it stays there.
-    missed = 0.0 if w.unique <= 0.8 * device.l2 else min(again, w.unique * (waves - 1))
+    missed = read_again(w, waves, device) if w.unique > KEPT * device.l2 else 0.0
     read = (w.unique + w.wasted + missed) / (device.bandwidth * max(draw, 0.02))
     memory_s, l2_s, tensor_s, float_s, special_s = (
         read + costs.write * w.written / device.bandwidth,
@@ -269,9 +277,10 @@ def times(w: WorkCounts, warps: int, device: Device, compiled: Compiled | None =
         w.flops / (0.5 * device.fp32_flops * busy),
         w.special / (device.special * busy),
     )
-    beside = max(1.0, 1.0 - costs.beside + costs.beside * together * min(1.0, w.blocks / slots))
+    sharing = together * min(1.0, warps / 4) * min(1.0, w.blocks / slots)  # blocks of four warps or more
+    beside = max(1.0, 1.0 - costs.beside + costs.beside * sharing)
     chained = (steps_us(w.path, warps, costs) + elements_us(w.path, warps, costs) * beside) * (1.0 + spilled) * waves
-    fixed = device.launch_us + device.ramp_us + costs.wave * (waves - 1)
+    fixed = device.launch_us + device.ramp_us + (costs.wave * (waves - 1) if together == 1 else 0.0)
     return Times(
         memory_s * 1e6, l2_s * 1e6, tensor_s * 1e6, float_s * 1e6, special_s * 1e6, chained, fixed, costs.overlap
     )

@@ -10,13 +10,13 @@ from mirage.ir.index import DimIndex
 from mirage.ir.narrowing import FREE, Narrowing
 from mirage.meaning.exp_shift import unbounded
 from mirage.meaning.terms import Terms
-from mirage.mugraph.block_facts import tile_dims_of
+from mirage.mugraph.block_facts import facts_of, tile_dims_of
 from mirage.mugraph.decisions import LEAST_DOT
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, DTensor, LibraryKernel, Store, TileDim
 from mirage.results.progress import CancelToken
 from mirage.search.block_builder import BlockBuilder, CannotBuild, KernelOutput
 from mirage.search.chained_loops import Before, chained, two_loops
-from mirage.search.instantiate import arrange, group_choices, keeps, with_launch
+from mirage.search.instantiate import arrange, blocks, group_choices, keeps, with_launch
 from mirage.search.padding_values import PaddingStates
 from mirage.search.reassociation import any_through
 from mirage.search.reduction_moves import Moves
@@ -26,6 +26,9 @@ from mirage.search.tile_dims import Layout, layout
 from mirage.search.tile_sizes import power, split_options, tilings
 
 MAIN = "main"  # the kernel of an only output
+MANY_BLOCKS = 1024  # keep any device busy
+ROW_PIECES = (1024, 4096)  # elements of a row that a block writes
+ROW_WARPS = ((1024, 1), (2048, 2))  # up to so many elements of rows that are held whole: warps
 MAX_TILE = 65536  # elements of one tile in registers (8 warps of 255 registers hold 65,280)
 MAX_BLOCK = 131072  # elements of all accumulators and live tiles of a block, roughly
 
@@ -94,9 +97,17 @@ def fits(block: BlockGraph) -> bool:
 
 
 def warps_for(block: BlockGraph) -> int:
+    """Warps for a block's tiles. Short rows that it holds whole have few: a sum across warps waits for all of them, and goes through
+    shared memory."""
     tiles, found = {d.name: d.tile for d in block.dims}, tile_dims_of(block.body)
     computed = (math.prod([tiles[d] for d in dims]) for dims in (*found.computed, *found.accumulators))
-    return 4 if max(computed, default=1) <= 8192 else 8
+    if max(computed, default=1) > 8192:
+        return 8
+    items = facts_of(block.body).items
+    if any(i.loop is not None or i.dots for i in items) or not any(i.reduced for i in items):
+        return 4
+    held, _ = held_elements(block)
+    return next((warps for elements, warps in ROW_WARPS if held <= elements), 4)
 
 
 @dataclass(frozen=True)
@@ -126,7 +137,8 @@ class Structure:
 @dataclass(frozen=True)
 class _Split:
     """A reduction split over blocks: the kernel `name` whose block graph `first` writes the partial results along `dim`, `names`
-    of their tensors with their axes, and `total`, the term that combines them."""
+    of their tensors with their axes, and `total`, the term that combines them. `columns`: axes of the output that are reduced over as
+    well (a softmax is written along the axis that it sums over)."""
 
     name: str
     total: int
@@ -134,6 +146,7 @@ class _Split:
     first: BlockGraph
     names: dict[int, tuple[str, tuple[str, ...]]]
     structure: str
+    columns: tuple[str, ...] = ()
 
     @property
     def temps(self) -> tuple[DTensor, ...]:
@@ -279,7 +292,8 @@ class KernelSpace:
     def split(self, name: str, structure: Structure, dims: tuple[TileDim, ...]) -> Iterator[Piece]:
         s, streamed, order, key = structure.system, structure.streamed, structure.order, structure.key
         t = self.t
-        if streamed is None or streamed in t.dims(s.output) or streamed in self.target.axes:
+        columns = self.columns(structure)
+        if streamed is None or (columns and not self.few(dims)):
             return
         own = [r for r in sorted(s.reductions) if t.reduction(r).axis == streamed]
         if max(order[r] for r in own) != 1:
@@ -296,7 +310,7 @@ class KernelSpace:
                 continue
             if key not in self._totals:
                 self._totals[key] = combine(t, s.output, names, part)
-            work = _Split(name, self._totals[key], split_dim, first, names, key)
+            work = _Split(name, self._totals[key], split_dim, first, names, key, columns)
             for piece in self._finish(work, tuple(d for d in arranged if d.role != "split")):
                 yield from self._within(piece)
 
@@ -321,20 +335,43 @@ class KernelSpace:
         added = ((work.dim.name, work.dim.parts),)
         grid, resident = self._combined(work, dims)
         main = CustomKernel(work.name, work.first, warps=warps_for(work.first))
-        for narrow in group_choices(self.given, grid, self.t.sizes):
+        for narrow in self._second(work, grid):
             tail = self.build((*narrow, *resident), None, outputs, frozenset())
             if tail is not None and fits(tail):
                 kernels = (main, CustomKernel(f"{work.name}_combine", tail, warps=4))
                 yield Piece(kernels, work.temps, added, self.label(dims, work.dim.parts), work.structure + "/kernel")
+        if work.columns:  # the last block of a row would write all of it
+            return
         same = self.build((*grid, *resident), None, outputs, frozenset())
         if same is not None and fits(same) and not work.shared:
             label = self.label(dims, work.dim.parts) + " last block"
             yield Piece((replace(main, tail=same),), work.temps, added, label, work.structure + "/tail")
 
+    def columns(self, structure: Structure) -> tuple[str, ...]:
+        """Where the output is written along the streamed axis: its axes that are reduced over as well."""
+        if structure.streamed not in self.target.axes:
+            return ()
+        return tuple(a for a in self.target.axes if a in structure.layout.inner)
+
+    def few(self, dims: tuple[TileDim, ...]) -> bool:
+        """Whether so few blocks have a row that its parts are worth reading it again in another kernel."""
+        return not self.given and math.prod(blocks(d, self.t.sizes) for d in dims if d.role == "grid") < MANY_BLOCKS
+
+    def _second(self, work: _Split, grid: tuple[TileDim, ...]) -> Iterator[tuple[TileDim, ...]]:
+        """The grid dims of the second kernel. Where it writes rows that were reduced in parts, it takes them in pieces: of one row."""
+        if not work.columns:
+            yield from group_choices(self.given, grid, self.t.sizes)
+            return
+        n = math.prod(self.t.sizes[a] for a in work.columns)
+        for tile in dict.fromkeys(min(x, power(n)) for x in ROW_PIECES):
+            along = TileDim("_".join(work.columns), work.columns, tile, "resident" if tile >= n > 1 else "grid")
+            yield *(replace(d, tile=1, role="grid") for d in grid), along
+
     def _combined(self, work: _Split, dims: tuple[TileDim, ...]) -> tuple[tuple[TileDim, ...], tuple[TileDim, ...]]:
         """The dims of what combines the partial results: those of its grid, and those that a block holds whole."""
         t, part = self.t, work.dim
         bound = {t.reduction(r).axis for r in t.closure(work.total)}
+        dims = tuple(d for d in dims if not set(work.columns) & set(d.axes))
         inner = tuple(
             replace(d, role="resident", tile=max(d.tile, power(t.sizes[d.axes[0]])))
             for d in dims if d.role in ("loop", "resident") and bound & set(d.axes)

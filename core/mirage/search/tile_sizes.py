@@ -103,7 +103,7 @@ def group_options(lay: Layout, g: tuple[str, ...], n: int, inner: int) -> list[i
         # one tile of the whole dim spares recomputing what the other operand needs
         return [whole, *(o for o in options if o != whole)] if whole <= 128 else options
     short = tuple(x // inner for x in SHORT if x // inner > 128)
-    return clipped((128, 64, 16) if lay.batch else (1, 4, 8, 16, 64, 128, *short), n, 1)
+    return clipped((128, 64, 16) if lay.batch else (1, 2, 4, 8, 16, 64, 128, *short), n, 1)
 
 
 def loop_options(lay: Layout, axis: str, n: int, given: Narrowing) -> list[int]:

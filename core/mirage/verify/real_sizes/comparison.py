@@ -14,8 +14,9 @@ from mirage.ir.program import Program
 from mirage.ir.torch_calls import is_call
 from mirage.verify.floats.error_limits import ROUNDINGS, Compared, judge
 from mirage.verify.floats.launch_sizes import integer_range
+from mirage.verify.floats.matrix_units import cut_off
 from mirage.verify.floats.regimes import REGIMES, UNIT, Regime, round_to
-from mirage.verify.floats.worker import decode, exactly, rounded_run, user_run
+from mirage.verify.floats.worker import decode, exactly, rounded_outputs, user_run
 from mirage.verify.real_sizes.host_tensors import WideTensor
 from mirage.verify.real_sizes.index_ranges import IndexRange, index_ranges
 from mirage.verify.real_sizes.tile_values import Array, Unknown
@@ -221,7 +222,8 @@ def regimes_of(program: Program) -> list[Regime]:
 def compare_rounded(
     subject: ComparedFunction, regime: Regime, given: Sequence[torch.Tensor], results: Sequence[torch.Tensor]
 ) -> None:
-    """With the roundings of the dtypes: no further from the function in float64 than the function itself may be. Raises Differs."""
+    """With the roundings of the dtypes: no further from the function in float64 than the function itself may be, its products too as
+    a matrix unit makes them, on which the text is to run. Raises Differs."""
     check_types(subject, results)
     found = user_run(subject.user, list(given))
     double, own, short = found["double"], found["eager"], found["single"]
@@ -235,7 +237,10 @@ def compare_rounded(
         figures, at = judge(x, k, regime.wild)
         if figures["far"] and figures["error"] <= 8 * figures["allowed"]:
             try:
-                rounded = rounded_run(subject.user, list(given), ROUNDINGS)["rounded"]
+                rounded = [
+                    [values_of(t) for t in found]
+                    for found in rounded_outputs(subject.user, list(given), ROUNDINGS, cut_off)
+                ]
             except (MirageError, RuntimeError):
                 rounded = []
             if rounded:
@@ -245,7 +250,7 @@ def compare_rounded(
                     eager,
                     single,
                     subject.dtypes[i],
-                    others=[np.atleast_1d(decode(one[i])) for one in rounded],
+                    others=[one[i] for one in rounded],
                 )
                 figures, at = judge(x, k, regime.wild)
         if at is not None and regime.name == SUBNORMAL:
