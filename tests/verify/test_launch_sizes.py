@@ -54,6 +54,24 @@ def test_an_axis_that_cannot_change_counts_among_the_tiles(rows, columns, tile, 
     assert launch_sizes(merged(rows, columns, tile)) == {"m": launched, "n": columns}
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "launched"), [(64, 96, (64, 10)), (8, 96, (8, 75)), (500, 96, (199, 3)), (8, 16, (8, 16))]
+)
+def test_minor_axes_make_up_for_a_short_major_one(rows, columns, launched):
+    graph = parse(f"""mugraph free
+axes m={rows} n={columns}
+input X fp16 [m, n]
+output out fp16 [m, n]
+kernel main warps 4 stages 1:
+  block cluster 1:
+    dim m_n (m*n) grid tile 256
+    x[m_n] = load X[m, n]
+    y[m_n] = mul(x, x)
+    store out[m, n] = y
+""")
+    assert tuple(launch_sizes(graph).values()) == launched
+
+
 def test_an_axis_that_another_kernel_holds_whole_counts_too():
     both = parse("""mugraph both
 axes m=64 n=100

@@ -55,15 +55,18 @@ def _of_library_kernels_alone(mugraph: MuGraph) -> set[str]:
 def _tiled(d: TileDim, tiles: int, whole: Set[str], real: Mapping[str, int], sizes: dict[str, int]) -> None:
     """Makes the axes of a dim so long together that it has so many tiles and a tail, where its `whole` axes leave room for one.
     These count; every other is two long at least."""
-    want = BATCH if d.tile == 1 else tiles * d.tile + max(1, d.tile // 3)
+    least = BATCH if d.tile == 1 else tiles * d.tile + max(1, d.tile // 3)
     free = [a for a in d.axes if a not in whole]
     held = math.prod(real[a] for a in d.axes if a in whole)
-    want = -(-want // held)
+    want = -(-least // held)
     for a in reversed(free):  # minor axes first; the major one makes up the rest
         wide = max(want, BATCH)
         part = wide if a == free[0] else min(wide, 3)
         sizes[a] = max(sizes.get(a, 1), min(real[a], part))
         want = -(-want // sizes[a])
+    for a in reversed(free):  # where the major one is too short for that, the others do
+        others = held * math.prod(sizes[b] for b in free if b != a)
+        sizes[a] = max(sizes[a], min(real[a], -(-least // others)))
     minor = held * math.prod(sizes[a] for a in free[1:])
     if free and minor % d.tile and minor * sizes[free[0]] % d.tile == 0:
         sizes[free[0]] = min(real[free[0]], sizes[free[0]] + 1)
