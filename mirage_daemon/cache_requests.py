@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MAX_MUGRAPH = 1 << 20  # characters of a µGraph's JSON
 REMEMBERED = 64  # entries that are not read anew for every client that asks
-GC_ROWS, GC_PAGES, GC_PAUSE_S = 64, 256, 0.002  # entries and pages of the file between which others have their turn
+GC_ROWS, GC_PAGES, GC_PAUSE_S = 32, 128, 0.002  # entries and pages of the file between which others have their turn
 AT_ONCE = 16  # entries that are read before others have their turn in the store's thread
 PAGE_ROWS, PAGE_BYTES, PAGE_VALUES = 200, 4 << 20, 50_000  # a frame has twice as many values at most
 MAX_LINES, LOG_TAIL = 1000, 1 << 18
@@ -56,7 +56,7 @@ async def adopt(server: Server, connection: Connection, ident: int, body: protoc
         raise NotVerified("it was proved by laws that the file brings along, and a stranger's laws are not believed")
     if len(body.mugraph) > MAX_MUGRAPH:
         raise ProtocolError(f"a µGraph of {len(body.mugraph)} characters is over the limit of {MAX_MUGRAPH}")
-    asked = await server._ask(body)
+    asked = await server._ask(body, connection.process)
     question, interpreter = asked.key, asked.interpreter
     known = await server._known(asked)
     if known is not None:
@@ -76,7 +76,7 @@ async def adopt(server: Server, connection: Connection, ident: int, body: protoc
             question=question,
             project="import",
         )
-        job = server.jobs.submit(own, payload, 2, connection.id)
+        job = server.jobs.submit(own, payload, 2, connection.id, process=connection.process)
     return {"job": job.id, "key": question, "state": job.state}
 
 

@@ -7,6 +7,7 @@ by somebody else is `None`.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import logging
@@ -18,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,9 @@ _WELL_FORMED = (
     "AND typeof(size) = 'integer' AND length(kind) < 100 AND length(key) < 1000"
 )
 _HEX, _BEHIND_ALL = re.compile("[0-9a-f]*"), b"\xff" * 1000  # no key is as long
+CHECKED_AT_START = (
+    256 << 20
+)  # bytes of a file whose structure is checked when it is opened; a larger one would be read for seconds
 USED_EVERY_S = 3600.0  # an entry's last use is noted at most so often: a note is a synchronous write
 _MAKE = """CREATE TABLE IF NOT EXISTS entry (
     kind TEXT NOT NULL, key BLOB NOT NULL, sha256 BLOB NOT NULL, mac BLOB NOT NULL,
@@ -149,7 +154,8 @@ class SqliteStore(CacheStore):
             db.execute(_MAKE)
             db.execute(_MAKE_INDEX)
             _check_form(db, made=True)
-            if db.execute("PRAGMA quick_check(1)").fetchone() != (b"ok",):
+            small = path is None or path.stat().st_size <= CHECKED_AT_START
+            if small and db.execute("PRAGMA quick_check(1)").fetchone() != (b"ok",):
                 raise sqlite3.DatabaseError("quick_check found damage")
         except BaseException:
             db.close()
@@ -269,18 +275,22 @@ class SqliteStore(CacheStore):
                 break
             total -= size
             gone.append((kind.decode("utf-8", "replace"), bytes(key)))
-        return deleted + (len(gone) if gone and self._delete(gone) is None else 0)
+        return deleted + self._delete(gone)
 
     def give_back(self, pages: int) -> int:
         try:
-            # as a script: it is a statement whose rows have no columns, and `execute` ends such a one after its first page
-            self._db.executescript(f"PRAGMA incremental_vacuum({int(pages)})")
-            if self._one("PRAGMA freelist_count") == 0:
-                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the file itself gets shorter here
+            with self._later():
+                return self._give_back(pages)
         except sqlite3.Error as e:
             log.warning("the cache gives nothing back: %s", e)
             self._recover(e)
             return 0
+
+    def _give_back(self, pages: int) -> int:
+        # as a script: it is a statement whose rows have no columns, and `execute` ends such a one after its first page
+        self._db.executescript(f"PRAGMA incremental_vacuum({int(pages)})")
+        if self._one("PRAGMA freelist_count") == 0:
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the file itself gets shorter here
         mode = self._one("PRAGMA auto_vacuum")
         return self._one("PRAGMA freelist_count") if mode == 2 else 0
 
@@ -309,9 +319,22 @@ class SqliteStore(CacheStore):
             self._recover(e)
             return 0
 
-    def _delete(self, entries: list[tuple[str, bytes]]) -> sqlite3.Error | None:
-        """Delete entries, all of them or none."""
-        return self._transact(lambda: self._db.executemany("DELETE FROM entry WHERE kind = ? AND key = ?", entries))
+    def _delete(self, entries: list[tuple[str, bytes]]) -> int:
+        """Delete entries, all of them or none; how many there were. A damaged index names entries that there are not."""
+        before = self._db.total_changes
+        work = partial(self._db.executemany, "DELETE FROM entry WHERE kind = ? AND key = ?", entries)
+        with self._later():
+            return self._db.total_changes - before if entries and self._transact(work) is None else 0
+
+    @contextlib.contextmanager
+    def _later(self) -> Iterator[None]:
+        """What is done within reaches the disk with the next checkpoint: a deletion that a power cut takes back is found again, and no
+        lookup waits for the disk meanwhile. The order of writes holds as ever."""
+        try:
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            yield
+        finally:
+            self._db.execute("PRAGMA synchronous=FULL")
 
     def _write(self, statement: str, values: Values) -> sqlite3.Error | None:
         """Do one statement durably; what went wrong, if anything did (then nothing was changed)."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import struct
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mirage.errors import MirageError, ProtocolError
 from mirage.link import protocol
 from mirage.link.frames import Message
+from mirage_daemon.fair_turns import FairTurns
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,53 @@ class ConnectionLimits:
     requests: int = 64  # under way at once
 
 
+LARGE_FRAME = 1 << 20  # bytes, above which few frames are taken in at once
+LARGE_AT_ONCE, LARGE_OF_CLIENT = 12, 2
+
+
+class Backlog:
+    """Bytes of answers that are not read yet: of each client (a process, however many connections it has), and of all."""
+
+    def __init__(self, of_client: int = 64 << 20, of_all: int = 256 << 20) -> None:
+        self._of_client, self._of_all, self._bytes = of_client, of_all, Counter[int]()
+
+    def add(self, process: int, size: int) -> bool:
+        """Whether so many more fit in. Where all together are too many, no more of those who have more than their share."""
+        now, total = self._bytes[process] + size, self._bytes.total() + size
+        others = len(self._bytes.keys() - {process})
+        if now > self._of_client or (total > self._of_all and now > self._of_all / (1 + others)):
+            return False
+        self._bytes[process] = now
+        return True
+
+    def take(self, process: int, size: int) -> None:
+        self._bytes[process] -= size
+        if not self._bytes[process]:
+            del self._bytes[process]
+
+
+@dataclass(frozen=True)
+class SharedRoom:
+    """What connections share."""
+
+    backlog: Backlog = field(default_factory=Backlog)
+    large_frames: FairTurns = field(default_factory=lambda: FairTurns(LARGE_AT_ONCE, LARGE_OF_CLIENT))
+
+
 class Connection:
-    """`send` never waits: what cannot be queued ends the connection."""
+    """`process` is the client's, or another number where the system does not tell. `send` never waits: what cannot be queued ends
+    the connection."""
 
     def __init__(
-        self, ident: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: ConnectionLimits
+        self,
+        ident: int,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        limits: ConnectionLimits,
+        room: SharedRoom | None = None,
     ) -> None:
-        self.id, self.name, self.pid = ident, "", None
+        self.id, self.name, self.process = ident, "", -ident
+        self._room = room or SharedRoom()
         self._reader, self._writer, self._limits = reader, writer, limits
         self._queue: asyncio.Queue[bytes] = asyncio.Queue(limits.queued_frames)
         self._queued_bytes = 0
@@ -48,7 +90,8 @@ class Connection:
             frame = protocol.encode({"type": "error", "id": ident, "body": e.to_dict()})
         if self.dropped:
             return
-        if self._queue.full() or self._queued_bytes + len(frame) > self._limits.queued_bytes:
+        full = self._queue.full() or self._queued_bytes + len(frame) > self._limits.queued_bytes
+        if full or not self._room.backlog.add(self.process, len(frame)):
             self.drop()
             return
         self._queued_bytes += len(frame)
@@ -73,12 +116,17 @@ class Connection:
             if size > protocol.MAX_FRAME:
                 raise ProtocolError(f"a frame of {size} bytes is over the limit of {protocol.MAX_FRAME}")
             try:
-                payload = await asyncio.wait_for(self._reader.readexactly(size), self._limits.body_s)
+                payload = await self._payload(size)
             except asyncio.TimeoutError:
                 raise ProtocolError(f"a frame was not whole within {self._limits.body_s:g} s") from None
             return protocol.decode(payload)
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
+
+    async def _payload(self, size: int) -> bytes:
+        turn = contextlib.nullcontext() if size <= LARGE_FRAME else self._room.large_frames.turn(self.process)
+        async with turn:  # what it sends meanwhile waits at its own end
+            return await asyncio.wait_for(self._reader.readexactly(size), self._limits.body_s)
 
     async def read_request(self) -> Message | None:
         """As `read`, with as much time as the connection may be idle; requests under way keep it from being idle."""
@@ -101,6 +149,7 @@ class Connection:
             self._sender.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._sender
+        self._sent(self._queued_bytes)
         self._writer.close()
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()
@@ -109,10 +158,14 @@ class Connection:
         """Send what is queued, until nothing is."""
         while not self._queue.empty():
             frame = self._queue.get_nowait()
-            self._queued_bytes -= len(frame)
             try:
                 self._writer.write(frame)
                 await asyncio.wait_for(self._writer.drain(), self._limits.write_s)
             except (asyncio.TimeoutError, OSError):  # it does not read, or it is gone
                 self.drop()
                 return
+            self._sent(len(frame))
+
+    def _sent(self, size: int) -> None:
+        self._queued_bytes -= size
+        self._room.backlog.take(self.process, size)

@@ -14,19 +14,20 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 
-from mirage.errors import Cancelled, DaemonBusy, MirageError, ProtocolError, UnknownJob, WorkerDied
+from mirage.errors import Cancelled, MirageError, ProtocolError, UnknownJob, WorkerDied
 from mirage.ir.json_value import JsonObject
 from mirage.link.answers import JobEvent, Outcome
 from mirage.link.protocol import FINAL, STATES
 from mirage.results.progress import CancelToken, ProgressCounts
+from mirage_daemon.admission import Admission
 from mirage_daemon.crash_suspects import MAX_STARTS, Suspects
-from mirage_daemon.job_order import Turns
+from mirage_daemon.job_order import DAEMON, Turns
 from mirage_daemon.journal import JobPayload, Journal, PromisedJob
 from mirage_daemon.known_result import KnownResult
 
 log = logging.getLogger("mirage.daemon.jobs")
-MAX_ACTIVE = 1000  # jobs that are queued or running
-MAX_TEXTS = 256 << 20  # characters of the texts that they hold
+TEXTS_IN_MEMORY = 16 << 20  # characters of the texts of waiting jobs; others lie in the journal until their job's turn
+LONG = ("text", "mugraph", "offered")  # of a payload, what may lie in the journal alone
 MAX_FINAL = 256  # jobs that are over and whose result can still be asked for
 EVENT_EVERY_S = 0.05  # counts change faster than anyone reads them; a new state is always told
 MAX_BEST = 500
@@ -39,7 +40,8 @@ RunJob = Callable[[JobPayload, Report, CancelToken], Mapping[str, object]]
 
 @dataclass(eq=False)
 class Job:
-    """`wanted` holds the clients that asked for it, `listeners` get every event's body."""
+    """`wanted` holds the clients that asked for it, `processes` theirs, `process` that of the first, in whose share the job is.
+    `listeners` get every event's body."""
 
     id: str
     key: str
@@ -51,6 +53,10 @@ class Job:
     result: KnownResult | None = field(default=None, repr=False)
     error: JsonObject | None = None
     wanted: set[int] = field(default_factory=set)
+    process: int = DAEMON
+    processes: set[int] = field(default_factory=set)
+    characters: int = 0  # of its texts
+    in_journal: bool = False  # and there alone
     listeners: list[Listener] = field(default_factory=list, repr=False)
     cancel: CancelToken = field(default_factory=CancelToken, repr=False)
     over: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
@@ -59,7 +65,7 @@ class Job:
     parts: int = 0
     begun: bool = False  # by this daemon
     taken_back: bool = False  # nobody wants it any more
-    promised: Future[None] | None = None  # done when a kill of the daemon no longer loses the job
+    promised: Future[bool | None] | None = None  # done when a kill of the daemon no longer loses the job
 
     @property
     def project(self) -> str:
@@ -104,7 +110,7 @@ class Jobs:
         self._suspects: Suspects[Job] = Suspects(self._let_in)
         self._active: dict[str, Job] = {}  # by key
         self._by_id: dict[str, Job] = {}  # those that are not over
-        self._characters = 0  # of the texts that they hold
+        self._admission, self._in_memory = Admission(), 0  # characters of texts
         self._final: OrderedDict[str, Job] = OrderedDict()  # by id, the oldest first
         self._running: dict[str, asyncio.Task[None]] = {}
 
@@ -124,35 +130,47 @@ class Jobs:
         return found
 
     def submit(
-        self, key: str, payload: JobPayload, priority: int, client: int, earlier: PromisedJob | None = None
+        self,
+        key: str,
+        payload: JobPayload,
+        priority: int,
+        client: int,
+        earlier: PromisedJob | None = None,
+        process: int = DAEMON,
     ) -> Job:
         """The job for `key`: the one that is under way, or a new one. More urgent wishes move it forward. `earlier`: what
-        the journal says of it."""
+        the journal says of it. DaemonBusy where no more of this client's `process` fits in."""
         job = self.under_way(key)
         if job is None:
-            if len(self._active) >= MAX_ACTIVE:
-                raise DaemonBusy(f"{len(self._active)} jobs are queued or running")
-            if self._characters > MAX_TEXTS:
-                raise DaemonBusy(f"the jobs that are queued or running hold more than {MAX_TEXTS >> 20} MiB of text")
+            self._admission.check(process)
             starts, parts = (earlier.starts, earlier.parts) if earlier else (0, 0)  # asking again is no new beginning
-            job = self._add(PromisedJob(key, payload, priority, starts, parts))
+            job = self._add(PromisedJob(key, payload, priority, starts, parts), process)
         job.priority = min(job.priority, priority)
         job.wanted.add(client)
+        job.processes.add(process)
+        self._queue.join(job)
         self._pump()
         return job
 
-    def take_up(self, row: PromisedJob) -> None:
-        """Go on with a job that an earlier daemon promised, unless it is under way."""
+    def take_up(self, row: PromisedJob, *, kept: bool) -> None:
+        """Go on with a job that an earlier daemon promised, unless it is under way. `kept`: the journal has the very row."""
         if self.under_way(row.key) is None:
-            self._add(row)
+            self._add(row, DAEMON, kept=kept)
             self._pump()
 
-    def _add(self, row: PromisedJob) -> Job:
-        job = Job(secrets.token_hex(8), row.key, row.payload, row.priority, starts=row.starts, parts=row.parts)
+    def _add(self, row: PromisedJob, process: int, *, kept: bool = False) -> Job:
+        job = Job(
+            secrets.token_hex(8), row.key, row.payload, row.priority, starts=row.starts, parts=row.parts,
+            process=process, processes={process}, characters=sum(len(str(row.payload.get(name, ""))) for name in LONG),
+        )  # fmt: skip
         self._active[job.key] = self._by_id[job.id] = job
-        self._characters += len(job.payload.get("text", ""))
-        if self._journal is not None:
+        self._admission.enter(process, job.characters)
+        self._in_memory += job.characters
+        if self._journal is not None and kept:
+            self._leave_in_journal(job)
+        elif self._journal is not None:
             job.promised = self._journal.begin(job.row)
+            self._leave_later(job, job.promised)
         log.info("job %s queued (key %s)", job.id, job.key[:12])
         if not self._suspects.hold(job):
             self._queue.push(job)
@@ -218,6 +236,34 @@ class Jobs:
             await asyncio.wait(list(self._running.values()), timeout=timeout_s)
         self._threads.shutdown(wait=False, cancel_futures=True)
 
+    def _leave_later(self, job: Job, promised: Future[bool | None]) -> None:
+        loop = asyncio.get_running_loop()
+
+        def leave(done: Future[bool | None]) -> None:
+            if not done.cancelled() and done.result() and not loop.is_closed():
+                loop.call_soon_threadsafe(self._leave_in_journal, job)
+
+        promised.add_done_callback(leave)
+
+    def _leave_in_journal(self, job: Job) -> None:
+        """A job that waits holds no text in memory where many do: it lies in the journal, durable."""
+        waits = job.state == "queued" and job.id not in self._running
+        if waits and not job.in_journal and self._in_memory > TEXTS_IN_MEMORY:
+            job.in_journal, job.payload = True, job.payload.copy()
+            self._in_memory -= job.characters
+            for name in LONG:
+                job.payload.pop(name, None)  # type: ignore[misc]
+
+    async def _read_back(self, job: Job) -> None:
+        assert self._journal is not None  # else nothing lies there
+        payload = await asyncio.wrap_future(self._journal.payload(job.key))
+        if job.final:
+            return
+        if payload is None:
+            raise MirageError("the job's text is not in the cache any more", next_step="ask again")
+        job.in_journal, job.payload = False, payload
+        self._in_memory += job.characters
+
     def _let_in(self, job: Job) -> None:
         self._queue.push(job)
         self._pump()
@@ -241,6 +287,8 @@ class Jobs:
             return _read_answer(self._run_job(self._begin(job), report, job.cancel))
 
         try:
+            if job.in_journal and not job.final:
+                await self._read_back(job)
             if job.final:  # cancelled just before its turn
                 return
             self._advance(job, {"state": "tracing"})
@@ -308,10 +356,11 @@ class Jobs:
             if self._journal is not None:
                 self._settle(self._journal, job)
         del self._by_id[job.id]
-        self._characters -= len(job.payload.get("text", ""))
+        self._admission.leave(job.process, job.characters)
+        self._in_memory -= 0 if job.in_journal else job.characters
         job.payload = job.payload.copy()
-        job.payload.pop("text", None)  # not needed once the job is over, and long
-        job.payload.pop("mugraph", None)
+        for name in (*LONG, "said"):  # not needed once the job is over, and long
+            job.payload.pop(name, None)  # type: ignore[misc]
         self._queue.discard(job)
         self._remember(job)
         log.info("job %s %s%s", job.id, state, f" ({error.get('code')})" if error else "")

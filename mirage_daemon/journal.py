@@ -3,20 +3,19 @@
 A row of kind `job` is written before its client has an answer and deleted when the job is over; rows of kind `part` come
 while it runs. All are entries of the store, with its digest and MAC: nobody else can hand the daemon a job.
 
-Every call but `rows` may come from any thread. They are done in the store's thread in the order in which they are made, so
-that the end of a job never overtakes its beginning.
+Calls may come from any thread, but for those that say otherwise. They are done in the store's thread in the order in which they
+are made, so that the end of a job never overtakes its beginning.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ParamSpec, TypedDict
+from typing import ParamSpec, TypedDict, TypeVar
 
 import msgpack
 
@@ -34,12 +33,14 @@ MAX_PART, MAX_PARTS = 16 << 20, 40 << 20
 MAX_NAME = 1000
 Parts = dict[str, dict[str, str]]  # search -> name of the part -> its line, see mirage.search.checkpoint
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class JobPayload(TypedDict, total=False):
     """What a job is about, as its request said it, made complete by the daemon. `question` (the question's digest) and
     `mugraph` stand in the jobs that verify a colleague's answer, `checkpoint` where an earlier run finished parts. `common` is the
-    question's key for the daemon's own interpreter, `offered` the µGraph that another environment found for it."""
+    question's key for the daemon's own interpreter, `offered` the µGraph that another environment found for it, `said` what the text
+    says of the function (FunctionText without its least text): the next daemon need not parse it."""
 
     text: str
     path: str
@@ -54,6 +55,7 @@ class JobPayload(TypedDict, total=False):
     mugraph: str
     common: str
     offered: str
+    said: list[str]
     checkpoint: Parts
 
 
@@ -76,9 +78,13 @@ class Journal:
         self._store, self._thread = store, thread
         self._sizes: dict[str, int] = {}  # bytes of the parts, by job; in the store's thread
 
-    def begin(self, row: PromisedJob) -> Future[None]:
-        """Promise the job; done when the promise is durable. A store that cannot be written costs the promise alone."""
+    def begin(self, row: PromisedJob) -> Future[bool | None]:
+        """Promise the job; True when the promise is durable. A store that cannot be written costs the promise alone."""
         return self._do(self._begin, row)
+
+    def payload(self, key: str) -> Future[JobPayload | None]:
+        """What a promised job is about; None where its row is not there, or not sound."""
+        return self._do(self._payload, key)
 
     def unbegin(self, row: PromisedJob) -> Future[None]:
         """The daemon stops, and does not die: this start of the job does not count. It keeps its place in the order."""
@@ -107,39 +113,48 @@ class Journal:
         return found
 
     def rows(self) -> list[PromisedJob]:
-        """The jobs that were promised and are not over, the oldest first. Parts without a job are deleted. In the store's
-        thread."""
-        parts = self._store.page(PART, b"", EVERY)
-        kept = Counter(entry.key[:KEY_BYTES].hex() for entry in parts)
-        rows = []
-        for entry in sorted(self._store.page(JOB, b"", EVERY), key=lambda e: e.created):
-            value = self._store.get(JOB, entry.key, touch=False)
-            if value is None:  # unsound, and dropped by the store; or the disk did not read it just now
-                continue
-            row = _opened(entry.key.hex(), value)
-            if row is None:
-                self._store.delete(JOB, entry.key)
-            elif kept[row.key] > row.parts:  # it got further before the daemon died
-                rows.append(replace(row, starts=0, parts=kept[row.key]))
-            else:
-                rows.append(row)
-        promised = {row.key for row in rows}
-        for entry in parts:
-            if entry.key[:KEY_BYTES].hex() not in promised:
-                self._store.delete(PART, entry.key)
-        return rows
+        """The jobs that were promised and are not over, the oldest first. In the store's thread."""
+        return [row for key in self.keys() if (row := self.row(key)) is not None]
 
-    def _do(self, call: Callable[P, None], *arguments: P.args, **named: P.kwargs) -> Future[None]:
+    def keys(self) -> list[str]:
+        """The keys of `rows`, of which some may not be sound: nothing long is read. Parts without a job are deleted. In the
+        store's thread."""
+        promised = sorted(self._store.page(JOB, b"", EVERY), key=lambda e: e.created)
+        keys = {entry.key for entry in promised}
+        for entry in self._store.page(PART, b"", EVERY):
+            if entry.key[:KEY_BYTES] not in keys:
+                self._store.delete(PART, entry.key)
+        return [entry.key.hex() for entry in promised]
+
+    def row(self, key: str) -> PromisedJob | None:
+        """A promised job, with the parts that it got to; None where its row is not sound. In the store's thread."""
+        value = self._store.get(JOB, bytes.fromhex(key), touch=False)
+        if value is None:  # unsound, and dropped by the store; or the disk did not read it just now
+            return None
+        row = _opened(key, value)
+        if row is None:
+            self._end(key)
+            return None
+        kept = len(self._store.page(PART, b"", EVERY, key))
+        return replace(row, starts=0, parts=kept) if kept > row.parts else row  # it got further before the daemon died
+
+    def _do(self, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> Future[T | None]:
         try:
             return self._thread.submit(_quietly, partial(call, *arguments, **named))
         except RuntimeError:  # the daemon ends: the store is closed, what it has is what the next one finds
-            done: Future[None] = Future()
+            done: Future[T | None] = Future()
             done.set_result(None)
             return done
 
-    def _begin(self, row: PromisedJob, created: float | None = None) -> None:
+    def _begin(self, row: PromisedJob, created: float | None = None) -> bool:
         value = msgpack.packb([row.payload, row.priority, row.starts, row.parts])
         self._store.put(JOB, bytes.fromhex(row.key), value, created=created)
+        return True
+
+    def _payload(self, key: str) -> JobPayload | None:
+        value = self._store.get(JOB, bytes.fromhex(key), touch=False)
+        row = None if value is None else _opened(key, value)
+        return None if row is None else row.payload
 
     def _unbegin(self, row: PromisedJob) -> None:
         for entry in self._store.page(JOB, b"", 1, row.key):
@@ -185,9 +200,10 @@ def _opened(key: str, value: bytes) -> PromisedJob | None:
     return None
 
 
-def _quietly(call: Callable[[], None]) -> None:
-    """A promise or a part that cannot be written costs time after a kill, not an answer now."""
+def _quietly(call: Callable[[], T]) -> T | None:
+    """What the call gives. A promise or a part that cannot be written costs time after a kill, not an answer now."""
     try:
-        call()
+        return call()
     except CannotWrite as e:
         log.warning("not kept: %s", e)
+        return None

@@ -16,6 +16,7 @@ from mirage.link.requests import Requests
 from mirage.source.observed_shapes import completed
 from mirage_daemon import observed_shapes
 from mirage_daemon.handler import answering
+from mirage_daemon.job_order import BACKGROUND, DAEMON
 from mirage_daemon.watch_projects import Watcher
 from mirage_daemon.watched_project import FunctionChange
 from mirage_daemon.worker_pool import check_interpreter
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from mirage_daemon.connection import Connection
     from mirage_daemon.server import AskedQuestion, Server
 
-PRIORITY = 5  # after everything that somebody waits for
 MAX_SUBMITTED, MAX_ABANDONED = 10_000, 1000
 Body = TypeVar("Body", protocol.Submit, protocol.Lookup)
 
@@ -63,7 +63,7 @@ class Projects:
         """Submit a changed function; what its earlier text asked for is no longer wanted here."""
         wish = next(self._wishes)
         body = protocol.Submit(
-            change.text, change.path, change.function, change.target, PRIORITY, True, change.interpreter
+            change.text, change.path, change.function, change.target, BACKGROUND, True, change.interpreter
         )
         body, question = await asked(self._server, body)
         if question.key in self._abandoned:
@@ -79,11 +79,11 @@ class Projects:
             self._cancel(earlier)
 
 
-async def asked(server: Server, body: Body) -> tuple[Body, AskedQuestion]:
+async def asked(server: Server, body: Body, process: int = DAEMON) -> tuple[Body, AskedQuestion]:
     """What is asked, and its question. A function that does not say its shapes has those that come with the
     request, or else those of its latest call."""
     try:
-        return body, await server._ask(body)
+        return body, await server._ask(body, process)
     except MissingShape:
         inputs = (
             body.inputs
@@ -91,7 +91,7 @@ async def asked(server: Server, body: Body) -> tuple[Body, AskedQuestion]:
         )
         text = await asyncio.to_thread(completed, body.text, body.function, inputs, body.path)
         body = attrs.evolve(body, text=text)
-        return body, await server._ask(body)
+        return body, await server._ask(body, process)
 
 
 async def watch(server: Server, connection: Connection, ident: int, body: protocol.Watch) -> answers.WatchedProject:

@@ -6,7 +6,6 @@ wrong answer one day. No row holds a path.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import hashlib
 import itertools
@@ -16,7 +15,7 @@ import platform
 import re
 import sys
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -26,11 +25,13 @@ import attrs
 
 import mirage
 import mirage_original
-from mirage.errors import FunctionNotFound, MirageError, SourceSyntaxError
+from mirage.errors import MirageError
 from mirage.ir.narrowing import Narrowing
 from mirage.link.regular_file import read_regular
 from mirage.link.request_parameters import SearchOptions
 from mirage.link.version import DISTRIBUTION, package_version
+from mirage_daemon.function_text import FunctionText, read_within_bounds
+from mirage_daemon.text_processes import LONG_TEXT, TextProcesses
 
 DRIVER = Path("/proc/driver/nvidia")
 OUR_PACKAGES = (mirage, mirage_original)  # whose files take part in an answer
@@ -90,9 +91,18 @@ def _digest(kind: str, rows: Iterable[tuple[str, str]]) -> bytes:
     return digest.digest()
 
 
-def ask(text: str, path: str, function: str, target: str, interpreter: str, options: str = "") -> JobQuestion:
-    """The question that a client's request asks. Parses, runs nothing; raises what `mirage.source` says is wrong."""
-    part = known_part(text, function) or _read_safely(text, path, function)
+def ask(
+    text: str,
+    path: str,
+    function: str,
+    target: str,
+    interpreter: str,
+    options: str = "",
+    part: FunctionText | None = None,
+) -> JobQuestion:
+    """The question that a client's request asks. Parses, unless what the text says is known (`part`), and runs nothing; raises what
+    `mirage.source` says is wrong."""
+    part = part or part_of(text, path, function)
     return JobQuestion(
         slice=part.digest,
         function=function,
@@ -121,27 +131,9 @@ def environment_of(interpreter: str) -> str:
     return "" if _is_ours(interpreter) else hashlib.sha256(os.fsencode(folder)).hexdigest()
 
 
-def _read_safely(text: str, path: str, function: str) -> FunctionText:
-    """As `_read`; a text that is too deep or whose numbers are too long is an error of the text."""
-    try:
-        return _read(text, path, function)
-    except (RecursionError, MemoryError, ValueError) as e:
-        raise SourceSyntaxError(f"the text cannot be read within bounds ({type(e).__name__})", path=path) from None
-
-
-@dataclass(frozen=True)
-class FunctionText:
-    """What a text says of one function: its slice's digest, its own lines, its inputs, and the least text that asks
-    the same question ("" where there is none): what is kept beside a result, and given to a colleague."""
-
-    digest: str
-    own: str
-    inputs: str
-    least: str
-
-
 _PARTS: OrderedDict[bytes, FunctionText] = OrderedDict()  # an editor asks for the same text again and again
 MAX_PARTS, MAX_PART = 512, 1 << 16
+PROCESSES = TextProcesses()
 
 
 def _part_key(text: str, function: str) -> bytes:
@@ -153,61 +145,30 @@ def known_part(text: str, function: str) -> FunctionText | None:
     return _PARTS.get(_part_key(text, function))
 
 
-def _read(text: str, path: str, function: str) -> FunctionText:
-    from mirage.source import detect, shapes
-    from mirage.source.slice import cut
-
-    scan = detect.find(text, path)
-    found, text = scan.functions, scan.chunks.text  # without a byte order mark, its lines as Python counts them
-    decorated = next((f for f in found if f.name == function), None)
-    if decorated is None:
-        have = ", ".join(f.name for f in found) or "it has none"
-        raise FunctionNotFound(f"there is no decorated function `{function}` ({have})", path=path)
-    rows = [[(i.name, i.shape, i.dtype, i.names) for i in row] for row in shapes.rows(decorated)]
-    piece = cut(text, decorated, path)
-    own = "\n".join(text.split("\n")[decorated.decorator_line - 1 : decorated.end_line])
-    least = least_text(text, piece.text, decorated.decorator_line, decorated.end_line)
-    part = FunctionText(piece.digest, own, json.dumps(rows), least)
-    if len(own) + len(least) <= MAX_PART:
-        _PARTS[_part_key(text, function)] = part
-        while len(_PARTS) > MAX_PARTS:
-            with contextlib.suppress(KeyError):  # another thread was faster
-                _PARTS.popitem(last=False)
+def part_of(text: str, path: str, function: str) -> FunctionText:
+    """What a text says of a function: known from before, or parsed now, a long text in a process of its own. Raises what
+    `mirage.source` says is wrong."""
+    place = _part_key(text, function)
+    part = _PARTS.get(place)
+    if part is None:
+        reads = PROCESSES.read if len(text) > LONG_TEXT else read_within_bounds
+        part = reads(text, path, function)
+        if len(part.own) + len(part.least) <= MAX_PART:
+            _PARTS[place] = part
+            while len(_PARTS) > MAX_PARTS:
+                with contextlib.suppress(KeyError):  # another thread was faster
+                    _PARTS.popitem(last=False)
     return part
 
 
 def least(text: str, path: str, function: str) -> str:
     """The least text that says of `function` what `text` says; "" where there is none."""
-    part = known_part(text, function) or _read(text, path, function)
+    part = part_of(text, path, function)
     with contextlib.suppress(MirageError):
-        same = known_part(part.least, function) or _read(part.least, path, function)
+        same = part_of(part.least, path, function)
         if (same.digest, same.own, same.inputs) == (part.digest, part.own, part.inputs):
             return part.least
     return ""
-
-
-def least_text(text: str, piece: str, first: int, last: int) -> str:
-    """The slice with the function's own lines `first` to `last` (1-based) and the file's imports, and nothing else of
-    the file."""
-    lines, kept = text.split("\n"), piece.split("\n")
-    kept += [""] * (len(lines) - len(kept))
-    own = range(first - 1, last)
-    body = ast.parse(text).body
-    shared = Counter(i for node in body for i in _lines(node))
-    for node in body:
-        if not isinstance(node, ast.Import | ast.ImportFrom):
-            continue
-        if all(shared[i] == 1 for i in _lines(node)):
-            for i in _lines(node):
-                kept[i] = lines[i]
-        elif not kept[node.lineno - 1].strip():  # the rest of its line is none of a colleague's
-            kept[node.lineno - 1] = ast.unparse(node)
-    return "\n".join(lines[i] if i in own else kept[i] for i in range(len(lines))).strip("\n") + "\n"
-
-
-def _lines(node: ast.stmt) -> range:
-    """The lines, counted from 0, on which a statement stands."""
-    return range(node.lineno - 1, node.end_lineno or node.lineno)
 
 
 def as_text(options: SearchOptions) -> str:

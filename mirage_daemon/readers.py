@@ -12,8 +12,9 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from mirage.errors import DaemonBusy, FileUnreadable
+from mirage_daemon.fair_turns import FairTurns
 
-AT_ONCE, MOST_STUCK, DEADLINE_S = 4, 32, 10.0
+AT_ONCE, OF_CLIENT, MOST_STUCK, DEADLINE_S = 4, 2, 32, 10.0
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -22,12 +23,12 @@ class Readers:
     """Made inside the event loop, where all calls come from."""
 
     def __init__(self, deadline_s: float = DEADLINE_S) -> None:
-        self._deadline_s, self._turns = deadline_s, asyncio.Semaphore(AT_ONCE)
+        self._deadline_s, self._turns = deadline_s, FairTurns(AT_ONCE, OF_CLIENT)
         self._stuck: dict[str, int] = {}
 
-    async def read(self, of: str, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-        """What the call gives or raises. FileUnreadable where it takes too long, or an earlier one that read `of` still does;
-        DaemonBusy where many do."""
+    async def read(self, of: str, process: int, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """What the call gives or raises, in the turn of a client's `process`. FileUnreadable where it takes too long, or an earlier
+        one that read `of` still does; DaemonBusy where many do."""
         if of in self._stuck:
             raise FileUnreadable(f"{of or 'the text'} does not let itself be read", path=of)
         if len(self._stuck) >= MOST_STUCK:
@@ -52,7 +53,7 @@ class Readers:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(settle, value, error)
 
-        async with self._turns:
+        async with self._turns.turn(process):
             threading.Thread(target=work, daemon=True, name="mirage-read").start()
             await asyncio.wait([done], timeout=self._deadline_s)
             if done.done():

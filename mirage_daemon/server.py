@@ -12,7 +12,7 @@ import resource
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -37,9 +37,11 @@ from mirage.link.requests import BY_NAME, Requests
 from mirage.link.version import is_newer, package_version
 from mirage_daemon import cache_requests, project_requests, question_key
 from mirage_daemon.cache_store import CacheStore
-from mirage_daemon.connection import Connection, ConnectionLimits
+from mirage_daemon.connection import Connection, ConnectionLimits, SharedRoom
+from mirage_daemon.fair_turns import WITHOUT_BOUND, FairTurns
+from mirage_daemon.function_text import FunctionText
 from mirage_daemon.handler import Handler, answering
-from mirage_daemon.job_order import project_of
+from mirage_daemon.job_order import DAEMON, project_of
 from mirage_daemon.jobs import Job, Jobs, RunJob
 from mirage_daemon.journal import JobPayload, Journal, PromisedJob
 from mirage_daemon.known_result import KnownResult
@@ -51,6 +53,8 @@ MAX_CONNECTIONS = 12_000
 OWN_DESCRIPTORS = 256  # files, workers and watches; the others are for clients
 JOBS_END_S = 2.5  # how long a stop waits for jobs to end; those that do not are killed with the process
 BACKLOG = 1024  # clients that wait to be taken in; a project's editors all come at once
+REQUESTS_OF_CLIENT = 8  # that are answered at once, but for `subscribe`
+PROMISES_AT_ONCE = 2  # one of each client: what is written holds up what is read
 MAX_TEXT = 4 << 20  # characters of a file
 SHORT_TEXT = 1 << 17  # characters whose digest takes less time than a change of threads
 CACHE_LIMIT = 1 << 30  # bytes
@@ -65,11 +69,12 @@ P = ParamSpec("P")
 @dataclass(frozen=True)
 class AskedQuestion:
     """The question's key as hex, the interpreter that would answer it, and the key (as hex) under which the daemon's own would,
-    "" where that one's packages are others."""
+    "" where that one's packages are others. `part` is what the text says."""
 
     key: str
     interpreter: str
     common: str
+    part: FunctionText
 
 
 class Server:
@@ -100,8 +105,11 @@ class Server:
         self._most = (
             MAX_CONNECTIONS if files == resource.RLIM_INFINITY else min(MAX_CONNECTIONS, files - OWN_DESCRIPTORS)
         )
+        self._room = SharedRoom()
+        self._turns = FairTurns(WITHOUT_BOUND, REQUESTS_OF_CLIENT)
+        self._promises = FairTurns(PROMISES_AT_ONCE, 1)
         self._stopping = asyncio.Event()
-        self._earlier: dict[str, PromisedJob] = {}  # what earlier daemons promised, until it is under way here
+        self._earlier: dict[str, None] = {}  # keys of what earlier daemons promised, until it is under way here
         self._earlier_read = asyncio.Event()
         self.projects = project_requests.Projects(self)
 
@@ -125,6 +133,7 @@ class Server:
                 await asyncio.wait(list(self._connections.values()), timeout=1.0)
             await self._in_store(self._store.close)
             self._store_thread.shutdown()
+            await asyncio.to_thread(question_key.PROCESSES.close)
 
     def stop(self) -> None:
         self._stopping.set()
@@ -134,15 +143,18 @@ class Server:
         await self._stopping.wait()
 
     async def _take_up(self) -> None:
-        """Go on with what an earlier daemon promised and did not end."""
+        """Go on with what an earlier daemon promised and did not end, one job after the other: requests have their turn between."""
         try:
-            rows = await self._in_store(self.journal.rows)
-            self._earlier = {row.key: row for row in rows}
+            self._earlier = dict.fromkeys(await self._in_store(self.journal.keys))
         finally:
             self._earlier_read.set()
-        for row in rows:
+        for key in list(self._earlier):
             try:
-                await self._take_up_one(row)
+                row = await self._in_store(self.journal.row, key)
+                if row is None:
+                    self._earlier.pop(key, None)
+                elif key in self._earlier:
+                    await self._take_up_one(row)
             except Exception:  # a mistake of ours with one job is none of the others'
                 log.exception("a job of an earlier daemon is left to the next one")
 
@@ -152,7 +164,7 @@ class Server:
             return
         try:
             wanted = {name: value for name, value in row.payload.items() if name in protocol.Submit.__annotations__}
-            asked = await self._ask(protocol.structure(wanted, protocol.Submit))
+            asked = await self._ask_again(protocol.structure(wanted, protocol.Submit), row)
             key = asked.key
         except MirageError as e:
             log.warning("a job of an earlier daemon is given up: %s", e)
@@ -164,8 +176,21 @@ class Server:
         if known or key != row.key:
             self._forget(row.key)
         if not known:  # where the key is another (packages, the code or the machine are others now) it begins anew
-            self.jobs.take_up(self._earlier.get(key) or PromisedJob(key, row.payload, row.priority))
+            same = key == row.key
+            if not same and key in self._earlier:
+                return  # its own row comes later
+            self.jobs.take_up(row if same else PromisedJob(key, row.payload, row.priority), kept=same)
             self._earlier.pop(key, None)
+
+    async def _ask_again(self, body: protocol.Submit, row: PromisedJob) -> AskedQuestion:
+        """The question of an earlier daemon's job. What that one read of the text is believed where it leads to the very key, which
+        holds our code's digest too; else the text is parsed."""
+        said = row.payload.get("said")
+        if said:
+            asked = await self._ask(body, DAEMON, FunctionText(said[0], said[1], said[2], ""))
+            if asked.key == row.key:
+                return asked
+        return await self._ask(body)
 
     def _forget(self, key: str) -> None:
         if self._earlier.pop(key, None) is not None:
@@ -184,12 +209,13 @@ class Server:
 
     # ---- connections
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = Connection(next(self._ids), reader, writer, self._limits)
+        connection = Connection(next(self._ids), reader, writer, self._limits, self._room)
         task = asyncio.current_task()
         assert task is not None
         self._connections[connection.id] = task
         try:
-            paths.check_peer(writer.get_extra_info("socket"))  # before one byte is read
+            # before one byte is read
+            connection.process = paths.check_peer(writer.get_extra_info("socket")) or connection.process
             if len(self._connections) > self._most:
                 connection.fail(0, DaemonBusy(f"{self._most} clients are connected"))
             elif await self._greet(connection):
@@ -271,7 +297,7 @@ class Server:
     ) -> None:
         """Exactly one reply or error."""
         try:
-            work = HANDLERS[kind](self, connection, ident, body)
+            work = self._in_turn(connection, ident, kind, body)
             connection.send("reply", ident, await asyncio.wait_for(work, deadline_s))
         except asyncio.TimeoutError:
             connection.fail(ident, DeadlinePassed(f"{kind!r} took longer than {deadline_s:g} s"))
@@ -280,6 +306,14 @@ class Server:
         except Exception as e:  # a mistake of ours: this request fails, the daemon goes on
             log.exception("request %r failed", kind)
             connection.fail(ident, MirageError(f"the daemon failed on {kind!r}: {type(e).__name__}"))
+
+    async def _in_turn(self, connection: Connection, ident: int, kind: str, body: object) -> Mapping[str, object]:
+        """The answer. Of one client few requests are worked on at once; those that only wait for a job's end are no work."""
+        handler = HANDLERS[kind]
+        if BY_NAME[kind].deadline_s is None:
+            return await handler(self, connection, ident, body)
+        async with self._turns.turn(connection.process):
+            return await handler(self, connection, ident, body)
 
     # ---- cache
     async def _in_store(self, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
@@ -326,8 +360,14 @@ class Server:
         await cache_requests.collect(self, CACHE_LIMIT)
 
     # ---- requests
-    async def _ask(self, body: protocol.Submit | protocol.Lookup | protocol.Adopt) -> AskedQuestion:
-        """The question of a request. Reads the text and the interpreter's folders in a thread; runs nothing of them."""
+    async def _ask(
+        self,
+        body: protocol.Submit | protocol.Lookup | protocol.Adopt,
+        process: int = DAEMON,
+        part: FunctionText | None = None,
+    ) -> AskedQuestion:
+        """The question of a request of a client's `process`. Reads the text and the interpreter's folders in a thread; runs nothing
+        of them. `part`: what the text says, where that is known."""
         if len(body.text) > MAX_TEXT:
             raise ProtocolError(f"a text of {len(body.text)} characters is over the limit of {MAX_TEXT}")
         options = question_key.as_text(body.options)
@@ -335,50 +375,54 @@ class Server:
 
         def read() -> AskedQuestion:
             interpreter = check_interpreter(body.interpreter)
-            asked = question_key.ask(body.text, body.path, body.function, body.target, interpreter, options)
+            said = part or question_key.part_of(body.text, body.path, body.function)
+            asked = question_key.ask(body.text, body.path, body.function, body.target, interpreter, options, said)
             key = question_key.key(asked)
             shared = key if not asked.environment else question_key.common(asked)
-            return AskedQuestion(key.hex(), interpreter, "" if shared is None else shared.hex())
+            return AskedQuestion(key.hex(), interpreter, "" if shared is None else shared.hex(), said)
 
-        if own and len(body.text) <= SHORT_TEXT and question_key.known_part(body.text, body.function) is not None:
+        if own and part is None and len(body.text) <= SHORT_TEXT:
+            part = question_key.known_part(body.text, body.function)
+        if own and part is not None:
             return read()  # microseconds: nothing is parsed, and nothing of anybody else's is looked at
-        return await self._readers.read(body.path if own else body.interpreter, read)
+        return await self._readers.read(body.path if own else body.interpreter, process, read)
 
     async def _submit(self, connection: Connection, ident: int, body: protocol.Submit) -> answers.Submitted:
-        job = await self.take(body, connection.id)
+        job = await self.take(body, connection.id, connection.process)
         return {"job": job.id, "key": job.key, "state": job.state}
 
-    async def take(self, body: protocol.Submit, client: int) -> Job:
+    async def take(self, body: protocol.Submit, client: int, process: int = DAEMON) -> Job:
         """The job of a submission: one that is over, if the result is known."""
-        body, question = await project_requests.asked(self, body)
+        body, question = await project_requests.asked(self, body, process)
         key = question.key
         known = await self._answer_of(question, body.fresh)
-        payload = JobPayload()
-        if known is None:
-            if not body.trusted:
-                raise UntrustedWorkspace(
-                    f"`{body.function}` is not in the cache, and nothing of this workspace may run"
-                )
-            payload = JobPayload(
-                text=body.text,
-                path=body.path,
-                function=body.function,
-                target=body.target,
-                trusted=True,
-                interpreter=question.interpreter,
-                options=protocol.unstructure(body.options),
-                project=await self._readers.read(body.path, project_of, body.path),
-                common=question.common,
-                offered="" if body.fresh else await self._found_elsewhere(question),
-            )
-            await self._earlier_read.wait()
-            known = await self._answer_of(question, body.fresh)  # a job that was under way may have ended meanwhile
         if known is not None:
             return self.jobs.add_final(key, *known)
-        job = self.jobs.submit(key, payload, body.priority, client, self._earlier.get(key))
-        self._earlier.pop(key, None)
-        if job.promised is not None:
-            await asyncio.wrap_future(job.promised)  # what the client hears outlives a kill of this process
+        if not body.trusted:
+            raise UntrustedWorkspace(f"`{body.function}` is not in the cache, and nothing of this workspace may run")
+        payload = JobPayload(
+            text=body.text,
+            path=body.path,
+            function=body.function,
+            target=body.target,
+            trusted=True,
+            interpreter=question.interpreter,
+            options=protocol.unstructure(body.options),
+            project=await self._readers.read(body.path, process, project_of, body.path),
+            common=question.common,
+            offered="" if body.fresh else await self._found_elsewhere(question),
+            said=[question.part.digest, question.part.own, question.part.inputs],
+        )
+        await self._earlier_read.wait()
+        async with self._promises.turn(process):
+            earlier = await self._in_store(self.journal.row, key) if key in self._earlier else None
+            known = await self._answer_of(question, body.fresh)  # a job that was under way may have ended meanwhile
+            if known is not None:
+                return self.jobs.add_final(key, *known)
+            job = self.jobs.submit(key, payload, body.priority, client, earlier, process)
+            self._earlier.pop(key, None)
+            if job.promised is not None:
+                await asyncio.wrap_future(job.promised)  # what the client hears outlives a kill of this process
         return job
 
     async def _answer_of(self, asked: AskedQuestion, fresh: bool) -> tuple[str, KnownResult] | None:
@@ -400,7 +444,7 @@ class Server:
         return job.outcome()
 
     async def _lookup(self, connection: Connection, ident: int, body: protocol.Lookup) -> answers.Found:
-        _, question = await project_requests.asked(self, body)
+        _, question = await project_requests.asked(self, body, connection.process)
         known = await self._known(question)
         return {"result": None if known is None else known[1].data}
 

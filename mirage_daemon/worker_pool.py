@@ -90,7 +90,7 @@ class WorkerPool:
         under "project". A worker that dies is replaced once, and the search goes on from its finished parts."""
         interpreter, body = payload["interpreter"], payload.copy()
         del body["interpreter"]
-        for own in ("project", "common"):  # the daemon's alone
+        for own in ("project", "common", "said"):  # the daemon's alone
             body.pop(own, None)  # type: ignore[misc]
         offered = body.pop("offered", "")
         if offered:

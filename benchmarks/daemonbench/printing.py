@@ -6,19 +6,27 @@ import argparse
 import datetime
 import json
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from daemonbench.rows import Row
 
+Part = Callable[[int], Iterable[Row]]
 
-def main(bench: str, words: str | None, option: str, times: int, rows: Callable[[int], Iterable[Row]]) -> int:
-    """Runs `rows(N)`, where `--option N` says how often something is tried; 1 where a bound was missed."""
+
+def main(bench: str, words: str | None, option: str, times: int, rows: Part | Mapping[str, Part]) -> int:
+    """Runs `rows(N)`, or the parts of that name which `--only` asks for; `--option N` says how often something is tried, or how
+    much. 1 where a bound was missed."""
+    parts = rows if isinstance(rows, Mapping) else {bench: rows}
     parser = argparse.ArgumentParser(description=words)
     parser.add_argument("--json", action="store_true")
     parser.add_argument(f"--{option}", dest="times", type=int, default=times)
+    parser.add_argument("--only", default="", help=f"parts, by comma ({', '.join(parts)}); all when empty")
     options = parser.parse_args()
+    wanted = set(filter(None, options.only.split(","))) or set(parts)
+    if wanted - set(parts):
+        parser.error(f"there are {', '.join(parts)}")
     found = []
-    for row in rows(options.times):
+    for row in (row for name, part in parts.items() if name in wanted for row in part(options.times)):
         found.append(row)
         if not options.json:
             mark = "" if row["bound"] is None else f"  {'ok' if row['ok'] else 'MISSED'} ({row['bound']})"

@@ -54,6 +54,14 @@ def short(payload: dict[str, Any], progress: Report, cancel: CancelToken) -> dic
     return answer(payload)
 
 
+def slow(payload: dict[str, Any], progress: Report, cancel: CancelToken) -> dict[str, Any]:
+    """Four seconds of work for a function whose name begins with `large`, else `short`."""
+    for _ in range(400 if payload["function"].startswith("large") else 0):
+        time.sleep(0.01)
+        cancel.check()
+    return short(payload, progress, cancel)
+
+
 def searching(payload: dict[str, Any], progress: Report, cancel: CancelToken) -> dict[str, Any]:
     """A real search in a process of its own for a function whose name begins with `search`, else `short`."""
     if not payload["function"].startswith("search"):
@@ -109,7 +117,7 @@ def serve(mode: str) -> int:
         make = partial(Worker, memory_bytes=MEMORY)
         with WorkerPool("selftest", make=make, timeout_s=FAULT_S, idle_s=IDLE_S) as pool:
             return main(job=faulty(pool), workers=WORKERS)
-    return main(job={"search": searching, "short": short}[mode], workers=WORKERS)
+    return main(job={"search": searching, "short": short, "slow": slow}[mode], workers=WORKERS)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,11 @@ import contextlib
 import logging
 import os
 import signal
-import struct
 import sys
 from typing import Any
 
-import msgpack
-
 from mirage.errors import MirageError
+from mirage.link.pipe_messages import length, packed, unpacked
 from mirage_lsp.errors import TextTooCostly
 from mirage_lsp.reading import WORD, Reading
 
@@ -105,23 +103,18 @@ class _Lane:
     @staticmethod
     async def _ask(process: asyncio.subprocess.Process, wanted: list[str]) -> Any:
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(_frame(wanted))
+        process.stdin.write(packed(wanted))
         await process.stdin.drain()
-        (size,) = struct.unpack(">I", await process.stdout.readexactly(4))
-        return msgpack.unpackb(await process.stdout.readexactly(size), use_list=False, unicode_errors="surrogatepass")
+        size = length(await process.stdout.readexactly(4))
+        return unpacked(await process.stdout.readexactly(size))
 
     async def _stop(self, process: asyncio.subprocess.Process, asking: asyncio.Future[Any]) -> None:
         """There is a newer text: the process ends with this one, or is ended."""
         assert process.stdin is not None
         try:
-            process.stdin.write(_frame([]))
+            process.stdin.write(packed([]))
             await asyncio.wait({asking}, timeout=STOP_S)
         finally:
             if not asking.done() or asking.exception() is not None:
                 asking.cancel()
                 self.kill()
-
-
-def _frame(value: object) -> bytes:
-    payload: bytes = msgpack.packb(value, unicode_errors="surrogatepass")
-    return struct.pack(">I", len(payload)) + payload

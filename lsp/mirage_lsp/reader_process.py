@@ -3,15 +3,12 @@ ever. Nothing of a text is run. Started by `reader`; ends with its standard inpu
 
 from __future__ import annotations
 
-import os
 import resource
 import select
 import signal
-import struct
 from typing import Any
 
-import msgpack
-
+from mirage.link.pipe_messages import receive, send
 from mirage_lsp.reading import ReadingStopped, TextReader
 
 MEMORY = 2 << 30  # bytes of address space
@@ -24,7 +21,7 @@ def main(processor_s: float) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     readers: dict[str, TextReader] = {}
-    while (asked := _receive()) is not None:
+    while (asked := receive(0)) is not None:
         if not asked:
             continue  # a stop that came too late
         uri, path, text = asked
@@ -38,29 +35,8 @@ def main(processor_s: float) -> None:
         except ReadingStopped:
             answer = None
         signal.setitimer(signal.ITIMER_PROF, 0.0)
-        _send(answer)
+        send(1, answer)
 
 
 def _asked() -> bool:
     return bool(select.select([0], [], [], 0)[0])
-
-
-def _exactly(size: int) -> bytes:
-    found = bytearray()
-    while len(found) < size and (part := os.read(0, min(size - len(found), 1 << 20))):
-        found += part
-    return bytes(found)
-
-
-def _receive() -> Any:
-    header = _exactly(4)
-    if len(header) < 4:
-        return None
-    return msgpack.unpackb(_exactly(struct.unpack(">I", header)[0]), unicode_errors="surrogatepass")
-
-
-def _send(value: object) -> None:
-    payload = msgpack.packb(value, unicode_errors="surrogatepass")
-    left = memoryview(struct.pack(">I", len(payload)) + payload)
-    while left:
-        left = left[os.write(1, left) :]

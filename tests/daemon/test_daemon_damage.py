@@ -1,7 +1,9 @@
 """Short runs of what `./dev bench daemon` does to the cache, and a careless store that they have to notice."""
 
+import pytest
 from daemonbench import damage, planted
 
+from mirage_daemon import cache_store
 from mirage_daemon.cache_store import SqliteStore
 
 
@@ -15,7 +17,9 @@ def careless(self, kind, key, *, touch=True):
     return None if row is None else bytes(row[0])
 
 
-def test_damage_is_never_a_wrong_answer_and_always_a_start():
+@pytest.mark.parametrize("checked", [1 << 40, -1], ids=["checked at the start", "too large to be checked"])
+def test_damage_is_never_a_wrong_answer_and_always_a_start(monkeypatch, checked):
+    monkeypatch.setattr(cache_store, "CHECKED_AT_START", checked)
     for rows in (damage.trials("bits", damage.flip, 8, 5), damage.trials("torn", damage.tear, 8, 6)):
         found = by_name(rows)
         assert all(r["ok"] for r in found.values()), found

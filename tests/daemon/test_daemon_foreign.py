@@ -141,18 +141,18 @@ def test_a_reader_that_does_not_end_is_left_and_not_asked_again():
     async def work():
         own, release = Readers(deadline_s=0.2), threading.Event()
         with pytest.raises(FileUnreadable, match="within"):
-            await own.read("/hangs", release.wait)
+            await own.read("/hangs", 1, release.wait)
         began = time.monotonic()
         with pytest.raises(FileUnreadable, match="does not let itself"):
-            await own.read("/hangs", release.wait)
+            await own.read("/hangs", 1, release.wait)
         assert time.monotonic() - began < 0.15
-        assert await own.read("/other", lambda: 7) == 7
+        assert await own.read("/other", 1, lambda: 7) == 7
         release.set()
         for _ in range(100):
             await asyncio.sleep(0.02)
             if "/hangs" not in own._stuck:
                 break
-        assert await own.read("/hangs", lambda: 8) == 8
+        assert await own.read("/hangs", 1, lambda: 8) == 8
 
     run(work)
 
@@ -160,11 +160,11 @@ def test_a_reader_that_does_not_end_is_left_and_not_asked_again():
 def test_readers_that_hang_take_nobodys_turn():
     async def work():
         own, release = Readers(deadline_s=0.1), threading.Event()
-        hanging = [own.read(f"/{i}", release.wait) for i in range(readers.MOST_STUCK)]
+        hanging = [own.read(f"/{i}", 1, release.wait) for i in range(readers.MOST_STUCK)]
         found = await asyncio.gather(*hanging, return_exceptions=True)
         assert all(isinstance(e, FileUnreadable) for e in found)
         with pytest.raises(DaemonBusy):
-            await own.read("/more", lambda: 1)
+            await own.read("/more", 1, lambda: 1)
         release.set()
 
     run(work)
@@ -174,7 +174,7 @@ def test_what_a_reader_raises_is_its_callers():
     async def work():
         own = Readers()
         with pytest.raises(MirageError, match="mine"):
-            await own.read("", lambda: (_ for _ in ()).throw(MirageError("mine")))
-        assert await own.read("", lambda: 1) == 1
+            await own.read("", 1, lambda: (_ for _ in ()).throw(MirageError("mine")))
+        assert await own.read("", 1, lambda: 1) == 1
 
     run(work)

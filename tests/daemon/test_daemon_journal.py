@@ -260,3 +260,24 @@ def test_a_submission_that_is_overtaken_by_the_end_of_the_search_starts_no_other
         ended.set()
         late.join(LIMIT_S)
     assert states == ["done"] and ran == ["f"]
+
+
+@pytest.mark.parametrize("misread", [False, True])
+def test_what_an_earlier_daemon_read_is_believed_where_it_leads_to_the_key(house, text, monkeypatch, misread):
+    with house(hangs) as h:
+        asked = h.client().submit(text, "/p/a.py", "f")
+    with ThreadPoolExecutor(1) as thread:
+        store = thread.submit(SqliteStore, paths.data_dir()).result()
+        book = Journal(store, thread)
+        row = thread.submit(book.row, asked["key"]).result()
+        if misread:
+            row.payload["said"][1] = "another text"
+            book.begin(row).result()
+        thread.submit(store.close).result()
+    reads, part_of = [], question_key.part_of
+    monkeypatch.setattr(question_key, "_PARTS", type(question_key._PARTS)())
+    monkeypatch.setattr(question_key, "part_of", lambda *a: reads.append(a) or part_of(*a))
+    with house(hangs) as h:
+        wait_until(lambda: len(h.runs) == 1)
+        assert [job["key"] for job in h.client().status()["jobs"]] == [asked["key"]]
+    assert bool(reads) == misread

@@ -194,7 +194,7 @@ def test_a_job_in_another_versions_form_does_not_keep_the_others_from_being_take
 
 
 def test_the_texts_of_the_jobs_are_bounded_and_forgotten_with_them(house, text, answer, monkeypatch):
-    monkeypatch.setattr("mirage_daemon.jobs.MAX_TEXTS", 2 * len(text))
+    monkeypatch.setattr("mirage_daemon.admission.TEXTS_OF_CLIENT", 2 * len(text))
     gate = threading.Event()
 
     def waits(payload, progress, cancel):

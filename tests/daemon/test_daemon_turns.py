@@ -1,10 +1,10 @@
-"""Whose turn it is: the most urgent, then the project that had the fewest turns."""
+"""Whose turn it is: the client's, in it the most urgent job's, then the project's that had the fewest turns."""
 
 from dataclasses import dataclass
 
 import pytest
 
-from mirage_daemon.job_order import Turns, project_of
+from mirage_daemon.job_order import BACKGROUND, Turns, project_of
 
 
 @dataclass
@@ -12,6 +12,7 @@ class Item:
     id: str
     project: str
     priority: int = 1
+    processes: frozenset = frozenset()
 
 
 def drain(turns):
@@ -47,6 +48,34 @@ def test_a_late_project_is_level_with_the_others():
     for x in "xyz":
         turns.push(Item(x, "q"))
     assert drain(turns) == "cxdyezf"
+
+
+def test_clients_take_turns_however_urgent_one_says_it_is():
+    noisy = [Item(x, x, 0, frozenset({1})) for x in "abcdef"]
+    assert drain(waiting(*noisy, Item("x", "a", 1, frozenset({2})), Item("y", "a", 1, frozenset({2})))) == "axbycdef"
+
+
+def test_among_level_clients_the_most_urgent_job_is_first():
+    assert drain(waiting(Item("a", "p", 1, frozenset({1})), Item("b", "p", 0, frozenset({2})))) == "ba"
+
+
+def test_what_nobody_waits_for_comes_after_all_clients():
+    assert (
+        drain(waiting(Item("a", "p", BACKGROUND, frozenset({1})), *(Item(x, "p", 1, frozenset({2})) for x in "bc")))
+        == "bca"
+    )
+
+
+def test_a_job_that_two_want_takes_the_turn_of_the_one_that_had_fewer():
+    turns = waiting(*(Item(x, "p", 1, frozenset({1})) for x in "abcd"), Item("z", "p", 1, frozenset({2})))
+    assert turns.pop().id + turns.pop().id == "az"
+    wanted = Item("e", "p", 1, frozenset({1}))
+    turns.push(wanted)
+    assert turns.pop().id == "b"  # it waits behind what the first asked for before
+    wanted.processes = frozenset({1, 3})
+    turns.join(wanted)
+    turns.push(Item("y", "p", 1, frozenset({3})))
+    assert drain(turns) == "ceyd" or drain(turns) == ""
 
 
 def test_what_is_taken_back_does_not_come_up():

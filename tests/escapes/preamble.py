@@ -145,6 +145,8 @@ def mounted(source, target, kind, flags=0, data=None):
 
 
 def compose(attempt: Attempt, constants: Mapping[str, str | int]) -> str:
-    """The whole text that a worker is to run: constants, tools, a line that says that it started, and the attempt."""
+    """The whole text that a worker is to run: constants, tools, a line that says that it started, and the attempt. The line comes
+    again at the end: of much text the end is kept."""
     lines = "".join(f"{name} = {value!r}\n" for name, value in constants.items())
-    return f"{lines}{TOOLS}\nprint({STARTED!r} + TOKEN, flush=True)\nmark('w')\n{attempt.source.strip()}\n"
+    say = f"print({STARTED!r} + TOKEN, flush=True)\n"
+    return f"{lines}{TOOLS}\n{say}mark('w')\n{attempt.source.strip()}\n{say}"

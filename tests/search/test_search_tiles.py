@@ -117,3 +117,24 @@ def test_short_rows_that_a_block_holds_whole_have_few_warps():
 def test_rows_in_a_loop_and_what_reduces_nothing_keep_four():
     assert warps_for(block(1, 512, "loop")) == 4
     assert warps_for(block(1, 512, op="exp")) == 4
+
+
+def gate(t: Terms, along: str) -> int:
+    """The rows of one tensor times the sum of another one over k."""
+    return t.mul(tensor(t, "Y", "mn"), t.sum("k", t.exp(tensor(t, "X", along))))
+
+
+def test_what_no_reduction_varies_along_is_a_dim_beside_it():
+    t = Terms({"m": 512, "n": 2048, "k": 2048})
+    lay = layout(t, gate(t, "mk"), ("m", "n"), [at("mn")])
+    assert lay.groups == (("m",), ("n",)) and lay.beside == {"n"}
+    found = [{d.name: d.tile for d in dims} for dims in tilings(lay, t.sizes, ("k",))]
+    assert found[0]["n"] == 2048  # a block writes whole rows
+    assert {1024 * 4, 1024 * 8, 1024 * 16} & {x["m"] * x["k"] for x in found[:4]}  # and reduces as much as ever
+
+
+def test_what_a_reduction_varies_along_is_not():
+    t = Terms({"m": 512, "n": 2048, "k": 64})
+    assert layout(t, gate(t, "mnk"), ("m", "n"), [at("mn")]).beside == frozenset()
+    assert layout(t, gate(t, "nk"), ("m", "n"), [at("mn")]).beside == frozenset()  # it is the last one's
+    assert layout(t, t.sum("k", tensor(t, "X", "mk")), ("m",), [at("m")]).beside == frozenset()

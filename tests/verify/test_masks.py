@@ -15,9 +15,11 @@ from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, MuGraph, Store
+from mirage.results.details import FieldDetails
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.algebra_opinion import field_opinion
 from mirage.verify.field.sampling import draw, one_a_line
+from mirage.verify.field.schedule_opinion import schedule_opinion, small_case
 from mirage.verify.field.text_opinion import text_opinion
 from mirage.verify.floats.opinion import float_opinion
 from mirage.verify.floats.regimes import REGIMES, added_masks
@@ -145,3 +147,33 @@ def test_the_algebra_draws_flags_anew_in_each_draw() -> None:
     assert (
         flags.any(axis=1).all() and not flags.all(axis=0).any() and len(draw(t, [f], {"m": 2}, 0, 64).inputs["F"]) == 1
     )
+
+
+def chosen(flag: str) -> MuGraph:
+    """X where a flag is true, else 0, of few elements."""
+    body = (
+        load("x", "X", "m", 0.0),
+        load("f", flag, "m", 0.0),
+        op("zero", "const", "", "", value="0.0"),
+        op("o", "where", "f x zero", "m"),
+        Store("O", "o", at("m")),
+    )
+    tensors = (tensor("X", "m"), *(tensor(n, "m", dtype="bool") for n in "FG"), tensor("O", "m", "output"))
+    return MuGraph("chosen", (("m", 2),), tensors, (CustomKernel("fused", BlockGraph((dim("m", 1, "grid"),), body)),))
+
+
+def test_the_schedule_draws_flags_anew_in_each_draw() -> None:
+    """Of two flags at two places, of which one is true, a single drawing for all draws agrees in one of three."""
+    t = Terms({"m": 2})
+    t.bool_inputs |= {"F", "G"}
+    x, f, g = (t.input(n, (DimIndex(("m",)),)) for n in "XFG")
+    targets = [Output("O", t.add(t.mul(f, x), t.mul(t.const(0), g)), (("m",),))]
+    whole = {"sizes": {"m": 2}, "tiles": {"fused": {"m": 1}}}
+    for seed in range(12):
+        right = schedule_opinion(t, targets, chosen("F"), seed=seed, **whole)  # type: ignore[arg-type]
+        assert right.word == "TESTED" and isinstance(right.details, FieldDetails), right.summary
+        assert right.details.theorem.endswith("given the flags and integers, each draw's own")
+        assert schedule_opinion(t, targets, chosen("G"), seed=seed, **whole).word == "REJECTED"  # type: ignore[arg-type]
+    once = small_case(t, targets, chosen("F"), draws=16, seed=0)
+    assert {len(once.sample.inputs[n]) for n in "FG"} == {1}
+    assert once.bound.theorem.endswith("given the flags and integers, the same in all draws")

@@ -23,6 +23,7 @@ _STREAMS = (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("st
 _OF_THE_MACHINE = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "driver")
 _MEMORY = linux.MS_NOSUID | linux.MS_NODEV
 TMP, SHARED = "/tmp", "/dev/shm"
+SHARE = 4  # a folder in memory has one in so many parts of it: all three, filled at one stroke, leave room for the processes
 
 
 def writable(folder: str) -> tuple[str, ...]:
@@ -42,7 +43,8 @@ def enter(order: LaunchOrder) -> None:
     root = order.folder
     linux.mount("", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
     linux.mount("tmpfs", root, "tmpfs", _MEMORY, "size=4m,mode=755")
-    size = f"size={order.bounds.disk},nr_inodes={order.bounds.disk // EACH_FILE},mode=700"
+    most = min(order.bounds.disk, order.bounds.total // SHARE)
+    size = f"size={most},nr_inodes={most // EACH_FILE},mode=700"
     _make_folder(root + TMP)
     linux.mount("tmpfs", root + TMP, "tmpfs", _MEMORY, size)
     home = os.environ.get("HOME", "")

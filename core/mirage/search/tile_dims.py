@@ -25,7 +25,8 @@ class Layout:
     """`batch`: parallel axes that both operands of a contraction share; `groups`: the other parallel axes, each group
     one tile dim (flattened row-major); `inner`: bound axes, each its own tile dim; `dotted`: axes that a tensor-core
     contraction uses; `serial`: bound axes that both operands of a contraction over another axis share, so that a loop over
-    them goes one by one; `turned`: some tensor with axes of the last group lies with another one fastest."""
+    them goes one by one; `turned`: some tensor with axes of the last group lies with another one fastest; `beside`: axes of
+    a group that no reduction varies along."""
 
     batch: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
@@ -33,6 +34,7 @@ class Layout:
     dotted: frozenset[str]
     serial: frozenset[str] = frozenset()
     turned: bool = False
+    beside: frozenset[str] = frozenset()
 
 
 def contractions(t: Terms, root: int) -> Contractions:
@@ -67,20 +69,37 @@ def layout(t: Terms, root: int, parallel: tuple[str, ...], written: Sequence[Ind
     of what it writes, which let a kernel that reduces nothing take axes together that follow each other in memory everywhere."""
     bound = tuple(dict.fromkeys(t.reduction(r).axis for r in sorted(t.closure(root))))
     free = tuple(a for a in parallel if a not in bound)
+    if written and not bound:
+        return _elementwise(t, root, free, written)
     todo = contractions(t, root)
     batch, serial = shared_axes(t, todo, free, bound)
     sides, dotted = sides_of(t, todo, [a for a in free if a not in batch], batch | serial)
     if not dotted:
         batch |= of_all_factors(t, todo) & set(free)
     sides = {a: s for a, s in sides.items() if a not in batch}
-    if written and not bound:
-        groups = in_memory(free, [*written, *(n.index for n in t.reads(root))])
-        across = turned(groups, t, root)
-        if not across and all(axes_of(p) >= set(free) for p in written) and uneven(groups, t):
-            groups = (free,)
-        return Layout((), groups, (), frozenset(), frozenset(), across)
-    groups = by_side(sides) if dotted & set(sides) else without_sides([*sides], bound, batch)
-    return Layout(tuple(a for a in free if a in batch), groups, bound, dotted, serial)
+    batches = tuple(a for a in free if a in batch)
+    if dotted & set(sides):
+        return Layout(batches, by_side(sides), bound, dotted, serial)
+    beside = apart(t, root, tuple(sides)) if not (dotted or batch) else ()
+    groups = without_sides([a for a in sides if a not in beside], bound, batch)
+    return Layout(batches, (*groups, *filter(None, [beside])), bound, dotted, serial, beside=frozenset(beside))
+
+
+def _elementwise(t: Terms, root: int, free: tuple[str, ...], written: Sequence[Index]) -> Layout:
+    """The layout of a kernel that reduces nothing."""
+    groups = in_memory(free, [*written, *(n.index for n in t.reads(root))])
+    across = turned(groups, t, root)
+    if not across and all(axes_of(p) >= set(free) for p in written) and uneven(groups, t):
+        groups = (free,)
+    return Layout((), groups, (), frozenset(), turned=across)
+
+
+def apart(t: Terms, root: int, axes: tuple[str, ...]) -> tuple[str, ...]:
+    """The last of `axes`, as far as no reduction of `root` varies along them: a block may hold a row of them beside what it reduces
+    (what a gate for each row multiplies, say). None where there is no reduction, or where that is all of them."""
+    reduced = frozenset[str]().union(*(t.dims(r) for r in t.closure(root)))
+    first = next((i for i in range(len(axes), 0, -1) if axes[i - 1] in reduced), len(axes))
+    return axes[first:]
 
 
 def shared_axes(t: Terms, todo: Contractions, free: tuple[str, ...], bound: tuple[str, ...]) -> tuple[Axes, Axes]:

@@ -17,6 +17,7 @@ VECTOR = 8192  # elements of a tile of products that four warps hold in register
 LARGEST = 4096  # elements along one dim of a tile, under a narrowing
 ELEMENTWISE = (1024, 2048, 512, 4096, 256, 8192)  # elements of a block that reduces nothing
 SHORT = (2048, 4096)  # of a block whose rows are short
+BESIDE = (4096, 1024)  # of what a block writes for each row that it reduces
 ACROSS = (32, 64, 16)  # of its columns, where a tensor is read along its rows
 
 
@@ -102,6 +103,8 @@ def group_options(lay: Layout, g: tuple[str, ...], n: int, inner: int) -> list[i
         whole = max(LEAST_DOT, power(n))
         # one tile of the whole dim spares recomputing what the other operand needs
         return [whole, *(o for o in options if o != whole)] if whole <= 128 else options
+    if lay.beside >= set(g):
+        return clipped(BESIDE, n, 1)
     short = tuple(x // inner for x in SHORT if x // inner > 128)
     return clipped((128, 64, 16) if lay.batch else (1, 2, 4, 8, 16, 64, 128, *short), n, 1)
 
@@ -133,7 +136,11 @@ def tilings(
     if lay.dotted or given or not loops:
         yield from every
     else:
-        yield from sorted(every, key=lambda dims: abs(math.log2(math.prod(d.tile for d in dims) / VECTOR)))
+
+        def reduced(dims: tuple[TileDim, ...]) -> int:
+            return math.prod(d.tile for d in dims if not lay.beside >= set(d.axes))
+
+        yield from sorted(every, key=lambda dims: abs(math.log2(reduced(dims) / VECTOR)))
 
 
 def elementwise(lay: Layout, sizes: dict[str, int]) -> Iterator[tuple[TileDim, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import count
 
@@ -139,7 +140,12 @@ def term_bound(
     if known:
         opaque = sample.field.opaque
         scores = independent(t, targets or roots, sample.inputs, sizes, sample.field.seed, "sigmoid" in opaque)
-    return bound_of(counts, outputs, sample.field, sample.conditions, scores=scores)
+    bound = bound_of(counts, outputs, sample.field, sample.conditions, scores=scores)
+    exact = [x for x in sample.inputs.values() if x.dtype != np.uint64]
+    if not exact:
+        return bound
+    anew = "each draw's own" if all(len(x) > 1 for x in exact) else "the same in all draws"
+    return replace(bound, theorem=f"{bound.theorem}; given the flags and integers, {anew}")
 
 
 def mismatch(

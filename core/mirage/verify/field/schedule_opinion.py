@@ -66,9 +66,11 @@ def small_case(
     opaque: Sequence[str] = OPAQUE,
     sizes: Mapping[str, int] | None = None,
     tiles: Mapping[str, Mapping[str, int]] | None = None,
+    each_draw: bool = False,
 ) -> Small:
     """The µGraph shrunk to tiny sizes with tails (or the given ones), inputs at `draws` random points, and what the
-    targets are there. Axes of the terms alone take the sizes that the µGraph's inputs have."""
+    targets are there. Axes of the terms alone take the sizes that the µGraph's inputs have. `each_draw`: flags and integers are
+    drawn anew in each draw; where kernels run, which take addresses from them, all draws have the same."""
     if sizes is None:
         sizes, tiles = tiny_sizes(mugraph, seed)
         sizes = widened(t, [x.term for x in targets], dict(t.sizes) | sizes, unchangeable(mugraph))
@@ -77,6 +79,8 @@ def small_case(
     every = dict(t.sizes) | term_only_sizes(t, targets, graph) | dict(graph.axes)
     roots = [x.term for x in targets]
     kinds = {i.name: KINDS[i.dtype] for i in graph.inputs if i.dtype in KINDS}
+    if each_draw:
+        kinds = {name: algebra_opinion.EACH_DRAW[kind] for name, kind in kinds.items()}
     shapes = {i.name: graph.shape(i) for i in graph.inputs}
     sample = draw(t, roots, every, seed, draws, shapes=shapes, kinds=kinds, opaque=opaque)
     e = TermEvaluator(t, sample.inputs, sample.field, every)
@@ -131,7 +135,16 @@ def schedule_opinion(
     evidence: Evidence | None = None
     for opaque in algebra_opinion.variants(t, [x.term for x in targets], algebra_opinion.OPAQUE):
         small = partial(
-            small_case, t, targets, mugraph, draws=draws, seed=seed, opaque=opaque, sizes=sizes, tiles=tiles
+            small_case,
+            t,
+            targets,
+            mugraph,
+            draws=draws,
+            seed=seed,
+            opaque=opaque,
+            sizes=sizes,
+            tiles=tiles,
+            each_draw=True,
         )
         evidence = _opinion(targets, mugraph, small, start)
         if evidence.word != "REJECTED":
