@@ -23,9 +23,9 @@ class KeptWorkers:
         kept, start, warm, call, close = self, Worker._started, Worker.warm, Worker.call, Worker.close
         calling: set[int] = set()
 
-        def warmed(self: Worker, *modules: str) -> None:
+        def warmed(self: Worker, *modules: str, **named: Any) -> None:
             if self._process is None and not kept.take(self):
-                warm(self, *modules)
+                warm(self, *modules, **named)
 
         def called(self: Worker, *args: Any, **named: Any) -> Any:
             if self._process is None and not kept.take(self):

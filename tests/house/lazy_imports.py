@@ -11,7 +11,8 @@ GRAPH = "a script builds graphs without loading the search, the verifier or the 
 CLIENT = "a client that blocks does without asyncio"
 SERVER = "an editor's server is ready before anything is shown, and a daemon before anything is asked"
 TRITON = "its kernels are compiled from the file's text, so it imports torch and triton at its top"
-REASONS = (COMMAND, DECORATOR, GRAPH, CLIENT, SERVER, TRITON)
+WORKER = "a worker's start waits for nothing that it does not use"
+REASONS = (COMMAND, DECORATOR, GRAPH, CLIENT, SERVER, TRITON, WORKER)
 
 LAZY: dict[str, dict[str, str]] = {
     "mirage.cli.optimize": {
@@ -44,7 +45,7 @@ LAZY: dict[str, dict[str, str]] = {
         "mirage.verify.real_sizes.opinion": COMMAND,
         "mirage.verify.two_programs": COMMAND,
     },
-    "mirage.link": {"mirage.link.async_client": CLIENT},
+    "mirage.link": {"mirage.link.async_client": CLIENT, "mirage.link.client": WORKER},
     "mirage.profile.gpu_timing": {"mirage.profile.streaming_read": TRITON},
     "mirage.profile.parallel_compile": {"mirage.profile.streaming_read": TRITON},
     "mirage.profile.tune": {"mirage.profile.streaming_read": TRITON},

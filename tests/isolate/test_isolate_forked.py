@@ -105,3 +105,26 @@ def test_a_child_ends_with_its_worker() -> None:
         with pytest.raises(WorkerTimeout):
             selftest(InChildren(worker), "sleep", timeout_s=1.0, seconds=60, ignore_terminate=True)
         assert time.monotonic() - began < 6
+
+
+def begun(worker: Worker, action: str, **payload: object) -> dict[str, object]:
+    asked = {"task": "selftest", "payload": {"action": action, **payload}}
+    return worker.call("begin_forked", asked, timeout_s=30)
+
+
+def test_a_task_that_has_begun_runs_beside_what_the_worker_is_asked_next(worker: Worker) -> None:
+    start = time.monotonic()
+    children = [begun(worker, "sleep", seconds=2) for _ in range(2)]
+    assert selftest(worker, "echo", value=1) == {"value": 1}
+    assert time.monotonic() - start < 2, "the worker did not wait for them"
+    assert [worker.call("collect_forked", x, timeout_s=30) for x in children] == [{}, {}]
+
+
+def test_what_has_begun_is_answered_once_and_in_its_own_words(worker: Worker) -> None:
+    failing, fine = begun(worker, "error"), begun(worker, "echo", value=3)
+    assert worker.call("collect_forked", fine, timeout_s=30) == {"value": 3}
+    with pytest.raises(TraceFailed, match="asked for"):
+        worker.call("collect_forked", failing, timeout_s=30)
+    for child in (fine, {"child": 1}):
+        with pytest.raises(ProtocolError, match="no task has begun"):
+            worker.call("collect_forked", child, timeout_s=30)

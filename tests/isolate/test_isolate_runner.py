@@ -351,3 +351,16 @@ def test_a_worker_dies_with_its_parent(tmp_path):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
     pids = [int(pid) for pid in done.stdout.split()]
     assert len(pids) >= 2 and all(gone(p) for p in pids)
+
+
+def test_what_is_rehearsed_is_done_before_the_next_call(worker):
+    before = selftest("change", worker)["changes"]
+    worker.close()
+    worker.warm("json", calls=[{"task": "selftest", "payload": {"action": "change"}}] * 3)
+    assert before == 1 and selftest("change", worker) == {"changes": 4}
+
+
+def test_a_rehearsal_that_fails_leaves_the_worker_usable(worker):
+    worker.close()
+    worker.warm("json", calls=[{"task": "selftest", "payload": {"action": "error"}}])
+    assert selftest("echo", worker, value=5) == {"value": 5}

@@ -12,6 +12,7 @@ from workloads.hand import small
 from workloads.hand_modules import emitted, program_of
 
 from mirage.cli.worker_queue import WorkerQueue
+from mirage.errors import TraceFailed, WorkerDied
 from mirage.isolate.runner import Worker
 from mirage.verify.field.text_opinion import text_opinion, text_opinion_ahead
 from mirage.verify.floats.opinion import float_opinion, float_opinion_ahead
@@ -100,3 +101,34 @@ def test_runs_that_nobody_waits_for_end_at_once() -> None:
             start = time.monotonic()
         assert time.monotonic() - start < 5
         assert second.pid is None
+
+
+def test_what_runs_beside_begins_before_the_queue_and_is_taken_after_it(worker: Worker) -> None:
+    done: list[str] = []
+
+    def work(run_task: RunTask, name: str) -> object:
+        found = run_task("selftest", {"action": "facts"})["pid"]
+        done.append(name)
+        return found
+
+    with WorkerQueue(worker, 120) as queue:
+        first = queue(lambda run_task, seconds: run_task("selftest", {"action": "sleep", "seconds": seconds}), 1.0)
+        waiting = [queue(work, "queue") for _ in range(3)]
+        beside = queue.beside(work, "beside")
+        own = {x.result() for x in waiting}
+        assert beside.result() not in own and len(own) == 1
+        assert first.result() == {}
+    assert done == ["queue"] * 3 + ["beside"]
+
+
+def test_what_fails_beside_says_so_and_an_ended_queue_leaves_nobody_waiting(worker: Worker) -> None:
+    def fail(run_task: RunTask, action: str) -> object:
+        return run_task("selftest", {"action": action})
+
+    with WorkerQueue(worker, 120) as queue:
+        with pytest.raises(TraceFailed, match="asked for"):
+            queue.beside(fail, "error").result()
+        with pytest.raises(WorkerDied, match="ended its process"):
+            queue.beside(fail, "leave").result()
+    with pytest.raises(RuntimeError):
+        queue.beside(fail, "facts")

@@ -34,8 +34,17 @@ THREADS = {"OMP_NUM_THREADS": "1"}
 WORKER = {"TRITON_INTERPRET": "1", **THREADS}
 # What the worker imports before it traces (PyTorch's meta tensors import sympy), and then before it runs kernels
 TRACING = (
-    "torch", "sympy", "torch.fx.experimental.symbolic_shapes", "mirage.program.trace_task", "mirage.isolate.forked_task"
+    "sympy", "torch", "torch.fx.experimental.symbolic_shapes", "mirage.program.trace_task", "mirage.isolate.forked_task"
 )  # fmt: skip
+# A process makes its first trace slowly: the worker makes one of this text, before its children make those of what is compared
+REHEARSAL = {
+    "task": "trace",
+    "payload": {
+        "text": "import torch\n\n\ndef f(x, w):\n    return torch.softmax(x.float() @ w, -1).sum(-1)\n",
+        "function": "f",
+        "inputs": [{"name": "x", "shape": [2, 3], "dtype": "fp16"}, {"name": "w", "shape": [3, 5], "dtype": "fp32"}],
+    },
+}
 RUNNING = ("triton", "triton.experimental.gluon", "mirage.verify.floats.worker", "mirage.verify.field.worker")
 GRAPH_FILES = "mirage.graph_files"
 
@@ -118,8 +127,8 @@ def every_row(a: str, b: str, target: str, rules_file: str | None, overflow: boo
     with Worker(env=WORKER) as worker:
         texts = [_text(x) for x in (a, b)]
         if any(texts):
-            worker.warm(*TRACING)  # while the imports below are done here
-        from mirage.cli import place_argument, verify_by_size, verify_subjects
+            worker.warm(*TRACING, calls=[REHEARSAL])  # while the imports below are done here
+        from mirage.cli import before_trace, place_argument, verify_by_size, verify_subjects
         from mirage.cli.worker_queue import WorkerQueue
         from mirage.devices.table import device
         from mirage.isolate.forked_task import InChildren
@@ -127,6 +136,8 @@ def every_row(a: str, b: str, target: str, rules_file: str | None, overflow: boo
 
         rules = place_argument.rules(rules_file)
         limits = Limits.of(device(target))
+        for text in texts:
+            before_trace.read(text, limits)
         tracing = InChildren(worker)  # what is traced cannot change what gives evidence on it
         lefts, rights = verify_subjects.rows(a, tracing, limits), verify_subjects.rows(b, tracing, limits)
         if lefts[-1].kind == "kernels" or (rights[-1].kind == "function" and lefts[-1].kind != "function"):

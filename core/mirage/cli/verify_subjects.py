@@ -22,8 +22,8 @@ from mirage.mugraph.parse import parse
 from mirage.pipeline.request import Request, read, trace
 from mirage.results.progress import CancelToken
 from mirage.source import detect
+from mirage.verify.judge import read_syntax
 from mirage.verify.structure.module_syntax import ModuleSyntax
-from mirage.verify.structure.opinion import syntax_opinion
 
 if TYPE_CHECKING:
     from mirage.isolate.task_table import Caller
@@ -153,7 +153,7 @@ def modules(path: str, text: str, worker: Caller, limits: Limits) -> list[Subjec
             return [Subject("kernels", path, function=public_name(text), module=text)]
         e.path = e.path or path
         raise
-    syntax = syntax_opinion(text)
+    syntax = read_syntax(text)
     if syntax.word == "REJECTED" and bare:
         return [Subject("kernels", path, function=public_name(text), module=text)]
     if syntax.word == "REJECTED":

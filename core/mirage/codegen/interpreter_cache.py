@@ -84,7 +84,8 @@ def lighten(patches: Patches) -> None:
 
 
 def _spare(patches: Patches) -> None:
-    """Leaves out what changes nothing: making two equal shapes equal, and findings that are dropped."""
+    """Leaves out what changes nothing: making two equal shapes equal, looking for tuples in numbers, and findings that are dropped."""
+    import triton.language.core as core
     import triton.language.semantic as semantic
     import triton.runtime.interpreter as interpreter
 
@@ -100,6 +101,18 @@ def _spare(patches: Patches) -> None:
         return found
 
     patches.set(semantic.TritonSemantic, "broadcast_impl_value", broadcast)
+
+    constexpr, plain = core.constexpr, {core.tensor, int, float, bool, str, type(None)}
+    inner_unwrap = core._unwrap_if_constexpr
+
+    def unwrap(o: object) -> object:
+        """As it is, but for what most calls are about without a look at the kinds of tuples."""
+        kind = type(o)
+        if kind is constexpr:
+            return o.value  # type: ignore[attr-defined]
+        return o if kind in plain else inner_unwrap(o)
+
+    patches.set(core, "_unwrap_if_constexpr", unwrap)
 
     # An integer's overflow is looked for at each operator, and what is found is dropped unless `debug` is set
     builder = interpreter.interpreter_builder

@@ -34,9 +34,26 @@ class InChildren:
         return self.worker.call("forked", asked, timeout_s=timeout_s, cancel=cancel)
 
 
+@dataclass(frozen=True)
+class _Child:
+    """A task's process, and the pipe on which it answers."""
+
+    task: str
+    pid: int
+    answers: int
+
+
+_begun: dict[int, _Child] = {}
+
+
 def run_forked(payload: Value) -> Value:
     """{"task", "payload"} -> the task's value. Raises what the task raises (WorkerRaised for what is no MirageError), WorkerDied if
     the child ends without an answer, ProtocolError for an answer that is none."""
+    return collect_forked(begin_forked(payload))
+
+
+def begin_forked(payload: Value) -> Value:
+    """{"task", "payload"} -> {"child"}: the task has begun in a child, beside what the worker is asked next."""
     mine, theirs = os.pipe()
     _flush()  # else the child writes it too
     parent = os.getpid()
@@ -44,17 +61,26 @@ def run_forked(payload: Value) -> Value:
     if child == 0:
         _answer(payload, parent, theirs)
     os.close(theirs)
+    _begun[child] = _Child(payload["task"], child, mine)
+    return {"child": child}
+
+
+def collect_forked(payload: Value) -> Value:
+    """{"child"} -> what `run_forked` gives, once it is there. ProtocolError for a child that has not begun, or was asked for before."""
+    begun = _begun.pop(int(payload["child"]), None)
+    if begun is None:
+        raise ProtocolError(f"no task has begun in a child {payload['child']}")
     try:
-        data = _read(mine)
+        data = _read(begun.answers)
     finally:
-        os.close(mine)  # a child that still writes ends by it
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        os.close(begun.answers)  # a child that still writes ends by it
+        status = os.waitstatus_to_exitcode(os.waitpid(begun.pid, 0)[1])
     messages = worker_messages.Frames().feed(data)
     if not messages:
-        raise WorkerDied(f"the task {payload['task']!r} ended its process: status {status}")
+        raise WorkerDied(f"the task {begun.task!r} ended its process: status {status}")
     answer = messages[0]
     if len(messages) > 1 or answer["type"] != "answer":
-        raise ProtocolError(f"the task {payload['task']!r} gave more than an answer")
+        raise ProtocolError(f"the task {begun.task!r} gave more than an answer")
     if answer["value"] is not None:
         return answer["value"]
     raise MirageError.from_dict(answer["error"] or {})

@@ -14,7 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
 
@@ -135,15 +135,17 @@ class Worker:
         if process is not None:
             process.end()
 
-    def warm(self, *modules: str) -> None:
-        """Starts the process, which then imports the modules (PyTorch and Triton if none are named) while the caller does
-        something else. The next call waits for it, and fails in its own words where that failed."""
+    def warm(self, *modules: str, calls: Sequence[Payload] = ()) -> None:
+        """Starts the process, which then imports the modules (PyTorch and Triton if none are named) and does the `calls` ({"task",
+        "payload"}), whose answers nobody wants, while the caller does something else. The next call waits for it, and fails in its own
+        words where that failed."""
         if self._process is None:
             process = self._started()
             self._calls += 1
             self._warming = self._calls
             with suppress(BrokenPipeError):
-                request = worker_messages.call(self._calls, "warm", {"modules": list(modules)})
+                asked = {"modules": list(modules), "calls": [dict(x) for x in calls]}
+                request = worker_messages.call(self._calls, "warm", asked)
                 os.write(process.requests, worker_messages.encode(request))
 
     def _started(self) -> _Process:

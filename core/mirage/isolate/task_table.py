@@ -13,10 +13,12 @@ import importlib
 import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from importlib import metadata
 from typing import Any, Protocol, cast
 
 from mirage.errors import ProtocolError
+from mirage.isolate.early_library import loading
 from mirage.results.progress import CancelToken
 
 Payload = Mapping[str, object]
@@ -46,6 +48,8 @@ TASKS: dict[str, str] = {
     "optimize": "mirage.pipeline.job_task:optimize_task",
     "warm": "mirage.isolate.task_table:warm",
     "forked": "mirage.isolate.forked_task:run_forked",
+    "begin_forked": "mirage.isolate.forked_task:begin_forked",
+    "collect_forked": "mirage.isolate.forked_task:collect_forked",
     "recheck": "mirage.pipeline.recheck_task:recheck_task",
     "selftest": "mirage.isolate.worker_selftest:selftest_task",
 }
@@ -53,11 +57,18 @@ GROUP = "mirage.tasks"
 
 
 def warm(payload: Payload) -> Value:
-    """Import what takes long ({"modules": names}, PyTorch and Triton if none), so that the next call does not wait for it."""
-    names = payload.get("modules") or ("torch", "triton")
+    """Import what takes long ({"modules": names}, PyTorch and Triton if none), and do the "calls" ({"task", "payload"}) as a rehearsal,
+    so that the next call does not wait for it. What stands before PyTorch is imported while its library is loaded."""
+    names = cast(Sequence[str], payload.get("modules") or ("torch", "triton"))
+    before = names[: names.index("torch")] if "torch" in names else ()
     gc.disable()  # imports make a million objects that stay: looking through them again and again takes a tenth of the time
     try:
-        return {"seconds": {name: _import(name) for name in cast(Sequence[str], names)}}
+        with loading() if before else nullcontext():
+            seconds = {name: _import(name) for name in before}
+        seconds |= {name: _import(name) for name in names[len(before) :]}
+        for call in cast(Sequence[Value], payload.get("calls") or ()):
+            resolve(call["task"])(call["payload"], lambda event: None)
+        return {"seconds": seconds}
     finally:
         gc.freeze()
         gc.enable()

@@ -1,11 +1,11 @@
-"""The daemon's protocol and its clients. `AsyncClient` is loaded when it is first named: asyncio costs a third of this import."""
+"""The daemon's protocol and its clients, which are loaded when they are named: whoever needs a path alone, as a worker's start does,
+loads neither the codec of results nor asyncio."""
 
 from typing import TYPE_CHECKING
 
-from mirage.link.client import Client
-
 if TYPE_CHECKING:
     from mirage.link.async_client import AsyncClient
+    from mirage.link.client import Client
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -15,4 +15,8 @@ def __getattr__(name: str) -> object:
         from mirage.link.async_client import AsyncClient
 
         return AsyncClient
+    if name == "Client":
+        from mirage.link.client import Client
+
+        return Client
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

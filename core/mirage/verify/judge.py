@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 from mirage.codegen.size_table import focused, inputs_of
 from mirage.errors import ModuleUnreadable
@@ -35,7 +35,7 @@ from mirage.verify.output_terms import Output, OutputTerm
 from mirage.verify.proof.opinion import proof_opinion, trusted
 from mirage.verify.proof.user_rules import Rules
 from mirage.verify.ranges.opinion import range_opinion
-from mirage.verify.rounding.opinion import rounding_opinion
+from mirage.verify.rounding.opinion import RunsBounds, rounding_opinion
 from mirage.verify.semantics.denote import NotDenoted, denote, same_axes, split_axis
 from mirage.verify.size_scope import all_sizes, named_lengths
 from mirage.verify.structure.emitted_again import carries
@@ -44,8 +44,9 @@ from mirage.verify.worker_tasks import Ahead, RunTask
 
 TEXT_DRAWS, MORE_DRAWS = 16, 64  # of the text's field opinion: at first, and where the first bound is weak
 WEAK = 1e-9
-MOST_NAMED = 1 << 21  # the same where the sizes alone are real that the function names
+KEPT = 8  # of the opinions that need no PyTorch, for whoever asks before the judge
 MOST_ELEMENTS = 1 << 20  # of all tensors, for a run of the emitted text at the sizes that it is made for
+MOST_NAMED = 1 << 21  # the same where the sizes alone are real that the function names
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,24 @@ class Case:
         return Output(name, self.t.input(name, tuple(DimIndex(d) for d in dims)), dims)
 
 
+@lru_cache(KEPT)
+def read_syntax(module: str) -> Evidence:
+    """The syntax opinion on a text."""
+    return syntax_opinion(module)
+
+
+@lru_cache(KEPT)
+def memory_of_graph(mugraph: MuGraph) -> Evidence:
+    """The memory opinion on a µGraph."""
+    return memory_opinion(mugraph)
+
+
+@lru_cache(KEPT)
+def memory_of_text(mugraph: MuGraph, module: str, parameters: tuple[str, ...]) -> Evidence:
+    """The memory opinion on a module's text at the sizes of its µGraph."""
+    return text_memory_opinion(mugraph, module, parameters)
+
+
 def algebra(case: Case) -> list[Evidence]:
     """Proof where the normal form speaks; the field's opinion on the µGraph's meaning always."""
     out: list[Evidence] = []
@@ -117,7 +136,7 @@ def opinions(
     if wrong:
         yield [Evidence(link="algebra", opinion="field", word="REJECTED", summary=f"the µGraph has {wrong}")]
         return
-    syntax = [syntax_opinion(case.module)] if reading and case.module else []
+    syntax = [read_syntax(case.module)] if reading and case.module else []
     if any(e.word == "REJECTED" for e in syntax):  # nothing of such a text is run
         yield syntax
         return
@@ -134,11 +153,14 @@ def opinions(
     found = algebra(case)
     schedule = schedule_opinion(case.t, case.targets, case.inner)
     yield found or [replace(schedule, link="algebra")]
-    yield [schedule, memory_opinion(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
+    yield [schedule, memory_of_graph(case.mugraph)] if schedule.word != "REJECTED" else [schedule]
     if isinstance(read, Evidence):
         yield [read] if case.module else []
     elif case.module:
-        rounded = partial(with_rounding, case, record=record, schedule=schedule)
+        bounds = RunsBounds(record, case.program, free_of_shifts(schedule))
+        if ahead is not None and carries(case.module):
+            record.judged = bounds.begin
+        rounded = partial(with_rounding, case, record=record, schedule=schedule, bounds=bounds)
         yield in_module(
             case, read, run_task, in_field, lambda: rounded(early or late()), syntax, begun=ahead is not None
         )
@@ -150,7 +172,7 @@ def in_module(
 ) -> list[Evidence]:  # fmt: skip
     """The evidence on the text, with `syntax` of what the module contains. What the text is beside the emitter's own is asked
     last: where it does something else, the other opinions show what. Where runs have `begun`, those on floats end first."""
-    memory = text_memory_opinion(case.mugraph, read.module, [i.name for i in case.program.inputs])
+    memory = memory_of_text(case.mugraph, read.module, tuple(i.name for i in case.program.inputs))
     if memory.word == "REJECTED":
         return [memory]
     on_floats = late() if begun else None
@@ -189,12 +211,19 @@ def in_range(case: Case) -> Evidence:
     return range_opinion(case.t, case.targets, case.inner)
 
 
-def with_rounding(case: Case, found: list[Evidence], record: Record, schedule: Evidence) -> list[Evidence]:
+def with_rounding(
+    case: Case, found: list[Evidence], record: Record, schedule: Evidence, bounds: RunsBounds
+) -> list[Evidence]:
     """What the float opinion found, and of a text that is emitted from its µGraph bounds on the errors of what it ran."""
     if not record.runs or not carries(case.module) or any(e.word == "REJECTED" for e in found):
         return found
-    free = isinstance(schedule.details, FieldDetails) and schedule.details.independent_of_shift is True
-    return [*found, rounding_opinion(record, [x.tensor for x in case.returned], case.program, free)]
+    returned = [x.tensor for x in case.returned]
+    return [*found, rounding_opinion(record, returned, case.program, free_of_shifts(schedule), bounds)]
+
+
+def free_of_shifts(schedule: Evidence) -> bool:
+    """Did the schedule's runs show that the outputs do not depend on the running maxima?"""
+    return isinstance(schedule.details, FieldDetails) and schedule.details.independent_of_shift is True
 
 
 def emitted_module(case: Case) -> EmittedModule:

@@ -19,6 +19,10 @@ class Ahead(Protocol):
 
     def __call__(self, work: Callable[[RunTask, P], R], payload: P) -> Future[R]: ...
 
+    def beside(self, work: Callable[[RunTask, P], R], payload: P) -> Future[R]:
+        """Before what was asked and has not begun, and at the same time as it."""
+        ...
+
 
 # Floats: `as` is numpy's dtype of the bytes. Of an input, `type` is our dtype.
 PackedFloats = TypedDict("PackedFloats", {"shape": list[int], "as": str, "data": bytes})

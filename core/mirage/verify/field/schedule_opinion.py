@@ -25,6 +25,7 @@ from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import ExecutionFault, TermEvaluator, evaluate_mugraph
 
 DRAWS = 64
+Launch = tuple[Mapping[str, int], Mapping[str, Mapping[str, int]] | None]  # sizes, and tiles or the µGraph's own
 KINDS = {"bool": "bool", "int64": "int", "int32": "int", "int8": "int"}
 
 
@@ -64,18 +65,17 @@ def small_case(
     draws: int,
     seed: int,
     opaque: Sequence[str] = OPAQUE,
-    sizes: Mapping[str, int] | None = None,
-    tiles: Mapping[str, Mapping[str, int]] | None = None,
+    launch: Launch | None = None,
     each_draw: bool = False,
 ) -> Small:
     """The µGraph shrunk to tiny sizes with tails (or the given ones), inputs at `draws` random points, and what the
     targets are there. Axes of the terms alone take the sizes that the µGraph's inputs have. `each_draw`: flags and integers are
     drawn anew in each draw; where kernels run, which take addresses from them, all draws have the same."""
-    if sizes is None:
-        sizes, tiles = tiny_sizes(mugraph, seed)
-        sizes = widened(t, [x.term for x in targets], dict(t.sizes) | sizes, unchangeable(mugraph))
-        sizes = {a: sizes[a] for a, _ in mugraph.axes}
-    graph = shrink(mugraph, sizes, tiles)
+    if launch is None:
+        tiny, tiles = tiny_sizes(mugraph, seed)
+        wide = widened(t, [x.term for x in targets], dict(t.sizes) | tiny, unchangeable(mugraph))
+        launch = {a: wide[a] for a, _ in mugraph.axes}, tiles
+    graph = shrink(mugraph, *launch)
     every = dict(t.sizes) | term_only_sizes(t, targets, graph) | dict(graph.axes)
     roots = [x.term for x in targets]
     kinds = {i.name: KINDS[i.dtype] for i in graph.inputs if i.dtype in KINDS}
@@ -142,8 +142,7 @@ def schedule_opinion(
             draws=draws,
             seed=seed,
             opaque=opaque,
-            sizes=sizes,
-            tiles=tiles,
+            launch=None if sizes is None else (sizes, tiles),
             each_draw=True,
         )
         evidence = _opinion(targets, mugraph, small, start)

@@ -20,7 +20,7 @@ from mirage.results.details import FieldDetails
 from mirage.results.verdict import INTERPRETER, Counterexample, Evidence
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field import algebra_opinion
-from mirage.verify.field.schedule_opinion import Small, small_case
+from mirage.verify.field.schedule_opinion import Launch, Small, small_case
 from mirage.verify.field.worker import decode, encode
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import ExecutionFault
@@ -98,9 +98,6 @@ def _whole_rows(module: Tiles, mugraph: Tiles) -> dict[str, Mapping[str, int | N
         have = {**module.get(key.removesuffix(".tail"), {}), **module.get(key, {})}
         rows[key] = {d: have.get(d) for d in want}
     return rows
-
-
-Launch = tuple[Mapping[str, int], Mapping[str, Mapping[str, int]] | None]  # sizes, and tiles or the µGraph's own
 
 
 def text_opinion(
@@ -265,18 +262,15 @@ def _begin(
     about: About, draws: int, launch: Launch | None, opaque: tuple[str, ...], ahead: Ahead | None
 ) -> _Run | Evidence:
     e = about.emitted
-    sizes, tiles = launch or (None, None)
     try:
-        small = small_case(
-            e.t, e.targets, e.mugraph, draws=draws, seed=about.seed, opaque=opaque, sizes=sizes, tiles=tiles
-        )
+        small = small_case(e.t, e.targets, e.mugraph, draws=draws, seed=about.seed, opaque=opaque, launch=launch)
     except ExecutionFault as fault:
         return about.rejected(f"the program cannot be evaluated: {fault}")
     except MirageError as error:
         return about.rejected(f"the emitted text could not be run: {error}")
     payload = payload_of(e.module, e.parameters, small, about.calls)
     if ahead is not None:
-        return _Run(small, ahead(run_field_text, payload).result)
+        return _Run(small, ahead.beside(run_field_text, payload).result)
     return _Run(small, partial(run_field_text, about.run_task, payload))
 
 

@@ -92,11 +92,13 @@ class RegimeRun:
 
 @dataclass
 class Record:
-    """The regimes that an opinion judged, the µGraph that the text was emitted for, and the same at the sizes of the launch."""
+    """The regimes that an opinion judged, the µGraph that the text was emitted for, and the same at the sizes of the launch.
+    `judged` is told of each regime, while the worker runs the next ones."""
 
     mugraph: MuGraph | None = None
     graph: MuGraph | None = None
     runs: list[RegimeRun] = field(default_factory=list)
+    judged: Callable[[RegimeRun], object] | None = None
 
 
 def float_opinion(
@@ -247,6 +249,8 @@ class _Regimes:
             judged.append((got, compared.want))
         outputs, wanted = zip(*judged, strict=True)
         self.record.runs.append(RegimeRun(regime, asked.given, outputs, wanted))
+        if self.record.judged is not None:
+            self.record.judged(self.record.runs[-1])
 
     def _payload(self, given: Given, times: int) -> FloatPayload:
         e = self.emitted

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,6 +28,7 @@ from mirage.verify.rounding.mugraph_bound import NotBounded, mugraph_bound
 from mirage.verify.rounding.written_bound import written_bound
 from mirage.verify.semantics.arrays import Array
 
+T = TypeVar("T")
 AGREE = 1e-6  # of the largest value: what two ways to compute it in float64 may differ by, where it cancels
 BOUNDED = {"normal", "mean 1000 x deviation", "far below zero", "whole rows masked"}
 TIMES_WRITTEN = 16.0  # how many times the function's own bound the kernels' may be
@@ -71,9 +74,56 @@ def _largest(bound: Array, want: Array, scale: float) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def rounding_opinion(record: Record, outputs: Sequence[str], program: Program, free_shift: bool) -> Evidence:
+class RunsBounds:
+    """The bounds of the runs of a record, each computed once: `begin` as soon as a run is judged, else when they are asked for.
+    `free_shift`: the outputs do not depend on the kernels' running maxima."""
+
+    def __init__(self, record: Record, program: Program, free_shift: bool) -> None:
+        self._record, self._program, self._free_shift = record, program, free_shift
+        self._kernels: dict[int, dict[str, Array] | NotBounded] = {}
+        self._written: dict[int, list[Array] | NotBounded] = {}
+        self._runs: list[RegimeRun] = []  # held, so that no other one gets an identity of theirs
+
+    def begin(self, run: RegimeRun) -> None:
+        """Of a run that is looked at: what is not bounded says so when it is asked for."""
+        if run.regime.name in BOUNDED:
+            with suppress(NotBounded):
+                self.kernels(run)
+                self.written(run)
+
+    def kernels(self, run: RegimeRun) -> dict[str, Array]:
+        """(value, bound) of each output by name. Raises NotBounded."""
+        graph, made_for = self._record.graph, self._record.mugraph
+        assert graph is not None and made_for is not None
+        values = _values(run.given)
+        inputs = {x.name: values[x.name] for x in graph.inputs if x.name in values}
+        return self._once(self._kernels, run, lambda: mugraph_bound(graph, made_for, inputs, self._free_shift))
+
+    def written(self, run: RegimeRun) -> list[Array]:
+        """The same of the function as written, in its order. Raises NotBounded."""
+        values = _values(run.given)
+        return self._once(
+            self._written, run, lambda: written_bound(self._program, [values[i.name] for i in self._program.inputs])
+        )
+
+    def _once(self, known: dict[int, T | NotBounded], run: RegimeRun, bound: Callable[[], T]) -> T:
+        if id(run) not in known:
+            self._runs.append(run)
+            try:
+                known[id(run)] = bound()
+            except NotBounded as why:
+                known[id(run)] = why
+        found = known[id(run)]
+        if isinstance(found, NotBounded):
+            raise found
+        return found
+
+
+def rounding_opinion(
+    record: Record, outputs: Sequence[str], program: Program, free_shift: bool, bounds: RunsBounds | None = None
+) -> Evidence:
     """Of the runs that the float opinion recorded. `outputs` in the function's order. `free_shift`: they do not depend on the
-    kernels' running maxima."""
+    kernels' running maxima. `bounds`: those that have begun."""
     start = time.perf_counter()
     sizes = dict(record.graph.axes) if record.graph is not None else {}
 
@@ -84,7 +134,7 @@ def rounding_opinion(record: Record, outputs: Sequence[str], program: Program, f
         )  # fmt: skip
 
     try:
-        found, unwritten = _bounds(record, outputs, program, free_shift)
+        found, unwritten = _bounds(record, outputs, bounds or RunsBounds(record, program, free_shift))
     except NotBounded as why:
         return evidence("TESTED", f"no bound on the rounding: {why}", RoundingDetails(sizes, unbounded=str(why)))
     rows = tuple(x.figures() for x in found)
@@ -122,28 +172,24 @@ def _stated(r: RegimeBound) -> str:
     return f"error {bound} of the largest value for inputs up to {r.inputs:.2g}{written}; measured {r.measured:.2g}"
 
 
-def _bounds(record: Record, outputs: Sequence[str], program: Program, free_shift: bool) -> tuple[list[Rounded], str]:
+def _bounds(record: Record, outputs: Sequence[str], bounds: RunsBounds) -> tuple[list[Rounded], str]:
     """Of every regime that is looked at and of every output, and why there is no bound of the function as written. Raises NotBounded."""
     unwritten = ""
     found: list[Rounded] = []
-    graph, made_for = record.graph, record.mugraph
-    assert graph is not None and made_for is not None
     for run in record.runs:
         if run.regime.name not in BOUNDED:
             continue
-        values = _values(run.given)
-        inputs = {x.name: values[x.name] for x in graph.inputs if x.name in values}
-        bounds = mugraph_bound(graph, made_for, inputs, free_shift)
+        kernels = bounds.kernels(run)
         written: list[Array] = []
         if not unwritten:
             try:
-                written = written_bound(program, [values[i.name] for i in program.inputs])
+                written = bounds.written(run)
             except NotBounded as why:
                 unwritten = str(why)
         for i, name in enumerate(outputs):
-            if name not in bounds:
+            if name not in kernels:
                 raise NotBounded(f"{name} is what a call gives")
-            value, bound = final(bounds[name])
+            value, bound = final(kernels[name])
             if not agree(value, run.want[i]):
                 raise NotBounded(f"{run.regime.name}: the reference is another form of the function")
             own = final(written[i]) if written else None
