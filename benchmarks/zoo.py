@@ -8,10 +8,11 @@ the GPU to itself, by a lock). With --out the report is written after each, and 
 the model's.
 
 Rows: answer/NAME (1: a kernel of ours, 0.5: something else that is faster than the function as written, 0: the function as
-written, -1: an error or nothing after LIMIT_S; `said` has the reason), seconds/NAME (until the answer), memory/NAME (MB, the
-largest process), and with a GPU speedup/NAME (the best peer's time over that of what the user runs), kernel/NAME (over that of
-the kernel given), error/NAME (of the kernel on the zoo's own inputs against float64, over what is allowed). Then answered,
-kernels (shares of all), wrong (a count), geomean, geomean_few (functions with few rows), least, seconds_median, seconds_p95.
+written, -1: an error or nothing after LIMIT_S; `said` has the reason), seconds/NAME (until the answer), phase/PHASE/NAME (where
+these went: `results/phases.py`), memory/NAME (MB, the largest process), and with a GPU speedup/NAME (the best peer's time over
+that of what the user runs), kernel/NAME (over that of the kernel given), error/NAME (of the kernel on the zoo's own inputs
+against float64, over what is allowed). Then answered, kernels (shares of all), wrong (a count), geomean, geomean_few (functions
+with few rows), least, seconds_median, seconds_p95, and of each phase its mean over all and the most of any.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from queue import Queue
 from threading import Lock
@@ -78,7 +80,7 @@ def one(name: str, wanted: int) -> Row:
             return {"answer": "error", "reason": str(e)[:300], "seconds": time.monotonic() - start}
         found: Row = {
             "answer": result.answer, "reason": result.reason[:300], "seconds": time.monotonic() - start,
-            "notes": [n[:200] for n in result.notes[:4]],
+            "notes": [n[:200] for n in result.notes[:4]], "phases": asdict(result.seconds),
         }  # fmt: skip
         if result.estimate is not None:
             found |= {
@@ -142,6 +144,9 @@ def rows_of(name: str, few: bool, x: Row) -> list[Row]:
         {"name": f"answer/{name}", "value": value, "unit": x["answer"], "said": x["reason"], "few": few},
         {"name": f"seconds/{name}", "value": round(x["seconds"], 1), "unit": "s"},
     ]
+    for phase, seconds in x.get("phases", {}).items():
+        if seconds and phase != "total":
+            rows.append({"name": f"phase/{phase}/{name}", "value": round(seconds, 1), "unit": "s"})
     if "memory" in x:
         rows.append({"name": f"memory/{name}", "value": round(x["memory"]), "unit": "MB"})
     peers = x.get("peers", {})
@@ -171,6 +176,10 @@ def totals(rows: list[Row]) -> list[Row]:
         ("seconds_median", statistics.median(seconds), "s", None),
         ("seconds_p95", seconds[min(len(seconds) - 1, int(0.95 * len(seconds)))], "s", None),
     ]
+    for phase in dict.fromkeys(r["name"].split("/")[1] for r in rows if r["name"].startswith("phase/")):
+        of = [r["value"] for r in rows if r["name"].startswith(f"phase/{phase}/")]
+        found.append((f"phase_mean/{phase}", sum(of) / len(answers), "s", None))
+        found.append((f"phase_most/{phase}", max(of), "s", None))
     for name, some, bound in (
         ("geomean", [x for x, _ in gained], ">= 1.25"),
         ("geomean_few", [x for x, few in gained if few], ">= 1.4"),

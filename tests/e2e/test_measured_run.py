@@ -15,6 +15,7 @@ from mirage.pipeline.optimize import optimize
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Request
 from mirage.plan.passes import PASSES
+from mirage.results.phases import PHASES
 from mirage.results.progress import CancelToken, Progress
 from mirage.results.result import Result
 
@@ -109,6 +110,9 @@ def test_the_fastest_on_the_device_is_the_answer(tools):
     assert result.estimate is not None and result.estimate.measured
     assert (result.estimate.us, result.estimate.baseline_us) == (5.0, 20.0)
     assert "5.0 us measured on a device, 20.0 us by compile" in result.source
+    took = result.seconds
+    assert 0 < took.first_kernel <= took.total and min(took.search, took.tuning, took.verdict) > 0
+    assert sum(getattr(took, name) for name in PHASES) <= took.total + 0.01
     # the search's answer so far, the model's first, the others as they came, neighbors, the best with other launches
     _, lead, first, *steps, last = gpu.asked
     every = {*lead, *first, *(text for step in steps for text in step), *last}
@@ -271,9 +275,10 @@ def test_what_is_not_faster_than_the_function_as_written_changes_nothing(tools, 
         pass
 
     Noise.peers = peers
-    result, _ = run(tools, lambda i, text: 19.6 + i, Noise)
+    result, gpu = run(tools, lambda i, text: 19.6 + i, Noise)
     written = "as written" if "eager" in peers else "by compile"
     assert (result.answer, result.baseline, result.source) == ("keep", "", "")
+    assert result.verdict is None and not gpu.looked  # no candidate could be the answer
     assert result.reason == f"keep yours: 20.0 µs {written}, 19.6 µs at best by measurement"
 
 

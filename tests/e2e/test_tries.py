@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.pipeline.candidate_order import TRIES, Tries
 from mirage.search.engine import Candidate
@@ -34,6 +36,12 @@ def test_what_differs_in_the_order_of_operations_alone_comes_last():
     one, twin = (Candidate(MuGraph("f", (), (), ()), 1.0, "same", s) for s in "ab")
     other = candidate(2, "a")
     assert order([one, twin, other]) == [one, other, twin]
+
+
+def test_the_best_where_all_take_too_long():
+    some = [candidate(3, "a"), candidate(2, "b")]
+    assert Tries(some).best_beyond(2) is Tries(some).best_beyond(1.5) is some[1]
+    assert Tries(some).best_beyond(2.5) is Tries(some).best_beyond(math.inf) is Tries([]).best_beyond(1) is None
 
 
 def test_there_is_an_end():

@@ -7,7 +7,7 @@ from workloads.traced import trace_generic
 
 from mirage.ir.program import Program
 from mirage.meaning.terms import Terms
-from mirage.verify.size_scope import disguised, disguises
+from mirage.verify.size_scope import disguised, disguises, named_lengths
 from mirage.verify.two_programs import compare
 
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
@@ -96,3 +96,20 @@ def test_numbers_that_are_no_sizes() -> None:
     t = Terms()
     assert not disguised(t, [t.mul(t.input("x", ()), t.literal(v)) for v in (0.5, 2, 1e-6, 1000.0)], [4096, 11])
     assert 1.0 not in disguises([2, 1])
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        (4096, {4096}),
+        (1 / 64, {4096}),
+        (1 / 4095, {4096}),
+        (4096 * 96, {4096, 96}),
+        (95, {96}),
+        (0.3, set()),
+        (97, set()),
+    ],
+)
+def test_which_sizes_a_number_may_be(value: float, named: set[int]) -> None:
+    t = Terms()
+    assert named_lengths(t, [t.mul(t.input("x", ()), t.literal(value))], [4096, 96, 11]) == named

@@ -19,6 +19,7 @@ export interface Result {
   notes: string[];
   versions: Record<string, string>;
   baseline: string;
+  seconds: PhaseSeconds;
   schema: number;
 }
 
@@ -114,6 +115,20 @@ export interface Remark {
   code: string;
   text: string;
   figures: Record<string, number | string>;
+}
+
+export interface PhaseSeconds {
+  trace: number;
+  search: number;
+  tuning: number;
+  baselines: number;
+  emission: number;
+  verdict: number;
+  compile: number;
+  waiting: number;
+  explaining: number;
+  first_kernel: number;
+  total: number;
 }
 
 export interface Evidence {

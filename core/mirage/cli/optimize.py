@@ -29,9 +29,12 @@ from mirage.errors import (
 from mirage.link.request_parameters import SearchOptions
 from mirage.results.baselines import BASELINES, TRUSTED
 from mirage.results.codec import unstructure
+from mirage.results.phases import PHASES, PhaseSeconds
 from mirage.results.progress import CancelToken
 from mirage.results.result import Result
 from mirage.results.verdict import Link
+
+SHOWN_S = 0.05  # a phase that took less is not shown
 
 
 def us(value: float | None) -> str:
@@ -58,6 +61,7 @@ def table(result: Result, path: str = "") -> str:
         word = "measured" if e.measured else "estimated"
         lines.append(f"  time     {us(e.us)} {word}; yours {us(e.baseline_us)}; speed of light {us(e.speed_of_light_us)}"
                      f" ({e.device})")  # fmt: skip
+    lines += seconds_lines(result.seconds)
     lines += [f"  why      {r.text}" for r in result.remarks]
     if result.derivation:
         names = [law for law in laws(result.derivation) if law != "inside"]
@@ -65,6 +69,12 @@ def table(result: Result, path: str = "") -> str:
     if path:
         lines.append(f"  written  {path}")
     return "\n".join(lines)
+
+
+def seconds_lines(seconds: PhaseSeconds) -> list[str]:
+    """The phases that took any time."""
+    took = [f"{name} {s:.1f}" for name in PHASES if (s := getattr(seconds, name)) >= SHOWN_S]
+    return [f"  seconds  {seconds.total:.1f}: {', '.join(took)}"] if took else []
 
 
 def link_line(link: Link) -> str:

@@ -103,6 +103,7 @@ class Answer:
     rejected: Sequence[str]
     emit: Callable[[str, dict[str, str]], str]  # a baseline's module, under a header
     refused: str = ""  # why no kernel was searched
+    too_slow: float = 0.0  # the µs of our best, where none was verified because none could be the answer
 
     @property
     def standing(self) -> float:
@@ -118,7 +119,6 @@ class Answer:
         slower = us >= (self.base if measured is None else measured.limit(self.base))
         if slower and not anyway and measured is not None and measured.better:
             return self.without_kernel()
-        how = "the estimate" if measured is None else "measurement"
         found = replace(
             self.kept(),
             verdict=verdict,
@@ -127,17 +127,26 @@ class Answer:
             mugraphs=(json_form.to_json(chosen.mugraph),),
         )
         if slower and not anyway:
-            written = "as written" if measured is None or EAGER in measured.peers else f"by {measured.against}"
-            reason = f"keep yours: {self.standing:.1f} µs {written}, {us:.1f} µs at best by {how}"
-            return replace(found, reason=reason, estimate=self.time(us, self.standing))
+            return replace(found, reason=self.slower(us), estimate=self.time(us, self.standing))
         custom = sum(isinstance(k, CustomKernel) for k in chosen.mugraph.kernels)
         word = "estimated" if measured is None else f"measured over {measured.against}"
         if measured is not None and measured.better:
             word += f", {self.standing / us:.1f}x over the function as written"
         reason = f"{self.base / us:.1f}x {word}, {custom} kernel{'s' if custom > 1 else ''}, {verdict.headline}"
         if slower:
-            reason += f"; not faster than yours by {how}, given because you asked"
+            reason += f"; not faster than yours by {self.how}, given because you asked"
         return replace(found, answer="kernel", reason=reason, source=chosen.text)
+
+    @property
+    def how(self) -> str:
+        """What times are by."""
+        return "the estimate" if self.measured is None else "measurement"
+
+    def slower(self, us: float) -> str:
+        """The reason of "keep yours" where our best takes so many µs."""
+        as_written = self.measured is None or EAGER in self.measured.peers
+        written = "as written" if self.measured is None or as_written else f"by {self.measured.against}"
+        return f"keep yours: {self.standing:.1f} µs {written}, {us:.1f} µs at best by {self.how}"
 
     def without_kernel(self) -> Result:
         """The answer where no kernel is: a baseline that was measured to be better, else "keep yours"."""
@@ -165,6 +174,8 @@ class Answer:
         reason = f"{nothing_found(self.counts)}: keep yours"
         if self.measured is not None and not self.measured.candidates and self.measured.dropped:
             reason = f"no candidate ran right on the device: keep yours (the first: {self.measured.dropped[0]})"
+        if self.too_slow:
+            reason = self.slower(self.too_slow)
         if self.rejected:  # the best one's
             many, first = len(self.rejected), self.rejected[0]
             reason = f"no candidate was verified: keep yours (of {many} refused, the first: {first})"
@@ -177,7 +188,7 @@ class Answer:
             inputs=self.program.inputs,
             program_key=self.program.key,
             search=stats(self.counts, self.seconds),
-            estimate=self.time(self.standing, self.standing),
+            estimate=self.time(self.too_slow or self.standing, self.standing),
             measured=None if self.measured is None else self.measured.measurement,
             notes=(*notes, self.unmeasured) if self.unmeasured else notes,
             versions=package_versions(),

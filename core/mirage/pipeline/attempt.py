@@ -26,6 +26,7 @@ from mirage.pipeline.answer import Answer, Verified, header
 from mirage.pipeline.candidate_order import Tries, inaccurate, widened
 from mirage.pipeline.candidate_timing import CandidateTiming, Report, TimedFunction
 from mirage.pipeline.fusion_remarks import compiled_instead, explain
+from mirage.pipeline.phase_clock import PhaseClock
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Function, Request
 from mirage.pipeline.search_problems import problems, which
@@ -56,6 +57,7 @@ class Attempt:
     progress: Report
     cancel: CancelToken
     tools: Tools
+    clock: PhaseClock = field(default_factory=PhaseClock)
     measured: Measured | None = None
     counts: SearchCounts = field(default_factory=SearchCounts)  # of the searches that have ended
 
@@ -70,7 +72,8 @@ class Attempt:
         searches: list[Search] = []
         best: list[Candidate] = []
         for found in posed:
-            searches.append(self.searched(found, bounds_for(found, bounds, best)))
+            with self.clock.phase("search"):
+                searches.append(self.searched(found, bounds_for(found, bounds, best)))
             best = sorted([*best, *searches[-1].best], key=lambda c: c.us)
         base = self.written
         rejected: list[str] = []
@@ -78,13 +81,12 @@ class Attempt:
         tries = Tries(best)
         self.measured = self.tune(best)
         # a refused one may have been followed by one of another structure: what is faster comes after it
-        below = math.inf
         if self.measured is not None:
             base = self.measured.baseline(base)
             tries = Tries(self.measured.candidates)
-            if self.measured.better and not self.request.anyway:
-                below = self.measured.limit(base)  # no slower one can be the answer
             start = time.monotonic()  # what follows has its own time
+        below = self.limit(base)
+        too_slow = tries.best_beyond(below)
         while (candidate := tries.next(below)) is not None:
             self.cancel.check()
             if time.monotonic() - start > TOTAL_S and rejected:
@@ -95,12 +97,20 @@ class Attempt:
             if outcome is not None:
                 chosen, below = outcome, outcome.candidate.us * EQUAL
         seconds = time.monotonic() - start
-        search = searches[0 if chosen is None else which([s.problem for s in searches], chosen.mugraph)]
-        result = self.result(base, chosen, rejected, seconds)
-        remarks = self.remarks(search, None if chosen is None else chosen.candidate, base, result)
-        if chosen is None or not result.mugraphs:
-            return replace(result, remarks=remarks)
-        return self.explained(result, search.problem, chosen.mugraph, remarks)
+        shown = too_slow if chosen is None else chosen.candidate
+        search = searches[0 if shown is None else which([s.problem for s in searches], shown.mugraph)]
+        result = self.result(base, chosen, rejected, seconds, 0.0 if too_slow is None else too_slow.us)
+        with self.clock.phase("explaining"):
+            remarks = self.remarks(search, shown, base, result)
+            if chosen is None or not result.mugraphs:
+                return replace(result, remarks=remarks)
+            return self.explained(result, search.problem, chosen.mugraph, remarks)
+
+    def limit(self, base: float) -> float:
+        """The µs below which a kernel can be the answer."""
+        if self.request.anyway:
+            return math.inf
+        return base if self.measured is None else self.measured.limit(base)
 
     def remarks(self, search: Search, chosen: Candidate | None, base: float, result: Result) -> tuple[Remark, ...]:
         """Why the answer is what it is; without a GPU also what torch.compile would take."""
@@ -162,7 +172,15 @@ class Attempt:
 
     def tune(self, best: list[Candidate], *, as_they_are: bool = False) -> Measured | None:
         """The candidates timed on this machine's GPU; None without one, or where none of them ran there."""
-        return None if self.timing is None else self.timing.tune(best, as_they_are=as_they_are)
+        if self.timing is None:
+            return None
+        with self.clock.phase("waiting"):
+            self.tools.gpu_idle()
+        with self.clock.phase("tuning"):
+            found = self.timing.tune(best, as_they_are=as_they_are)
+        if found is not None:
+            self.clock.move("tuning", "baselines", found.baselines_s)
+        return found
 
     def explained(self, result: Result, found: Problem, graph: MuGraph, remarks: tuple[Remark, ...]) -> Result:
         """The result with the way to its µGraph, and why it is not fused further."""
@@ -177,9 +195,11 @@ class Attempt:
         """The candidate with its verdict; None where it is refused, whose reason joins `rejected`."""
         counts = ProgressCounts(values=self.counts.values, mugraphs=self.counts.mugraphs, tried=len(rejected) + 1)
         self.progress(Progress("verifying", counts, f"{candidate.us:.1f} µs"))
-        graph = plan(candidate.mugraph, self.dev)
+        with self.clock.phase("emission"):
+            graph = plan(candidate.mugraph, self.dev)
         try:
-            text = self.emit(graph, None, candidate.us, base)
+            with self.clock.phase("emission"):
+                text = self.emit(graph, None, candidate.us, base)
         except MirageError as e:
             rejected.append(f"{candidate.label}: {e.message}")
             return None
@@ -188,9 +208,11 @@ class Attempt:
             found.t, found.outputs, graph, text, self.program, self.function.slice.text, self.function.decorated.name,
             self.request.rules, found.calls, found.returns,
         )  # fmt: skip
-        verdict = self.on_device(case, judge(case, self.task, floats_first=True))
+        with self.clock.phase("verdict"):
+            verdict = self.on_device(case, judge(case, self.task, floats_first=True))
         self.cancel.check()  # to an opinion, a run that was stopped is one that failed
-        rows = compiled.result()
+        with self.clock.phase("compile"):
+            rows = compiled.result()
         if not verdict.accepted:
             why = next((f"{e.link}: {e.summary}" for e in verdict.rejections), "rejected")
             rejected.append(f"{candidate.label}: {why}")
@@ -207,7 +229,10 @@ class Attempt:
         if not all(r["fits"] for r in rows):
             rejected.append(f"{candidate.label}: more shared memory than {self.dev.name} has")
             return None
-        return Verified(candidate, graph, verdict, self.emit(graph, verdict, candidate.us, base), rows)
+        self.clock.verified()
+        with self.clock.phase("emission"):
+            text = self.emit(graph, verdict, candidate.us, base)
+        return Verified(candidate, graph, verdict, text, rows)
 
     def on_device(self, case: Case, verdict: Verdict) -> Verdict:
         """The verdict with what the module does at its real shape, where it was measured."""
@@ -260,10 +285,13 @@ class Attempt:
     def task(self, name: str, payload: Payload) -> Value:
         return self.tools.runner.call(name, payload, timeout_s=VERIFY_S, cancel=self.cancel)
 
-    def result(self, base: float, chosen: Verified | None, rejected: list[str], seconds: float) -> Result:
+    def result(
+        self, base: float, chosen: Verified | None, rejected: list[str], seconds: float, too_slow: float = 0.0
+    ) -> Result:
+        """`too_slow`: the µs of the best candidate where that is why none was verified."""
         unmeasured = "" if self.timing is None else self.timing.why_none
         answer = Answer(
             self.function.decorated.name, self.program, self.dev, self.counts, seconds, base, self.measured, unmeasured,
-            rejected, self.by_baseline,
+            rejected, self.by_baseline, too_slow=too_slow,
         )  # fmt: skip
         return answer.result(chosen, anyway=self.request.anyway)

@@ -51,6 +51,11 @@ class Tries:
         self.met: set[object] = set()
         self.alike: set[tuple[str, float]] = set()
 
+    def best_beyond(self, below: float) -> Candidate | None:
+        """The best one, where all take so many µs or more."""
+        best = min(self.left, key=lambda c: c.us, default=None)
+        return best if best is not None and best.us >= below else None
+
     def next(self, below: float = math.inf) -> Candidate | None:
         """The next one, of those that take less than so many µs; asking for it says that the one before was refused."""
         left = [c for c in self.left if c.us < below]

@@ -20,6 +20,7 @@ from mirage.mugraph import json_form
 from mirage.pipeline import by_size
 from mirage.pipeline.attempt import Attempt
 from mirage.pipeline.candidate_timing import Report
+from mirage.pipeline.phase_clock import PhaseClock
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Function, Request, read, runnable, trace
 from mirage.pipeline.search_problems import problems, which
@@ -40,6 +41,7 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
     `tools` serve several runs one after the other; without them a run has its own."""
     if not request.trusted:
         raise UntrustedWorkspace("nothing of this workspace may run", path=request.path)
+    clock = PhaseClock()
     function = read(request)
     dev = device(request.target)
     rows = []
@@ -48,13 +50,14 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
             own.warm(dev.target)
 
         def attempt(program: Program) -> Attempt:
-            return Attempt(request, function, program, dev, progress, cancel, own)
+            return Attempt(request, function, program, dev, progress, cancel, own, clock)
 
         for inputs in function.rows:
             progress(Progress("tracing"))
             row = replace(function, inputs=inputs)
             try:
-                program = trace(row, request.path, own.runner, cancel)
+                with clock.phase("trace"):
+                    program = trace(row, request.path, own.runner, cancel)
                 runnable(program, dev, request.path)
             except REFUSED as refused:
                 rows.append(_by_pytorch(row, refused, attempt))
@@ -63,11 +66,14 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
             found = posed[which(posed, json_form.from_json(result.mugraphs[0])) if result.mugraphs else 0]
             rows.append(by_size.SizedResult(program, found, result))
         if len(rows) == 1:
-            return rows[0].result
+            return replace(rows[0].result, seconds=clock.seconds())
         progress(Progress("verifying", ProgressCounts(sizes=len(rows))))
-        return by_size.together(
-            rows, by_size.SharedByRows(function.decorated, function.slice, request.rules, attempt(rows[0].program).task)
-        )
+        task = attempt(rows[0].program).task
+        with clock.phase("verdict"):
+            found = by_size.together(
+                rows, by_size.SharedByRows(function.decorated, function.slice, request.rules, task)
+            )
+        return replace(found, seconds=clock.seconds())
 
 
 def _by_pytorch(row: Function, refused: MirageError, attempt: Callable[[Program], Attempt]) -> by_size.SizedResult:
@@ -77,7 +83,8 @@ def _by_pytorch(row: Function, refused: MirageError, attempt: Callable[[Program]
     if asked.timing is None:
         raise refused
     try:
-        program = trace(row, asked.request.path, asked.tools.runner, asked.cancel, task="whole_function")
+        with asked.clock.phase("trace"):
+            program = trace(row, asked.request.path, asked.tools.runner, asked.cancel, task="whole_function")
     except Cancelled:
         raise
     except MirageError as error:  # it is no function of its tensors either

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -56,7 +57,7 @@ class Tried:
 class Measured:
     """`candidates` fastest first, `us` what was measured; the median cold `peers` in µs, `read` a plain read of the inputs; how
     many variants ran, and why others did not. All that `ran`, the `times` of the last ones by their text; the `seconds` until
-    the choice (without the baselines), and until the `first` was right and timed."""
+    the choice (without the baselines, which took `baselines_s`), and until the `first` was right and timed."""
 
     candidates: tuple[Candidate, ...]
     peers: dict[str, float]
@@ -69,6 +70,7 @@ class Measured:
     seconds: float = 0.0
     first: float = 0.0
     notes: tuple[str, ...] = ()
+    baselines_s: float = 0.0
 
     @property
     def peer(self) -> str:
@@ -120,6 +122,7 @@ class Tuner:
     written: str = ""
     seconds: float = 0.0
     first: float = 0.0
+    baselines_s: float = 0.0
     missing: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -130,6 +133,7 @@ class Tuner:
         left = list(range(len(texts)))
         alone = False
         for _ in range(RESTARTS):
+            asked = time.monotonic()
             answer = tune(
                 self.call,
                 {
@@ -152,6 +156,8 @@ class Tuner:
                 rows[i] = row
             self.first = self.first or self.seconds + answer.get("first", 0.0)
             self.seconds += answer.get("seconds", 0.0)
+            if last:
+                self.baselines_s += max(0.0, time.monotonic() - asked - answer.get("seconds", 0.0))
             times = {str(left[int(k)]) if k.isdigit() else k: t for k, t in answer["times"].items()}
             self.notes += [x for x in answer.get("notes", []) if x not in self.notes]
             known = len(self.missing)
@@ -285,6 +291,7 @@ class _Choice:
             self.tuner.seconds,
             self.tuner.first,
             (*self.tuner.notes, *(f"{name} could not be timed: {said}" for name, said in self.tuner.missing.items())),
+            self.tuner.baselines_s,
         )
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.results.baselines import Answer
+from mirage.results.phases import PhaseSeconds
 from mirage.results.verdict import Verdict
 
-SCHEMA = 3  # an entry of the cache that has another is not found
+SCHEMA = 4  # an entry of the cache that has another is not found
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ class Result:
     """`answer` is "kernel"; "compile" or "library", where a GPU measured PyTorch's compiler on the user's own function, or another
     fused call of PyTorch, to be the fastest (`baseline` names it in BASELINES, and nothing of it is verified); or "keep" with
     `reason` (nothing was found that is better, or nothing that is right). `verdict` is that on the kernel, where one was
-    accepted: of several sizes the weakest. `measured`: where a GPU timed it. `source`: the module, unless the answer is "keep"."""
+    accepted: of several sizes the weakest. `measured`: where a GPU timed it. `source`: the module, unless the answer is "keep".
+    `seconds`: what the answer took."""
 
     function: str
     answer: Answer
@@ -143,4 +145,5 @@ class Result:
     notes: tuple[str, ...] = ()
     versions: dict[str, str] = field(default_factory=dict)
     baseline: str = ""
+    seconds: PhaseSeconds = field(default_factory=PhaseSeconds)
     schema: int = SCHEMA

@@ -27,6 +27,7 @@ from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.algebra_opinion import field_opinion
 from mirage.verify.field.schedule_opinion import schedule_opinion
 from mirage.verify.field.text_opinion import text_opinion, text_opinion_ahead
+from mirage.verify.floats.launch_sizes import launch_sizes
 from mirage.verify.floats.opinion import Record, float_opinion, float_opinion_ahead
 from mirage.verify.memory.mugraph_opinion import memory_opinion
 from mirage.verify.memory.text_opinion import text_memory_opinion
@@ -36,7 +37,7 @@ from mirage.verify.proof.user_rules import Rules
 from mirage.verify.ranges.opinion import range_opinion
 from mirage.verify.rounding.opinion import RunsBounds, rounding_opinion
 from mirage.verify.semantics.denote import NotDenoted, denote, same_axes, split_axis
-from mirage.verify.size_scope import all_sizes
+from mirage.verify.size_scope import all_sizes, named_lengths
 from mirage.verify.structure.emitted_again import carries
 from mirage.verify.structure.opinion import structure_opinion, syntax_opinion
 from mirage.verify.worker_tasks import Ahead, RunTask
@@ -45,6 +46,7 @@ TEXT_DRAWS, MORE_DRAWS = 16, 64  # of the text's field opinion: at first, and wh
 WEAK = 1e-9
 KEPT = 8  # of the opinions that need no PyTorch, for whoever asks before the judge
 MOST_ELEMENTS = 1 << 20  # of all tensors, for a run of the emitted text at the sizes that it is made for
+MOST_NAMED = 1 << 21  # the same where the sizes alone are real that the function names
 
 
 @dataclass(frozen=True)
@@ -251,9 +253,21 @@ def floats_begun(
             isinstance(found.details, FloatDetails) and found.details.unlike and elements <= MOST_ELEMENTS
         ):  # it names sizes of its own, and nothing else has a call's value
             found = float_opinion(emitted, run_task, sizes=dict(case.mugraph.axes), record=record)
+        if found.counterexample is not None and (sizes := at_named_sizes(case)):
+            found = float_opinion(emitted, run_task, sizes=sizes, record=record)
         return [found]
 
     return opinion
+
+
+def at_named_sizes(case: Case) -> dict[str, int] | None:
+    """A small launch in which the dims have their real sizes whose sizes may be numbers in the function, such as that of
+    `loss.sum() / x.shape[0]`: at another size it is another function. None where that is the launch that there was, or is large."""
+    t, graph = case.t, case.mugraph
+    named = named_lengths(t, [o.term for o in case.targets], t.sizes.values())
+    sizes = launch_sizes(graph, {a for a, n in graph.axes if n in named})
+    elements = sum(math.prod(sizes[a] for d in x.dims for a in d) for x in graph.tensors)
+    return sizes if sizes != launch_sizes(graph) and elements <= MOST_NAMED else None
 
 
 def judge(

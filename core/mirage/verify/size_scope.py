@@ -59,6 +59,18 @@ def disguised(t: Terms, roots: Iterable[int], sizes: Iterable[int]) -> list[str]
     ]  # fmt: skip
 
 
+def named_lengths(t: Terms, roots: Iterable[int], lengths: Iterable[int]) -> set[int]:
+    """The lengths that numbers of terms may be, by themselves or two of them together."""
+    values, known = numbers(t, roots), set(lengths)
+
+    def among(some: Sequence[int]) -> bool:
+        return any(abs(u - v) <= RELATIVE * v for u in disguises(some) for v in values)
+
+    single = {n for n in known if among([n])}
+    pairs = combinations(sorted(known - single), 2)
+    return single | {n for pair in pairs if among(pair) for n in pair}
+
+
 def specialised(program: Program) -> list[str]:
     """In words: the dims of a program for which no second trace speaks. A dim without a name was not traced again."""
     out = []

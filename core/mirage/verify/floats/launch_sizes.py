@@ -21,11 +21,11 @@ UNTILED = 7  # of a dim that only library kernels have
 BATCH = 2  # of a dim whose blocks take one element each
 
 
-def launch_sizes(mugraph: MuGraph) -> dict[str, int]:
+def launch_sizes(mugraph: MuGraph, real_axes: Set[str] = frozenset()) -> dict[str, int]:
     """Sizes of a small launch with the µGraph's own tiles: two tiles and a tail of each tiled dim, or its real size
-    where that is smaller; two of what blocks take singly; resident dims whole."""
+    where that is smaller; two of what blocks take singly; resident dims whole, and `real_axes`."""
     real = dict(mugraph.axes)
-    fixed = rigid_axes(mugraph) | dims_of_calls(mugraph)[0]
+    fixed = rigid_axes(mugraph) | dims_of_calls(mugraph)[0] | (real_axes & real.keys())
     sizes = {a: n for a, n in real.items() if a in fixed}
     graphs = [p.graph for p in parts(mugraph)]
     sizes |= {d.name: min(real[d.name], 2) for g in graphs for d in g.dims if d.role == "split"}
@@ -53,14 +53,23 @@ def _of_library_kernels_alone(mugraph: MuGraph) -> set[str]:
 
 
 def _tiled(d: TileDim, tiles: int, whole: Set[str], real: Mapping[str, int], sizes: dict[str, int]) -> None:
-    """Makes the axes of a dim so long together that it has so many tiles and a tail."""
-    want = BATCH if d.tile == 1 else tiles * d.tile + max(1, d.tile // 3)
-    for a in reversed(d.axes):  # minor axes first; the major one makes up the rest
-        if a in whole:
-            continue
-        part = want if a == d.axes[0] else min(want, 3)
+    """Makes the axes of a dim so long together that it has so many tiles and a tail, where its `whole` axes leave room for one.
+    These count; every other is two long at least."""
+    least = BATCH if d.tile == 1 else tiles * d.tile + max(1, d.tile // 3)
+    free = [a for a in d.axes if a not in whole]
+    held = math.prod(real[a] for a in d.axes if a in whole)
+    want = -(-least // held)
+    for a in reversed(free):  # minor axes first; the major one makes up the rest
+        wide = max(want, BATCH)
+        part = wide if a == free[0] else min(wide, 3)
         sizes[a] = max(sizes.get(a, 1), min(real[a], part))
         want = -(-want // sizes[a])
+    for a in reversed(free):  # where the major one is too short for that, the others do
+        others = held * math.prod(sizes[b] for b in free if b != a)
+        sizes[a] = max(sizes[a], min(real[a], -(-least // others)))
+    minor = held * math.prod(sizes[a] for a in free[1:])
+    if free and minor % d.tile and minor * sizes[free[0]] % d.tile == 0:
+        sizes[free[0]] = min(real[free[0]], sizes[free[0]] + 1)
 
 
 def _indexed(mugraph: MuGraph, real: Mapping[str, int], sizes: dict[str, int]) -> None:
