@@ -63,8 +63,8 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
                 rows.append(_by_pytorch(row, refused, attempt))
                 continue
             result, posed = attempt(program).run(), problems(program)
-            found = posed[which(posed, json_form.from_json(result.mugraphs[0])) if result.mugraphs else 0]
-            rows.append(by_size.SizedResult(program, found, result))
+            problem = posed[which(posed, json_form.from_json(result.mugraphs[0])) if result.mugraphs else 0]
+            rows.append(by_size.SizedResult(program, problem, result))
         if len(rows) == 1:
             return replace(rows[0].result, seconds=clock.seconds())
         progress(Progress("verifying", ProgressCounts(sizes=len(rows))))
