@@ -17,6 +17,7 @@ from mirage.mugraph.parse import parse
 from mirage.pipeline.search_problems import problem
 from mirage.profile.roofline import estimate
 from mirage.program.lower import lower
+from mirage.results.details import FloatDetails
 from mirage.search.engine import Search
 from mirage.verify.floats.launch_sizes import launch_sizes
 from mirage.verify.judge import Case, at_named_sizes, floats
@@ -100,13 +101,13 @@ def test_axes_that_are_asked_for_are_real():
 
 
 HEAD = "import torch\n\n\ndef f(x, y):\n    d = x - y\n    return "
-INPUTS = [("x", (40000, 6), "fp32"), ("y", (40000, 6), "fp32")]
+INPUTS = (("x", (40000, 6), "fp32"), ("y", (40000, 6), "fp32"))
 
 
 @cache
-def case(body: str, written: str = "", meant: str = "") -> Case:
+def case(body: str, written: str = "", meant: str = "", inputs: tuple[Any, ...] = INPUTS) -> Case:
     """The best answer for a function, with `written` in place of what is `meant` in its text."""
-    program = trace(HEAD + body + "\n", "f", INPUTS)
+    program = trace(HEAD + body + "\n", "f", inputs)
     found = problem(program, lower(program))
     search = Search(found, lambda g: estimate(g, DEVICES["sm_90"]), bounds=FEW)
     list(search.run())
@@ -143,4 +144,21 @@ def test_a_function_that_names_no_size_has_no_other_launch() -> None:
 
 def test_a_wrong_kernel_of_a_function_that_names_no_size_is_refused_at_once(run: Run) -> None:
     (found,) = floats(case("(d * d).sum() * 0.3", "0.31", "0.3"), run)
+    assert found.word == "REJECTED"
+
+
+TABLE = "torch.cat((d[:, None] * torch.arange(80), d[:, None] + torch.arange(80)), dim=-1)"  # 160 columns at any size
+STEPS = (("x", (40000,), "fp32"), ("y", (40000,), "fp32"))  # too many for all sizes to be real
+
+
+def test_a_function_that_gives_a_shape_of_its_own_is_compared_at_that_shape(run: Run) -> None:
+    (found,) = floats(case(TABLE, inputs=STEPS), run)
+    assert found.word == "TESTED", found.summary
+    assert isinstance(found.details, FloatDetails) and 160 in found.details.sizes.values()
+
+
+def test_a_kernel_that_has_another_table_is_refused_there(run: Run) -> None:
+    right = case(TABLE, inputs=STEPS)
+    (line,) = [x for x in right.module.splitlines() if " < 80" in x][:1]
+    (found,) = floats(case(TABLE, line.replace(" < 80", " < 79"), line, STEPS), run)
     assert found.word == "REJECTED"

@@ -74,7 +74,8 @@ class RegimeError:
 
 @dataclass(frozen=True)
 class FloatDetails:
-    """Runs in floats. `unlike`: the function could not be run on these inputs, and nothing else says what its calls give."""
+    """Runs in floats. `unlike`: the function could not be run on these inputs, and nothing else says what its calls give; or it
+    gives other shapes there."""
 
     sizes: Sizes = field(default_factory=dict)
     tiles: Tiles = field(default_factory=dict)

@@ -248,16 +248,27 @@ def floats_begun(
 
     def opinion() -> list[Evidence]:
         found = first()
-        elements = sum(math.prod(case.mugraph.shape(x)) for x in case.mugraph.tensors)
-        if (
-            isinstance(found.details, FloatDetails) and found.details.unlike and elements <= MOST_ELEMENTS
-        ):  # it names sizes of its own, and nothing else has a call's value
-            found = float_opinion(emitted, run_task, sizes=dict(case.mugraph.axes), record=record)
+        for sizes in at_sizes_of_its_own(case):
+            if not (isinstance(found.details, FloatDetails) and found.details.unlike):
+                break  # it names sizes of its own, and nothing else has a call's value
+            found = float_opinion(emitted, run_task, sizes=sizes, record=record)
         if found.counterexample is not None and (sizes := at_named_sizes(case)):
             found = float_opinion(emitted, run_task, sizes=sizes, record=record)
         return [found]
 
     return opinion
+
+
+def at_sizes_of_its_own(case: Case) -> Iterator[dict[str, int]]:
+    """Launches for a function that cannot run at other sizes or gives other shapes there: first with the real sizes of the dims that
+    no input has, which are the function's own (a table that it makes), then with all of them, where that is not large."""
+    graph = case.mugraph
+    given = {a for x in graph.inputs for d in x.dims for a in d}
+    own = launch_sizes(graph, {a for a, _ in graph.axes} - given)
+    for sizes, most in ((own, MOST_NAMED), (dict(graph.axes), MOST_ELEMENTS)):
+        elements = sum(math.prod(sizes[a] for d in x.dims for a in d) for x in graph.tensors)
+        if sizes != launch_sizes(graph) and elements <= most:
+            yield sizes
 
 
 def at_named_sizes(case: Case) -> dict[str, int] | None:
