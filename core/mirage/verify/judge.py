@@ -248,10 +248,10 @@ def floats_begun(
 
     def opinion() -> list[Evidence]:
         found = first()
-        for sizes in at_sizes_of_its_own(case):
+        for every in at_sizes_of_its_own(case):
             if not (isinstance(found.details, FloatDetails) and found.details.unlike):
                 break  # it names sizes of its own, and nothing else has a call's value
-            found = float_opinion(emitted, run_task, sizes=sizes, record=record)
+            found = float_opinion(emitted, run_task, sizes=every, record=record)
         if found.counterexample is not None and (sizes := at_named_sizes(case)):
             found = float_opinion(emitted, run_task, sizes=sizes, record=record)
         return [found]
