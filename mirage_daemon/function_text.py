@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from mirage.errors import FunctionNotFound, SourceSyntaxError
+from mirage.source.one_parse import PARSING
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class FunctionText:
 def read_within_bounds(text: str, path: str, function: str) -> FunctionText:
     """As `read`; a text that is too deep or whose numbers are too long is an error of the text."""
     try:
-        return read(text, path, function)
+        with PARSING:
+            return read(text, path, function)
     except (RecursionError, MemoryError, ValueError) as e:
         raise SourceSyntaxError(f"the text cannot be read within bounds ({type(e).__name__})", path=path) from None
 

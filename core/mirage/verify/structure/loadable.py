@@ -17,6 +17,7 @@ from mirage.ir.torch_calls import OPERATOR, has_effect
 from mirage.operators.block_operators import BLOCK
 from mirage.operators.table import OPERATORS
 from mirage.results.baselines import BASELINES
+from mirage.source.one_parse import PARSING
 from mirage.verify.structure.module_rules import GUARDS_GETATTR, RULES, Found, Rule
 from mirage.verify.structure.module_syntax import ORIGINAL, Fault, ModuleSyntax, evaluated, imported, local_names
 
@@ -214,7 +215,8 @@ def loading_fault(text: str) -> tuple[str, Fault] | None:
 
 def check_loadable(text: str) -> None:
     """Raises ModuleRefused with the line and the rule unless the module may be loaded."""
-    found = loading_fault(text)
+    with PARSING:
+        found = loading_fault(text)
     if found is not None:
         rule, fault = found
         raise ModuleRefused(f"the module {fault.what} (rule {rule})", line=fault.line)
