@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from mirage.profile import tune
 from mirage.profile.memory_shortage import retried
 
 
@@ -44,3 +45,23 @@ def test_another_error_is_not_tried_again() -> None:
     with pytest.raises(ValueError):
         retried(device.run, device.release, (1.0,), device.slept.append)
     assert (device.tries, device.released) == (1, 0)
+
+
+@pytest.mark.parametrize(("broken", "emptied"), [(True, 0), (False, 1)])
+def test_memory_goes_back_to_others_unless_the_process_is_broken(
+    broken: bool, emptied: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After an error that breaks the process every call to CUDA raises: the answer says so and is not lost."""
+    calls = []
+
+    def answer(run: object) -> dict[str, object]:
+        if broken:
+            raise RuntimeError("CUDA error: an illegal memory access was encountered")
+        return {}
+
+    monkeypatch.setattr(tune, "here", lambda: "sm_90")
+    monkeypatch.setattr(tune._Tuning, "answer", answer)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a GPU")
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: calls.append(1))
+    found = tune.tune_modules({"texts": ["text"], "function": "f"}, lambda counts: None)
+    assert bool(found.get("broken")) == broken and len(calls) == emptied and found["device"] == "a GPU"

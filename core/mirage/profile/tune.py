@@ -253,10 +253,10 @@ def tune_modules(payload: TunePayload, emit: Emit) -> TuneAnswer:
         return {"device": "", "why": why, "rows": [], "times": {}, "seconds": 0.0}
     import torch
 
-    try:
-        return retried(lambda: _tuned(_Tuning(payload, target, emit, start)), _forget)
-    finally:
+    answer = retried(lambda: _tuned(_Tuning(payload, target, emit, start)), _forget)
+    if not answer.get("broken"):  # then no call to CUDA returns
         torch.cuda.empty_cache()  # others tune on this GPU too
+    return answer
 
 
 def _forget() -> None:
