@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -266,8 +266,7 @@ def at_sizes_of_its_own(case: Case) -> Iterator[dict[str, int]]:
     given = {a for x in graph.inputs for d in x.dims for a in d}
     own = launch_sizes(graph, {a for a, _ in graph.axes} - given)
     for sizes, most in ((own, MOST_NAMED), (dict(graph.axes), MOST_ELEMENTS)):
-        elements = sum(math.prod(sizes[a] for d in x.dims for a in d) for x in graph.tensors)
-        if sizes != launch_sizes(graph) and elements <= most:
+        if sizes != launch_sizes(graph) and elements_at(graph, sizes) <= most:
             yield sizes
 
 
@@ -277,8 +276,12 @@ def at_named_sizes(case: Case) -> dict[str, int] | None:
     t, graph = case.t, case.mugraph
     named = named_lengths(t, [o.term for o in case.targets], t.sizes.values())
     sizes = launch_sizes(graph, {a for a, n in graph.axes if n in named})
-    elements = sum(math.prod(sizes[a] for d in x.dims for a in d) for x in graph.tensors)
-    return sizes if sizes != launch_sizes(graph) and elements <= MOST_NAMED else None
+    return sizes if sizes != launch_sizes(graph) and elements_at(graph, sizes) <= MOST_NAMED else None
+
+
+def elements_at(graph: MuGraph, sizes: Mapping[str, int]) -> int:
+    """Elements of all tensors of a µGraph where its axes have these sizes."""
+    return sum(math.prod(sizes[a] for d in x.dims for a in d) for x in graph.tensors)
 
 
 def judge(
