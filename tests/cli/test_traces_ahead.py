@@ -16,7 +16,11 @@ INPUTS = [{"name": "x", "shape": [4, 8], "dtype": "fp32", "names": []}]
 
 
 def payload(line: str, head: str = "") -> Payload:
-    return {"text": f"import torch\n{head}\n\ndef f(x):\n    {line}\n    return x + 1\n", "function": "f", "inputs": INPUTS}
+    return {
+        "text": f"import torch\n{head}\n\ndef f(x):\n    {line}\n    return x + 1\n",
+        "function": "f",
+        "inputs": INPUTS,
+    }
 
 
 @pytest.fixture(scope="module")

@@ -30,11 +30,11 @@ LAZY: dict[str, dict[str, str]] = {
     "mirage.cli.verify": {
         "mirage.cli": COMMAND,
         "mirage.cli.optimize": COMMAND,
+        "mirage.cli.traces_ahead": COMMAND,
         "mirage.cli.verify_subjects": COMMAND,
         "mirage.cli.worker_queue": COMMAND,
         "mirage.cli.write_certificate": COMMAND,
         "mirage.devices.table": COMMAND,
-        "mirage.isolate.forked_task": COMMAND,
         "mirage.isolate.runner": COMMAND,
         "mirage.mugraph.check": COMMAND,
         "mirage.results.verdict": COMMAND,

@@ -134,6 +134,8 @@ def every_row(a: str, b: str, target: str, rules_file: str | None, overflow: boo
         from mirage.devices.table import device
         from mirage.mugraph.check import Limits
         from mirage.pipeline.request import TRACE_S
+        from mirage.verify import cases, two_programs  # noqa: F401 - what `decided` imports: time for it is before the traces
+        from mirage.verify.counterexamples import float_search  # noqa: F401
 
         rules = place_argument.rules(rules_file)
         limits = Limits.of(device(target))

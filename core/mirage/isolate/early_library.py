@@ -36,12 +36,12 @@ def modules_by_name() -> Iterator[None]:
     registers operators; `inspect` resolves the paths of all imported modules to find it by its file, a sixth of PyTorch's import."""
     by_file = inspect.getmodule
 
-    def module_of(asked: object, file: str | None = None) -> ModuleType | None:
-        if isinstance(asked, FrameType):
-            named = sys.modules.get(asked.f_globals.get("__name__", ""))
-            if named is not None and vars(named) is asked.f_globals:
+    def module_of(object: object, _filename: str | None = None) -> ModuleType | None:
+        if isinstance(object, FrameType):
+            named = sys.modules.get(object.f_globals.get("__name__", ""))
+            if named is not None and vars(named) is object.f_globals:
                 return named
-        return by_file(asked, file)
+        return by_file(object, _filename)
 
     inspect.getmodule = module_of
     try:
