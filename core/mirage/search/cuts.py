@@ -118,12 +118,19 @@ def two_sides(free: list[frozenset[str]]) -> tuple[frozenset[str], frozenset[str
 
 
 def dims_of(t: Terms, x: int, outputs: list[Target]) -> tuple[tuple[str, ...], ...]:
-    """The dims of a temporary: of a matrix product those of its operands, as a library would give it; else the axes in
-    `axis_order`, with those together that a tensor of the program has as one dim."""
+    """The dims of a temporary: first those of one element that all outputs begin with (a batch of one), so that a library gives an
+    output of a temporary, then the `own_dims` of its value."""
+    ones = min((next((i for i, d in enumerate(o.dims) if d), 0) for o in outputs), default=0)
+    return (*((),) * ones, *own_dims(t, x, outputs))
+
+
+def own_dims(t: Terms, x: int, outputs: list[Target]) -> tuple[tuple[str, ...], ...]:
+    """Of a matrix product the dims of its operands, as a library would give it; else the axes in `axis_order`, with those together
+    that a tensor of the program has as one dim."""
     n = t.node(x)
     if not isinstance(n, Reduce):  # what is made of a product element by element lies as the product does
         same = [r for r in sorted(t.front(x)) if t.dims(r) == t.dims(x) and is_product(t, r)]
-        return dims_of(t, same[0], outputs) if same else flattened(t, axis_order(t, x, outputs), outputs)
+        return own_dims(t, same[0], outputs) if same else flattened(t, axis_order(t, x, outputs), outputs)
     axes = axis_order(t, x, outputs)
     if n.op == "sum":
         for side in map(t.node, operands(t, x, n.body)):
