@@ -171,10 +171,11 @@ def widest(sets: Iterable[frozenset[str]]) -> list[frozenset[str]]:
 
 
 def starts(t: Terms, cuts: Sequence[Cut]) -> Iterator[tuple[Cut, ...]]:
-    """Every operand of a contraction; and every matrix product too."""
+    """Every operand of a contraction; and every matrix product too; and every reduction."""
     own = [c for c in cuts if not c.instead]
     yield tuple(c for c in own if c.operand)
     yield tuple(c for c in own if c.operand or is_product(t, c.term))
+    yield tuple(own)
 
 
 def descend(t: Terms, cuts: list[Cut], cost: Callable[[tuple[Cut, ...]], float]) -> Iterator[tuple[Cut, ...]]:
@@ -270,9 +271,13 @@ def together(t: Terms, found: list[tuple[int, bool]]) -> list[Cut]:
 
 
 def renaming(t: Terms, x: int, y: int) -> tuple[tuple[str, str], ...] | None:
-    """The axes of `x` that have another name in `y`, as (in x, in y), or None if the two are different values."""
+    """The axes of `x` that have another name in `y`, as (in x, in y), or None if the two are different values. Where both have the
+    same axes, two of them may have changed places: one value is the other transposed."""
     old, new = sorted(t.dims(x) - t.dims(y)), sorted(t.dims(y) - t.dims(x))
-    if len(old) != len(new) or not 0 < len(old) <= 4:
+    if not old and not new:
+        swaps = (((a, b), (b, a)) for a, b in combinations(sorted(t.dims(x)), 2) if t.sizes[a] == t.sizes[b])
+        return next((pairs for pairs in swaps if t.rename(x, dict(pairs)) == y), None)
+    if len(old) != len(new) or len(old) > 4:
         return None
     for order in permutations(new):
         pairs = tuple(zip(old, order, strict=True))
