@@ -34,7 +34,15 @@ def test_a_broken_process_is_known_by_any_line_of_the_error() -> None:
 
 @pytest.mark.parametrize(
     ("us", "sets", "calls", "replays"),
-    [(1.0, 1, 20, 10), (99.0, 3, 20, 10), (500.0, 2, 20, 2), (5e3, 2, 4, 1), (5e5, 2, 2, 1), (5e5, 1, 1, 1), (2.0, 512, 512, 1)],
+    [
+        (1.0, 1, 20, 10),
+        (99.0, 3, 20, 10),
+        (500.0, 2, 20, 2),
+        (5e3, 2, 4, 1),
+        (5e5, 2, 2, 1),
+        (5e5, 1, 1, 1),
+        (2.0, 512, 512, 1),
+    ],
 )
 def test_a_repetition_takes_milliseconds_not_a_count_of_calls(us: float, sets: int, calls: int, replays: int) -> None:
     assert calls_in(us, sets) == calls

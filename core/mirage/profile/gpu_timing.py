@@ -233,7 +233,9 @@ def relative_difference(a: Result, b: Result) -> float:
     import torch
 
     x, y = torch.broadcast_tensors(cast("torch.Tensor", a), cast("torch.Tensor", b))
-    pairs = zip(x.reshape(-1).split(CHUNK), y.reshape(-1).split(CHUNK), strict=True)  # a copy of all in float64 may not fit
+    pairs = zip(
+        x.reshape(-1).split(CHUNK), y.reshape(-1).split(CHUNK), strict=True
+    )  # a copy of all in float64 may not fit
     most = [torch.stack(((u.double() - v.double()).abs().max(), v.double().abs().max())) for u, v in pairs]
     difference, largest = (float(m) for m in torch.stack(most).amax(0))
     return difference / (largest or 1.0)
