@@ -294,7 +294,8 @@ def _tuned(run: _Tuning) -> TuneAnswer:
 
 class _Tuning:
     """One call: `rows` of the texts, the `modules` that are right by their index, how long the `first` took, the choice
-    (`chosen_s`), and the baselines (`prepared_s`) within that. `running`: what is on the device now, texts by index or a baseline by name."""
+    (`chosen_s`), and the baselines (`prepared_s`) within that. `running`: what is on the device now, texts by index
+    or a baseline by name."""
 
     def __init__(self, payload: TunePayload, target: str, emit: Emit, start: float) -> None:
         self.payload, self.target, self.emit, self.start = payload, target, emit, start
