@@ -116,6 +116,8 @@ class Public:
                     if e.arguments.get(n) is not v:
                         raise TextFault(f"the original gets another {n} than the public function") from None
                 continue
+            except ValueError as e:
+                raise TextFault(f"the guard takes {what}: {e}") from None
             raise TextFault(f"the guard takes {what}")
 
     def _strange(self, tensors: Tensors) -> Iterator[tuple[str, dict[str, object]]]:

@@ -198,7 +198,7 @@ def decode(data: PackedFloats | PackedInput) -> Array:
 
 def run_on_floats(payload: FloatPayload) -> FloatAnswer:
     """In the worker: the module's public function is called, and its guard tried with what its kernels were not made for
-    (where kernels run twice); without `names`, its launcher alone is."""
+    (where kernels run twice)."""
     os.environ["TRITON_INTERPRET"] = "1"
     module = _loaded(payload["module"])
     user = load(payload["text"], payload["function"]) if payload["text"] else None
@@ -233,11 +233,8 @@ Launched = Callable[[list["torch.Tensor"], bool], object]
 @contextmanager
 def launched(module: ModuleType, payload: FloatPayload) -> Iterator[Launched]:
     """`call(tensors, guard)` calls the module's public function as a user would, on the small launch, and then tries its
-    guard; or its launcher, where the parameters have no names. The module is left as it was found."""
-    names, sizes, tiles = payload.get("names"), payload["sizes"], payload["tiles"]
-    if names is None:
-        yield lambda tensors, guard: module._run(*tensors, sizes=sizes, tiles=tiles)
-        return
+    guard. The module is left as it was found."""
+    names, sizes, tiles = payload["names"], payload["sizes"], payload["tiles"]
     before = dict(module.__dict__)
     tables = [(t, dict(t)) for t in (module.SIZES, module.TILES)]
 
