@@ -36,16 +36,16 @@ class _FloatPayload(TypedDict):
     function: str
     sizes: dict[str, int]
     tiles: Tiles
-    names: list[str]
     inputs: list[list[PackedInput]]
 
 
 class FloatPayload(_FloatPayload, total=False):
-    """`inputs`: a list of runs, each a list of inputs; `names`: the parameters that these are; `times`: how often each is
-    run (else the first twice). With `roundings` only the function runs, so many times in float64, each time with other
-    roundings."""
+    """`inputs`: a list of runs, each a list of inputs; `names`: the parameters that these are, without which the launcher
+    alone is called; `times`: how often each is run (else the first twice). With `roundings` only the function runs, so many
+    times in float64, each time with other roundings."""
 
     constants: dict[str, object]
+    names: list[str]
     times: int
     roundings: int
 

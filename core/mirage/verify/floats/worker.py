@@ -19,7 +19,7 @@ from mirage.codegen.interpreter import float_interpreter, load_module
 from mirage.ir.dtypes import FLOATING, TORCH_NAMES
 from mirage.program.load_function import load
 from mirage.verify.field.device_memory import Shape, flat_shape
-from mirage.verify.field.public_function import Public
+from mirage.verify.field.public_function import Public, key_of, set_tables
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.worker_tasks import (
     FloatAnswer,
@@ -198,7 +198,7 @@ def decode(data: PackedFloats | PackedInput) -> Array:
 
 def run_on_floats(payload: FloatPayload) -> FloatAnswer:
     """In the worker: the module's public function is called, and its guard tried with what its kernels were not made for
-    (where kernels run twice)."""
+    (where kernels run twice); without `names`, its launcher alone is."""
     os.environ["TRITON_INTERPRET"] = "1"
     module = _loaded(payload["module"])
     user = load(payload["text"], payload["function"]) if payload["text"] else None
@@ -233,12 +233,16 @@ Launched = Callable[[list["torch.Tensor"], bool], object]
 @contextmanager
 def launched(module: ModuleType, payload: FloatPayload) -> Iterator[Launched]:
     """`call(tensors, guard)` calls the module's public function as a user would, on the small launch, and then tries its
-    guard. The module is left as it was found."""
-    names, sizes, tiles = payload["names"], payload["sizes"], payload["tiles"]
+    guard; or its launcher, where the parameters have no names. The module is left as it was found."""
+    names, sizes, tiles = payload.get("names"), payload["sizes"], payload["tiles"]
     before = dict(module.__dict__)
     tables = [(t, dict(t)) for t in (module.SIZES, module.TILES)]
 
     def call(tensors: list[torch.Tensor], guard: bool) -> object:
+        if names is None:
+            set_tables(module, sizes, tiles)
+            module.__dict__["_EXPECTED"] = key_of(tensors)
+            return module._run(*tensors)
         public = Public(module, payload["module"], sizes, tiles)
         arguments = dict(zip(names, tensors, strict=True))
         result = public(arguments)
