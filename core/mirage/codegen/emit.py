@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mirage.codegen import module_header
 from mirage.codegen.carried_mugraph import comment_lines
 from mirage.codegen.identifiers import Identifiers
 from mirage.codegen.kernel_text import KernelText, emit_kernel
@@ -78,7 +79,7 @@ def emit_rows(
     every = [k for found in texts.values() for k in found]
     expected = [line for (p, _), o in zip(rows, own, strict=True) for line in expected_lines(p, o)]
     parts = {
-        "header": [f"# {key}: {line}" for key, value in header.items() for line in value.splitlines()],
+        "header": module_header.lines(header),
         "imports": imports(kept, bool(every)),
         "kernels": spaced([list(k.lines) for k in every]),
         "launcher": spaced(
