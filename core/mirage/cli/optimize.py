@@ -53,7 +53,7 @@ def table(result: Result, path: str = "") -> str:
     if result.verdict is not None:
         lines.append(f"  verdict  {result.verdict.headline}")
         lines += [f"    {one}" for one in map(link_line, result.verdict.links)]
-    for k in result.kernels:
+    for k in () if result.answer == "keep" else result.kernels:
         shared = "-" if k.shared_bytes is None else f"{k.shared_bytes} B"
         loops = ", ".join(f"{x.dim} x{x.range}" for x in k.loops) or "none"
         lines.append(f"  kernel   {k.name}: grid {k.grid}, loops {loops}, shared {shared}, "
