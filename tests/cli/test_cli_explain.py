@@ -52,6 +52,13 @@ def test_what_it_names_is_a_command_that_runs(project: Path, explain: Explain) -
     assert CliRunner().invoke(main, command[1:], prog_name="mirage").exit_code == 0
 
 
+def test_the_function_that_is_named_is_the_one_that_the_kernel_belongs_to(project: Path, explain: Explain) -> None:
+    (project / "another.py").write_text(FUNCTION.replace("2.0", "3.0"))
+    assert f"{project}/model.py::doubled" in explain(project / "doubled_mirage.py").stdout
+    (project / "model.py").unlink()
+    assert "mirage verify FILE::doubled" in explain(project / "doubled_mirage.py").stdout, "none of it is its function"
+
+
 def test_a_function_means_the_kernel_beside_it(project: Path, explain: Explain) -> None:
     for place in (project / "model.py", f"{project / 'model.py'}::doubled"):
         assert explain(place).stdout == explain(project / "doubled_mirage.py").stdout

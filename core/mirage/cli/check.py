@@ -54,26 +54,28 @@ class Project:
             yield from self.unlike(module)
 
     def unlike(self, module: WrittenModule) -> Iterator[MirageError]:
-        """Why a module is that of none of the functions of its name; nothing where it is that of one. A function in the module's
-        own folder is meant before one elsewhere."""
-        folder = os.path.dirname(os.path.abspath(module.path))
-        every = self.functions.get(module.function, [])
-        near = [f for f in every if os.path.dirname(os.path.abspath(f.path)) == folder]
-        first: MirageError | None = None
-        for function in near or every:
-            try:
-                wrong = outdated(module, function)
-            except MirageError as e:
-                e.path, e.line = e.path or function.path, e.line or function.line
-                wrong = e
-            if wrong is None:
-                return
-            first = first or wrong
-        if first is not None:
-            yield first
-        else:
+        """Why a module is that of none of the functions of its name; nothing where it is that of one."""
+        pairs = list(self.compared(module))
+        if not pairs:
             said = f"no decorated function `{module.function}` is in the files that were read"
             yield KernelOfNoFunction(said, path=module.path, line=1)
+        yield from (wrong for _, wrong in pairs[:1] if wrong is not None and all(w is not None for _, w in pairs))
+
+    def owner(self, module: WrittenModule) -> Decorated | None:
+        """The function that a module belongs to."""
+        return next((f for f, wrong in self.compared(module) if wrong is None), None)
+
+    def compared(self, module: WrittenModule) -> Iterator[tuple[Decorated, MirageError | None]]:
+        """The functions that a module could mean, each with what is another there: those in the module's own folder, those
+        elsewhere only where that has none."""
+        folder = os.path.dirname(os.path.abspath(module.path))
+        every = self.functions.get(module.function, [])
+        for function in [f for f in every if os.path.dirname(os.path.abspath(f.path)) == folder] or every:
+            try:
+                yield function, outdated(module, function)
+            except MirageError as e:
+                e.path, e.line = e.path or function.path, e.line or function.line
+                yield function, e
 
 
 def project(paths: Sequence[str]) -> Project:

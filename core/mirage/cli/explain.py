@@ -103,9 +103,9 @@ def rows(module: WrittenModule, dev: Device) -> Iterator[tuple[str, str]]:
 
 
 def function_place(module: WrittenModule) -> str:
-    """FILE::FUNCTION of the function that a module stands for, as far as a file beside it has it."""
-    beside = project((module.path,)).functions.get(module.function, [])
-    return f"{beside[0].path if beside else 'FILE'}::{module.function}"
+    """FILE::FUNCTION of the function that a module belongs to, as far as a file beside it has it."""
+    owner = project((module.path,)).owner(module)
+    return f"{owner.path if owner else 'FILE'}::{module.function}"
 
 
 @click.command()
