@@ -278,7 +278,8 @@ def times(w: WorkCounts, warps: int, device: Device, compiled: Compiled | None =
     memory_s, l2_s, tensor_s, float_s, special_s = (
         read + costs.write * w.written / device.bandwidth,
         (w.requested + w.written) / (costs.l2 * device.l2_bandwidth * busy),
-        (w.tensor_flops + (1 / costs.narrow - 1) * w.narrow_flops) / (device.tensor_flops * costs.tensor * busy),
+        (w.tensor_flops + (1 / costs.narrow - 1) * w.narrow_flops + (costs.tensor / costs.wide - 1) * w.wide_flops)
+        / (device.tensor_flops * costs.tensor * busy),
         w.flops / (0.5 * device.fp32_flops * busy),
         w.special / (device.special * busy),
     )

@@ -16,6 +16,7 @@ from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, DTensor, Loa
 from mirage.mugraph.walk import computes
 from mirage.operators.table import BLOCK
 
+WIDE = 16384  # sums of a product's tile
 SECTOR, BURST = 32, 64  # bytes: the least that travels between L2 and a multiprocessor, between memory and L2
 
 
@@ -48,6 +49,7 @@ class WorkCounts:
     wasted: float = 0.0  # bytes that travel from memory beside short pieces
     tensor_flops: float = 0.0
     narrow_flops: float = 0.0  # of these, on a warp's own instruction
+    wide_flops: float = 0.0  # of these, of tiles so large that one product keeps the tensor cores at work
     flops: float = 0.0
     special: float = 0.0
     path: Path = field(default_factory=Path)
@@ -58,7 +60,9 @@ class WorkCounts:
     reads: dict[str, float] = field(default_factory=dict)  # bytes requested of each tensor
     touched: dict[str, float] = field(default_factory=dict)  # bytes of each tensor that are read at least once
     grid: tuple[tuple[str, int], ...] = ()  # the blocks along each grid dim, in order
-    along: dict[str, frozenset[str]] = field(default_factory=dict)  # the grid dims on which what is read of each tensor depends
+    along: dict[str, frozenset[str]] = field(
+        default_factory=dict
+    )  # the grid dims on which what is read of each tensor depends
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,5 +301,6 @@ class _Meter:
             w.path.fragments += k / 16 * times
         else:
             self.grouped = True
+            w.wide_flops += flops * (rows * columns >= WIDE)
             w.path.depth += k / 16 * times * max(1.0, rows * columns / (GROUP_ROWS * 64))
         w.path.operands += times * sum(map(self.elements, operands))
