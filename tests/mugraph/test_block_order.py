@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from mirage.mugraph.block_order import Reading, best_order, covered, from_memory
+from mirage.mugraph.block_order import TensorReads, best_order, covered, from_memory
 
 MB = 2.0**20
 ROWS, COLUMNS = frozenset({"m"}), frozenset({"n"})
 
 
-def product(m: int, n: int) -> dict[str, Reading]:
-    return {"X": Reading(m * MB, ROWS), "W": Reading(n * MB, COLUMNS)}
+def product(m: int, n: int) -> dict[str, TensorReads]:
+    return {"X": TensorReads(m * MB, ROWS), "W": TensorReads(n * MB, COLUMNS)}
 
 
 def test_a_wave_covers_the_fastest_dim_first() -> None:
@@ -41,5 +41,5 @@ def test_the_dim_along_which_more_is_shared_runs_fastest() -> None:
 def test_an_order_that_gains_nothing_stays() -> None:
     grid = [("m", 4), ("n", 4)]  # one wave in any order
     assert best_order(grid, product(100, 100), 0.0) == ("m", "n")
-    both = {"X": Reading(MB, ROWS | COLUMNS)}  # nothing is read twice
+    both = {"X": TensorReads(MB, ROWS | COLUMNS)}  # nothing is read twice
     assert best_order([("m", 64), ("n", 64)], both, 0.0) == ("m", "n")

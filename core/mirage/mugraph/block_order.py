@@ -17,7 +17,7 @@ MOST = 4  # grid dims whose orders are all tried
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TensorReads:
     """What a launch reads of a tensor: its bytes, each once, and the grid dims on which the bytes depend."""
 
     bytes: float
@@ -35,7 +35,7 @@ def covered(grid: Sequence[tuple[str, int]], running: int) -> dict[str, int]:
 
 
 def from_memory(
-    grid: Sequence[tuple[str, int]], readings: Mapping[str, Reading], running: int, kept: float
+    grid: Sequence[tuple[str, int]], readings: Mapping[str, TensorReads], running: int, kept: float
 ) -> float:
     """The bytes that come from memory for all waves of a launch. `kept`: bytes of L2 that hold what the next wave reads again."""
     counts = dict(grid)
@@ -52,7 +52,7 @@ def from_memory(
     return total
 
 
-def best_order(grid: Sequence[tuple[str, int]], readings: Mapping[str, Reading], kept: float) -> tuple[str, ...]:
+def best_order(grid: Sequence[tuple[str, int]], readings: Mapping[str, TensorReads], kept: float) -> tuple[str, ...]:
     """The order of the grid's dims with which the least comes from memory; as they are where no other gains anything."""
     names = tuple(name for name, _ in grid)
     if len(names) > MOST:

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from mirage.ir.dtypes import DTYPES
-from mirage.mugraph.block_order import KEPT, Reading, best_order
+from mirage.mugraph.block_order import KEPT, TensorReads, best_order
 from mirage.mugraph.capacity import Limits
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, Load, Loop, MuGraph, TileDim
 from mirage.mugraph.walk import dims_of_axes, size_of
@@ -17,10 +17,10 @@ def blocks(m: MuGraph, d: TileDim) -> int:
     return d.parts if d.role == "split" else math.ceil(size_of(m, d) / d.tile)
 
 
-def readings(m: MuGraph, graph: BlockGraph) -> dict[str, Reading]:
+def readings(m: MuGraph, graph: BlockGraph) -> dict[str, TensorReads]:
     """What a launch of the block graph reads of each tensor."""
     dim_of, sizes = dims_of_axes(graph), dict(m.axes)
-    found: dict[str, Reading] = {}
+    found: dict[str, TensorReads] = {}
     for item in graph.body:
         for s in item.body if isinstance(item, Loop) else (item,):
             if not isinstance(s, Load):
@@ -29,8 +29,8 @@ def readings(m: MuGraph, graph: BlockGraph) -> dict[str, Reading]:
             own = {dim_of[a].name for a in axes if a in dim_of}
             along = frozenset(d.name for d in graph.grid if d.name in own or d.splits in own)
             size = float(DTYPES[m.tensor(s.tensor).dtype].bytes * math.prod(sizes[a] for a in axes))
-            known = found.get(s.tensor, Reading(0.0, frozenset()))
-            found[s.tensor] = Reading(max(size, known.bytes), known.dims | along)
+            known = found.get(s.tensor, TensorReads(0.0, frozenset()))
+            found[s.tensor] = TensorReads(max(size, known.bytes), known.dims | along)
     return found
 
 

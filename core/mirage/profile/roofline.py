@@ -16,7 +16,7 @@ from mirage.devices.table import Costs, Device
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorType
-from mirage.mugraph.block_order import KEPT, Reading, best_order, from_memory
+from mirage.mugraph.block_order import KEPT, TensorReads, best_order, from_memory
 from mirage.mugraph.grammar import CustomKernel, DTensor, MuGraph
 from mirage.operators.table import OPERATORS
 from mirage.profile.work_counts import Path, WorkCounts, work
@@ -247,7 +247,7 @@ def read_again(w: WorkCounts, running: int, device: Device) -> float:
     kept = KEPT * device.l2
     if sum(w.touched[name] for name in again) <= kept:
         return 0.0
-    readings = {name: Reading(w.touched[name], w.along[name]) for name in again}
+    readings = {name: TensorReads(w.touched[name], w.along[name]) for name in again}
     counts = dict(w.grid)
     order = best_order(w.grid, readings, kept)
     moved = from_memory([(name, counts[name]) for name in order], readings, running, kept)

@@ -84,7 +84,9 @@ def dim_options(
     for g in lay.groups:
         n = math.prod(sizes[a] for a in g)
         tiles = (
-            group_tiles(given, LEAST_DOT if lay.dotted & set(g) else 1, n) if given else group_options(lay, g, n, inner, wide)
+            group_tiles(given, LEAST_DOT if lay.dotted & set(g) else 1, n)
+            if given
+            else group_options(lay, g, n, inner, wide)
         )
         # one tile of the whole dim: no grid dim at all
         out.append([TileDim("_".join(g), g, o, "resident" if o >= n and n > 1 else "grid") for o in tiles])
@@ -115,7 +117,9 @@ def far_from_wide(lay: Layout, dims: tuple[TileDim, ...]) -> tuple[float, float]
 def group_options(lay: Layout, g: tuple[str, ...], n: int, inner: int, wide: bool) -> list[int]:
     """The tiles of a group of parallel axes with `n` elements, beside `inner` bound ones; of a large product also wide ones."""
     if lay.dotted & set(g):
-        options = clipped((64, 32, 128, 16, *((WIDEST,) if wide else ())) if g != lay.groups[0] or n > 16 else (16,), n, LEAST_DOT)
+        options = clipped(
+            (64, 32, 128, 16, *((WIDEST,) if wide else ())) if g != lay.groups[0] or n > 16 else (16,), n, LEAST_DOT
+        )
         whole = max(LEAST_DOT, power(n))
         # one tile of the whole dim spares recomputing what the other operand needs
         return [whole, *(o for o in options if o != whole)] if whole <= 128 else options
