@@ -150,8 +150,9 @@ class _FieldAnswer(TypedDict):
 
 class FieldAnswer(_FieldAnswer, total=False):
     """The outputs, what each call was given, and faults in words: with a fault of the run itself nothing else. `expected`:
-    (shape, dtype) of each tensor that the guard asks for."""
+    (shape, dtype) of each tensor that the guard asks for. `unevaluated`: it ended with an error."""
 
+    unevaluated: bool
     calls: list[list[PackedArray]]
     constants: LaunchTables
     expected: list[tuple[list[int], str]]
