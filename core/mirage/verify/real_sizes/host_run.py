@@ -243,6 +243,10 @@ class Host:
 
     def followed(self, kernel: Jitted, grid: object, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
         """A launch. What cannot be evaluated for any other reason is not the text's fault."""
+        if not self.allocates and "make_tensor_descriptor" in ast.unparse(self.text.jitted[kernel.name]):
+            raise Unknown(
+                f"{kernel.name} makes tensor descriptors, and {self.text.public} calls no triton.set_allocator before"
+            )
         self.allocations.paused = True
         try:
             self.launch(kernel, grid, args, kwargs)
@@ -312,10 +316,6 @@ class Host:
         regions = list({id(p.region): p.region for p in pointers.values()}.values())
         for r in regions:
             r.began()
-        if not self.allocates and "make_tensor_descriptor" in ast.unparse(self.text.jitted[kernel.name]):
-            raise Unknown(
-                f"{kernel.name} makes tensor descriptors, and {self.text.public} calls no triton.set_allocator before"
-            )
         s.launches, s.programs = s.launches + 1, s.programs + total
         lengths = sorted(
             v for n, v in bound.items() if n in constants and type(v) is int and v >= 16 and not v & (v - 1)
