@@ -66,6 +66,22 @@ def estimate(mugraph: MuGraph, device: Device, compiled: Sequence[Compiled] = ()
     return total
 
 
+def memory_floor(mugraph: MuGraph, device: Device) -> float:
+    """The µs in which a µGraph's kernels move what they read and write through device memory, each byte of a kernel once, and are
+    launched: no tiles, warps or stages make them faster."""
+    tensors = {t.name: t for t in mugraph.tensors}
+    total = 0.0
+    for k in mugraph.kernels:
+        if isinstance(k, CustomKernel):
+            w = work(k.block, dict(mugraph.axes), tensors, k.stages, k.warps)
+            seconds = (w.unique + device.costs.write * w.written) / device.bandwidth
+        else:
+            args = [_bytes(mugraph, tensors[a]) for a in k.args]
+            seconds = moved_bytes(k.op, args, _bytes(mugraph, tensors[k.out])) / device.bandwidth
+        total += seconds * 1e6 + device.launch_us
+    return total
+
+
 def library_flops(mugraph: MuGraph, op: str, args: list[DTensor], out: DTensor) -> float:
     """Flops of a contraction: two for each element of the result and each contracted element of the first operand."""
     if OPERATORS_OF_CALLS.get(op) == ATTENTION:
