@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from mistakes import MISTAKES, WRONG_USAGE, Files, Mistake
 
-from mirage.cli import main, optimize
+from mirage.cli import main, optimize, progress_line
 from mirage.devices.table import device
 from mirage.errors import Cancelled
 from mirage.program.trace import trace
@@ -34,6 +34,7 @@ def mirage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mirage:
         raise Cancelled("traced")
 
     monkeypatch.setattr(optimize, "here", here)
+    monkeypatch.setattr(progress_line, "EVERY_S", {True: 600.0, False: 600.0})  # a slow machine says that time goes on
     return lambda *arguments: CliRunner().invoke(main, arguments, prog_name="mirage")
 
 
