@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import zlib
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
@@ -31,7 +32,11 @@ EVERY = -1  # entries of a page
 # bytes of one part, of all parts of a job: more are searched again. All of them fit into one message to a worker.
 MAX_PART, MAX_PARTS = 16 << 20, 40 << 20
 MAX_NAME = 1000
+COMPRESSION = (
+    1  # of a job, which is text mostly: takes less time than to write it as it is, and lookups wait for the disk
+)
 Parts = dict[str, dict[str, str]]  # search -> name of the part -> its line, see mirage.search.checkpoint
+_COMPRESSED = zlib.compress(b"", COMPRESSION)[:1]  # with which no list of msgpack's begins
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -146,8 +151,10 @@ class Journal:
             done.set_result(None)
             return done
 
-    def _begin(self, row: PromisedJob, created: float | None = None) -> bool:
-        value = msgpack.packb([row.payload, row.priority, row.starts, row.parts])
+    def _begin(self, row: PromisedJob) -> bool:
+        value = zlib.compress(msgpack.packb([row.payload, row.priority, row.starts, row.parts]), COMPRESSION)
+        # a job that is promised again, since it starts, keeps its place among the others
+        created = next((entry.created for entry in self._store.page(JOB, b"", 1, row.key)), None)
         self._store.put(JOB, bytes.fromhex(row.key), value, created=created)
         return True
 
@@ -157,8 +164,8 @@ class Journal:
         return None if row is None else row.payload
 
     def _unbegin(self, row: PromisedJob) -> None:
-        for entry in self._store.page(JOB, b"", 1, row.key):
-            self._begin(replace(row, starts=row.starts - 1), entry.created)
+        if self._store.page(JOB, b"", 1, row.key):
+            self._begin(replace(row, starts=row.starts - 1))
 
     def _end(self, key: str) -> None:
         self._sizes.pop(key, None)
@@ -192,7 +199,8 @@ def size_of(search: str, name: str, line: str) -> int:
 
 def _opened(key: str, value: bytes) -> PromisedJob | None:
     """The row; its MAC says that we wrote it, but another version may have had another form for it."""
-    found = msgpack.unpackb(value, strict_map_key=False)
+    packed = zlib.decompress(value) if value[:1] == _COMPRESSED else value  # an older version wrote it as it is
+    found = msgpack.unpackb(packed, strict_map_key=False)
     kinds = (dict, int, int, int)
     if isinstance(found, list) and len(found) == len(kinds) and all(map(isinstance, found, kinds)):
         return PromisedJob(key, *found)

@@ -6,8 +6,8 @@ at once, and what has not ended is not read again meanwhile.
 
 from __future__ import annotations
 
+import _thread
 import asyncio
-import threading
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -54,7 +54,7 @@ class Readers:
                 loop.call_soon_threadsafe(settle, value, error)
 
         async with self._turns.turn(process):
-            threading.Thread(target=work, daemon=True, name="mirage-read").start()
+            _thread.start_new_thread(work, ())  # `Thread.start` waits for the thread, and all clients with it
             await asyncio.wait([done], timeout=self._deadline_s)
             if done.done():
                 return done.result()

@@ -54,7 +54,7 @@ OWN_DESCRIPTORS = 256  # files, workers and watches; the others are for clients
 JOBS_END_S = 2.5  # how long a stop waits for jobs to end; those that do not are killed with the process
 BACKLOG = 1024  # clients that wait to be taken in; a project's editors all come at once
 REQUESTS_OF_CLIENT = 8  # that are answered at once, but for `subscribe`
-PROMISES_AT_ONCE = 2  # one of each client: what is written holds up what is read
+PROMISES_AT_ONCE = 1  # what is written holds up what is read
 MAX_TEXT = 4 << 20  # characters of a file
 SHORT_TEXT = 1 << 17  # characters whose digest takes less time than a change of threads
 CACHE_LIMIT = 1 << 30  # bytes
@@ -107,7 +107,7 @@ class Server:
         )
         self._room = SharedRoom()
         self._turns = FairTurns(WITHOUT_BOUND, REQUESTS_OF_CLIENT)
-        self._promises = FairTurns(PROMISES_AT_ONCE, 1)
+        self._promises = FairTurns(PROMISES_AT_ONCE, PROMISES_AT_ONCE)
         self._stopping = asyncio.Event()
         self._earlier: dict[str, None] = {}  # keys of what earlier daemons promised, until it is under way here
         self._earlier_read = asyncio.Event()

@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import msgpack
 import pytest
 from waiting import LIMIT_S, wait_until
 
@@ -80,6 +81,30 @@ def test_the_parts_of_a_job_are_bounded(journal, monkeypatch):
     for n in range(20):
         book.put_part(KEY, part(n, line="x" * 10))
     assert len(book.parts(KEY)["s"]) == 10 and MAX_PARTS > 1 << 20
+
+
+def test_a_job_that_starts_keeps_its_place_before_later_ones(journal):
+    """Whether its start is written before or after another job's promise; and one that ended and is asked for anew comes last."""
+    book, inside, _ = journal
+    first, second = KEY, OTHER
+    for row in (PromisedJob(first, {}, 1), PromisedJob(second, {}, 1), PromisedJob(first, {}, 1, starts=1)):
+        book.begin(row).result()
+    assert [row.key for row in inside(book.rows)] == [first, second]
+    book.unbegin(PromisedJob(first, {}, 1, starts=1)).result()
+    assert [(row.key, row.starts) for row in inside(book.rows)] == [(first, 0), (second, 0)]
+    book.end(first).result()
+    book.begin(PromisedJob(first, {}, 1)).result()
+    assert [row.key for row in inside(book.rows)] == [second, first]
+
+
+def test_a_job_is_read_as_an_older_daemon_wrote_it(journal):
+    book, inside, store = journal
+    text = "x" * 10_000
+    book.begin(PromisedJob(KEY, {"text": text}, 1)).result()
+    entry = inside(lambda: store.page("job", b"", 1))[0]
+    assert entry.size < 1000  # it is compressed
+    inside(lambda: store.put("job", entry.key, msgpack.packb([{"text": text}, 1, 0, 0])))
+    assert inside(book.rows) == [PromisedJob(KEY, {"text": text}, 1)]
 
 
 def test_a_row_that_somebody_else_wrote_is_no_job(journal, tmp_path):
