@@ -7,7 +7,6 @@ by somebody else is `None`.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import hmac
 import logging
@@ -43,7 +42,7 @@ CHECKED_AT_START = (
     256 << 20
 )  # bytes of a file whose structure is checked when it is opened; a larger one would be read for seconds
 PART_BYTES = 1 << 20  # of values that one part of a gc deletes
-USED_EVERY_S = 3600.0  # an entry's last use is noted at most so often: a note is a synchronous write
+USED_EVERY_S = 3600.0  # an entry's last use is noted at most so often: a note is a write
 _MAKE = """CREATE TABLE IF NOT EXISTS entry (
     kind TEXT NOT NULL, key BLOB NOT NULL, sha256 BLOB NOT NULL, mac BLOB NOT NULL,
     created REAL NOT NULL, used REAL NOT NULL, size INTEGER NOT NULL, value BLOB NOT NULL,
@@ -56,7 +55,7 @@ _PRAGMAS = (
     "auto_vacuum=INCREMENTAL",
     "locking_mode=EXCLUSIVE",
     "journal_mode=WAL",
-    "synchronous=FULL",
+    "synchronous=NORMAL",  # what has to outlive a power cut is synced, see `sync`
     "trusted_schema=OFF",
     "secure_delete=OFF",
 )
@@ -87,7 +86,13 @@ class CacheStore(ABC):
 
     @abstractmethod
     def put(self, kind: str, key: bytes, value: bytes, *, created: float | None = None) -> None:
-        """Durable when it returns; CannotWrite (disk full, read-only) leaves what was there. `created`: not now, but then."""
+        """Outlives this process when it returns, and a power cut after `sync`; CannotWrite (disk full, read-only) leaves what was
+        there. `created`: not now, but then."""
+
+    @abstractmethod
+    def sync(self) -> None:
+        """What was put is on the disk when it returns; CannotWrite where the disk does not take it. The one call that may come from
+        another thread, so that no lookup waits for the disk."""
 
     @abstractmethod
     def delete(self, kind: str, key: bytes) -> bool:
@@ -123,7 +128,7 @@ class CacheStore(ABC):
 
 
 class SqliteStore(CacheStore):
-    """A store in one SQLite file (WAL, synchronous=FULL, exclusive). A damaged file is set aside and replaced."""
+    """A store in one SQLite file (WAL, exclusive). A damaged file is set aside and replaced."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -237,6 +242,21 @@ class SqliteStore(CacheStore):
             raise CannotWrite(f"the cache cannot be written: {problem}", path=str(self._path))
         self._count(kind, before, len(value))
 
+    def sync(self) -> None:
+        # SQLite's own `synchronous=FULL` does the same within each commit. On this file SQLite holds no lock that closing it would end.
+        try:
+            written = os.open(self._path.with_name(self._path.name + "-wal"), os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:  # nothing is written, or only to memory
+            return
+        except OSError as e:
+            raise CannotWrite(f"the cache cannot be written: {e.strerror}", path=str(self._path)) from None
+        try:
+            getattr(os, "fdatasync", os.fsync)(written)
+        except OSError as e:
+            raise CannotWrite(f"the cache cannot be written: {e.strerror}", path=str(self._path)) from None
+        finally:
+            os.close(written)
+
     def delete(self, kind: str, key: bytes) -> bool:
         had = self._sizes(kind, key)
         if not had or self._write("DELETE FROM entry WHERE kind = ? AND key = ?", (kind, key)) is not None:
@@ -321,8 +341,7 @@ class SqliteStore(CacheStore):
 
     def give_back(self, pages: int, leave: int = 0) -> int:
         try:
-            with self._later():
-                return self._give_back(pages, leave)
+            return self._give_back(pages, leave)
         except sqlite3.Error as e:
             log.warning("the cache gives nothing back: %s", e)
             self._recover(e)
@@ -371,18 +390,7 @@ class SqliteStore(CacheStore):
         """Delete entries, all of them or none; how many there were. A damaged index names entries that there are not."""
         before = self._db.total_changes
         work = partial(self._db.executemany, "DELETE FROM entry WHERE kind = ? AND key = ?", entries)
-        with self._later():
-            return self._db.total_changes - before if entries and self._transact(work) is None else 0
-
-    @contextlib.contextmanager
-    def _later(self) -> Iterator[None]:
-        """What is done within reaches the disk with the next checkpoint: a deletion that a power cut takes back is found again, and no
-        lookup waits for the disk meanwhile. The order of writes holds as ever."""
-        try:
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            yield
-        finally:
-            self._db.execute("PRAGMA synchronous=FULL")
+        return self._db.total_changes - before if entries and self._transact(work) is None else 0
 
     def _write(self, statement: str, values: Values) -> sqlite3.Error | None:
         """Do one statement durably; what went wrong, if anything did (then nothing was changed)."""

@@ -4,7 +4,7 @@ A row of kind `job` is written before its client has an answer and deleted when 
 while it runs. All are entries of the store, with its digest and MAC: nobody else can hand the daemon a job.
 
 Calls may come from any thread, but for those that say otherwise. They are done in the store's thread in the order in which they
-are made, so that the end of a job never overtakes its beginning.
+are made, so that the end of a job never overtakes its beginning. Another thread waits for the disk: lookups go on meanwhile.
 """
 
 from __future__ import annotations
@@ -77,15 +77,15 @@ class PromisedJob:
 
 
 class Journal:
-    """`thread` is the store's own, and runs one call after the other."""
+    """`thread` is the store's own, and runs one call after the other; `disk` waits for the disk (None: `thread` does)."""
 
-    def __init__(self, store: CacheStore, thread: Executor) -> None:
-        self._store, self._thread = store, thread
+    def __init__(self, store: CacheStore, thread: Executor, disk: Executor | None = None) -> None:
+        self._store, self._thread, self._disk = store, thread, disk or thread
         self._sizes: dict[str, int] = {}  # bytes of the parts, by job; in the store's thread
 
     def begin(self, row: PromisedJob) -> Future[bool | None]:
         """Promise the job; True when the promise is durable. A store that cannot be written costs the promise alone."""
-        return self._do(self._begin, row)
+        return self._on_disk(self._do(self._begin, row))
 
     def payload(self, key: str) -> Future[JobPayload | None]:
         """What a promised job is about; None where its row is not there, or not sound."""
@@ -109,7 +109,7 @@ class Journal:
             return
         if len(search) + len(name) > MAX_NAME or len(line) > MAX_PART:
             return
-        self._do(self._put_part, key, search, name, line).result()
+        self._on_disk(self._do(self._put_part, key, search, name, line)).result()
 
     def parts(self, key: str) -> Parts:
         """The parts that are kept of a job."""
@@ -150,6 +150,33 @@ class Journal:
             done: Future[T | None] = Future()
             done.set_result(None)
             return done
+
+    def _on_disk(self, written: Future[T | None]) -> Future[T | None]:
+        """As `written`, but done once that is on the disk."""
+        done: Future[T | None] = Future()
+
+        def synced(value: T | None) -> None:
+            try:
+                done.set_result(value if _quietly(self._synced) else None)
+            except BaseException as e:  # whatever it is, it is the waiting one's
+                done.set_exception(e)
+
+        def then(written: Future[T | None]) -> None:
+            error = written.exception()
+            if error is not None:
+                done.set_exception(error)
+                return
+            try:
+                self._disk.submit(synced, written.result())
+            except RuntimeError:  # the daemon ends
+                done.set_result(None)
+
+        written.add_done_callback(then)
+        return done
+
+    def _synced(self) -> bool:
+        self._store.sync()
+        return True
 
     def _begin(self, row: PromisedJob) -> bool:
         value = zlib.compress(msgpack.packb([row.payload, row.priority, row.starts, row.parts]), COMPRESSION)

@@ -95,7 +95,8 @@ class Server:
         self._token, self._readers = token, Readers()
         self._store_thread = ThreadPoolExecutor(1, thread_name_prefix="mirage-store")
         self._store = self._store_thread.submit(make_store).result()
-        self.journal = Journal(self._store, self._store_thread)
+        self._disk = ThreadPoolExecutor(1, thread_name_prefix="mirage-disk")
+        self.journal = Journal(self._store, self._store_thread, self._disk)
         self.jobs = Jobs(run_job, workers=workers, keep=self._keep, journal=self.journal, clock=clock)
         self._idle_s, self._limits, self._clock = idle_s, limits or ConnectionLimits(), clock
         self._began = self._last = clock()
@@ -133,6 +134,7 @@ class Server:
                 await asyncio.wait(list(self._connections.values()), timeout=1.0)
             await self._in_store(self._store.close)
             self._store_thread.shutdown()
+            self._disk.shutdown()
             await asyncio.to_thread(question_key.PROCESSES.close)
 
     def stop(self) -> None:
@@ -357,6 +359,7 @@ class Server:
         shared = job.payload.get("common", "")
         if shared and shared != question.hex():
             await self._in_store(self._store.put, ELSEWHERE, bytes.fromhex(shared), place)
+        await asyncio.get_running_loop().run_in_executor(self._disk, self._store.sync)
         await cache_requests.collect(self, CACHE_LIMIT)
 
     # ---- requests

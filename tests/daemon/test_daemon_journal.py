@@ -13,6 +13,7 @@ import msgpack
 import pytest
 from waiting import LIMIT_S, wait_until
 
+from mirage.errors import CannotWrite
 from mirage.link import Client, paths
 from mirage_daemon import question_key
 from mirage_daemon.cache_store import SqliteStore
@@ -81,6 +82,43 @@ def test_the_parts_of_a_job_are_bounded(journal, monkeypatch):
     for n in range(20):
         book.put_part(KEY, part(n, line="x" * 10))
     assert len(book.parts(KEY)["s"]) == 10 and MAX_PARTS > 1 << 20
+
+
+class SlowDisk(SqliteStore):
+    """A disk that takes nothing before it is let."""
+
+    free: threading.Event
+
+    def sync(self):
+        assert self.free.wait(LIMIT_S)
+        super().sync()
+
+
+def test_a_promise_waits_for_the_disk_and_a_lookup_does_not(tmp_path):
+    SlowDisk.free = threading.Event()
+    with ThreadPoolExecutor(1) as thread, ThreadPoolExecutor(1) as disk:
+        store = thread.submit(SlowDisk, tmp_path).result()
+        promised = Journal(store, thread, disk).begin(PromisedJob(KEY, {}, 1))
+        assert thread.submit(store.get, "result", b"k").result(LIMIT_S) is None
+        assert not promised.done()
+        SlowDisk.free.set()
+        assert promised.result(LIMIT_S) is True
+        thread.submit(store.close).result()
+
+
+def test_a_promise_that_the_disk_does_not_take_is_none(tmp_path, monkeypatch):
+    def refused(descriptor):
+        raise OSError(28, "No space left on device")
+
+    with ThreadPoolExecutor(1) as thread:
+        store = thread.submit(SqliteStore, tmp_path).result()
+        book = Journal(store, thread)
+        assert book.begin(PromisedJob(KEY, {}, 1)).result(LIMIT_S) is True
+        monkeypatch.setattr(os, "fdatasync", refused)
+        with pytest.raises(CannotWrite, match="No space left"):
+            store.sync()
+        assert book.begin(PromisedJob(OTHER, {}, 1)).result(LIMIT_S) is None
+        thread.submit(store.close).result()
 
 
 def test_a_job_that_starts_keeps_its_place_before_later_ones(journal):
