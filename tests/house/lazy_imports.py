@@ -82,7 +82,11 @@ LAZY: dict[str, dict[str, str]] = {
     },
     "mirage_daemon.daemon_command": {"mirage_daemon.lifecycle": COMMAND},
     "mirage_daemon.jobs": {"mirage.verify.structure.loadable": SERVER},
-    "mirage_daemon.function_text": {"mirage.source": SERVER, "mirage.source.slice": SERVER},
+    "mirage_daemon.function_text": {
+        "mirage.source": SERVER,
+        "mirage.source.slice": SERVER,
+        "mirage.source.statements": SERVER,
+    },
     "mirage_lsp.lsp_command": {"mirage_lsp.server": COMMAND},
     "mirage_lsp.pages": {"mirage.derivation": SERVER, "mirage.mugraph": SERVER},
     "mirage_lsp.panel_data": {"mirage.mugraph": SERVER},

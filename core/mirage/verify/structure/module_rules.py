@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from mirage.codegen.identifiers import RESERVED
@@ -22,9 +22,7 @@ from mirage.verify.structure.module_syntax import (
     Function,
     ModuleSyntax,
     body_of,
-    evaluated,
     imported,
-    local_names,
     parameters,
 )
 
@@ -84,12 +82,12 @@ def statements(m: ModuleSyntax) -> Found:
 
 
 def imports(m: ModuleSyntax) -> Found:
-    for line, path in imported(m.tree):
+    for line, path in imported(m.nodes):
         known = any(path == x or path.startswith(x + ".") for x in MODULES)
         if not known or any(path == x or path.startswith(x + ".") for x in DENIED) or path.endswith(".*"):
             yield Fault(line, f"imports {path}")
     for f in m.ours.values():
-        for n in ast.walk(f):
+        for n in m.within[f.name]:
             if isinstance(n, ast.Import | ast.ImportFrom):
                 yield Fault(n.lineno, f"imports within {f.name}")
 
@@ -118,13 +116,13 @@ def bound_once(m: ModuleSyntax) -> Found:
         fixed = {x for x in m.ours if x != m.public}
         if f.name != m.public:  # whose parameters are called as the user likes
             fixed |= RESERVED
-        for name, line in local_names(f).items():
+        for name, line in m.local_names[f.name].items():
             if name in fixed:
                 yield Fault(line, f"binds {name} again, in {f.name}")
 
 
 def decorators(m: ModuleSyntax) -> Found:
-    for n in ast.walk(m.tree):
+    for n in m.nodes:
         if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             for d in n.decorator_list:
                 if m.path(d) != KERNEL or n.name not in m.kernels:
@@ -144,7 +142,7 @@ _KEPT = (ast.List, ast.Dict, ast.Set, ast.Call, *UNPLAIN)
 
 def state(m: ModuleSyntax) -> Found:
     counters = counter_text(m)
-    for n in ast.walk(m.tree):
+    for n in m.nodes:
         if isinstance(n, ast.Global | ast.Nonlocal):
             yield Fault(n.lineno, f"binds {', '.join(n.names)} outside the function")
         elif isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load):
@@ -152,8 +150,8 @@ def state(m: ModuleSyntax) -> Found:
     for f in m.functions.values():
         if f is counters:
             continue
-        made = set(local_names(f)) - {a.arg for a in parameters(f)}
-        for n in ast.walk(f):
+        made = set(m.local_names[f.name]) - {a.arg for a in parameters(f)}
+        for n in m.within[f.name]:
             if isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load):
                 if f.name in m.users and root(n) in made:
                     continue
@@ -213,10 +211,10 @@ def counters(m: ModuleSyntax) -> Found:
 
 def names(m: ModuleSyntax) -> Found:
     top = {name for name, _ in m.bound}
-    scopes: list[tuple[set[str], set[str], Iterator[ast.AST]]] = []
+    scopes: list[tuple[set[str], set[str], Iterable[ast.AST]]] = []
     for f in m.functions.values():
         refused = EFFECTS | REACHES | (PER_PROCESS if f.name in m.ours else set())
-        scopes.append((set(local_names(f)), refused, evaluated(f)))
+        scopes.append((set(m.local_names[f.name]), refused, m.evaluated[f.name]))
     values = [n.value for n in m.tree.body if isinstance(n, ast.Assign | ast.AnnAssign) and n.value is not None]
     scopes += [(set(), EFFECTS | REACHES, ast.walk(v)) for v in values]
     permitted = {
@@ -235,13 +233,13 @@ def names(m: ModuleSyntax) -> Found:
 
 
 def attributes(m: ModuleSyntax) -> Found:
-    for n in ast.walk(m.tree):
+    for n in m.nodes:
         if isinstance(n, ast.Attribute):
             path = m.path(n)
             if n.attr.startswith("__") or any(path == x or path.startswith(x + ".") for x in DENIED):
                 yield Fault(n.lineno, f"reads {path or ast.unparse(n)}")
     for f in m.ours.values():
-        for n in ast.walk(f):
+        for n in m.within[f.name]:
             if isinstance(n, ast.Attribute) and (said := reaches_out(m, n)):
                 yield Fault(n.lineno, f"reads {said}")
 
@@ -260,7 +258,7 @@ def plain(m: ModuleSyntax) -> Found:
     for f in m.ours.values():
         if f is refusal:
             continue
-        for n in ast.walk(f):
+        for n in m.within[f.name]:
             if n is not f and (
                 isinstance(n, UNPLAIN) or (isinstance(n, ast.stmt) and not isinstance(n, PLAIN_STATEMENTS))
             ):
@@ -304,7 +302,7 @@ def _calls(node: ast.expr, name: str) -> bool:
 def launched(m: ModuleSyntax) -> Found:
     used = {
         s.value.func.value.id
-        for name, f in m.ours.items() if name.startswith("_run") for s in ast.walk(f)
+        for name, f in m.ours.items() if name.startswith("_run") for s in m.within[f.name]
         if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and isinstance(s.value.func, ast.Subscript)
         and isinstance(s.value.func.value, ast.Name)
     }  # fmt: skip
