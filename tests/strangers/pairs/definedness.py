@@ -1,0 +1,36 @@
+"""Wrong pairs: NaN, infinities, empty rows, 0 times infinity, x / x, corner cases of powers."""
+
+from strangers.pair import Pair
+
+PAIRS = (
+    Pair("ratio_of_itself", "x fp32 8x1000", "x / x", "torch.ones_like(x)", "0 / 0 is NaN", "x[0, 0] = 0"),
+    Pair("times_zero", "x fp32 8x1000", "x * 0", "torch.zeros_like(x)", "infinity times 0 is NaN", "x[1, 3] = math.inf"),
+    Pair("minus_itself", "x fp32 8x1000; y fp32 8x1000", "x - x + y", "y * 1.0", "infinity minus itself is NaN", "x[1, 3] = math.inf"),
+    Pair("root_squared", "x fp32 8x1000", "torch.sqrt(x) ** 2", "x * 1.0", "the root of a negative number is NaN"),
+    Pair("exp_of_log", "x fp32 8x1000", "torch.exp(torch.log(x))", "x * 1.0", "the logarithm of a negative number is NaN"),
+    Pair("softmax_without_shift", "x fp32 16x1000", "torch.softmax(x, -1)", "torch.exp(x) / torch.exp(x).sum(-1, keepdim=True)", "exp overflows above 88", "x = x * 100"),
+    Pair("logsumexp_without_shift", "x fp32 16x1000", "torch.logsumexp(x, -1)", "torch.log(torch.exp(x).sum(-1))", "exp overflows above 88", "x = x * 100"),
+    Pair("sigmoid_by_growing_exp", "x fp32 8x1000", "torch.sigmoid(x)", "torch.exp(x) / (1 + torch.exp(x))", "infinity over infinity above 88", "x = x * 100"),
+    Pair("power_of_minus_infinity", "x fp32 64", "x ** 1.5", "x * torch.sqrt(x)", "-inf ** 1.5 is inf, the root of -inf NaN", "x = x.abs(); x[5] = -math.inf"),
+    Pair("inverse_root_of_a_square", "x fp32 64", "1 / x.abs()", "torch.rsqrt(x * x)", "the square of 1e-25 is zero", "x[5] = 1e-25"),
+    Pair("norm_scaled_by_its_maximum", "x fp32 8x64", "torch.sqrt((x * x).sum(-1))", "x.abs().amax(-1) * torch.sqrt((x / x.abs().amax(-1, keepdim=True)).square().sum(-1))",
+         "a row of zeros gives NaN", "x[3] = 0"),
+    Pair("rows_masked_whole", "s fp32 8x64; m bool 8x64", "torch.softmax(s.masked_fill(m, float('-inf')), -1)", "torch.softmax(s.masked_fill(m, -1e9), -1)",
+         "a masked row is NaN or uniform", "m[2] = True"),
+    Pair("log_times_its_mask", "x fp32 8x1000", "torch.where(x > 0, torch.log(x), 0.0)", "torch.log(x) * (x > 0)", "NaN times 0 is NaN"),
+    Pair("maximum_by_comparison", "x fp32 64; y fp32 64", "torch.maximum(x, y)", "torch.where(x > y, x, y)", "NaN in x is dropped", "x[5] = math.nan"),
+    Pair("relu_by_comparison", "x fp32 64", "torch.relu(x)", "torch.where(x > 0, x, 0.0)", "NaN becomes 0", "x[5] = math.nan"),
+    Pair("silu_by_growing_exp", "x fp32 8x1000", "F.silu(x)", "x * torch.exp(x) / (1 + torch.exp(x))", "infinity over infinity", "x = x * 100"),
+    Pair("tanh_by_growing_exp", "x fp32 8x1000", "torch.tanh(x)", "(torch.exp(2 * x) - 1) / (torch.exp(2 * x) + 1)", "infinity over infinity above 44", "x = x * 60"),
+    Pair("log_of_softmax", "x fp32 16x100", "torch.log_softmax(x, -1)", "torch.log(torch.softmax(x, -1))", "a weight below the smallest float: -inf", "x = x * 60"),
+    Pair("cosine_of_a_zero_row", "x fp32 8x64", "F.normalize(x, dim=-1)", "x / torch.sqrt((x * x).sum(-1, keepdim=True))", "0 / 0 in a row of zeros", "x[3] = 0"),
+    Pair("power_by_logarithm", "x fp32 8x1000", "x ** 3", "torch.exp(3 * torch.log(x))", "negative numbers"),
+    Pair("log_of_sigmoid", "x fp32 8x1000", "F.logsigmoid(x)", "torch.log(torch.sigmoid(x))", "sigmoid of -200 is 0", "x = x * 100"),
+    Pair("softplus_naive", "x fp32 8x1000", "F.softplus(x)", "torch.log(1 + torch.exp(x))", "exp overflows", "x = x * 100"),
+    Pair("masked_by_a_product", "x fp32 8x1000; m bool 8x1000", "torch.where(m, x, 0.0)", "x * m", "a masked infinity is NaN", "x[1, 3] = math.inf; m[1, 3] = False"),
+    Pair("geometric_mean_by_product", "x fp32 8x64", "torch.exp(torch.log(x).mean(-1))", "torch.exp(torch.log(x).sum(-1)) ** (1 / 64)", "the product overflows",
+         "x = x.abs() * 100 + 10"),
+    Pair("mean_of_kept_or_zero", "x fp32 8x64; m bool 8x64", "(x * m).sum(-1) / m.float().sum(-1)", "(x * m).sum(-1) / m.float().sum(-1).clamp(min=1)",
+         "a row of which nothing is kept", "m[2] = False"),
+    Pair("ratio_cancelled", "x fp32 8x64; y fp32 8x64", "x * y / y", "x * 1.0", "y is zero", "y[0, 0] = 0"),
+)

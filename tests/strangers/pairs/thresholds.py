@@ -1,0 +1,38 @@
+"""Wrong pairs: thresholds, clamps, roundings and what happens exactly on a boundary."""
+
+from strangers.pair import Pair
+
+PAIRS = (
+    Pair("clamp_a_little_wider", "x fp32 8x1000", "x.clamp(-3, 3)", "x.clamp(-3, 3.004)", "above 3", "x = x * 2"),
+    Pair("relu6_up_to_seven", "x fp16 16x4096", "F.relu6(x * 3)", "(x * 3).clamp(0, 6.5)", "above 6"),
+    Pair("hard_sigmoid_short", "x fp32 8x1000", "((x + 3) / 6).clamp(0, 1)", "((x + 3) / 6).clamp(0, 0.998)", "above 3", "x = x * 3"),
+    Pair("leaky_from_below_zero", "x fp32 8x1000", "torch.where(x > 0, x, 0.01 * x)", "torch.where(x > -0.001, x, 0.01 * x)",
+         "between -0.001 and 0", "x = x * 1e-3"),
+    Pair("at_least_or_more", "x fp32 8x1000; y fp32 8x1000; z fp32 8x1000", "torch.where(x >= 1, y, z)", "torch.where(x > 1, y, z)",
+         "where x is 1", "x = x.round()"),
+    Pair("floor_with_a_margin", "x fp32 64x1000", "torch.floor(x)", "torch.floor(x + 0.001)", "just below whole numbers"),
+    Pair("ceil_as_floor_and_one", "x fp32 8x1000", "torch.ceil(x)", "torch.floor(x) + 1", "at whole numbers", "x = (x * 2).round() / 2"),
+    Pair("sign_without_zero", "x fp32 8x1000", "torch.sign(x)", "torch.where(x > 0, 1.0, -1.0)", "at zero", "x = x.round()"),
+    Pair("huber_is_no_smooth_l1", "x fp32 64; y fp32 64", "F.huber_loss(x, y, delta=2.0)", "F.smooth_l1_loss(x, y, beta=2.0)",
+         "smooth L1 divides by beta"),
+    Pair("softplus_cut_at_eight", "x fp32 8x1000", "F.softplus(x)", "torch.where(x > 8, x, torch.log(1 + torch.exp(x)))",
+         "3e-4 just above 8", "x = x * 4"),
+    Pair("leaky_as_maximum", "x fp32 8x1000", "F.leaky_relu(x, 1.5)", "torch.maximum(x, 1.5 * x)", "a slope above 1 turns the maximum"),
+    Pair("near_the_maximum", "x fp32 8x1000", "torch.where(x >= x.amax(-1, keepdim=True) - 1, x, 0.0)",
+         "torch.where(x >= x.amax(-1, keepdim=True) - 1.05, x, 0.0)", "elements between 1 and 1.05 below the largest"),
+    Pair("hard_shrink_closed", "x fp32 8x1000", "torch.where(x.abs() <= 0.5, 0.0, x)", "torch.where(x.abs() < 0.5, 0.0, x)",
+         "at 0.5 itself", "x = (x * 4).round() / 4"),
+    Pair("round_half_up", "x fp32 8x1000", "torch.round(x)", "torch.floor(x + 0.5)", "round takes the even neighbour of 0.5", "x = x.round() + 0.5"),
+    Pair("clamps_swapped", "x fp32 8x1000", "x.clamp(min=2).clamp(max=1)", "x.clamp(max=1).clamp(min=2)", "1 against 2 everywhere"),
+    Pair("square_without_its_cap", "x fp32 8x1000", "(x * x).clamp(max=100)", "x * x", "above 10", "x = x * 20"),
+    Pair("hinge_margin", "x fp32 16x256; y fp32 16x256", "torch.relu(1 - x * y).mean(-1)", "torch.relu(1 - x * y - 1e-3).mean(-1)",
+         "a thousandth of margin"),
+    Pair("log_floor", "p fp32 8x1000", "torch.log(p.clamp(min=1e-6))", "torch.log(p.clamp(min=1e-7))", "probabilities below 1e-6", "p = p.abs() * 1e-6"),
+    Pair("elu_from_minus_one", "x fp32 8x1000", "torch.where(x > 0, x, torch.exp(x) - 1)", "torch.where(x > -1, x, torch.exp(x) - 1)",
+         "between -1 and 0"),
+    Pair("soft_cap_as_clamp", "x fp32 8x1000", "50 * torch.tanh(x / 50)", "x.clamp(-50, 50)", "the bend before 50", "x = x * 20"),
+    Pair("band_pass_end", "x fp16 16x1024", "torch.where((x > -1) & (x < 1), x, 0.0)", "torch.where((x > -1) & (x <= 1), x, 0.0)",
+         "where x is 1", "x = x.round()"),
+    Pair("dead_zone_of_a_row", "x fp32 32x128", "x * (x.abs().amax(-1, keepdim=True) > 1e-3)", "x * (x.abs().amax(-1, keepdim=True) > 1e-2)",
+         "rows whose largest is between", "x[3] = x[3] * 1e-3"),
+)
