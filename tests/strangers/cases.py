@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from strangers import pairs
 from strangers.pair import source
+from strangers.text_table import TEXTS
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,13 @@ def of_pairs() -> Iterator[Case]:
         yield Case(f"pairs/equal/{p.name}", source(p, "a"), source(p, "b"), False, p.why)
 
 
+def of_texts() -> Iterator[Case]:
+    """A function and a module with a kernel for it, right and wrong."""
+    for x in TEXTS:
+        yield Case(f"texts/right/{x.name}", x.function, x.right, False, "the same function")
+        yield Case(f"texts/wrong/{x.name}", x.function, x.wrong, True, x.why)
+
+
 def all_cases() -> list[Case]:
     """All of them, in a fixed order."""
-    return [*of_pairs()]
+    return [*of_pairs(), *of_texts()]

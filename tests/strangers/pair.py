@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 
 DTYPES = {
+    "fp8e4m3": torch.float8_e4m3fn,
     "fp16": torch.float16,
     "bf16": torch.bfloat16,
     "fp32": torch.float32,
