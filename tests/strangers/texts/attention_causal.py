@@ -6,7 +6,9 @@ import triton.language as tl
 
 
 @triton.jit
-def _inner(acc, l_i, m_i, q, K, V, base, lo, hi, offs_m, scale, D: tl.constexpr, BN: tl.constexpr, DIAGONAL: tl.constexpr):
+def _inner(
+    acc, l_i, m_i, q, K, V, base, lo, hi, offs_m, scale, D: tl.constexpr, BN: tl.constexpr, DIAGONAL: tl.constexpr
+):
     offs_d = tl.arange(0, D)
     for start_n in range(lo, hi, BN):
         offs_n = start_n + tl.arange(0, BN)

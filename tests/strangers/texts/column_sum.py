@@ -11,7 +11,9 @@ def column_sum_kernel(x_ptr, y_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr):
     acc = tl.zeros((BM, BN), dtype=tl.float32)
     for start in range(0, M, BM):
         rows = start + tl.arange(0, BM)
-        acc += tl.load(x_ptr + rows[:, None] * N + cols[None, :], mask=(rows[:, None] < M) & (cols[None, :] < N), other=0.0)
+        acc += tl.load(
+            x_ptr + rows[:, None] * N + cols[None, :], mask=(rows[:, None] < M) & (cols[None, :] < N), other=0.0
+        )
     tl.store(y_ptr + cols, tl.sum(acc, axis=0), mask=cols < N)
 
 
