@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests" / "lsp")]
+sys.path[:0] = [str(ROOT / "tests" / "lsp"), str(ROOT / "tests")]
 
-from lsp_client import FULL, URI, Editor  # noqa: E402
+from lsp_client import FULL, URI, Editor, started_server  # noqa: E402
 from lsp_daemon import FakeDaemon, wait_until  # noqa: E402
 from lsp_samples import HEAD, result  # noqa: E402
 
@@ -82,7 +82,7 @@ def starts(home: Path) -> list[dict[str, Any]]:
     times, worked, heavy = [], [], 0
     for _ in range(STARTS):
         begin = time.perf_counter()
-        editor = Editor(home)
+        editor = Editor(started_server(home))
         editor.initialize()
         times.append(time.perf_counter() - begin)
         worked.append(processor_s(editor.process.pid))
@@ -151,7 +151,7 @@ def timed(editor: Editor, method: str, params: dict[str, Any], count: int) -> li
 def busy(home: Path) -> list[dict[str, Any]]:
     """A large file, all its functions being searched: requests, keystrokes, memory."""
     daemon = FakeDaemon(home)
-    editor = Editor(home)
+    editor = Editor(started_server(home))
     try:
         editor.initialize(capabilities=FULL, trusted=True, debounceMs=DEBOUNCE_MS)
         whole = text()
@@ -187,7 +187,7 @@ def requests(editor: Editor, line: int) -> tuple[list[float], list[float]]:
 
 def real(home: Path) -> list[dict[str, Any]]:
     """The same file with the real daemon: its first functions are searched while requests and keystrokes are timed."""
-    editor = Editor(home)
+    editor = Editor(started_server(home))
     try:
         editor.initialize(capabilities=FULL, trusted=True, startDaemon=True, debounceMs=DEBOUNCE_MS)
         whole = text()

@@ -32,7 +32,7 @@ class Load:
             return f"f{self.next}"
 
     def right(self, name: str, source: str) -> bool:
-        return source == hashlib.sha256(text(name).encode()).hexdigest()
+        return source == f"# {hashlib.sha256(text(name).encode()).hexdigest()}"
 
     def work(self, daemon: Daemon) -> None:
         """One client, until the daemon is gone."""

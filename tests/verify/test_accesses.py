@@ -112,3 +112,14 @@ def test_a_store_that_only_some_blocks_make_is_seen_as_such() -> None:
     )
     p.apart(first, first)
     p.covered("O", [first], 8)
+
+
+def test_a_question_beyond_the_work_allowed_is_undecided() -> None:
+    """And never a fault, nor the absence of one; the clock has no say."""
+    block, lane = Var("block", 0, 700), Var("lane", 0, 127)
+    at = linear_forms.add(linear_forms.of(lane), linear_forms.of(block), 127)
+    store = Access("O", "store", at, linear_forms.TRUE, (block, lane), "every block")
+    with pytest.raises(MemoryFault, match="more than once"):
+        AccessProver().apart(store, store)
+    with pytest.raises(Undecided, match="work"):
+        AccessProver(work=1).apart(store, store)

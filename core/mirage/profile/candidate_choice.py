@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from mirage.devices.table import device
@@ -17,7 +17,7 @@ from mirage.isolate.cores import usable_cores
 from mirage.mugraph.grammar import MuGraph
 from mirage.plan import plan
 from mirage.profile.launch_variants import Plan, Variant, closer, leads, neighbors
-from mirage.profile.roofline import ATTENTION
+from mirage.profile.roofline import ATTENTION, memory_floor
 from mirage.profile.worker_tasks import Call, ModuleRow, TimingRow, TuneAnswer, tune
 from mirage.results.baselines import BASELINES, EAGER
 from mirage.results.result import Measurement
@@ -32,7 +32,9 @@ LEAD, MORE = (
 AGAIN = 8  # are timed again beside those
 STEPS, NEAREST, STEP = 3, 3, 12  # from the fastest few to so many neighbors, so often while they are faster
 BETTER = 0.99
-SECONDS, STEP_SECONDS, MORE_SECONDS = 16.0, 4.0, 10.0  # of compiling and checking, in the first call, a step, the last
+SECONDS, STEP_SECONDS, MORE_SECONDS = 10.0, 3.0, 6.0  # of compiling and checking, in the first call, a step, the last
+FLOOR = 1.05  # times what the bytes take: nothing of ours is faster by more than that
+KNOWN = 8  # measured variants, from which on the least of measured over estimated says how far the model errs
 RESTARTS = 4
 SKIPPED = "not run"  # in the words of the task
 EQUAL = 0.97  # a kernel with so much of the best baseline's time or less is faster; the rest is noise
@@ -126,9 +128,11 @@ class Tuner:
     missing: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def ask(self, texts: Sequence[str], *, last: bool, until: float) -> tuple[TuneAnswer, list[ModuleRow]]:
+    def ask(
+        self, texts: Sequence[str], *, last: bool, until: float, prepare: bool = False
+    ) -> tuple[TuneAnswer, list[ModuleRow]]:
         """The last answer, with its `times` by the texts' own index, and a row of each text. What breaks the worker is left
-        out of the next try."""
+        out of the next try. `prepare`: the baselines get ready meanwhile."""
         rows: list[ModuleRow] = [{} for _ in texts]
         left = list(range(len(texts)))
         alone = False
@@ -148,6 +152,7 @@ class Tuner:
                     "written": self.written,
                     "without": list(self.missing),
                     "alone": alone,
+                    "prepare": prepare,
                 },
             )
             if not answer["device"]:
@@ -156,6 +161,7 @@ class Tuner:
                 rows[i] = row
             self.first = self.first or self.seconds + answer.get("first", 0.0)
             self.seconds += answer.get("seconds", 0.0)
+            self.baselines_s += answer.get("prepared", 0.0)
             if last:
                 self.baselines_s += max(0.0, time.monotonic() - asked - answer.get("seconds", 0.0))
             times = {str(left[int(k)]) if k.isdigit() else k: t for k, t in answer["times"].items()}
@@ -192,7 +198,8 @@ def measured(
     near the fastest of them. None where there is no GPU of that target. A variant that is wrong on the GPU never comes
     back; nor does one without a time. The baselines are timed without a candidate too, by the text `written`."""
     planned = partial(plan, dev=device(target))
-    choice = _Choice(best, emit, planned, Tuner(function, target, attention(program), call, written))
+    tuner = Tuner(function, target, attention(program), call, written)
+    choice = _Choice(best, emit, planned, tuner, partial(memory_floor, device=device(target)))
     final = choice.unchanged() if as_they_are or not best else choice.near_the_fastest()
     if final is None:
         return None
@@ -208,7 +215,27 @@ class _Choice:
     emit: Emit
     planned: Plan
     tuner: Tuner
+    moved: Callable[[MuGraph], float]  # the µs that a candidate's bytes take
     known: dict[str, Tried] = field(default_factory=dict)
+
+    @cached_property
+    def floor(self) -> float:
+        """The µs below which no candidate is: what the bytes of the structure take that moves the fewest."""
+        first = {c.structure: c for c in reversed(self.best)}
+        return min((self.moved(c.mugraph) for c in first.values()), default=0.0)
+
+    def done(self) -> bool:
+        """Whether the fastest so far takes no longer than its bytes."""
+        order = by_time(self.known)
+        return bool(order) and order[0].row["cold"] <= FLOOR * self.floor
+
+    def promising(self, some: dict[str, Variant]) -> dict[str, Variant]:
+        """Those that can be the fastest, if the model errs for them as for the one that it rated too slow by most."""
+        order = by_time(self.known)
+        if len(order) < KNOWN:
+            return some
+        least = min(t.row["cold"] / t.variant.us for t in order)
+        return {text: v for text, v in some.items() if v.us * least <= order[0].row["cold"]}
 
     def emitted(self, some: Sequence[Variant]) -> dict[str, Variant]:
         found: dict[str, Variant] = {}
@@ -218,12 +245,12 @@ class _Choice:
         return found
 
     def new(self, some: Sequence[Variant]) -> dict[str, Variant]:
-        """Those whose texts are not yet known."""
-        return {text: v for text, v in self.emitted(some).items() if text not in self.known}
+        """Those whose texts are not yet known and that are `promising`."""
+        return self.promising({text: v for text, v in self.emitted(some).items() if text not in self.known})
 
-    def ask(self, some: dict[str, Variant], *, last: bool, until: float) -> TuneAnswer:
+    def ask(self, some: dict[str, Variant], *, last: bool, until: float, prepare: bool = False) -> TuneAnswer:
         texts = list(some)
-        answer, rows = self.tuner.ask(texts, last=last, until=until)
+        answer, rows = self.tuner.ask(texts, last=last, until=until, prepare=prepare)
         self.known.update({t: Tried(some[t], t, row) for t, row in zip(texts, rows, strict=True)})
         return answer
 
@@ -245,17 +272,19 @@ class _Choice:
         if not ahead.result()["device"]:
             return None
         rest = {text: v for text, v in rest.items() if text not in self.known}
-        if rest and not self.ask(rest, last=False, until=SECONDS)["device"]:
+        if rest and not self.done() and not self.ask(rest, last=False, until=SECONDS, prepare=True)["device"]:
             return None
         order = self.stepped()
         again = [*[t for t in self.known.values() if "cold" in t.row][:1], *order[:AGAIN]]
+        if self.done():
+            return {t.text: t.variant for t in again}
         near = self.new(closer(best, planned, [t.variant for t in order[:LEAD]], self.ranks, MORE))
         return {t.text: t.variant for t in again} | near
 
     def stepped(self) -> list[Tried]:
         """The order after steps from the fastest to their neighbors, as long as these are faster."""
         order = by_time(self.known)
-        for _ in range(STEPS):
+        for _ in range(0 if self.done() else STEPS):
             fastest = [t.variant for t in order[:NEAREST]]
             step = self.new(neighbors(self.best, self.planned, fastest, self.ranks, STEP))
             if not step or not self.ask(step, last=False, until=STEP_SECONDS)["device"]:

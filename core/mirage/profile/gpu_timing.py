@@ -10,6 +10,7 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Union, cast
 
 from mirage.codegen.interpreter import load_module
@@ -24,10 +25,12 @@ Function = Callable[..., object]  # of tensors, on the GPU
 Tensors = Sequence["torch.Tensor"]
 Result = Union["torch.Tensor", Sequence["torch.Tensor"]]
 CALLS = 20  # of one graph, at least
-REPLAYED = 200  # calls of one repetition, at least
+REPLAYED = 200  # calls of one repetition, or as many as `REPETITION_MS` hold
+REPETITION_MS = 20.0  # of one function, but for one rotation through the sets
 ROTATED = 3  # times L2 that the sets of inputs hold together
 MOST_SETS = 512
 SHARE = 0.4  # of the device's free memory that the sets may take
+CHUNK = 1 << 26  # elements that are compared in float64 at once
 
 
 @dataclass(frozen=True)
@@ -62,21 +65,70 @@ def input_sets(make_inputs: Callable[[int], Tensors], l2: int, room: float = mat
     return [first, *(tuple(make_inputs(i)) for i in range(1, min(wanted, 1 + int(min(room / each, MOST_SETS)))))]
 
 
-def graph_of(function: Function, sets: Sequence[Tensors], calls: int = CALLS) -> torch.cuda.CUDAGraph:
-    """A CUDA graph of `calls` calls, each with the next set of inputs."""
+def calls_in(us: float, sets: int) -> int:
+    """Calls of one graph where a call takes about so many µs: `CALLS`, fewer where `REPETITION_MS` hold fewer, and one for each set."""
+    return max(sets, min(CALLS, int(REPETITION_MS * 1e3 / max(us, 1e-3))), 1)
+
+
+def replays_in(us: float, calls: int) -> int:
+    """Replays of one repetition of a graph of so many calls that takes so many µs."""
+    return max(1, min(-(-REPLAYED // calls), int(REPETITION_MS * 1e3 / max(us, 1e-3))))
+
+
+def elapsed(run: Callable[[], object], times: int = 1) -> float:
+    """µs of all these runs one after the other on the device."""
     import torch
 
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    for _ in range(times):
+        run()
+    end.record()
+    torch.cuda.synchronize()
+    return float(start.elapsed_time(end)) * 1e3
+
+
+def warm(function: Function, sets: Sequence[Tensors]) -> None:
+    """What a function does at its first calls, such as compiling, on the stream that graphs are recorded from."""
+    import torch
+
+    with torch.cuda.stream(torch.cuda.Stream()):
         for inputs in sets[:3]:
             function(*inputs)
             function(*inputs)
     torch.cuda.synchronize()
+
+
+def graph_of(
+    function: Function, sets: Sequence[Tensors], calls: int, pool: tuple[int, int] | None = None
+) -> torch.cuda.CUDAGraph:
+    """A CUDA graph of `calls` calls of a function that is `warm`, each with the next set of inputs. Graphs of one `pool` have their
+    intermediate tensors in the same memory: one is replayed after the other, and nobody reads what they leave."""
+    import torch
+
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=stream):
+    with torch.cuda.graph(graph, pool=pool):
         for i in range(calls):
             function(*sets[i % len(sets)])
     return graph
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A graph of so many calls; a repetition of it is so many replays."""
+
+    graph: torch.cuda.CUDAGraph
+    calls: int
+    replays: int = 0
+
+    def us(self) -> float:
+        """Of one call, over one repetition."""
+        return elapsed(self.graph.replay, self.replays) / (self.calls * self.replays)
+
+    def bounded(self) -> Recorded:
+        """With the replays of a repetition, by the time of one."""
+        self.graph.replay()  # its first replay moves it to the device
+        return Recorded(self.graph, self.calls, replays_in(elapsed(self.graph.replay), self.calls))
 
 
 def measure(
@@ -84,7 +136,6 @@ def measure(
     make_inputs: Callable[[int], Tensors],
     *,
     repetitions: int = 9,
-    replays: int | None = None,
     hot: bool = True,
     notes: list[str] | None = None,
 ) -> dict[str, Timing]:
@@ -94,31 +145,23 @@ def measure(
     import torch
 
     properties = torch.cuda.get_device_properties(torch.cuda.current_device())
-    l2 = int(properties.L2_cache_size)
-    sets = input_sets(make_inputs, l2, SHARE * torch.cuda.mem_get_info()[0])
+    sets = input_sets(make_inputs, int(properties.L2_cache_size), SHARE * torch.cuda.mem_get_info()[0])
     if len(sets) == 1 and notes is not None:
         notes.append("timed with one set of inputs: the device's memory holds no second one")
-    calls = max(CALLS, len(sets))
-    replays = replays or -(-REPLAYED // calls)
     times: dict[tuple[str, str], list[float]] = {}
-    graphs = {}
+    recorded: dict[tuple[str, str], Recorded] = {}
+    pool = torch.cuda.graph_pool_handle()
     for name, function in functions.items():
-        graphs[name, "cold"] = graph_of(function, sets, calls)
-        if hot:
-            graphs[name, "hot"] = graph_of(function, sets[:1], calls)
+        warm(function, sets)
+        us = elapsed(partial(function, *sets[0]))  # no less than what it takes in a graph
+        for temperature, some in (("cold", sets), ("hot", sets[:1])) if hot else (("cold", sets),):
+            calls = calls_in(us, len(some))
+            recorded[name, temperature] = Recorded(graph_of(function, some, calls, pool), calls)
     with locked(str(properties.uuid)):
-        for graph in graphs.values():
-            graph.replay()
-        torch.cuda.synchronize()
+        recorded = {key: one.bounded() for key, one in recorded.items()}
         for _ in range(repetitions):
-            for key, graph in graphs.items():
-                start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-                start.record()
-                for _ in range(replays):
-                    graph.replay()
-                end.record()
-                torch.cuda.synchronize()
-                times.setdefault(key, []).append(start.elapsed_time(end) * 1e3 / (calls * replays))
+            for key, one in recorded.items():
+                times.setdefault(key, []).append(one.us())
     return {
         name: Timing(
             statistics.median(times[name, "cold"]),
@@ -178,7 +221,7 @@ def random_tensor(
     if dtype.is_floating_point and inside:
         return (torch.rand(*shape, device="cuda", generator=generator) * 0.9 + 0.05).to(dtype)
     if dtype.is_floating_point:
-        return (torch.randn(*shape, device="cuda", generator=generator) * 0.5).to(dtype)
+        return torch.randn(*shape, device="cuda", generator=generator).mul_(0.5).to(dtype)
     return torch.randint(0, 2, tuple(shape), device="cuda", generator=generator).to(dtype)
 
 
@@ -187,8 +230,15 @@ def relative_difference(a: Result, b: Result) -> float:
     if isinstance(a, (tuple, list)):
         every = [relative_difference(x, y) for x, y in zip(a, b, strict=True)]
         return max(every, key=lambda e: (e != e, e))
-    x, y = cast("torch.Tensor", a).double(), cast("torch.Tensor", b).double()
-    return float((x - y).abs().max()) / (float(y.abs().max()) or 1.0)
+    import torch
+
+    x, y = torch.broadcast_tensors(cast("torch.Tensor", a), cast("torch.Tensor", b))
+    pairs = zip(
+        x.reshape(-1).split(CHUNK), y.reshape(-1).split(CHUNK), strict=True
+    )  # a copy of all in float64 may not fit
+    most = [torch.stack(((u.double() - v.double()).abs().max(), v.double().abs().max())) for u, v in pairs]
+    difference, largest = (float(m) for m in torch.stack(most).amax(0))
+    return difference / (largest or 1.0)
 
 
 def steady(run: Function, inputs: Tensors, times: int) -> bool:
@@ -202,5 +252,13 @@ def steady(run: Function, inputs: Tensors, times: int) -> bool:
     differs = torch.zeros((), dtype=torch.bool, device=first[0].device)
     for _ in range(times):
         for x, y in zip(tensors(run(*inputs)), first, strict=True):
-            differs |= ((x != y) & ~((x != x) & (y != y))).any()
+            differs |= (bits(x) != bits(y)).any()
     return not bool(differs)
+
+
+def bits(x: torch.Tensor) -> torch.Tensor:
+    """The tensor's bits as integers, so that one comparison tells NaN from NaN."""
+    import torch
+
+    integers = {1: torch.uint8, 2: torch.int16, 4: torch.int32}
+    return x.contiguous().view(integers.get(x.element_size(), torch.int64))

@@ -27,6 +27,7 @@ from mirage.profile.gpu_timing import (
     relative_difference,
     steady,
     timing_row,
+    warm,
 )
 from mirage.profile.memory_shortage import retried
 from mirage.profile.successive_halving import halve
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 PROCESSES = 8  # that compile, unless the payload says how many
 WRONG = 0.02  # of the largest value
 LAUNCH_S = 60  # of one check
+BASELINES_S = 30  # of what baselines do at their first calls (torch.compile tunes), all together
+TOO_LONG = f"not ready when the baselines' {BASELINES_S} s had passed"
 SEEDS = (1, 2)  # of the inputs that a module is checked on
 AGAIN, MORE_AGAIN = 8, 200  # calls on the same inputs with the same bits: of every module and seed, of the last ones
 UNSTEADY = "calls on the same inputs give different results"
@@ -49,6 +52,7 @@ SKIPPED = "not run"
 BROKEN = ("CUDA error", "Triton Error [CUDA]")  # after one of these the process launches nothing more
 _known: dict[tuple[str, str], tuple[ModuleRow, ModuleType]] = {}  # (function, text) -> what was found right
 _references: dict[tuple[str, object], Reference] = {}  # (function, its inputs' shapes and dtypes)
+_prepared: dict[tuple[str, object], dict[str, Function]] = {}  # the baselines of the same that run
 
 
 def resources(module: ModuleType) -> ModuleRow:
@@ -195,14 +199,14 @@ def baselines(original: Function, inputs: Tensors, *, compiled: bool, attention:
     import torch
 
     found: dict[str, Function] = {EAGER: original}
+    if attention:
+        found |= attention_backends(original, inputs)
     if compiled:
         # its processes would ask CUDA which GPU is there, and CUDA does not start in a child of this sandbox
         torch._inductor.config.compile_threads = 1
         for name, row in BASELINES.items():
             if row.mode:
                 found[name] = torch.compile(original, dynamic=False, mode=row.mode)
-    if attention:
-        found |= attention_backends(original, inputs)
     return found
 
 
@@ -262,6 +266,7 @@ def tune_modules(payload: TunePayload, emit: Emit) -> TuneAnswer:
 def _forget() -> None:
     _known.clear()
     _references.clear()
+    _prepared.clear()
 
 
 def _tuned(run: _Tuning) -> TuneAnswer:
@@ -280,22 +285,24 @@ def _tuned(run: _Tuning) -> TuneAnswer:
         answer["first"] = run.first
     return {
         **answer,
-        "seconds": run.chosen_s or time.monotonic() - run.start,
+        "seconds": (run.chosen_s or time.monotonic() - run.start) - run.prepared_s,
+        "prepared": run.prepared_s,
         "missing": run.missing,
         "notes": run.notes,
     }
 
 
 class _Tuning:
-    """One call: `rows` of the texts, the `modules` that are right by their index, how long the `first` took and the choice
-    (`chosen_s`). `running`: what is on the device now, texts by index or a baseline by name."""
+    """One call: `rows` of the texts, the `modules` that are right by their index, how long the `first` took, the choice
+    (`chosen_s`), and the baselines (`prepared_s`) within that. `running`: what is on the device now, texts by index
+    or a baseline by name."""
 
     def __init__(self, payload: TunePayload, target: str, emit: Emit, start: float) -> None:
         self.payload, self.target, self.emit, self.start = payload, target, emit, start
         self.texts, self.name = payload["texts"], payload["function"]
         self.rows: list[ModuleRow] = [{"failed": SKIPPED} for _ in self.texts]
         self.modules: dict[int, ModuleType] = {}
-        self.first = self.chosen_s = 0.0
+        self.first = self.chosen_s = self.prepared_s = 0.0
         self.running: Sequence[int | str] = ()
         self.missing: dict[str, str] = {}
         self.notes: list[str] = []
@@ -358,6 +365,11 @@ class _Tuning:
         ready = parallel_compile.compiled(texts, self.target, processes, until)
         # the reference while they compile
         reference = reference_of(load_module(texts[0], interpret=False), self.name) if todo else None
+        if reference is not None and self.payload.get("prepare", False):
+            began = time.monotonic()
+            self.runnable(reference.module)
+            self.prepared_s = time.monotonic() - began
+            until += self.prepared_s  # what was compiled meanwhile is checked
         for n, (k, row) in enumerate(ready):
             i = todo[k]
             self.rows[i] = row if time.monotonic() <= until else {"failed": parallel_compile.LATE}
@@ -404,39 +416,55 @@ class _Tuning:
         self.running = [i]
         return steady(self.modules[i]._run, inputs_of(self.modules[i], 0), MORE_AGAIN)
 
-    def runnable(self, some: ModuleType, inputs: Tensors) -> dict[str, Function]:
-        """The baselines that run and can be in a CUDA graph; of the others the reason is kept."""
+    def runnable(self, some: ModuleType) -> dict[str, Function]:
+        """The baselines that run and can be in a CUDA graph; of the others the reason is kept. They are made once, the quick ones
+        first; what is not ready after `BASELINES_S` has no time."""
+        key = (self.name, some._EXPECTED)
+        if key not in _prepared:
+            inputs = inputs_of(some, 0)
+            given = baselines(
+                getattr(some, f"_original_{self.name}"), inputs,
+                compiled=self.payload.get("compiled", False), attention=self.payload.get("attention", False),
+            )  # fmt: skip
+            until, ready = time.monotonic() + BASELINES_S, {}
+            for name, function in given.items():
+                if name not in self.payload.get("without", []) and self.runs(name, function, inputs, until):
+                    ready[name] = function
+            _prepared.clear()
+            _prepared[key] = ready
+        return {k: f for k, f in _prepared[key].items() if k not in self.payload.get("without", [])}
+
+    def runs(self, name: str, function: Function, inputs: Tensors, until: float) -> bool:
+        """Whether a baseline is ready before `until` (monotonic) and runs in a CUDA graph. Raises what breaks the process."""
         import torch
 
-        without = self.payload.get("without", [])
-        given = baselines(
-            getattr(some, f"_original_{self.name}"), inputs,
-            compiled=self.payload.get("compiled", False), attention=self.payload.get("attention", False),
-        )  # fmt: skip
-        found: dict[str, Function] = {}
-        for name, function in given.items():
-            if name in without:
-                continue
-            self.running = [name]
-            try:
-                graph_of(function, [inputs], 1).replay()
-                torch.cuda.synchronize()
-            except (
-                Exception
-            ) as e:  # torch.compile raises what it likes; a process that is broken is not this one's to mend
-                if breaks(said_of(e)):
-                    raise
-                self.missing[name] = said_of(e)
-            else:
-                found[name] = function
-        return found
+        def late(*_: object) -> None:
+            raise TimeoutError(TOO_LONG)
+
+        self.running = [name]
+        signal.signal(signal.SIGALRM, late)
+        # again and again: PyTorch's own tuning takes an error for one of the kernel that it tries
+        signal.setitimer(signal.ITIMER_REAL, max(until - time.monotonic(), 1e-3), 1.0)
+        try:
+            warm(function, [inputs])
+            graph_of(function, [inputs], 1).replay()
+            torch.cuda.synchronize()
+        except Exception as e:  # torch.compile raises what it likes; a process that is broken is not this one's to mend
+            if breaks(said_of(e)):
+                raise
+            self.missing[name] = said_of(e)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        if time.monotonic() >= until:  # PyTorch may have gone on with less than it would have tried
+            self.missing[name] = TOO_LONG
+        return name not in self.missing
 
     def beside_baselines(self, chosen: Sequence[int], some: ModuleType) -> dict[str, TimingRow]:
         """The chosen ones, the baselines of `some` and a plain read of the inputs, interleaved in one run."""
         from mirage.profile.streaming_read import read_all
 
         functions: dict[str, Function] = {str(i): self.modules[i]._run for i in chosen}
-        functions |= self.runnable(some, inputs_of(some, 0)) | {"read": read_all}
+        functions |= self.runnable(some) | {"read": read_all}
         self.running = chosen
         times = {
             k: timing_row(v) for k, v in measure(functions, lambda s: inputs_of(some, s), notes=self.notes).items()

@@ -23,7 +23,8 @@ class TunePayload(TypedDict, total=False):
     """`seconds`: after these no further module is compiled. Unless it is the `last` one, a call times all once; what it found
     is known to the next. `compiled`, `attention`: the baselines that are timed beside the last ones; `without`: not these. `alone`:
     each text is timed by itself before it is timed with others, so that one that breaks the process is known. `written`: a module
-    of the function without kernels, by which the baselines are timed where no text is right."""
+    of the function without kernels, by which the baselines are timed where no text is right. `prepare`: the baselines get ready while
+    the texts are compiled."""
 
     texts: list[str]
     function: str
@@ -36,6 +37,7 @@ class TunePayload(TypedDict, total=False):
     without: list[str]
     alone: bool
     written: str
+    prepare: bool
 
 
 class ModuleRow(TypedDict, total=False):
@@ -61,12 +63,13 @@ class _TuneAnswer(TypedDict):
 
 class TuneAnswer(_TuneAnswer, total=False):
     """`device`: "" where there is no GPU of the target, and `why`. `rows`: one a text. `times`, of the last round: texts by their
-    index, baselines by name, "read": a plain read of the inputs. `seconds`: until the choice, without the baselines; `first`:
-    until the first was checked and timed. `broken`: this process launches nothing more, the texts that were not run are to be
-    asked of another. `missing`: baselines that could not run, and why; `notes`: how the timing was less than usual."""
+    index, baselines by name, "read": a plain read of the inputs. `seconds`: until the choice, without the baselines, which were
+    `prepared` in so many; `first`: until the first was checked and timed. `broken`: this process
+    launches nothing more, the texts that were not run are to be asked of another. `missing`: baselines that could not run, and why; `notes`: how the timing was less than usual."""
 
     why: str
     seconds: float
+    prepared: float
     first: float
     broken: bool
     missing: dict[str, str]

@@ -23,9 +23,10 @@ from mirage.verify.field.algebra_opinion import algebra_sizes, field_opinion, of
 from mirage.verify.floats import pair_search
 from mirage.verify.proof.definedness import conditions, needs, unexplained
 from mirage.verify.proof.opinion import details, summary, trusted
-from mirage.verify.proof.prover import SECONDS, Prover
+from mirage.verify.proof.prover import Prover
 from mirage.verify.proof.signs import SignAnalysis
 from mirage.verify.proof.user_rules import Rules, every
+from mirage.verify.proof.work_budget import WORK, WorkBudget
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.call_meanings import written_out
 from mirage.verify.semantics.evaluate_terms import ExecutionFault, evaluate_terms
@@ -147,12 +148,10 @@ def agree_in_floats(
     return bool(np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)) and bool(np.isfinite(a).any())
 
 
-def proved(
-    t: Terms, pairs: Sequence[tuple[int, int]], rules: Rules | None = None, seconds: float = SECONDS
-) -> Evidence | None:
+def proved(t: Terms, pairs: Sequence[tuple[int, int]], rules: Rules | None = None, work: int = WORK) -> Evidence | None:
     """The proof's opinion on pairs of terms: equal, and defined at the same points; None if no proof was found."""
     start = time.monotonic()
-    prover = Prover(t, rules=every(rules), seconds=seconds)
+    prover = Prover(t, rules=every(rules), work=work)
     proofs = []
     for x, y in pairs:
         proof = prover.equal(x, y, both=True)
@@ -292,8 +291,7 @@ def rewritten_in_the_field(
     these have the values of the terms, and the field knows fewer laws of functions than the table of laws. None where it
     accepts none of them."""
     prover = Prover(t)
-    until = time.thread_time() + SECONDS
-    for a, b, used in prover.rewritten(x, y, until):
+    for a, b, used in prover.rewritten(x, y, WorkBudget()):
         if not used or not prover.alike_defined((x, a), (y, b), (x, y)):
             continue
         e = field_opinion(t, a, b, kinds=kinds, sizes=sizes, shapes=shapes)

@@ -20,7 +20,7 @@ from mirage.results.details import MemoryDetails
 from mirage.results.verdict import Counterexample, Evidence, Word
 from mirage.verify.memory.mugraph_accesses import accesses_of, any_size, whole_axes
 from mirage.verify.memory.text_opinion import first_fault
-from mirage.verify.memory.z3_proofs import TIMEOUT_MS, AccessProver, MemoryFault, Undecided
+from mirage.verify.memory.z3_proofs import WORK, AccessProver, MemoryFault, Undecided
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import ExecutionFault, evaluate_mugraph
 
@@ -74,7 +74,7 @@ def memory_opinion(
     launches: int = LAUNCHES,
     sizes: Mapping[str, int] | None = None,
     tiles: Mapping[str, Mapping[str, int]] | None = None,
-    timeout: int = TIMEOUT_MS,
+    work: int = WORK,
 ) -> Evidence:
     """PROVED for the µGraph's sizes (`details.scope`: "all sizes" or "these sizes"), TESTED where z3 did not answer, or
     REJECTED with the point at which it fails.
@@ -91,7 +91,7 @@ def memory_opinion(
             details=told, counterexample=shown,
         )  # fmt: skip
 
-    fault, told = _proof(mugraph if sizes is None else shrink(mugraph, sizes, tiles), timeout)
+    fault, told = _proof(mugraph if sizes is None else shrink(mugraph, sizes, tiles), work)
     if fault is not None:
         at = tuple(v for _, v in fault.at)
         shown = Counterexample("memory", 0, at, CLAIM, fault.text, dict(sizes or mugraph.axes))
@@ -119,10 +119,10 @@ def memory_opinion(
     return evidence("PROVED", f"{said}: proved for {told.scope}, and run at {len(seen)} with tails", told)
 
 
-def _proof(mugraph: MuGraph, timeout: int) -> tuple[MemoryFault | None, MemoryDetails]:
+def _proof(mugraph: MuGraph, work: int) -> tuple[MemoryFault | None, MemoryDetails]:
     """The answer of z3: a fault, or None with the properties that it proved."""
     unproved: list[str] = []
-    prover = AccessProver(timeout)
+    prover = AccessProver(work)
     fault = None
     try:
         fault = first_fault(prover, accesses_of(mugraph), unproved)

@@ -13,10 +13,10 @@ from mirage.results.verdict import Counterexample, Evidence, Word
 from mirage.verify.memory.kernel_reader import KernelAccesses
 from mirage.verify.memory.launcher_reader import Launches, LibraryCall, Sizes, Tiles, read_launches
 from mirage.verify.memory.linear_forms import evaluate
-from mirage.verify.memory.z3_proofs import TIMEOUT_MS, Access, AccessProver, MemoryFault, Undecided, once_and_covered
+from mirage.verify.memory.z3_proofs import WORK, Access, AccessProver, MemoryFault, Undecided, once_and_covered
 
 MOST_BLOCKS = 1 << 24  # of a grid whose groups are counted one by one
-Question = Callable[[], None]  # raises Fault or Unknown
+Question = Callable[[], None]  # raises MemoryFault or Undecided
 CLAIM = "in bounds, every element written exactly once and before it is read"
 
 
@@ -27,7 +27,7 @@ def text_memory_opinion(
     *,
     sizes: Sizes | None = None,
     tiles: Tiles | None = None,
-    timeout: int = TIMEOUT_MS,
+    work: int = WORK,
 ) -> Evidence:
     """Proves that every access of the emitted module is in bounds, and every element written once, before it is read.
 
@@ -36,7 +36,7 @@ def text_memory_opinion(
     is not (with the reason in `details.unproved`) only the run of the text in the field looks at. REJECTED names the
     block, the iteration, the lane and the element."""
     start = time.perf_counter()
-    prover = AccessProver(timeout)
+    prover = AccessProver(work)
     accesses = 0
     unproved: list[str] = []
     fault: MemoryFault | None = None
@@ -45,6 +45,8 @@ def text_memory_opinion(
         launches = read_launches(module, shapes, parameters, sizes, tiles)
         accesses = sum(len(s.accesses) for s in launches.steps if isinstance(s, KernelAccesses))
         fault = first_fault(prover, launches, unproved)
+    except MemoryFault as f:  # an order that the text itself shows to be missing
+        fault = f
     except Undecided as e:
         unproved.append(str(e))
     told = MemoryDetails(

@@ -10,13 +10,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from mirage.meaning.axis_split import split_axis
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
 from mirage.results.details import ProofDetails, ProofStep
 from mirage.results.verdict import Evidence
-from mirage.verify.proof.prover import SECONDS, Proof, Prover
+from mirage.verify.proof.prover import Proof, Prover
 from mirage.verify.proof.user_rules import Rules, every
-from mirage.verify.semantics.denote import NotDenoted, denote, same_axes, split_axis
+from mirage.verify.proof.work_budget import WORK
+from mirage.verify.semantics.denote import NotDenoted, denote, same_axes
 
 Targets = dict[str, tuple[int, tuple[tuple[str, ...], ...]]]  # output tensor -> (term, axes of its dims)
 
@@ -48,14 +50,14 @@ def trusted(evidence: Iterable[Evidence | None]) -> tuple[str, ...]:
 
 
 def proof_opinion(
-    t: Terms, targets: Targets, mugraph: MuGraph, *, rules: Rules | None = None, seconds: float = SECONDS
+    t: Terms, targets: Targets, mugraph: MuGraph, *, rules: Rules | None = None, work: int = WORK
 ) -> Evidence | None:
     """PROVED, or None where no proof was found: it never rejects, since that proves nothing.
 
     Carried accumulators must satisfy their update laws for free old and new values (any shift, not the maximum alone).
     """
     start = time.monotonic()
-    prover = Prover(t, rules=every(rules), seconds=seconds)
+    prover = Prover(t, rules=every(rules), work=work)
     proofs: list[Proof] = []
     try:
         meaning = denote(t, mugraph)

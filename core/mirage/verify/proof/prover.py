@@ -26,10 +26,10 @@ from mirage.verify.proof.law_language import ReadLaw, read_law
 from mirage.verify.proof.rewriting import Rewriter
 from mirage.verify.proof.signs import SignAnalysis
 from mirage.verify.proof.smt import Query
+from mirage.verify.proof.work_budget import WORK, WorkBudget
 from mirage.verify.semantics.evaluate_terms import ExecutionFault, evaluate_terms
 from mirage.verify.semantics.float64 import Floats
 
-SECONDS = 1.5  # for one pair of terms, z3's share included
 DEPTH = 2  # of sums whose bodies are proved equal first
 RELATION: dict[Signs, str] = {NONNEGATIVE: ">=", POSITIVE: ">", NONZERO: "!="}
 
@@ -47,12 +47,13 @@ class Proof:
 
 @dataclass
 class Prover:
-    """Proofs about the terms of one arena. `given`: signs that inputs are known to have. `rules` are the user's."""
+    """Proofs about the terms of one arena. `given`: signs that inputs are known to have. `rules` are the user's; `work`: for the
+    values of one pair of terms, and again for where they are defined, z3's share included."""
 
     t: Terms
     given: dict[str, Signs] = field(default_factory=dict)
     rules: Sequence[Law] = ()
-    seconds: float = SECONDS
+    work: int = WORK
 
     def __post_init__(self) -> None:
         self.normal = Normalizer(self.t)
@@ -69,48 +70,47 @@ class Prover:
     def equal(self, a: int, b: int, *, both: bool = False) -> Proof | None:
         """A proof that b has the value of a wherever a is defined (`both`: and that a is defined wherever b is)."""
         start = time.thread_time()
-        proof = self._values(a, b, start + self.seconds, DEPTH)
+        proof = self._values(a, b, WorkBudget(self.work), DEPTH)
         if proof is None:
             return None
-        if a != b and not (self._defined(a, b, start) and (not both or self._defined(b, a, start))):
+        if a != b and not (self._defined(a, b) and (not both or self._defined(b, a))):
             return None
         proof.where = tuple(sorted(c.show(self.t) for c in conditions(self.t, a, self.signs)))
         proof.seconds = time.thread_time() - start
         return proof
 
     # ---- values
-    def _values(self, a: int, b: int, until: float, depth: int) -> Proof | None:
+    def _values(self, a: int, b: int, budget: WorkBudget, depth: int) -> Proof | None:
         if self.normal.equal(a, b):
             return Proof("normal form")
-        if time.thread_time() > until or not self.plausible(a, b):
+        if budget.spent or not self.plausible(a, b):
             return None
-        for x, y, used in self.rewritten(a, b, until):
+        for x, y, used in self.rewritten(a, b, budget):
             if self.normal.equal(x, y):
                 return Proof("axioms", used)
             if self.vanishes(x, y):
                 return Proof("fractions", used)
         if depth:
-            joined = self._bodies(x, y, until, depth)
+            joined = self._bodies(x, y, budget, depth)
             if joined is not None:
                 z, more = joined
                 used = tuple(sorted({*used, *more}))
                 if self.normal.equal(z, y) or self.vanishes(z, y):
                     return Proof("fractions", used)
                 x = z
-        left = until - time.thread_time()
-        if left <= 0:
+        if budget.spent:
             return None
-        query = Query(self.t, self.normal, self.signs, self.laws(SOLVER), self._domain(x, y), left)
+        query = Query(self.t, self.normal, self.signs, self.laws(SOLVER), self._domain(x, y), budget)
         if query.holds(x, "==", y):
             return Proof("z3", tuple(sorted({*used, *query.used})))
         return None
 
-    def rewritten(self, a: int, b: int, until: float) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    def rewritten(self, a: int, b: int, budget: WorkBudget) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         """Both terms with the laws applied, and which: first without the definitions, which hide what is known of an
         order (a tanh grows) and of signs (an absolute value is not negative), then with them."""
         used: set[str] = set()
         for uses in ((REWRITING,), (REWRITING, DEFINITION)):
-            rewriter = Rewriter(self.t, self.laws(*uses), self.signs, self.normal, until)
+            rewriter = Rewriter(self.t, self.laws(*uses), self.signs, self.normal, budget)
             a, b = rewriter.rewrite(a), rewriter.rewrite(b)
             used |= rewriter.used
             yield a, b, tuple(sorted(used))
@@ -123,16 +123,16 @@ class Prover:
         except TooLarge:
             return False
 
-    def _bodies(self, x: int, y: int, until: float, depth: int) -> tuple[int, set[str]] | None:
+    def _bodies(self, x: int, y: int, budget: WorkBudget, depth: int) -> tuple[int, set[str]] | None:
         """`x` with its sums and maxima replaced by those of `y` whose bodies are proved equal."""
         t, swap, used = self.t, {}, set()
         theirs = [(s, m) for s in sorted(t.front(y)) if not (m := t.reduction(s)).updates]
         for r in sorted(t.front(x)):
             n = t.reduction(r)
             for s, m in theirs:
-                if r == s or n.updates or (n.op, n.axis) != (m.op, m.axis) or time.thread_time() > until:
+                if r == s or n.updates or (n.op, n.axis) != (m.op, m.axis) or budget.spent:
                     continue
-                proof = self._values(n.body, m.body, until, depth - 1)
+                proof = self._values(n.body, m.body, budget, depth - 1)
                 if proof is not None and self._same_domain(n.body, m.body):
                     swap[r] = s
                     used |= set(proof.laws)
@@ -186,15 +186,13 @@ class Prover:
         return sorted(set().union(*(conditions(self.t, x, self.signs) for x in xs)), key=lambda c: c.argument)
 
     def _same_domain(self, a: int, b: int) -> bool:
-        return self._defined(a, b, time.thread_time(), quick=True) and self._defined(
-            b, a, time.thread_time(), quick=True
-        )
+        return self._defined(a, b, quick=True) and self._defined(b, a, quick=True)
 
     def alike_defined(self, *pairs: tuple[int, int]) -> bool:
         """True if of each pair both terms are known to be defined at the same points, without z3."""
         return all(self._same_domain(a, b) for a, b in pairs)
 
-    def _defined(self, a: int, b: int, start: float, quick: bool = False) -> bool:
+    def _defined(self, a: int, b: int, quick: bool = False) -> bool:
         """True if `b` is known to be defined wherever `a` is."""
         given = conditions(self.t, a, self.signs)
         missing = unexplained(self.normal, conditions(self.t, b, self.signs), given)
@@ -202,11 +200,11 @@ class Prover:
             return True
         if quick:
             return False
+        budget = WorkBudget(self.work)
         for c in missing:
-            left = start + self.seconds - time.thread_time()
-            if left <= 0 or c.guards or c.signs not in RELATION:
+            if budget.spent or c.guards or c.signs not in RELATION:
                 return False
-            query = Query(self.t, self.normal, self.signs, self.laws(SOLVER), given, left)
+            query = Query(self.t, self.normal, self.signs, self.laws(SOLVER), given, budget)
             if not query.holds(c.argument, RELATION[c.signs], self.t.const(0)):
                 return False
         return True

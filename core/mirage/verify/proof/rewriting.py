@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,6 +16,7 @@ from mirage.verify.proof.definedness import conditions, unexplained
 from mirage.verify.proof.law_language import Comparison, ReadLaw
 from mirage.verify.proof.matching import Match, Matcher
 from mirage.verify.proof.signs import SignAnalysis
+from mirage.verify.proof.work_budget import STEP, WorkBudget
 
 RELATIONS: dict[str, Signs] = {
     "==": frozenset((0,)), "!=": NONZERO, ">=": NONNEGATIVE, ">": POSITIVE,
@@ -59,7 +59,7 @@ class Rewriter:
     laws: Sequence[ReadLaw]
     signs: SignAnalysis
     normal: Normalizer
-    until: float = float("inf")
+    budget: WorkBudget = field(default_factory=WorkBudget)
     used: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -68,7 +68,7 @@ class Rewriter:
         self._steps = 0
 
     def rewrite(self, x: int) -> int:
-        """`x` with no law left to apply, or as far as the limits on steps and time go: equal to `x` where `x` is defined."""
+        """`x` with no law left to apply, or as far as the limits on steps and work go: equal to `x` where `x` is defined."""
         found = self._done.get(x)
         if found is not None:
             return found
@@ -78,7 +78,7 @@ class Rewriter:
             return self._literal(x, float(n.text))
         y = self.t.rebuild(x, tuple(self.rewrite(k) for k in kids)) if kids else x
         following = self._step(y)
-        while following is not None and self._steps < STEPS and time.thread_time() < self.until:
+        while following is not None and self._steps < STEPS and not self.budget.spent:
             self._steps += 1
             y = self.rewrite(following) if following not in self._done else self._done[following]
             following = None
@@ -101,6 +101,7 @@ class Rewriter:
         return x
 
     def _step(self, x: int) -> int | None:
+        self.budget.take(STEP)
         for law in self.laws:
             for match in self.matcher.find(law.claim.left, x):
                 if not self.holds(law, match):

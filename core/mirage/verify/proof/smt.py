@@ -2,7 +2,7 @@
 
 Every polynomial of the normal form becomes one over real variables, a variable an atom; an axiom becomes the implication
 "conditions, so claim" for each place where its left side matches. What z3 calls unsatisfiable cannot happen at any index,
-for any inputs and any sizes. Unknown, a timeout and a model prove nothing.
+for any inputs and any sizes. Unknown, no answer within the work allowed, and a model prove nothing.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from mirage.verify.proof.law_language import Comparison, ReadLaw, letters_of
 from mirage.verify.proof.matching import Matcher
 from mirage.verify.proof.rewriting import RELATIONS
 from mirage.verify.proof.signs import SignAnalysis
+from mirage.verify.proof.work_budget import WorkBudget
 
 MOST_INSTANCES, MOST_ATOMS, MOST_POWER, MOST_MONOMIALS = 60, 40, 8, 200
 SEED = 1
@@ -179,9 +180,9 @@ class Query:
 
     def __init__(
         self, t: Terms, normal: Normalizer, signs: SignAnalysis, laws: Sequence[ReadLaw], given: Iterable[DomainCondition],
-        seconds: float,
+        budget: WorkBudget,
     ) -> None:  # fmt: skip
-        self.t, self.normal, self.signs, self.laws, self.seconds = t, normal, signs, laws, seconds
+        self.t, self.normal, self.signs, self.laws, self.budget = t, normal, signs, laws, budget
         self.given = [c for c in given if not c.guards]
         self.used: list[str] = []
         self.matcher = Matcher(t)
@@ -230,11 +231,14 @@ class Query:
         z3 = encoding.z3
         value = {x: encoding.poly(p) for x, p in polys.items()}
         solver = z3.SolverFor("QF_NRA")
-        solver.set("timeout", max(1, int(1000 * self.seconds)))
+        solver.set("rlimit", max(1, self.budget.left))  # 0 would be no limit
         solver.set("random_seed", SEED)
         solver.add(*self._signs(encoding, value), *self._given(encoding, value, found))
         solver.add(*self.congruence(encoding), *encoding.facts, z3.Not(compare(value[a], relation, value[b])))
-        return bool(solver.check() == z3.unsat)
+        before = work_done(solver)
+        shown = bool(solver.check() == z3.unsat)
+        self.budget.take(work_done(solver) - before)
+        return shown
 
     def _signs(self, encoding: Encoding, value: Mapping[int, Any]) -> Iterator[Any]:
         """The known signs of the terms."""
@@ -283,3 +287,9 @@ def compare(a: Any, relation: str, b: Any) -> Any:
     if relation in (">=", "<="):
         return a >= b if relation == ">=" else a <= b
     return a > b if relation == ">" else a < b
+
+
+def work_done(solver: Any) -> int:
+    """The units of work that z3 has done in this process, for all its solvers together."""
+    found = solver.statistics()
+    return int(found.get_key_value("rlimit count")) if "rlimit count" in found.keys() else 0
