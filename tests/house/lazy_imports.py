@@ -38,6 +38,7 @@ LAZY: dict[str, dict[str, str]] = {
         "mirage.devices.table": COMMAND,
         "mirage.isolate.runner": COMMAND,
         "mirage.mugraph.check": COMMAND,
+        "mirage.pipeline.request": COMMAND,
         "mirage.results.verdict": COMMAND,
         "mirage.verify": COMMAND,
         "mirage.verify.counterexamples": COMMAND,
