@@ -38,6 +38,7 @@ class RegionKernel(Observer):
         function = _load(written)
         super().__init__(function, self._use)
         self.kernel: Function | None = None
+        self._answer: JsonObject | None = None
         self.reason, self.gain = NOT_ASKED, 0.0
         self.asked: Inputs = tuple(
             (name, shape, dtype) for name, (shape, dtype, _) in zip(written.parameters, written.inputs, strict=True)
@@ -57,7 +58,13 @@ class RegionKernel(Observer):
         self.kernel, self.reason, self.done = kernel, "", True
 
     def poll(self) -> None:
-        """Ask the daemon, if it is time to; returns at once."""
+        """Ask the daemon, if it is time to, and install what it answered: here and not in the background's thread, where parsing
+        would meet the parsing of whoever compiles just now. Waits for nobody."""
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            kernel = daemon_kernels.take(self.function, self.asked, answer)
+            if kernel is not None:
+                self._use(kernel)
         if not self.done:
             self.ask(self.asked)
 
@@ -69,7 +76,7 @@ class RegionKernel(Observer):
         self.reason = ASKED
 
     def wants(self, answer: JsonObject) -> bool:
-        """A kernel alone: what PyTorch's compiler is better at stays in the graph that it gets whole."""
+        """Nothing at once; `poll` takes a kernel alone: what PyTorch's compiler is better at stays in the graph that it gets whole."""
         kept = answer.get("answer") != "kernel"
         self.reason = str(answer.get("reason") or f"the answer is {answer.get('answer')}")
         self.done = kept
@@ -78,7 +85,8 @@ class RegionKernel(Observer):
             took, instead = estimate.get("us"), estimate.get("baseline_us")
             if isinstance(took, float) and isinstance(instead, float) and took > 0:
                 self.gain = instead / took
-        return not kept
+        self._answer = None if kept else answer
+        return False
 
     def operator(self) -> torch._ops.OpOverload:
         """The region with its kernel as one operator."""
