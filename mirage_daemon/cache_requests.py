@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, cast
 
 import msgpack
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 MAX_MUGRAPH = 1 << 20  # characters of a µGraph's JSON
 REMEMBERED = 64  # entries that are not read anew for every client that asks
 GC_ROWS, GC_PAGES, GC_PAUSE_S = 32, 128, 0.002  # entries and pages of the file between which others have their turn
+GC_SPARE = 64  # free pages that stay till the end
 AT_ONCE = 16  # entries that are read before others have their turn in the store's thread
 PAGE_ROWS, PAGE_BYTES, PAGE_VALUES = 200, 4 << 20, 50_000  # a frame has twice as many values at most
 MAX_LINES, LOG_TAIL = 1000, 1 << 18
@@ -165,17 +167,34 @@ async def _verify(server: Server, body: protocol.Cache) -> Mapping[str, object]:
 
 
 async def collect(server: Server, limit: int | None, older_s: float | None = None) -> int:
-    """Forget what was not used for long, and give its room back to the disk, in parts: lookups have their turn between two."""
-    deleted = part = await server._in_store(server._store.gc, limit, older_s, 0)
-    while (part := await server._in_store(server._store.gc, limit, older_s, GC_ROWS)) > 0:
+    """Forget what was not used for long, and give its room back to the disk, in parts: lookups have their turn between two, for as
+    long as a part took."""
+    deleted = 0
+    async for part in _in_parts(server, partial(server._store.gc, limit, older_s, GC_ROWS)):
         deleted += part
-        await asyncio.sleep(GC_PAUSE_S)
-    before = 0
-    left = await server._in_store(server._store.give_back, GC_PAGES) if deleted else 0
-    while left and left != before:
-        await asyncio.sleep(GC_PAUSE_S)
-        before, left = left, await server._in_store(server._store.give_back, GC_PAGES)
+        await _give_back(server, GC_SPARE)
+    if deleted:
+        await _give_back(server, 0)
     return deleted
+
+
+async def _give_back(server: Server, leave: int) -> None:
+    before = -1
+    async for left in _in_parts(server, partial(server._store.give_back, GC_PAGES, leave)):
+        if left == before:  # the disk takes nothing back now
+            return
+        before = left
+
+
+async def _in_parts(server: Server, part: Callable[[], int]) -> AsyncIterator[int]:
+    """What each part gives, until one gives nothing."""
+    while True:
+        began = time.monotonic()
+        done = await server._in_store(part)
+        await asyncio.sleep(max(GC_PAUSE_S, time.monotonic() - began))
+        if not done:
+            return
+        yield done
 
 
 async def _gc(server: Server, body: protocol.Cache) -> Mapping[str, object]:

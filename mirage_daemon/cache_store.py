@@ -7,7 +7,6 @@ by somebody else is `None`.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import hmac
 import logging
@@ -26,10 +25,12 @@ from typing import Any
 from mirage.errors import CannotWrite
 from mirage.link.answers import CacheNumbers
 from mirage.link.secret_file import load_secret
+from mirage_daemon.cache_totals import CacheTotals
 
 log = logging.getLogger("mirage.daemon.store")
 SCHEMA = 1
 Values = tuple[str | bytes | int | float, ...]  # of one statement
+EVERY = -1  # rows of a query
 PROMISES = ("job", "part")  # kinds that are not gc's to forget: they end with their job
 # what a row of ours looks like; damage may leave others, which have no place in an order
 _WELL_FORMED = (
@@ -40,20 +41,23 @@ _HEX, _BEHIND_ALL = re.compile("[0-9a-f]*"), b"\xff" * 1000  # no key is as long
 CHECKED_AT_START = (
     256 << 20
 )  # bytes of a file whose structure is checked when it is opened; a larger one would be read for seconds
-USED_EVERY_S = 3600.0  # an entry's last use is noted at most so often: a note is a synchronous write
+PART_BYTES = 1 << 20  # of values that one part of a gc deletes
+USED_EVERY_S = 3600.0  # an entry's last use is noted at most so often: a note is a write
 _MAKE = """CREATE TABLE IF NOT EXISTS entry (
     kind TEXT NOT NULL, key BLOB NOT NULL, sha256 BLOB NOT NULL, mac BLOB NOT NULL,
     created REAL NOT NULL, used REAL NOT NULL, size INTEGER NOT NULL, value BLOB NOT NULL,
     PRIMARY KEY (kind, key)) WITHOUT ROWID"""
 # Without it every look at times and sizes walks over the values: a gigabyte.
 _MAKE_INDEX = "CREATE INDEX IF NOT EXISTS by_use ON entry (used, kind, created, size)"
-# The first takes effect in a new file alone: in an older one free pages are used again, and not given back.
+# The first takes effect in a new file alone: in an older one free pages are used again, and not given back. The last, which some
+# builds of SQLite have on, would write each page that is freed: eight times as much of a deletion, and lookups wait for the disk.
 _PRAGMAS = (
     "auto_vacuum=INCREMENTAL",
     "locking_mode=EXCLUSIVE",
     "journal_mode=WAL",
-    "synchronous=FULL",
+    "synchronous=NORMAL",  # what has to outlive a power cut is synced, see `sync`
     "trusted_schema=OFF",
+    "secure_delete=OFF",
 )
 _FORMS: tuple[list[tuple[bytes, bytes]], ...] = (
     [],
@@ -82,7 +86,13 @@ class CacheStore(ABC):
 
     @abstractmethod
     def put(self, kind: str, key: bytes, value: bytes, *, created: float | None = None) -> None:
-        """Durable when it returns; CannotWrite (disk full, read-only) leaves what was there. `created`: not now, but then."""
+        """Outlives this process when it returns, and a power cut after `sync`; CannotWrite (disk full, read-only) leaves what was
+        there. `created`: not now, but then."""
+
+    @abstractmethod
+    def sync(self) -> None:
+        """What was put is on the disk when it returns; CannotWrite where the disk does not take it. The one call that may come from
+        another thread, so that no lookup waits for the disk."""
 
     @abstractmethod
     def delete(self, kind: str, key: bytes) -> bool:
@@ -104,12 +114,13 @@ class CacheStore(ABC):
     @abstractmethod
     def gc(self, limit_bytes: int | None, older_s: float | None = None, most: int = -1) -> int:
         """Delete what was not used for `older_s`, then the least recently used entries until the values take at most
-        `limit_bytes` (None: no such bound); of them `most` at most (below zero: all). Gives how many: fewer than `most` when
-        nothing is left to delete. What has not the form of an entry goes too, unless `most` is over zero."""
+        `limit_bytes` (None: no such bound). `most` above zero: a part of them, so many at most and of about PART_BYTES; nothing
+        is left to delete when a part has none. Gives how many. What has not the form of an entry goes with the first call."""
 
     @abstractmethod
-    def give_back(self, pages: int) -> int:
-        """Give at most so many free pages of the file back to the disk; how many are left to give."""
+    def give_back(self, pages: int, leave: int = 0) -> int:
+        """Give at most so many free pages of the file back to the disk, all but `leave`; how many are left to give. Each costs a
+        look through all free pages: give them back before they are many."""
 
     @abstractmethod
     def close(self) -> None:
@@ -117,13 +128,15 @@ class CacheStore(ABC):
 
 
 class SqliteStore(CacheStore):
-    """A store in one SQLite file (WAL, synchronous=FULL, exclusive). A damaged file is set aside and replaced."""
+    """A store in one SQLite file (WAL, exclusive). A damaged file is set aside and replaced."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._path = folder / f"cache-v{SCHEMA}.sqlite"  # another schema is another file: the old one stays as it is
         self._secret = load_secret(folder / "cache.key")
         self._counts = Counter[str]()
+        self._totals: CacheTotals | None = None  # None: to be counted
+        self._formed = False  # what has no form of ours was looked for
         self._db = self._open_whatever_there_is()
 
     def _open_whatever_there_is(self) -> sqlite3.Connection:
@@ -142,13 +155,7 @@ class SqliteStore(CacheStore):
         db = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=1.0)
         try:
             db.text_factory = bytes  # a damaged text must not raise while it is decoded
-            for pragma in (
-                "auto_vacuum=INCREMENTAL",
-                "locking_mode=EXCLUSIVE",
-                "journal_mode=WAL",
-                "synchronous=FULL",
-                "trusted_schema=OFF",
-            ):
+            for pragma in _PRAGMAS:
                 db.execute(f"PRAGMA {pragma}")
             _check_form(db, made=False)
             db.execute(_MAKE)
@@ -182,6 +189,7 @@ class SqliteStore(CacheStore):
         """Go on with an empty cache where `why` says that the file itself is damaged; other errors pass."""
         if type(why) is sqlite3.DatabaseError:  # exactly: its subclasses mean locked, full, input/output
             self._db.close()
+            self._totals, self._formed = None, False
             self._db = self._open_whatever_there_is() if self._set_aside(why) else self._open(None)
 
     def _mac(self, kind: str, key: bytes, digest: bytes) -> bytes:
@@ -228,13 +236,57 @@ class SqliteStore(CacheStore):
         digest, now = hashlib.sha256(value).digest(), self._clock()
         made = now if created is None else created
         row = (kind, key, digest, self._mac(kind, key, digest), made, now, len(value), value)
+        before = self._sizes(kind, key)
         problem = self._write("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
         if problem is not None:
             raise CannotWrite(f"the cache cannot be written: {problem}", path=str(self._path))
+        self._count(kind, before, len(value))
+
+    def sync(self) -> None:
+        # SQLite's own `synchronous=FULL` does the same within each commit. On this file SQLite holds no lock that closing it would end.
+        try:
+            written = os.open(self._path.with_name(self._path.name + "-wal"), os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:  # nothing is written, or only to memory
+            return
+        except OSError as e:
+            raise CannotWrite(f"the cache cannot be written: {e.strerror}", path=str(self._path)) from None
+        try:
+            getattr(os, "fdatasync", os.fsync)(written)
+        except OSError as e:
+            raise CannotWrite(f"the cache cannot be written: {e.strerror}", path=str(self._path)) from None
+        finally:
+            os.close(written)
 
     def delete(self, kind: str, key: bytes) -> bool:
-        had = self._one("SELECT count(*) FROM entry WHERE kind = ? AND key = ?", (kind, key))
-        return self._write("DELETE FROM entry WHERE kind = ? AND key = ?", (kind, key)) is None and bool(had)
+        had = self._sizes(kind, key)
+        if not had or self._write("DELETE FROM entry WHERE kind = ? AND key = ?", (kind, key)) is not None:
+            return False
+        self._count(kind, had)
+        return True
+
+    def _sizes(self, kind: str, key: bytes) -> list[Any]:
+        """The size of the entry, if there is one."""
+        return [size for (size,) in self._rows("SELECT size FROM entry WHERE kind = ? AND key = ?", (kind, key))]
+
+    def _count(self, kind: str, gone: list[Any], *come: int) -> None:
+        """Entries of a kind went and came, with these sizes."""
+        if self._totals is None:
+            return
+        if not all(isinstance(size, int) for size in gone):  # damage: nobody knows what it was counted as
+            self._totals = None
+            return
+        self._totals.add(len(come) - len(gone), sum(come) - sum(gone), kept=kind in PROMISES)
+
+    def _held(self) -> CacheTotals:
+        """What the file holds; counted once."""
+        if self._totals is None:
+            promised = " OR ".join(f"kind = '{kind}'" for kind in PROMISES)
+            size = "CASE typeof(size) WHEN 'integer' THEN size ELSE 0 END"
+            query = f"SELECT {promised}, count(*), sum({size}) FROM entry INDEXED BY by_use GROUP BY 1"
+            self._totals = CacheTotals()
+            for kept, entries, held in self._rows(query, ()):
+                self._totals.add(entries, held, kept=bool(kept))
+        return self._totals
 
     def entries(self, kind: str | None = None) -> Iterator[StoredEntry]:
         where, values = ("", ()) if kind is None else ("AND kind = ?", (kind,))
@@ -255,8 +307,8 @@ class SqliteStore(CacheStore):
 
     def stats(self) -> CacheNumbers:
         return {
-            "entries": self._one("SELECT count(*) FROM entry"),
-            "bytes": self._one("SELECT coalesce(sum(size), 0) FROM entry"),
+            "entries": self._held().entries,
+            "bytes": self._held().size,
             "hits": self._counts["hits"],
             "misses": self._counts["misses"],
             "refused": self._counts["refused"],
@@ -264,39 +316,54 @@ class SqliteStore(CacheStore):
         }
 
     def gc(self, limit_bytes: int | None, older_s: float | None = None, most: int = -1) -> int:
-        deleted = self._drop_malformed() if most <= 0 else 0  # not again with every part of the work
+        deleted = 0 if self._formed else self._drop_malformed()
         before = float("-inf") if older_s is None else self._clock() - older_s
+        total, held = self._held().forgettable, 0
         kept = " AND ".join(f"kind <> '{kind}'" for kind in PROMISES)
-        total = self._one(f"SELECT coalesce(sum(size), 0) FROM entry INDEXED BY by_use WHERE {kept}")
-        query = f"SELECT kind, key, used, size FROM entry INDEXED BY by_use WHERE {kept} ORDER BY used LIMIT ?"
-        gone = []
-        for kind, key, used, size in self._rows(query, (most,)):
-            if used >= before and (limit_bytes is None or total <= limit_bytes):
+        query = (
+            "SELECT kind, key, used, size FROM entry INDEXED BY by_use "
+            f"WHERE {kept} AND {_WELL_FORMED} ORDER BY used LIMIT ?"
+        )
+        gone: list[tuple[str, bytes]] = []
+        sizes: list[int] = []
+        for kind, key, used, size in self._rows(query, (most if most > 0 else EVERY,)):
+            if (used >= before and (limit_bytes is None or total <= limit_bytes)) or (most > 0 and held >= PART_BYTES):
                 break
-            total -= size
+            total, held = total - size, held + size
             gone.append((kind.decode("utf-8", "replace"), bytes(key)))
-        return deleted + self._delete(gone)
+            sizes.append(size)
+        done = self._delete(gone)
+        if done == len(gone):
+            self._count("", sizes)  # of no promised kind
+        else:
+            self._totals = None
+        return deleted + done
 
-    def give_back(self, pages: int) -> int:
+    def give_back(self, pages: int, leave: int = 0) -> int:
         try:
-            with self._later():
-                return self._give_back(pages)
+            return self._give_back(pages, leave)
         except sqlite3.Error as e:
             log.warning("the cache gives nothing back: %s", e)
             self._recover(e)
             return 0
 
-    def _give_back(self, pages: int) -> int:
-        # as a script: it is a statement whose rows have no columns, and `execute` ends such a one after its first page
-        self._db.executescript(f"PRAGMA incremental_vacuum({int(pages)})")
-        if self._one("PRAGMA freelist_count") == 0:
+    def _give_back(self, pages: int, leave: int) -> int:
+        if self._one("PRAGMA auto_vacuum") != 2:
+            return 0
+        most = min(pages, self._one("PRAGMA freelist_count") - leave)
+        if most > 0:
+            # as a script: it is a statement whose rows have no columns, and `execute` ends such a one after its first page
+            self._db.executescript(f"PRAGMA incremental_vacuum({most})")
+        left = self._one("PRAGMA freelist_count")
+        if left == 0:
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the file itself gets shorter here
-        mode = self._one("PRAGMA auto_vacuum")
-        return self._one("PRAGMA freelist_count") if mode == 2 else 0
+        return max(0, left - leave)
 
     def _drop_malformed(self) -> int:
         had = self._one(f"SELECT count(*) FROM entry WHERE NOT ({_WELL_FORMED})")
-        return had if had and self._write(f"DELETE FROM entry WHERE NOT ({_WELL_FORMED})", ()) is None else 0
+        self._formed = not had or self._write(f"DELETE FROM entry WHERE NOT ({_WELL_FORMED})", ()) is None
+        self._totals = None if had else self._totals
+        return had if self._formed else 0
 
     def close(self) -> None:
         self._db.close()
@@ -323,18 +390,7 @@ class SqliteStore(CacheStore):
         """Delete entries, all of them or none; how many there were. A damaged index names entries that there are not."""
         before = self._db.total_changes
         work = partial(self._db.executemany, "DELETE FROM entry WHERE kind = ? AND key = ?", entries)
-        with self._later():
-            return self._db.total_changes - before if entries and self._transact(work) is None else 0
-
-    @contextlib.contextmanager
-    def _later(self) -> Iterator[None]:
-        """What is done within reaches the disk with the next checkpoint: a deletion that a power cut takes back is found again, and no
-        lookup waits for the disk meanwhile. The order of writes holds as ever."""
-        try:
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            yield
-        finally:
-            self._db.execute("PRAGMA synchronous=FULL")
+        return self._db.total_changes - before if entries and self._transact(work) is None else 0
 
     def _write(self, statement: str, values: Values) -> sqlite3.Error | None:
         """Do one statement durably; what went wrong, if anything did (then nothing was changed)."""

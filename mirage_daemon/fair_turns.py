@@ -22,17 +22,18 @@ class FairTurns:
     @contextlib.asynccontextmanager
     async def turn(self, client: int) -> AsyncIterator[None]:
         """Hold a turn of `client`."""
-        await self._take(client)
+        await self.take(client)
         try:
             yield
         finally:
-            self._give(client)
+            self.give(client)
 
     def waiting(self, client: int) -> int:
         """How many turns it waits for."""
         return len(self._waiting.get(client, ()))
 
-    async def _take(self, client: int) -> None:
+    async def take(self, client: int) -> None:
+        """Wait for a turn of `client`, which `give` ends."""
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(client, deque()).append(mine)
         self._deal()
@@ -42,10 +43,11 @@ class FairTurns:
             if mine.cancelled():
                 self._forget(client, mine)
             else:  # it was given in the same moment
-                self._give(client)
+                self.give(client)
             raise
 
-    def _give(self, client: int) -> None:
+    def give(self, client: int) -> None:
+        """A turn of `client` is over."""
         self._free += 1
         self._held[client] -= 1
         if not self._held[client]:

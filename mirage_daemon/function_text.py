@@ -6,9 +6,13 @@ import ast
 import json
 from collections import Counter
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mirage.errors import FunctionNotFound, SourceSyntaxError
 from mirage.source.one_parse import PARSING
+
+if TYPE_CHECKING:
+    from mirage.source.statements import Chunks
 
 
 @dataclass(frozen=True)
@@ -45,17 +49,17 @@ def read(text: str, path: str, function: str) -> FunctionText:
     rows = [[(i.name, i.shape, i.dtype, i.names) for i in row] for row in shapes.rows(decorated)]
     piece = cut(text, decorated, path)
     own = "\n".join(text.split("\n")[decorated.decorator_line - 1 : decorated.end_line])
-    least = least_text(text, piece.text, decorated.decorator_line, decorated.end_line)
+    least = least_text(scan.chunks, piece.text, decorated.decorator_line, decorated.end_line)
     return FunctionText(piece.digest, own, json.dumps(rows), least)
 
 
-def least_text(text: str, piece: str, first: int, last: int) -> str:
+def least_text(chunks: Chunks, piece: str, first: int, last: int) -> str:
     """The slice with the function's own lines `first` to `last` (1-based) and the file's imports, and nothing else of
     the file."""
-    lines, kept = text.split("\n"), piece.split("\n")
+    lines, kept = chunks.text.split("\n"), piece.split("\n")
     kept += [""] * (len(lines) - len(kept))
     own = range(first - 1, last)
-    body = ast.parse(text).body
+    body = _importing(chunks)
     shared = Counter(i for node in body for i in _lines(node))
     for node in body:
         if not isinstance(node, ast.Import | ast.ImportFrom):
@@ -66,6 +70,24 @@ def least_text(text: str, piece: str, first: int, last: int) -> str:
         elif not kept[node.lineno - 1].strip():  # the rest of its line is none of a colleague's
             kept[node.lineno - 1] = ast.unparse(node)
     return "\n".join(lines[i] if i in own else kept[i] for i in range(len(lines))).strip("\n") + "\n"
+
+
+def _importing(chunks: Chunks) -> list[ast.stmt]:
+    """The top-level statements among which the imports are, at the text's own lines. To parse a file takes far longer than to find
+    them, so what does not say `import` is left out, where what is left can be parsed."""
+    from mirage.source.statements import as_error, try_parse
+
+    at, parts = 0, list[str]()
+    for chunk in chunks.all:
+        own = chunks.source(chunk)
+        parts += ["\n" * chunks.text.count("\n", at, chunk.start), own if "import" in own else "\n" * own.count("\n")]
+        at = chunk.end
+    tree = try_parse("".join(parts))
+    if not isinstance(tree, ast.Module):  # a cut lay within a statement
+        tree = try_parse(chunks.text)
+    if not isinstance(tree, ast.Module):
+        raise as_error(tree, chunks.path)
+    return tree.body
 
 
 def _lines(node: ast.stmt) -> range:

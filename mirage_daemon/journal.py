@@ -4,13 +4,14 @@ A row of kind `job` is written before its client has an answer and deleted when 
 while it runs. All are entries of the store, with its digest and MAC: nobody else can hand the daemon a job.
 
 Calls may come from any thread, but for those that say otherwise. They are done in the store's thread in the order in which they
-are made, so that the end of a job never overtakes its beginning.
+are made, so that the end of a job never overtakes its beginning. Another thread waits for the disk: lookups go on meanwhile.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import zlib
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
@@ -31,7 +32,11 @@ EVERY = -1  # entries of a page
 # bytes of one part, of all parts of a job: more are searched again. All of them fit into one message to a worker.
 MAX_PART, MAX_PARTS = 16 << 20, 40 << 20
 MAX_NAME = 1000
+COMPRESSION = (
+    1  # of a job, which is text mostly: takes less time than to write it as it is, and lookups wait for the disk
+)
 Parts = dict[str, dict[str, str]]  # search -> name of the part -> its line, see mirage.search.checkpoint
+_COMPRESSED = zlib.compress(b"", COMPRESSION)[:1]  # with which no list of msgpack's begins
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -72,15 +77,15 @@ class PromisedJob:
 
 
 class Journal:
-    """`thread` is the store's own, and runs one call after the other."""
+    """`thread` is the store's own, and runs one call after the other; `disk` waits for the disk (None: `thread` does)."""
 
-    def __init__(self, store: CacheStore, thread: Executor) -> None:
-        self._store, self._thread = store, thread
+    def __init__(self, store: CacheStore, thread: Executor, disk: Executor | None = None) -> None:
+        self._store, self._thread, self._disk = store, thread, disk or thread
         self._sizes: dict[str, int] = {}  # bytes of the parts, by job; in the store's thread
 
     def begin(self, row: PromisedJob) -> Future[bool | None]:
         """Promise the job; True when the promise is durable. A store that cannot be written costs the promise alone."""
-        return self._do(self._begin, row)
+        return self._on_disk(self._do(self._begin, row))
 
     def payload(self, key: str) -> Future[JobPayload | None]:
         """What a promised job is about; None where its row is not there, or not sound."""
@@ -104,7 +109,7 @@ class Journal:
             return
         if len(search) + len(name) > MAX_NAME or len(line) > MAX_PART:
             return
-        self._do(self._put_part, key, search, name, line).result()
+        self._on_disk(self._do(self._put_part, key, search, name, line)).result()
 
     def parts(self, key: str) -> Parts:
         """The parts that are kept of a job."""
@@ -146,8 +151,37 @@ class Journal:
             done.set_result(None)
             return done
 
-    def _begin(self, row: PromisedJob, created: float | None = None) -> bool:
-        value = msgpack.packb([row.payload, row.priority, row.starts, row.parts])
+    def _on_disk(self, written: Future[T | None]) -> Future[T | None]:
+        """As `written`, but done once that is on the disk."""
+        done: Future[T | None] = Future()
+
+        def synced(value: T | None) -> None:
+            try:
+                done.set_result(value if _quietly(self._synced) else None)
+            except BaseException as e:  # whatever it is, it is the waiting one's
+                done.set_exception(e)
+
+        def then(written: Future[T | None]) -> None:
+            error = written.exception()
+            if error is not None:
+                done.set_exception(error)
+                return
+            try:
+                self._disk.submit(synced, written.result())
+            except RuntimeError:  # the daemon ends
+                done.set_result(None)
+
+        written.add_done_callback(then)
+        return done
+
+    def _synced(self) -> bool:
+        self._store.sync()
+        return True
+
+    def _begin(self, row: PromisedJob) -> bool:
+        value = zlib.compress(msgpack.packb([row.payload, row.priority, row.starts, row.parts]), COMPRESSION)
+        # a job that is promised again, since it starts, keeps its place among the others
+        created = next((entry.created for entry in self._store.page(JOB, b"", 1, row.key)), None)
         self._store.put(JOB, bytes.fromhex(row.key), value, created=created)
         return True
 
@@ -157,8 +191,8 @@ class Journal:
         return None if row is None else row.payload
 
     def _unbegin(self, row: PromisedJob) -> None:
-        for entry in self._store.page(JOB, b"", 1, row.key):
-            self._begin(replace(row, starts=row.starts - 1), entry.created)
+        if self._store.page(JOB, b"", 1, row.key):
+            self._begin(replace(row, starts=row.starts - 1))
 
     def _end(self, key: str) -> None:
         self._sizes.pop(key, None)
@@ -192,7 +226,8 @@ def size_of(search: str, name: str, line: str) -> int:
 
 def _opened(key: str, value: bytes) -> PromisedJob | None:
     """The row; its MAC says that we wrote it, but another version may have had another form for it."""
-    found = msgpack.unpackb(value, strict_map_key=False)
+    packed = zlib.decompress(value) if value[:1] == _COMPRESSED else value  # an older version wrote it as it is
+    found = msgpack.unpackb(packed, strict_map_key=False)
     kinds = (dict, int, int, int)
     if isinstance(found, list) and len(found) == len(kinds) and all(map(isinstance, found, kinds)):
         return PromisedJob(key, *found)

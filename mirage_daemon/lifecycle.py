@@ -37,6 +37,7 @@ TAKEN_S = 6.0  # how long it waits for a daemon at another socket to leave the c
 SOCKET_EVERY_S = 1.0
 END_S = 4.5  # from the word to stop to the end of the process
 LOG_BYTES, LOG_FILES = 1 << 20, 3
+SWITCH_S = 0.001  # after which a thread that reads or unpacks gives way to the one that answers
 CACHE_TAKEN = 3  # exit status: the cache belongs to a daemon at another socket
 
 
@@ -190,6 +191,7 @@ def main(*, foreground: bool = False, job: RunJob | None = None, workers: int | 
     """Run the daemon until its end. 0: it ran, or another one runs already; 1: refused; 3: the cache is taken."""
     os.umask(0o077)
     raise_descriptor_limit()
+    sys.setswitchinterval(SWITCH_S)
     try:
         path = paths.socket_path()
         paths.ensure_private(path.parent)

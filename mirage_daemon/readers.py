@@ -6,8 +6,8 @@ at once, and what has not ended is not read again meanwhile.
 
 from __future__ import annotations
 
+import _thread
 import asyncio
-import threading
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -39,6 +39,7 @@ class Readers:
         def settle(value: T | None, error: BaseException | None) -> None:
             if done.cancelled():
                 return
+            done.add_done_callback(lambda d: d.exception())  # whether or not somebody waits for it
             if error is not None:
                 done.set_exception(error)
             else:
@@ -53,14 +54,21 @@ class Readers:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(settle, value, error)
 
-        async with self._turns.turn(process):
-            threading.Thread(target=work, daemon=True, name="mirage-read").start()
-            await asyncio.wait([done], timeout=self._deadline_s)
-            if done.done():
-                return done.result()
-        self._stuck[of] = self._stuck.get(of, 0) + 1
-        done.add_done_callback(lambda d: self._free(of, d))
+        await self._turns.take(process)
+        _thread.start_new_thread(work, ())  # `Thread.start` waits for the thread, and all clients with it
+        # A thread goes on where nobody waits for it any more: its turn ends with it, or when it should have.
+        await asyncio.shield(loop.create_task(self._give_back(of, process, done)))
+        if done.done():
+            return done.result()
         raise FileUnreadable(f"{of or 'the text'} was not read within {self._deadline_s:g} s", path=of)
+
+    async def _give_back(self, of: str, process: int, done: asyncio.Future[T]) -> None:
+        """End the turn of a thread that reads `of`."""
+        await asyncio.wait([done], timeout=self._deadline_s)
+        self._turns.give(process)
+        if not done.done():
+            self._stuck[of] = self._stuck.get(of, 0) + 1
+            done.add_done_callback(lambda d: self._free(of, d))
 
     def _free(self, of: str, done: asyncio.Future[T]) -> None:
         done.exception()  # nobody waits for it any more

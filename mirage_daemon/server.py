@@ -54,7 +54,7 @@ OWN_DESCRIPTORS = 256  # files, workers and watches; the others are for clients
 JOBS_END_S = 2.5  # how long a stop waits for jobs to end; those that do not are killed with the process
 BACKLOG = 1024  # clients that wait to be taken in; a project's editors all come at once
 REQUESTS_OF_CLIENT = 8  # that are answered at once, but for `subscribe`
-PROMISES_AT_ONCE = 2  # one of each client: what is written holds up what is read
+PROMISES_AT_ONCE = 1  # what is written holds up what is read
 MAX_TEXT = 4 << 20  # characters of a file
 SHORT_TEXT = 1 << 17  # characters whose digest takes less time than a change of threads
 CACHE_LIMIT = 1 << 30  # bytes
@@ -95,7 +95,8 @@ class Server:
         self._token, self._readers = token, Readers()
         self._store_thread = ThreadPoolExecutor(1, thread_name_prefix="mirage-store")
         self._store = self._store_thread.submit(make_store).result()
-        self.journal = Journal(self._store, self._store_thread)
+        self._disk = ThreadPoolExecutor(1, thread_name_prefix="mirage-disk")
+        self.journal = Journal(self._store, self._store_thread, self._disk)
         self.jobs = Jobs(run_job, workers=workers, keep=self._keep, journal=self.journal, clock=clock)
         self._idle_s, self._limits, self._clock = idle_s, limits or ConnectionLimits(), clock
         self._began = self._last = clock()
@@ -107,7 +108,7 @@ class Server:
         )
         self._room = SharedRoom()
         self._turns = FairTurns(WITHOUT_BOUND, REQUESTS_OF_CLIENT)
-        self._promises = FairTurns(PROMISES_AT_ONCE, 1)
+        self._promises = FairTurns(PROMISES_AT_ONCE, PROMISES_AT_ONCE)
         self._stopping = asyncio.Event()
         self._earlier: dict[str, None] = {}  # keys of what earlier daemons promised, until it is under way here
         self._earlier_read = asyncio.Event()
@@ -133,6 +134,7 @@ class Server:
                 await asyncio.wait(list(self._connections.values()), timeout=1.0)
             await self._in_store(self._store.close)
             self._store_thread.shutdown()
+            self._disk.shutdown()
             await asyncio.to_thread(question_key.PROCESSES.close)
 
     def stop(self) -> None:
@@ -357,6 +359,7 @@ class Server:
         shared = job.payload.get("common", "")
         if shared and shared != question.hex():
             await self._in_store(self._store.put, ELSEWHERE, bytes.fromhex(shared), place)
+        await asyncio.get_running_loop().run_in_executor(self._disk, self._store.sync)
         await cache_requests.collect(self, CACHE_LIMIT)
 
     # ---- requests

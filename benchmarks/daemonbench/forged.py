@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-import copy
+import itertools
+import json
 import os
 import random
 import tempfile
@@ -145,35 +146,81 @@ def renamed(data: Any, old: Any, new: str) -> Any:
     return new if data == old and isinstance(data, str) else data
 
 
-def mutant(chance: random.Random, data: Any) -> Any:
-    """The data with one to three of its values replaced by code, or by what has another type; or with one of its names another
-    everywhere."""
-    out = copy.deepcopy(data)
-    found = list(places(out))
-    if chance.random() < 0.3:
-        return renamed(out, value_at(out, chance.choice(found)), chance.choice(CODE))
-    for _ in range(chance.choice((1, 1, 1, 2, 3))):
-        *way, last = chance.choice(found)
-        value_at(out, way)[last] = chance.choice(OTHER) if chance.random() < 0.1 else chance.choice(CODE)
-    return out
+@dataclass(frozen=True)
+class Form:
+    """A µGraph as JSON and as text, and where in the data something can be replaced: every place, and those with a text."""
+
+    case: Case
+    data: str
+    text: str
+    places: tuple[tuple[Any, ...], ...]
+    texts: tuple[tuple[Any, ...], ...]
+
+    @staticmethod
+    def of(case: Case) -> Form:
+        data = to_json(case.mugraph)
+        found = tuple(places(data))
+        return Form(
+            case,
+            json.dumps(data),
+            to_text(case.mugraph),
+            found,
+            tuple(p for p in found if isinstance(value_at(data, p), str)),
+        )
+
+    def with_code(self, at: int, code: str) -> Any:
+        """The data with the code in place of one of its texts."""
+        out = json.loads(self.data)
+        *way, last = self.texts[at]
+        value_at(out, way)[last] = code
+        return out
+
+    def mutant(self, chance: random.Random) -> Any:
+        """The data with one to three of its values replaced by code, or by what has another type; or with one of its names another
+        everywhere."""
+        out = json.loads(self.data)
+        if chance.random() < 0.3:
+            return renamed(out, value_at(out, chance.choice(self.places)), chance.choice(CODE))
+        for _ in range(chance.choice((1, 1, 1, 2, 3))):
+            *way, last = chance.choice(self.places)
+            value_at(out, way)[last] = chance.choice(OTHER) if chance.random() < 0.1 else chance.choice(CODE)
+        return out
+
+    def with_word(self, chance: random.Random) -> str:
+        """The text form with one of its words replaced by code."""
+        words = self.text.split(" ")
+        words[chance.randrange(len(words))] = chance.choice(CODE)
+        return " ".join(words)
+
+
+def tries(forms: Sequence[Form], rounds: int, chance: random.Random) -> Iterator[tuple[Form, Any]]:
+    """(form, its data or text with code in it): first each text of each form in its turn with one code after the other, for half of
+    the rounds at most, then what chance gives."""
+    fields = [(form, at) for form in forms for at in range(len(form.texts))]
+    chance.shuffle(fields)
+    each = list(itertools.islice(((f, at, code) for code in CODE for f, at in fields), rounds // 2))
+    for form, at, code in each:
+        yield form, form.with_code(at, code)
+    for i in range(rounds - len(each)):
+        form = forms[i % len(forms)]
+        yield form, form.mutant(chance) if i % 5 else form.with_word(chance)
 
 
 def of_mugraphs(rounds: int, seed: int = 1) -> Iterator[Row]:
     """JSON and text forms with code in every field: read, and emitted where reading takes them."""
-    chance, read, made, unknown, crashed = random.Random(seed), 0, 0, 0, 0
-    forms = [(case, to_json(case.mugraph), to_text(case.mugraph)) for case in bases()]
+    read, made, unknown, crashed = 0, 0, 0, 0
+    forms = [Form.of(case) for case in bases()]
     own = Vocabulary.of([emitted(case, case.mugraph) for case in bases()])
-    for i in range(rounds):
-        case, data, text = forms[i % len(forms)]
+
+    @cache  # many tries end in the same module
+    def odd_of(module: str) -> str:
+        return own.unknown(module) or (loading_fault(module) or ("",))[0]
+
+    for form, forged in tries(forms, rounds, random.Random(seed)):
         try:
-            if i % 5:
-                mugraph = from_json(mutant(chance, data))
-            else:
-                words = text.split(" ")
-                words[chance.randrange(len(words))] = chance.choice(CODE)
-                mugraph = parse(" ".join(words))
+            mugraph = parse(forged) if isinstance(forged, str) else from_json(forged)
             read += 1
-            module = emitted(case, mugraph)
+            module = emitted(form.case, mugraph)
         except REFUSALS:
             continue
         except Exception as e:
@@ -181,11 +228,14 @@ def of_mugraphs(rounds: int, seed: int = 1) -> Iterator[Row]:
             crashed += 1
             continue
         made += 1
-        odd = own.unknown(module) or (loading_fault(module) or ("",))[0]
+        odd = odd_of(module)
         if odd:
             print(f"emitted: {odd}")
             unknown += 1
     yield row("forged µGraphs: tries", rounds, "")
+    texts = sum(len(form.texts) for form in forms)
+    yield row("forged µGraphs: texts in them", texts, "")
+    yield row("forged µGraphs: of these replaced one by one", min(texts, rounds // 2), "")
     yield row("forged µGraphs: read", read, "")
     yield row("forged µGraphs: emitted", made, "", ">= 1")
     yield row("forged µGraphs: with an unknown syntax node", unknown, "", "== 0")
@@ -228,6 +278,7 @@ def of_files(rounds: int, seed: int = 1) -> Iterator[Row]:
             os.environ.pop("MIRAGE_HOME")
             if before is not None:
                 os.environ["MIRAGE_HOME"] = before
+    fault_of = cache(loading_fault)  # chance takes a place and a statement more than once
     for _ in range(max(1, rounds // 20)):
         _, text = chance.choice(modules)
         lines = text.split("\n")
@@ -237,7 +288,7 @@ def of_files(rounds: int, seed: int = 1) -> Iterator[Row]:
         first = min((d.lineno for d in getattr(s, "decorator_list", ())), default=s.lineno)
         lines.insert(first - 1, " " * s.col_offset + more)
         own = s.col_offset and first > text.count("\n", 0, text.index("# mirage:begin original"))
-        if loading_fault("\n".join(lines)) is None and not (own and more in OF_USERS):
+        if fault_of("\n".join(lines)) is None and not (own and more in OF_USERS):
             print(f"may be loaded: {lines[first - 1]}")
             passed += 1
     yield row("forged kernel files: tries", rounds, "")

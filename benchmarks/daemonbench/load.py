@@ -167,6 +167,7 @@ def fill(count: int) -> None:
         padded = {**data, "source": f"# {i}\n" + "#" * ENTRY}
         store.put("result", i.to_bytes(32, "big"), msgpack.packb([state, padded, origin]))
     store.close()
+    os.sync()  # what is filled in here at once came in the course of months
 
 
 def cache(percent: int) -> Iterator[Row]:

@@ -120,7 +120,8 @@ def latency() -> Iterator[Row]:
 
 
 def first() -> Iterator[Row]:
-    """From a client that has imported `mirage.link.Client` (the package loads it when it is named) to its first answer; and what that import costs."""
+    """From a client that has imported `mirage.link.Client` (the package loads it when it is named) to its first answer; and what
+    that import costs."""
     script = (
         "import time\nbegan = time.perf_counter()\nfrom mirage.link import Client\nread = time.perf_counter()\n"
         "with Client.connect(start_daemon=False) as c:\n    c.status()\n"

@@ -170,6 +170,28 @@ def test_readers_that_hang_take_nobodys_turn():
     run(work)
 
 
+def test_a_client_that_leaves_has_its_turns_until_its_threads_end():
+    """Else one that asks and leaves, again and again, has as many threads as it likes."""
+
+    async def work():
+        own, release, running = Readers(deadline_s=30.0), threading.Event(), []
+
+        def hangs():
+            running.append(1)
+            release.wait()
+
+        for i in range(3 * readers.OF_CLIENT):
+            asked = asyncio.create_task(own.read(f"/{i}", 1, hangs))
+            await asyncio.sleep(0.05)
+            asked.cancel()
+        assert 1 <= len(running) <= readers.OF_CLIENT
+        assert await own.read("/other", 2, lambda: 7) == 7
+        release.set()
+        assert await own.read("/mine", 1, lambda: 8) == 8
+
+    run(work)
+
+
 def test_what_a_reader_raises_is_its_callers():
     async def work():
         own = Readers()

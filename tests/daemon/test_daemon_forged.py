@@ -40,6 +40,21 @@ def test_the_attribute_that_once_became_code_is_refused_where_it_is_read_and_whe
         forged.emitted(case, replace(case.mugraph, kernels=(kernel,)))
 
 
+@pytest.mark.parametrize("name", ["None", "from", "lambda", "dtype"])
+def test_an_attribute_has_a_name_that_a_call_can_write(name):
+    case = forged.library("cumsum", "aten.cumsum.default", 1, ("dim", 1), ("self", "%0"))
+    data = json_form.to_json(case.mugraph)
+    data["mugraph"]["kernels"][0]["attrs"].append([name, None])
+    if name == "dtype":
+        assert "dtype=None" in forged.emitted(case, json_form.from_json(data))
+        return
+    with pytest.raises(MugraphSyntax, match=name):
+        json_form.from_json(data)
+    kernel = replace(case.mugraph.kernels[0], attrs=(("dim", 1), ("self", "%0"), (name, None)))
+    with pytest.raises(EmissionRefused, match=name):
+        forged.emitted(case, replace(case.mugraph, kernels=(kernel,)))
+
+
 def test_a_writer_that_writes_what_it_is_given_is_noticed(monkeypatch, capsys):
     """As attributes were written once: whatever they were, as they were."""
     monkeypatch.setattr(library_text, "plain_literal", str)

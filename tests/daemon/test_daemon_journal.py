@@ -9,9 +9,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import msgpack
 import pytest
 from waiting import LIMIT_S, wait_until
 
+from mirage.errors import CannotWrite
 from mirage.link import Client, paths
 from mirage_daemon import question_key
 from mirage_daemon.cache_store import SqliteStore
@@ -80,6 +82,67 @@ def test_the_parts_of_a_job_are_bounded(journal, monkeypatch):
     for n in range(20):
         book.put_part(KEY, part(n, line="x" * 10))
     assert len(book.parts(KEY)["s"]) == 10 and MAX_PARTS > 1 << 20
+
+
+class SlowDisk(SqliteStore):
+    """A disk that takes nothing before it is let."""
+
+    free: threading.Event
+
+    def sync(self):
+        assert self.free.wait(LIMIT_S)
+        super().sync()
+
+
+def test_a_promise_waits_for_the_disk_and_a_lookup_does_not(tmp_path):
+    SlowDisk.free = threading.Event()
+    with ThreadPoolExecutor(1) as thread, ThreadPoolExecutor(1) as disk:
+        store = thread.submit(SlowDisk, tmp_path).result()
+        promised = Journal(store, thread, disk).begin(PromisedJob(KEY, {}, 1))
+        assert thread.submit(store.get, "result", b"k").result(LIMIT_S) is None
+        assert not promised.done()
+        SlowDisk.free.set()
+        assert promised.result(LIMIT_S) is True
+        thread.submit(store.close).result()
+
+
+def test_a_promise_that_the_disk_does_not_take_is_none(tmp_path, monkeypatch):
+    def refused(descriptor):
+        raise OSError(28, "No space left on device")
+
+    with ThreadPoolExecutor(1) as thread:
+        store = thread.submit(SqliteStore, tmp_path).result()
+        book = Journal(store, thread)
+        assert book.begin(PromisedJob(KEY, {}, 1)).result(LIMIT_S) is True
+        monkeypatch.setattr(os, "fdatasync", refused)
+        with pytest.raises(CannotWrite, match="No space left"):
+            store.sync()
+        assert book.begin(PromisedJob(OTHER, {}, 1)).result(LIMIT_S) is None
+        thread.submit(store.close).result()
+
+
+def test_a_job_that_starts_keeps_its_place_before_later_ones(journal):
+    """Whether its start is written before or after another job's promise; and one that ended and is asked for anew comes last."""
+    book, inside, _ = journal
+    first, second = KEY, OTHER
+    for row in (PromisedJob(first, {}, 1), PromisedJob(second, {}, 1), PromisedJob(first, {}, 1, starts=1)):
+        book.begin(row).result()
+    assert [row.key for row in inside(book.rows)] == [first, second]
+    book.unbegin(PromisedJob(first, {}, 1, starts=1)).result()
+    assert [(row.key, row.starts) for row in inside(book.rows)] == [(first, 0), (second, 0)]
+    book.end(first).result()
+    book.begin(PromisedJob(first, {}, 1)).result()
+    assert [row.key for row in inside(book.rows)] == [second, first]
+
+
+def test_a_job_is_read_as_an_older_daemon_wrote_it(journal):
+    book, inside, store = journal
+    text = "x" * 10_000
+    book.begin(PromisedJob(KEY, {"text": text}, 1)).result()
+    entry = inside(lambda: store.page("job", b"", 1))[0]
+    assert entry.size < 1000  # it is compressed
+    inside(lambda: store.put("job", entry.key, msgpack.packb([{"text": text}, 1, 0, 0])))
+    assert inside(book.rows) == [PromisedJob(KEY, {"text": text}, 1)]
 
 
 def test_a_row_that_somebody_else_wrote_is_no_job(journal, tmp_path):

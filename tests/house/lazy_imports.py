@@ -15,6 +15,7 @@ WORKER = "a worker's start waits for nothing that it does not use"
 REASONS = (COMMAND, DECORATOR, GRAPH, CLIENT, SERVER, TRITON, WORKER)
 
 LAZY: dict[str, dict[str, str]] = {
+    "mirage.cli": {"mirage.cli": COMMAND},
     "mirage.cli.optimize": {
         "mirage.cli.daemon_question": COMMAND,
         "mirage.pipeline.optimize": COMMAND,
@@ -81,7 +82,11 @@ LAZY: dict[str, dict[str, str]] = {
     },
     "mirage_daemon.daemon_command": {"mirage_daemon.lifecycle": COMMAND},
     "mirage_daemon.jobs": {"mirage.verify.structure.loadable": SERVER},
-    "mirage_daemon.function_text": {"mirage.source": SERVER, "mirage.source.slice": SERVER},
+    "mirage_daemon.function_text": {
+        "mirage.source": SERVER,
+        "mirage.source.slice": SERVER,
+        "mirage.source.statements": SERVER,
+    },
     "mirage_lsp.lsp_command": {"mirage_lsp.server": COMMAND},
     "mirage_lsp.pages": {"mirage.derivation": SERVER, "mirage.mugraph": SERVER},
     "mirage_lsp.panel_data": {"mirage.mugraph": SERVER},

@@ -256,6 +256,23 @@ def test_forged_bytes_on_the_answer_pipe_are_refused_and_end_the_worker(worker, 
     assert worker.pid is None
 
 
+def test_what_was_printed_before_a_forged_answer_is_kept(worker):
+    text = """
+import os
+os.write(1, b"said before")
+for name in os.listdir("/proc/self/fd"):
+    try:
+        if int(name) > 2 and os.readlink("/proc/self/fd/" + name).startswith("pipe:"):
+            os.write(int(name), b"\\xff\\xff\\xff\\xff")
+    except OSError:
+        continue
+"""
+    for _ in range(5):
+        with pytest.raises(ProtocolError):
+            selftest("run", worker, text=text)
+        assert worker.stdout == b"said before"
+
+
 def test_the_environment_folder_and_limits_are_the_workers_own(worker, monkeypatch):
     for name in ("LD_PRELOAD_X", "PYTHONSTARTUP", "TRITON_CACHE_MANAGER", "MY_SECRET", "LD_LIBRARY_PATH"):
         monkeypatch.setenv(name, "planted")

@@ -176,3 +176,19 @@ def test_memory_plan_takes_as_many_stages_as_fit() -> None:
     assert broken_rule(plan(m, without={"memory_plan"})) is not None
     tight = memory_plan(m, Limits(shared=100_000)).kernels[0]
     assert isinstance(tight, CustomKernel) and tight.stages == 1
+
+
+def test_blocks_start_where_they_share_the_larger_operand() -> None:
+    m = BUILDERS["gated_mlp"](m=1024, k=8192, n=8192, tm=64, tk=64, tn=64).mugraph
+    (before,), (after,) = m.kernels, plan(m).kernels
+    (kept,) = plan(m, without={"block_order"}).kernels
+    assert isinstance(before, CustomKernel) and isinstance(after, CustomKernel) and isinstance(kept, CustomKernel)
+    assert [d.name for d in before.block.grid] == [d.name for d in kept.block.grid] == ["m", "n"]
+    assert [d.name for d in after.block.grid] == ["n", "m"]  # 16 blocks of rows read the same columns of the weights
+    few = BUILDERS["gated_mlp"](m=16, k=4096, n=4096, tm=16, tk=64, tn=64).mugraph
+    (small,) = plan(few).kernels
+    assert isinstance(small, CustomKernel)
+    assert [d.name for d in small.block.grid] == ["m", "n"]  # one block of rows reads everything once
+    tail = real("attention_tail").mugraph
+    order = [d.name for k in tail.kernels if isinstance(k, CustomKernel) for d in k.block.grid]
+    assert order == [d.name for k in plan(tail).kernels if isinstance(k, CustomKernel) for d in k.block.grid]

@@ -16,6 +16,7 @@ from mirage.ir.tensor_spec import TensorSpec
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, MuGraph, Store
 from mirage.results.details import FieldDetails
+from mirage.results.verdict import Evidence, Verdict
 from mirage.verify.emitted_module import EmittedModule
 from mirage.verify.field.algebra_opinion import field_opinion
 from mirage.verify.field.sampling import draw, one_a_line
@@ -172,8 +173,42 @@ def test_the_schedule_draws_flags_anew_in_each_draw() -> None:
     for seed in range(12):
         right = schedule_opinion(t, targets, chosen("F"), seed=seed, **whole)  # type: ignore[arg-type]
         assert right.word == "TESTED" and isinstance(right.details, FieldDetails), right.summary
-        assert right.details.theorem.endswith("given the flags and integers, each draw's own")
+        assert right.details.theorem.endswith("given the flags, each draw's own") and right.details.given == ("flags",)
         assert schedule_opinion(t, targets, chosen("G"), seed=seed, **whole).word == "REJECTED"  # type: ignore[arg-type]
     once = small_case(t, targets, chosen("F"), draws=16, seed=0)
     assert {len(once.sample.inputs[n]) for n in "FG"} == {1}
-    assert once.bound.theorem.endswith("given the flags and integers, the same in all draws")
+    assert once.bound.theorem.endswith("given the flags, the same in all draws")
+
+
+def test_the_text_draws_flags_anew_in_each_draw(run: Run) -> None:
+    """A text that is wrong for one pattern of flags alone, which a single drawing for all draws has in one of 16 at most."""
+    source = "import torch\n\n\ndef masked(X, F, G):\n    return torch.where(F, X.float(), 0.0).to(X.dtype)"
+    t = Terms({"m": 2})
+    t.bool_inputs |= {"F", "G"}
+    x, f, g = (t.input(n, (DimIndex(("m",)),)) for n in "XFG")
+    targets = [Output("O", t.add(t.mul(f, x), t.mul(t.const(0), g)), (("m",),))]
+    graph = chosen("F")
+    good = module_of(graph, source)
+    wrong = good.replace(
+        "    o = tl.where(f, x, 0.0)",
+        "    o = tl.where(f & (tl.load(F_ptr + 1 - pid_m) == 0), x * 2.0, tl.where(f, x, 0.0))",
+    )
+    bits = good.replace("    o = tl.where(f, x, 0.0)", "    o = tl.where((f.to(tl.int32) | 4) == 5, x, 0.0)")
+    assert good not in (wrong, bits)
+
+    def said(module: str, seed: int) -> Evidence:
+        emitted = EmittedModule(t, targets, graph, module, ["X", "F", "G"])
+        return text_opinion(emitted, run, seed=seed, sizes={"m": 2}, tiles={"fused": {"m": 1}})
+
+    for seed in range(6):
+        right = said(good, seed)
+        assert right.word == "TESTED" and isinstance(right.details, FieldDetails), right.summary
+        assert right.details.theorem.endswith("given the flags, each draw's own")
+        assert said(wrong, seed).word == "REJECTED"
+    # what has a value for one drawing of flags alone is looked at with one, and the theorem says so
+    right = said(bits, 0)
+    assert right.word == "TESTED" and isinstance(right.details, FieldDetails), right.summary
+    assert right.details.theorem.endswith("given the flags, the same in all draws")
+    verdict = Verdict((right,))
+    assert verdict.headline.endswith(" given the flags)") and "bound" in verdict.headline
+    assert any(said(bits.replace("== 5", "== 4"), seed).word == "REJECTED" for seed in range(3))

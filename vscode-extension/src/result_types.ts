@@ -168,6 +168,7 @@ export interface FieldDetails {
   bound_a_draw: number | null;
   bound_a_draw_any_exponents: number | null;
   theorem: string;
+  given: string[];
   opaque: string[];
   tiles: Record<string, Record<string, number>>;
   faults: string[];

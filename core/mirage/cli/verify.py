@@ -63,8 +63,20 @@ class VerifyOptions:
     target: str
     rules_file: str | None
     overflow: bool
+    undefined: bool
     certificate: str | None
     lean: str | None
+
+
+@dataclass(frozen=True)
+class MayDiffer:
+    """What the user allows of the two sides: that one alone overflows; that where the function gives NaN the other gives a number."""
+
+    overflow: bool = False
+    undefined: bool = False
+
+
+NOTHING = MayDiffer()
 
 
 @click.command()
@@ -84,6 +96,12 @@ class VerifyOptions:
     "overflow",
     is_flag=True,
     help="Of two functions: one may overflow where the other does not.",
+)
+@click.option(
+    "--nan-may-differ",
+    "undefined",
+    is_flag=True,
+    help="Of a module without a µGraph: it may give numbers where the function gives NaN.",
 )
 @click.option(
     "--certificate", metavar="FILE", help="Where the algebra is proved: write a certificate that can be replayed."
@@ -109,7 +127,7 @@ def verify(asked: VerifyOptions) -> None:
         raise click.UsageError("--lean goes with --certificate")
     if asked.text:
         raise click.UsageError("--text goes with --mugraphs")
-    verdicts = every_row(asked.a, asked.b, asked.target, asked.rules_file, asked.overflow)
+    verdicts = every_row(asked.a, asked.b, asked.target, asked.rules_file, MayDiffer(asked.overflow, asked.undefined))
     if asked.certificate:
         from mirage.cli.write_certificate import written
 
@@ -119,7 +137,7 @@ def verify(asked: VerifyOptions) -> None:
         raise SystemExit(3)
 
 
-def every_row(a: str, b: str, target: str, rules_file: str | None, overflow: bool = False) -> JudgedRow:
+def every_row(a: str, b: str, target: str, rules_file: str | None, may: MayDiffer = NOTHING) -> JudgedRow:
     """A verdict for each row of sizes that both sides have."""
     from mirage.isolate.runner import Worker
 
@@ -146,7 +164,7 @@ def every_row(a: str, b: str, target: str, rules_file: str | None, overflow: boo
         with WorkerQueue(worker, TASK_S) as queue:
             if any("mirage:begin kernels" in x for x in texts):
                 queue(imported, RUNNING)
-            rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules, queue, overflow)) for x, y in both)
+            rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules, queue, may)) for x, y in both)
     return verify_by_size.JudgedRow(lefts[-1].label, rights[-1].label, rows, tuple(missing), tuple(both))
 
 
@@ -194,13 +212,13 @@ def graph_files_reader() -> Callable[[str, str, bool, bool, str], None]:
 
 def judged(
     left: Subject, right: Subject, worker: Caller, rules: Rules | None = None, queue: WorkerQueue | None = None,
-    overflow: bool = False,
+    may: MayDiffer = NOTHING,
 ) -> Verdict:  # fmt: skip
     """The verdict, with floats beside each counterexample. Through a `queue` before the worker the text's runs begin ahead."""
     from mirage.verify.counterexamples.float_search import with_concrete
 
     task, forget = _tasks(worker, queue)
-    verdict, case = decided(left, right, worker, rules, queue, overflow)
+    verdict, case = decided(left, right, worker, rules, queue, may)
     undecided = verdict.word == "UNDECIDED"
     searched = any(
         e.opinion == "float" and (e.word == "TESTED" or e.counterexample is not None) for e in verdict.evidence
@@ -214,7 +232,7 @@ def judged(
 
 def decided(
     left: Subject, right: Subject, worker: Caller, rules: Rules | None = None, queue: WorkerQueue | None = None,
-    overflow: bool = False,
+    may: MayDiffer = NOTHING,
 ) -> tuple[Verdict, Case | None]:  # fmt: skip
     """The verdict without a search for floats that show a difference, and what was judged where that has a µGraph."""
     from mirage.results.verdict import Verdict
@@ -226,10 +244,10 @@ def decided(
     if right.refused is not None:
         return Verdict((right.refused,)), None
     if is_written(left, right):
-        return of_kernels(left, right, task), None
+        return of_kernels(left, right, task, may.undefined), None
     if left.program is not None and right.kind == "function":
         assert right.program is not None
-        return compare(left.program, right.program, rules, overflow), None
+        return compare(left.program, right.program, rules, may.overflow), None
     if left.program is not None and right.program is not None:
         check_signatures(left.program, right.program)
     graph = structure_of(left, right) if right.kind == "module" else right.mugraph
@@ -252,14 +270,14 @@ def _tasks(worker: Caller, queue: WorkerQueue | None) -> tuple[RunTask, Callable
     return (partial(worker.call, timeout_s=TASK_S), bool) if queue is None else (queue.run, queue.forget)
 
 
-def of_kernels(left: Subject, right: Subject, task: RunTask) -> Verdict:
+def of_kernels(left: Subject, right: Subject, task: RunTask, undefined: bool = False) -> Verdict:
     """The verdict on Triton text without a µGraph, whose function of the same name (or the one named) is to compute the left side."""
     from mirage.verify.real_sizes.opinion import judge_written
 
     if left.program is None:
         raise MugraphUnknown(f"{right.label} carries no µGraph, and {left.label} is no function", path=right.label)
     public = right.program.name if right.program is not None else right.function or left.program.name
-    return judge_written(left.program, left.text, left.function, right.module, public, task)
+    return judge_written(left.program, left.text, left.function, right.module, public, task, undefined)
 
 
 def structure_of(left: Subject, right: Subject) -> MuGraph:

@@ -12,6 +12,7 @@ change it together, each a pair (which tensor, dim), the result being tensor -1.
 
 from __future__ import annotations
 
+import keyword
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,7 +80,7 @@ def fault(op: str, attrs: Attrs, arguments: int) -> str:
     if has_effect(op):
         return f"{op} changes what it is given, or reaches a file"
     given = {k: v for k, v in attrs if k not in (RESULT, SIZES)}
-    odd = next((k for k in given if not NAME.match(k)), None)
+    odd = next((k for k in given if not NAME.match(k) or keyword.iskeyword(k)), None)
     if odd is not None or len(dict(attrs)) != len(attrs):
         return f"{op} has the attribute {odd!r}" if odd is not None else f"{op} has an attribute twice"
     if {i for v in given.values() for i in tensors_in(v)} != set(range(arguments)):

@@ -191,7 +191,7 @@ class Worker:
         on_event: Emit | None,
     ) -> AnswerMessage:
         """Write the request, read until its answer; everything else that can happen raises."""
-        with _watching(process, bool(request)) as selector:
+        with _watching(process, bool(request)) as selector, _output_kept(selector, process):
             unsent = memoryview(request)
             while True:
                 dead = ended(process.popen) is not None  # asked first: what it wrote before its end is read below
@@ -202,7 +202,6 @@ class Worker:
                         for message in process.frames.feed(_receive(selector, key.fd)):
                             answer = self._accept(process, message, on_event)
                             if answer is not None:
-                                _keep_output(selector, process)  # what was written before the answer
                                 return answer
                 _keep_output(selector, process)
                 if cancel is not None and cancel.cancelled:
@@ -239,6 +238,15 @@ def _watching(process: _Process, sending: bool) -> Iterator[selectors.BaseSelect
         if sending:
             selector.register(process.requests, selectors.EVENT_WRITE)
         yield selector
+
+
+@contextmanager
+def _output_kept(selector: selectors.BaseSelector, process: _Process) -> Iterator[None]:
+    """However the conversation ends, what was written before its last message is kept."""
+    try:
+        yield
+    finally:
+        _keep_output(selector, process)
 
 
 def _send(selector: selectors.BaseSelector, descriptor: int, data: memoryview) -> memoryview:

@@ -36,16 +36,17 @@ THREADS_PER_WARP = 32
 @dataclass(frozen=True)
 class Limits:
     """What a block may use: `shared` bytes of shared memory, elements of one tile; and whether the device has warp-group
-    instructions, whose operands take more shared memory."""
+    instructions, whose operands take more shared memory. `l2`: bytes of L2, which all blocks share."""
 
     shared: int
     tile_elements: int = 1 << 20
     warp_groups: bool = True
+    l2: int = 50 << 20
 
     @staticmethod
     def of(device: Device) -> Limits:
         """What a block may use on a device."""
-        return Limits(device.shared_per_block, warp_groups=device.warp_groups)
+        return Limits(device.shared_per_block, warp_groups=device.warp_groups, l2=device.l2)
 
     def registers(self, warps: int) -> int:
         """Bytes of registers of a block."""

@@ -4,6 +4,7 @@ words that the operator's entry knows. They are asked wherever attributes come f
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Sequence
 
@@ -31,7 +32,7 @@ def attribute_fault(op: str, attrs: Sequence[tuple[str, Attr]]) -> str:
     texts = {} if own else OPERATORS[op].texts
     seen = set()
     for name, value in attrs:
-        if not NAME.match(name) or name in seen:
+        if not NAME.match(name) or keyword.iskeyword(name) or name in seen:
             return f"{op} has the attribute {name!r}{' twice' if name in seen else ''}"
         seen.add(name)
         if not _plain(value, WORD.pattern if own else texts.get(name, "")):

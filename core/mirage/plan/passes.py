@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from mirage.devices.table import DEVICES, Device
 from mirage.mugraph.check import Limits
 from mirage.mugraph.grammar import MuGraph
+from mirage.plan.block_order import block_order
 from mirage.plan.dim_order import layout
 from mirage.plan.memory_plan import memory_plan
 from mirage.plan.operand_scaling import operand_scaling
@@ -27,6 +28,7 @@ PASSES: dict[str, Pass] = {
     "thread_fusion": everywhere(thread_fusion),
     "operator_order": operator_order,
     "layout": everywhere(layout),
+    "block_order": block_order,
     "memory_plan": memory_plan,
 }
 

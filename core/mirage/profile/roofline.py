@@ -16,6 +16,7 @@ from mirage.devices.table import Costs, Device
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorType
+from mirage.mugraph.block_order import KEPT, TensorReads, best_order, from_memory
 from mirage.mugraph.grammar import CustomKernel, DTensor, MuGraph
 from mirage.operators.table import OPERATORS
 from mirage.profile.work_counts import Path, WorkCounts, work
@@ -26,7 +27,6 @@ OWN, MOST = 26.0, 222.0  # registers that any thread needs, and with how many th
 SPILLED = 250.0  # registers beyond, for which a thread's path takes twice as long
 BUSY = 4.0  # the norm that joins what a multiprocessor's units do side by side
 BLOCKS = 32.0  # that a multiprocessor holds
-KEPT = 0.8  # of L2, for what is read again
 RESERVED = 1024  # bytes of shared memory that the system takes of each block
 LIBRARY = 0.67  # of the tensor-core peak, of a library's product: 4096 by 4096 by 4096 takes 210 µs (h200-eager.json)
 
@@ -257,12 +257,17 @@ def elements_us(p: Path, warps: int, costs: Costs) -> float:
     return elements / (1000 * 32 * warps)
 
 
-def read_again(w: WorkCounts, waves: int, device: Device) -> float:
-    """The bytes that come from memory more than once: what several blocks read stays in L2 if all such tensors fit there."""
-    again = {name: read - w.touched[name] for name, read in w.reads.items() if read > w.touched[name]}
-    if sum(w.touched[name] for name in again) <= KEPT * device.l2:
+def read_again(w: WorkCounts, running: int, device: Device) -> float:
+    """The bytes that come from memory more than once, with the blocks in their best order (the plan gives them that one)."""
+    again = {name for name, read in w.reads.items() if read > w.touched[name]}
+    kept = KEPT * device.l2
+    if sum(w.touched[name] for name in again) <= kept:
         return 0.0
-    return sum(min(more, w.touched[name] * (waves - 1)) for name, more in again.items())
+    readings = {name: TensorReads(w.touched[name], w.along[name]) for name in again}
+    counts = dict(w.grid)
+    order = best_order(w.grid, readings, kept)
+    moved = from_memory([(name, counts[name]) for name in order], readings, running, kept)
+    return moved - sum(r.bytes for r in readings.values())
 
 
 def times(w: WorkCounts, warps: int, device: Device, compiled: Compiled | None = None) -> Times:
@@ -284,12 +289,13 @@ def times(w: WorkCounts, warps: int, device: Device, compiled: Compiled | None =
     waves = math.ceil(w.blocks / slots)
     busy = min(1.0, w.blocks / device.sms)
     draw = min(1.0, running * w.flight / (device.bandwidth * costs.latency * 1e-6)) if w.flight else 1.0
-    missed = read_again(w, waves, device) if w.unique > KEPT * device.l2 else 0.0
+    missed = read_again(w, running, device) if w.unique > KEPT * device.l2 else 0.0
     read = (w.unique + w.wasted + missed) / (device.bandwidth * max(draw, 0.02))
     memory_s, l2_s, tensor_s, float_s, special_s = (
         read + costs.write * w.written / device.bandwidth,
         (w.requested + w.written) / (costs.l2 * device.l2_bandwidth * busy),
-        (w.tensor_flops + (1 / costs.narrow - 1) * w.narrow_flops) / (device.tensor_flops * costs.tensor * busy),
+        (w.tensor_flops + (1 / costs.narrow - 1) * w.narrow_flops + (costs.tensor / costs.wide - 1) * w.wide_flops)
+        / (device.tensor_flops * costs.tensor * busy),
         w.flops / (0.5 * device.fp32_flops * busy),
         w.special / (device.special * busy),
     )

@@ -16,6 +16,7 @@ from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, DTensor, Loa
 from mirage.mugraph.walk import computes
 from mirage.operators.table import BLOCK
 
+WIDE = 16384  # sums of a product's tile
 SECTOR, BURST = 32, 64  # bytes: the least that travels between L2 and a multiprocessor, between memory and L2
 
 
@@ -48,6 +49,7 @@ class WorkCounts:
     wasted: float = 0.0  # bytes that travel from memory beside short pieces
     tensor_flops: float = 0.0
     narrow_flops: float = 0.0  # of these, on a warp's own instruction
+    wide_flops: float = 0.0  # of these, of tiles so large that one product keeps the tensor cores at work
     flops: float = 0.0
     special: float = 0.0
     path: Path = field(default_factory=Path)
@@ -57,6 +59,10 @@ class WorkCounts:
     copies: float = 0.0  # those of one warp, which every warp of the block holds
     reads: dict[str, float] = field(default_factory=dict)  # bytes requested of each tensor
     touched: dict[str, float] = field(default_factory=dict)  # bytes of each tensor that are read at least once
+    grid: tuple[tuple[str, int], ...] = ()  # the blocks along each grid dim, in order
+    along: dict[str, frozenset[str]] = field(
+        default_factory=dict
+    )  # the grid dims on which what is read of each tensor depends
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +156,8 @@ class _Meter:
 
     def measure(self) -> WorkCounts:
         w = self.w
-        for d in self.graph.dims:
-            if d.role == "grid":
-                w.blocks *= self.tiles[d.name]
-            elif d.role == "split":
-                w.blocks *= d.parts
+        w.grid = tuple((d.name, self.tiles[d.name] if d.role == "grid" else d.parts) for d in self.graph.grid)
+        w.blocks = math.prod(count for _, count in w.grid)
         straight = False
         for item in _items_of(self.graph.body):
             if item.dim:
@@ -231,12 +234,13 @@ class _Meter:
         size = DTYPES[self.tensors[s.tensor].dtype].bytes
         own = {self.dim_of[a] for d in s.index for a in d.axes}
         unique = float(size * math.prod(self.sizes[a] for d in s.index for a in d.axes))
-        again = 1.0
-        for d in self.graph.dims:
-            if d.role == "grid" and d.name not in own:
-                again *= self.tiles[d.name]
-            elif d.role == "split" and d.name not in own and d.splits not in own:
-                again *= d.parts
+        again, along = 1.0, []
+        for d in self.graph.grid:
+            if d.name in own or d.splits in own:
+                along.append(d.name)
+            else:
+                again *= self.tiles[d.name] if d.role == "grid" else d.parts
+        self.w.along[s.tensor] = self.w.along.get(s.tensor, frozenset()).union(along)
         last = {self.dim_of[a] for a in s.index[-1].axes} if s.index else set()
         piece = size * math.prod(min(self.dims[d].tile, self.extent.get(d, 1)) for d in last)
         if last:  # short pieces of a row: whole sectors travel, from memory two at a time
@@ -297,5 +301,6 @@ class _Meter:
             w.path.fragments += k / 16 * times
         else:
             self.grouped = True
+            w.wide_flops += flops * (rows * columns >= WIDE)
             w.path.depth += k / 16 * times * max(1.0, rows * columns / (GROUP_ROWS * 64))
         w.path.operands += times * sum(map(self.elements, operands))

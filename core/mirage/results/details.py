@@ -24,6 +24,7 @@ class FieldDetails:
     bound_a_draw: float | None = None
     bound_a_draw_any_exponents: float | None = None
     theorem: str = ""
+    given: tuple[str, ...] = ()  # "flags", "integers": inputs for whose drawn values alone the bound holds
     opaque: tuple[str, ...] = ()
     tiles: Tiles = field(default_factory=dict)
     faults: tuple[str, ...] = ()

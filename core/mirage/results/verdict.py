@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from mirage.ir.tensor_spec import TensorSpec
-from mirage.results.details import Details, Sizes, Tiles
+from mirage.results.details import Details, FieldDetails, Sizes, Tiles
 
 Word = Literal["PROVED", "TESTED", "UNDECIDED", "REJECTED"]
 LinkName = Literal["algebra", "schedule", "text"]
@@ -167,7 +167,9 @@ class Verdict:
         if self.word == "PROVED":
             return f"PROVED ({self.scope}{inputs})"
         if self.word == "TESTED":
-            bound = "no bound" if self.bound is None else f"bound {self.bound:.1e}"
+            given = sorted({x for e in self.evidence if isinstance(e.details, FieldDetails) for x in e.details.given})
+            drawn = f" given the {' and '.join(given)}" if given else ""
+            bound = "no bound" if self.bound is None else f"bound {self.bound:.1e}{drawn}"
             return f"TESTED ({bound}{inputs})"
         return self.word
 

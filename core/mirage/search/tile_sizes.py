@@ -15,6 +15,8 @@ MAX_RESIDENT = 16384  # elements of a resident row
 PARTS = (2, 4, 8, 16, 32, 64)
 VECTOR = 8192  # elements of a tile of products that four warps hold in registers
 LARGEST = 4096  # elements along one dim of a tile, under a narrowing
+LONG, WIDEST = 512, 256  # elements along both sides of a large product; along a side of its widest tile
+WIDE, DEEP = 32768, 64  # elements of its widest tile of sums; along the contracted dim of what it loads at once
 ELEMENTWISE = (1024, 2048, 512, 4096, 256, 8192)  # elements of a block that reduces nothing
 SHORT = (2048, 4096)  # of a block whose rows are short
 BESIDE = (4096, 1024)  # of what a block writes for each row that it reduces
@@ -78,10 +80,13 @@ def dim_options(
     """For each tile dim its options, `loops` being the axes that are looped over; None if a resident dim is too large."""
     out: list[list[TileDim]] = [[TileDim(a, (a,), 1, "grid")] for a in lay.batch]
     inner = math.prod(power(sizes[a]) for a in lay.inner)
+    wide = large_product(lay, sizes)
     for g in lay.groups:
         n = math.prod(sizes[a] for a in g)
         tiles = (
-            group_tiles(given, LEAST_DOT if lay.dotted & set(g) else 1, n) if given else group_options(lay, g, n, inner)
+            group_tiles(given, LEAST_DOT if lay.dotted & set(g) else 1, n)
+            if given
+            else group_options(lay, g, n, inner, wide)
         )
         # one tile of the whole dim: no grid dim at all
         out.append([TileDim("_".join(g), g, o, "resident" if o >= n and n > 1 else "grid") for o in tiles])
@@ -96,10 +101,25 @@ def dim_options(
     return out
 
 
-def group_options(lay: Layout, g: tuple[str, ...], n: int, inner: int) -> list[int]:
-    """The tiles of a group of parallel axes with `n` elements, beside `inner` bound ones."""
+def large_product(lay: Layout, sizes: dict[str, int]) -> bool:
+    """True if both sides of the products are long: then tiles as wide as the registers hold read least from L2."""
+    sides = [math.prod(sizes[a] for a in g) for g in lay.groups if lay.dotted & set(g)]
+    return sum(n >= LONG for n in sides) > 1
+
+
+def far_from_wide(lay: Layout, dims: tuple[TileDim, ...]) -> tuple[float, float]:
+    """How far tiles are from the widest that a large product has in registers, and its loop's from `DEEP` elements."""
+    wide = math.prod(d.tile for d in dims if d.role != "loop" and lay.dotted & set(d.axes))
+    deep = math.prod(d.tile for d in dims if d.role == "loop" and lay.dotted & set(d.axes))
+    return abs(math.log2(wide / WIDE)), abs(math.log2(deep / DEEP))
+
+
+def group_options(lay: Layout, g: tuple[str, ...], n: int, inner: int, wide: bool) -> list[int]:
+    """The tiles of a group of parallel axes with `n` elements, beside `inner` bound ones; of a large product also wide ones."""
     if lay.dotted & set(g):
-        options = clipped((64, 32, 128, 16) if g != lay.groups[0] or n > 16 else (16,), n, LEAST_DOT)
+        options = clipped(
+            (64, 32, 128, 16, *((WIDEST,) if wide else ())) if g != lay.groups[0] or n > 16 else (16,), n, LEAST_DOT
+        )
         whole = max(LEAST_DOT, power(n))
         # one tile of the whole dim spares recomputing what the other operand needs
         return [whole, *(o for o in options if o != whole)] if whole <= 128 else options
@@ -133,7 +153,9 @@ def tilings(
     if options is None:
         return
     every = product(*options)
-    if lay.dotted or given or not loops:
+    if large_product(lay, sizes) and not given:
+        yield from sorted(every, key=lambda dims: far_from_wide(lay, dims))
+    elif lay.dotted or given or not loops:
         yield from every
     else:
 

@@ -148,9 +148,7 @@ def agree_in_floats(
     return bool(np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)) and bool(np.isfinite(a).any())
 
 
-def proved(
-    t: Terms, pairs: Sequence[tuple[int, int]], rules: Rules | None = None, work: int = WORK
-) -> Evidence | None:
+def proved(t: Terms, pairs: Sequence[tuple[int, int]], rules: Rules | None = None, work: int = WORK) -> Evidence | None:
     """The proof's opinion on pairs of terms: equal, and defined at the same points; None if no proof was found."""
     start = time.monotonic()
     prover = Prover(t, rules=every(rules), work=work)

@@ -40,12 +40,12 @@ class _FloatPayload(TypedDict):
 
 
 class FloatPayload(_FloatPayload, total=False):
-    """`inputs`: a list of runs, each a list of inputs; `names`: the parameters that these are, or None to call the
-    launcher alone; `times`: how often each is run (else the first twice). With `roundings` only the function runs, so many
+    """`inputs`: a list of runs, each a list of inputs; `names`: the parameters that these are, without which the launcher
+    alone is called; `times`: how often each is run (else the first twice). With `roundings` only the function runs, so many
     times in float64, each time with other roundings."""
 
     constants: dict[str, object]
-    names: list[str] | None
+    names: list[str]
     times: int
     roundings: int
 
@@ -150,8 +150,9 @@ class _FieldAnswer(TypedDict):
 
 class FieldAnswer(_FieldAnswer, total=False):
     """The outputs, what each call was given, and faults in words: with a fault of the run itself nothing else. `expected`:
-    (shape, dtype) of each tensor that the guard asks for."""
+    (shape, dtype) of each tensor that the guard asks for. `unevaluated`: it ended with an error."""
 
+    unevaluated: bool
     calls: list[list[PackedArray]]
     constants: LaunchTables
     expected: list[tuple[list[int], str]]
@@ -214,13 +215,15 @@ def run_again(run_task: RunTask, payload: RerunPayload) -> RerunAnswer:
 
 # ---- "real_sizes": a module without a µGraph, at its real sizes
 class RealPayload(TypedDict):
-    """`module`: its text, whose function `public` is called; `program`: what it is to compute, the trace of `function` in `text`."""
+    """`module`: its text, whose function `public` is called; `program`: what it is to compute, the trace of `function` in `text`;
+    `undefined`: where that gives NaN of finite inputs the module may give numbers."""
 
     module: str
     public: str
     program: dict[str, Any]
     text: str
     function: str
+    undefined: bool
 
 
 class ShownElement(TypedDict):

@@ -25,7 +25,9 @@ from mirage.verify.semantics.evaluate_terms import ExecutionFault, Hook, TermEva
 
 DRAWS = 64
 FEWEST_DRAWS, MOST_DRAWS = 16, 256
-EACH_DRAW = {"bool": "flags", "int": "integers"}  # no kernel runs here that needs one drawing of them for all
+# What is drawn anew in each draw where no kernel runs that takes addresses from integers; and where one does.
+EACH_DRAW = {"bool": "flags", "int": "integers"}
+FLAGS_EACH_DRAW = {"bool": "flags"}
 GOAL = 2.0**-64
 # Sigmoid as an oracle first, then as 1 / (1 + exp(-x)). A narrowing cast is never the identity here; in an emitted text,
 # where every tensor-core operand is narrowed, it is, and the float opinion judges it.
@@ -141,11 +143,18 @@ def term_bound(
         opaque = sample.field.opaque
         scores = independent(t, targets or roots, sample.inputs, sizes, sample.field.seed, "sigmoid" in opaque)
     bound = bound_of(counts, outputs, sample.field, sample.conditions, scores=scores)
-    exact = [x for x in sample.inputs.values() if x.dtype != np.uint64]
-    if not exact:
-        return bound
-    anew = "each draw's own" if all(len(x) > 1 for x in exact) else "the same in all draws"
-    return replace(bound, theorem=f"{bound.theorem}; given the flags and integers, {anew}")
+    own = "each draw's own"
+    said = [f"the {what}, {own if anew else 'the same in all draws'}" for what, anew in exact_inputs(sample).items()]
+    return replace(bound, theorem=f"{bound.theorem}; given {' and '.join(said)}") if said else bound
+
+
+def exact_inputs(sample: Sample) -> dict[str, bool]:
+    """Which of "flags" and "integers" are inputs, for whose drawn values alone bounds hold, and whether each draw has its own."""
+    found = {
+        "flags": [x for x in sample.inputs.values() if x.dtype == bool],
+        "integers": [x for x in sample.inputs.values() if x.dtype not in (np.uint64, bool)],
+    }
+    return {what: all(len(x) > 1 for x in values) for what, values in found.items() if values}
 
 
 def mismatch(
@@ -197,6 +206,7 @@ def details_of(bound: Bound, sample: Sample, sizes: Mapping[str, int], draws: in
         p=f.p,
         q=f.q,
         sizes=dict(sizes),
+        given=tuple(exact_inputs(sample)),
         degree=bound.degree,
         exponential_terms=bound.terms,
         roots=sample.conditions.roots,

@@ -63,6 +63,7 @@ class Memory:
     def __init__(self, field: Field) -> None:
         self.field = field
         self.regions: list[FieldTensor] = []
+        self.flags: list[FieldTensor] = []
         self.faults: list[str] = []
 
     def fault(self, text: str) -> None:
@@ -95,18 +96,25 @@ class Memory:
         return tensor
 
     def given(self, values: Array, dtype: torch.dtype) -> torch.Tensor:
-        """A tensor that holds `values` (draws or 1, *shape); integers and flags are the same in all draws."""
+        """A tensor that holds `values` (draws or 1, *shape). Integers are the same in all draws, since addresses are made of them;
+        flags have a shadow where each draw has its own, and the tensor holds the first draw's."""
         import torch
 
         if dtype.is_floating_point:
             return self.add(values.shape[1:], dtype, values)
         tensor = self.place(values.shape[1:], dtype)
+        if dtype == torch.bool and len(values) > 1:
+            flat, n = values.reshape(len(values), -1).T.copy(), tensor.numel()
+            self.flags.append(FieldTensor(tensor.data_ptr(), n, 1, flat, np.zeros(n, np.int64), tensor))
         return tensor.copy_(torch.from_numpy(values[0].astype(np.int64)))
 
     def known(self, tensor: torch.Tensor) -> Array:
         """The contents of a tensor, (draws or 1, *shape)."""
         if tensor.is_floating_point():
             return self.read(tensor)
+        shadow = next((r for r in self.flags if r.base == tensor.data_ptr()), None)
+        if shadow is not None and tensor.is_contiguous() and tensor.numel() == shadow.size:
+            return np.ascontiguousarray(shadow.values.T).reshape(-1, *tensor.shape)
         values = tensor.cpu().numpy()
         return np.asarray(values if values.dtype == bool else values.astype(np.int64))[None]
 
@@ -121,6 +129,13 @@ class Memory:
         if not tensor.is_contiguous() or tensor.numel() * region.item != region.size:
             raise TextFault("a tensor is read through a view that is not the whole of it in its order")
         return np.ascontiguousarray(region.values.T).reshape(self.field.draws, *tensor.shape)
+
+    def flags_at(self, pointers: Array) -> Array | None:
+        """The flags (elements, draws) at addresses that all lie in one tensor of flags with a shadow."""
+        for r in self.flags if pointers.size else ():
+            if r.base <= int(pointers.min()) and int(pointers.max()) < r.base + r.size:
+                return np.asarray(r.values[pointers.astype(np.int64) - r.base])
+        return None
 
     def locate(self, pointers: Array, verb: str) -> tuple[FieldTensor, Array]:
         """The tensor in which all the addresses lie, and their elements."""

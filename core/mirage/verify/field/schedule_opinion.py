@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 
 from mirage.errors import MirageError
 from mirage.meaning.nodes import Input
@@ -66,11 +67,11 @@ def small_case(
     seed: int,
     opaque: Sequence[str] = OPAQUE,
     launch: Launch | None = None,
-    each_draw: bool = False,
+    each_draw: Mapping[str, str] = MappingProxyType({}),
 ) -> Small:
     """The µGraph shrunk to tiny sizes with tails (or the given ones), inputs at `draws` random points, and what the
-    targets are there. Axes of the terms alone take the sizes that the µGraph's inputs have. `each_draw`: flags and integers are
-    drawn anew in each draw; where kernels run, which take addresses from them, all draws have the same."""
+    targets are there. Axes of the terms alone take the sizes that the µGraph's inputs have. `each_draw`: which of flags
+    and integers are drawn anew in each draw, as in EACH_DRAW; of the others all draws have the same."""
     if launch is None:
         tiny, tiles = tiny_sizes(mugraph, seed)
         wide = widened(t, [x.term for x in targets], dict(t.sizes) | tiny, unchangeable(mugraph))
@@ -79,8 +80,7 @@ def small_case(
     every = dict(t.sizes) | term_only_sizes(t, targets, graph) | dict(graph.axes)
     roots = [x.term for x in targets]
     kinds = {i.name: KINDS[i.dtype] for i in graph.inputs if i.dtype in KINDS}
-    if each_draw:
-        kinds = {name: algebra_opinion.EACH_DRAW[kind] for name, kind in kinds.items()}
+    kinds = {name: each_draw.get(kind, kind) for name, kind in kinds.items()}
     shapes = {i.name: graph.shape(i) for i in graph.inputs}
     sample = draw(t, roots, every, seed, draws, shapes=shapes, kinds=kinds, opaque=opaque)
     e = TermEvaluator(t, sample.inputs, sample.field, every)
@@ -143,7 +143,7 @@ def schedule_opinion(
             seed=seed,
             opaque=opaque,
             launch=None if sizes is None else (sizes, tiles),
-            each_draw=True,
+            each_draw=algebra_opinion.EACH_DRAW,
         )
         evidence = _opinion(targets, mugraph, small, start)
         if evidence.word != "REJECTED":

@@ -173,10 +173,12 @@ def reordered_launch(
 
 @dataclass(frozen=True)
 class _Run:
-    """A launch of the module in the field that has begun: the case that it is, and the answer, which is waited for."""
+    """A launch of the module in the field that has begun: the case that it is, and the answer, which is waited for. `again`: the
+    same with one drawing of flags for all draws, for a text that does with flags what has a value for one drawing alone."""
 
     small: Small
     answer: Callable[[], FieldAnswer]
+    again: Callable[[], _Run | Evidence] | None = None
 
 
 @dataclass(frozen=True)
@@ -259,19 +261,28 @@ def _launches(
 
 
 def _begin(
-    about: About, draws: int, launch: Launch | None, opaque: tuple[str, ...], ahead: Ahead | None
+    about: About,
+    draws: int,
+    launch: Launch | None,
+    opaque: tuple[str, ...],
+    ahead: Ahead | None,
+    each_draw: Mapping[str, str] = algebra_opinion.FLAGS_EACH_DRAW,
 ) -> _Run | Evidence:
     e = about.emitted
     try:
-        small = small_case(e.t, e.targets, e.mugraph, draws=draws, seed=about.seed, opaque=opaque, launch=launch)
+        small = small_case(
+            e.t, e.targets, e.mugraph, draws=draws, seed=about.seed, opaque=opaque, launch=launch, each_draw=each_draw
+        )
     except ExecutionFault as fault:
         return about.rejected(f"the program cannot be evaluated: {fault}")
     except MirageError as error:
         return about.rejected(f"the emitted text could not be run: {error}")
     payload = payload_of(e.module, e.parameters, small, about.calls)
+    own = any(x.dtype == bool and len(x) > 1 for x in small.sample.inputs.values())
+    again = partial(_begin, about, draws, launch, opaque, None, {}) if own else None
     if ahead is not None:
-        return _Run(small, ahead.beside(run_field_text, payload).result)
-    return _Run(small, partial(run_field_text, about.run_task, payload))
+        return _Run(small, ahead.beside(run_field_text, payload).result, again)
+    return _Run(small, partial(run_field_text, about.run_task, payload), again)
 
 
 def _of_launch(about: About, run: _Run | Evidence) -> Evidence:
@@ -282,6 +293,8 @@ def _of_launch(about: About, run: _Run | Evidence) -> Evidence:
         answer = run.answer()
     except MirageError as error:
         return about.rejected(f"the emitted text could not be run: {error}")
+    if answer.get("unevaluated") and run.again is not None:
+        return _of_launch(about, run.again())
     rejected = about.rejected
     good = int(small.sample.generic.sum())
     info = algebra_opinion.details_of(small.bound, small.sample, small.sizes, good)

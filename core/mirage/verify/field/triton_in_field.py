@@ -61,6 +61,10 @@ class Language:
     def has_draws(self, h: Handle) -> bool:
         return self.is_float(h.dtype) or getattr(h, "per_draw", False)
 
+    def one_bit(self, h: Handle) -> bool:
+        """Is it a flag? What the interpreter compares keeps its operands' type, and its data are flags."""
+        return bool(h.dtype.scalar == self.tl.int1) or (not self.has_draws(h) and h.data.dtype == bool)
+
     def wide(self, h: Handle) -> Array:
         return np.asarray(h.data if self.has_draws(h) else np.asarray(h.data)[..., None])
 
@@ -226,18 +230,29 @@ class Language:
                 f"create_fcmp{order}NE": compare(lambda x, y: ~f.eq(x, y)),
             }
 
-        def logic(name: str, fn: Op) -> Method:
+        def logic(name: str, fn: Op, kind: type[bool | np.int64]) -> Method:
             inner: Method = getattr(builder, name)
 
             def call(b: object, x: Handle, y: Handle) -> object:
                 if not (self.has_draws(x) or self.has_draws(y)):
                     return inner(b, x, y)
-                return self.flag(fn(self.wide(x).astype(bool), self.wide(y).astype(bool)), self.tl.int1)
+                if kind is bool and not (self.one_bit(x) and self.one_bit(y)):
+                    raise TextFault("the bits of an integer depend on the values of a tensor")
+                return self.flag(fn(self.wide(x).astype(kind), self.wide(y).astype(kind)), self.tl.int1)
 
             return call
 
         for name, fn in (("and", np.logical_and), ("or", np.logical_or), ("xor", np.logical_xor)):
-            out[f"create_{name}"] = logic(f"create_{name}", fn)
+            out[f"create_{name}"] = logic(f"create_{name}", fn, bool)
+        for name, fn in (("icmpNE", np.not_equal), ("icmpEQ", np.equal)):
+            out[f"create_{name}"] = logic(f"create_{name}", fn, np.int64)
+
+        inner_cast = builder.create_int_cast
+
+        def int_cast(b: object, h: Handle, ty: Type, *more: object) -> object:
+            return self.flag(h.data, ty.scalar) if self.has_draws(h) else inner_cast(b, h, ty, *more)
+
+        out["create_int_cast"] = int_cast
 
         inner_select = builder.create_select
 
@@ -280,10 +295,22 @@ class Language:
                 raise TextFault("the mask of a memory access depends on the values of a tensor")
             return np.broadcast_to(mask.data, pointers.data.shape).astype(bool)
 
+        def flags(pointers: Handle, mask: Handle, other: Handle | None, ty: Type) -> Handle | None:
+            """What is loaded from a tensor of flags that each draw has its own of."""
+            found = memory.flags_at(pointers.data[live(pointers, mask)]) if memory.flags else None
+            if found is None:
+                return None
+            out = np.zeros((*pointers.data.shape, found.shape[-1]), bool)
+            if other is not None:
+                out |= np.broadcast_to(np.asarray(other.data)[..., None].astype(bool), out.shape)
+            out[live(pointers, mask)] = found
+            return self.flag(out, ty)
+
         def load(b: object, pointers: Handle, mask: Handle, other: Handle | None, *more: object) -> object:
             ty = pointers.get_element_ty()
             if not ty.is_floating():
-                return inner_load(b, pointers, mask, other, *more)
+                own = flags(pointers, mask, other, ty)
+                return inner_load(b, pointers, mask, other, *more) if own is None else own
             shape = (*pointers.data.shape, memory.field.draws)
             out = np.full(shape, NAN) if other is None else np.broadcast_to(other.data, shape).copy()
             keep = live(pointers, mask)

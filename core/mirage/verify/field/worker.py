@@ -46,9 +46,10 @@ def run_in_field(payload: FieldPayload) -> FieldAnswer:
             if len(proxy.ops.taken) != len(calls):
                 return {"outputs": [], "faults": [f"{len(proxy.ops.taken)} of {len(calls)} calls are made"]}
         except TextFault as e:
-            return {"outputs": [], "faults": [str(e)]}
+            return {"outputs": [], "faults": [str(e)], "unevaluated": True}
         except Exception as e:
-            return {"outputs": [], "faults": [f"the launch raised {type(e).__name__}: {_innermost(e)}"[:600]]}
+            said = f"the launch raised {type(e).__name__}: {_innermost(e)}"[:600]
+            return {"outputs": [], "faults": [said], "unevaluated": True}
     _writes(memory, inputs)
     return {
         "outputs": [encode(o) for o in outputs],

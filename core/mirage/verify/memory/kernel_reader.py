@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from mirage.verify.memory import linear_forms
 from mirage.verify.memory.linear_forms import TRUE, Cond, LinearForm, Var
-from mirage.verify.memory.z3_proofs import Access, AccessKind, Undecided
+from mirage.verify.memory.z3_proofs import Access, AccessKind, MemoryFault, Undecided
 
 INT32 = 2**31 - 1
 MEMORY = ("tl.load", "tl.store", "tl.atomic_")
@@ -370,8 +370,9 @@ class KernelReader:
         return self.unknown_call(called, e, a) if found is None else found
 
     def barrier(self, e: ast.Call, a: Arguments) -> Value:
-        self.fenced = True
-        self.combined.clear()
+        if not self.path and not self.loops:  # in a branch or a loop it may not run
+            self.fenced = True
+            self.combined.clear()
         return DATA
 
     def program_id(self, e: ast.Call, a: Arguments) -> Value:
@@ -470,20 +471,35 @@ class KernelReader:
 
     def ordered(self, kind: AccessKind, tensor: LaunchTensor, e: ast.Call) -> None:
         """Barriers stand between the arrival, what the last block does, and its own stores and loads."""
+        where = f"{self.tree.name}, line {e.lineno}"
         if self.out.group is not None and not self.fenced:
-            raise Undecided(f"line {e.lineno}: no barrier between the arrival and what the last block does")
+            raise MemoryFault(f"{where}: no barrier between the arrival and what the last block does")
         if kind == "load" and tensor.name in self.combined:
-            raise Undecided(f"line {e.lineno}: no barrier between a store of the last block and this load")
+            raise MemoryFault(f"{where}: no barrier between a store of the last block and this load")
+        if kind == "store" and self.out.counter is not None and self.out.group is None:
+            raise MemoryFault(
+                f"{where}: a store of {tensor.name} after the block has arrived: the last one may not see it"
+            )
         if kind == "store" and self.out.group is None:
             self.fenced = False
         elif kind == "store":
             self.combined.add(tensor.name)
 
     def arrival(self, tensor: LaunchTensor, group: LinearForm, e: ast.Call, a: Arguments) -> Arrived:
-        """The block counts itself as one of its group."""
-        text = ast.unparse(e)
-        if not self.fenced or ("sem=" in text and "acq_rel" not in text):
-            raise Undecided(f"line {e.lineno}: nothing orders the stores before the arrival")
+        """The block counts itself as one of its group. What orders its stores before the arrival, and the last block's loads behind
+        the others' arrivals: a barrier, since one thread counts for all of them, and an operation that both releases and acquires
+        for all blocks of the device."""
+        where = f"{self.tree.name}, line {e.lineno}"
+        if not self.fenced:
+            raise MemoryFault(f"{where}: no barrier between the stores of a block and its arrival")
+        if len(e.args) != 2 or any(k.arg not in ORDERS for k in e.keywords):
+            raise Undecided(f"line {e.lineno}: an arrival that is counted in another way")
+        for k in e.keywords:
+            asked = k.value.value if isinstance(k.value, ast.Constant) else None
+            if asked not in ORDERS[k.arg or ""]:
+                raise MemoryFault(
+                    f"{where}: {ast.unparse(k.value)} does not order the stores of all blocks before the last one's loads"
+                )
         if tensor.content not in ("zeros", "kept") or a.given[1:2] != [1] or self.out.counter is not None:
             raise Undecided(f"line {e.lineno}: a counter that does not count from zero")
         self.out.counter = tensor
@@ -527,6 +543,8 @@ def aligned(x: IndexTile, y: IndexTile) -> tuple[LinearForm | Cond, LinearForm |
     return values[0], values[1], tuple(max(p) for p in zip(*shapes, strict=True))
 
 
+# What an arrival may ask for, by keyword; the first is what it is without one.
+ORDERS: dict[str, tuple[str, ...]] = {"sem": ("acq_rel",), "scope": ("gpu", "sys")}
 NUMBERS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: lambda x, y: x + y,
     ast.Sub: lambda x, y: x - y,

@@ -20,6 +20,7 @@ from mirage.verify.real_sizes.kept_tables import kept
 from mirage.verify.real_sizes.kernel_run import DTYPES, BatchRun, argument
 from mirage.verify.real_sizes.module_text import ModuleText, bound_names
 from mirage.verify.real_sizes.operator_table import Context
+from mirage.verify.real_sizes.tensor_descriptors import HostDescriptor, allocator, base_tensor
 from mirage.verify.real_sizes.tile_memory import Accesses, Region
 from mirage.verify.real_sizes.tile_values import NamedDtype, Pointer, Precision, Unknown, Wrong
 
@@ -116,14 +117,16 @@ class Host:
     def __init__(self, text: ModuleText) -> None:
         self.text = text
         self.session: HostCall | None = None
+        self.allocates = False
         self.allocations = Allocations(Precision(wide=False))
         language = Stand("triton.language", {**{n: NamedDtype(d) for n, d in DTYPES.items()}, "constexpr": lambda x: x})
         active = SimpleNamespace(get_active_torch_device=lambda: torch.device("cuda", 0))
         runtime = SimpleNamespace(driver=SimpleNamespace(active=active))
+        tools = SimpleNamespace(tensor_descriptor=SimpleNamespace(TensorDescriptor=HostDescriptor))
         parts: dict[str, object] = {
             "jit": self._jit, "autotune": self._autotune, "heuristics": self._heuristics, "Config": Config,
             "cdiv": lambda a, b: -(-a // b), "next_power_of_2": lambda n: 1 << max(0, int(n) - 1).bit_length(),
-            "language": language, "runtime": runtime, "JITFunction": Jitted,
+            "language": language, "runtime": runtime, "JITFunction": Jitted, "set_allocator": self._allocator, "tools": tools,
         }  # fmt: skip
         self.roots: dict[str, object] = {
             "triton": Stand("triton", parts),
@@ -168,6 +171,10 @@ class Host:
         module, _, name = path.rpartition(".")
         found = __import__(module or name, fromlist=[name])
         return getattr(found, name) if module else found
+
+    def _allocator(self, function: Callable[[int, int, object], object]) -> None:
+        self.allocates = True
+        allocator(function)
 
     # ---- decorators
     def _jit(self, fn: Any = None, **options: object) -> object:
@@ -236,6 +243,10 @@ class Host:
 
     def followed(self, kernel: Jitted, grid: object, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
         """A launch. What cannot be evaluated for any other reason is not the text's fault."""
+        if not self.allocates and "make_tensor_descriptor" in ast.unparse(self.text.jitted[kernel.name]):
+            raise Unknown(
+                f"{kernel.name} makes tensor descriptors, and {self.text.public} calls no triton.set_allocator before"
+            )
         self.allocations.paused = True
         try:
             self.launch(kernel, grid, args, kwargs)
@@ -300,7 +311,8 @@ class Host:
         total = math.prod(grid)
         if total > MOST_PROGRAMS:
             raise Unknown(f"{kernel.name} is launched with {total} programs")
-        pointers = {id(v): self.pointer(v) for v in bound.values() if isinstance(v, torch.Tensor)}
+        tensors = [t for t in map(base_tensor, bound.values()) if isinstance(t, torch.Tensor)]
+        pointers = {id(t): self.pointer(t) for t in tensors}
         regions = list({id(p.region): p.region for p in pointers.values()}.values())
         for r in regions:
             r.began()
@@ -326,7 +338,7 @@ class Host:
 
     def _tuned(self, kernel: Jitted, bound: Mapping[str, object], regions: Sequence[Region]) -> None:
         """An autotuner runs a kernel many times on the same tensors."""
-        for n, v in bound.items():
+        for n, v in ((n, base_tensor(v)) for n, v in bound.items()):
             if isinstance(v, torch.Tensor) and n not in kernel.zeroed:
                 r = self.pointer(v).region
                 if r.summed is not None or (r.stored_to and r.reader is not None):

@@ -17,6 +17,7 @@ from mirage.verify.real_sizes import memory_operators, reduction_operators  # no
 from mirage.verify.real_sizes.module_text import ModuleText, depends_on_data, reads_data
 from mirage.verify.real_sizes.operator_table import OPERATORS, Context, binary, inverted, negative, truth
 from mirage.verify.real_sizes.pointwise_operators import expand_dims
+from mirage.verify.real_sizes.tensor_descriptors import Descriptor, HostDescriptor, base_tensor, given
 from mirage.verify.real_sizes.tile_values import (
     Array,
     BlockPointer,
@@ -420,6 +421,12 @@ class BatchRun:
                 return x.block
             case (Pointer(region=r), "dtype" | "type"):
                 return PointerType(NamedDtype(r.dtype))
+            case (Descriptor(block=b), "block_shape"):
+                return b
+            case (Descriptor(shape=parts), "shape") | (Descriptor(strides=parts), "strides"):
+                return parts
+            case (Descriptor(base=b), "dtype"):
+                return NamedDtype(b.region.dtype)
             case (BlockPointer(base=b), "dtype" | "type"):
                 return PointerType(NamedDtype(b.region.dtype))
             case (Tile(dtype=d), "dtype" | "type"):
@@ -514,6 +521,8 @@ class BatchRun:
                      "is_bf16": ("bf16",), "is_fp64": ("fp64",)}  # fmt: skip
             if isinstance(x, NamedDtype) and name in kinds:
                 return x.name in kinds[name]
+        elif isinstance(x, Descriptor) and name in ("load", "store"):
+            return self.operator(f"{name}_tensor_descriptor", [x, *args], kwargs)
         elif name in TENSOR_METHODS:
             return self.operator(name, [x, *args], kwargs)
         raise self.k.unknown(f"the method {name}")
@@ -547,9 +556,9 @@ class BatchRun:
 
 def argument(context: Context, value: object, regions: Callable[[object], Pointer | None], constant: bool) -> object:
     """What a kernel gets for an argument of its launch."""
-    pointer = regions(value)
+    pointer = regions(base_tensor(value))
     if pointer is not None:
-        return pointer
+        return given(context, value, pointer) if isinstance(value, HostDescriptor) else pointer
     if constant or value is None or isinstance(value, (str, NamedDtype)):
         return value
     if isinstance(value, (bool, int, float)):

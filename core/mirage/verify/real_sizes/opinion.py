@@ -10,8 +10,11 @@ from mirage.results.verdict import Counterexample, Evidence, Verdict, Word
 from mirage.verify.worker_tasks import RealPayload, RunTask, run_at_real_sizes
 
 
-def judge_written(program: Program, text: str, function: str, module: str, public: str, run_task: RunTask) -> Verdict:
-    """The verdict on `module`, whose function `public` is to compute `program`, the trace of `function` in `text`."""
+def judge_written(
+    program: Program, text: str, function: str, module: str, public: str, run_task: RunTask, undefined: bool = False
+) -> Verdict:
+    """The verdict on `module`, whose function `public` is to compute `program`, the trace of `function` in `text`. `undefined`: where
+    the function gives NaN of finite inputs it may give a number."""
     start = time.perf_counter()
     payload: RealPayload = {
         "module": module,
@@ -19,6 +22,7 @@ def judge_written(program: Program, text: str, function: str, module: str, publi
         "program": cast(dict[str, Any], program.to_dict()),
         "text": text,
         "function": function,
+        "undefined": undefined,
     }
     answer = run_at_real_sizes(run_task, payload)
     shown, line = answer["shown"], answer["line"]

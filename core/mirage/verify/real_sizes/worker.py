@@ -32,6 +32,7 @@ from mirage.verify.worker_tasks import RealAnswer, RealPayload
 
 SECONDS = 1.5  # after which the runs that are not needed are left out
 LIMIT = 60.0  # for each call
+LEAST = 4  # runs in which an output has numbers, where others are left out
 NEEDED = 2  # runs of each kind, whatever they take
 MOST = 1 << 26  # elements of a tensor
 MOST_CONFIGURATIONS = 64
@@ -148,6 +149,13 @@ class Judging:
             self.rounded(name)
         self.scaled()
         self.notes += self.subject.assumed
+        if self.subject.left_out:
+            least = min(self.subject.compared[i] for i in range(len(self.subject.program.outputs)))
+            if least < LEAST:
+                raise Unknown(
+                    "the function gives NaN on nearly all inputs that are tried, and little is left to compare"
+                )
+            self.notes.append("where the function gives NaN nothing is said (--nan-may-differ)")
         self.contiguity()
         if self.host.text.asks_gradient:
             self.gradients()
@@ -229,7 +237,7 @@ def judge_at_real_sizes(payload: RealPayload) -> RealAnswer:
     try:
         if max(program.type_of(i).numel for i in range(len(program.inputs) + len(program.nodes))) > MOST:
             raise Unknown("the tensors are too large for a run at their sizes")
-        subject = ComparedFunction(load(payload["text"], payload["function"]), program)
+        subject = ComparedFunction(load(payload["text"], payload["function"]), program, undefined=payload["undefined"])
         judging = Judging(subject, Host(module_text.read(payload["module"], payload["public"])))
         judging.all()
         for line, seen in sorted(judging.outcomes.items()):

@@ -19,10 +19,10 @@ from mirage.operators.table import OPERATORS
 from mirage.results.baselines import BASELINES
 from mirage.source.one_parse import PARSING
 from mirage.verify.structure.module_rules import GUARDS_GETATTR, RULES, Found, Rule
-from mirage.verify.structure.module_syntax import ORIGINAL, Fault, ModuleSyntax, evaluated, imported, local_names
+from mirage.verify.structure.module_syntax import ORIGINAL, Fault, ModuleSyntax, imported
 
 MOST = 4 << 20  # characters
-NOT_OF_SAFETY = ("public", "launched")  # what a module that runs alone need not have
+NOT_OF_SAFETY = ("public", "launched", "refuses")  # what a module that runs alone need not have
 IMPORTED = ("torch", "math", "triton", "jaxtyping", "typing", "typing_extensions", "collections.abc", "__future__")
 OF_BASELINES = ("import functools", "from torch.nn.attention import SDPBackend, sdpa_kernel")
 BUILTINS = {
@@ -39,6 +39,7 @@ BUILTINS = {
     "abs",
     "getattr",
     "sum",
+    "ValueError",
 }
 # Modules that modules of PyTorch hold under these names: nothing of a user's function is called so.
 MODULES = {"os", "sys", "builtins", "importlib", "inspect", "ctypes", "subprocess", "socket", "pathlib", "io", "pickle", "shutil",
@@ -122,7 +123,7 @@ def known(operators: int) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def imports(m: ModuleSyntax) -> Found:
-    for line, path in imported(m.tree):
+    for line, path in imported(m.nodes):
         known = any(path == x or path.startswith(x + ".") for x in IMPORTED)
         if not known or not MODULES.isdisjoint(path.split(".")):
             yield Fault(line, f"imports {path}")
@@ -130,12 +131,10 @@ def imports(m: ModuleSyntax) -> Found:
 
 def modules(m: ModuleSyntax) -> Found:
     """An imported module under another name could no longer be followed."""
-    whole = {
-        a.asname or a.name.partition(".")[0] for n in ast.walk(m.tree) if isinstance(n, ast.Import) for a in n.names
-    }
-    scopes = [(set(local_names(f)), list(evaluated(f))) for f in m.functions.values()]
+    whole = {a.asname or a.name.partition(".")[0] for n in m.nodes if isinstance(n, ast.Import) for a in n.names}
+    scopes = [(set(m.local_names[f.name]), m.evaluated[f.name]) for f in m.functions.values()]
     scopes += [
-        (set[str](), list(ast.walk(n.value)))
+        (set[str](), tuple(ast.walk(n.value)))
         for n in m.tree.body
         if isinstance(n, ast.Assign | ast.AnnAssign) and n.value
     ]
@@ -147,7 +146,7 @@ def modules(m: ModuleSyntax) -> Found:
 
 
 def reached(m: ModuleSyntax) -> Found:
-    for n in ast.walk(m.tree):
+    for n in m.nodes:
         if isinstance(n, ast.Attribute):
             first = m.path(n).partition(".")[0]
             private = first == "torch" and n.attr.startswith("_") and not PRIVATE.fullmatch(n.attr)
@@ -160,8 +159,8 @@ def written(m: ModuleSyntax) -> Found:
     paths, methods = known(len(OPERATORS) + len(BLOCK))
     top = {name for name, _ in m.bound}
     for f in m.ours.values():
-        own = set(local_names(f))
-        for n in [*evaluated(f), *f.decorator_list]:
+        own = set(m.local_names[f.name])
+        for n in [*m.evaluated[f.name], *f.decorator_list]:
             if isinstance(n, ast.Attribute):
                 yield from _attribute(m, n, own, paths, methods)
             elif isinstance(n, ast.Name) and n.id not in own | top and n.id not in BUILTINS:

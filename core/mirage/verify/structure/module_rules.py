@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from mirage.codegen.identifiers import RESERVED
-from mirage.codegen.launcher_text import COUNTERS
+from mirage.codegen.launcher_text import COUNTERS, refusal_lines
 from mirage.source.references import ALLOWED_MODULES, CONSTANT_CALLS, DENIED, EFFECTS, REACHES
 from mirage.verify.structure.module_syntax import (
     KERNEL,
@@ -22,9 +22,7 @@ from mirage.verify.structure.module_syntax import (
     Function,
     ModuleSyntax,
     body_of,
-    evaluated,
     imported,
-    local_names,
     parameters,
 )
 
@@ -55,6 +53,7 @@ UNPLAIN = (
     ast.Lambda, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
 )  # fmt: skip
 TABLES = re.compile(r"(SIZES|TILES)(_\d+)?")
+LAUNCHER = re.compile(r"_run(_\d+)?")
 _CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")  # PEP 263
 
 
@@ -84,12 +83,12 @@ def statements(m: ModuleSyntax) -> Found:
 
 
 def imports(m: ModuleSyntax) -> Found:
-    for line, path in imported(m.tree):
+    for line, path in imported(m.nodes):
         known = any(path == x or path.startswith(x + ".") for x in MODULES)
         if not known or any(path == x or path.startswith(x + ".") for x in DENIED) or path.endswith(".*"):
             yield Fault(line, f"imports {path}")
     for f in m.ours.values():
-        for n in ast.walk(f):
+        for n in m.within[f.name]:
             if isinstance(n, ast.Import | ast.ImportFrom):
                 yield Fault(n.lineno, f"imports within {f.name}")
 
@@ -118,13 +117,13 @@ def bound_once(m: ModuleSyntax) -> Found:
         fixed = {x for x in m.ours if x != m.public}
         if f.name != m.public:  # whose parameters are called as the user likes
             fixed |= RESERVED
-        for name, line in local_names(f).items():
+        for name, line in m.local_names[f.name].items():
             if name in fixed:
                 yield Fault(line, f"binds {name} again, in {f.name}")
 
 
 def decorators(m: ModuleSyntax) -> Found:
-    for n in ast.walk(m.tree):
+    for n in m.nodes:
         if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             for d in n.decorator_list:
                 if m.path(d) != KERNEL or n.name not in m.kernels:
@@ -144,7 +143,7 @@ _KEPT = (ast.List, ast.Dict, ast.Set, ast.Call, *UNPLAIN)
 
 def state(m: ModuleSyntax) -> Found:
     counters = counter_text(m)
-    for n in ast.walk(m.tree):
+    for n in m.nodes:
         if isinstance(n, ast.Global | ast.Nonlocal):
             yield Fault(n.lineno, f"binds {', '.join(n.names)} outside the function")
         elif isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load):
@@ -152,8 +151,8 @@ def state(m: ModuleSyntax) -> Found:
     for f in m.functions.values():
         if f is counters:
             continue
-        made = set(local_names(f)) - {a.arg for a in parameters(f)}
-        for n in ast.walk(f):
+        made = set(m.local_names[f.name]) - {a.arg for a in parameters(f)}
+        for n in m.within[f.name]:
             if isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load):
                 if f.name in m.users and root(n) in made:
                     continue
@@ -183,6 +182,28 @@ def counter_text(m: ModuleSyntax) -> Function | None:
     return f if f is not None and ast.dump(f) == ast.dump(own) else None
 
 
+def refusal_text(m: ModuleSyntax) -> Function | None:
+    """The function with which launchers refuse, where it is word for word the one that is emitted."""
+    f = m.functions.get("_refuse_others")
+    several = any(name == "_BY_SIZE" for name, _ in m.bound)
+    own = ast.parse("\n".join(refusal_lines(several))).body[0]
+    return f if f is not None and ast.dump(f) == ast.dump(own) else None
+
+
+def refuses(m: ModuleSyntax) -> Found:
+    """A run at the sizes that a module was made for does not show what its launcher does with others."""
+    for name, f in m.ours.items():
+        if not LAUNCHER.fullmatch(name):
+            continue
+        tensors = [a.arg for a in parameters(f) if a.arg not in ("sizes", "tiles")]
+        first = next(iter(body_of(f)), None)
+        want = f"_refuse_others({', '.join([f'({name}, sizes, tiles)', *tensors])})"
+        if first is None or ast.unparse(first) != want:
+            yield Fault(first.lineno if first else f.lineno, f"{name} does not begin with `{want}`")
+        elif refusal_text(m) is None:
+            yield Fault(f.lineno, f"{name} refuses otherwise than the emitter writes")
+
+
 def counters(m: ModuleSyntax) -> Found:
     for name, line in m.bound:
         if name in ("_counters", "_ZEROED") and counter_text(m) is None:
@@ -191,10 +212,10 @@ def counters(m: ModuleSyntax) -> Found:
 
 def names(m: ModuleSyntax) -> Found:
     top = {name for name, _ in m.bound}
-    scopes: list[tuple[set[str], set[str], Iterator[ast.AST]]] = []
+    scopes: list[tuple[set[str], set[str], Iterable[ast.AST]]] = []
     for f in m.functions.values():
         refused = EFFECTS | REACHES | (PER_PROCESS if f.name in m.ours else set())
-        scopes.append((set(local_names(f)), refused, evaluated(f)))
+        scopes.append((set(m.local_names[f.name]), refused, m.evaluated[f.name]))
     values = [n.value for n in m.tree.body if isinstance(n, ast.Assign | ast.AnnAssign) and n.value is not None]
     scopes += [(set(), EFFECTS | REACHES, ast.walk(v)) for v in values]
     permitted = {
@@ -213,7 +234,7 @@ def names(m: ModuleSyntax) -> Found:
 
 
 def attributes(m: ModuleSyntax) -> Found:
-    for n in ast.walk(m.tree):
+    for n in m.nodes:
         if isinstance(n, ast.Attribute):
             path = m.path(n)
             if (n.attr.startswith("__") and path not in SHIFTS) or any(
@@ -221,7 +242,7 @@ def attributes(m: ModuleSyntax) -> Found:
             ):
                 yield Fault(n.lineno, f"reads {path or ast.unparse(n)}")
     for f in m.ours.values():
-        for n in ast.walk(f):
+        for n in m.within[f.name]:
             if isinstance(n, ast.Attribute) and (said := reaches_out(m, n)):
                 yield Fault(n.lineno, f"reads {said}")
 
@@ -236,8 +257,11 @@ def reaches_out(m: ModuleSyntax, n: ast.Attribute) -> str:
 
 
 def plain(m: ModuleSyntax) -> Found:
+    refusal = refusal_text(m)
     for f in m.ours.values():
-        for n in ast.walk(f):
+        if f is refusal:
+            continue
+        for n in m.within[f.name]:
             if n is not f and (
                 isinstance(n, UNPLAIN) or (isinstance(n, ast.stmt) and not isinstance(n, PLAIN_STATEMENTS))
             ):
@@ -281,7 +305,7 @@ def _calls(node: ast.expr, name: str) -> bool:
 def launched(m: ModuleSyntax) -> Found:
     used = {
         s.value.func.value.id
-        for name, f in m.ours.items() if name.startswith("_run") for s in ast.walk(f)
+        for name, f in m.ours.items() if name.startswith("_run") for s in m.within[f.name]
         if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and isinstance(s.value.func, ast.Subscript)
         and isinstance(s.value.func.value, ast.Name)
     }  # fmt: skip
@@ -308,6 +332,7 @@ RULES: tuple[Rule, ...] = (
     Rule("bound once", "a name is bound once, and no kernel or launcher binds one of the module's", bound_once),
     Rule("defaults", "no default is an object that could be changed, but for a launcher's tables", defaults),
     Rule("counters", "counters are handed out by the function that the emitter writes", counters),
+    Rule("refuses", "a launcher begins by refusing what it was not made for, as the emitter writes it", refuses),
     Rule("state", "nothing outside a function's own variables is bound or set", state),
     Rule("names", "what is used is bound in the module, or a builtin that only computes", names),
     Rule(

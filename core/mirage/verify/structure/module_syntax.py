@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,9 +22,9 @@ class Fault:
     what: str
 
 
-def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """(line, path) of everything that is imported anywhere, with the dots of a relative import."""
-    for n in ast.walk(tree):
+def imported(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    """(line, path) of everything that is imported among the nodes, with the dots of a relative import."""
+    for n in nodes:
         if isinstance(n, ast.Import):
             yield from ((n.lineno, a.name) for a in n.names)
         elif isinstance(n, ast.ImportFrom):
@@ -42,6 +42,26 @@ class ModuleSyntax:
     def functions(self) -> Mapping[str, Function]:
         """Those of the top level, by name."""
         return {n.name: n for n in self.tree.body if isinstance(n, Function)}
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All of the tree. Each rule looks through them: walking takes most of a check's time."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
+    def within(self) -> Mapping[str, tuple[ast.AST, ...]]:
+        """All of each function, by its name."""
+        return {name: tuple(ast.walk(f)) for name, f in self.functions.items()}
+
+    @cached_property
+    def evaluated(self) -> Mapping[str, tuple[ast.AST, ...]]:
+        """What of each function something evaluates."""
+        return {name: tuple(evaluated(f)) for name, f in self.functions.items()}
+
+    @cached_property
+    def local_names(self) -> Mapping[str, Mapping[str, int]]:
+        """What each function binds, with the first line that does."""
+        return {name: local_names(f, self.within[name]) for name, f in self.functions.items()}
 
     @cached_property
     def public(self) -> str:
@@ -66,7 +86,7 @@ class ModuleSyntax:
             if name in found or name in without or name not in self.functions:
                 continue
             found.add(name)
-            todo += [n.id for n in ast.walk(self.functions[name]) if isinstance(n, ast.Name)]
+            todo += [n.id for n in self.within[name] if isinstance(n, ast.Name)]
         return frozenset(found)
 
     @cached_property
@@ -133,10 +153,10 @@ def parameters(function: Function) -> list[ast.arg]:
 _NAMED = (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 
 
-def local_names(function: Function) -> dict[str, int]:
-    """What a function and those inside it bind, with the first line that does."""
+def local_names(function: Function, nodes: Iterable[ast.AST]) -> dict[str, int]:
+    """What a function and those inside it bind, with the first line that does. `nodes` are all of it."""
     found: dict[str, int] = {}
-    for n in ast.walk(function):
+    for n in nodes:
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
             found.setdefault(n.id, n.lineno)
         elif isinstance(n, ast.arg):
