@@ -44,6 +44,7 @@ from mirage.verify.judge import Case, emitted_module, judge
 
 VERIFY_S, COMPILE_S = 120.0, 120.0  # limits of one worker call
 TOTAL_S = 240.0  # after this long no further candidate is verified
+NOT_HELD = "not run at its real shape: the device's memory does not hold the function in float64 there"
 
 
 @dataclass
@@ -243,7 +244,9 @@ class Attempt:
         if self.measured is None or self.timing is None or not verdict.accepted:
             return verdict
         found = device_opinion(emitted_module(case), self.timing.run)
-        return verdict if found is None else replace(verdict, evidence=(*verdict.evidence, found))
+        if found is None:
+            return replace(verdict, notes=(*verdict.notes, NOT_HELD))
+        return replace(verdict, evidence=(*verdict.evidence, found))
 
     def widened(self, candidate: Candidate) -> Candidate | None:
         """The candidate `widened`, with what its wider tensors cost in its time."""
