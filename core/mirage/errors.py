@@ -123,6 +123,11 @@ class BadSearchParameter(MirageError):
     default_next_step = "write it like griddims=[(2, 16, 1)], imaps=[(0, 1, -1)], fmaps=[-1, 1], franges=[4, 8]"
 
 
+class BadProjectSettings(MirageError):
+    code, title = "MIR111", "The settings of a project cannot be used"
+    default_next_step = 'write them like [tool.mirage] with target = "sm_90"; `mirage init` does'
+
+
 # ---- tracing (2xx)
 class RankMismatch(MirageError):
     code, title = "MIR200", "The shapes do not fit together"
@@ -255,6 +260,21 @@ class SavedGraphInvalid(MirageError):
 class DtypeOfDevice(MirageError):
     code, title = "MIR314", "The target has not a dtype of the function"
     default_next_step = "name a newer one, such as --target sm_89, or store in torch.float8_e5m2 or torch.float16"
+
+
+class KernelOfAnotherText(MirageError):
+    code, title = "MIR315", "A written kernel was made for another text of its function"
+    default_next_step = "run `mirage optimize` again"
+
+
+class KernelEdited(MirageError):
+    code, title = "MIR316", "A written kernel is not the text that was verified"
+    default_next_step = "run `mirage verify` on the function and the module, or `mirage optimize` again"
+
+
+class KernelOfNoFunction(MirageError):
+    code, title = "MIR317", "A written kernel belongs to no function that is known"
+    default_next_step = "name the folder of its function too, or remove the file"
 
 
 # ---- running (4xx)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from mirage.errors import SignatureMismatch
 from mirage.ir.tensor_spec import TensorType
+from mirage.meaning.axis_split import split_axis
 from mirage.meaning.nodes import Input
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import SM_90, Limits
 from mirage.mugraph.grammar import DTensor
 from mirage.verify.output_terms import Output, OutputTerm
-from mirage.verify.semantics.denote import split_axis
 from mirage_original.to_mugraph import LoweredGraph, Sides, lowered_of
 
 if TYPE_CHECKING:

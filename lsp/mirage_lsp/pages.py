@@ -108,7 +108,7 @@ def _times(result: Result) -> str:
         return ""
     how = f"measured on {e.device}" if e.measured else f"estimated for {target(result)}, not measured"
     share = e.speed_of_light_us / e.us
-    has_other = bool(result.kernels or result.baseline)  # else the estimate is the function's own
+    has_other = result.answer != "keep"  # else nothing runs beside the function itself, whatever was tried
     rows = [
         ("yours", _us(e.baseline_us), "1.0x"),
         *([(instead(result).removeprefix("the "), _us(e.us), f"{e.baseline_us / e.us:.1f}x")] if has_other else []),
@@ -152,7 +152,7 @@ def _bound(link: Link) -> str:
 
 def _kernels(result: Result) -> str:
     rows = []
-    for k in result.kernels:
+    for k in () if result.answer == "keep" else result.kernels:
         grid = " × ".join(map(str, k.grid)) or "?"
         loops = ", ".join(f"dim {loop.dim} range {loop.range} tile {loop.tile}" for loop in k.loops) or "none"
         facts = (_count(k.shared_bytes, " B"), _count(k.registers), _count(k.spill_bytes, " B"))

@@ -38,6 +38,34 @@ def test_words_find_their_page(words: str, page: str) -> None:
     assert page in found[:5], found
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "my function is a method",
+        "which kernel runs",
+        "how do i check it again",
+        "why is it not faster",
+        "is my code sent anywhere",
+    ],
+)
+def test_a_question_finds_its_answer_first(question: str) -> None:
+    for asked in ([question], question.split()):
+        first = docs(*asked).stdout.splitlines()[0]
+        assert first.split()[0] == "questions" and question in first.lower(), first
+    page = documentation.page("questions")
+    assert page is not None and len(re.split(f"(?i)## {question}", page.read_text("utf-8"))) == 2
+
+
+def test_the_commands_that_the_questions_name_are_there() -> None:
+    for name in ("questions", "projects"):
+        page = documentation.page(name)
+        assert page is not None
+        for command in re.findall(
+            r"(?<!pip )`?mirage ([a-z-]+)", re.sub(r"```python.*?```", "", page.read_text(), flags=re.S)
+        ):
+            assert main.get_command(main.make_context("mirage", ["docs"]), command) is not None, command
+
+
 def test_what_is_on_no_page_is_said() -> None:
     done = docs("zyzzyva")
     assert done.exit_code == 1 and "no page says zyzzyva" in done.stderr

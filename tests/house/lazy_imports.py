@@ -15,6 +15,7 @@ WORKER = "a worker's start waits for nothing that it does not use"
 REASONS = (COMMAND, DECORATOR, GRAPH, CLIENT, SERVER, TRITON, WORKER)
 
 LAZY: dict[str, dict[str, str]] = {
+    "mirage.cli": {"mirage.cli": COMMAND},
     "mirage.cli.optimize": {
         "mirage.cli.daemon_question": COMMAND,
         "mirage.pipeline.optimize": COMMAND,

@@ -99,3 +99,22 @@ def test_usage(args: list[str], code: int) -> None:
     done = subprocess.run([sys.executable, str(ROOT / "dev"), *args], capture_output=True, text=True)
     assert done.returncode == code
     assert "demo" in done.stdout or "name a" in done.stderr
+
+
+def test_a_long_install_says_that_it_goes_on(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert dev.EVERY_S <= 5
+    monkeypatch.setattr(dev, "EVERY_S", 0.05)
+    slow = [sys.executable, "-c", "import time; time.sleep(0.5)"]
+    assert dev.waited("installing torch", slow)
+    assert capfd.readouterr().err.count("dev: installing torch, 0 s\n") >= 2
+
+
+def test_what_failed_is_no_success_and_what_is_quick_says_nothing(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(dev, "EVERY_S", 60.0)
+    assert not dev.waited("installing torch", [sys.executable, "-c", "raise SystemExit(3)"])
+    assert dev.waited("installing torch", [sys.executable, "-c", ""])
+    assert capfd.readouterr().err == ""

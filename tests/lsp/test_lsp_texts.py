@@ -60,6 +60,8 @@ def test_lens_titles(made: FunctionEntry, title: str) -> None:
 def test_where_there_is_no_kernel_the_hover_times_the_function_alone() -> None:
     shown = pages.hover(entry(state="kept", result=typed(**{**KEPT, "estimate": ESTIMATE})))
     assert "| yours |" in shown and "| kernel |" not in shown
+    slower = pages.hover(entry(state="kept", result=typed(**{**KEPT, "estimate": ESTIMATE, "kernels": (KERNEL,)})))
+    assert "| kernel |" not in slower and f"`{KERNEL.name}`" not in slower, "one that was tried and is not given"
     assert "| kernel |" in pages.hover(entry())
 
 

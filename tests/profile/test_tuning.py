@@ -8,11 +8,29 @@ from dataclasses import dataclass, replace
 import pytest
 from workloads import hand
 
+from mirage.devices.table import DEVICES
 from mirage.mugraph.grammar import CustomKernel, MuGraph
+from mirage.pipeline.search_problems import problem
 from mirage.plan import plan
 from mirage.profile.gpu_timing import relative_difference, steady
-from mirage.profile.launch_variants import STAGES, WARPS, apart, chosen, closer, leads, neighbors, with_launch
+from mirage.profile.launch_variants import (
+    STAGES,
+    STREAMED,
+    WARPS,
+    apart,
+    chosen,
+    closer,
+    first_launches,
+    leads,
+    neighbors,
+    streams,
+    with_launch,
+)
+from mirage.profile.roofline import estimate
 from mirage.profile.successive_halving import LAST, halve
+from mirage.program.builder import Builder
+from mirage.program.lower import lower
+from mirage.search.engine import Search
 
 
 @dataclass(frozen=True)
@@ -55,6 +73,31 @@ def test_near_the_fastest_are_its_stages_and_others_of_its_structure():
     assert len({v.mugraph for v in found}) == len(found) > 2
     assert [v.rank for v in found if v.rank != 3] == [4]  # of structure b; 0 to 2 have the other one
     assert [v.rank for v in closer(best(), plan, fastest, {3}, 0) if v.rank != 3] == []
+
+
+def rows() -> Ranked:
+    """A kernel that reads rows of 30,522 in a loop."""
+    b = Builder("rows")
+    b.output(b.op("logsumexp", b.input("x", (64, 30522), "fp16"), dim=(1,), keepdim=False))
+    search = Search(problem(b.program(), lower(b.program())), lambda g: estimate(g, DEVICES["sm_90"]))
+    list(search.run())
+    return next(
+        Ranked(c.mugraph, c.us, c.structure) for c in search.best if len(c.mugraph.kernels) == 1 and streams(c.mugraph)
+    )
+
+
+def test_what_streams_rows_is_timed_with_many_warps_and_without_copies_ahead():
+    row = rows()
+    found = leads([row], plan, 1, 1)
+    assert [(v.warps, v.stages) for v in found] == [(0, STAGES[0]), *STREAMED]
+    assert not streams(best()[0].mugraph) and first_launches(best()[0].mugraph) == [(w, STAGES[0]) for w in WARPS]
+    near = closer([row], plan, found[1:2], {0}, 0)
+    assert {(v.warps, v.stages) for v in near} >= {(STREAMED[0][0], s) for s in STAGES} | {(16, 1), (4, 1)}
+
+
+def test_neighbors_are_launched_as_what_they_are_near():
+    fastest = replace(next(v for v in leads(best(), plan, 1, 1) if v.rank == 0), warps=8, stages=4)
+    assert {(v.warps, v.stages) for v in neighbors(best(), plan, [fastest], {0}, 8)} == {(8, 4)}
 
 
 def test_neighbors_differ_in_one_dim_and_have_no_tiles_that_were_timed():

@@ -153,3 +153,51 @@ def test_a_kept_product_lies_as_the_library_gives_it():
     dtypes = {x.name: x.dtype for x in s.problem.inputs} | s.work.kept
     (product,) = (x for x in every if list(calls(s.problem.t, x, "k", dtypes)))
     assert product.dtype == "fp16" and [len(d) for d in product.dims] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "left,right,out,op",
+    [
+        ("mk", "nk", "mn", "linear"),
+        ("bmk", "nk", "bmn", "linear"),
+        ("mk", "kn", "mn", None),
+        ("bmk", "bkn", "bmn", None),
+    ],
+)
+def test_which_products_take_a_bias(left, right, out, op):
+    t = Terms({"b": 2, "m": 4, "k": 8, "n": 5})
+    x, w = tensor(t, "X", left), tensor(t, "W", right)
+    product = t.sum("k", t.mul(x, w))
+    same = {"X": "fp16", "W": "fp16", "B": "fp16"}
+
+    def found(bias: int, dtypes=same):
+        target = Target("O", t.add(product, bias), tuple((a,) for a in out), "fp16")
+        return [p.kernels[0] for p in calls(t, target, "main", dtypes)]
+
+    bias = tensor(t, "B", "n")
+    assert [(k.op, k.args) for k in found(bias)] == ([(op, ("X", "W", "B"))] if op else [])
+    assert not found(tensor(t, "B", "m")) and not found(tensor(t, "B", "mn"))  # along another dim, or more than one
+    assert not found(t.exp(bias)) and not found(t.add(bias, x)) and not found(t.mul(bias, t.const(2)))
+    assert not found(bias, same | {"B": "fp32"}) and not found(bias, {"X": "fp16", "W": "fp16"})
+
+
+def biased(rows: int, columns: int, batch: tuple[int, ...] = ()) -> Program:
+    b = Builder("biased")
+    x, w = b.input("x", (*batch, rows, 256), "fp16"), b.input("w", (columns, 256), "fp16")
+    bias = b.input("bias", (columns,), "fp16")
+    b.output(b.op("linear", b.op("rms_norm", x, rank=1, eps=1e-6), w, bias))
+    return b.program()
+
+
+@pytest.mark.parametrize("batch", [(), (1,), (1, 1)])
+def test_a_product_with_its_bias_is_one_call_also_in_a_batch_of_one(batch):
+    p = biased(512, 384, batch)
+    s = searched(p)
+    graph = next(c.mugraph for c in s.best if any(len(k.args) == 3 for k in library(c.mugraph)))
+    assert [k.op for k in library(graph)] == ["linear"] and len(graph.kernels) == 2
+    assert broken_rule(graph) is None and words(s, graph) == ("PROVED", "TESTED")
+    replay(s.problem.t, targets(s), derive(s.problem.t, targets(s), graph), graph)
+    (call,) = library(graph)
+    for args in (call.args[:2], (call.args[0], call.args[1], "w")):
+        proved, tested = words(s, changed(graph, args=args))
+        assert proved is None and tested == "REJECTED"

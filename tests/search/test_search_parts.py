@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from workloads.terms import problem
+from workloads.terms import problem, tensor
 
 from mirage.devices.table import DEVICES
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import Compute, CustomKernel, Loop
 from mirage.profile.roofline import estimate
-from mirage.search.cuts import Cut, descend, starts
+from mirage.search.cuts import Cut, descend, loads, renaming, starts, together
 from mirage.search.engine import Bounds, Search
 from mirage.verify.proof.opinion import proof_opinion
 
@@ -87,3 +87,28 @@ def test_the_first_answer_comes_before_the_ranking(name):
     later = list(steps)
     assert all(c.us < first.us for c in later) and search.best[0].us <= first.us
     assert len({c.mugraph for c in search.best}) == len(search.best)
+
+
+def test_a_program_whose_large_parts_have_no_kernel_begins_with_every_value_kept():
+    t = Terms({"k": 8})
+    cuts = [Cut(t.exp(tensor(t, name, "k")), i == 0, i) for i, name in enumerate("XYZ")]
+    seen = [[c.number for c in x] for x in descend(t, cuts, lambda chosen: float("inf") if len(chosen) < 3 else 1.0)]
+    assert seen[0] == [0] and [0, 1, 2] in seen[:3]
+    seen = [[c.number for c in x] for x in descend(t, cuts, lambda chosen: 1.0)]
+    assert seen[0] == [0] and [0, 1, 2] not in seen  # the operands alone have kernels: nothing else is begun with
+
+
+def test_a_value_and_its_transpose_are_kept_once():
+    t = Terms({"k": 8, "l": 8, "j": 5, "n": 9})
+    x, y = tensor(t, "X", "kj"), tensor(t, "Y", "lj")
+    x2, y2 = tensor(t, "X", "lj"), tensor(t, "Y", "kj")
+    product, transposed = t.sum("j", t.mul(x, y)), t.sum("j", t.mul(x2, y2))
+    assert product != transposed and dict(renaming(t, product, transposed)) == {"k": "l", "l": "k"}
+    assert renaming(t, product, t.sum("j", t.mul(x2, t.exp(y2)))) is None
+    (cut,) = together(t, [(product, False), (transposed, False)])
+    reads = loads(t, cut, [], "tmp")
+    assert [[d.axes for d in t.read(reads[term]).index] for term in (product, transposed)] in (
+        [[("k",), ("l",)], [("l",), ("k",)]], [[("l",), ("k",)], [("k",), ("l",)]],
+    )  # fmt: skip
+    wide = tensor(t, "X", "kn"), tensor(t, "X", "nk")  # of unlike sizes
+    assert renaming(t, *wide) is None

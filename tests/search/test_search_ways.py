@@ -51,7 +51,7 @@ def test_both_ways_are_searched(program: Program, searches: list[Search]) -> Non
     assert not any(calls_of(c.mugraph) for c in whole.best)
     for c in kept.best:
         assert broken_rule(c.mugraph) is None
-        assert [k.op for k in calls_of(c.mugraph)] == list(OPERATORS)
+        assert [k.op for k in calls_of(c.mugraph)] == ["aten.scaled_dot_product_attention.default"]
     posed = [s.problem for s in searches]
     assert [which(posed, s.best[0].mugraph) for s in searches] == [0, 1]
 
@@ -113,3 +113,39 @@ def test_what_is_not_kept() -> None:
 def test_what_goes_between_kernels_is_no_narrower_than_every_output(body: str, dtype: str) -> None:
     (posed, *_) = problems(traced(body, [("x", (64, 96), "fp16")]))
     assert posed.dtype == dtype
+
+
+STATISTICS = "torch.cat(((x * w.softmax(-1)).sum(-1), (x * x * w.softmax(-1)).sum(-1)), dim=1)"
+ROWS = [("x", (3, 20, 300), "fp32"), ("w", (3, 20, 300), "fp32")]
+
+
+def test_parts_of_the_same_rows_are_made_together_and_concatenated_by_pytorch(run) -> None:
+    program = traced(STATISTICS, ROWS)
+    (call,) = (n for n in ways(program)[1].nodes if n.op in OPERATORS)
+    assert not fault(call.op, call.attrs, len(call.args))
+    assert sizes_of(call.attrs) == (((0, 0), (1, 0), (-1, 0)),)
+    found = problems(program)[1]
+    search = Search(found, lambda g: estimate(g, DEVICE), bounds=Bounds(keep=6, tilings=2, structures=3, cuts=1))
+    list(search.run())
+    graph = search.best[0].mugraph
+    assert len(graph.kernels) == 2 and [k.op for k in calls_of(graph)] == ["aten.cat.default"]
+    text = f"{HEAD}def f(x, w):\n    return {STATISTICS}\n"
+    module = emit_module(program, graph, text, function="f", header={})
+    case = Case(found.t, found.outputs, graph, module, program, text, "f", None, found.calls, found.returns)
+    assert judge(case, run).accepted
+    (line,) = (x for x in module.splitlines() if "torch.ops.aten.cat.default(" in x)
+    first, second = (x.strip() for x in line.split("[")[1].split("]")[0].split(","))
+    for wrong in (line.replace(f"[{first}, {second}]", f"[{second}, {first}]"), line.replace("dim=1", "dim=-1")):
+        assert wrong != line
+        other = module.replace(line, wrong)
+        refused = Case(found.t, found.outputs, graph, other, program, text, "f", None, found.calls, found.returns)
+        assert not judge(refused, run).accepted
+
+
+@pytest.mark.parametrize("body", [
+    "torch.cat((x[..., :150] * 2, x[..., 150:] + 1), dim=-1)",  # each element is read once
+    "torch.cat((x.sum(-1), w.sum(-1)), dim=1)",  # nothing is read by both
+    "torch.cat((x, x * w), dim=1)",  # what both read is smaller than the whole
+])  # fmt: skip
+def test_a_concatenation_that_reads_nothing_again_is_written_by_kernels(body: str) -> None:
+    assert len(ways(traced(body, ROWS))) == 1

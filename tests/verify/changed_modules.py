@@ -99,7 +99,7 @@ FREE: tuple[tuple[str, str, str, str], ...] = (
     ("a comment", RMS, "    mean = ss_2 / K\n", "    # the mean of the squares\n    mean = ss_2 / K  # over k\n"),
     ("blank lines", RMS, "    mean = ss_2 / K\n", "\n\n    mean = ss_2 / K\n\n"),
     ("layout", RMS, "    mean = ss_2 / K\n", "    mean = (\n        ss_2\n        / K\n    )\n"),
-    ("a docstring", RMS, '"""Allocates, launches and returns; the same kernels serve other sizes and tiles."""', '"""Runs."""'),
+    ("a docstring", RMS, "Allocates, launches and returns.", "Runs."),
     ("a docstring more", RMS, "def rmsnorm_linear(X, G, W):\n", 'def rmsnorm_linear(X, G, W):\n    """The norm."""\n'),
     ("the header", RMS, "# verdict: none\n", "# verdict: PROVED (all sizes)\n# more: of it\n"),
     ("a comment", "three sizes", "SIZES_2 = {", "# the second\nSIZES_2 = {"),

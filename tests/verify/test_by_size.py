@@ -125,7 +125,7 @@ BROKEN = [
     ("no row", 1, SECOND, ""),
     ("a row that is no row", 1, SECOND, "    _EXPECTED_2: None,\n"),
     ("changed behind the table", 1, "def _fits(", "_BY_SIZE[_EXPECTED_2] = (_run, SIZES, TILES)\n\n\ndef _fits("),
-    ("any size", 0, "_BY_SIZE.get(tuple(given))", "_BY_SIZE.get(tuple(given), (_run, SIZES, TILES))"),
+    ("any size", 0, "_BY_SIZE.get(tuple(given)) if", "_BY_SIZE.get(tuple(given), (_run, SIZES, TILES)) if"),
     ("always the first row", 1, "= _fits(X, G, W)", "= _fits(X, G, W) and next(iter(_BY_SIZE.values()))"),
     ("always the last row", 1, "= _fits(X, G, W)", "= _fits(X, G, W) and list(_BY_SIZE.values())[-1]"),
     ("any device", 2, "if here else None", ""),

@@ -10,11 +10,12 @@ from typing import Any, Literal
 from mirage.certificates.find_steps import StepFinder
 from mirage.certificates.term_rows import TermRows
 from mirage.ir.program import Program
+from mirage.meaning.axis_split import split_axis
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DTensor, MuGraph
 from mirage.mugraph.text import to_text
 from mirage.verify.judge import Case
-from mirage.verify.semantics.denote import NotDenoted, denote, same_axes, split_axis
+from mirage.verify.semantics.denote import NotDenoted, denote, same_axes
 from mirage.verify.two_programs import lowered_together
 from mirage_certificate.certificate import FORMAT, SCOPES, VERSION, seal
 from mirage_certificate.polynomials import Book, Refused

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from importlib import metadata
+from pathlib import Path
 
 import click
 
@@ -23,6 +24,9 @@ COMMANDS = {
     "verify": ("mirage.cli.verify", "verify", "Say whether two functions compute the same."),
     "status": ("mirage.cli.installed", "status", "Say which decorated functions run an installed kernel here."),
     "uninstall": ("mirage.cli.installed", "uninstall", "Take installed kernels back."),
+    "check": ("mirage.cli.check", "check", "Say which written kernels no longer belong to their functions."),
+    "init": ("mirage.cli.init", "init", "Set a project up: settings, what the machine has, what to do next."),
+    "explain": ("mirage.cli.explain", "explain", "Say what a written kernel computes, how, and why so."),
     "docs": ("mirage.cli.docs", "docs", "Print a page of the documentation, or what an error code means."),
     "doctor": ("mirage.cli.doctor", "doctor", "Check this machine and say what is missing."),
 }
@@ -76,5 +80,10 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="mirage-superoptimizer", prog_name="mirage")
-def main() -> None:
+@click.pass_context
+def main(ctx: click.Context) -> None:
     """Mirage: verified Triton kernels for PyTorch functions."""
+    from mirage.cli import project_settings
+
+    if ctx.invoked_subcommand in {c for _, commands in project_settings.KEYS.values() for c in commands}:
+        ctx.default_map = project_settings.defaults(Path.cwd())

@@ -17,15 +17,18 @@ def entry(code: str) -> str:
 
 
 def search(words: list[str]) -> list[tuple[str, str]]:
-    """(page, heading) of the sections that hold all of the words, those with most of them first."""
+    """(page, heading) of the sections that hold all of the words: those with most of them in the heading first, then those with
+    most of them."""
     found = []
     for name in documentation.pages():
         path = documentation.page(name)
         for section in re.split(r"^(?=#+ )", path.read_text("utf-8") if path else "", flags=re.M):
             low = section.lower()
             if section.strip() and all(w in low for w in words):
-                found.append((-sum(low.count(w) for w in words), name, section.strip().splitlines()[0].lstrip("# ")))
-    return [(name, heading) for _, name, heading in sorted(found)]
+                heading = section.strip().splitlines()[0].lstrip("# ")
+                named = sum(w in re.findall(r"\w+", heading.lower()) for w in words)
+                found.append((-named, -sum(low.count(w) for w in words), name, heading))
+    return [(name, heading) for _, _, name, heading in sorted(found)]
 
 
 @click.command()
@@ -41,7 +44,7 @@ def docs(what: tuple[str, ...]) -> None:
     path = documentation.page(what[0].removeprefix("docs/").removesuffix(".md")) if len(what) == 1 else None
     if path is not None:
         return click.echo(path.read_text("utf-8"))
-    found = search([w.lower() for w in what])
+    found = search(" ".join(what).lower().split())
     if not found:
         raise click.ClickException(f"no page says {' '.join(what)}; `mirage docs` lists the pages")
     for name, heading in found[:10]:

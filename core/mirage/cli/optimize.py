@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -52,7 +53,7 @@ def table(result: Result, path: str = "") -> str:
     if result.verdict is not None:
         lines.append(f"  verdict  {result.verdict.headline}")
         lines += [f"    {one}" for one in map(link_line, result.verdict.links)]
-    for k in result.kernels:
+    for k in () if result.answer == "keep" else result.kernels:
         shared = "-" if k.shared_bytes is None else f"{k.shared_bytes} B"
         loops = ", ".join(f"{x.dim} x{x.range}" for x in k.loops) or "none"
         lines.append(f"  kernel   {k.name}: grid {k.grid}, loops {loops}, shared {shared}, "
@@ -91,6 +92,15 @@ def destination(path: str, function: str, out: str | None) -> Path:
     if out:
         return Path(out) / f"{function}_mirage.py" if Path(out).is_dir() else Path(out)
     return Path(path).with_name(f"{function}_mirage.py")
+
+
+def check_destination(target: Path) -> None:
+    """Raises CannotWrite where the module could not be written: said before a search, not after it."""
+    folder = target.parent
+    why = "is no folder" if not folder.is_dir() else "" if os.access(folder, os.W_OK) else "is not yours to write to"
+    if why:
+        step = "name a folder that exists and that you can write to with --out"
+        raise CannotWrite(f"{folder} {why}", path=str(target), next_step=step)
 
 
 def write(target: Path, text: str) -> None:
@@ -183,6 +193,7 @@ class Batch:
 
     def one(self, ask: Ask, place: FunctionPlace, options: SearchOptions) -> None:
         """Ask for one function, write and print its answer."""
+        check_destination(destination(place.path, place.function, self.asked.out))
         line = ProgressLine(place.function)
         try:
             path = str(Path(place.path).resolve())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,12 @@ from mirage.source.ignored_paths import Ignores
 
 if TYPE_CHECKING:
     from mirage.verify.proof.user_rules import Rules
+
+
+OF_NOTEBOOKS = (
+    "write the function into a file of its own (`%%writefile model.py` at the top of its cell), and name that file"
+)
+DECORATOR = re.compile(r"\s*@\s*(mirage\.)?(optimize|superoptimize)\b")
 
 
 def read(path: str) -> str:
@@ -38,20 +45,38 @@ def rules(path: str | None) -> Rules | None:
 def functions(place: str) -> tuple[str, str, list[str]]:
     """(path, text, names of the decorated functions that FILE[::FUNCTION] means)."""
     path, _, wanted = place.partition("::")
+    if path.endswith(".ipynb"):
+        raise FileUnreadable("a notebook is no Python file", path=path, next_step=OF_NOTEBOOKS)
     text = read(path)
     scan = detect.find(text, path)
     names = [f.name for f in scan.functions]
     for problem in scan.problems:
         if isinstance(problem, SourceSyntaxError):
             raise problem
+    twice = next(
+        (f.error for f in scan.functions if names.count(f.name) > 1 and wanted in ("", f.name) and f.error), None
+    )
+    if twice is not None:
+        raise twice
     if wanted:
         if wanted not in names:
             have = ", ".join(names) or "none"
             raise FunctionNotFound(f"no decorated function {wanted} (decorated here: {have})", path=path)
         return path, text, [wanted]
     if not names:
-        raise NoDecoratedFunction("no function carries @mirage.optimize", path=path, line=1)
+        raise none_decorated(text, path)
     return path, text, names
+
+
+def none_decorated(text: str, path: str) -> NoDecoratedFunction:
+    """The error of a file in which no decorated function is found: the decorator may be there, without its import."""
+    for line, words in enumerate(text.split("\n"), 1):
+        if DECORATOR.match(words):
+            said = "a decorator looks like Mirage's, and the file does not import mirage"
+            return NoDecoratedFunction(
+                said, path=path, line=line, next_step="write `import mirage` at the top of the file"
+            )
+    return NoDecoratedFunction("no function carries @mirage.optimize", path=path, line=1)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mirage.codegen import module_header
 from mirage.codegen.baseline_blocks import run_blocks
 from mirage.codegen.emit import assemble, imports, spaced
 from mirage.codegen.identifiers import Identifiers
@@ -56,7 +57,7 @@ def emit_baselines(
     expected = [line for n, (p, _) in enumerate(rows) for line in expected_lines(p, RowNames.numbered(n + 1))]
     where = [f"{INDENT}here = t.device.type == _DEVICE"]
     parts = {
-        "header": [f"# {key}: {line}" for key, value in header.items() for line in value.splitlines()],
+        "header": module_header.lines(header),
         "imports": imports(replace(kept, imports=(*kept.imports, *needed)), kernels=False),
         "kernels": [],
         "launcher": spaced(

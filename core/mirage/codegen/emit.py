@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mirage.codegen import module_header
 from mirage.codegen.carried_mugraph import comment_lines
 from mirage.codegen.identifiers import Identifiers
 from mirage.codegen.kernel_text import KernelText, emit_kernel
 from mirage.codegen.launcher_text import (
     COUNTERS,
+    OWN_LINES,
     RowNames,
     by_size_lines,
     expected_lines,
     guard_lines,
     public_lines,
+    refusal_lines,
     run_lines,
     tables,
 )
@@ -23,7 +26,7 @@ from mirage.ir.program import Program
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 
 PARTS = ("header", "imports", "kernels", "launcher", "original", "mugraph")
-MODULE_NAMES = ("_fits", "_BY_SIZE", "_PLAIN", "_COMPILED", "_ZEROED", "_counters")
+MODULE_NAMES = ("_fits", "_BY_SIZE", "_PLAIN", "_COMPILED", "_ZEROED", "_counters", "_refuse_others")
 
 
 def emit_module(
@@ -55,7 +58,7 @@ def emit_rows(
 ) -> str:
     """`emit_module` for several sizes of one function, the first row the one that its plain names mean. Rows share the
     kernels and launchers whose text is the same; inputs of other sizes run the original."""
-    program = rows[0][0]
+    program, several = rows[0][0], len(rows) > 1
     kept = read_original(original, function, tuple(i.name for i in program.inputs))
     own = [RowNames.numbered(n + 1) for n in range(len(rows))]
     taken = (*MODULE_NAMES, *(x for o in own for x in (o.expected, o.run, o.sizes, o.tiles)))
@@ -65,8 +68,8 @@ def emit_rows(
     middle: list[list[str]] = []
     for i, (row_program, mugraph) in enumerate(rows):
         kernels = kernel_texts(mugraph, function, names, texts, taken)
-        lines = run_lines(row_program, mugraph, kernels, own[i])
-        text = tuple(lines[1:])
+        lines = run_lines(row_program, mugraph, kernels, own[i], several)
+        text = tuple(lines[OWN_LINES:])
         middle.append(tables(mugraph, list(kernels.values()), own[i]))
         if text in launchers:
             own[i] = replace(own[i], run=launchers[text])
@@ -75,9 +78,8 @@ def emit_rows(
             middle.append(lines)
     every = [k for found in texts.values() for k in found]
     expected = [line for (p, _), o in zip(rows, own, strict=True) for line in expected_lines(p, o)]
-    several = len(rows) > 1
     parts = {
-        "header": [f"# {key}: {line}" for key, value in header.items() for line in value.splitlines()],
+        "header": module_header.lines(header),
         "imports": imports(kept, bool(every)),
         "kernels": spaced([list(k.lines) for k in every]),
         "launcher": spaced(
@@ -86,6 +88,7 @@ def emit_rows(
                 COUNTERS if any(k.counters for k in every) else [],
                 *middle[1:],
                 [*expected, *(by_size_lines(own) if several else []), *guard_lines(every, several)],
+                refusal_lines(several),
                 public_lines(program, function, kept, docstring, several),
             ]
         ),

@@ -5,6 +5,7 @@ A module for several sizes has a row of names for each (`RowNames`), and `_BY_SI
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -47,15 +48,19 @@ def tables(mugraph: MuGraph, kernels: Sequence[KernelText], own: RowNames) -> li
     return [*lines, "}"] if len(lines) > 2 else [lines[0], f"{own.tiles} = {{}}"]
 
 
-def run_lines(program: Program, mugraph: MuGraph, kernels: dict[str, KernelText], own: RowNames) -> list[str]:
-    """`_run`: allocates, launches every kernel, returns the outputs. It serves any sizes and tiles."""
+def run_lines(
+    program: Program, mugraph: MuGraph, kernels: dict[str, KernelText], own: RowNames, several: bool
+) -> list[str]:
+    """`_run`: refuses what its row was not made for, allocates, launches every kernel, returns the outputs. What follows the
+    first `own_lines` of them names nothing of the row's own: rows may share it."""
     check_tensors(program, mugraph)
-    names = Identifiers("sizes", "tiles", *(k.name for k in kernels.values()))
+    names = Identifiers("sizes", "tiles", own.run, "_refuse_others", *(k.name for k in kernels.values()))
     variables = {i.name: names.fresh(i.name) for i in program.inputs}
     used = {i.name for i in mugraph.inputs}
     lines = [
         f"def {own.run}({', '.join([*variables.values(), f'sizes={own.sizes}', f'tiles={own.tiles}'])}):",
-        f'{INDENT}"""Allocates, launches and returns; the same kernels serve other sizes and tiles."""',
+        f'{INDENT}"""Allocates, launches and returns. Made for {made_for(mugraph, several)}: raises ValueError for all else."""',
+        f"{INDENT}_refuse_others({', '.join([f'({own.run}, sizes, tiles)', *variables.values()])})",
     ]
     source = next((variables[i.name] for i in program.inputs if i.name in used), next(iter(variables.values()), ""))
     written = {k.out for k in mugraph.kernels if isinstance(k, LibraryKernel)}
@@ -75,6 +80,12 @@ def run_lines(program: Program, mugraph: MuGraph, kernels: dict[str, KernelText]
     returned = [variables[t.name] for t in mugraph.outputs]
     comma = "," if program.returns_tuple and len(returned) == 1 else ""
     return [*lines, f"{INDENT}return {', '.join(returned)}{comma}"]
+
+
+def made_for(mugraph: MuGraph, several: bool) -> str:
+    """What a launcher serves, in a few words."""
+    sizes = ", ".join(f"{a}={n}" for a, n in mugraph.axes)
+    return "rows of _BY_SIZE" if several else sizes if 0 < len(sizes) <= 40 else "SIZES and TILES"
 
 
 def check_tensors(program: Program, mugraph: MuGraph) -> None:
@@ -163,6 +174,33 @@ def _counters(count, device):
         _ZEROED[key] = spare[:count]
     return spare[:count]
 '''.strip().split("\n")
+
+
+OWN_LINES = 3  # of a launcher: its signature, what it says, what it refuses
+
+
+def refusal_lines(table: bool) -> list[str]:
+    """`_refuse_others`, with which every launcher begins: other sizes leave parts of an output unwritten, and other tensors
+    are read beyond their end."""
+    other = (
+        "_BY_SIZE.get(tuple(given)) != made" if table else "tuple(given) != _EXPECTED or made != (_run, SIZES, TILES)"
+    )
+    made = "the rows of _BY_SIZE" if table else "{_EXPECTED}, SIZES and TILES"
+    return [
+        "def _refuse_others(made, *tensors):",
+        f'{INDENT}"""Raises ValueError unless a launcher, its sizes and tiles, `made`, are those for these tensors."""',
+        f"{INDENT}given = []",
+        f"{INDENT}for t in tensors:",
+        f"{INDENT * 2}given.append((t.shape, t.dtype) if t.is_contiguous() else None)",
+        f"{INDENT}if {other}:",
+        f'{INDENT * 2}raise ValueError(f"these kernels were made for {made} alone, not for {{given}}")',
+    ]
+
+
+def is_refusal(statement: ast.stmt) -> bool:
+    """Is it a launcher's call of `_refuse_others`?"""
+    called = statement.value.func if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) else None
+    return isinstance(called, ast.Name) and called.id == "_refuse_others"
 
 
 def expected_lines(program: Program, own: RowNames) -> list[str]:

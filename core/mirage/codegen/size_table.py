@@ -56,6 +56,17 @@ def rows_of(text: str) -> list[Row]:
         raise ModuleUnreadable(f"the module's table of sizes cannot be read ({type(e).__name__})") from None
 
 
+def all_inputs(text: str) -> list[Inputs]:
+    """The inputs of every row of a module, with kernels or without. Raises ModuleUnreadable."""
+    found = _LAUNCHER.search(text)
+    try:
+        body = ast.parse(found[0] if found else "").body
+        named = [(n.targets[0], n.value) for n in body if isinstance(n, ast.Assign)]
+        return [_inputs(v) for t, v in named if isinstance(t, ast.Name) and re.fullmatch(r"_EXPECTED(_\d+)?", t.id)]
+    except (SyntaxError, ValueError, AttributeError, LookupError) as e:
+        raise ModuleUnreadable(f"the sizes of the module cannot be read ({type(e).__name__})") from None
+
+
 def _name(node: ast.expr | None) -> str:
     if not isinstance(node, ast.Name):
         raise ValueError("no name")

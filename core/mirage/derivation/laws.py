@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from mirage.ir.index import DimIndex
+from mirage.meaning.axis_split import split_axis
 from mirage.meaning.exp_shift import unguarded
 from mirage.meaning.laws import (
     CANCEL,
@@ -37,7 +38,6 @@ from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.reserved_names import SHIFT as FREE_SHIFT
 from mirage.meaning.reserved_names import is_running
 from mirage.meaning.terms import Terms
-from mirage.verify.semantics.denote import split_axis
 
 Args = tuple[int | str, ...]
 Rule = Callable[[Terms, int, Args], int]

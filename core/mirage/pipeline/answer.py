@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
+from mirage.codegen import module_header
+from mirage.derivation.infix import written
+from mirage.derivation.json_form import laws
 from mirage.devices.table import Device
 from mirage.ir.program import Program
 from mirage.mugraph import json_form, maps
@@ -17,6 +21,7 @@ from mirage.results.result import Estimate, KernelFacts, LoopFacts, Result, Sear
 from mirage.results.verdict import Verdict
 from mirage.results.versions import package_versions
 from mirage.search.engine import Candidate, SearchCounts
+from mirage.search.problem import Problem
 
 
 def floor(program: Program, dev: Device) -> float:
@@ -36,6 +41,17 @@ def header(
     if found is not None:
         rows["time"] = f"{us:.1f} us measured on {found.device}, {base:.1f} us by {found.against}"
     return rows
+
+
+def with_explanation(module: str, problem: Problem, derivation: dict[str, Any], mugraph: MuGraph) -> str:
+    """The module, at whose top it is said what it computes, by which laws, and in which tiles."""
+    formulas = [
+        f"{o.tensor}[{', '.join('*'.join(d) or '1' for d in o.dims)}] = {written(problem.t, o.term)}"
+        for o in problem.outputs
+    ]
+    used = [law for law in laws(derivation) if law != "inside"]
+    said = {"formula": "\n".join(formulas), "laws": ", ".join(used) or "none: as it is written"}
+    return module_header.with_entries(module, {**said, "tiles": module_header.tiles(mugraph)})
 
 
 def baseline_header(key: str, rows: Sequence[str], times: Sequence[str]) -> dict[str, str]:

@@ -22,7 +22,7 @@ from mirage.isolate.task_table import Payload, Value
 from mirage.mugraph.check import Limits
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.without_calls import opened
-from mirage.pipeline.answer import Answer, Verified, header
+from mirage.pipeline.answer import Answer, Verified, header, with_explanation
 from mirage.pipeline.candidate_order import Tries, inaccurate, widened
 from mirage.pipeline.candidate_timing import CandidateTiming, Report, TimedFunction
 from mirage.pipeline.fusion_remarks import compiled_instead, explain
@@ -187,9 +187,10 @@ class Attempt:
         targets = {o.tensor: (o.term, o.dims) for o in found.outputs}
         try:
             way = derived(found.t, targets, opened(graph), Limits.of(self.dev))
-            return replace(result, remarks=remarks, derivation=way)
         except DerivationBroken as e:
             return replace(result, remarks=remarks, notes=(*result.notes, e.message))
+        source = with_explanation(result.source, found, way, graph) if result.source else ""
+        return replace(result, remarks=remarks, derivation=way, source=source)
 
     def verify(self, candidate: Candidate, found: Problem, base: float, rejected: list[str]) -> Verified | None:
         """The candidate with its verdict; None where it is refused, whose reason joins `rejected`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from mirage.codegen import module_header
 from mirage.codegen.baseline_module import emit_baselines
 from mirage.codegen.emit import emit_rows
 from mirage.codegen.size_table import headline, inputs_of, launched
@@ -124,7 +125,10 @@ def merged(
     """The result of the rows in `order`, which are right within one module."""
     primary = rows[order[0]].result
     weakest = min(verdicts.values(), key=strength)
-    header = {
+    said = [module_header.read(rows[i].result.source) for i in order]
+    header: dict[str, str] = {
+        **{key: said[0][key] for key in ("formula", "laws") if key in said[0]},
+        "tiles": "\n".join(x["tiles"] for x in said if "tiles" in x),
         "made by": "mirage",
         "program": primary.program_key[:16],
         "verdict": weakest.headline,

@@ -1,4 +1,5 @@
-"""The search problems that a program poses: as the operator table means it, with library calls, with one row as an axis."""
+"""The search problems that a program poses: as the operator table means it, with library calls, with one row as an axis, with sums
+of a product's tiles."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from mirage.program.lower import Lowered, lower
 from mirage.search.engine import Problem
 from mirage.search.kernel_pieces import Target
 from mirage.search.one_row import one_row
+from mirage.search.tiled_sums import tiled_sums
 
 
 def problem(program: Program, lowered: Lowered) -> Problem:
@@ -46,10 +48,11 @@ def _bytes(dtype: str) -> int:
 
 def problems(program: Program) -> list[Problem]:
     """The search's problems: the program as the table means it; with what stays PyTorch's own
-    (`program/library_variants.py`); and with the one row of its products as an axis (`search/one_row.py`)."""
+    (`program/library_variants.py`); with the one row of its products as an axis (`search/one_row.py`); and with blocks along the
+    axes that it adds up after a product (`search/tiled_sums.py`)."""
     found = [problem(p, lower(p)) for p in ways(program)]
-    row = one_row(found[0])
-    return found if row is None else [*found, row]
+    others = (one_row(found[0]), tiled_sums(found[0]))
+    return [*found, *(p for p in others if p is not None)]
 
 
 def which(posed: Sequence[Problem], graph: MuGraph) -> int:

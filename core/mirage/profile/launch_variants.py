@@ -6,9 +6,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from mirage.mugraph.block_facts import facts_of
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
+from mirage.mugraph.walk import parts
 
 WARPS = (4, 8)
+STREAMED = ((8, 1), (16, 1))  # warps and stages of a kernel that reads long rows and multiplies no matrices
 MORE_WARPS = (1, 2, 4, 8, 16)  # of the fastest
 STAGES = (3, 4, 5, 1)  # the first is every candidate's own
 EACH, HOPELESS = 2, 2.0  # candidates of each arrangement, unless the model gives them so many times its best time
@@ -87,16 +90,18 @@ def apart(a: MuGraph, b: MuGraph) -> int:
 def neighbors(
     best: Sequence[Ranked], plan: Plan, fastest: Sequence[Variant], known: Collection[int], most: int
 ) -> list[Variant]:
-    """Of each tiling that no `known` rank has and that differs from one of the fastest in one dim, the first: the model errs about
-    whole regions, and measured times lead from one tile to the next."""
+    """Of each tiling that no `known` rank has and that differs from one of the fastest in one dim, the first, launched as that one:
+    the model errs about whole regions, and measured times lead from one tile to the next."""
     seen = {_key(best[i].mugraph) for i in known}
-    graphs = [best[v.rank].mugraph for v in fastest]
-    found: list[int] = []
+    found: list[tuple[int, int, int]] = []
     for i, c in enumerate(best):
-        if _key(c.mugraph) not in seen and any(apart(c.mugraph, g) == 1 for g in graphs):
+        if _key(c.mugraph) in seen:
+            continue
+        near = next((v for v in fastest if apart(c.mugraph, best[v.rank].mugraph) == 1), None)
+        if near is not None:
             seen.add(_key(c.mugraph))
-            found.append(i)
-    return _distinct(best, plan, [(i, 0, STAGES[0]) for i in found[:most]])
+            found.append((i, near.warps, near.stages))
+    return _distinct(best, plan, found[:most])
 
 
 def _key(mugraph: MuGraph) -> frozenset[object]:
@@ -111,10 +116,24 @@ def with_launch(mugraph: MuGraph, warps: int, stages: int) -> MuGraph:
     return replace(mugraph, kernels=kernels)
 
 
+def streams(mugraph: MuGraph) -> bool:
+    """Whether a kernel loops and none has a matrix product. Copies ahead of a loop go through shared memory, and rows that begin
+    anywhere are copied in pieces of a few bytes: many warps that load straight into registers may be twice as fast."""
+    facts = [facts_of(p.graph.body) for p in parts(mugraph)]
+    looped = any(i.loop is not None for f in facts for i in f.items)
+    return looped and not any(i.dots for f in facts for i in f.items)
+
+
+def first_launches(mugraph: MuGraph) -> Sequence[tuple[int, int]]:
+    """The warps and stages with which a leading candidate is timed beside its own."""
+    return STREAMED if streams(mugraph) else [(warps, STAGES[0]) for warps in WARPS]
+
+
 def leads(best: Sequence[Ranked], plan: Plan, count: int, structures: int) -> list[Variant]:
-    """The `chosen` candidates, planned: each with its own warps, then the first `count` with those of `WARPS`; none twice."""
+    """The `chosen` candidates, planned: each with its own warps, then the first `count` with their `first_launches`; none twice."""
     wanted = [(rank, 0, STAGES[0]) for rank in chosen(best, count, structures)]
-    wanted += [(rank, warps, STAGES[0]) for warps in WARPS for rank in range(min(count, len(best)))]
+    others = [first_launches(c.mugraph) for c in best[:count]]
+    wanted += [(rank, *launches[i]) for i in range(len(WARPS)) for rank, launches in enumerate(others)]
     return _distinct(best, plan, wanted)
 
 
@@ -124,7 +143,7 @@ def closer(
     """What is near the fastest of those: each with every number of stages, with other warps, and `more` candidates whose rank is not yet
     `known` that have the structure of one of them."""
     wanted = [(v.rank, v.warps, stages) for v in fastest for stages in STAGES]
-    wanted += [(v.rank, warps, STAGES[0]) for v in fastest for warps in MORE_WARPS]
+    wanted += [(v.rank, warps, v.stages) for v in fastest for warps in MORE_WARPS]
     alike = {v.structure for v in fastest}
     others = [i for i, c in enumerate(best) if c.structure in alike and i not in known]
     return _distinct(best, plan, [*wanted, *((i, 0, STAGES[0]) for i in others[:more])])

@@ -107,6 +107,7 @@ def _elsewhere(device: object) -> bool:
     return named or (isinstance(device, int | torch.device) and not isinstance(device, bool))
 
 
+_RANDOM = ("rand", "randn", "randint", "randperm", "normal")
 _FACTORIES = ("arange", "ones", "zeros", "full", "empty", "eye", "linspace")
 
 
@@ -117,6 +118,7 @@ def _on_meta(questions: Questions) -> TorchFunctionMode:
     from torch.overrides import TorchFunctionMode
 
     factories = {getattr(torch, name) for name in _FACTORIES}
+    random = {getattr(torch, name) for name in _RANDOM}
     movers = {torch.Tensor.cpu, torch.Tensor.cuda}
 
     class OnMeta(TorchFunctionMode):  # type: ignore[misc]
@@ -128,6 +130,8 @@ def _on_meta(questions: Questions) -> TorchFunctionMode:
             kwargs: dict[str, object] | None = None,
         ) -> object:
             moved = {**(kwargs or {}), "device": "meta"} if function in factories else kwargs or {}
+            if function in random:
+                raise SideEffect("random numbers are drawn", next_step="draw them outside, and pass them as an input")
             elsewhere = function is torch.Tensor.to and any(_elsewhere(x) for x in (*args[1:], moved.get("device")))
             if elsewhere or function in movers:
                 raise SideEffect("a tensor is moved to another device")

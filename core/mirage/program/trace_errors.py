@@ -8,6 +8,7 @@ from mirage.errors import (
     DataDependentBranch,
     DtypeMix,
     MirageError,
+    MissingPackage,
     RankMismatch,
     SideEffect,
     SourceSyntaxError,
@@ -18,6 +19,10 @@ from mirage.errors import (
 from mirage.operators.entry import DtypeError, OperandsError, ShapeError
 
 _LONGEST = 300
+INSTALL = {  # what tracing itself imports: how to get it
+    "torch": "pip install torch (`mirage doctor` says what else is missing)",
+    "numpy": "pip install numpy",
+}
 
 # (what PyTorch's text matches, the error, our own text or "" for PyTorch's)
 _TEXTS: tuple[tuple[str, type[MirageError], str], ...] = (
@@ -45,6 +50,8 @@ def explain(error: BaseException) -> MirageError | None:
         return error
     if isinstance(error, (KeyboardInterrupt, MemoryError, GeneratorExit)):
         return None
+    if isinstance(error, ModuleNotFoundError) and error.name in INSTALL:
+        return MissingPackage(f"{error.name} is not installed in this environment", next_step=INSTALL[error.name])
     text = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
     for kind, mended in _TYPES:
         if isinstance(error, kind):

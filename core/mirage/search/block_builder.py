@@ -7,6 +7,7 @@ passes that it needs; one that does is computed in each loop that needs it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeGuard
@@ -32,6 +33,7 @@ from mirage.meaning.nodes import (
 from mirage.mugraph.decisions import LEAST_DOT, matrix_sides
 from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Load, Loop, Statement, Store, TileDim
 from mirage.mugraph.old_value import old
+from mirage.search.number_order import is_number, number_steps
 from mirage.search.padding_values import PaddingStates, is_finite
 from mirage.search.reassociation import Through, through
 from mirage.search.tile_dims import components
@@ -255,16 +257,30 @@ class BlockBuilder:
         top = [f for f in factors if not self.divides(t.node(f))]
         # small factors first, so that broadcasts happen last
         top.sort(key=lambda f: (len(t.dims(f)), f))
-        names = tuple(self.value(f, at, mode) for f in top)
+        have = self.ordered(*(self.tile_dims(f) for f in top))
+        names = [self.value(f, at, mode) for f in top]
+        if steps := number_steps(t, top, over):
+            first = next(
+                i for i, f in enumerate(top) if not is_number(t, f)
+            )  # numbers vary along nothing: they come first
+            names = [self.by_numbers(top[first], steps, over, at, mode), *names[first + 1 :]]
+            over = [d for d in over if d not in steps]
         if not names:
-            names = (self.value(t.const(Fraction(1)), at),)
+            names = [self.value(t.const(Fraction(1)), at)]
         out = names[0]
-        have = self.ordered(*(self.tile_dims(f) for f in top)) if top else ()
         if len(names) > 1:
-            out = self.emit(at, "v", "mul", names, have)
+            out = self.emit(at, "v", "mul", tuple(names), have)
         for d in over:
             have = self.ordered(have, self.tile_dims(d))
             out = self.emit(at, "v", "div", (out, self.value(d, at, mode)), have)
+        return out
+
+    def by_numbers(self, x: int, steps: Sequence[int], over: Sequence[int], at: Container, mode: str) -> str:
+        """`x` multiplied by numbers, or divided by those that are among `over`, in this order."""
+        out = self.value(x, at, mode)
+        for step in steps:
+            args = (out, self.value(step, at, mode))
+            out = self.emit(at, "v", "div" if step in over else "mul", args, self.tile_dims(x))
         return out
 
     def divides(self, n: Node) -> TypeGuard[Inv]:

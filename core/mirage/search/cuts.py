@@ -118,12 +118,19 @@ def two_sides(free: list[frozenset[str]]) -> tuple[frozenset[str], frozenset[str
 
 
 def dims_of(t: Terms, x: int, outputs: list[Target]) -> tuple[tuple[str, ...], ...]:
-    """The dims of a temporary: of a matrix product those of its operands, as a library would give it; else the axes in
-    `axis_order`, with those together that a tensor of the program has as one dim."""
+    """The dims of a temporary: first those of one element that all outputs begin with (a batch of one), so that a library gives an
+    output of a temporary, then the `own_dims` of its value."""
+    ones = min((next((i for i, d in enumerate(o.dims) if d), 0) for o in outputs), default=0)
+    return (*((),) * ones, *own_dims(t, x, outputs))
+
+
+def own_dims(t: Terms, x: int, outputs: list[Target]) -> tuple[tuple[str, ...], ...]:
+    """Of a matrix product the dims of its operands, as a library would give it; else the axes in `axis_order`, with those together
+    that a tensor of the program has as one dim."""
     n = t.node(x)
     if not isinstance(n, Reduce):  # what is made of a product element by element lies as the product does
         same = [r for r in sorted(t.front(x)) if t.dims(r) == t.dims(x) and is_product(t, r)]
-        return dims_of(t, same[0], outputs) if same else flattened(t, axis_order(t, x, outputs), outputs)
+        return own_dims(t, same[0], outputs) if same else flattened(t, axis_order(t, x, outputs), outputs)
     axes = axis_order(t, x, outputs)
     if n.op == "sum":
         for side in map(t.node, operands(t, x, n.body)):
@@ -164,10 +171,11 @@ def widest(sets: Iterable[frozenset[str]]) -> list[frozenset[str]]:
 
 
 def starts(t: Terms, cuts: Sequence[Cut]) -> Iterator[tuple[Cut, ...]]:
-    """Every operand of a contraction; and every matrix product too."""
+    """Every operand of a contraction; and every matrix product too; and every reduction."""
     own = [c for c in cuts if not c.instead]
     yield tuple(c for c in own if c.operand)
     yield tuple(c for c in own if c.operand or is_product(t, c.term))
+    yield tuple(own)
 
 
 def descend(t: Terms, cuts: list[Cut], cost: Callable[[tuple[Cut, ...]], float]) -> Iterator[tuple[Cut, ...]]:
@@ -263,9 +271,13 @@ def together(t: Terms, found: list[tuple[int, bool]]) -> list[Cut]:
 
 
 def renaming(t: Terms, x: int, y: int) -> tuple[tuple[str, str], ...] | None:
-    """The axes of `x` that have another name in `y`, as (in x, in y), or None if the two are different values."""
+    """The axes of `x` that have another name in `y`, as (in x, in y), or None if the two are different values. Where both have the
+    same axes, two of them may have changed places: one value is the other transposed."""
     old, new = sorted(t.dims(x) - t.dims(y)), sorted(t.dims(y) - t.dims(x))
-    if len(old) != len(new) or not 0 < len(old) <= 4:
+    if not old and not new:
+        swaps = (((a, b), (b, a)) for a, b in combinations(sorted(t.dims(x)), 2) if t.sizes[a] == t.sizes[b])
+        return next((pairs for pairs in swaps if t.rename(x, dict(pairs)) == y), None)
+    if len(old) != len(new) or len(old) > 4:
         return None
     for order in permutations(new):
         pairs = tuple(zip(old, order, strict=True))

@@ -17,7 +17,9 @@ from mirage.search.reassociation import products
 Contractions = list[tuple[str, tuple[int, ...]]]  # (axis, factors along the axis)
 Axes = frozenset[str]
 Index = tuple[DimIndex, ...]
+Sides = dict[str, list[tuple[str, ...] | None]]  # of an axis, for each product the axes of its side
 EVEN = 128  # elements along the fastest dim that a tile takes without waste
+FULL = 64  # rows of a tile that a warp group's matrix instruction fills
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ def layout(t: Terms, root: int, parallel: tuple[str, ...], written: Sequence[Ind
     sides, dotted = sides_of(t, todo, [a for a in free if a not in batch], batch | serial)
     if not dotted:
         batch |= of_all_factors(t, todo) & set(free)
+    batch |= {a for a, parts in sides.items() if filled(t, parts, set(bound))}
     sides = {a: s for a, s in sides.items() if a not in batch}
     batches = tuple(a for a in free if a in batch)
     if dotted & set(sides):
@@ -121,9 +124,9 @@ def shared_axes(t: Terms, todo: Contractions, free: tuple[str, ...], bound: tupl
     return batch, serial
 
 
-def sides_of(t: Terms, todo: Contractions, axes: list[str], common: Axes) -> tuple[dict[str, list[object]], Axes]:
+def sides_of(t: Terms, todo: Contractions, axes: list[str], common: Axes) -> tuple[Sides, Axes]:
     """The side of every matrix product on which each axis is (None: on none), and the axes that matrix products use."""
-    sides: dict[str, list[object]] = {a: [] for a in axes}
+    sides: Sides = {a: [] for a in axes}
     dotted: set[str] = set()
     for axis, factors in todo:
         parts = _sides(t, axis, factors, common)
@@ -132,6 +135,12 @@ def sides_of(t: Terms, todo: Contractions, axes: list[str], common: Axes) -> tup
             for a in sides:
                 sides[a].append(next((tuple(sorted(p)) for p in parts if a in p), None))
     return sides, frozenset(dotted)
+
+
+def filled(t: Terms, parts: Sequence[tuple[str, ...] | None], bound: set[str]) -> bool:
+    """Whether bound axes fill a tile on every side of the products on which a parallel axis is, so that this axis needs none of it."""
+    full = [math.prod(t.sizes[b] for b in part if b in bound) >= FULL for part in parts if part is not None]
+    return bool(full) and all(full)
 
 
 def of_all_factors(t: Terms, todo: Contractions) -> Axes:
@@ -146,7 +155,7 @@ def of_all_factors(t: Terms, todo: Contractions) -> Axes:
     return found
 
 
-def by_side(sides: dict[str, list[object]]) -> tuple[tuple[str, ...], ...]:
+def by_side(sides: Sides) -> tuple[tuple[str, ...], ...]:
     """Axes that are on the same side of every contraction share a tile dim."""
     groups: dict[object, list[str]] = {}
     for a in sides:

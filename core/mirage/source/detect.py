@@ -111,7 +111,22 @@ def find(text: str, path: str = "<text>") -> Scan:
             functions += _read_chunk(chunk, chunks, names)
     # Where a cut lay inside a statement, two chunks hold the same function.
     once = {(f.line, f.col): f for f in functions}
-    return Scan([once[place] for place in sorted(once)], chunks)
+    found = [once[place] for place in sorted(once)]
+    _refuse_twice(found, names)
+    return Scan(found, chunks)
+
+
+def _refuse_twice(functions: list[Decorated], names: ModuleNames) -> None:
+    """Of two functions of one name the later one is what the name means when the module is run; the other one's kernel would be
+    taken for its."""
+    lines: dict[str, list[int]] = {}
+    for f in functions:
+        lines.setdefault(f.name, []).append(f.line)
+    for f in functions:
+        others = [str(n) for n in lines[f.name] if n != f.line]
+        if others and f.error is None and f.node is not None:
+            said = f"`{f.name}` is defined at line {', '.join(others)} too"
+            f.error = _kind(names, f.node, said, "give each function a name of its own")
 
 
 def _spellings(names: ModuleNames) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from mirage.errors import BadAnnotation, BadSearchParameter
-from mirage.ir.dtypes import dtype_of
+from mirage.ir.dtypes import DTYPES, dtype_of
 from mirage.ir.narrowing import FREE, PARAMETERS, Narrowing
 from mirage.source.module_names import ModuleNames, NotConstant, evaluate
 
@@ -119,7 +119,9 @@ def _one_input(node: ast.expr, names: ModuleNames) -> tuple[Shape, str]:
         raise bad("an entry of `inputs` is not a shape with a dtype", node, names)
     shape = said_shape if isinstance(said_shape, tuple) else (said_shape,)
     if dtype is None:
-        raise bad("an entry of `inputs` has a dtype that is not known", node, names)
+        said_dtype = ast.unparse(node.elts[1]) if isinstance(node, (ast.Tuple, ast.List)) else ast.unparse(node)
+        step = f"name one of {', '.join(DTYPES)}"
+        raise bad(f"an entry of `inputs` has the dtype {said_dtype}, which is not known", node, names, step)
     if not _is_shape(shape):
         raise bad("a shape in `inputs` holds something that is not a size", node, names)
     return shape, dtype

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from mirage.errors import SignatureMismatch
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec, TensorType
 from mirage.ir.torch_calls import is_call
+from mirage.meaning.axis_split import in_pairs, split_axis
 from mirage.meaning.nodes import Index, Reduce, Size
 from mirage.meaning.row_axis import along, with_item
 from mirage.meaning.terms import Terms
@@ -22,14 +24,15 @@ from mirage.verify.judge import Case
 from mirage.verify.output_terms import Output
 from mirage.verify.semantics.denote import NotDenoted, denote
 
-Wanted = tuple[int, tuple[tuple[str, ...], ...]]  # an output's term and the axes of its dims
+Dims = tuple[tuple[str, ...], ...]
+Wanted = tuple[int, Dims]  # an output's term and the axes of its dims
 
 
 def of_program(program: Program, graph: MuGraph, module: str, text: str, function: str) -> Case:
     """Judges whether the µGraph (and the `module`, if any) computes the program."""
     own = [[n.op for n in p.nodes if is_call(n.op)] for p in ways(program)]
     theirs = [k.op for k in calls_of(graph)]
-    lowered = lower(ways(program)[own.index(theirs) if theirs in own else 0])
+    lowered = in_blocks(lower(ways(program)[own.index(theirs) if theirs in own else 0]), graph)
     wanted = [program.type_of(o) for o in program.outputs]
     graph, axes = alike(program.name, [i.type for i in program.inputs], lowered.tensors, wanted, graph)
     if not lowered.calls and not calls_of(graph):
@@ -53,6 +56,27 @@ def given_axes(lowered: Lowered, graph: MuGraph, axes: Mapping[str, str]) -> dic
         for a, b in zip(have, mine, strict=False)
     ]  # fmt: skip
     return {b: a for a, b in pairs if b not in axes and a not in axes.values()}
+
+
+def in_blocks(lowered: Lowered, graph: MuGraph) -> Lowered:
+    """The program's meaning with every axis as a pair that the µGraph's inputs have as two where the program has one
+    (`search/tiled_sums.py`)."""
+    own = {x.name: x.dims for x in lowered.tensors}
+    pairs = [(mine[0], theirs) for x in graph.inputs for theirs, mine in zip(x.dims, own.get(x.name, ()), strict=False)
+             if len(theirs) == 2 and len(mine) == 1]  # fmt: skip
+    t, found = lowered.terms, dict(pairs)
+    if any(found[axis] != pair for axis, pair in pairs):
+        raise SignatureMismatch(f"{graph.name} has one axis of {lowered.tensors[0].name} in two ways")
+    for axis, (part, rest) in found.items():
+        names = f"{axis}.block", f"{axis}.in"
+        t.sizes |= {names[0]: graph.size(part), names[1]: graph.size(rest)}
+
+        def dims(old: Sequence[tuple[str, ...]], axis: str = axis, names: tuple[str, str] = names) -> Dims:
+            return tuple(in_pairs(d, axis, *names) for d in old)
+
+        outputs = [(split_axis(t, x, axis, *names), dims(d)) for x, d in lowered.outputs]
+        lowered = replace(lowered, outputs=outputs, tensors=[replace(x, dims=dims(x.dims)) for x in lowered.tensors])
+    return lowered
 
 
 def along_row(lowered: Lowered, graph: MuGraph) -> tuple[list[Wanted], dict[str, str]]:

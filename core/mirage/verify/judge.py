@@ -18,6 +18,7 @@ from mirage.errors import ModuleUnreadable
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.index import DimIndex
 from mirage.ir.program import Program
+from mirage.meaning.axis_split import split_axis
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.mugraph.without_calls import calls_of, opened, other_calls
@@ -36,7 +37,7 @@ from mirage.verify.proof.opinion import proof_opinion, trusted
 from mirage.verify.proof.user_rules import Rules
 from mirage.verify.ranges.opinion import range_opinion
 from mirage.verify.rounding.opinion import RunsBounds, rounding_opinion
-from mirage.verify.semantics.denote import NotDenoted, denote, same_axes, split_axis
+from mirage.verify.semantics.denote import NotDenoted, denote, same_axes
 from mirage.verify.size_scope import all_sizes, named_lengths
 from mirage.verify.structure.emitted_again import carries
 from mirage.verify.structure.opinion import structure_opinion, syntax_opinion

@@ -40,12 +40,12 @@ class _FloatPayload(TypedDict):
 
 
 class FloatPayload(_FloatPayload, total=False):
-    """`inputs`: a list of runs, each a list of inputs; `names`: the parameters that these are, or None to call the
-    launcher alone; `times`: how often each is run (else the first twice). With `roundings` only the function runs, so many
+    """`inputs`: a list of runs, each a list of inputs; `names`: the parameters that these are, without which the launcher
+    alone is called; `times`: how often each is run (else the first twice). With `roundings` only the function runs, so many
     times in float64, each time with other roundings."""
 
     constants: dict[str, object]
-    names: list[str] | None
+    names: list[str]
     times: int
     roundings: int
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -53,9 +53,16 @@ def _shape(function: Callable[..., object]) -> list[tuple[str, object, str]]:
     return [(n, p.kind, repr(p.default)) for n, p in inspect.signature(function).parameters.items()]
 
 
-def _key(tensors: Arguments) -> tuple[tuple[tuple[int, ...], object], ...]:
-    """The key that a guard compares: the shapes and dtypes of tensors."""
-    return tuple((tuple(t.shape), t.dtype) for t in tensors.values() if hasattr(t, "shape") and hasattr(t, "dtype"))
+def key_of(values: Iterable[object]) -> tuple[tuple[tuple[int, ...], object], ...]:
+    """The key that a guard compares: the shapes and dtypes of the tensors among the values."""
+    return tuple((tuple(t.shape), t.dtype) for t in values if hasattr(t, "shape") and hasattr(t, "dtype"))
+
+
+def set_tables(module: ModuleType, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]]) -> None:
+    """Makes the module one for a small launch: its launcher refuses other sizes and tiles than the module's own."""
+    for table, own in ((module.SIZES, sizes), (module.TILES, tiles)):
+        table.clear()
+        table.update(own)
 
 
 def _same(row: object, made: tuple[object, ...]) -> bool:
@@ -80,9 +87,7 @@ class Public:
             raise Fallback(inspect.signature(original).bind(*args, **kwargs).arguments)
 
         module.__dict__[f"_original_{self.name}"] = fallback
-        for table, own in ((module.SIZES, sizes), (module.TILES, tiles)):
-            table.clear()
-            table.update(own)
+        set_tables(module, sizes, tiles)
         self.module = module
         self.rows = getattr(module, "_BY_SIZE", None)
         made = (module._run, module.SIZES, module.TILES)
@@ -91,9 +96,13 @@ class Public:
 
     def __call__(self, tensors: Tensors) -> object:
         """The results of the kernels. Raises TextFault where the guard turns these tensors down."""
-        small = _key(tensors)
+        small = key_of(tensors.values())
         if self.rows is not None:  # the other rows stay, but where this launch has their sizes
-            strange = {_key(values) for _, values in self._strange(tensors) if len(_key(values)) == len(small)}
+            strange = {
+                key_of(values.values())
+                for _, values in self._strange(tensors)
+                if len(key_of(values.values())) == len(small)
+            }
             own = self.module._EXPECTED
             self.module.__dict__["_BY_SIZE"] = {
                 small if k == own else k: row for k, row in self.rows.items() if k == own or k not in {small, *strange}
@@ -116,6 +125,8 @@ class Public:
                     if e.arguments.get(n) is not v:
                         raise TextFault(f"the original gets another {n} than the public function") from None
                 continue
+            except ValueError as e:
+                raise TextFault(f"the guard takes {what}: {e}") from None
             raise TextFault(f"the guard takes {what}")
 
     def _strange(self, tensors: Tensors) -> Iterator[tuple[str, dict[str, object]]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mirage.codegen.interpreter import load_module
 from mirage.ir.dtypes import TORCH_NAMES
+from mirage.ir.program import freeze
 from mirage.verify.field.arithmetic import Field
 from mirage.verify.field.device_memory import Kept, Memory, TextFault, TorchProxy
 from mirage.verify.field.public_function import Public
@@ -79,7 +80,8 @@ def _writes(memory: Memory, inputs: int) -> None:
 
 
 def _kept(call: FieldCall) -> Kept:
-    return Kept(call["op"], call["attrs"], call["arguments"], _dtype(call["type"]), decode(call))
+    attrs = [(name, freeze(value)) for name, value in call["attrs"]]  # on the way lists took the place of tuples
+    return Kept(call["op"], attrs, call["arguments"], _dtype(call["type"]), decode(call))
 
 
 def _dtype(name: str) -> torch.dtype:

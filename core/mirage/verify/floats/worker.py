@@ -19,7 +19,7 @@ from mirage.codegen.interpreter import float_interpreter, load_module
 from mirage.ir.dtypes import FLOATING, TORCH_NAMES
 from mirage.program.load_function import load
 from mirage.verify.field.device_memory import Shape, flat_shape
-from mirage.verify.field.public_function import Public
+from mirage.verify.field.public_function import Public, key_of, set_tables
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.worker_tasks import (
     FloatAnswer,
@@ -235,13 +235,14 @@ def launched(module: ModuleType, payload: FloatPayload) -> Iterator[Launched]:
     """`call(tensors, guard)` calls the module's public function as a user would, on the small launch, and then tries its
     guard; or its launcher, where the parameters have no names. The module is left as it was found."""
     names, sizes, tiles = payload.get("names"), payload["sizes"], payload["tiles"]
-    if names is None:
-        yield lambda tensors, guard: module._run(*tensors, sizes=sizes, tiles=tiles)
-        return
     before = dict(module.__dict__)
     tables = [(t, dict(t)) for t in (module.SIZES, module.TILES)]
 
     def call(tensors: list[torch.Tensor], guard: bool) -> object:
+        if names is None:
+            set_tables(module, sizes, tiles)
+            module.__dict__["_EXPECTED"] = key_of(tensors)
+            return module._run(*tensors)
         public = Public(module, payload["module"], sizes, tiles)
         arguments = dict(zip(names, tensors, strict=True))
         result = public(arguments)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mirage.codegen.launcher_text import is_refusal
 from mirage.verify.memory.kernel_reader import NUMBERS, KernelAccesses, KernelReader, LaunchTensor
 from mirage.verify.memory.z3_proofs import Undecided
 
@@ -96,7 +97,7 @@ class Launcher:
 
     def run(self) -> Launches:
         for s in self.run_text.body:
-            if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant):
+            if isinstance(s, ast.Expr) and (isinstance(s.value, ast.Constant) or is_refusal(s)):
                 continue
             if isinstance(s, ast.Assign) and len(s.targets) == 1 and isinstance(s.targets[0], ast.Name):
                 self.env[s.targets[0].id] = self.assigned(s.targets[0].id, s.value)

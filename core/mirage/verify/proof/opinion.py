@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from mirage.meaning.axis_split import split_axis
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import MuGraph
 from mirage.results.details import ProofDetails, ProofStep
@@ -17,7 +18,7 @@ from mirage.results.verdict import Evidence
 from mirage.verify.proof.prover import Proof, Prover
 from mirage.verify.proof.user_rules import Rules, every
 from mirage.verify.proof.work_budget import WORK
-from mirage.verify.semantics.denote import NotDenoted, denote, same_axes, split_axis
+from mirage.verify.semantics.denote import NotDenoted, denote, same_axes
 
 Targets = dict[str, tuple[int, tuple[tuple[str, ...], ...]]]  # output tensor -> (term, axes of its dims)
 

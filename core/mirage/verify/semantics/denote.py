@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Literal
 
 from mirage.ir.index import DimIndex
-from mirage.meaning.nodes import Index, Input, Reduce, Size
+from mirage.meaning.axis_split import split_axis
 from mirage.meaning.reserved_names import Tag, rest_of, running
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import (
@@ -58,33 +58,6 @@ class Denoted:
     splits: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
-def split_axis(t: Terms, x: int, axis: str, part: str, rest: str, memo: dict[int, int] | None = None) -> int:
-    """`x` with `axis` = (part, rest), part major: sums and maxima over it become nested ones."""
-    memo = {} if memo is None else memo
-    if x in memo:
-        return memo[x]
-
-    def axes(old: Iterable[str]) -> tuple[str, ...]:
-        return tuple(b for a in old for b in ((part, rest) if a == axis else (a,)))
-
-    match t.node(x):
-        case Input(name, index):
-            split = tuple(dc_replace(d, axes=axes(d.axes)) for d in index)
-            out = t.input(name, split, boolean=name in t.bool_inputs)
-        case Size(over) if over == axis:
-            out = t.mul(t.size(part), t.size(rest))
-        case Index(along):
-            out = t.index(axes(along))
-        case Reduce(op, over, body) if over == axis:
-            reduce = t.sum if op == "sum" else t.max
-            out = reduce(part, reduce(rest, split_axis(t, body, axis, part, rest, memo)))
-        case n:
-            kids = tuple(split_axis(t, k, axis, part, rest, memo) for k in n.kids)
-            out = t.rebuild(x, kids) if kids else x
-    memo[x] = out
-    return out
-
-
 class Denoter:
     """Denotes one µGraph into an arena."""
 
@@ -123,11 +96,11 @@ class Denoter:
         return self.t.input(name, tuple(DimIndex(d) for d in x.dims), boolean=x.dtype == "bool"), x.dims
 
     def library(self, k: LibraryKernel) -> tuple[int, tuple[tuple[str, ...], ...]]:
-        """A matrix product: x @ w, batched or not, or x @ w.T. Others have no term here."""
-        if k.op not in ("matmul", "linear") or len(k.args) != 2:
+        """A matrix product: x @ w, batched or not, or x @ w.T, to which a vector may be added. Others have no term here."""
+        if k.op not in ("matmul", "linear") or len(k.args) not in ((2, 3) if k.op == "linear" else (2,)):
             raise NotDenoted(f"the library kernel {k.op}")
         t = self.t
-        (x, left), (w, right) = map(self.given, k.args)
+        (x, left), (w, right) = map(self.given, k.args[:2])
         right = right[::-1] if k.op == "linear" else right
         if len(left) < 2 or len(right) not in (2, len(left)):
             raise NotDenoted("a product of vectors, or of batches that are broadcast")
@@ -143,7 +116,19 @@ class Denoter:
         out = t.mul(x, t.rename(w, names) if names else w)
         for axis in reversed(left[-1]):
             out = t.sum(axis, out)
+        for bias in k.args[2:]:
+            out = t.add(out, self.along(bias, right[-1]))
         return out, (*left[:-1], right[-1])
+
+    def along(self, name: str, axes: tuple[str, ...]) -> int:
+        """A vector's term along these axes."""
+        vector, dims = self.given(name)
+        if len(dims) != 1 or len(dims[0]) != len(axes):
+            raise NotDenoted(f"{name} is no vector that lies along the product's last dim")
+        names = {a: b for a, b in zip(dims[0], axes, strict=True) if a != b}
+        if {self.t.reduction(r).axis for r in self.t.closure(vector)} & set(names.values()):
+            raise NotDenoted("an axis would be captured")
+        return self.t.rename(vector, names) if names else vector
 
     def block(self, block: BlockGraph) -> None:
         loops = {d.name: d for d in block.dims}

@@ -176,12 +176,17 @@ def other_original(module: str, slice_text: str, function: str) -> TextDifferenc
     """Where the original that the module keeps is another function than the one in `slice_text`; annotations, comments and
     docstrings are free. Raises MirageError."""
     rows = read_rows(module)
-    have, want = ast.parse(rows.source), ast.parse(slice_text)
+    return different_source(module, rows.source, rows.function, slice_text, function)
+
+
+def different_source(module: str, source: str, name: str, slice_text: str, function: str) -> TextDifference | None:
+    """Where the function `name` of `source`, which stands in a module, is another one than `function` in `slice_text`."""
+    have, want = ast.parse(source), ast.parse(slice_text)
     mine, theirs = set(runtime_imports(have)), set(runtime_imports(want))
     if mine != theirs:
         other = next(iter(sorted(mine - theirs)), "# mirage:begin imports")
         return TextDifference(_line(module, other), ", ".join(sorted(mine - theirs)), ", ".join(sorted(theirs - mine)))
-    pairs = _statements(have, rows.function), _statements(want, function)
+    pairs = _statements(have, name), _statements(want, function)
     for i in range(max(map(len, pairs))):
         a, b = (p[i] if i < len(p) else None for p in pairs)
         if a is None or b is None or ast.dump(a) != ast.dump(b):

@@ -22,7 +22,7 @@ from mirage.verify.structure.module_rules import GUARDS_GETATTR, RULES, Found, R
 from mirage.verify.structure.module_syntax import ORIGINAL, Fault, ModuleSyntax, imported
 
 MOST = 4 << 20  # characters
-NOT_OF_SAFETY = ("public", "launched")  # what a module that runs alone need not have
+NOT_OF_SAFETY = ("public", "launched", "refuses")  # what a module that runs alone need not have
 IMPORTED = ("torch", "math", "triton", "jaxtyping", "typing", "typing_extensions", "collections.abc", "__future__")
 OF_BASELINES = ("import functools", "from torch.nn.attention import SDPBackend, sdpa_kernel")
 BUILTINS = {
@@ -39,6 +39,7 @@ BUILTINS = {
     "abs",
     "getattr",
     "sum",
+    "ValueError",
 }
 # Modules that modules of PyTorch hold under these names: nothing of a user's function is called so.
 MODULES = {"os", "sys", "builtins", "importlib", "inspect", "ctypes", "subprocess", "socket", "pathlib", "io", "pickle", "shutil",

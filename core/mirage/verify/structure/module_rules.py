@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from mirage.codegen.identifiers import RESERVED
-from mirage.codegen.launcher_text import COUNTERS
+from mirage.codegen.launcher_text import COUNTERS, refusal_lines
 from mirage.source.references import ALLOWED_MODULES, CONSTANT_CALLS, DENIED, EFFECTS, REACHES
 from mirage.verify.structure.module_syntax import (
     KERNEL,
@@ -52,6 +52,7 @@ UNPLAIN = (
     ast.Lambda, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
 )  # fmt: skip
 TABLES = re.compile(r"(SIZES|TILES)(_\d+)?")
+LAUNCHER = re.compile(r"_run(_\d+)?")
 _CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")  # PEP 263
 
 
@@ -180,6 +181,28 @@ def counter_text(m: ModuleSyntax) -> Function | None:
     return f if f is not None and ast.dump(f) == ast.dump(own) else None
 
 
+def refusal_text(m: ModuleSyntax) -> Function | None:
+    """The function with which launchers refuse, where it is word for word the one that is emitted."""
+    f = m.functions.get("_refuse_others")
+    several = any(name == "_BY_SIZE" for name, _ in m.bound)
+    own = ast.parse("\n".join(refusal_lines(several))).body[0]
+    return f if f is not None and ast.dump(f) == ast.dump(own) else None
+
+
+def refuses(m: ModuleSyntax) -> Found:
+    """A run at the sizes that a module was made for does not show what its launcher does with others."""
+    for name, f in m.ours.items():
+        if not LAUNCHER.fullmatch(name):
+            continue
+        tensors = [a.arg for a in parameters(f) if a.arg not in ("sizes", "tiles")]
+        first = next(iter(body_of(f)), None)
+        want = f"_refuse_others({', '.join([f'({name}, sizes, tiles)', *tensors])})"
+        if first is None or ast.unparse(first) != want:
+            yield Fault(first.lineno if first else f.lineno, f"{name} does not begin with `{want}`")
+        elif refusal_text(m) is None:
+            yield Fault(f.lineno, f"{name} refuses otherwise than the emitter writes")
+
+
 def counters(m: ModuleSyntax) -> Found:
     for name, line in m.bound:
         if name in ("_counters", "_ZEROED") and counter_text(m) is None:
@@ -231,7 +254,10 @@ def reaches_out(m: ModuleSyntax, n: ast.Attribute) -> str:
 
 
 def plain(m: ModuleSyntax) -> Found:
+    refusal = refusal_text(m)
     for f in m.ours.values():
+        if f is refusal:
+            continue
         for n in m.within[f.name]:
             if n is not f and (
                 isinstance(n, UNPLAIN) or (isinstance(n, ast.stmt) and not isinstance(n, PLAIN_STATEMENTS))
@@ -303,6 +329,7 @@ RULES: tuple[Rule, ...] = (
     Rule("bound once", "a name is bound once, and no kernel or launcher binds one of the module's", bound_once),
     Rule("defaults", "no default is an object that could be changed, but for a launcher's tables", defaults),
     Rule("counters", "counters are handed out by the function that the emitter writes", counters),
+    Rule("refuses", "a launcher begins by refusing what it was not made for, as the emitter writes it", refuses),
     Rule("state", "nothing outside a function's own variables is bound or set", state),
     Rule("names", "what is used is bound in the module, or a builtin that only computes", names),
     Rule(

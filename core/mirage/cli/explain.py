@@ -1,0 +1,122 @@
+"""`mirage explain MODULE`: what a written kernel computes, by which laws and tiles, what is known of it, and how to check it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from mirage.cli import place_argument
+from mirage.cli.check import project
+from mirage.cli.command_options import target_of
+from mirage.codegen import module_header
+from mirage.derivation.infix import written
+from mirage.devices.table import Device, device
+from mirage.errors import MirageError, ModuleUnreadable
+from mirage.meaning.terms import Terms
+from mirage.mugraph.check import Limits, broken_rule
+from mirage.mugraph.grammar import CustomKernel, MuGraph, TileDim
+from mirage.mugraph.resized import next_power, shrink
+from mirage.mugraph.walk import size_of
+from mirage.profile.roofline import estimate
+from mirage.verify.semantics.denote import denote
+from mirage.verify.structure.belonging import WrittenModule, written_module
+from mirage.verify.structure.emitted_again import carries, read_rows
+
+
+def modules(place: str) -> list[WrittenModule]:
+    """The module that a file is, or those of the functions of a file, which lie beside it."""
+    path, _, wanted = place.partition("::")
+    found = written_module(path, place_argument.read(path))
+    if found is not None:
+        return [found]
+    names = place_argument.functions(place)[2]
+    beside = [Path(path).with_name(f"{name}_mirage.py") for name in names]
+    texts = [(str(p), place_argument.read(str(p))) for p in beside if p.is_file()]
+    there = [m for p, text in texts if (m := written_module(p, text)) is not None]
+    if not there:
+        raise ModuleUnreadable(
+            f"no kernel is written for {wanted or ', '.join(names)}",
+            path=path,
+            next_step=f"run `mirage optimize {place}`",
+        )
+    return there
+
+
+def formula(mugraph: MuGraph) -> str:
+    """What a µGraph means, an output a line."""
+    t = Terms()
+    rows = denote(t, mugraph).outputs.items()
+    return "\n".join(f"{name} = {written(t, term)}" for name, (term, _) in rows)
+
+
+def why(mugraph: MuGraph, dev: Device) -> Iterator[str]:
+    """For each tile dim what half and twice the tile would come to, by the estimate or the rule that it breaks."""
+    now = estimate(mugraph, dev)
+    for k in mugraph.kernels:
+        if not isinstance(k, CustomKernel):
+            continue
+        for d in k.block.dims:
+            others = [
+                other(mugraph, k, d, tile, dev) for tile in (d.tile // 2, d.tile * 2) if tileable(mugraph, d, tile)
+            ]
+            if others:
+                yield f"{k.name}: {'*'.join(d.axes)} by {d.tile} ({now:.1f} µs estimated); {', '.join(others)}"
+
+
+def tileable(mugraph: MuGraph, dim: TileDim, tile: int) -> bool:
+    """Can the dim be cut so, as far as its own size goes?"""
+    return dim.role in ("grid", "loop") and 1 <= tile <= next_power(size_of(mugraph, dim))
+
+
+def other(mugraph: MuGraph, kernel: CustomKernel, dim: TileDim, tile: int, dev: Device) -> str:
+    """Another tile of a dim, and its time or why it is none."""
+    try:
+        changed = shrink(mugraph, dict(mugraph.axes), {kernel.name: {dim.name: tile}})
+    except MirageError as e:
+        return f"by {tile} {e.message}"
+    breach = broken_rule(changed, Limits.of(dev))
+    if breach is not None:
+        return f"by {tile} breaks the rule {breach[0]}"
+    return f"by {tile} {estimate(changed, dev):.1f} µs"
+
+
+def rows(module: WrittenModule, dev: Device) -> Iterator[tuple[str, str]]:
+    """What is said, a label and a text a line."""
+    said = module_header.read(module.text)
+    graphs = [g for _, g in read_rows(module.text).mugraphs] if carries(module.text) else []
+    first = graphs[0] if graphs else None
+    for label, text in (
+        ("formula", said.get("formula") or (formula(first) if first else "")),
+        ("laws", said.get("laws", "")),
+        ("runs", said.get("runs", "")),
+        ("tiles", "\n".join(map(module_header.tiles, graphs))),
+        ("why", "\n".join(line for g in graphs for line in why(g, dev))),
+        ("verdict", said.get("verdict", "")),
+        ("time", said.get("time", "")),
+    ):
+        for line in text.splitlines():
+            yield label, line
+    yield "check", f"`mirage verify {function_place(module)} {module.path}` judges it anew"
+    yield "check", f"`mirage check {module.path}` says whether both texts still belong together"
+
+
+def function_place(module: WrittenModule) -> str:
+    """FILE::FUNCTION of the function that a module belongs to, as far as a file beside it has it."""
+    owner = project((module.path,)).owner(module)
+    return f"{owner.path if owner else 'FILE'}::{module.function}"
+
+
+@click.command()
+@click.argument("place_", metavar="MODULE | FILE[::FUNCTION]")
+@click.option(
+    "--target", callback=target_of, default="sm_90", show_default=True, help="The GPU that the estimates are for."
+)
+def explain(place_: str, target: str) -> None:
+    """Say of a kernel that `mirage optimize` wrote what it computes, by which laws and tiles and why, and how to check it again."""
+    dev = device(target)
+    for module in modules(place_):
+        click.echo(f"{module.function}: {module.path}")
+        for label, line in rows(module, dev):
+            click.echo(f"  {label:8} {line}")

@@ -1,0 +1,1 @@
+"""Edits, a file for each emitted module."""
