@@ -19,7 +19,7 @@ from mirage.devices.table import Device
 from mirage.errors import DerivationBroken, EmissionRefused, MirageError
 from mirage.ir.program import Program
 from mirage.isolate.task_table import Payload, Value
-from mirage.mugraph.check import Limits
+from mirage.mugraph.capacity import Limits, room
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.without_calls import opened
 from mirage.pipeline.answer import Answer, Verified, header, with_explanation
@@ -199,6 +199,9 @@ class Attempt:
         self.progress(Progress("verifying", counts, f"{candidate.us:.1f} µs"))
         with self.clock.phase("emission"):
             graph = plan(candidate.mugraph, self.dev)
+        if not room(graph, Limits.of(self.dev)):
+            rejected.append(f"{candidate.label}: needs more shared memory than {self.dev.name} has")
+            return None
         try:
             with self.clock.phase("emission"):
                 text = self.emit(graph, None, candidate.us, base)
