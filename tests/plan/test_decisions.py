@@ -19,7 +19,7 @@ from mirage.mugraph.decisions import decide
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.parse import parse
 from mirage.mugraph.walk import parts
-from mirage.plan import memory, plan
+from mirage.plan import memory, passes, plan
 from mirage.profile.roofline import estimate
 from mirage.search.engine import Bounds, Search
 
@@ -205,3 +205,10 @@ def test_room_counts_what_waits() -> None:
     needed = shared_bytes(added, part, 3)
     assert room(added, Limits(needed)) and not room(added, Limits(needed - 1))
     assert room(other, Limits(needed - 1))
+
+
+def test_a_pass_after_which_it_would_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    small, other, large = (parse(BEFORE_A_LOOP.format(op="add", m=m, n=n)) for m, n in ((16, 64), (16, 32), (256, 64)))
+    for made, given, wanted in ((large, small, small), (other, small, other), (other, large, other)):
+        monkeypatch.setattr(passes, "PASSES", {"a pass": lambda m, limits, made=made: made})
+        assert plan(given) == wanted

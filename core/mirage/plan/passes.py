@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from mirage.devices.table import DEVICES, Device
-from mirage.mugraph.check import Limits
-from mirage.mugraph.grammar import MuGraph
+from mirage.mugraph.capacity import Limits, room
+from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.plan.block_order import block_order
 from mirage.plan.dim_order import layout
 from mirage.plan.memory_plan import memory_plan
@@ -34,12 +35,20 @@ PASSES: dict[str, Pass] = {
 
 
 def plan(mugraph: MuGraph, dev: Device = DEVICES["sm_90"], without: Iterable[str] = ()) -> MuGraph:
-    """The µGraph after every pass for a device but those named in `without`. Raises KeyError for a name that is no pass."""
+    """The µGraph after every pass for a device but those named in `without` and those after which it would not fit.
+    Raises KeyError for a name that is no pass."""
     skipped, limits = set(without), Limits.of(dev)
     unknown = skipped - set(PASSES)
     if unknown:
         raise KeyError(f"no such pass: {', '.join(sorted(unknown))}; there are {', '.join(PASSES)}")
     for name, apply in PASSES.items():
         if name not in skipped:
-            mugraph = apply(mugraph, limits)
+            changed = apply(mugraph, limits)
+            mugraph = changed if fits(changed, limits) or not fits(mugraph, limits) else mugraph
     return mugraph
+
+
+def fits(mugraph: MuGraph, limits: Limits) -> bool:
+    """Whether every block has the shared memory that it needs with one stage, the fewest that `memory_plan` gives."""
+    one = (replace(k, stages=1) if isinstance(k, CustomKernel) else k for k in mugraph.kernels)
+    return room(replace(mugraph, kernels=tuple(one)), limits)
