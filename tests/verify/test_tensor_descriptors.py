@@ -1,9 +1,8 @@
-"""Tensor descriptors in text that a person wrote: accepted where they are right, and refused where their parts are not what a device takes."""
+"""Tensor descriptors in text that a person wrote: accepted where right, refused where their parts are not what a device takes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from handwritten.case import case

@@ -244,8 +244,8 @@ class Language:
 
         for name, fn in (("and", np.logical_and), ("or", np.logical_or), ("xor", np.logical_xor)):
             out[f"create_{name}"] = logic(f"create_{name}", fn, bool)
-        for name, fn in (("icmpNE", np.not_equal), ("icmpEQ", np.equal)):
-            out[f"create_{name}"] = logic(f"create_{name}", fn, np.int64)
+        for name, compares in (("icmpNE", np.not_equal), ("icmpEQ", np.equal)):
+            out[f"create_{name}"] = logic(f"create_{name}", compares, np.int64)
 
         inner_cast = builder.create_int_cast
 

@@ -3,7 +3,8 @@
 An access is one load or store with its conditions, for all blocks, iterations and lanes at once. Everything is linear
 (`linear_forms.py`): a quotient by a constant becomes two integers with x = by * q + r. Nothing here is quantified twice: that
 every element is written is shown by naming the writer of an element, which is guessed from the strides and then checked.
-A question that takes more work than is allowed gives no verdict; work is counted and never timed, so that a slow or loaded machine says the same.
+A question that takes more work than is allowed gives no verdict; work is counted and never timed, so that a slow or loaded
+machine says the same.
 """
 
 from __future__ import annotations

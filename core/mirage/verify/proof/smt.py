@@ -292,4 +292,4 @@ def compare(a: Any, relation: str, b: Any) -> Any:
 def work_done(solver: Any) -> int:
     """The units of work that z3 has done in this process, for all its solvers together."""
     found = solver.statistics()
-    return int(found.get_key_value("rlimit count")) if "rlimit count" in found.keys() else 0
+    return int(found.get_key_value("rlimit count")) if "rlimit count" in set(found.keys()) else 0

@@ -1,4 +1,4 @@
-"""Triton's tensor descriptors, made on the host or in a kernel: blocks of a tensor whose elements beyond its shape are zero, and are not stored."""
+"""Triton's tensor descriptors, of the host or of a kernel: blocks of a tensor; beyond its shape they read zero and store nothing."""
 
 from __future__ import annotations
 
