@@ -199,7 +199,7 @@ def held(value: float, bound: str | None) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--match", default="*")
+    parser.add_argument("--match", default="*", help="patterns of functions, by comma")
     parser.add_argument("--every", type=int, default=1, help="of those only each N-th")
     parser.add_argument("--gpus", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
@@ -216,7 +216,9 @@ def main() -> int:
     report: dict[str, Any] = {"rows": [], "answers": {}}
     if args.out and args.out.exists():
         report = json.loads(args.out.read_text())
-    every = [f for f in every_function() if fnmatch.fnmatch(f"{f.family}/{f.name}", args.match)][:: args.every]
+    wanted = args.match.split(",")
+    every = [f for f in every_function() if any(fnmatch.fnmatch(f"{f.family}/{f.name}", p) for p in wanted)]
+    every = every[:: args.every]
     todo = [f for f in every if f"{f.family}/{f.name}" not in report["answers"]]
     report |= {"bench": "zoo", "date": datetime.date.today().isoformat()}
     free: Queue[int | None] = Queue()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from importlib.metadata import EntryPoint
 
+    from mirage.dynamo.explain import explain
     from mirage.results.progress import CancelToken, Progress
     from mirage.results.result import Result
     from mirage.runtime.decorator import optimize
@@ -25,11 +26,12 @@ _LAZY = {
     "CancelToken": "mirage.results.progress",
     "Progress": "mirage.results.progress",
     "Result": "mirage.results.result",
+    "explain": "mirage.dynamo.explain",
     "optimize": "mirage.runtime.decorator",
 }
 GROUP = "mirage.names"  # the entry points by which other packages add names
 
-__all__ = ["CancelToken", "MirageError", "Progress", "Result", "__version__", "optimize"]
+__all__ = ["CancelToken", "MirageError", "Progress", "Result", "__version__", "explain", "optimize"]
 
 
 def _added() -> Iterable[EntryPoint]:

@@ -30,8 +30,9 @@ def module() -> str:
 
 
 def test_the_judge_s_questions_are_answered() -> None:
-    text = module()
-    before_trace.read(text, SM_90)
+    text, begun = module(), []
+    before_trace.read(text, SM_90, begun.append)
+    assert [x.public for x in begun] == [NORM.name] and f"def {begun[0].function}(" in begun[0].text
     assert judge.read_syntax(text).word == "TESTED"
     assert judge.memory_of_graph(NORM.mugraph).word == "PROVED"
     names = before_trace.parameters(text, len(NORM.mugraph.inputs))
@@ -51,5 +52,7 @@ def test_the_judge_s_questions_are_answered() -> None:
     ],
 )
 def test_what_is_no_module_or_is_refused_is_left(text: str) -> None:
-    before_trace.read(text, SM_90)
+    begun: list[object] = []
+    before_trace.read(text, SM_90, begun.append)
+    assert not begun  # nothing of such a text is run
     assert [opinion.cache_info().misses for opinion in ASKED] == [0, 0]

@@ -67,7 +67,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 def test_what_belongs_together_is_no_problem(project: Path, check: Check) -> None:
     done = check(project)
-    assert (done.exit_code, done.stdout, done.stderr) == (0, "1 kernels read, 0 problems\n", "")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "1 kernel read, 0 problems\n", "")
     edit(project / "model.py", "    return x * 2.0", '    """Twice x."""\n    return x * 2.0  # as ever')
     assert check(project).exit_code == 0, "comments and docstrings change nothing"
 
@@ -152,7 +152,7 @@ def test_it_needs_no_torch(project: Path) -> None:
         "from mirage.cli import main; main()"
     )
     done = subprocess.run([sys.executable, "-c", code, str(project)], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (0, "1 kernels read, 0 problems\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "1 kernel read, 0 problems\n"), done.stderr
 
 
 def test_the_hook_runs_this_command() -> None:

@@ -189,6 +189,19 @@ def test_what_is_wrong_at_its_real_shape_is_never_the_answer(tools):
     assert any("normal at the real shape: error 1 against 0.001 allowed" in n for n in result.notes)
 
 
+def test_a_kernel_that_could_not_be_run_at_its_real_shape_says_so(tools):
+    class Full(Gpu):
+        def call(self, task: str, payload: dict[str, Any], **given: Any) -> dict[str, Any]:
+            if task == "float_on_device":
+                return {"where": "a device", "rows": [], "skipped": ["normal: the device's memory is full"]}
+            return super().call(task, payload, **given)
+
+    result, _ = run(tools, lambda i, text: 5.0 + i, Full)
+    assert result.answer == "kernel" and result.verdict is not None
+    assert any("not run at its real shape" in n for n in result.verdict.notes)
+    assert not any(e.where == "a device" for e in result.verdict.evidence)
+
+
 def test_a_run_at_the_real_shape_that_is_stopped_refuses_nothing(tools):
     class Stops(Gpu):
         def call(self, task: str, payload: dict[str, Any], **given: Any) -> dict[str, Any]:

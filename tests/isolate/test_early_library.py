@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
+
+from mirage.isolate.early_library import modules_by_name
 
 
 def said(code: str) -> str:
@@ -34,6 +37,17 @@ def test_without_pytorch_nothing_is_loaded_and_nothing_fails() -> None:
 def test_a_library_that_does_not_load_is_left_to_the_import() -> None:
     other = "import mirage.isolate.early_library as e\ne.LIBRARY = 'no_such_library.so'\n"
     assert said(other + LOADED) == "False False"
+
+
+def test_a_frame_s_module_is_the_one_that_inspect_finds_by_its_file() -> None:
+    by_file, frame, place = inspect.getmodule, inspect.currentframe(), {"__name__": __name__}
+    exec("import sys\nframe = sys._getframe()", place)  # of no module, though it has the name of one
+    with modules_by_name():
+        assert inspect.getmodule is not by_file
+        assert inspect.getmodule(frame) is sys.modules[__name__] is by_file(frame)
+        assert inspect.getmodule(place["frame"]) is by_file(place["frame"]) is not sys.modules[__name__]
+        assert inspect.getmodule(subprocess.run) is subprocess
+    assert inspect.getmodule is by_file
 
 
 def test_a_worker_s_start_loads_no_codec_and_no_client() -> None:

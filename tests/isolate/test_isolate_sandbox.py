@@ -77,7 +77,9 @@ REFUSED = {
     "faults": lambda: call(323, 0), "measuring": lambda: call(298, 0, 0, -1, -1, 0), "a disk": lambda: open("/dev/vda", "rb"),
     "shadow": lambda: open("/etc/shadow").read(), "settings of the kernel": lambda: open("/proc/sys/kernel/hostname", "w"),
 }
-UNIX = {"a unix socket": lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, unix),
+UNIX = {"a pair for datagrams": lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM),
+        "a raw pair": lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW | socket.SOCK_NONBLOCK),
+        "a unix socket": lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, unix),
         "an abstract socket": lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, "\\0" + os.path.basename(unix)),
         "name a thread": lambda: open(f"/proc/self/task/{threading.get_native_id()}/comm", "w").write("x")}
 ALLOWED = {
@@ -85,6 +87,7 @@ ALLOWED = {
     "rename here": lambda: os.rename("sub", "b"),
     "read a package": lambda: open(limits.__file__).read(), "read /usr": lambda: os.listdir("/usr"), "null": lambda: open("/dev/null", "w"),
     "a child": lambda: subprocess.run([sys.executable, "-c", "import json"], check=True), "a pair": socket.socketpair,
+    "a pair for packets": lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK),
     "a temporary file": lambda: tempfile.TemporaryFile(dir=private).write(b"x"),
     "signal a child": lambda: subprocess.Popen(["sleep", "9"]).kill(),
 }

@@ -13,7 +13,7 @@ from mirage.devices.table import DEVICES
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.isolate.runner import Worker
-from mirage.mugraph.capacity import shared_bytes
+from mirage.mugraph.capacity import room, shared_bytes
 from mirage.mugraph.check import SM_90, Limits, broken_rule
 from mirage.mugraph.decisions import decide
 from mirage.mugraph.grammar import MuGraph
@@ -152,3 +152,56 @@ def test_what_a_device_has_no_room_for_is_refused_and_planned_smaller(compiler: 
 
 def test_without_its_limits_a_search_finds_what_breaks_them() -> None:
     assert broken_rule(best("qknorm_attention", "sm_86", SM_90), Limits.of(DEVICES["sm_86"])) is not None
+
+
+BEFORE_A_LOOP = """mugraph two
+axes j=512 k=512 m={m} n=2048
+input X fp16 [m, k]
+input H fp16 [m, j]
+input W fp16 [n, k]
+input U fp16 [n, j]
+output Y fp16 [m, n]
+kernel main warps 4 stages 3:
+  block cluster 1:
+    dim m (m) resident tile {m}
+    dim n (n) grid tile {n}
+    dim k (k) loop tile 64
+    dim j (j) resident tile 512
+    h[m, j] = load H[m, j]
+    u[n, j] = load U[n, j]
+    t[n, m] = dot(h, u; dim=j)
+    for k:
+      x[m, k] = load X[m, k]
+      w[n, k] = load W[n, k]
+      t_2[n, m] = dot(x, w; dim=k)
+      acc[n, m] += t_2
+    a[n, m] = {op}(acc, t)
+    store Y[m, n] = a
+"""
+
+
+@pytest.mark.parametrize("m,n", [(16, 64), (64, 64), (16, 32)])
+@pytest.mark.parametrize("op", ["add", "maximum"])
+def test_the_operands_of_a_dot_that_starts_from_a_later_sum_wait_for_it(
+    op: str, m: int, n: int, compiler: Worker
+) -> None:
+    """The compiler makes `acc + dot(h, u)` a product that starts from `acc`, after the loop; of no other operator."""
+    graph = parse(BEFORE_A_LOOP.format(op=op, m=m, n=n))
+    (part,) = parts(graph)
+    (row,) = compiled(compiler, graph, "sm_90")
+    estimated = shared_bytes(graph, part, 3)
+    assert row["shared"] <= estimated <= 1.5 * row["shared"]
+    operands, loop = 2 * 512 * (m + n), 2 * 64 * (m + n) * 3
+    assert (estimated >= operands + loop) is (
+        op == "add" and n == 64
+    )  # of a warp's instruction one operand waits in registers
+
+
+def test_room_counts_what_waits() -> None:
+    """With one byte less than the waiting operands and the loop's buffers take, there is no room; for an operator that waits for
+    nothing there is."""
+    added, other = (parse(BEFORE_A_LOOP.format(op=op, m=16, n=64)) for op in ("add", "maximum"))
+    (part,) = parts(added)
+    needed = shared_bytes(added, part, 3)
+    assert room(added, Limits(needed)) and not room(added, Limits(needed - 1))
+    assert room(other, Limits(needed - 1))

@@ -128,6 +128,28 @@ print(seen, sum(name.startswith('add') for names in graphs for name in names))
     assert said == "[False, False] 0"
 
 
+REFUSED = """
+from mirage.errors import MirageError, SideEffect
+import mirage.program.load_function as load_function
+times = []
+def counted(*a):
+    deferred_compiler.defer()
+    times.append(ran('torch._dynamo'))
+    raise SideEffect('an import'){cause}
+load_function.record = counted
+try:
+    traced()
+except MirageError as error:
+    print(error.code, times)
+"""
+
+
+def test_what_a_rule_refuses_is_traced_once(alone: Alone) -> None:
+    rule, missing = alone(*(REFUSED.format(cause=x) for x in ("", " from ModuleNotFoundError('of PyTorch')")))
+    assert rule == "MIR206 [False]"
+    assert missing == "MIR206 [False, True]"  # the compiler might have brought it
+
+
 def test_a_trace_that_fails_is_made_again_with_the_compiler(alone: Alone) -> None:
     (said,) = alone("""
 from mirage.errors import MirageError

@@ -84,6 +84,7 @@ def test_an_example_in_a_string_is_not_a_function() -> None:
 
 REFUSED = {
     "a method": "class C:\n    @mirage.optimize\n    def f(self, x): return x\n",
+    "a class": "@mirage.optimize\nclass C:\n    def f(self, x): return x\n",
     "a nested function": "def g():\n    @mirage.optimize\n    def f(x): return x\n    return f\n",
     "an async function": "@mirage.optimize\nasync def f(x): return x\n",
     "a lambda": "f = mirage.optimize(lambda x: x)\n",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from workloads.hand import small
@@ -15,10 +16,13 @@ from mirage.cli.worker_queue import WorkerQueue
 from mirage.errors import TraceFailed, WorkerDied
 from mirage.isolate.runner import Worker
 from mirage.verify.field.text_opinion import text_opinion, text_opinion_ahead
+from mirage.verify.floats import opinion
 from mirage.verify.floats.opinion import float_opinion, float_opinion_ahead
 from mirage.verify.judge import Case, judge
 from mirage.verify.worker_tasks import RunTask
 
+P = TypeVar("P")
+R = TypeVar("R")
 NORM = small()["rmsnorm_linear"]
 
 
@@ -38,6 +42,31 @@ def test_runs_that_begin_before_give_the_same_opinion(new: str, word: str, worke
         begun = float_opinion_ahead(module, run, ahead)()
     one_by_one = float_opinion(module, run)
     assert begun.word == word
+    assert replace(begun, seconds=0.0) == replace(one_by_one, seconds=0.0)
+
+
+class _Dying(WorkerQueue):
+    """Whatever is to run beside the queue ends its process."""
+
+    def beside(self, work: Callable[[RunTask, P], R], payload: P, timeout_s: float = 0.0) -> Future[R]:
+        found: Future[R] = Future()
+        found.set_exception(WorkerDied("it ended"))
+        return found
+
+
+@pytest.mark.parametrize("queue", [WorkerQueue, _Dying])
+@pytest.mark.parametrize("most", [0, opinion.TOGETHER])
+@pytest.mark.parametrize(("new", "word"), [("1e-06", "TESTED"), ("0.0", "REJECTED")])
+def test_regimes_of_one_task_are_judged_as_by_themselves(
+    new: str, word: str, most: int, queue: type[WorkerQueue], worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = emitted(NORM, "1e-06", new)
+    monkeypatch.setattr(opinion, "TOGETHER", most)
+    with queue(worker, 120) as ahead:
+        begun = float_opinion_ahead(module, ahead.run, ahead)()
+        one_by_one = float_opinion(module, ahead.run)
+    assert begun.word == word
+    assert word == "TESTED" or begun.summary.startswith("zeros")  # one of those that run beside the others
     assert replace(begun, seconds=0.0) == replace(one_by_one, seconds=0.0)
 
 

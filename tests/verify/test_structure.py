@@ -13,6 +13,7 @@ from workloads.hand_modules import program_of, source_of
 
 from mirage.codegen.emit import emit_module
 from mirage.codegen.size_table import focused, inputs_of
+from mirage.ir.torch_calls import has_effect
 from mirage.results.verdict import Evidence
 from mirage.verify.structure.module_rules import RULES, first_fault
 from mirage.verify.structure.opinion import structure_opinion, syntax_opinion
@@ -208,6 +209,8 @@ BREAKS: tuple[tuple[str, str, str, str], ...] = (
     ("attributes", RMS, "    grid = (", "    n = torch.rand(1)\n    grid = ("),
     ("attributes", RMS, "    grid = (", "    n = torch.cuda.get_device_name()\n    grid = ("),
     ("attributes", RMS, "    grid = (", "    n = X.__class__\n    grid = ("),
+    ("attributes", RMS, "    grid = (", "    n = torch.ops.aten.__ilshift__.Scalar(X, 1)\n    grid = ("),
+    ("attributes", RMS, "    grid = (", "    n = X.__lshift__(1)\n    grid = ("),
     ("attributes", RMS, "    variance = ", "    torch.load('x')\n    variance = "),
     ("plain", RMS, "    grid = (", "    f = lambda x: x\n    grid = ("),
     ("plain", RMS, "    grid = (", "    try:\n        X @ W\n    except RuntimeError:\n        pass\n    grid = ("),
@@ -234,3 +237,16 @@ def test_each_rule_is_broken_by_an_example(rule: str, name: str, old: str, new: 
 def test_every_rule_has_an_example() -> None:
     assert {b[0] for b in BREAKS} == {r.name for r in RULES}
     assert all(first_fault(emitted(name)) is None for name in CASES)
+
+
+@pytest.mark.parametrize("op", ["__lshift__", "__rshift__"])
+def test_shifts_are_operators_by_their_names(op: str) -> None:
+    assert first_fault(changed(RMS, "    grid = (", f"    n = torch.ops.aten.{op}.Scalar(X, 1)\n    grid = (")) is None
+
+
+@pytest.mark.parametrize(
+    ("op", "effect"),
+    [("aten.__lshift__.Scalar", False), ("aten.__ilshift__.Scalar", True), ("aten.__iand__.Tensor", True)],
+)
+def test_an_operator_in_place_has_an_effect_by_either_spelling(op: str, effect: bool) -> None:
+    assert has_effect(op) is effect

@@ -1,4 +1,4 @@
-"""Where a function has no number: a module that has one there is accepted under a flag alone, and everything else is compared as before."""
+"""What cannot be compared in a module: where the function has no number (accepted under a flag alone), and tensors too large to be run."""
 
 from __future__ import annotations
 
@@ -63,3 +63,9 @@ def test_a_function_that_has_hardly_a_number_is_undecided_under_the_flag_too(ask
     function = ADD.function.replace(line, "    return torch.log(-(x * x) - y * y - 1.0)")
     found = ask(f"import torch\n{function}", ADD.module, NAN)
     assert found.word == "UNDECIDED", found.evidence[0].summary
+
+
+def test_tensors_that_are_too_large_to_be_run_are_undecided_with_a_next_step(ask: Ask) -> None:
+    large = ADD.function.replace("98432", str((1 << 26) + 1))
+    found = ask(large, ADD.module, NOTHING)
+    assert found.word == "UNDECIDED" and "name a row of smaller ones" in found.evidence[0].summary

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
+from mirage.cli.verify_subjects import Original, original_of
 from mirage.codegen.carried_mugraph import read_carried
 from mirage.codegen.emit import split_parts
 from mirage.codegen.size_table import focused, rows_of
@@ -12,21 +14,25 @@ from mirage.mugraph.check import Limits, check
 from mirage.verify.judge import memory_of_graph, memory_of_text, read_syntax
 
 
-def read(text: str, limits: Limits) -> None:
-    """Asks of an emitted module's text and of the µGraphs that it carries what the judge will ask. A text that is none, or that is
-    refused, is left: whoever reads the argument says so."""
+def read(text: str, limits: Limits, begin: Callable[[Original], object] = bool) -> None:
+    """Asks of an emitted module's text and of the µGraphs that it carries what the judge will ask, and lets the traces of its originals
+    `begin`. A text that is none, or that is refused, is left: whoever reads the argument says so."""
     try:
         parts = split_parts(text)
         if not parts.get("mugraph") or read_syntax(text).word == "REJECTED":
             return
         table = rows_of(text)
-        for row, graph in zip(table, read_carried(parts["mugraph"], len(table)), strict=True):
-            if graph is None:
-                continue
+        rows = [
+            (graph, focused(text, row.inputs), len(row.inputs))
+            for row, graph in zip(table, read_carried(parts["mugraph"], len(table)), strict=True)
+            if graph is not None
+        ]
+        for graph, module, _ in rows:
             check(graph, limits)
+            begin(original_of("", module))
+        for graph, module, tensors in rows:
             memory_of_graph(graph)
-            module = focused(text, row.inputs)
-            memory_of_text(graph, module, parameters(module, len(row.inputs)))
+            memory_of_text(graph, module, parameters(module, tensors))
     except (MirageError, SyntaxError, StopIteration):
         return
 

@@ -95,6 +95,10 @@ def project(paths: Sequence[str]) -> Project:
     return found
 
 
+def counted(n: int, word: str) -> str:
+    return f"{n} {word}{'' if n == 1 else 's'}"
+
+
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[FILE|FOLDER]...")
 @click.option("--sarif", "sarif_file", metavar="FILE", help="Write what was found as SARIF 2.1.0; `-` prints it.")
@@ -111,6 +115,6 @@ def check(paths: tuple[str, ...], sarif_file: str | None) -> None:
     for problem in problems:
         click.echo(str(problem), err=True)
     if sarif_file != "-":
-        click.echo(f"{len(read.modules)} kernels read, {len(problems)} problems")
+        click.echo(f"{counted(len(read.modules), 'kernel')} read, {counted(len(problems), 'problem')}")
     if problems:
         raise SystemExit(1)

@@ -147,23 +147,26 @@ def every_row(a: str, b: str, target: str, rules_file: str | None, may: MayDiffe
         if any(texts):
             worker.warm(*TRACING, calls=[REHEARSAL])  # while the imports below are done here
         from mirage.cli import before_trace, place_argument, verify_by_size, verify_subjects
+        from mirage.cli.traces_ahead import TracesAhead
         from mirage.cli.worker_queue import WorkerQueue
         from mirage.devices.table import device
-        from mirage.isolate.forked_task import InChildren
         from mirage.mugraph.check import Limits
+        from mirage.pipeline.request import TRACE_S
+        from mirage.verify import cases, two_programs  # noqa: F401 - what `decided` imports: time for it is before the traces
+        from mirage.verify.counterexamples import float_search  # noqa: F401
 
         rules = place_argument.rules(rules_file)
         limits = Limits.of(device(target))
-        for text in texts:
-            before_trace.read(text, limits)
-        tracing = InChildren(worker)  # what is traced cannot change what gives evidence on it
-        lefts, rights = verify_subjects.rows(a, tracing, limits), verify_subjects.rows(b, tracing, limits)
-        if lefts[-1].kind == "kernels" or (rights[-1].kind == "function" and lefts[-1].kind != "function"):
-            lefts, rights = rights, lefts
-        both, missing = verify_by_size.pairs(lefts, rights)
         with WorkerQueue(worker, TASK_S) as queue:
+            tracing = TracesAhead(queue)
+            for text in texts:
+                before_trace.read(text, limits, lambda original: tracing.begin(original.payload, TRACE_S))
             if any("mirage:begin kernels" in x for x in texts):
-                queue(imported, RUNNING)
+                queue(imported, RUNNING)  # while children of the worker, which need none of it, trace
+            lefts, rights = verify_subjects.rows(a, tracing, limits), verify_subjects.rows(b, tracing, limits)
+            if lefts[-1].kind == "kernels" or (rights[-1].kind == "function" and lefts[-1].kind != "function"):
+                lefts, rights = rights, lefts
+            both, missing = verify_by_size.pairs(lefts, rights)
             rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules, queue, may)) for x, y in both)
     return verify_by_size.JudgedRow(lefts[-1].label, rights[-1].label, rows, tuple(missing), tuple(both))
 

@@ -19,14 +19,14 @@ from mirage.mugraph import json_form
 from mirage.mugraph.check import SM_90, Limits, check
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.parse import parse
-from mirage.pipeline.request import Request, read, trace
+from mirage.pipeline.request import TRACE_S, Request, read, trace
 from mirage.results.progress import CancelToken
 from mirage.source import detect
 from mirage.verify.judge import read_syntax
 from mirage.verify.structure.module_syntax import ModuleSyntax
 
 if TYPE_CHECKING:
-    from mirage.isolate.task_table import Caller
+    from mirage.isolate.task_table import Caller, Payload
     from mirage.results.verdict import Evidence
 
 KERNELS = "# mirage:begin kernels"
@@ -173,6 +173,30 @@ def public_name(text: str) -> str:
 
 def module(path: str, text: str, carried: MuGraph | None, worker: Caller) -> Subject:
     """A module, read by its plain names."""
+    original = original_of(path, text)
+    data = worker.call("trace", original.payload, timeout_s=TRACE_S)["program"]
+    program = replace(Program.from_dict(data), name=original.public)
+    return Subject("module", path, program, original.text, original.function, carried, text)
+
+
+@dataclass(frozen=True)
+class Original:
+    """The function that a module stands for, as it can be traced: its text, its name there, the name by which the module has it, and
+    its `inputs` as the task "trace" takes them."""
+
+    text: str
+    function: str
+    public: str
+    inputs: list[dict[str, object]]
+
+    @property
+    def payload(self) -> Payload:
+        """Of the task "trace"."""
+        return {"text": self.text, "function": self.function, "inputs": self.inputs}
+
+
+def original_of(path: str, text: str) -> Original:
+    """Of a module, at the shapes that its guard expects; nothing of it runs. Raises ModuleUnreadable."""
     parts = split_parts(text)
     try:
         tree = ast.parse(parts["launcher"])
@@ -181,7 +205,7 @@ def module(path: str, text: str, carried: MuGraph | None, worker: Caller) -> Sub
         public = [n.name for n in tree.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")][-1]
         shapes = shapes_and_dtypes(expected)
         names = [a.arg for a in run.args.args][: len(shapes)]
-        inputs = [
+        inputs: list[dict[str, object]] = [
             {"name": n, "shape": list(s), "dtype": BY_TORCH_NAME[d], "names": []}
             for n, (s, d) in zip(names, shapes, strict=True)
         ]
@@ -191,11 +215,7 @@ def module(path: str, text: str, carried: MuGraph | None, worker: Caller) -> Sub
         ) from None
     imports = "\n".join(x for x in parts["imports"].splitlines() if "triton" not in x and "mirage" not in x)
     lines = [x for x in parts["original"].splitlines() if not x.startswith("@")]
-    original = f"{imports}\n\n\n" + "\n".join(lines) + "\n"
-    name = f"_original_{public}"
-    data = worker.call("trace", {"text": original, "function": name, "inputs": inputs}, timeout_s=60)["program"]
-    program = replace(Program.from_dict(data), name=public)
-    return Subject("module", path, program, original, name, carried, text)
+    return Original(f"{imports}\n\n\n" + "\n".join(lines) + "\n", f"_original_{public}", public, inputs)
 
 
 def shapes_and_dtypes(expected: ast.expr) -> list[tuple[tuple[int, ...], str]]:

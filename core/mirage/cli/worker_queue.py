@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from types import TracebackType
 from typing import TypeVar
 
@@ -44,14 +45,14 @@ class WorkerQueue:
         self._begun.append(found)  # type: ignore[arg-type]
         return found
 
-    def beside(self, work: Callable[[RunTask, P], R], payload: P) -> Future[R]:
+    def beside(self, work: Callable[[RunTask, P], R], payload: P, timeout_s: float = 0.0) -> Future[R]:
         """Begins `work`, each of whose tasks a child of the worker does: it begins before what is in the queue, and its answer is taken
-        after it."""
-        return self._waiting.submit(work, self._in_child, payload)
+        after it, which it may take `timeout_s` to be there (by default the queue's)."""
+        return self._waiting.submit(work, partial(self._in_child, timeout_s=timeout_s), payload)
 
-    def run(self, task: str, payload: dict[str, object]) -> dict[str, object]:
+    def run(self, task: str, payload: dict[str, object], timeout_s: float = 0.0) -> dict[str, object]:
         """The task's answer, after all that was asked before."""
-        return self(lambda run_task, given: run_task(task, given), payload).result()
+        return self(lambda run_task, given: self._call(task, given, timeout_s), payload).result()
 
     def forget(self) -> None:
         """Nobody waits any more for what has not begun."""
@@ -67,8 +68,8 @@ class WorkerQueue:
         while self._urgent:
             self._urgent.popleft()()
 
-    def _in_child(self, task: str, payload: dict[str, object]) -> dict[str, object]:
-        return self.run("collect_forked", self._first("begin_forked", {"task": task, "payload": payload}))
+    def _in_child(self, task: str, payload: dict[str, object], timeout_s: float = 0.0) -> dict[str, object]:
+        return self.run("collect_forked", self._first("begin_forked", {"task": task, "payload": payload}), timeout_s)
 
     def _first(self, task: str, payload: dict[str, object]) -> dict[str, object]:
         """The task's answer, before what is in the queue."""
@@ -88,5 +89,5 @@ class WorkerQueue:
         )  # it has ended, or will have no turn
         return found.result()
 
-    def _call(self, task: str, payload: dict[str, object]) -> dict[str, object]:
-        return self._worker.call(task, payload, timeout_s=self._timeout, cancel=self._stop)
+    def _call(self, task: str, payload: dict[str, object], timeout_s: float = 0.0) -> dict[str, object]:
+        return self._worker.call(task, payload, timeout_s=timeout_s or self._timeout, cancel=self._stop)

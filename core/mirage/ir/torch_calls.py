@@ -39,7 +39,7 @@ def is_call(op: str) -> bool:
 def has_effect(op: str) -> bool:
     """Does an overload by its name do more than to give a tensor: write to an argument, or to a file?"""
     _, name, overload = op.split(".")
-    in_place = name.endswith("_") and not name.endswith("__")
+    in_place = name.startswith("__i") or (name.endswith("_") and not name.endswith("__"))  # `__iand__` is `&=`
     return in_place or name in EFFECTS or overload == "out" or overload.endswith("_out")
 
 

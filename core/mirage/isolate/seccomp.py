@@ -1,7 +1,8 @@
 """A seccomp filter of system calls: no sockets to others, no reach into other processes or the machine. Needs no rights, holds for
 all children.
 
-`socketpair` stays: it reaches nobody but this process and its children. Imports the standard library and its neighbours alone.
+`socketpair` stays, but for datagrams: its two ends reach nobody but this process and its children. Imports the standard library and its
+neighbours alone.
 """
 
 from __future__ import annotations
@@ -112,6 +113,8 @@ _OF_FILES: tuple[CallRule, ...] = (
     *_always(_same(463), _same(466)),
 )
 _SOCKET: Numbers = (41, 198)
+# socketpair with a type that has this bit, SOCK_DGRAM or SOCK_RAW: such an end can be connected anew, to any socket of the machine
+_DATAGRAM_PAIR = CallRule((53, 199), argument=1, bits=2)
 _MEMORY_FILE = CallRule(
     (319, 279), error=errno.ENOSYS
 )  # memfd_create: what is reserved in it at one stroke has no bound of the kernel's
@@ -122,7 +125,9 @@ _SIGNALS: tuple[Numbers, ...] = ((62, 129), (200, 130), (234, 131), (129, 138), 
 def rules(*, unix: bool, private: bool, spared: int) -> list[CallRule]:
     """The table's, and what depends on the worker: its sockets and files in memory (a GPU's driver needs both), the files that it
     sees, and a process that it may not signal (0: none)."""
-    sockets = [CallRule(_SOCKET, argument=0, only=_AF_UNIX)] if unix else [CallRule(_SOCKET), _MEMORY_FILE]
+    sockets = (
+        [CallRule(_SOCKET, argument=0, only=_AF_UNIX)] if unix else [CallRule(_SOCKET), _DATAGRAM_PAIR, _MEMORY_FILE]
+    )
     signals = [CallRule(n, argument=0, equal=spared) for n in _SIGNALS] if spared else []
     return [*(() if private else _OF_FILES), *RULES, *sockets, *signals]  # the first one for a call counts
 

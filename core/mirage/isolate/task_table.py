@@ -18,7 +18,7 @@ from importlib import metadata
 from typing import Any, Protocol, cast
 
 from mirage.errors import ProtocolError
-from mirage.isolate.early_library import loading
+from mirage.isolate.early_library import loading, modules_by_name
 from mirage.results.progress import CancelToken
 
 Payload = Mapping[str, object]
@@ -65,7 +65,8 @@ def warm(payload: Payload) -> Value:
     try:
         with loading() if before else nullcontext():
             seconds = {name: _import(name) for name in before}
-        seconds |= {name: _import(name) for name in names[len(before) :]}
+        with modules_by_name():
+            seconds |= {name: _import(name) for name in names[len(before) :]}
         for call in cast(Sequence[Value], payload.get("calls") or ()):
             resolve(call["task"])(call["payload"], lambda event: None)
         return {"seconds": seconds}

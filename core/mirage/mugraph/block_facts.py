@@ -75,6 +75,16 @@ class DotReads:
 
 
 @dataclass(frozen=True)
+class PostponedDot:
+    """A dot outside of loops that the compiler makes where its result is added to something, at `used`; its operands wait from
+    `made` until then. Both are positions in the body."""
+
+    made: int
+    used: int
+    reads: DotReads
+
+
+@dataclass(frozen=True)
 class ItemFacts:
     """One item of a body: a loop (`loop` is its position), or a statement outside of loops."""
 
@@ -207,6 +217,20 @@ class BlockFacts:
     def reduced(self) -> tuple[Dims, ...]:
         """The dims of each reduction's result, each once."""
         return tuple(dict.fromkeys(c.dims for _, c in self.operators if c.op in REDUCTIONS))
+
+    @cached_property
+    def postponed(self) -> tuple[PostponedDot, ...]:
+        """The dots outside of loops that only an addition reads: Triton makes the sum the start of the product."""
+        adders = {
+            a: i
+            for i, item in enumerate(self.body) if not isinstance(item, Loop)
+            for c in computes(item) if c.op == "add" for a in c.args
+        }  # fmt: skip
+        return tuple(
+            PostponedDot(i, adders[dot.out], dot)
+            for i, item in enumerate(self.items) if item.loop is None
+            for dot in item.dots if self.count[None, dot.out] == 1 and adders.get(dot.out, i) > i
+        )  # fmt: skip
 
     def item(self, position: int) -> ItemFacts:
         item = self.body[position]

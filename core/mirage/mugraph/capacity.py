@@ -8,13 +8,13 @@ of warps. Calibrated against what Triton takes for sm_90 (tests/plan).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mirage.devices.table import Device
 from mirage.ir.dtypes import DTYPES
 from mirage.mugraph import old_value
-from mirage.mugraph.block_facts import BlockFacts, Body, Dims, DotReads, ItemFacts, OfBody, facts_of, tile_dims_of
+from mirage.mugraph.block_facts import BlockFacts, Body, Dims, DotReads, OfBody, facts_of, tile_dims_of
 from mirage.mugraph.decisions import Decisions, decide
 from mirage.mugraph.grammar import (
     Accumulate,
@@ -168,27 +168,37 @@ def copies(decisions: Decisions, graph: BlockGraph, position: int, stages: int) 
     return max(stages if decisions.has_group(loop) else stages - 1, 1)
 
 
-def _operand_bytes(facts: BlockFacts, item: ItemFacts, tiles: Tiles, skip: set[str], regs: bool) -> int:
-    """Bytes of the operands that are not pipelined. With `regs`, a computed left operand stays in registers."""
+def _operands(facts: BlockFacts, dots: Sequence[DotReads], tiles: Tiles, regs: bool) -> dict[str, int]:
+    """Bytes of each operand that is not pipelined. With `regs`, a computed left operand stays in registers."""
     read: dict[str, bool] = {}
-    for dot in item.dots:
+    for dot in dots:
         for name, right in tiles.right(dot):
             read[name] = read.get(name, False) or right
-    total = 0
+    found: dict[str, int] = {}
     for name, right in read.items():
         s = facts.made.get(name)
-        if s is None or name in skip:
-            continue
         if isinstance(s, Load):
-            total += tiles.loaded(s.tensor, s.dims)
-        elif right or not regs:
-            total += tiles.elements(s.dims) * HALF  # it goes in at half precision
-    return total
+            found[name] = tiles.loaded(s.tensor, s.dims)
+        elif s is not None and (right or not regs):
+            found[name] = tiles.elements(s.dims) * HALF  # it goes in at half precision
+    return found
+
+
+def _waiting(facts: BlockFacts, position: int, tiles: Tiles, decisions: Decisions) -> dict[str, int]:
+    """Bytes of each operand that waits at this position for a dot that comes later than it stands; of a warp's own instruction one
+    operand waits in registers."""
+    found: dict[str, int] = {}
+    for dot in facts.postponed:
+        if dot.made < position <= dot.used:
+            group = decisions.has_group(facts.items[dot.made])
+            read = _operands(facts, (dot.reads,), tiles, group)
+            found |= read if group or not read else dict([max(read.items(), key=lambda x: x[1])])
+    return found
 
 
 def shared_bytes(m: MuGraph, part: PlacedBlock, stages: int, groups: bool = True) -> int:
-    """Shared memory with so many stages: the loop that needs most, the dots outside loops, or the largest reduction. `groups`:
-    the device has warp-group instructions."""
+    """Shared memory with so many stages: the loop that needs most, the dots outside loops, or the largest reduction; and what waits
+    meanwhile for a dot that is made later. `groups`: the device has warp-group instructions."""
     return _shared(part, Tiles(part.graph, {t.name: t.dtype for t in m.tensors}), stages, groups)
 
 
@@ -196,15 +206,17 @@ def _shared(part: PlacedBlock, tiles: Tiles, stages: int, groups: bool) -> int:
     graph, warps = part.graph, part.kernel.warps
     decisions, facts = decide(graph, warps, groups), facts_of(graph.body)
     most = 0
-    for item in facts.items:
+    for position, item in enumerate(facts.items):
         need, buffered = 0, set[str]()
         if item.loop is not None:
             loads = pipelined(graph, item.loop, decisions)
             buffered = {s.out for s in loads}
             each = sum(tiles.loaded(s.tensor, s.dims) for s in loads)
             need = copies(decisions, graph, item.loop, stages) * each
-        if item.dots:
-            need += _operand_bytes(facts, item, tiles, buffered, decisions.has_group(item))
+        operands = _operands(facts, item.dots, tiles, decisions.has_group(item)) if item.dots else {}
+        if facts.postponed:
+            operands = _waiting(facts, position, tiles, decisions) | operands
+        need += sum(size for name, size in operands.items() if name not in buffered)
         most = max(most, need, *(tiles.elements(dims) * FLOAT32 * warps for dims in item.reduced))
     return most
 

@@ -19,7 +19,7 @@ from mirage.devices.table import Device
 from mirage.errors import DerivationBroken, EmissionRefused, MirageError
 from mirage.ir.program import Program
 from mirage.isolate.task_table import Payload, Value
-from mirage.mugraph.check import Limits
+from mirage.mugraph.capacity import Limits, room
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.without_calls import opened
 from mirage.pipeline.answer import Answer, Verified, header, with_explanation
@@ -44,6 +44,7 @@ from mirage.verify.judge import Case, emitted_module, judge
 
 VERIFY_S, COMPILE_S = 120.0, 120.0  # limits of one worker call
 TOTAL_S = 240.0  # after this long no further candidate is verified
+NOT_HELD = "not run at its real shape: the device's memory does not hold the function in float64 there"
 
 
 @dataclass
@@ -198,6 +199,9 @@ class Attempt:
         self.progress(Progress("verifying", counts, f"{candidate.us:.1f} µs"))
         with self.clock.phase("emission"):
             graph = plan(candidate.mugraph, self.dev)
+        if not room(graph, Limits.of(self.dev)):
+            rejected.append(f"{candidate.label}: needs more shared memory than {self.dev.name} has")
+            return None
         try:
             with self.clock.phase("emission"):
                 text = self.emit(graph, None, candidate.us, base)
@@ -240,7 +244,9 @@ class Attempt:
         if self.measured is None or self.timing is None or not verdict.accepted:
             return verdict
         found = device_opinion(emitted_module(case), self.timing.run)
-        return verdict if found is None else replace(verdict, evidence=(*verdict.evidence, found))
+        if found is None:
+            return replace(verdict, notes=(*verdict.notes, NOT_HELD))
+        return replace(verdict, evidence=(*verdict.evidence, found))
 
     def widened(self, candidate: Candidate) -> Candidate | None:
         """The candidate `widened`, with what its wider tensors cost in its time."""

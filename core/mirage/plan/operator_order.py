@@ -1,7 +1,8 @@
 """Operator order: the statements of a body in an order that keeps fewer bytes alive; a loop's loads come first.
 
 Greedy: of the statements that are ready, the one that frees most (creates least) runs next. Loads open a loop's body,
-so that they can be pipelined. A block keeps its old order where the new one would need more.
+so that they can be pipelined. A block keeps its old order where the new one would need more, or more shared
+memory than there is.
 """
 
 from __future__ import annotations
@@ -87,7 +88,8 @@ def _block(m: MuGraph, part: PlacedBlock, limits: Limits) -> BlockGraph:
         body.append(item)
     new = replace(graph, body=tuple(schedule(m, graph, tuple(body), frozenset(), inside=False)))
     before, after = usage(m, part, limits.warp_groups), usage(m, replace(part, graph=new), limits.warp_groups)
-    return new if (after.live, after.shared) <= (before.live, before.shared) else graph
+    fits = after.shared <= max(before.shared, limits.shared)
+    return new if fits and (after.live, after.shared) <= (before.live, before.shared) else graph
 
 
 def operator_order(m: MuGraph, limits: Limits = SM_90) -> MuGraph:

@@ -65,7 +65,8 @@ class TuneAnswer(_TuneAnswer, total=False):
     """`device`: "" where there is no GPU of the target, and `why`. `rows`: one a text. `times`, of the last round: texts by their
     index, baselines by name, "read": a plain read of the inputs. `seconds`: until the choice, without the baselines, which were
     `prepared` in so many; `first`: until the first was checked and timed. `broken`: this process
-    launches nothing more, the texts that were not run are to be asked of another. `missing`: baselines that could not run, and why; `notes`: how the timing was less than usual."""
+    launches nothing more, the texts that were not run are to be asked of another. `missing`: baselines that could not run, and why;
+    `notes`: how the timing was less than usual."""
 
     why: str
     seconds: float

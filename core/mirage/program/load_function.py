@@ -43,11 +43,13 @@ _WATCHED = {"torch", "math"}  # of these modules it is known what the text asks
 def _importer(state: dict[str, bool], questions: Questions | None) -> Callable[..., ModuleType]:
     def load(name: str, *args: Any, **kwargs: Any) -> ModuleType:
         # torch's C++ imports through the running frame's builtins too: with a list, where the statement has a tuple or None
-        native = len(args) > 2 and isinstance(args[2], list) and name in sys.modules
+        of_torch = len(args) > 2 and isinstance(args[2], list)
+        native = of_torch and name in sys.modules
         if state["running"] and not native:
+            missing = ModuleNotFoundError(name, name=name) if of_torch else None  # it may be there once the compiler is
             raise SideEffect(
                 f"the function imports `{name}` while it runs", next_step="import it at the top of the file"
-            )
+            ) from missing
         if name.partition(".")[0] not in ALLOWED_MODULES:
             raise UnsafeReference(f"`{name}` may not be imported")
         found: ModuleType = builtins.__import__(name, *args, **kwargs)

@@ -102,7 +102,7 @@ class RecordedCalls:
             self._in_place(node, name, bound, writes)
             return
         made = self.values[node] = self._apply(name, bound, node)
-        views = [] if name in _CASTS else [bound[a.name] for a in schema.arguments if a.alias_info is not None]
+        views = [] if name in CASTS else [bound[a.name] for a in schema.arguments if a.alias_info is not None]
         if (
             isinstance(made, list) and name in ATEN
         ):  # pieces or spreads of their operands, whether the schema says so or not
@@ -169,7 +169,7 @@ class RecordedCalls:
     def _apply(self, name: str, bound: dict[str, object], node: torch.fx.Node) -> NodeIds:
         """The operator that a call becomes. Its type must be PyTorch's own."""
         want = node.meta.get("val")
-        if name in _CASTS:
+        if name in CASTS:
             return self._to(bound, want)
         found = ATEN.get(name)
         if found is None or not self._covers(found[1], bound):
@@ -328,7 +328,7 @@ def _operand(b: Builder, value: object) -> int:
     return int(value) if isinstance(value, _Id) else b.op("const", value=value)
 
 
-_CASTS = {
+CASTS = {
     "aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", "aten.to.other", "aten._to_copy.default",
     "aten.type_as.default", "aten.float.default", "aten.half.default", "prims.convert_element_type.default",
 }  # fmt: skip

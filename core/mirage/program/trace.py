@@ -178,13 +178,22 @@ class _Tracer:
 
 
 def _traced(tracer: _Tracer) -> Program:
-    """The program; where the trace fails without PyTorch's compiler, once more with it: some of PyTorch counts on its import."""
+    """The program; where the trace fails without PyTorch's compiler, once more with it: some of PyTorch counts on its import. What is
+    refused by a rule of ours would be refused again."""
     try:
         return tracer.run()
-    except Exception:
-        if not deferred_compiler.run():
+    except Exception as error:
+        if refused_by_rule(error) or not deferred_compiler.run():
             raise
     return tracer.run()
+
+
+def refused_by_rule(error: BaseException) -> bool:
+    """Is it an error with a code, behind which there is no exception but ours?"""
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+        causes.append(cause)
+    return isinstance(error, MirageError) and all(type(x).__module__.partition(".")[0] == "mirage" for x in causes)
 
 
 def _alike(a: Program, b: Program) -> bool:

@@ -17,16 +17,9 @@ Fits = Callable[[Arguments, Keywords], bool]
 def make_fits(function: FunctionType) -> Fits:
     """A predicate on the arguments of a call. Made once torch is there, so that a call pays for no import."""
     import torch
-    from torch.autograd import forward_ad
-    from torch.utils import _python_dispatch
 
     plain = (torch.Tensor, torch.nn.Parameter)
-    transform = (
-        torch._C._functorch.peek_interpreter_stack
-    )  # of torch.func; asked once, which costs less than each tensor
-    modes = getattr(torch._C, "_len_torch_dispatch_stack", None) or (
-        lambda: _python_dispatch._get_current_dispatch_mode() is not None
-    )
+    watched = make_watched()
     grad_enabled, tensor = torch.is_grad_enabled, torch.Tensor
     casts = getattr(torch._C, "_is_any_autocast_enabled", None) or (
         lambda: any(map(torch.is_autocast_enabled, ("cpu", "cuda")))
@@ -34,7 +27,7 @@ def make_fits(function: FunctionType) -> Fits:
     as_default, positional = _make_as_default(function)
 
     def fits(args: Arguments, kwargs: Keywords) -> bool:
-        if modes() or casts() or transform() is not None or getattr(forward_ad, "_current_level", -1) >= 0:
+        if watched() or casts():
             return False
         grad = grad_enabled()
         for value in (*args, *kwargs.values()) if kwargs else args:
@@ -47,6 +40,23 @@ def make_fits(function: FunctionType) -> Fits:
         return (not kwargs and len(args) <= positional) or as_default(args, kwargs)
 
     return fits
+
+
+def make_watched() -> Callable[[], bool]:
+    """Whether somebody watches the operators just now: a dispatch mode, a transform of torch.func, forward differentiation."""
+    import torch
+    from torch.autograd import forward_ad
+    from torch.utils import _python_dispatch
+
+    transform = torch._C._functorch.peek_interpreter_stack  # asked once, which costs less than each tensor
+    modes = getattr(torch._C, "_len_torch_dispatch_stack", None) or (
+        lambda: _python_dispatch._get_current_dispatch_mode() is not None
+    )
+
+    def watched() -> bool:
+        return bool(modes()) or transform() is not None or getattr(forward_ad, "_current_level", -1) >= 0
+
+    return watched
 
 
 def left_over(args: Arguments, kwargs: Keywords) -> bool:

@@ -101,13 +101,13 @@ class Background:
             self._client = Client.connect(start_daemon=False, name="runtime")
         name, rows = observer.function.__name__, [(n, list(shape), dtype) for n, shape, dtype in inputs]
         if new:
-            self._client.seen(path, name, rows)
+            observer.tell(self._client, text, path, rows)
         if observer.done:
             return
         result = self._client.lookup(
             text, path, name, target=daemon_kernels.target(), interpreter=sys.executable, inputs=rows
         )
-        if result is not None:
+        if result is not None and observer.wants(result):
             kernel = daemon_kernels.take(observer.function, inputs, result)
             if kernel is not None:
                 observer.done = True

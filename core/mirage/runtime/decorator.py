@@ -61,8 +61,9 @@ def optimize(function: Function | None = None, /, **options: object) -> Function
 
     A call runs the kernel that is installed for exactly this text if it fits (shapes, dtypes, device, strides; no
     gradient needed; nothing traces the operators), and the function as written otherwise. The kernel is looked for at
-    the first call. A daemon that runs is told the inputs of calls, and one that it finished is taken at a later call
-    (docs/daemon.md; MIRAGE_RUNTIME=off switches both off).
+    the first call. Methods, and modules of PyTorch (a class, or one module, in place), are compiled by
+    `torch.compile(..., backend="mirage")` where no gradient is needed (docs/pytorch.md). A daemon that runs is told the
+    inputs of calls, and one that it finished is taken at a later call (docs/daemon.md; MIRAGE_RUNTIME=off switches both off).
     """
     itself: Function | None = getattr(type(function), "__mirage_optimize__", None)
     if itself is not None:  # no function, but what another package optimizes in its own way
@@ -82,12 +83,19 @@ _OF_FUNCTIONS = frozenset(("dims", "inputs", "clusters"))  # the others narrow a
 
 
 def _wrap(function: Function) -> Function:
-    if not isinstance(function, FunctionType) or function.__code__.co_flags & _NOT_PLAIN:
+    plain = isinstance(function, FunctionType) and not function.__code__.co_flags & _NOT_PLAIN
+    if not plain and not hasattr(function, "_call_impl"):  # that of a module of PyTorch, or of a class of them
         return function
     try:
         from torch.compiler import is_compiling
     except ImportError:
         return function  # no kernel runs without torch
+    from mirage.runtime import module_calls
+
+    if not isinstance(function, FunctionType):
+        return module_calls.of_modules(function)
+    if module_calls.is_method(function):
+        return module_calls.method(function)
     chosen: Function | None = None
     observer: Callable[[Arguments, Keywords], int] | None = None
     unseen = 0  # calls until the observer looks at one
@@ -102,7 +110,7 @@ def _wrap(function: Function) -> Function:
         if is_compiling():  # torch.compile sees the function as written, and makes its own kernel of it
             return function(*args, **kwargs)
         if chosen is None:
-            chosen = _choose(function)
+            chosen = choose(function)
             observer = _observer(function, use, chosen is function)
         unseen -= 1
         if unseen <= 0 and observer is not None:
@@ -124,7 +132,7 @@ def _observer(function: FunctionType, use: Callable[[Function], None], lacks: bo
     return observer
 
 
-def _choose(function: FunctionType) -> Function:
+def choose(function: FunctionType) -> Function:
     """The function, or the installed kernel with the function behind it."""
     from mirage.errors import MirageError
     from mirage.runtime import installed_kernels

@@ -8,8 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from types import FunctionType
+from typing import TYPE_CHECKING
 
 from mirage.runtime.call_types import Arguments, Function, Keywords
+
+if TYPE_CHECKING:
+    from mirage.ir.json_value import JsonObject
+    from mirage.link.client import Client
+    from mirage.link.request_parameters import Inputs as Rows
 
 Inputs = tuple[tuple[str, tuple[int, ...], str], ...]  # parameter, shape, dtype of the tensors, in their order
 FIRST, RAREST = 8, 256  # so many calls are looked at, then every 2nd, 4th, ... and at last every 256th
@@ -41,12 +47,24 @@ class Observer:
         self._calls += 1
         inputs = self._inputs(args, kwargs)
         if inputs:
-            new, now = inputs not in self._known and len(self._known) < MOST, time.monotonic()
-            if (new or (now >= self._ask_at and not self.done)) and self._send(self, inputs, new):
-                if new:
-                    self._known.add(inputs)
-                self._ask_at, self._pause = now + self._pause, min(2 * self._pause, SELDOM_S)
+            self.ask(inputs)
         return 1 if self._calls < FIRST else min(RAREST, 2 << (self._calls - FIRST))
+
+    def ask(self, inputs: Inputs) -> None:
+        """Tell of the inputs, if they are new, and ask for a kernel, if it is time to."""
+        new, now = inputs not in self._known and len(self._known) < MOST, time.monotonic()
+        if (new or (now >= self._ask_at and not self.done)) and self._send(self, inputs, new):
+            if new:
+                self._known.add(inputs)
+            self._ask_at, self._pause = now + self._pause, min(2 * self._pause, SELDOM_S)
+
+    def tell(self, client: Client, text: str, path: str, rows: Rows) -> None:
+        """Say to the daemon what the function is called with."""
+        client.seen(path, self.function.__name__, rows)
+
+    def wants(self, answer: JsonObject) -> bool:
+        """Whether an answer of the daemon's may take the function's place."""
+        return True
 
     def _inputs(self, args: Arguments, kwargs: Keywords) -> Inputs:
         """() where there is a tensor of another kind: somebody traces the call, or shards it."""

@@ -190,7 +190,7 @@ def _plain(node: ast.FunctionDef, names: ModuleNames, text: str) -> Decorated:
     return found
 
 
-def _outline(node: _FunctionNode, names: ModuleNames) -> Decorated:
+def _outline(node: _FunctionNode | ast.ClassDef, names: ModuleNames) -> Decorated:
     top = min([d.lineno for d in node.decorator_list], default=node.lineno)
     col = names.chunks.column(node.lineno, node.col_offset)
     plain = node if isinstance(node, ast.FunctionDef) else None
@@ -235,6 +235,10 @@ def _kind(names: ModuleNames, node: ast.AST, message: str, next_step: str | None
     return UnsupportedFunctionKind(message, next_step=next_step, **names.chunks.place(node))
 
 
+_AT_RUN_TIME = (
+    "run the program while the daemon runs: kernels are searched for at its calls (docs/pytorch.md); "
+    "or move the computation into a plain function at the top level of the module"
+)
 _WHERE = {ast.ClassDef: "a method", ast.FunctionDef: "a nested function", ast.AsyncFunctionDef: "a nested function"}
 
 
@@ -244,8 +248,13 @@ def _refused(node: ast.stmt, names: ModuleNames, where: str = "") -> Iterator[De
         why = where or ("an async function" if isinstance(node, ast.AsyncFunctionDef) else "")
         if why:
             found = _outline(node, names)
-            found.error = _kind(names, node, f"`{node.name}` is {why}")
+            step = _AT_RUN_TIME if why == _WHERE[ast.ClassDef] else None
+            found.error = _kind(names, node, f"`{node.name}` is {why}", next_step=step)
             yield found
+    if isinstance(node, ast.ClassDef) and any(is_decorator(d, names) for d in node.decorator_list):
+        found = _outline(node, names)
+        found.error = _kind(names, node, f"`{node.name}` is a class", next_step=_AT_RUN_TIME)
+        yield found
     inside = _WHERE.get(type(node)) or where or "in a block"
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.stmt):

@@ -88,8 +88,13 @@ class FloatAnswer(TypedDict):
 
 def run_floats(run_task: RunTask, payload: FloatPayload) -> FloatRun:
     """One run of the kernels and the function."""
-    (run,) = cast("list[FloatRun]", run_task("float", {**payload})["runs"])
+    (run,) = run_regimes(run_task, payload)
     return run
+
+
+def run_regimes(run_task: RunTask, payload: FloatPayload) -> list[FloatRun]:
+    """Runs of the kernels and the function, one for each of the `inputs`."""
+    return cast("list[FloatRun]", run_task("float", {**payload})["runs"])
 
 
 def run_rounded(run_task: RunTask, payload: FloatPayload, roundings: int) -> RoundedRun:

@@ -86,7 +86,8 @@ class Draw:
     of all inputs but one at a time; `shared`: inputs of one shape get the same values, or each the `opposite` of the one before;
     `exactly`: the pool is the constants and what lies between them. In `beyond` a program may leave the
     range of numbers where an equal one does not: a difference there is told, and refuses nothing. Values stay below a
-    sixteenth of the largest number of their dtype to the power of `reach`, or are as they are drawn (None)."""
+    sixteenth of the largest number of their dtype to the power of `reach`, or are as they are drawn (None). `integers(rng, shape, dtype)`:
+    those of an input of integers, in place of small ones and the neighbours of constants."""
 
     name: str
     floats: Callable[[Rng, tuple[int, ...], Array], Array]
@@ -98,6 +99,7 @@ class Draw:
     beyond: bool = False
     reach: float | None = 1.0
     unit: Callable[[str], float] = lambda dtype: 1.0
+    integers: Callable[[Rng, tuple[int, ...], str], Array] | None = None
 
 
 def _constants(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
@@ -185,6 +187,21 @@ def of_magnitude(most: float) -> tuple[Draw, ...]:
     )  # fmt: skip
 
 
+def _every_size(r: Rng, shape: tuple[int, ...], dtype: str) -> Array:
+    """To the ends of dtypes of up to 32 bits, where sums and products wrap around; of longer ones to where products do."""
+    bits = np.iinfo(DTYPES[dtype].numpy).bits
+    top = 2 ** (bits - 1) - 1 if bits <= 32 else 2**33
+    some = r.integers(-top - 1, top, shape, endpoint=True) >> r.integers(0, bits // 2, shape)
+    return np.asarray(np.where(r.random(shape) < 0.3, r.choice((-top - 1, -top, -1, 0, 1, top - 1, top), shape), some))
+
+
+def _neighbours(r: Rng, shape: tuple[int, ...], dtype: str) -> Array:
+    """So near each other that float32 makes one of two."""
+    bits = np.iinfo(DTYPES[dtype].numpy).bits
+    first = 2**24 if bits > 24 else 2 ** (bits - 1) - 4
+    return np.asarray(first + r.integers(0, 4, shape))
+
+
 EQUAL_ROWS = Draw("rows of one number", _equal_rows)
 LARGE = Draw("times 100", lambda r, s, p: 100 * r.standard_normal(s), reach=0.5)
 OPPOSITE = Draw(
@@ -199,6 +216,10 @@ ENDS = (  # near the largest number of the dtype
 )
 SHORT_END = Draw("one near the end, others small", _below_one, unit=_largest, reach=None, others=_small)
 MIXED = Draw("rows of all kinds", _mixed, whole_lines)
+EVERY_INTEGER = Draw(
+    "integers of every size", lambda r, s, p: np.abs(r.standard_normal(s)) + 0.01, integers=_every_size
+)
+NEIGHBOURS = Draw("neighbouring integers that float32 does not hold", EVERY_INTEGER.floats, integers=_neighbours)
 UNUSUAL_INPUTS = Draw("infinities and NaN", _unusual, whole_lines, beyond=True)
 DRAWS = (
     Draw("normal", lambda r, s, p: r.standard_normal(s)),
@@ -222,6 +243,11 @@ DRAWS = (
 )  # fmt: skip
 
 
+def takes_integers(p: Program) -> bool:
+    """Are there integers among the inputs?"""
+    return any(i.type.dtype != "bool" and not DTYPES[i.type.dtype].floating for i in p.inputs)
+
+
 def draw(kind: Draw, inputs: Sequence[TensorSpec], numbers: Sequence[float], seed: int) -> list[Array]:
     """Values of all inputs, each a number of its dtype."""
     rng = np.random.default_rng(seed)
@@ -236,7 +262,7 @@ def draw(kind: Draw, inputs: Sequence[TensorSpec], numbers: Sequence[float], see
         if dtype == "bool":
             out.append(kind.flags(rng, shape))
         elif not DTYPES[dtype].floating:
-            out.append(_integers(rng, shape, dtype, numbers, kind.beyond))
+            out.append(_integers(rng, shape, dtype, numbers, kind))
         elif kind.shared and shape in known:
             out.append(round_to(-known[shape] if kind.opposite else known[shape], dtype))
             known[shape] = out[-1]
@@ -253,11 +279,13 @@ def draw(kind: Draw, inputs: Sequence[TensorSpec], numbers: Sequence[float], see
     return out
 
 
-def _integers(rng: Rng, shape: tuple[int, ...], dtype: str, numbers: Sequence[float], ends: bool) -> Array:
-    """Small ones, the neighbours of every constant, and powers of two whose products are in range; with `ends` the
-    dtype's least and largest too."""
+def _integers(rng: Rng, shape: tuple[int, ...], dtype: str, numbers: Sequence[float], kind: Draw) -> Array:
+    """The kind's own; else small ones, the neighbours of every constant, and powers of two whose products are in range, and beyond all
+    data the dtype's least and largest too."""
+    if kind.integers is not None:
+        return kind.integers(rng, shape, dtype)
     info = np.iinfo(DTYPES[dtype].numpy)
     pool = {*range(-3, 9), *(int(c) + k for c in numbers if c == int(c) for k in (-1, 0, 1))}
     pool |= {s * (2**k + 1) for k in range(4, info.bits // 2, 4) for s in (1, -1)}
-    pool |= {info.min, info.min + 1, info.max - 1, info.max} if ends else set()
+    pool |= {info.min, info.min + 1, info.max - 1, info.max} if kind.beyond else set()
     return np.asarray(rng.choice(sorted(n for n in pool if info.min <= n <= info.max), shape))

@@ -11,6 +11,7 @@ with one rounding is chance.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -44,8 +45,12 @@ from mirage.verify.output_terms import OutputTerm
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import TermEvaluator
 from mirage.verify.semantics.float64 import Floats
-from mirage.verify.worker_tasks import Ahead, FloatPayload, FloatRun, RunTask, run_floats, run_rounded
+from mirage.verify.worker_tasks import Ahead, FloatPayload, FloatRun, RunTask, run_floats, run_regimes, run_rounded
 
+TOGETHER = (
+    8 << 20
+)  # bytes of the inputs and results of regimes that one task runs, of the 64 MiB that a message may have
+A_RESULT = 40  # bytes of an element of a result: float64, of two runs of the kernels and three of the function
 Given = Mapping[str, tuple[str, Array]]  # (dtype, float64 values rounded to it) of every parameter
 
 
@@ -136,7 +141,7 @@ def float_opinion_ahead(
     except MirageError:
         return partial(float_opinion, emitted, run_task, record=record)
     look = _Regimes(emitted, launch, run_task, sizes, REGIMES, {}, 0, record or Record())
-    asked = [look.ask(regime, number, ahead) for number, regime in enumerate(look.regimes)]
+    asked = look.ask_all(ahead)
     return lambda: look.opinion(time.perf_counter(), asked)
 
 
@@ -219,11 +224,37 @@ class _Regimes:
 
     def ask(self, regime: Regime, number: int, ahead: Ahead | None = None) -> _Asked:
         """Draws the regime's inputs. In the first regime the kernels run twice: whether they are deterministic shows in one."""
-        e, launch = self.emitted, self.launch
-        given = _inputs(launch, e.parameters, regime, self.rng, self.masks, self.integers)
-        payload = self._payload(given, 1 if number else 2)
-        run = partial(run_floats, self.run_task, payload) if ahead is None else ahead(run_floats, payload).result
-        return _Asked(regime, given, payload, run)
+        asked = self.drawn(regime, 1 if number else 2)
+        return asked if ahead is None else replace(asked, run=ahead(run_floats, asked.payload).result)
+
+    def drawn(self, regime: Regime, times: int) -> _Asked:
+        """A regime's inputs; the kernels run on them, so many times, when the run is called."""
+        e = self.emitted
+        given = _inputs(self.launch, e.parameters, regime, self.rng, self.masks, self.integers)
+        payload = self._payload(given, times)
+        return _Asked(regime, given, payload, partial(run_floats, self.run_task, payload))
+
+    def ask_all(self, ahead: Ahead) -> list[_Asked]:
+        """The first half of the regimes one after another, and beside them, so that two cores are used, the others by one task. What fails
+        there is asked alone, and then fails or not by itself."""
+        half = (len(self.regimes) + 1) // 2
+        asked = [self.ask(regime, number, ahead) for number, regime in enumerate(self.regimes[:half])]
+        late = [self.drawn(regime, 1) for regime in self.regimes[half:]]
+        together = [one.payload["inputs"][0] for one in late]
+        results = [math.prod(self.launch.graph.shape(x)) for x in self.launch.graph.outputs]
+        size = sum(len(x["data"]) for given in together for x in given) + len(late) * A_RESULT * sum(results)
+        if not late or size > TOGETHER:
+            return [*asked, *(replace(one, run=ahead(run_floats, one.payload).result) for one in late)]
+        payload: FloatPayload = {**late[0].payload, "inputs": together}
+        runs = ahead.beside(run_regimes, payload)
+
+        def run(number: int) -> FloatRun:
+            try:
+                return runs.result()[number]
+            except MirageError:
+                return late[number].run()
+
+        return [*asked, *(replace(one, run=partial(run, i)) for i, one in enumerate(late))]
 
     def judge(self, asked: _Asked) -> None:
         """Judges every output of the run. Raises Failed."""

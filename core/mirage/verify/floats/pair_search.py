@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mirage.ir.program import Program
+from mirage.operators.table import OPERATORS
+from mirage.program.integers import is_integer
 from mirage.results.details import FloatDetails
 from mirage.results.verdict import Concrete, Counterexample, Evidence
 from mirage.verify.floats import cast_search, precision_search
 from mirage.verify.floats.directed_inputs import (
     DRAWS,
+    EVERY_INTEGER,
     MIXED,
+    NEIGHBOURS,
     UNUSUAL_INPUTS,
     Draw,
     constants,
     draw,
+    takes_integers,
 )
 from mirage.verify.floats.range_search import Apart, RangeSearch
 from mirage.verify.semantics.arrays import Array, Flags
@@ -171,13 +177,13 @@ def search(a: Program, b: Program, overflow: bool = True) -> Opinion:
     infinity or NaN that an overflow leaves on one side alone is told and refuses nothing."""
     start = time.thread_time()
     if max(largest(a), largest(b)) > LARGEST or max(products(a), products(b)) > PRODUCTS:
-        return Opinion(None, ("float: not asked, the programs are too large to be run at their sizes",))
+        return not_run(a, b, "the programs are too large to be run at their sizes")
     try:
         found = _Search(a, b, start, work_done())
         differ = found.by_roundings() or found.by_values()
         rejected = differ or found.by_precision() or found.by_range(overflow)
     except NoValue as error:
-        return Opinion(None, (f"float: not asked, {error} has no value without PyTorch",))
+        return not_run(a, b, f"{error} has no value without PyTorch")
     if rejected is not None:
         return Opinion(
             rejected,
@@ -197,6 +203,28 @@ def search(a: Program, b: Program, overflow: bool = True) -> Opinion:
     return Opinion(
         evidence, tuple(found.told.values()), found.outcomes.complete, finite, upto=found.upto, rounded=found.rounded
     )
+
+
+def not_run(a: Program, b: Program, why: str) -> Opinion:
+    """Of programs without values. Terms know integers without end: two that do other things with integers are then not shown to be
+    equal, since one may wrap around, or be rounded, where the other does not."""
+    if integer_steps(a) == integer_steps(b):
+        return Opinion(None, (f"float: not asked, {why}",))
+    text = f"they do not compute alike with integers, which wrap around and are rounded, and {why}"
+    return Opinion(Evidence(link="algebra", opinion="float", word="UNDECIDED", summary=text))
+
+
+def integer_steps(p: Program) -> Counter[tuple[object, ...]]:
+    """What a program does with integers that depend on its inputs, but for moving them."""
+    data = {n for n, i in enumerate(p.inputs) if is_integer(i.type.dtype)}
+    found: Counter[tuple[object, ...]] = Counter()
+    for at, node in enumerate(p.nodes, len(p.inputs)):
+        if data.intersection(node.args):
+            data |= {at} if is_integer(node.type.dtype) else set()
+            if OPERATORS.get(node.op) is None or OPERATORS[node.op].family != "shape":
+                dtypes = tuple(p.type_of(x).dtype for x in node.args)
+                found[node.op, node.attrs, dtypes, node.type.dtype] += 1
+    return found
 
 
 class _Search:
@@ -249,8 +277,9 @@ class _Search:
         """A difference in values that no rounding explains."""
         elements = max(largest(self.a), largest(self.b))
         rounds = next((n for most, n in ROUNDS if elements <= most), 1)
-        for kind, seed in [(MIXED, 0)] * (elements >= ROOM) + [(k, n) for n in range(rounds) for k in DRAWS]:
-            if work_done() - self.begun > WORK and self.ran >= 2:
+        first = [(MIXED, 0)] * (elements >= ROOM) + [(EVERY_INTEGER, 0), (NEIGHBOURS, 0)] * takes_integers(self.a)
+        for kind, seed in first + [(k, n) for n in range(rounds) for k in DRAWS]:
+            if work_done() - self.begun > WORK and self.ran >= 2 + len(first):
                 break
             inputs = draw(kind, self.a.inputs, self.numbers, seed)
             found = difference(self.a, self.b, inputs, self.extended, self.outcomes)

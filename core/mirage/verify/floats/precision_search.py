@@ -16,7 +16,7 @@ from mirage.ir.program import Program
 from mirage.operators.call_functions import NEAR_ZERO
 from mirage.results.verdict import Word
 from mirage.verify.floats.cast_search import losses
-from mirage.verify.floats.directed_inputs import EQUAL_ROWS, Draw, Rng
+from mirage.verify.floats.directed_inputs import EQUAL_ROWS, EVERY_INTEGER, NEIGHBOURS, Draw, Rng, takes_integers
 from mirage.verify.floats.regimes import round_to
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.program_values import ResultPrecision
@@ -67,6 +67,8 @@ REGIMES = (
     LossRegime(EQUAL_ROWS, "UNDECIDED"),
     LossRegime(Draw("of the size of 1/1000", lambda r, s, p: 0.001 * r.standard_normal(s)), "UNDECIDED", half=True),
 )  # fmt: skip
+# Casts of integers round too: PyTorch compares integers as they are, and floats of them after the rounding.
+INTEGER_REGIMES = (LossRegime(NEIGHBOURS, "REJECTED"), LossRegime(EVERY_INTEGER, "REJECTED"))
 # Where one of the two calls a function that is kept for its digits near zero
 NEAR_ZERO_REGIMES = (
     LossRegime(Draw("near zero, with all digits", _whole_mantissas, unit=_near_zero, reach=None), "UNDECIDED", half=True),
@@ -79,7 +81,7 @@ NEAR_ZERO_REGIMES = (
 def regimes(a: Program, b: Program) -> tuple[LossRegime, ...]:
     """Those on which these two are compared."""
     near = any(n.op in NEAR_ZERO for p in (a, b) for n in p.nodes)
-    return (*REGIMES, *(NEAR_ZERO_REGIMES if near else ()))
+    return (*(INTEGER_REGIMES if takes_integers(a) else ()), *REGIMES, *(NEAR_ZERO_REGIMES if near else ()))
 
 
 @dataclass(frozen=True)

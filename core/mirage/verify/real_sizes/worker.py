@@ -236,7 +236,10 @@ def judge_at_real_sizes(payload: RealPayload) -> RealAnswer:
     judging: Judging | None = None
     try:
         if max(program.type_of(i).numel for i in range(len(program.inputs) + len(program.nodes))) > MOST:
-            raise Unknown("the tensors are too large for a run at their sizes")
+            raise Unknown(
+                f"the tensors have more than {MOST} elements, too many for a run at their sizes; name a row of smaller ones in the "
+                "function's decorator, for which the module is then judged"
+            )
         subject = ComparedFunction(load(payload["text"], payload["function"]), program, undefined=payload["undefined"])
         judging = Judging(subject, Host(module_text.read(payload["module"], payload["public"])))
         judging.all()

@@ -38,6 +38,7 @@ EFFECT_PATHS = (
     "torch.compile", "torch.nn.init", "torch.ops.load", "triton.language.rand", "triton.language.inline_asm",
     "triton.runtime", "triton.compiler", "triton.knobs", "triton.backends",
 )  # fmt: skip
+SHIFTS = ("torch.ops.aten.__lshift__", "torch.ops.aten.__rshift__")  # operators that ATen names as Python does
 PERMITTED_PATHS = (
     "torch.cuda.current_device", "torch.cuda.current_stream", "torch.cuda.is_current_stream_capturing",
 )  # fmt: skip
@@ -236,7 +237,9 @@ def attributes(m: ModuleSyntax) -> Found:
     for n in m.nodes:
         if isinstance(n, ast.Attribute):
             path = m.path(n)
-            if n.attr.startswith("__") or any(path == x or path.startswith(x + ".") for x in DENIED):
+            if (n.attr.startswith("__") and path not in SHIFTS) or any(
+                path == x or path.startswith(x + ".") for x in DENIED
+            ):
                 yield Fault(n.lineno, f"reads {path or ast.unparse(n)}")
     for f in m.ours.values():
         for n in m.within[f.name]:

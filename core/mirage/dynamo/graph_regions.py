@@ -1,0 +1,165 @@
+"""Cuts a functional graph of PyTorch's operators into regions: convex parts, by data flow, of operators that the table knows.
+
+A node's depth is how many nodes that the table does not know lie one behind another on the way to it, counted where a known one
+follows. Nodes of one depth are convex, and edges lead from no depth to a lower one: regions can be replaced by one call each, all of
+them at once, without a cycle.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from mirage.dynamo.region_text import writable
+from mirage.ir.dtypes import dtype_of
+from mirage.operators.table import ATEN
+from mirage.program.recorded_program import CASTS
+
+if TYPE_CHECKING:
+    import torch
+
+LEAST = 2  # operators that compute, below which a kernel has nothing to fuse
+MOST = 48  # operators in a region, and products in it: the search cuts a program into kernels, and takes ever longer to
+PRODUCTS = 3
+_PRODUCTS = ("aten.mm.", "aten.bmm.", "aten.addmm.", "aten.baddbmm.", "aten.mv.", "aten.addmv.", "aten.matmul.")
+_INPUTS = ("placeholder", "get_attr")
+
+
+@dataclass(frozen=True)
+class GraphRegion:
+    """Nodes of a graph in its order, what they read of the rest (each once), and which of them the rest reads."""
+
+    nodes: tuple[torch.fx.Node, ...]
+    inputs: tuple[torch.fx.Node, ...]
+    outputs: tuple[torch.fx.Node, ...]
+
+
+def cut(graph: torch.fx.Graph) -> list[GraphRegion]:
+    """The regions of a functional graph whose nodes have their values' types (`meta["val"]`). Changes the graph: a view with
+    several readers becomes one for each, which computes nothing."""
+    _one_reader_a_view(graph)
+    depths: dict[torch.fx.Node, int] = {}
+    known: dict[torch.fx.Node, bool] = {}
+    for node in graph.nodes:
+        known[node] = _is_known(node)
+        depths[node] = max(
+            (depths[x] + (known[node] and not known[x] and x.op not in _INPUTS) for x in node.all_input_nodes),
+            default=0,
+        )
+    for node in reversed(
+        graph.nodes
+    ):  # a view belongs to what reads it: a parameter's is then taken with the parameter whole
+        if known[node] and is_view(node) and node.target is not operator.getitem:
+            depths[node] = max((depths[user] for user in node.users if known[user]), default=depths[node])
+    ordered = sorted((n for n in graph.nodes if known[n]), key=lambda n: depths[n])
+    found = []
+    for _, same in groupby(ordered, key=lambda n: depths[n]):
+        for part in _components(list(same)):
+            for piece in _pieces(part):
+                found += [r for nodes in _components(piece) if (r := _region(nodes)) is not None]
+    return found
+
+
+def unknown(graph: torch.fx.Graph) -> dict[str, int]:
+    """The operators of a graph that no region can hold, with how often they stand in it."""
+    counts: dict[str, int] = {}
+    for node in graph.nodes:
+        if node.op == "call_function" and not _is_known(node) and node.target is not operator.getitem:
+            counts[str(node.target)] = counts.get(str(node.target), 0) + 1
+    return counts
+
+
+def _is_known(node: torch.fx.Node) -> bool:
+    if node.op != "call_function" or not all(_is_plain(x) for x in [node, *node.all_input_nodes]):
+        return False
+    if node.target is operator.getitem:
+        source = node.args[0]
+        return _is_known(source)
+    listed = str(node.target) in ATEN or str(node.target) in CASTS
+    return listed and bool(node.all_input_nodes) and writable(node)
+
+
+def _is_plain(node: torch.fx.Node) -> bool:
+    """Whether a node's value is made of tensors of dtypes that we know, whose sizes are numbers."""
+    import torch
+
+    value = node.meta.get("val")
+    parts = value if isinstance(value, tuple | list) else [value]
+    return all(
+        isinstance(x, torch.Tensor)
+        and x.layout == torch.strided
+        and dtype_of(str(x.dtype)) is not None
+        and all(type(n) is int for n in (*x.shape, *x.stride()))
+        for x in parts
+    )
+
+
+def is_view(node: torch.fx.Node) -> bool:
+    """Whether a call gives a view of its operand, or a part of what it gave: it computes nothing."""
+    if node.op != "call_function":
+        return False
+    if node.target is operator.getitem:
+        return True
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and any(r.alias_info is not None for r in schema.returns)
+
+
+def _one_reader_a_view(graph: torch.fx.Graph) -> None:
+    for node in reversed(list(graph.nodes)):
+        if not is_view(node) or not _is_known(node):
+            continue
+        for user in list(node.users)[1:]:
+            with graph.inserting_before(node):
+                copy = graph.node_copy(node)
+            user.replace_input_with(node, copy)
+
+
+def _components(nodes: Sequence[torch.fx.Node]) -> list[list[torch.fx.Node]]:
+    """The nodes by what hangs together, each part in their order."""
+    above: dict[torch.fx.Node, torch.fx.Node] = {n: n for n in nodes}
+
+    def root(n: torch.fx.Node) -> torch.fx.Node:
+        while above[n] is not n:
+            above[n] = above[above[n]]
+            n = above[n]
+        return n
+
+    for n in nodes:
+        for x in n.all_input_nodes:
+            if x in above:
+                above[root(x)] = root(n)
+    parts: dict[torch.fx.Node, list[torch.fx.Node]] = {}
+    for n in nodes:
+        parts.setdefault(root(n), []).append(n)
+    return list(parts.values())
+
+
+def _pieces(nodes: Iterable[torch.fx.Node]) -> list[list[torch.fx.Node]]:
+    """Pieces that follow each other, none with more than MOST operators or PRODUCTS products."""
+    pieces: list[list[torch.fx.Node]] = [[]]
+    size = products = 0
+    for n in nodes:
+        more = str(n.target).startswith(_PRODUCTS)
+        if pieces[-1] and n.target is not operator.getitem and (size + 1 > MOST or products + more > PRODUCTS):
+            pieces.append([])
+            size = products = 0
+        pieces[-1].append(n)
+        size, products = size + 1, products + more
+    return pieces
+
+
+def _region(nodes: Sequence[torch.fx.Node]) -> GraphRegion | None:
+    """The region of some nodes, without the views that only the rest reads; None where too little is left."""
+    kept = dict.fromkeys(nodes)
+    for n in reversed(nodes):
+        if is_view(n) and n.target is not operator.getitem and not any(user in kept for user in n.users):
+            del kept[n]
+    if sum(not is_view(n) for n in kept) < LEAST:
+        return None
+    inputs = dict.fromkeys(x for n in kept for x in n.all_input_nodes if x not in kept)
+    outputs = [n for n in kept if any(user not in kept for user in n.users)]
+    several = any(isinstance(n.meta["val"], tuple | list) for n in (*inputs, *outputs))
+    return None if several or not outputs else GraphRegion(tuple(kept), tuple(inputs), tuple(outputs))

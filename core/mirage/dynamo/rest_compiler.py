@@ -1,0 +1,47 @@
+"""What runs the parts of a graph that no kernel does: Inductor, or PyTorch's operators one by one where it cannot compile."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+log = logging.getLogger("mirage.dynamo")
+Rest = Callable[["torch.fx.GraphModule", Sequence[object]], Callable[..., Any]]
+
+
+def named_rest(name: str, mode: str | None, options: Mapping[str, object]) -> Rest:
+    """`inductor` with its own mode and options, or `eager`. Raises ValueError of another name."""
+    if name == "eager":
+        return lambda module, inputs: module.forward
+    if name != "inductor":
+        raise ValueError(f'options["rest"] is "inductor" or "eager", not {name!r}')
+    return lambda module, inputs: by_inductor(module, inputs, mode, options)
+
+
+def by_inductor(
+    module: torch.fx.GraphModule, inputs: Sequence[object], mode: str | None, options: Mapping[str, object]
+) -> Callable[..., Any]:
+    """Inductor's code for a graph; the graph itself, with a warning, where Inductor fails."""
+    from torch._inductor import list_mode_options
+    from torch._inductor.compile_fx import compile_fx
+
+    patches = {**(list_mode_options(mode) if mode else {}), **options}
+    kept = copied(module)  # Inductor changes what it gets
+    try:
+        made: Callable[..., Any] = compile_fx(module, list(inputs), config_patches=patches or None)
+    except Exception as error:  # no C++ compiler, no Triton for the device: the model still runs
+        log.warning("Inductor cannot compile a graph, which runs as written (%s: %s)", type(error).__name__, error)
+        made = kept.forward
+    return made
+
+
+def copied(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    """The module with a graph of its own, and the same tensors."""
+    import torch
+
+    return torch.fx.GraphModule(module, copy.deepcopy(module.graph))

@@ -1,0 +1,63 @@
+"""Two functions of integers: what wraps around, and what float32 does not hold, is no equality, though the algebra knows neither."""
+
+from __future__ import annotations
+
+import pytest
+
+from mirage.ir.tensor_spec import TensorSpec
+from mirage.program.trace import trace
+from mirage.results.verdict import Verdict
+from mirage.verify.two_programs import compare
+
+HEAD = "import torch\n\n\n"
+
+
+def verdict(dtype: str, left: str, right: str, *shape: int) -> Verdict:
+    """On integers i and j and floats x."""
+    inputs = [TensorSpec(n, shape or (64,), d) for n, d in (("i", dtype), ("j", dtype), ("x", "fp32"))]
+    programs = (trace(f"{HEAD}def f(i, j, x):\n    return {text}\n", "f", inputs) for text in (left, right))
+    return compare(*programs)
+
+
+UNEQUAL = [
+    ("int32", "(i * i).float() + x", "i.float() * i.float() + x"),
+    ("int64", "(i * i).float() + x", "i.float() * i.float() + x"),
+    ("int8", "(i * 2).float() * x", "i.float() * 2 * x"),
+    ("int8", "(i + j).float() * x", "(i.float() + j.float()) * x"),
+    ("int32", "(i - j).float() * x", "(i.float() - j.float()) * x"),
+    ("int32", "i.abs().float() * x", "i.float().abs() * x"),
+    ("int32", "torch.where(i == j, x, 0.0)", "torch.where(i.float() == j.float(), x, 0.0)"),
+    ("int64", "torch.where(i == j, x, 0.0)", "torch.where(i.float() == j.float(), x, 0.0)"),
+    ("int32", "torch.where(i - j == 1, x, 0.0)", "torch.where(i.float() - j.float() == 1, x, 0.0)"),
+    ("int32", "torch.where(i < j, x, 0.0)", "torch.where(i.float() < j.float(), x, 0.0)"),
+    ("int64", "torch.where(i > 0, x, 0.0)", "torch.where(i.int() > 0, x, 0.0)"),
+]  # fmt: skip
+EQUAL = [
+    ("int32", "i.float() * x * 2", "(2 * x) * i.float()"),
+    ("int8", "i.float() * x + i.float()", "i.float() * (x + 1)"),
+    ("int8", "torch.where(i == j, x, 0.0)", "torch.where(i.float() == j.float(), x, 0.0)"),  # float32 holds them all
+    ("int64", "torch.where(i > 3, x, 0.0)", "torch.where(i <= 3, 0.0, x)"),
+    ("int32", "torch.where(i == j, x, 0.0)", "torch.where(i - j == 0, x, 0.0)"),  # a difference that wraps is not zero
+    ("int32", "torch.where(i.double() == j.double(), x, 0.0)", "torch.where(i == j, x, 0.0)"),
+    ("int32", "(i + j).float() * x", "x * (j + i).float()"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype,left,right", UNEQUAL)
+def test_what_wraps_around_or_is_rounded_is_refused(dtype: str, left: str, right: str) -> None:
+    found = verdict(dtype, left, right)
+    assert found.word == "REJECTED", found.headline
+
+
+@pytest.mark.parametrize("dtype,left,right", EQUAL)
+def test_equal_functions_of_integers_are_accepted(dtype: str, left: str, right: str) -> None:
+    found = verdict(dtype, left, right)
+    assert found.accepted, [e.summary for e in found.evidence]
+
+
+def test_without_a_run_nothing_is_shown_of_unlike_steps_with_integers() -> None:
+    """Tensors that are too large to be run at their sizes."""
+    large = (4096, 4100)
+    left = "(i * i).float() + x"
+    assert verdict("int32", left, "i.float() * i.float() + x", *large).word == "UNDECIDED"
+    assert verdict("int32", left, "x + (i * i).float()", *large).accepted
