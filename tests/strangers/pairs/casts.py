@@ -133,4 +133,12 @@ PAIRS = (
         "x.square().mean(-1).float()",
         "each square and the mean have eight bits",
     ),
+    Pair(
+        "compared_in_half",
+        "x fp16 64; i int32 64; y fp32 64",
+        "torch.where(x.float() == i.float(), y, 0.0)",
+        "torch.where(x == i, y, 0.0)",
+        "an integer compared with half becomes half: 2049 is 2048",
+        "x = x * 0 + 2048; i = i * 0 + 2049",
+    ),
 )
