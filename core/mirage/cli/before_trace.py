@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from mirage.cli.verify_subjects import Original, original_of
+from mirage.cli.verify_subjects import ModulesOriginal, original_of
 from mirage.codegen.carried_mugraph import read_carried
 from mirage.codegen.emit import split_parts
 from mirage.codegen.size_table import focused, rows_of
@@ -14,7 +14,7 @@ from mirage.mugraph.check import Limits, check
 from mirage.verify.judge import memory_of_graph, memory_of_text, read_syntax
 
 
-def read(text: str, limits: Limits, begin: Callable[[Original], object] = bool) -> None:
+def read(text: str, limits: Limits, begin: Callable[[ModulesOriginal], object] = bool) -> None:
     """Asks of an emitted module's text and of the µGraphs that it carries what the judge will ask, and lets the traces of its originals
     `begin`. A text that is none, or that is refused, is left: whoever reads the argument says so."""
     try:

@@ -18,7 +18,7 @@ from mirage.verify.structure.belonging import WrittenModule, edited, outdated, w
 
 
 @dataclass
-class Project:
+class CheckedPaths:
     """What the files hold: decorated functions by name, written modules, and what could not be read."""
 
     functions: dict[str, list[Decorated]] = field(default_factory=dict)
@@ -78,9 +78,9 @@ class Project:
                 yield function, e
 
 
-def project(paths: Sequence[str]) -> Project:
+def project(paths: Sequence[str]) -> CheckedPaths:
     """The files of the paths. Of a file alone, the rest of its folder is read too where a module's function could be in it."""
-    found = Project()
+    found = CheckedPaths()
     named = [p for path in paths for p in ([path] if not os.path.isdir(path) else place_argument.python_files(path))]
     for path in dict.fromkeys(map(os.path.normpath, named)):
         found.add(path)
@@ -88,7 +88,7 @@ def project(paths: Sequence[str]) -> Project:
     for folder in {os.path.dirname(m.path) for m in found.modules if m.function not in found.functions}:
         for beside in sorted(Path(folder or ".").glob("*.py")):
             if os.path.abspath(beside) not in known:
-                other = Project()
+                other = CheckedPaths()
                 other.add(str(beside))
                 for name, functions in other.functions.items():
                     found.functions.setdefault(name, []).extend(functions)

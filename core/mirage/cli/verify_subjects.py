@@ -180,7 +180,7 @@ def module(path: str, text: str, carried: MuGraph | None, worker: Caller) -> Sub
 
 
 @dataclass(frozen=True)
-class Original:
+class ModulesOriginal:
     """The function that a module stands for, as it can be traced: its text, its name there, the name by which the module has it, and
     its `inputs` as the task "trace" takes them."""
 
@@ -195,7 +195,7 @@ class Original:
         return {"text": self.text, "function": self.function, "inputs": self.inputs}
 
 
-def original_of(path: str, text: str) -> Original:
+def original_of(path: str, text: str) -> ModulesOriginal:
     """Of a module, at the shapes that its guard expects; nothing of it runs. Raises ModuleUnreadable."""
     parts = split_parts(text)
     try:
@@ -215,7 +215,7 @@ def original_of(path: str, text: str) -> Original:
         ) from None
     imports = "\n".join(x for x in parts["imports"].splitlines() if "triton" not in x and "mirage" not in x)
     lines = [x for x in parts["original"].splitlines() if not x.startswith("@")]
-    return Original(f"{imports}\n\n\n" + "\n".join(lines) + "\n", f"_original_{public}", public, inputs)
+    return ModulesOriginal(f"{imports}\n\n\n" + "\n".join(lines) + "\n", f"_original_{public}", public, inputs)
 
 
 def shapes_and_dtypes(expected: ast.expr) -> list[tuple[tuple[int, ...], str]]:

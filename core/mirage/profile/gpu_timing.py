@@ -114,7 +114,7 @@ def graph_of(
 
 
 @dataclass(frozen=True)
-class Recorded:
+class CapturedCalls:
     """A graph of so many calls; a repetition of it is so many replays."""
 
     graph: torch.cuda.CUDAGraph
@@ -125,10 +125,10 @@ class Recorded:
         """Of one call, over one repetition."""
         return elapsed(self.graph.replay, self.replays) / (self.calls * self.replays)
 
-    def bounded(self) -> Recorded:
+    def bounded(self) -> CapturedCalls:
         """With the replays of a repetition, by the time of one."""
         self.graph.replay()  # its first replay moves it to the device
-        return Recorded(self.graph, self.calls, replays_in(elapsed(self.graph.replay), self.calls))
+        return CapturedCalls(self.graph, self.calls, replays_in(elapsed(self.graph.replay), self.calls))
 
 
 def measure(
@@ -149,14 +149,14 @@ def measure(
     if len(sets) == 1 and notes is not None:
         notes.append("timed with one set of inputs: the device's memory holds no second one")
     times: dict[tuple[str, str], list[float]] = {}
-    recorded: dict[tuple[str, str], Recorded] = {}
+    recorded: dict[tuple[str, str], CapturedCalls] = {}
     pool = torch.cuda.graph_pool_handle()
     for name, function in functions.items():
         warm(function, sets)
         us = elapsed(partial(function, *sets[0]))  # no less than what it takes in a graph
         for temperature, some in (("cold", sets), ("hot", sets[:1])) if hot else (("cold", sets),):
             calls = calls_in(us, len(some))
-            recorded[name, temperature] = Recorded(graph_of(function, some, calls, pool), calls)
+            recorded[name, temperature] = CapturedCalls(graph_of(function, some, calls, pool), calls)
     with locked(str(properties.uuid)):
         recorded = {key: one.bounded() for key, one in recorded.items()}
         for _ in range(repetitions):
