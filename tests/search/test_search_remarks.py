@@ -60,7 +60,7 @@ def test_a_few_rows_have_no_such_remark():
     """The same function at 4096 rows and at 8."""
     many, few = (run("low_rank_adapter", Bounds(), m=m) for m in (4096, 8))
     (r,) = explain(many, many.best[0], FAR, DEVICE)
-    assert r.code == "slower-fused" and stages(many.best[0]) == 2
+    assert r.code == "slower-fused" and stages(many.best[0]) > 1
     assert codes(few) == [] and stages(few.best[0]) == 1
 
 

@@ -199,13 +199,16 @@ class Search:
         """Every cut set in turn: its parts, then their combinations."""
         bounds = self.bounds
         best_with: dict[int, float] = {}  # number of cuts -> best estimate
+        calls_only = False  # no further cut helps by itself; what PyTorch computes by one call takes its operands and its result
         for chosen in cut_sets:
             self.guard.armed = bool(self.best or self._first)
             self.guard.check()
             n = len(chosen)
             if not self.partitioned and n > 1 and best_with.get(n - 1, FAR) >= best_with.get(n - 2, FAR) < FAR:
                 self.counts.stop("no further cuts: the last one did not help")
-                return
+                calls_only = True
+            if calls_only and not self.work.has_call(self.problem.t, chosen):
+                continue
             some = False
             for targets in self.work.groupings(self.problem.t, chosen):
                 if len(targets) > bounds.kernels:

@@ -177,6 +177,10 @@ class SharedWork:
         rigid = {x.name for x in whole if any(n is not None for n in x.rigid)}
         yield from calls(t, target, self.name(target), {n: d for n, d in dtypes.items() if n not in rigid})
 
+    def has_call(self, t: Terms, chosen: Iterable[Cut]) -> bool:
+        """True if PyTorch has a call of its own for one of the kernels of a cut set."""
+        return any(True for target in self.targets(t, chosen) for _ in self.calls(t, target))
+
     def first(self, key: Key, guard: CancelToken) -> Iterator[tuple[float, Piece]]:
         """One tiling of each structure, before any is ranked."""
         t = fork(self.problem.t)

@@ -108,9 +108,9 @@ def large_product(lay: Layout, sizes: dict[str, int]) -> bool:
 
 
 def far_from_wide(lay: Layout, dims: tuple[TileDim, ...]) -> tuple[float, float]:
-    """How far tiles are from the widest that a large product has in registers, and its loop's from `DEEP` elements."""
-    wide = math.prod(d.tile for d in dims if d.role != "loop" and lay.dotted & set(d.axes))
-    deep = math.prod(d.tile for d in dims if d.role == "loop" and lay.dotted & set(d.axes))
+    """How far tiles of sums are from the widest that a large product has in registers, and what it contracts at once from `DEEP`."""
+    wide = math.prod(d.tile for d in dims if d.axes in lay.groups and lay.dotted & set(d.axes))
+    deep = math.prod(d.tile for d in dims if set(d.axes) <= set(lay.inner) and lay.dotted & set(d.axes))
     return abs(math.log2(wide / WIDE)), abs(math.log2(deep / DEEP))
 
 
