@@ -42,6 +42,8 @@ def test_what_is_exact_is_taken(expression: str) -> None:
         ("x * -n", "`neg` takes integers"),
         ("x * n.to(torch.int8)", "`cast` takes integers"),
         ("torch.where(n > x, x, 0.0)", "`gt` takes integers"),
+        ("torch.where(n.half() > x, x, 0.0)", "`gt` takes integers"),
+        ("torch.where(x < n.bfloat16()[None], x, 0.0)", "`lt` takes integers"),
         ("x * (x.argsort() + 1)", "int64 of `aten.argsort.default`"),
         ("x * (torch.arange(6) // 4)", "floor_divide"),
     ],

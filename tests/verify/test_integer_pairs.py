@@ -61,3 +61,36 @@ def test_without_a_run_nothing_is_shown_of_unlike_steps_with_integers() -> None:
     left = "(i * i).float() + x"
     assert verdict("int32", left, "i.float() * i.float() + x", *large).word == "UNDECIDED"
     assert verdict("int32", left, "x + (i * i).float()", *large).accepted
+
+
+def beside_half(dtype: str, left: str, right: str) -> Verdict:
+    """On integers i, halves h and floats x."""
+    inputs = [TensorSpec(n, (64,), d) for n, d in (("i", dtype), ("h", "fp16"), ("x", "fp32"))]
+    programs = (trace(f"{HEAD}def f(i, h, x):\n    return {text}\n", "f", inputs) for text in (left, right))
+    return compare(*programs)
+
+
+@pytest.mark.parametrize(
+    "dtype,left,right",
+    [
+        ("int32", "torch.where(h == i, x, 0.0)", "torch.where(h.float() == i.float(), x, 0.0)"),
+        ("int64", "torch.where(h < i, x, 0.0)", "torch.where(h.float() < i.float(), x, 0.0)"),
+        ("int32", "torch.where(h == i.half(), x, 0.0)", "torch.where(h.float() == i.float(), x, 0.0)"),
+        ("int32", "torch.where(h == i, x, 0.0)", "torch.where(h.double() == i.double(), x, 0.0)"),
+    ],
+)
+def test_integers_beside_halves_become_halves(dtype: str, left: str, right: str) -> None:
+    found = beside_half(dtype, left, right)
+    assert not found.accepted, found.headline
+    said = "torch.where(h == i.half(), x, 0.0)" if "==" in left else left
+    assert beside_half(dtype, left, said).accepted
+
+
+def test_bytes_beside_halves_are_exact() -> None:
+    assert beside_half("int8", "torch.where(h == i, x, 0.0)", "torch.where(h.float() == i.float(), x, 0.0)").accepted
+
+
+def test_an_integer_that_is_infinite_as_a_half_is_told() -> None:
+    found = beside_half("int32", "(h * 0.001) * i", "((h * 0.001).float() * i.float()).half()")
+    assert any("overflow" in note for note in found.notes), found.notes
+    assert not any("overflow" in note for note in beside_half("int8", "h * i", "i * h").notes)

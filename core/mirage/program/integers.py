@@ -23,6 +23,7 @@ def refuse_integers(program: Program, path: str) -> None:
     """Raises UnsupportedOperands where a kernel would compute with integers that are no indices. Two functions of integers
     are compared; unused ones are none of our business."""
     data = {x for x, i in enumerate(program.inputs) if is_integer(i.type.dtype)}
+    rounded: set[int] = set()  # to a half, which a kernel keeps as float32
     for x, node in enumerate(program.nodes, len(program.inputs)):
         if is_call(node.op):
             data |= {x} if is_integer(node.type.dtype) else set()
@@ -32,11 +33,16 @@ def refuse_integers(program: Program, path: str) -> None:
                 f"`{node.op}` of integers is compared, and no kernel computes it", line=node.line, path=path
             )
         taken = data.intersection(node.args)
-        if not taken:
+        compared = rounded.intersection(node.args) if node.op in COMPARISONS else set()
+        if node.op == "cast" and taken and not holds(node.type.dtype, program.type_of(node.args[0]).dtype):
+            rounded.add(x)
+        elif OPERATORS[node.op].family == "shape" and rounded.intersection(node.args):
+            rounded.add(x)
+        if not taken and not compared:
             continue
-        if not _exact(program, node, taken):
+        if compared or not _exact(program, node, taken):
             raise UnsupportedOperands(
-                f"`{node.op}` takes integers ({names(program, taken)}): kernels move, compare and cast them, and compute with floats",
+                f"`{node.op}` takes integers ({names(program, taken | compared)}): kernels move, compare and cast them, and compute with floats",
                 line=node.line, path=path, next_step="cast them to a floating dtype first",
             )  # fmt: skip
         data |= {x} if is_integer(node.type.dtype) else set()
@@ -48,6 +54,11 @@ def refuse_integers(program: Program, path: str) -> None:
 
 def is_integer(dtype: str) -> bool:
     return dtype != "bool" and not DTYPES[dtype].floating
+
+
+def holds(dtype: str, integers: str) -> bool:
+    """Whether a kernel's value of a floating dtype, float32 at least, is what PyTorch makes of all integers of a dtype."""
+    return DTYPES[dtype].significand >= min(8 * DTYPES[integers].bytes - 1, DTYPES["fp32"].significand)
 
 
 def names(program: Program, values: Iterable[int]) -> str:

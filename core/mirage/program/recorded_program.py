@@ -12,8 +12,8 @@ from mirage.ir.program import Attr
 from mirage.ir.tensor_spec import TensorType
 from mirage.ir.torch_calls import RESULT
 from mirage.operators.entry import DtypeError, Form, OperandsError, ShapeError
-from mirage.operators.table import ATEN
-from mirage.operators.type_rules import is_float
+from mirage.operators.table import ATEN, OPERATORS
+from mirage.operators.type_rules import is_float, promote
 from mirage.program import recorded_calls
 from mirage.program.builder import Builder
 from mirage.program.torch_dtypes import from_torch
@@ -259,7 +259,7 @@ class RecordedCalls:
                 raise OperandsError(f"`{op}` is not covered with {k}={values[k]!r}")
         args = [_operand(self.b, values[k]) for k in form.args if values.get(k) is not None]
         attrs = {k: values[v] for k, v in form.attrs.items() if v in values}
-        return self.b.op(op, *args, **attrs)
+        return self.b.op(op, *promoted(self.b, op, args), **attrs)
 
     def _value(self, given: object) -> object:
         import torch
@@ -314,7 +314,7 @@ class _Numbers:
         self._b = b
 
     def op(self, op: str, *args: object, **attrs: object) -> int:
-        return _Id(self._b.op(op, *[_operand(self._b, a) for a in args], **attrs))
+        return _Id(self._b.op(op, *promoted(self._b, op, [_operand(self._b, a) for a in args]), **attrs))
 
     def const(self, value: float | int | bool) -> int:
         return _Id(self._b.const(value))
@@ -326,6 +326,37 @@ class _Numbers:
 def _operand(b: Builder, value: object) -> int:
     """A tensor's node, or that of a number."""
     return int(value) if isinstance(value, _Id) else b.op("const", value=value)
+
+
+def promoted(b: Builder, op: str, args: list[int]) -> list[int]:
+    """The operands of a pointwise operator as PyTorch takes them: integers of data beside floats are rounded to the floats' dtype,
+    where that does not hold them all (2049 compared with half is 2048)."""
+    entry = OPERATORS.get(op)
+    if entry is None or entry.family != "pointwise":
+        return args
+    first = int(op == "where")  # its condition is no number
+    dtype = promote([b.type(x) for x in args[first:]] or [b.type(x) for x in args])
+    if not is_float(dtype):
+        return args
+    return [b.op("cast", x, dtype=dtype) if i >= first and _inexact(b, x, dtype) else x for i, x in enumerate(args)]
+
+
+def _inexact(b: Builder, x: int, dtype: str) -> bool:
+    """Whether these are integers of data that the floating dtype may have to round."""
+    have = b.type(x)
+    whole = not is_float(have.dtype) and have.dtype != "bool" and have.shape
+    return bool(whole and DTYPES[dtype].significand < 8 * DTYPES[have.dtype].bytes - 1 and _of_data(b, x))
+
+
+def _of_data(b: Builder, x: int) -> bool:
+    """Whether an input is among what makes a value: the sizes bound the others, such as those of `arange`."""
+    todo, inputs = [x], len(b.inputs)
+    while todo:
+        y = todo.pop()
+        if y < inputs:
+            return True
+        todo += b.nodes[y - inputs].args
+    return False
 
 
 CASTS = {

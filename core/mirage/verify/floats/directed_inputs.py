@@ -83,7 +83,8 @@ def around(numbers: Sequence[float], dtype: str) -> Array:
 @dataclass(frozen=True)
 class Draw:
     """`floats(rng, shape, pool)` and `flags(rng, shape)`: the values of an input, as multiples of `unit(dtype)`; `others`:
-    of all inputs but one at a time; `shared`: inputs of one shape get the same values, or each the `opposite` of the one before;
+    of all inputs but one at a time; `shared`: inputs of one shape get the same values, or each the `opposite` of the one before,
+    and with `integers` those of all dtypes do, each as its dtype has them;
     `exactly`: the pool is the constants and what lies between them. In `beyond` a program may leave the
     range of numbers where an equal one does not: a difference there is told, and refuses nothing. Values stay below a
     sixteenth of the largest number of their dtype to the power of `reach`, or are as they are drawn (None). `integers(rng, shape, dtype)`:
@@ -202,6 +203,11 @@ def _neighbours(r: Rng, shape: tuple[int, ...], dtype: str) -> Array:
     return np.asarray(first + r.integers(0, 4, shape))
 
 
+def _beside(r: Rng, shape: tuple[int, ...], dtype: str) -> Array:
+    """The first numbers of which bfloat16, float16 and float32 make one of two."""
+    return np.asarray(np.resize([n + k for n in (2**8, 2**11, 2**24) for k in (1, 3, 2, 0)], shape))
+
+
 EQUAL_ROWS = Draw("rows of one number", _equal_rows)
 LARGE = Draw("times 100", lambda r, s, p: 100 * r.standard_normal(s), reach=0.5)
 OPPOSITE = Draw(
@@ -220,6 +226,10 @@ EVERY_INTEGER = Draw(
     "integers of every size", lambda r, s, p: np.abs(r.standard_normal(s)) + 0.01, integers=_every_size
 )
 NEIGHBOURS = Draw("neighbouring integers that float32 does not hold", EVERY_INTEGER.floats, integers=_neighbours)
+BESIDE_FLOATS = Draw(
+    "integers that halves and float32 do not hold, beside floats of the same size",
+    EVERY_INTEGER.floats, integers=_beside, shared=True,
+)  # fmt: skip
 UNUSUAL_INPUTS = Draw("infinities and NaN", _unusual, whole_lines, beyond=True)
 DRAWS = (
     Draw("normal", lambda r, s, p: r.standard_normal(s)),
@@ -261,6 +271,8 @@ def draw(kind: Draw, inputs: Sequence[TensorSpec], numbers: Sequence[float], see
         shape, dtype = i.type.shape, i.type.dtype
         if dtype == "bool":
             out.append(kind.flags(rng, shape))
+        elif kind.shared and kind.integers is not None:
+            out.append(_held(kind.integers(rng, shape, dtype), dtype))
         elif not DTYPES[dtype].floating:
             out.append(_integers(rng, shape, dtype, numbers, kind))
         elif kind.shared and shape in known:
@@ -277,6 +289,14 @@ def draw(kind: Draw, inputs: Sequence[TensorSpec], numbers: Sequence[float], see
             out.append(round_to(value, dtype))
             known[shape] = out[-1]
     return out
+
+
+def _held(values: Array, dtype: str) -> Array:
+    """The values as numbers of the dtype, those beyond it at its end."""
+    if DTYPES[dtype].floating:
+        return round_to(np.clip(values.astype(np.float64), -DTYPES[dtype].largest, DTYPES[dtype].largest), dtype)
+    info = np.iinfo(DTYPES[dtype].numpy)
+    return np.clip(values, info.min, info.max)
 
 
 def _integers(rng: Rng, shape: tuple[int, ...], dtype: str, numbers: Sequence[float], kind: Draw) -> Array:

@@ -16,7 +16,7 @@ from mirage.ir.program import Program
 from mirage.operators.call_functions import NEAR_ZERO
 from mirage.results.verdict import Word
 from mirage.verify.floats.cast_search import losses
-from mirage.verify.floats.directed_inputs import EQUAL_ROWS, EVERY_INTEGER, NEIGHBOURS, Draw, Rng, takes_integers
+from mirage.verify.floats.directed_inputs import BESIDE_FLOATS, EQUAL_ROWS, EVERY_INTEGER, NEIGHBOURS, Draw, Rng, takes_integers
 from mirage.verify.floats.regimes import round_to
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.program_values import ResultPrecision
@@ -68,7 +68,7 @@ REGIMES = (
     LossRegime(Draw("of the size of 1/1000", lambda r, s, p: 0.001 * r.standard_normal(s)), "UNDECIDED", half=True),
 )  # fmt: skip
 # Casts of integers round too: PyTorch compares integers as they are, and floats of them after the rounding.
-INTEGER_REGIMES = (LossRegime(NEIGHBOURS, "REJECTED"), LossRegime(EVERY_INTEGER, "REJECTED"))
+INTEGER_REGIMES = tuple(LossRegime(kind, "REJECTED") for kind in (NEIGHBOURS, BESIDE_FLOATS, EVERY_INTEGER))
 # Where one of the two calls a function that is kept for its digits near zero
 NEAR_ZERO_REGIMES = (
     LossRegime(Draw("near zero, with all digits", _whole_mantissas, unit=_near_zero, reach=None), "UNDECIDED", half=True),

@@ -15,6 +15,7 @@ from mirage.ir.dtypes import DTYPES, FLOATING
 from mirage.ir.program import Program
 from mirage.verify.floats.directed_inputs import (
     ENDS,
+    EVERY_INTEGER,
     HUGE,
     LARGE,
     OPPOSITE,
@@ -23,6 +24,7 @@ from mirage.verify.floats.directed_inputs import (
     Draw,
     draw,
     of_magnitude,
+    takes_integers,
 )
 from mirage.verify.floats.regimes import round_to
 from mirage.verify.semantics.arrays import Array
@@ -130,7 +132,8 @@ class RangeSearch:
     def near(self) -> Apart | None:
         """The first difference on inputs that are not huge."""
         short = [SHORT_END] if any(DTYPES[d].largest < SHORT for d in self.floating) else []
-        return self.first([LARGE, TINY, OPPOSITE, *short])
+        whole = [EVERY_INTEGER] * takes_integers(self.a)
+        return self.first([*whole, LARGE, TINY, OPPOSITE, *short])
 
     def far(self) -> Apart | None:
         """The first difference on larger inputs: at the dtypes' ends, then at each magnitude, since of two squares that
