@@ -34,10 +34,7 @@ def refuse_integers(program: Program, path: str) -> None:
             )
         taken = data.intersection(node.args)
         compared = rounded.intersection(node.args) if node.op in COMPARISONS else set()
-        if node.op == "cast" and taken and not holds(node.type.dtype, program.type_of(node.args[0]).dtype):
-            rounded.add(x)
-        elif OPERATORS[node.op].family == "shape" and rounded.intersection(node.args):
-            rounded.add(x)
+        rounded |= {x} if _rounds(program, node, taken, rounded) else set()
         if not taken and not compared:
             continue
         if compared or not _exact(program, node, taken):
@@ -59,6 +56,13 @@ def is_integer(dtype: str) -> bool:
 def holds(dtype: str, integers: str) -> bool:
     """Whether a kernel's value of a floating dtype, float32 at least, is what PyTorch makes of all integers of a dtype."""
     return DTYPES[dtype].significand >= min(8 * DTYPES[integers].bytes - 1, DTYPES["fp32"].significand)
+
+
+def _rounds(program: Program, node: Operation, taken: set[int], rounded: set[int]) -> bool:
+    """Whether an operator rounds integers to a half, or moves such."""
+    if node.op == "cast":
+        return bool(taken) and not holds(node.type.dtype, program.type_of(node.args[0]).dtype)
+    return OPERATORS[node.op].family == "shape" and bool(rounded.intersection(node.args))
 
 
 def names(program: Program, values: Iterable[int]) -> str:

@@ -271,9 +271,7 @@ def draw(kind: Draw, inputs: Sequence[TensorSpec], numbers: Sequence[float], see
         shape, dtype = i.type.shape, i.type.dtype
         if dtype == "bool":
             out.append(kind.flags(rng, shape))
-        elif kind.shared and kind.integers is not None:
-            out.append(_held(kind.integers(rng, shape, dtype), dtype))
-        elif not DTYPES[dtype].floating:
+        elif not DTYPES[dtype].floating or (kind.shared and kind.integers is not None):
             out.append(_integers(rng, shape, dtype, numbers, kind))
         elif kind.shared and shape in known:
             out.append(round_to(-known[shape] if kind.opposite else known[shape], dtype))
@@ -282,13 +280,17 @@ def draw(kind: Draw, inputs: Sequence[TensorSpec], numbers: Sequence[float], see
             values = kind.floats if kind.others is None or n == chosen else kind.others
             unit = kind.unit(dtype) if values is kind.floats else 1.0
             value = unit * np.asarray(values(rng, shape, pools[dtype]), np.float64)
-            if not kind.beyond and kind.reach is not None:
-                most = DTYPES[dtype].largest ** kind.reach / 16
-                value = np.clip(value, -most, most)
-                value = value if kind.reach == 1.0 else value * rng.uniform(0.5, 1.0, shape)
-            out.append(round_to(value, dtype))
+            out.append(round_to(_within_reach(rng, value, dtype, kind), dtype))
             known[shape] = out[-1]
     return out
+
+
+def _within_reach(rng: Rng, value: Array, dtype: str, kind: Draw) -> Array:
+    if kind.beyond or kind.reach is None:
+        return value
+    most = DTYPES[dtype].largest ** kind.reach / 16
+    value = np.clip(value, -most, most)
+    return value if kind.reach == 1.0 else value * rng.uniform(0.5, 1.0, value.shape)
 
 
 def _held(values: Array, dtype: str) -> Array:
@@ -303,7 +305,7 @@ def _integers(rng: Rng, shape: tuple[int, ...], dtype: str, numbers: Sequence[fl
     """The kind's own; else small ones, the neighbours of every constant, and powers of two whose products are in range, and beyond all
     data the dtype's least and largest too."""
     if kind.integers is not None:
-        return kind.integers(rng, shape, dtype)
+        return _held(kind.integers(rng, shape, dtype), dtype)
     info = np.iinfo(DTYPES[dtype].numpy)
     pool = {*range(-3, 9), *(int(c) + k for c in numbers if c == int(c) for k in (-1, 0, 1))}
     pool |= {s * (2**k + 1) for k in range(4, info.bits // 2, 4) for s in (1, -1)}
