@@ -158,7 +158,7 @@ def test_an_edit_is_seen(ask: Ask, name: str, old: str, new: str, word: str, say
 def test_it_says_what_it_assumes_of_strides(ask: Ask) -> None:
     """The wrapper asks for a contiguous matrix; a sum of tensors of one dim has nothing to assume."""
     assert any("contiguous" in x for x in ask("matmul", MATMUL.module).notes)
-    assert not ask("add", ADD.module).notes
+    assert not any("contiguous" in x for x in ask("add", ADD.module).notes)
 
 
 GRADIENTS = [("y = y + x.detach() * 0", False), ("y = x", True)]
