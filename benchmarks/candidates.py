@@ -66,16 +66,8 @@ def searched(name: str, batch: int, dtype: str = "fp16", ahead: Callable[[Found]
     dev = device(TARGET)
 
     def found(best: list[Candidate]) -> Found:
-        return Found(
-            name,
-            batch,
-            dtype,
-            function,
-            program,
-            best,
-            floor(program, min((c.us for c in best), default=math.inf), dev),
-            time.monotonic() - start,
-        )
+        light = floor(program, min((c.us for c in best), default=math.inf), dev)
+        return Found(name, batch, dtype, function, program, best, light, time.monotonic() - start)
 
     best: list[Candidate] = []
     told = False
