@@ -16,7 +16,9 @@ from mirage.runtime import daemon_kernels, installed_kernels
 from mirage.source.slice import cut
 
 NOTHING = "nothing is installed for the text as it is now"
-OTHER_VERSIONS = "the kernel was made with other versions of PyTorch, Triton, NumPy or Mirage: the function as written runs"
+OTHER_VERSIONS = (
+    "the kernel was made with other versions of PyTorch, Triton, NumPy or Mirage: the function as written runs"
+)
 NO_GPU = "this machine has no GPU (nvidia-smi is not found): the function as written runs"
 
 

@@ -1,4 +1,4 @@
-"""A µGraph as one standalone module: kernels, launcher and the original, importing torch and triton only."""
+"""A µGraph as one standalone module: kernels, launcher and the original, importing torch, triton and what of the standard library the original uses."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ IN_BACKGROUND = 3  # the priority of a submission: behind what anyone looks at
 NOT_ASKED = "no daemon was asked yet"
 NO_GPU = "its inputs are not all on one GPU"
 ASKED = "the daemon works on it"
-DEVICE = "cuda"  # where kernels run: their modules refuse other tensors, and the region would then run operator by operator
+# Where kernels run: their modules refuse other tensors, and the region would then run operator by operator.
+DEVICE = "cuda"
 FOLDER = "regions"  # beside the kernels: nothing is there, it only makes the path that errors and the cache's list name
 
 
