@@ -76,7 +76,9 @@ def _judge(name: str, make: Make, way: str, folder: Path, answer: Connection) ->
         kind = make(folder)
         wanted = ways.expected(kind)
         own, theirs = ways.not_pytorchs(kind, ways.WAYS[way], wanted)
-        own_said, theirs_said = ([f"{x.step}: {x.what} {x.name} {x.said}"[:500] for x in some] for some in (own, theirs))
+        own_said, theirs_said = (
+            [f"{x.step}: {x.what} {x.name} {x.said}"[:500] for x in some] for some in (own, theirs)
+        )
         runs, spent = ways.Kernels.runs, time.process_time()
         answer.send(Row(name, way, own_said, theirs_said, runs, len(wanted.eager), round(spent, 2)))
     except Exception:
@@ -133,7 +135,9 @@ def counts(rows: list[Row]) -> Iterator[str]:
 
 
 def shown(row: Row) -> str:
-    lines = [f"{row.word:12} {row.way:20} {row.module:40} {row.steps:3} steps {row.kernels:4} kernel runs {row.cpu_s:6.1f} s"]
+    lines = [
+        f"{row.word:12} {row.way:20} {row.module:40} {row.steps:3} steps {row.kernels:4} kernel runs {row.cpu_s:6.1f} s"
+    ]
     return "\n".join(lines + [f"    {x}" for x in row.own[:8]])
 
 

@@ -19,17 +19,20 @@ class Fragment:
 
 PRODUCTS = (
     Fragment("linear_gelu", "h = F.gelu(self.$(h))", "self.$ = nn.Linear(D, D)"),
-    Fragment("gated", "h = h + F.silu(self.$a(h)) * self.$b(h)", "self.$a = nn.Linear(D, D)\nself.$b = nn.Linear(D, D)"),
+    Fragment(
+        "gated", "h = h + F.silu(self.$a(h)) * self.$b(h)", "self.$a = nn.Linear(D, D)\nself.$b = nn.Linear(D, D)"
+    ),
     Fragment(
         "tied",
         "h = self.$b(torch.tanh(self.$a(h))) + h",
         "self.$a = nn.Linear(D, D, bias=False)\nself.$b = nn.Linear(D, D)\nself.$b.weight = self.$a.weight",
     ),
-    Fragment("einsum", 'h = torch.einsum("btd,de->bte", h, self.$) * 0.5', "self.$ = nn.Parameter(torch.randn(D, D) / 2)"),
+    Fragment(
+        "einsum", 'h = torch.einsum("btd,de->bte", h, self.$) * 0.5', "self.$ = nn.Parameter(torch.randn(D, D) / 2)"
+    ),
     Fragment(
         "attention",
-        "q, k, v = self.$(h).chunk(3, -1)\n"
-        "h = h + torch.softmax(q @ k.mT * D**-0.5, -1) @ v",
+        "q, k, v = self.$(h).chunk(3, -1)\nh = h + torch.softmax(q @ k.mT * D**-0.5, -1) @ v",
         "self.$ = nn.Linear(D, 3 * D)",
     ),
     Fragment(
@@ -43,15 +46,27 @@ PRODUCTS = (
         "for layer in self.$:\n    h = h + F.silu(layer(h))",
         "self.$ = nn.ModuleList(nn.Linear(D, D) for _ in range(3))",
     ),
-    Fragment("sequential", "h = self.$(h)", "self.$ = nn.Sequential(nn.LayerNorm(D), nn.Linear(D, 2 * D), nn.GELU(), nn.Linear(2 * D, D))"),
+    Fragment(
+        "sequential",
+        "h = self.$(h)",
+        "self.$ = nn.Sequential(nn.LayerNorm(D), nn.Linear(D, 2 * D), nn.GELU(), nn.Linear(2 * D, D))",
+    ),
     Fragment("shared_layer", "h = self.$(torch.relu(self.$(h))) + h", "self.$ = nn.Linear(D, D)"),
     Fragment("outer", "h = h + (h.mT @ h).softmax(-1).sum(1, keepdim=True) * 0.1"),
-    Fragment("expert_loop", "h = torch.stack([torch.tanh(h @ w) for w in self.$.unbind(0)]).mean(0)", "self.$ = nn.Parameter(torch.randn(3, D, D) / 2)"),
+    Fragment(
+        "expert_loop",
+        "h = torch.stack([torch.tanh(h @ w) for w in self.$.unbind(0)]).mean(0)",
+        "self.$ = nn.Parameter(torch.randn(3, D, D) / 2)",
+    ),
 )
 
 POINTWISE = (
     Fragment("rms_norm", "h = F.rms_norm(h, (D,), self.$, 1e-6)", "self.$ = nn.Parameter(torch.linspace(0.5, 1.5, D))"),
-    Fragment("rms_by_hand", "h = h * torch.rsqrt(h.square().mean(-1, keepdim=True) + 1e-6) * self.$", "self.$ = nn.Parameter(torch.linspace(1.5, 0.5, D))"),
+    Fragment(
+        "rms_by_hand",
+        "h = h * torch.rsqrt(h.square().mean(-1, keepdim=True) + 1e-6) * self.$",
+        "self.$ = nn.Parameter(torch.linspace(1.5, 0.5, D))",
+    ),
     Fragment("layer_norm", "h = self.$(h) + h", "self.$ = nn.LayerNorm(D)"),
     Fragment("softmax", "h = torch.softmax(h, -1) * D + 0.1 * h"),
     Fragment("log_softmax", "h = h - 0.1 * F.log_softmax(h, 1)"),
@@ -66,7 +81,11 @@ POINTWISE = (
     Fragment("cumsum", "h = h + h.cumsum(1) * 0.1"),
     Fragment("double", "h = (h.double().exp() / 3).clamp(max=5).to(h.dtype)"),
     Fragment("round_trip", "h = h.to(torch.bfloat16).to(x.dtype) * 0.75"),
-    Fragment("buffer_table", "h = h + self.$[: h.shape[1]]", 'self.register_buffer("$", torch.linspace(-1, 1, 16)[:, None].repeat(1, D), persistent=False)'),
+    Fragment(
+        "buffer_table",
+        "h = h + self.$[: h.shape[1]]",
+        'self.register_buffer("$", torch.linspace(-1, 1, 16)[:, None].repeat(1, D), persistent=False)',
+    ),
 )
 
 SHAPES = (
@@ -95,13 +114,26 @@ WRITES = (
     Fragment("relu_", "h = (h * 1.1).relu_().sub_(0.25)"),
     Fragment("masked_write", "h = h + 0.5\nh[h > 1] = 1.0"),
     Fragment("index_add", "h = (h * 1).index_add_(-1, torch.tensor([0, 2]), torch.cos(x[..., :2]))"),
-    Fragment("filled", "o = torch.empty_like(h)\no[..., ::2] = h[..., ::2].exp().clamp(max=3)\no[..., 1::2] = -h[..., 1::2]\nh = o"),
+    Fragment(
+        "filled",
+        "o = torch.empty_like(h)\no[..., ::2] = h[..., ::2].exp().clamp(max=3)\no[..., 1::2] = -h[..., 1::2]\nh = o",
+    ),
     Fragment("view_kept", "o = h * 2\np = o[..., 1:3]\no += 1\nextra['$'] = p\nh = o * 0.5"),
 )
 
 STATE = (
-    Fragment("running_mean", "self.$.mul_(0.9).add_(h.detach().sum((0, 1)), alpha=0.01)\nh = h - self.$", 'self.register_buffer("$", torch.zeros(D))', pure=False),
-    Fragment("counter", "self.$ += 1\nh = h * (1 + self.$ * 0.1)", 'self.register_buffer("$", torch.zeros((), dtype=torch.int64))', pure=False),
+    Fragment(
+        "running_mean",
+        "self.$.mul_(0.9).add_(h.detach().sum((0, 1)), alpha=0.01)\nh = h - self.$",
+        'self.register_buffer("$", torch.zeros(D))',
+        pure=False,
+    ),
+    Fragment(
+        "counter",
+        "self.$ += 1\nh = h * (1 + self.$ * 0.1)",
+        'self.register_buffer("$", torch.zeros((), dtype=torch.int64))',
+        pure=False,
+    ),
     Fragment("calls", "self.$ += 1\nh = h + self.$ % 2", "self.$ = 0", pure=False),
     Fragment(
         "cache",
@@ -109,8 +141,18 @@ STATE = (
         'self.register_buffer("$", torch.zeros(4, D), persistent=False)\nself.at$ = 0',
         pure=False,
     ),
-    Fragment("cache_by_tensor", "self.$.index_copy_(0, ids.flatten()[:1], h.detach()[:1, :1, :].flatten(0, 1) * 2)\nh = h + self.$.sum(0)", 'self.register_buffer("$", torch.zeros(16, D))', pure=False),
-    Fragment("reassigned", "self.$ = self.$ * 0.5 + h.detach().amax((0, 1))\nh = h - self.$ * 0.1", 'self.register_buffer("$", torch.zeros(D))', pure=False),
+    Fragment(
+        "cache_by_tensor",
+        "self.$.index_copy_(0, ids.flatten()[:1], h.detach()[:1, :1, :].flatten(0, 1) * 2)\nh = h + self.$.sum(0)",
+        'self.register_buffer("$", torch.zeros(16, D))',
+        pure=False,
+    ),
+    Fragment(
+        "reassigned",
+        "self.$ = self.$ * 0.5 + h.detach().amax((0, 1))\nh = h - self.$ * 0.1",
+        'self.register_buffer("$", torch.zeros(D))',
+        pure=False,
+    ),
     Fragment("kept", "extra['$'] = self.$\nself.$ = torch.tanh(h.detach()) * 2", "self.$ = None", pure=False),
     Fragment("batch_norm", "h = h + self.$(h.flatten(0, 1)).view(h.shape)", "self.$ = nn.BatchNorm1d(D)", pure=False),
     Fragment("training", "if self.training:\n    h = h * 1.5\nelse:\n    h = h - 0.5"),
@@ -126,7 +168,12 @@ FLOW = (
     Fragment("graph_break", "h = h * h - 0.5\ntorch._dynamo.graph_break()\nh = torch.cos(h) + x", pure=False),
     Fragment("no_grad", "with torch.no_grad():\n    r = h.std() + 1\nh = h / r"),
     Fragment("detached", "h = h * torch.sigmoid(h.detach())"),
-    Fragment("autocast", 'with torch.autocast("cpu", dtype=torch.bfloat16):\n    r = self.$(h)\nh = h + r.to(h.dtype)', "self.$ = nn.Linear(D, D)", pure=False),
+    Fragment(
+        "autocast",
+        'with torch.autocast("cpu", dtype=torch.bfloat16):\n    r = self.$(h)\nh = h + r.to(h.dtype)',
+        "self.$ = nn.Linear(D, D)",
+        pure=False,
+    ),
     Fragment("raises", 'if h.shape[0] == 3:\n    raise ValueError("three")\nh = h * 0.9'),
     Fragment("hooked", "h = self.$(h)", "self.$ = nn.Linear(D, D)\nself.$.register_forward_hook(doubled)", pure=False),
     Fragment("kept_value", "extra['$'] = h\nh = F.gelu(h)"),

@@ -439,7 +439,15 @@ class IntegersAndMasks(nn.Module):
         j = (i - 4) // -3 + (i - 4) % 3
         bins = torch.zeros(9, dtype=i.dtype).scatter_add_(0, i.flatten(), torch.ones_like(i).flatten())
         best = torch.argmax(pooled, -1)
-        return e, pooled, j, bins, best, pooled.gather(-1, best[:, None]), i.sort(dim=-1, descending=True, stable=True)[1]
+        return (
+            e,
+            pooled,
+            j,
+            bins,
+            best,
+            pooled.gather(-1, best[:, None]),
+            i.sort(dim=-1, descending=True, stable=True)[1],
+        )
 
     @staticmethod
     def steps(s: Session) -> None:

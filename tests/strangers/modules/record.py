@@ -32,7 +32,7 @@ class Record:
 
 def leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     """The tensors and plain values inside a value, with the names of their places; each container gives its type too."""
-    if isinstance(value, torch.Tensor) or isinstance(value, PLAIN):
+    if isinstance(value, (torch.Tensor, *PLAIN)):
         yield name, value
         return
     yield f"{name}.type", type(value).__name__

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from dataclasses import dataclass
 
 
@@ -11,36 +13,153 @@ class Sequence:
 
     name: str
     lines: str
-    pure: bool = False
+    pure: bool
 
 
-SEQUENCES = (
-    Sequence("twice", "with torch.no_grad():\n    s.call(*take(2))\n    s.call(*take(2))"),
-    Sequence("same_input", "a = take(2)\nwith torch.no_grad():\n    s.call(*a)\n    s.call(*a)"),
-    Sequence("sizes", "with torch.no_grad():\n    for n in (2, 4, 1, 2, 3):\n        s.call(*take(n))"),
-    Sequence("tokens", "with torch.no_grad():\n    for t in (5, 3, 1, 5):\n        s.call(*take(2, t))"),
-    Sequence("empty", "with torch.no_grad():\n    s.call(*take(0))\n    s.call(*take(2))"),
-    Sequence("turned", "x, *rest = take(2)\nwith torch.no_grad():\n    s.call(x.mT.contiguous().mT, *rest)\n    s.call(x, *rest)"),
-    Sequence("strided", "x, *rest = take(2)\nbig = x.repeat_interleave(2, -1)\nwith torch.no_grad():\n    s.call(big[..., ::2], *rest)\n    s.call(big[..., 1::2], *rest)"),
-    Sequence("offset", "x, *rest = take(4)\nwith torch.no_grad():\n    s.call(x[1:3], *(None if r is None else r[1:3] for r in rest))\n    s.call(x[2:], *(None if r is None else r[2:] for r in rest))"),
-    Sequence("keywords", "x, ids, m = take(2)\nwith torch.no_grad():\n    s.call(x, m=m, ids=ids)\n    s.call(x=x, ids=ids, m=None)"),
-    Sequence("evaluation", "s.model.eval()\nwith torch.no_grad():\n    s.call(*take(2))\ns.model.train()\nwith torch.no_grad():\n    s.call(*take(2))"),
-    Sequence("trained", "for _ in range(2):\n    s.backward(s.call(*take(2, grad=True)))\n    s.sgd()\nwith torch.no_grad():\n    s.call(*take(2))"),
-    Sequence("accumulated", "a = take(2, grad=True)\ns.backward(s.call(*a))\ns.backward(s.call(*a))\ns.model.zero_grad()"),
-    Sequence("retained", "out = s.call(*take(2, grad=True))\ns.backward(out, retain_graph=True)\ns.backward(out)\ns.model.zero_grad()"),
-    Sequence("weights_alone", "s.backward(s.call(*take(2)))\ns.model.zero_grad()"),
-    Sequence("changed", "with torch.no_grad():\n    s.call(*take(2))\n    for p in s.model.parameters():\n        p.mul_(0.75)\n    s.call(*take(2))"),
-    Sequence("swapped", "with torch.no_grad():\n    s.call(*take(2))\n    for p in s.model.parameters():\n        p.data = p.data.flip(0).clone() * 0.5\n    s.call(*take(2))"),
-    Sequence("loaded", "with torch.no_grad():\n    s.call(*take(2))\n    found = {k: v * 0.5 if v.is_floating_point() else v for k, v in s.model.state_dict().items()}\n    s.model.load_state_dict(found)\n    s.call(*take(2))"),
-    Sequence("assigned", "with torch.no_grad():\n    s.call(*take(2))\n    s.model.load_state_dict({k: v.clone() + 1 for k, v in s.model.state_dict().items()}, assign=True)\n    s.call(*take(2))"),
-    Sequence("narrow", "s.to(torch.bfloat16)\nx, *rest = take(2, dtype=torch.bfloat16)\nwith torch.no_grad():\n    s.call(x, *rest)\n    s.call(x, *rest)\ns.to(torch.float32)"),
-    Sequence("wide", "s.to(torch.float64)\nx, *rest = take(2, dtype=torch.float64)\nwith torch.no_grad():\n    s.call(x, *rest)\ns.to(torch.float32)"),
-    Sequence("copied", "with torch.no_grad():\n    s.call(*take(2))\n    s.use(copy.deepcopy(s.model))\n    s.call(*take(2))"),
-    Sequence("pickled", "with torch.no_grad():\n    s.call(*take(2))\n    s.use(pickle.loads(pickle.dumps(s.model)))\n    s.call(*take(2))"),
-    Sequence("written_output", "with torch.no_grad():\n    out = s.call(*take(2))\n    for _, t in leaves(out, 'out'):\n        if isinstance(t, torch.Tensor) and t.is_floating_point():\n            t.add_(1)\n    s.call(*take(2))"),
-    Sequence("frozen", "s.model.requires_grad_(False)\ns.backward(s.call(*take(2, grad=True)))\ns.call(*take(2))\ns.model.requires_grad_(True)"),
-    Sequence("inference", "with torch.inference_mode():\n    s.call(*take(2))\n    s.call(*take(2))", pure=True),
-    Sequence("threads", "s.in_threads(take(2), take(2), take(4))", pure=True),
-    Sequence("vmapped", "x, ids, m = take(2)\nwith torch.no_grad():\n    s.call(x, ids, None)\n    s.observe(lambda run: torch.func.vmap(lambda y: run(y, ids, None))(torch.stack([x, x * 2])), x)", pure=True),
-    Sequence("differentiated", "x, ids, m = take(2)\ns.observe(lambda run: torch.func.grad(lambda y: total(run(y, ids, m)))(x), x)", pure=True),
+TEXT = """
+twice:
+    with torch.no_grad():
+        s.call(*take(2))
+        s.call(*take(2))
+same_input:
+    a = take(2)
+    with torch.no_grad():
+        s.call(*a)
+        s.call(*a)
+sizes:
+    with torch.no_grad():
+        for n in (2, 4, 1, 2, 3):
+            s.call(*take(n))
+tokens:
+    with torch.no_grad():
+        for t in (5, 3, 1, 5):
+            s.call(*take(2, t))
+empty:
+    with torch.no_grad():
+        s.call(*take(0))
+        s.call(*take(2))
+turned:
+    x, *rest = take(2)
+    with torch.no_grad():
+        s.call(x.mT.contiguous().mT, *rest)
+        s.call(x, *rest)
+strided:
+    x, *rest = take(2)
+    big = x.repeat_interleave(2, -1)
+    with torch.no_grad():
+        s.call(big[..., ::2], *rest)
+        s.call(big[..., 1::2], *rest)
+offset:
+    x, *rest = take(4)
+    with torch.no_grad():
+        s.call(x[1:3], *(None if r is None else r[1:3] for r in rest))
+        s.call(x[2:], *(None if r is None else r[2:] for r in rest))
+keywords:
+    x, ids, m = take(2)
+    with torch.no_grad():
+        s.call(x, m=m, ids=ids)
+        s.call(x=x, ids=ids, m=None)
+evaluation:
+    s.model.eval()
+    with torch.no_grad():
+        s.call(*take(2))
+    s.model.train()
+    with torch.no_grad():
+        s.call(*take(2))
+trained:
+    for _ in range(2):
+        s.backward(s.call(*take(2, grad=True)))
+        s.sgd()
+    with torch.no_grad():
+        s.call(*take(2))
+accumulated:
+    a = take(2, grad=True)
+    s.backward(s.call(*a))
+    s.backward(s.call(*a))
+    s.model.zero_grad()
+retained:
+    out = s.call(*take(2, grad=True))
+    s.backward(out, retain_graph=True)
+    s.backward(out)
+    s.model.zero_grad()
+weights_alone:
+    s.backward(s.call(*take(2)))
+    s.model.zero_grad()
+changed:
+    with torch.no_grad():
+        s.call(*take(2))
+        for p in s.model.parameters():
+            p.mul_(0.75)
+        s.call(*take(2))
+swapped:
+    with torch.no_grad():
+        s.call(*take(2))
+        for p in s.model.parameters():
+            p.data = p.data.flip(0).clone() * 0.5
+        s.call(*take(2))
+loaded:
+    with torch.no_grad():
+        s.call(*take(2))
+        found = {k: v * 0.5 if v.is_floating_point() else v for k, v in s.model.state_dict().items()}
+        s.model.load_state_dict(found)
+        s.call(*take(2))
+assigned:
+    with torch.no_grad():
+        s.call(*take(2))
+        s.model.load_state_dict({k: v.clone() + 1 for k, v in s.model.state_dict().items()}, assign=True)
+        s.call(*take(2))
+narrow:
+    s.to(torch.bfloat16)
+    x, *rest = take(2, dtype=torch.bfloat16)
+    with torch.no_grad():
+        s.call(x, *rest)
+        s.call(x, *rest)
+    s.to(torch.float32)
+wide:
+    s.to(torch.float64)
+    x, *rest = take(2, dtype=torch.float64)
+    with torch.no_grad():
+        s.call(x, *rest)
+    s.to(torch.float32)
+copied:
+    with torch.no_grad():
+        s.call(*take(2))
+        s.use(copy.deepcopy(s.model))
+        s.call(*take(2))
+pickled:
+    with torch.no_grad():
+        s.call(*take(2))
+        s.use(pickle.loads(pickle.dumps(s.model)))
+        s.call(*take(2))
+written_output:
+    with torch.no_grad():
+        out = s.call(*take(2))
+        for _, t in leaves(out, 'out'):
+            if isinstance(t, torch.Tensor) and t.is_floating_point():
+                t.add_(1)
+        s.call(*take(2))
+frozen:
+    s.model.requires_grad_(False)
+    s.backward(s.call(*take(2, grad=True)))
+    s.call(*take(2))
+    s.model.requires_grad_(True)
+inference (pure):
+    with torch.inference_mode():
+        s.call(*take(2))
+        s.call(*take(2))
+threads (pure):
+    s.in_threads(take(2), take(2), take(4))
+vmapped (pure):
+    x, ids, m = take(2)
+    with torch.no_grad():
+        s.call(x, ids, None)
+        s.observe(lambda run: torch.func.vmap(lambda y: run(y, ids, None))(torch.stack([x, x * 2])), x)
+differentiated (pure):
+    x, ids, m = take(2)
+    s.observe(lambda run: torch.func.grad(lambda y: total(run(y, ids, m)))(x), x)
+"""
+
+SEQUENCES = tuple(
+    Sequence(name, textwrap.dedent(lines).rstrip(), bool(pure))
+    for name, pure, lines in re.findall(r"(?m)^(\w+)( \(pure\))?:\n((?:    .*\n)+)", TEXT)
 )

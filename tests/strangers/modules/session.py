@@ -37,7 +37,7 @@ class Session:
         return torch.randint(high, shape, generator=self._random)
 
     def bools(self, *shape: int) -> torch.Tensor:
-        return torch.rand(shape, generator=self._random) < 0.5
+        return self.ints(2, *shape).bool()
 
     def widened(self, x: torch.Tensor) -> torch.Tensor:
         return x.double() if self.wide and x.is_floating_point() else x

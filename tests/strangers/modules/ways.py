@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import io
 import warnings
 from collections.abc import Callable
@@ -121,19 +120,34 @@ class Expected:
     coarsest: float
 
 
-def held(kind: type[nn.Module], runner: Runner, wide: bool = False, between: Callable[[], None] | None = None) -> list[Record]:
+def widen(model: nn.Module) -> None:
+    """The model in float64, with the tensors that are plain attributes."""
+    model.double()
+    for module in model.modules():
+        for name, x in vars(module).items():
+            if isinstance(x, torch.Tensor) and x.is_floating_point():
+                setattr(module, name, x.double())
+
+
+def held(
+    kind: type[nn.Module], runner: Runner, wide: bool = False, between: Callable[[], None] | None = None
+) -> list[Record]:
     """The records of one session of a case, in a model made from the same seed; what it prints is dropped."""
     torch.manual_seed(0)
     model = kind()
     if wide:
-        model = copy.deepcopy(model).double()
+        widen(model)
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         session = Session(model, runner, wide, between)
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64 if wide else before)
         try:
             kind.steps(session)  # type: ignore[attr-defined]
         except Exception as e:  # a scenario goes on with what a call gave: another answer may end it
             session.records.append(taken("scenario", [], e))
+        finally:
+            torch.set_default_dtype(before)
         session.end()
     return session.records
 
@@ -142,13 +156,7 @@ def expected(kind: type[nn.Module]) -> Expected:
     """Eager's side. A scenario that float64 cannot follow has no wide records."""
     with Coarsest() as seen:
         eager = held(kind, as_written)
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
-        wide = held(kind, as_written, wide=True)
-    finally:
-        torch.set_default_dtype(before)
-    return Expected(eager, wide, seen.eps)
+    return Expected(eager, held(kind, as_written, wide=True), seen.eps)
 
 
 def compared(kind: type[nn.Module], way: Way, wanted: Expected) -> list[Difference]:
