@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -63,10 +64,12 @@ Make = Callable[[Path], type[nn.Module]]
 
 def modules(count: int, seed: int) -> dict[str, Make]:
     """Every nasty module and `count` random ones, by name."""
-    found: dict[str, Make] = {n: lambda folder, kind=kind: kind for n, kind in NASTY.items()}
-    for i in range(seed, seed + count):
-        found[f"random/{i}"] = lambda folder, i=i: generator.loaded(generator.drawn(i), folder)
-    return found
+    found: dict[str, Make] = {n: partial(_by_hand, kind) for n, kind in NASTY.items()}
+    return found | {f"random/{i}": partial(generator.loaded, generator.drawn(i)) for i in range(seed, seed + count)}
+
+
+def _by_hand(kind: type[nn.Module], folder: Path) -> type[nn.Module]:
+    return kind
 
 
 def _judge(name: str, make: Make, way: str, folder: Path, answer: Connection) -> None:
@@ -106,9 +109,10 @@ def smallest(seed: int, way: str, folder: Path) -> str:
     """The text of the smallest part of a random module that is still wrong."""
 
     def wrong(plan: Plan) -> bool:
-        return bool(judged(plan.name, lambda where: generator.loaded(plan, where), way, folder).own)
+        return bool(judged(plan.name, partial(generator.loaded, plan), way, folder).own)
 
-    return generator.shrunk(generator.drawn(seed), wrong).text()
+    found: Plan = generator.shrunk(generator.drawn(seed), wrong)
+    return str(found.text())
 
 
 def prepared(folder: Path) -> None:
