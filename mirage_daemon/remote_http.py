@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import ipaddress
+import select
 import socket
 import ssl
 import threading
@@ -27,6 +28,7 @@ MAX_ENTRY = 2 << 20  # bytes
 MAX_REST = 1 << 16  # bytes of an answer without an entry that are read, so that the connection can be used again
 MAX_REDIRECTS = 3
 MAX_IDLE = 4  # connections that are kept
+KEPT_AFTER = (200, 201, 404)  # statuses; after others a server may send what no answer has, and the next one would begin with it
 REDIRECTS = (301, 302, 303, 307, 308)
 PORTS = {"http": 80, "https": 443}
 _URL = 'write it like "remote_cache": "https://cache.example.org/mirage"'
@@ -165,7 +167,7 @@ class RemoteHttp:
         """Status, bytes and Location of one answer. A connection that was kept may have been closed meanwhile: then once more."""
         with self._lock:
             kept = self._idle.pop() if self._idle else None
-        if kept is not None:
+        if kept is not None and kept.is_quiet:
             try:
                 return self._on(kept, method, path, body, deadline)
             except (ConnectionError, BrokenPipeError):  # http.client's RemoteDisconnected too
@@ -187,7 +189,7 @@ class RemoteHttp:
             connection.request(method, path, body=body if method == "PUT" else None, headers=headers)
             response = connection.getresponse()
             found = self._read(response, method)
-            whole = response.isclosed() and not response.will_close
+            whole = response.isclosed() and not response.will_close and response.status in KEPT_AFTER
             return response.status, found, response.getheader("Location") or ""
         finally:
             with self._lock:
@@ -245,6 +247,14 @@ class _Connection(HTTPConnection):
         self._own_tls = tls
         self.default_port = PORTS[place.scheme]  # else the port stands in the Host header
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing came since the last answer: neither an end nor bytes that nobody asked for."""
+        quiet = isinstance(self.sock, _TimedSocket) and self.sock.is_quiet
+        if not quiet:
+            self.close()
+        return quiet
+
     def connect(self) -> None:
         error: OSError = ConnectionError(f"{self.host} has no address")
         for family, kind, protocol, _, address in socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM):
@@ -273,6 +283,12 @@ class _TimedSocket:
     def sendall(self, data: bytes) -> None:
         self._inner.settimeout(self._owner.deadline.left())
         self._inner.sendall(data)
+
+    @property
+    def is_quiet(self) -> bool:
+        waiting = select.poll()  # `select` takes no descriptor above 1023
+        waiting.register(self._inner, select.POLLIN)
+        return not waiting.poll(0)
 
     def makefile(self, mode: str) -> io.BufferedReader:
         return io.BufferedReader(_TimedReader(self._inner, self._owner.deadline))
