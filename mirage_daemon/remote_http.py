@@ -28,7 +28,8 @@ MAX_ENTRY = 2 << 20  # bytes
 MAX_REST = 1 << 16  # bytes of an answer without an entry that are read, so that the connection can be used again
 MAX_REDIRECTS = 3
 MAX_IDLE = 4  # connections that are kept
-KEPT_AFTER = (200, 201, 404)  # statuses; after others a server may send what no answer has, and the next one would begin with it
+# After other statuses a server may send what no answer has, and the next answer would begin with it.
+KEPT_AFTER = (200, 201, 404)
 REDIRECTS = (301, 302, 303, 307, 308)
 PORTS = {"http": 80, "https": 443}
 _URL = 'write it like "remote_cache": "https://cache.example.org/mirage"'
