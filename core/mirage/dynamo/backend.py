@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mirage.dynamo.functional_graph import GradientInside
 from mirage.dynamo.rest_compiler import Rest, copied, named_rest
 from mirage.dynamo.swapped_graph import SwappedGraph
 
@@ -51,6 +52,8 @@ def _swapped(module: torch.fx.GraphModule, example_inputs: Sequence[object], res
     own = copied(module)  # each of the two compilers may change what it gets
     try:
         graph = SwappedGraph(own, example_inputs, rest)
+    except GradientInside:
+        return rest(module, example_inputs)
     except Exception as error:  # whatever PyTorch cannot make functional, the rest's compiler judges by itself
         log.warning("a graph has no regions (%s: %s)", type(error).__name__, error)
         return rest(module, example_inputs)

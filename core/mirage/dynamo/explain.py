@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mirage.dynamo.backend import why_whole
+from mirage.dynamo.backend import GRADIENT, why_whole
+from mirage.dynamo.functional_graph import GradientInside
 from mirage.dynamo.graph_regions import is_view, unknown
 from mirage.dynamo.rest_compiler import copied, named_rest
 from mirage.dynamo.swapped_graph import SwappedGraph
@@ -76,6 +77,8 @@ def _report(module: torch.fx.GraphModule, example_inputs: Sequence[object]) -> G
         return GraphReport((), reason, ())
     try:
         graph = SwappedGraph(module, example_inputs, named_rest("eager", None, {}))
+    except GradientInside:
+        return GraphReport((), GRADIENT, ())
     except Exception as error:  # as in the backend: PyTorch cannot make it functional
         return GraphReport((), f"{type(error).__name__}: {error}", ())
     rows = []

@@ -14,13 +14,18 @@ if TYPE_CHECKING:
 Flat = Callable[[Sequence["torch.Tensor"]], Any]
 
 
+class GradientInside(Exception):
+    """A graph whose inputs need no gradient switches gradients on, and takes one or gives what needs one."""
+
+
 def functional(
     module: torch.fx.GraphModule,
     example_inputs: Sequence[object],
     take: Callable[[torch.fx.GraphModule], Flat],
 ) -> Callable[..., Any]:
     """A callable in the module's place: `take` gets the functional graph once and gives what runs it; what the module writes
-    to its inputs, and which outputs are views of them, AOTAutograd does around it. For a module that needs no gradient."""
+    to its inputs, and which outputs are views of them, AOTAutograd does around it. Raises GradientInside where it would compile
+    a forward and a backward."""
     from torch._dynamo.backends.common import aot_autograd
     from torch._functorch.aot_autograd import make_boxed_func
 
@@ -28,8 +33,11 @@ def functional(
         run = take(graph)
         return make_boxed_func(lambda *args: run(args))
 
+    def refused(graph: torch.fx.GraphModule, inputs: Sequence[object]) -> Any:
+        raise GradientInside
+
     made: Callable[..., Any] = aot_autograd(
-        fw_compiler=compiler, inference_compiler=compiler, decompositions=_decompositions()
+        fw_compiler=refused, inference_compiler=compiler, decompositions=_decompositions()
     )(module, list(example_inputs))
     return made
 
