@@ -54,8 +54,8 @@ def candidates(name: str, batch: int, bounds: Bounds) -> tuple[Any, Any, list[Ca
     return function, program, sorted(best, key=lambda c: c.us)
 
 
-def texts(point: str, count: int) -> tuple[str, dict[str, list[tuple[MuGraph, str]]], int]:
-    """The function's name, for each switch the planned µGraphs and their texts, and the bytes of the inputs."""
+def texts(point: str, count: int) -> tuple[str, dict[str, list[tuple[MuGraph, str]]]]:
+    """The function's name, and for each switch the planned µGraphs and their texts."""
     name, _, batch = point.partition("/bs")
     function, program, best = candidates(name, int(batch), Bounds(keep=KEPT))
     written = candidates(name, int(batch), Bounds(keep=KEPT, systems=1))[2]
@@ -67,21 +67,21 @@ def texts(point: str, count: int) -> tuple[str, dict[str, list[tuple[MuGraph, st
     found = {"nothing": emitted(best), "algebra": emitted(written)}
     found["splits"] = emitted([c for c in best if not is_split(c.mugraph)])
     found |= {p: emitted(best, (p,)) for p in PASSES}
-    return name, found, sum(i.type.bytes for i in program.inputs)
+    return name, found
 
 
 def measured(point: str, count: int) -> list[Row]:
     from mirage.profile.tune import tune_modules
 
-    name, found, size = texts(point, count)
+    name, found = texts(point, count)
     every = list(dict.fromkeys(text for some in found.values() for _, text in some))
-    answer = tune_modules({"texts": every, "function": name, "processes": 15, "bytes": size}, lambda event: None)
+    answer = tune_modules({"texts": every, "function": name, "processes": 15}, lambda event: None)
     times = {t: r.get("cold") for t, r in zip(every, answer["rows"], strict=True)}
     compiled = {t: r.get("shared") for t, r in zip(every, answer["rows"], strict=True)}
     on = {text for _, text in found["nothing"]}
     rows = []
     for switch, some in found.items():
-        ran = [times[t] for _, t in some if times[t] is not None]
+        ran = [us for _, t in some if (us := times[t]) is not None]
         if ran:
             rows.append(
                 {"name": f"us/{switch}/{point}", "value": round(min(ran), 3), "unit": "us", "bound": None, "ok": True}
@@ -89,7 +89,7 @@ def measured(point: str, count: int) -> list[Row]:
         differ = sum(t not in on for _, t in some)
         rows.append({"name": f"texts/{switch}/{point}", "value": differ, "unit": "texts", "bound": None, "ok": True})
     ratios = [
-        max((p.shared for p in memory(g)), default=0) / compiled[t] for g, t in found["nothing"] if compiled[t]
+        max((p.shared for p in memory(g)), default=0) / of_text for g, t in found["nothing"] if (of_text := compiled[t])
     ]  # fmt: skip
     if ratios:
         value = round(statistics.median(ratios), 3)

@@ -5,7 +5,7 @@ import helion.language as hl
 import torch
 
 
-@helion.kernel(static_shapes=True)
+@helion.kernel(static_shapes=True)  # type: ignore[untyped-decorator]
 def rmsnorm_linear(x: torch.Tensor, g: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     m, k = x.size()
     n = w.size(0)
@@ -22,7 +22,7 @@ def rmsnorm_linear(x: torch.Tensor, g: torch.Tensor, w: torch.Tensor) -> torch.T
     return out
 
 
-@helion.kernel(static_shapes=True)
+@helion.kernel(static_shapes=True)  # type: ignore[untyped-decorator]
 def gated_mlp(x: torch.Tensor, w1: torch.Tensor, w2: torch.Tensor) -> torch.Tensor:
     m, k = x.size()
     n = w1.size(1)
@@ -38,7 +38,7 @@ def gated_mlp(x: torch.Tensor, w1: torch.Tensor, w2: torch.Tensor) -> torch.Tens
     return out
 
 
-@helion.kernel(static_shapes=True)
+@helion.kernel(static_shapes=True)  # type: ignore[untyped-decorator]
 def gqa_rows(q_in: torch.Tensor, k_in: torch.Tensor, v_in: torch.Tensor) -> torch.Tensor:
     rows = q_in.size(-2)
     keys = k_in.size(-2)

@@ -37,7 +37,7 @@ def kernels(budget: int) -> dict[str, Callable[..., Any]]:
     os.environ["HELION_AUTOTUNE_PROGRESS_BAR"] = "0"
     from helion_kernels import KERNELS
 
-    return KERNELS
+    return dict(KERNELS)
 
 
 def row(name: str, value: float, unit: str, bound: str | None = None) -> dict[str, Any]:

@@ -20,7 +20,8 @@ import platform
 import sys
 import timeit
 from pathlib import Path
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core")]
@@ -103,7 +104,8 @@ def rows() -> list[dict[str, Any]]:
     from mirage.runtime.call_guards import make_fits
     from mirage.runtime.decorator import with_kernel
 
-    fits = make_fits(read)
+    function = cast(FunctionType, read)
+    fits = make_fits(function)
     given, other = tensors(2), tensors(2)
     other[0] = other[0].new_zeros((2, 8, 17, 128))
     found = []
@@ -118,7 +120,7 @@ def rows() -> list[dict[str, Any]]:
         bare = least(run, *inputs)
         found.append(row(f"{name}/guard", least(public, *inputs) - bare))
         found.append(row(f"{name}/fits", least(fits, tuple(inputs), {})))
-        decorated = with_kernel(read, public)
+        decorated = with_kernel(function, public)
         if decorated(*inputs) is not inputs[0]:
             raise SystemExit("host: the decorator does not take what the module was made for")
         found.append(row(f"{name}/decorated", least(decorated, *inputs) - bare))

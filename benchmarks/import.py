@@ -137,10 +137,11 @@ def changes(count: int) -> list[dict[str, Any]]:
         i = r.randrange(len(loads))
         (entry,) = saved_files.entries([space.changed(r.choice(pools[i]), r)], "changed")
         _, graph, made = list_saved.row(entry, "changed")
-        if graph is None or made is None or lefts[i].program is None:
+        program = lefts[i].program
+        if graph is None or made is None or program is None:
             continue
         wanted = {"text": lefts[i].text, "function": lefts[i].function}
-        accepted = judge_task.judged(graph, lefts[i].program, wanted, False).accepted
+        accepted = judge_task.judged(graph, program, wanted, False).accepted
         same = space.computes(graph, loads[i].source, seed)
         judged, equal, odd = judged + 1, equal + same, odd + (same != accepted)
     return [

@@ -53,7 +53,7 @@ def text(lines: int = LINES, functions: int = FUNCTIONS) -> str:
         + "".join(out[1 + 2 * i : 3 + 2 * i])
         for i in range(functions)
     ]
-    return HEAD + "".join(body)
+    return str(HEAD) + "".join(body)
 
 
 def p99(times: list[float]) -> float:
@@ -240,7 +240,7 @@ def retyped(editor: Editor, whole: str, line: int, back: bool) -> float:
     span = {"start": {"line": line, "character": at}, "end": {"line": line, "character": at + len(old)}}
 
     def shown() -> str:
-        return next(x["command"]["title"] for x in editor.lenses() if x["range"]["start"]["line"] == line - 1)
+        return next(str(x["command"]["title"]) for x in editor.lenses() if x["range"]["start"]["line"] == line - 1)
 
     before, refreshes = shown(), len(editor.sent("workspace/codeLens/refresh"))
     assert ("MIR" in before) == back, before

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "lsp"), str(ROOT / "tests"), str(ROOT / "benchmarks"), str(ROOT / "core")]
@@ -46,7 +47,7 @@ def closures(count: int) -> str:
     """So many functions over as many helpers each."""
     helpers = "".join(f"def h{i}(x):\n    return x * {i}.5 + 1\n\n\n" for i in range(count))
     body = " + ".join(f"h{i}(x)" for i in range(count))
-    return HEAD + helpers + "".join(FUNCTION.format(i=i, body=body) for i in range(count))
+    return str(HEAD) + helpers + "".join(FUNCTION.format(i=i, body=body) for i in range(count))
 
 
 def texts() -> dict[str, str]:
@@ -175,7 +176,8 @@ def many_changes(_: int) -> Iterator[Row]:
             "text": "",
         },
     }  # fmt: skip
-    for name, one in kinds.items():
+    for name, make in kinds.items():
+        one = cast("Callable[[], dict[str, object]]", make)
         with served() as editor:
             editor.open(text)
             editor.lenses()

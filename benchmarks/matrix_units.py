@@ -48,7 +48,7 @@ def main() -> int:
 
     globals()["tl"] = tl  # Triton reads a kernel's names from its module
 
-    @triton.jit
+    @triton.jit  # type: ignore[untyped-decorator]
     def product(a, b, c, n, k, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):  # type: ignore[no-untyped-def]
         i = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
         j = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)

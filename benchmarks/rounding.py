@@ -26,7 +26,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests"), str(Path(__file__).resolve().parent)]
@@ -101,7 +101,7 @@ def random(seed: int) -> Subject | None:
         function = read(Request(written.decorated(), f"random_{seed}.py", written.function))
         inputs = [{"name": i.name, "shape": list(i.shape), "dtype": i.dtype} for i in function.inputs]
         payload = {"text": function.slice.text, "function": written.function, "inputs": inputs}
-        program = Program.from_dict(trace_task(payload)["program"])
+        program = Program.from_dict(cast("dict[str, object]", trace_task(payload)["program"]))
         search = Search(problem(program, lower(program)), lambda g: estimate(g, dev), bounds=Bounds(keep=2, tilings=2))
         list(search.run())
     except MirageError as error:

@@ -20,7 +20,7 @@ import time
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(Path(__file__).resolve().parent)]
@@ -91,7 +91,8 @@ def sample(point: str, many: int) -> list[tuple[str, str]]:
     inputs = [
         {"name": i.name, "shape": list(i.shape), "dtype": i.dtype, "names": list(i.names)} for i in function.inputs
     ]
-    program = Program.from_dict(trace({"text": function.slice.text, "function": name, "inputs": inputs})["program"])
+    traced = trace({"text": function.slice.text, "function": name, "inputs": inputs})["program"]
+    program = Program.from_dict(cast("dict[str, object]", traced))
     dev = device(TARGET)
     bounds = Bounds(keep=800, per_kernel=160, tilings=48, seconds=60.0)
     search = Search(problem(program, lower(program)), lambda g: estimate(g, dev), bounds=bounds)

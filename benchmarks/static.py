@@ -45,14 +45,16 @@ from mirage.errors import MirageError  # noqa: E402
 from mirage.mugraph.capacity import shared_bytes  # noqa: E402
 from mirage.mugraph.decisions import decide  # noqa: E402
 from mirage.mugraph.grammar import CustomKernel, MuGraph  # noqa: E402
+from mirage.mugraph.parse import parse  # noqa: E402
 from mirage.mugraph.walk import parts  # noqa: E402
 from mirage.profile.roofline import Compiled, estimate  # noqa: E402
+from mirage.profile.worker_tasks import KernelRow  # noqa: E402
 
 TARGET = "sm_90"
 DATA = ROOT / "benchmarks" / "results" / "h200-candidates.json.xz"
 LEAST = 4  # candidates of a point that make an order
 Row = dict[str, Any]
-Facts = list[dict[str, Any]]
+Facts = list[KernelRow]
 
 
 def candidates(path: Path = DATA) -> list[dict[str, Any]]:

@@ -101,17 +101,17 @@ def mutants(count: int, minutes: float) -> list[dict[str, Any]]:
     ]
     for link, counts in found.items():
         own = [r for r in rows if r.link == link]
-        accepted = sum(r.accepted for r in own)
-        operators = {r.operator for r in own}
-        bases = {r.base for r in own}
+        slipped = sum(r.accepted for r in own)
+        changed = {r.operator for r in own}
+        origins = {r.base for r in own}
         opinions = sorted({k for r in own for k in r.caught})
         out += [
             row(f"{link}/wrong", len(own), "programs"),
-            row(f"{link}/accepted", accepted, "programs", "== 0", accepted == 0),
+            row(f"{link}/accepted", slipped, "programs", "== 0", slipped == 0),
             rate(link, own),
             *([with_reading(own, READ)] if link == "text" else []),
-            row(f"{link}/operators", len(operators), "operators", ">= 20", len(operators) >= 20),
-            row(f"{link}/bases", len(bases), "programs", ">= 10", len(bases) >= 10),
+            row(f"{link}/operators", len(changed), "operators", ">= 20", len(changed) >= 20),
+            row(f"{link}/bases", len(origins), "programs", ">= 10", len(origins) >= 10),
             row(f"{link}/equivalent, set aside", sum(c.equivalent for c in counts), "programs"),
             row(f"{link}/no program, set aside", sum(c.no_program for c in counts), "programs"),
         ]

@@ -38,7 +38,9 @@ def test_what_holds_several_workers_may_have_more_together():
 def test_processes_are_bounded_for_the_superuser_too():
     with (
         Worker() as worker,
-        pytest.raises((WorkerDied, WorkerRaised), match=r"processes and threads|of memory together|BlockingIOError|ended by"),
+        pytest.raises(
+            (WorkerDied, WorkerRaised), match=r"processes and threads|of memory together|BlockingIOError|ended by"
+        ),
     ):
         worker.call("selftest", {"action": "bomb", "depth": 12}, timeout_s=60)
 

@@ -26,7 +26,6 @@ from strangers.edited.edit import Edit  # noqa: E402
 from strangers.pair import OTHER_KIND, Difference, Pair, difference, drawn, function, outputs, widened, worst  # noqa: E402
 from strangers.text_table import TEXTS  # noqa: E402
 
-
 BEHIND = 4096  # elements behind an input, more than a block of the texts reads
 
 

@@ -85,6 +85,8 @@ RULES: tuple[CallRule, ...] = (
     *_always(
         (172, None), (173, None), (154, None), (303, 264), (304, 265), (300, 262), (103, 116), (153, 58), (212, 18)
     ),
+    # of which a user has few, whoever of his processes holds them: inotify_init, inotify_init1
+    *_always((253, None), (294, 26)),
     # others' limits and turns. Of this process itself (0) some may be set: setpriority, ioprio_set; prlimit64, sched_setaffinity,
     # sched_setscheduler, sched_setparam, sched_setattr, migrate_pages, move_pages
     *_always(_same(140), (251, 30)),
@@ -118,6 +120,9 @@ _DATAGRAM_PAIR = CallRule((53, 199), argument=1, bits=2)
 _MEMORY_FILE = CallRule(
     (319, 279), error=errno.ENOSYS
 )  # memfd_create: what is reserved in it at one stroke has no bound of the kernel's
+_RESERVE = CallRule(
+    (285, 47), error=errno.EOPNOTSUPP
+)  # fallocate, in such a file: the C library then writes to it page by page
 # kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_open
 _SIGNALS: tuple[Numbers, ...] = ((62, 129), (200, 130), (234, 131), (129, 138), (297, 240), _same(434))
 
@@ -126,7 +131,9 @@ def rules(*, unix: bool, private: bool, spared: int) -> list[CallRule]:
     """The table's, and what depends on the worker: its sockets and files in memory (a GPU's driver needs both), the files that it
     sees, and a process that it may not signal (0: none)."""
     sockets = (
-        [CallRule(_SOCKET, argument=0, only=_AF_UNIX)] if unix else [CallRule(_SOCKET), _DATAGRAM_PAIR, _MEMORY_FILE]
+        [CallRule(_SOCKET, argument=0, only=_AF_UNIX), _RESERVE]
+        if unix
+        else [CallRule(_SOCKET), _DATAGRAM_PAIR, _MEMORY_FILE]
     )
     signals = [CallRule(n, argument=0, equal=spared) for n in _SIGNALS] if spared else []
     return [*(() if private else _OF_FILES), *RULES, *sockets, *signals]  # the first one for a call counts

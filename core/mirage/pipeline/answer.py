@@ -10,11 +10,12 @@ from mirage.codegen import module_header
 from mirage.derivation.infix import written
 from mirage.derivation.json_form import laws
 from mirage.devices.table import Device
+from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Program
 from mirage.mugraph import json_form, maps
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
 from mirage.profile.candidate_choice import Measured
-from mirage.profile.roofline import speed_of_light
+from mirage.profile.roofline import ATTENTION, operator_flops, speed_of_light
 from mirage.profile.worker_tasks import KernelRow
 from mirage.results.baselines import BASELINES, EAGER, TRUSTED
 from mirage.results.result import Estimate, KernelFacts, LoopFacts, Result, SearchStats
@@ -24,10 +25,17 @@ from mirage.search.engine import Candidate, SearchCounts
 from mirage.search.problem import Problem
 
 
-def floor(program: Program, dev: Device) -> float:
-    """The speed of light of the program: inputs read once, outputs written once."""
+def floor(program: Program, us: float, dev: Device) -> float:
+    """The µs of the speed of light of the program: inputs read once, outputs written once, and its products as they are written; the
+    bytes alone where `us`, what is known, is less than those products take: other products compute the same."""
     moved = sum(i.type.bytes for i in program.inputs) + sum(program.type_of(o).bytes for o in program.outputs)
-    return speed_of_light(moved, 0.0, 0.0, 0, dev)
+    products = 0.0
+    for n in program.nodes:
+        types = [program.type_of(x) for x in n.args]
+        if n.op != ATTENTION:  # a mask may leave half of it out
+            products += operator_flops(n.op, types, n.type) * min((DTYPES[t.dtype].bytes for t in types), default=2) / 2
+    light = speed_of_light(moved, products, 0.0, 0, dev)
+    return light if light <= us else speed_of_light(moved, 0.0, 0.0, 0, dev)
 
 
 def header(
@@ -211,7 +219,7 @@ class Answer:
         )
 
     def time(self, us: float, base: float) -> Estimate:
-        figures = (us, floor(self.program, self.dev), base)
+        figures = (us, floor(self.program, us, self.dev), base)
         us, light, base = (float(f"{x:.4g}") for x in figures)  # tiny tensors take less than a nanosecond
         if self.measured is None:
             return Estimate(us, light, base, f"{self.dev.name} ({self.dev.target})")

@@ -38,8 +38,9 @@ def refuse_integers(program: Program, path: str) -> None:
         if not taken and not compared:
             continue
         if compared or not _exact(program, node, taken):
+            which = names(program, taken | compared)
             raise UnsupportedOperands(
-                f"`{node.op}` takes integers ({names(program, taken | compared)}): kernels move, compare and cast them, and compute with floats",
+                f"`{node.op}` takes integers ({which}): kernels move, compare and cast them, and compute with floats",
                 line=node.line, path=path, next_step="cast them to a floating dtype first",
             )  # fmt: skip
         data |= {x} if is_integer(node.type.dtype) else set()

@@ -199,7 +199,9 @@ class Search:
         """Every cut set in turn: its parts, then their combinations."""
         bounds = self.bounds
         best_with: dict[int, float] = {}  # number of cuts -> best estimate
-        calls_only = False  # no further cut helps by itself; what PyTorch computes by one call takes its operands and its result
+        calls_only = (
+            False  # no further cut helps by itself; what PyTorch computes by one call takes its operands and its result
+        )
         for chosen in cut_sets:
             self.guard.armed = bool(self.best or self._first)
             self.guard.check()

@@ -16,7 +16,15 @@ from mirage.ir.program import Program
 from mirage.operators.call_functions import NEAR_ZERO
 from mirage.results.verdict import Word
 from mirage.verify.floats.cast_search import losses
-from mirage.verify.floats.directed_inputs import BESIDE_FLOATS, EQUAL_ROWS, EVERY_INTEGER, NEIGHBOURS, Draw, Rng, takes_integers
+from mirage.verify.floats.directed_inputs import (
+    BESIDE_FLOATS,
+    EQUAL_ROWS,
+    EVERY_INTEGER,
+    NEIGHBOURS,
+    Draw,
+    Rng,
+    takes_integers,
+)
 from mirage.verify.floats.regimes import round_to
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.program_values import ResultPrecision

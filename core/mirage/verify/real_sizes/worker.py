@@ -159,6 +159,8 @@ class Judging:
         self.contiguity()
         if self.host.text.asks_gradient:
             self.gradients()
+        elif any(DTYPES[i.type.dtype].floating for i in self.subject.program.inputs):
+            self.notes.append("no input needs a gradient (what the kernels write carries none)")
 
     def variants(self) -> None:
         """Every configuration of an autotuner, and another number of multiprocessors."""
