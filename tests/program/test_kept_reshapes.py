@@ -50,7 +50,9 @@ def test_what_has_axes_is_no_call(body: str) -> None:
 
 
 def test_the_dims_in_front_may_have_any_size() -> None:
-    (call, *_) = [n for n in lowerable(traced("x.view(3, 4, 7, 5)[:, :, 1:].exp()", 3, 4, 5, 7))[0].nodes if is_call(n.op)]
+    (call, *_) = [
+        n for n in lowerable(traced("x.view(3, 4, 7, 5)[:, :, 1:].exp()", 3, 4, 5, 7))[0].nodes if is_call(n.op)
+    ]
     assert call.attr("size") == (-1, 7, 5) and call.attr(SIZES) == (((0, 0), (-1, 0)),)
     text = f"{HEAD}def f(x):\n    return x.reshape(x.shape[0], 7, 5)[:, 1:]\n"
     assert trace_generic(text, "f", [("x", (3, 5, 7), "fp32", ("b", "", ""))]).generic == ("b",)

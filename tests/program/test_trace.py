@@ -238,7 +238,9 @@ ROWS = "return F.nll_loss(x, x[:, 0].argsort(), w[:, 0], reduction='none')"
 MARGINS = "F.margin_ranking_loss(x, x * 2, x.sign(), reduction='none')"
 
 
-@pytest.mark.parametrize("body", [ROWS, f"{ROWS} * 2", f"return {MARGINS} * F.hinge_embedding_loss(x, x.sign(), reduction='none')"])
+@pytest.mark.parametrize(
+    "body", [ROWS, f"{ROWS} * 2", f"return {MARGINS} * F.hinge_embedding_loss(x, x.sign(), reduction='none')"]
+)
 def test_losses_that_are_not_reduced_have_their_own_shape(body: str) -> None:
     program = trace(text(body), "f", XW)
     assert program.type_of(program.outputs[0]).shape == ((5,) if "nll" in body else (5, 7))
