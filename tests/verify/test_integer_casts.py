@@ -28,6 +28,14 @@ def verdict(left: str, right: str) -> Verdict:
         ("x * x.int().float()", "x * x"),
         ("h.int().float() * x", "h.float() * x"),
         ("torch.where(x.int() == 0, x, 1.0)", "torch.where(x == 0, x, 1.0)"),
+        ("x.int().to(torch.int8).float()", "x.int().float()"),
+        ("x.long().int().float()", "x.long().float()"),
+        ("x.int().half().float()", "x.int().float()"),
+        ("(x.long() * 3000000000).float()", "x.long().float() * 3000000000"),
+        ("(x.int() + 1).float()", "x.int().float() + 1"),
+        ("x.int().abs().float()", "x.int().float().abs()"),
+        ("x.argsort().to(torch.int8).float()", "x.argsort().float()"),
+        ("x.to(torch.int8) * 2 == 0", "x.to(torch.int8) == 0"),
         ("torch.where(x.int() == 0, x, 1.0)", "torch.where(x.abs() <= 1, x, 1.0)"),
     ],
 )
@@ -41,7 +49,7 @@ def test_a_fraction_that_counts_is_seen(left: str, right: str) -> None:
     [
         ("x.int()", "x.int()"),
         ("x.int().float() * h * 2", "(2 * h) * x.int().float()"),
-        ("torch.where(x.int() == 0, x, 1.0)", "torch.where(x.int() != 0, 1.0, x)"),
+        ("torch.where(x.int() == 0, x * 2, 1.0)", "torch.where(x.int() == 0, 2 * x, 1.0)"),
     ],
 )
 def test_equal_floats_have_equal_integers(left: str, right: str) -> None:
