@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 import mirage
-from mirage.dynamo.backend import GRAPHS, SYMBOLIC, why_whole
+from mirage.dynamo.backend import GRADIENT, GRAPHS, SYMBOLIC, why_whole
 from mirage.dynamo.graph_regions import cut
 from mirage.dynamo.rest_compiler import by_cuda_graphs, named_rest
 
@@ -187,3 +187,24 @@ def test_the_backend_has_its_entry_point():
     (found,) = entry_points(group="torch_dynamo_backends", name="mirage")
     assert found.value == "mirage.dynamo.backend:backend"
     assert "mirage" in torch._dynamo.list_backends()
+
+
+class Slope(nn.Module):
+    """Switches gradients on and takes one, whatever the caller says."""
+
+    def forward(self, x):
+        with torch.enable_grad():
+            y = x.detach().requires_grad_()
+            (slope,) = torch.autograd.grad((torch.tanh(y) * y).sum(), y)
+        return torch.softmax(x - slope, -1)
+
+
+@torch.no_grad()
+def test_a_gradient_taken_inside_without_gradients_is_eagers(compiled, take):
+    model = Slope()
+    run, x = compiled(model), torch.randn(4, 12)
+    for _ in range(3):
+        same(run(x), model(x))
+        take()
+    assert any(GRADIENT in graph.reason for graph in mirage.explain(model, x).graphs)
+    assert not any(GRADIENT in graph.reason for graph in mirage.explain(Cache(), x).graphs)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mirage.dynamo.functional_graph import GradientInside
 from mirage.dynamo.rest_compiler import Rest, by_cuda_graphs, copied, named_rest
 from mirage.dynamo.swapped_graph import SwappedGraph
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     import torch
 
 log = logging.getLogger("mirage.dynamo")
+GRADIENT = "a gradient is taken inside: forward and backward are Inductor's"
 GRAPHS = "a gradient is needed under CUDA graphs: forward and backward are Inductor's"
 SYMBOLIC = "a size is symbolic: the graph is Inductor's for every size"
 REST = "rest"
@@ -54,6 +56,8 @@ def _swapped(module: torch.fx.GraphModule, example_inputs: Sequence[object], res
     own = copied(module)  # each of the two compilers may change what it gets
     try:
         graph = SwappedGraph(own, example_inputs, rest)
+    except GradientInside:
+        return rest(module, example_inputs)
     except Exception as error:  # whatever PyTorch cannot make functional, the rest's compiler judges by itself
         log.warning("a graph has no regions (%s: %s)", type(error).__name__, error)
         return rest(module, example_inputs)

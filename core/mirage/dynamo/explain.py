@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mirage.dynamo.backend import why_whole
-from mirage.dynamo.functional_graph import Role
+from mirage.dynamo.backend import GRADIENT, why_whole
+from mirage.dynamo.functional_graph import GradientInside, Role
 from mirage.dynamo.functional_part import FunctionalPart
 from mirage.dynamo.graph_regions import is_view, unknown
 from mirage.dynamo.rest_compiler import copied, named_rest
@@ -60,8 +60,10 @@ class ModelExplanation:
 
 
 def explain(model: Callable[..., object], *inputs: object, **keywords: object) -> ModelExplanation:
-    """What `torch.compile(model, backend="mirage")` does with such a call, as of now: of the graphs for inference under `torch.no_grad`, else of
-    forward and backward where a gradient is needed. Calls the model once, its operators one by one, and no backward; regions that no daemon was asked about are submitted."""
+    """What `torch.compile(model, backend="mirage")` does with such a call, as of now.
+
+    Under `torch.no_grad` the graphs are those of inference, else forward and backward where a gradient is needed. Calls the model
+    once, its operators one by one, and no backward; regions that no daemon was asked about are submitted."""
     import torch
 
     found: list[GraphReport] = []
@@ -80,6 +82,8 @@ def _reports(module: torch.fx.GraphModule, example_inputs: Sequence[object]) -> 
         return [GraphReport((), reason, ())]
     try:
         graph = SwappedGraph(module, example_inputs, named_rest("eager", None, {}))
+    except GradientInside:
+        return [GraphReport((), GRADIENT, ())]
     except Exception as error:  # as in the backend: PyTorch cannot make it functional
         return [GraphReport((), f"{type(error).__name__}: {error}", ())]
     reason = graph.why_whole()

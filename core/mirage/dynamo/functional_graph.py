@@ -25,18 +25,32 @@ Flat = Callable[[Sequence["torch.Tensor"]], Any]
 Take = Callable[["torch.fx.GraphModule", Role], Flat]
 
 
+class GradientInside(Exception):
+    """A graph whose inputs need no gradient switches gradients on, and takes one or gives what needs one."""
+
+
 def functional(module: torch.fx.GraphModule, example_inputs: Sequence[object], take: Take) -> Callable[..., Any]:
     """A callable in the module's place: `take` gets each functional graph once and gives what runs it.
 
     There is one for a module that needs no gradient, else a forward and a backward one, in this order. What goes from the one to the other
     is decided here, by AOTAutograd's partitioner, and stays the same whatever runs them. What the module writes to its inputs, and
-    which outputs are views of them, AOTAutograd does around them."""
+    which outputs are views of them, AOTAutograd does around them. Raises GradientInside."""
+    import torch
     from torch._dynamo.backends.common import aot_autograd
     from torch._functorch import config
     from torch._functorch.aot_autograd import make_boxed_func
     from torch._functorch.partitioners import min_cut_rematerialization_partition
 
+    tensors = [x for x in example_inputs if isinstance(x, torch.Tensor)]
+    wanted = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
+
     def compiler(role: Role, graph: torch.fx.GraphModule, inputs: Sequence[object]) -> Any:
+        if role is not Role.INFERENCE and not wanted:
+            raise GradientInside
+        if (
+            role is Role.BACKWARD
+        ):  # what may be written to is no longer there for a second backward; no code of ours does
+            torch._guards.TracingContext.get().fw_metadata.bw_donated_idxs = []
         run = take(graph, role)
         return make_boxed_func(lambda *args: run(args))
 
@@ -47,9 +61,9 @@ def functional(module: torch.fx.GraphModule, example_inputs: Sequence[object], t
         partition_fn=min_cut_rematerialization_partition,
         decompositions=_decompositions(),
     )
-    # A lazy backward would come with its first call, and its kernels later still; one that may write to what was saved forbids
-    # `retain_graph=True`, and no code of ours does.
-    with config.patch(force_non_lazy_backward_lowering=True, donated_buffer=False):
+    with config.patch(
+        force_non_lazy_backward_lowering=True
+    ):  # else it comes with the first backward, and its kernels later still
         run: Callable[..., Any] = made(module, list(example_inputs))
     return run
 

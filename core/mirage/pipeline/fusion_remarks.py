@@ -17,7 +17,7 @@ from mirage.mugraph.grammar import (
     MuGraph,
     TileDim,
 )
-from mirage.profile.fused_baseline import fused_baseline
+from mirage.profile.inductor_estimate import inductor_estimate
 from mirage.profile.roofline import Times, estimate, kernel_times
 from mirage.program.library_variants import OPERATORS
 from mirage.results.result import Remark
@@ -155,7 +155,7 @@ def explain(search: Search, chosen: Candidate | None, base: float, device: Devic
 
 def compiled_instead(program: Program, us: float, device: Device) -> Remark:
     """What torch.compile of the function would take by the model, beside the `us` of the answer: nobody has measured either."""
-    other = fused_baseline(program, device)
+    other = inductor_estimate(program, device)
     text = f"torch.compile of the function as written: {other.us:.1f} µs in {kernels(other.kernels)} by the estimate"
     if other.us <= us * NEAR:
         text += "; by that it is as fast as this answer or faster: let a GPU measure both before you choose"

@@ -13,7 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from mirage.verify.real_sizes import memory_operators, reduction_operators  # noqa: F401  entries of the table
+from mirage.verify.real_sizes import (
+    accumulators,
+    memory_operators,  # noqa: F401  entries of the table
+    reduction_operators,  # noqa: F401  entries of the table
+)
 from mirage.verify.real_sizes.module_text import ModuleText, depends_on_data, reads_data
 from mirage.verify.real_sizes.operator_table import OPERATORS, Context, binary, inverted, negative, truth
 from mirage.verify.real_sizes.pointwise_operators import expand_dims
@@ -116,8 +120,8 @@ class BatchRun:
             case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
                 made = self.binary(op, self.name(name), self.value(value))
                 self.assign(target, made)
-                if isinstance(op, ast.Add):
-                    self.accumulated(name, made)
+                if self.loops and isinstance(op, (ast.Add, ast.Sub)):
+                    accumulators.of_loop(self.k.precision, self.k.line, name, made)
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 pass
             case ast.Expr(value=value):
@@ -143,17 +147,7 @@ class BatchRun:
         sums = any(isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Add, ast.Sub)) for n in nodes)
         sums |= any(isinstance(n, ast.Call) and ast.unparse(n.func).endswith("dot") for n in nodes)
         if sums and any(isinstance(n, ast.Name) and n.id == target.id for n in nodes):
-            self.accumulated(target.id, made)
-
-    def accumulated(self, name: str, made: object) -> None:
-        if not self.loops or not isinstance(made, Tile):
-            return
-        if made.dtype in ("fp16", "bf16"):
-            self.k.precision.narrow[self.k.line] = f"{name} is summed up in {made.dtype}"
-        elif made.rounded:
-            self.k.precision.narrow[self.k.line] = (
-                f"what {name} sums up was rounded to fewer digits in line {made.rounded}"
-            )
+            accumulators.of_loop(self.k.precision, self.k.line, target.id, made)
 
     def assign(self, target: ast.expr, value: object) -> None:
         match target:

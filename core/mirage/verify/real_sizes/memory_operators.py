@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mirage.verify.real_sizes import accumulators
 from mirage.verify.real_sizes.operator_table import OPERATORS, Context, Operator, as_tuple, named_dtype, operator, truth
 from mirage.verify.real_sizes.tile_values import Array, BlockPointer, Pointer, Tile
 
@@ -29,8 +30,7 @@ def dot(
     dtype = (
         ("fp64" if a.dtype == "fp64" else named_dtype(k, out_dtype) if out_dtype else "fp32") if a.floating else "int32"
     )
-    if dtype in ("fp16", "bf16"):
-        k.precision.narrow[k.line] = f"tl.dot accumulates in {dtype}"
+    accumulators.of_product(k.precision, k.line, dtype)
     if acc is None:
         return k.precision.tile(data, dtype)
     c = k.tile(acc)

@@ -29,7 +29,6 @@ Combine = Callable[..., object]  # a helper function of the text
 Operator = Callable[..., object]
 OPERATORS: dict[str, Operator] = {}
 F = TypeVar("F", bound=Operator)
-LONG = 16  # terms from which on a sum in a short dtype is one that loses digits
 
 
 @dataclass
@@ -173,9 +172,10 @@ def moved(k: Context, name: str, a: object, b: object) -> object:
 
 def negative(k: Context, x: object) -> Tile:
     t = k.tile(x)
-    return k.precision.tile(
+    made = k.precision.tile(
         -t.data.astype(np.int32) if t.dtype == "int1" else -t.data, "int32" if t.dtype == "int1" else t.dtype
     )
+    return replace(made, rounded=t.rounded)
 
 
 def inverted(k: Context, x: object) -> Tile:

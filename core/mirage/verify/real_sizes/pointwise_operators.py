@@ -311,7 +311,7 @@ def broadcast(k: Context, input: object, other: object) -> object:
 def join(k: Context, a: object, b: object) -> Tile:
     x, y, dtype = meet(k, a, b)
     x, y = np.broadcast_arrays(x, y)
-    return Tile(np.stack((x, y), axis=-1), dtype)
+    return Tile(np.stack((x, y), axis=-1), dtype, rounded=_rounded(a, b))
 
 
 @operator()

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mirage.verify.real_sizes.operator_table import LONG, OPERATORS, Context, as_tuple, binary, named_dtype, operator
+from mirage.verify.real_sizes import accumulators
+from mirage.verify.real_sizes.operator_table import OPERATORS, Context, as_tuple, binary, named_dtype, operator
 from mirage.verify.real_sizes.pointwise_operators import cast, reshape
 from mirage.verify.real_sizes.tile_values import BITS, Tile
 
@@ -28,13 +29,6 @@ def axis_of(k: Context, t: Tile, axis: object) -> int | tuple[int, ...]:
     return a % len(t.block) + 1
 
 
-def shortened(k: Context, t: Tile, along: int | tuple[int, ...], what: str) -> None:
-    """Note a sum of many terms in a dtype narrower than float32."""
-    axes = along if isinstance(along, tuple) else (along,)
-    if t.dtype in ("fp16", "bf16") and math.prod(t.data.shape[a] for a in axes) > LONG:
-        k.precision.narrow[k.line] = f"{what} in {t.dtype}"
-
-
 @operator("sum")
 def sum_(k: Context, input: object, axis: object = None, keep_dims: object = False, dtype: object = None) -> Tile:
     t = k.tile(input)
@@ -43,7 +37,7 @@ def sum_(k: Context, input: object, axis: object = None, keep_dims: object = Fal
     elif not t.floating and BITS[t.dtype] < 32:
         t = k.precision.tile(t.data, "uint32" if t.dtype.startswith("u") or t.dtype == "int1" else "int32")
     along = axis_of(k, t, axis)
-    shortened(k, t, along, "tl.sum")
+    accumulators.of_reduction(k.precision, k.line, t, along, "tl.sum")
     data = t.data
     if t.floating and not k.precision.wide and t.dtype in ("fp16", "bf16"):
         data = data.astype(np.float32)
@@ -117,15 +111,16 @@ def softmax(
 def scanned(k: Context, fn: Any, input: object, axis: object, reverse: object, what: str) -> Tile:
     t = k.tile(input)
     if t.dtype == "bf16":
-        t = k.precision.tile(t.data, "fp32")
+        t = replace(k.precision.tile(t.data, "fp32"), rounded=t.rounded)
     elif not t.floating and BITS[t.dtype] < 32:
         t = k.precision.tile(t.data, "int32")
     along = axis_of(k, t, 0 if axis is None else axis)
     assert isinstance(along, int)
-    shortened(k, t, along, what)
+    accumulators.of_reduction(k.precision, k.line, t, along, what)
     data = np.flip(t.data, along) if reverse else t.data
     out = fn.accumulate(data, axis=along, dtype=data.dtype)
-    return k.precision.tile(np.flip(out, along) if reverse else out, t.dtype)
+    made = k.precision.tile(np.flip(out, along) if reverse else out, t.dtype)
+    return replace(made, rounded=t.rounded)
 
 
 @operator()
@@ -154,7 +149,7 @@ def reduce(k: Context, input: object, axis: object, combine_fn: Combine, keep_di
     along = axis_of(k, parts[0], axis)
     assert isinstance(along, int)
     for p in parts:
-        shortened(k, p, along, "tl.reduce")
+        accumulators.of_reduction(k.precision, k.line, p, along, "tl.reduce")
     n = parts[0].data.shape[along]
     while n > 1:
         n //= 2
@@ -172,7 +167,7 @@ def associative_scan(k: Context, input: object, axis: object, combine_fn: Combin
     if reverse:
         parts = tuple(replace(p, data=np.flip(p.data, along)) for p in parts)
     for p in parts:
-        shortened(k, p, along, "tl.associative_scan")
+        accumulators.of_reduction(k.precision, k.line, p, along, "tl.associative_scan")
     step, n = 1, parts[0].data.shape[along]
     while step < n:
         left, right = ([taken(p, along, s) for p in parts] for s in (slice(0, n - step), slice(step, n)))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mirage.verify.real_sizes import accumulators
 from mirage.verify.real_sizes.tile_values import Array, Pointer, Precision, Tile, Unknown, Wrong
 
 MANY = -2  # programs that read an element, where there are several
@@ -181,8 +182,8 @@ class Accesses:
             raise Unknown(f"{region.name} is stored to and changed by atomic operations in one launch", line)
         if region.reader is not None and region.reader[used].any():
             raise Unknown(f"{region.name} is read in the launch whose atomic operations change it", line)
-        if region.dtype in ("fp16", "bf16") and kind == "add":
-            self.precision.narrow[line] = f"an atomic sum in {region.dtype}"
+        if kind == "add":
+            accumulators.of_atomic_sum(self.precision, line, region.dtype)
         if region.encode is not None and region.decode is not None:
             raise Unknown(f"an atomic operation in {region.dtype}", line)
         _UPDATES[kind].at(region.data, places, values)

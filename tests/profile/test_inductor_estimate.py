@@ -8,7 +8,7 @@ from mirage.devices.table import DEVICES
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.pipeline.fusion_remarks import compiled_instead
-from mirage.profile.fused_baseline import fused_baseline
+from mirage.profile.inductor_estimate import inductor_estimate
 from mirage.profile.roofline import baseline
 from mirage.program.trace import trace
 
@@ -41,32 +41,32 @@ KERNELS = [
 def test_kernels_are_what_lies_between_products(
     arguments: str, body: str, shapes: tuple[tuple[int, ...], ...], kernels: int
 ) -> None:
-    assert fused_baseline(program(arguments, body, *shapes), DEVICE).kernels == kernels
+    assert inductor_estimate(program(arguments, body, *shapes), DEVICE).kernels == kernels
 
 
 def test_a_chain_of_pointwise_operators_moves_its_ends_alone() -> None:
-    one = fused_baseline(program("x", "x * 2", (4096, 4096)), DEVICE)
-    many = fused_baseline(program("x", "torch.tanh(F.silu(x * 2) + 1) * 3", (4096, 4096)), DEVICE)
+    one = inductor_estimate(program("x", "x * 2", (4096, 4096)), DEVICE)
+    many = inductor_estimate(program("x", "torch.tanh(F.silu(x * 2) + 1) * 3", (4096, 4096)), DEVICE)
     assert many.us == one.us < baseline(program("x", "torch.tanh(F.silu(x * 2) + 1) * 3", (4096, 4096)), DEVICE)
 
 
 def test_a_table_is_read_where_it_is_looked_up() -> None:
     small = program("ids, w", "F.embedding(ids, w) * 2", (64,), (1000, 512))
     large = program("ids, w", "F.embedding(ids, w) * 2", (64,), (500000, 512))
-    for model in (lambda p: fused_baseline(p, DEVICE).us, lambda p: baseline(p, DEVICE)):
+    for model in (lambda p: inductor_estimate(p, DEVICE).us, lambda p: baseline(p, DEVICE)):
         assert model(small) == model(large)
-    assert fused_baseline(large, DEVICE).kernels == 1
+    assert inductor_estimate(large, DEVICE).kernels == 1
 
 
 def test_rows_too_long_for_a_block_are_read_again() -> None:
-    short = fused_baseline(program("x", "torch.softmax(x, dim=-1)", (16384, 1024)), DEVICE)
-    long = fused_baseline(program("x", "torch.softmax(x, dim=-1)", (64, 262144)), DEVICE)
+    short = inductor_estimate(program("x", "torch.softmax(x, dim=-1)", (16384, 1024)), DEVICE)
+    long = inductor_estimate(program("x", "torch.softmax(x, dim=-1)", (64, 262144)), DEVICE)
     assert short.kernels == long.kernels == 1 and long.us > 1.4 * short.us
 
 
 def test_what_torch_compile_would_take_stands_beside_an_estimate() -> None:
     p = program("x, y", "F.silu(x) * y + x", (64, 4096), (64, 4096))
-    us = fused_baseline(p, DEVICE).us
+    us = inductor_estimate(p, DEVICE).us
     faster, slower = compiled_instead(p, us / 2, DEVICE), compiled_instead(p, 2 * us, DEVICE)
     assert faster.code == slower.code == "torch-compile" and faster.figures["other_us"] == us
     assert "in one kernel by the estimate" in faster.text and "let a GPU measure" not in faster.text

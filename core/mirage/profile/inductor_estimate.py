@@ -39,20 +39,20 @@ class Group:
 
 
 @dataclass(frozen=True)
-class FusedBaseline:
+class InductorEstimate:
     """The µs of a program under torch.compile by the model, and the `kernels` that it launches."""
 
     us: float
     kernels: int
 
 
-def fused_baseline(program: Program, device: Device) -> FusedBaseline:
+def inductor_estimate(program: Program, device: Device) -> InductorEstimate:
     """The model's figures for torch.compile's default mode. Shapes are the program's own."""
     us, kernels = 0.0, 0
     for g in _Fusion(program).groups():
         more, launched = _library(program, g, device) if g.library else _generated(program, g, device)
         us, kernels = us + more, kernels + launched
-    return FusedBaseline(us, kernels)
+    return InductorEstimate(us, kernels)
 
 
 def _library(program: Program, g: Group, device: Device) -> tuple[float, int]:
