@@ -86,6 +86,11 @@ class Builder:
         key = (op, args, tuple((k, repr(v)) for k, v in frozen))
         return self._node(key, Operation(op, tuple(args), frozen, type, self.line))
 
+    def copied(self, node: Operation, args: Sequence[int]) -> int:
+        """A node of another program, with its type and its line, applied to these operands."""
+        key = (node.op, tuple(args), tuple((k, repr(v)) for k, v in node.attrs))
+        return self._node(key, Operation(node.op, tuple(args), node.attrs, node.type, node.line))
+
     def _checked(self, infer: Callable[[], Made]) -> Made:
         try:
             return infer()
