@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 import mirage
-from mirage.dynamo.backend import GRADIENT
+from mirage.dynamo.backend import GRADIENT, GRAPHS, SYMBOLIC, why_whole
 from mirage.dynamo.graph_regions import cut
-from mirage.dynamo.rest_compiler import named_rest
+from mirage.dynamo.rest_compiler import by_cuda_graphs, named_rest
 
 
 class Block(nn.Module):
@@ -142,21 +142,6 @@ def test_another_parameter_in_place_is_read_and_one_of_another_shape_is_guarded(
     same(run(x), model(x))
 
 
-def test_a_gradient_is_pytorchs(compiled, take):
-    model = Block(9)
-    other = copy.deepcopy(model)
-    run, x = compiled(model), torch.randn(2, 9)
-    with torch.no_grad():
-        run(x)
-    take(doubled)
-    a, b = run(x), other(x)
-    same(a.detach(), b.detach())
-    a.sum().backward()
-    b.sum().backward()
-    for p, q in zip(model.parameters(), other.parameters(), strict=True):
-        torch.testing.assert_close(p.grad, q.grad)
-
-
 @torch.no_grad()
 def test_explain_tells_what_was_taken_and_why_not(compiled, take):
     model, x = Block(11), torch.randn(2, 11)
@@ -171,13 +156,13 @@ def test_explain_tells_what_was_taken_and_why_not(compiled, take):
     assert "not contiguous" not in str(first) and odd.graphs[0].regions[0].reason != ""
 
 
-def test_a_gradient_or_a_symbolic_size_is_said():
-    from mirage.dynamo.backend import GRADIENT, SYMBOLIC, why_whole
-
+def test_a_gradient_under_cuda_graphs_or_a_symbolic_size_is_said():
     x = torch.ones(2, requires_grad=True)
-    assert why_whole([x]) == GRADIENT and why_whole([x.detach()]) == "" and why_whole([x.detach(), 3]) == SYMBOLIC
+    assert why_whole([x]) == why_whole([x.detach()], True) == "" and why_whole([x.detach(), 3]) == SYMBOLIC
+    assert why_whole([x], by_cuda_graphs("reduce-overhead", {})) == GRAPHS
+    assert not by_cuda_graphs("default", {}) and by_cuda_graphs(None, {"triton.cudagraphs": True})
     with torch.no_grad():
-        assert why_whole([x]) == ""
+        assert why_whole([x], True) == ""
 
 
 def test_one_operator_is_no_region_and_two_are():

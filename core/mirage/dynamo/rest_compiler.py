@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import torch
 
 log = logging.getLogger("mirage.dynamo")
+CUDA_GRAPHS = "triton.cudagraphs"  # the option's name
 Rest = Callable[["torch.fx.GraphModule", Sequence[object]], Callable[..., Any]]
 
 
@@ -21,6 +22,14 @@ def named_rest(name: str, mode: str | None, options: Mapping[str, object]) -> Re
     if name != "inductor":
         raise ValueError(f'options["rest"] is "inductor" or "eager", not {name!r}')
     return lambda module, inputs: by_inductor(module, inputs, mode, options)
+
+
+def by_cuda_graphs(mode: str | None, options: Mapping[str, object]) -> bool:
+    """Whether Inductor with this mode and these options runs graphs by CUDA graphs."""
+    from torch._inductor import config, list_mode_options
+
+    asked = {**(list_mode_options(mode) if mode else {}), **options}
+    return bool(asked.get(CUDA_GRAPHS, config.triton.cudagraphs))
 
 
 def by_inductor(
