@@ -337,3 +337,18 @@ def test_cuda_graphs_leave_a_gradient_to_inductor(take, parts):
     with torch.no_grad():
         close([run(*inputs)], [rms_norm(*inputs)])
     assert [part.role for part in parts] == [Role.INFERENCE]
+
+
+def test_a_checkpoint_inside_drops_the_same_again(compiled):
+    """PyTorch's graph, called as it stands, draws other numbers in the backward."""
+
+    def inner(x):
+        return nn.functional.dropout(torch.sigmoid(x) + 1, 0.4)
+
+    x = torch.rand(32, 8, requires_grad=True)
+    run = compiled(lambda x: checkpoint(inner, x * 2, use_reentrant=False))
+    for _ in range(2):
+        made = run(x)
+        made.sum().backward()
+        assert torch.equal(x.grad != 0, made != 0) and (made == 0).any()
+        x.grad = None
