@@ -7,8 +7,8 @@ import torch
 from workloads.traced import trace, trace_generic
 
 from mirage.errors import UnsupportedReshape
+from mirage.ir.opaque_calls import SIZES, call_text, fault, is_call
 from mirage.ir.program import Program
-from mirage.ir.torch_calls import SIZES, call_text, fault, is_call
 from mirage.program.kept_reshapes import RESHAPE, lowerable
 
 HEAD = "import torch\nimport torch.nn.functional as F\n"

@@ -10,8 +10,8 @@ from workloads.traced import trace, trace_generic
 
 from mirage.codegen.library_text import library_call
 from mirage.errors import EmissionRefused, UnknownOperator
+from mirage.ir.opaque_calls import RESULT, SIZES, call_arguments, call_text, fault, is_call
 from mirage.ir.program import Operation, Program
-from mirage.ir.torch_calls import RESULT, SIZES, call_arguments, call_text, fault, is_call
 from mirage.mugraph.grammar import LibraryKernel
 from mirage.program.lower import lower
 

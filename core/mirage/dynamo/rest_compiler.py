@@ -30,10 +30,9 @@ def as_written(module: torch.fx.GraphModule, inputs: Sequence[object]) -> Callab
     from torch._dynamo.backends.debugging import aot_eager
     from torch._higher_order_ops.wrap import tag_activation_checkpoint
 
-    if any(node.target is tag_activation_checkpoint for node in module.graph.nodes):
-        made: Callable[..., Any] = aot_eager(module, list(inputs))
-        return made
-    return module.forward
+    again = any(node.target is tag_activation_checkpoint for node in module.graph.nodes)
+    made: Callable[..., Any] = aot_eager(module, list(inputs)) if again else module.forward
+    return made
 
 
 def by_cuda_graphs(mode: str | None, options: Mapping[str, object]) -> bool:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from mirage.errors import InPlaceEdit, SideEffect, UnknownOperator, UnsupportedOperands, UnsupportedOutput
 from mirage.ir.dtypes import DTYPES, EIGHT_BIT
+from mirage.ir.opaque_calls import RESULT
 from mirage.ir.program import Attr
 from mirage.ir.tensor_spec import TensorType
-from mirage.ir.torch_calls import RESULT
 from mirage.operators.entry import DtypeError, Form, OperandsError, ShapeError
 from mirage.operators.table import ATEN, OPERATORS
 from mirage.operators.type_rules import is_float, promote

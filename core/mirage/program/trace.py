@@ -13,9 +13,9 @@ from dataclasses import replace as dc_replace
 
 from mirage.errors import MirageError, TraceFailed, UnsupportedOperands, UnsupportedOutput
 from mirage.ir.dtypes import EIGHT_BIT, FLOATING, TORCH_NAMES
+from mirage.ir.opaque_calls import is_call
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
-from mirage.ir.torch_calls import is_call
 from mirage.operators.table import OPERATORS
 from mirage.program import deferred_compiler, load_function
 from mirage.program.assumed import assumptions, deciding

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mirage.ir.opaque_calls import is_call
 from mirage.ir.program import Program
-from mirage.ir.torch_calls import is_call
 from mirage.operators.table import OPERATORS
 from mirage.program.integers import is_integer
 from mirage.results.details import FloatDetails
