@@ -15,7 +15,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -213,7 +213,7 @@ class Field:
 
     def _specials(self, result: Array, fn: Callable[..., Array], *xs: Array) -> Array:
         """`result` with what IEEE arithmetic gives where an argument is infinite or NaN."""
-        if not any(is_special(x).any() for x in xs):
+        if not any(x.max(initial=_U(0)) >= SPECIAL for x in xs):  # they are the largest values
             return result
         shape = result.shape
         where = np.zeros(shape, bool)
@@ -314,7 +314,11 @@ class Field:
         return self._specials(self._atom(out, out == out) if self.atoms else out, np.exp, x)
 
     def exp2(self, x: Array) -> Array:
-        return self.exp(self.div(x, np.full((1,), self.log2e)))
+        return self.exp(self.mul(self.lift(x), self._ln2))
+
+    @cached_property
+    def _ln2(self) -> Array:
+        return self.inv(np.full((1,), self.log2e))
 
     def sqrt(self, x: Array, watch: bool = True) -> Array:
         """The square root that is itself a square. Draws in which the argument is no square are marked in
