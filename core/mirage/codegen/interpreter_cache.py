@@ -64,7 +64,6 @@ def lighten(patches: Patches) -> None:
     patches.set(core.tensor, "__init__", tensor)
 
     _spare(patches)
-    share_operands(patches)
 
     seen: set[object] = set()
     launch = interpreter.GridExecutor.__call__
@@ -123,3 +122,5 @@ def _spare(patches: Patches) -> None:
     builder = interpreter.interpreter_builder
     if not builder.options.debug:
         patches.set(builder, "options", replace(builder.options, sanitize_overflow=False))
+
+    share_operands(patches)
