@@ -44,9 +44,9 @@ T = TypeVar("T")
 class JobPayload(TypedDict, total=False):
     """What a job is about, as its request said it, made complete by the daemon. `question` (the question's digest) and
     `mugraph` stand in the jobs that verify a colleague's answer, `checkpoint` where an earlier run finished parts. `common` is the
-    question's key for the daemon's own interpreter, `offered` the µGraph that another environment found for it, `fresh` that nobody's
-    is wanted, `said` what the text
-    says of the function (FunctionText without its least text): the next daemon need not parse it."""
+    question's key for the daemon's own interpreter, `by_target` the one under which another machine's measured answer lies,
+    `offered` the µGraph that another environment found for it, `fresh` that nobody's is wanted, `said` what the text says of the
+    function (FunctionText without its least text): the next daemon need not parse it."""
 
     text: str
     path: str
@@ -60,6 +60,7 @@ class JobPayload(TypedDict, total=False):
     question: str
     mugraph: str
     common: str
+    by_target: str
     offered: str
     fresh: bool
     said: list[str]

@@ -25,6 +25,7 @@ from mirage.isolate.system import sweep
 from mirage.link import paths, user_settings
 from mirage.link.client import dial
 from mirage.link.secret_file import load_secret
+from mirage_daemon import question_key
 from mirage_daemon.cache_store import SqliteStore
 from mirage_daemon.jobs import RunJob
 from mirage_daemon.server import BACKLOG, MAX_CONNECTIONS, OWN_DESCRIPTORS, Server
@@ -162,7 +163,7 @@ def remote_cache(url: str = "") -> RemoteCache | None:
             f"{user_settings.REMOTE_FIRST_BYTE_MS} is {first_ms!r}, no time up to {MOST_FIRST_BYTE_MS} ms"
         )
     place = RemotePlace.of(said, user_settings.remote_cache_token())
-    return RemoteCache(RemoteHttp(place, first_byte_s=first_ms / 1000))
+    return RemoteCache(RemoteHttp(place, first_byte_s=first_ms / 1000), has_gpu=bool(question_key.devices()))
 
 
 def _remote_of_settings() -> RemoteCache | None:

@@ -72,10 +72,20 @@ KEY_INPUTS: dict[str, Callable[[JobQuestion], str]] = {
     "environment": lambda q: q.environment,  # its packages run before any line of ours: it answers for nobody else
 }
 
+OF_THE_MACHINE = ("packages", "python", "devices", "environment")  # rows that another machine need not share
+
 
 def key(question: JobQuestion) -> bytes:
     """SHA-256 over all rows of KEY_INPUTS."""
     return _digest("alias", ((name, read(question)) for name, read in KEY_INPUTS.items()))
+
+
+def target_key(question: JobQuestion) -> bytes:
+    """The question as any machine asks it that has this version: under it lies what one with the target's GPU measured. An answer
+    there is a proposal; what this machine's packages make of it is verified by them."""
+    return _digest(
+        "target", ((name, read(question)) for name, read in KEY_INPUTS.items() if name not in OF_THE_MACHINE)
+    )
 
 
 def result_key(question_key: bytes, program_key: str) -> bytes:

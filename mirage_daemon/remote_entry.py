@@ -1,32 +1,38 @@
 """An entry of a shared cache as bytes: the key of a question, and the µGraph that answers it as data that has yet to be verified.
 
-Beside the µGraph stand its derivation and evidence, for people and for audits: no daemon reads them. No text of a module
-is among it. `FORM`, a SHA-256, and the msgpack map of texts that it is of.
+Beside the µGraph stand its derivation and evidence, for people and for audits: no daemon reads them. What a GPU measured is read as
+that machine's word, and shown as that. No text of a module is among it. `FORM`, a SHA-256, and the msgpack map of texts that it is of.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
+import re
 from dataclasses import asdict, dataclass, fields
 
 import msgpack
 
 from mirage.errors import ProtocolError, RemoteCacheFault
 from mirage.link.payload_limits import check_payload
-from mirage.results.codec import unstructure
-from mirage.results.result import Result
+from mirage.results.baselines import BASELINES
+from mirage.results.codec import structure, unstructure
+from mirage.results.result import MeasuredElsewhere, Result
 
-FORM = b"mirage entry 1\n"
+FORM = b"mirage entry 2\n"
 DIGEST_BYTES = 32
 MAX_ITEMS, MAX_DEPTH = 32, 2
 MAX_MUGRAPH = 1 << 20  # characters of a µGraph's JSON
+MAX_MEASURED = 1000  # characters of what a machine says that it measured
+MAX_US = 1e9
+_DEVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ()._+/-]{0,79}")  # what people read, and no markup of a page
 
 
 @dataclass(frozen=True)
 class RemoteEntry:
-    """What travels. `question` and `program` are digests as hexadecimal; `mugraph`, `derivation`, `evidence` and `versions` are
-    JSON."""
+    """What travels. `question` and `program` are digests as hexadecimal; `mugraph`, `derivation`, `evidence`, `versions` and
+    `measured` (MeasuredElsewhere without `by`; "" where no GPU measured) are JSON."""
 
     question: str
     program: str
@@ -34,6 +40,7 @@ class RemoteEntry:
     derivation: str
     evidence: str
     versions: str
+    measured: str
 
     @staticmethod
     def of(question: str, result: Result) -> RemoteEntry | None:
@@ -51,7 +58,28 @@ class RemoteEntry:
             json.dumps(result.derivation, sort_keys=True),
             json.dumps(evidence, sort_keys=True),
             json.dumps(result.versions, sort_keys=True),
+            _measured(result),
         )
+
+    def word(self, by: str) -> MeasuredElsewhere:
+        """What the machine that the entry is from says that it measured, as the word of `by`. RemoteCacheFault where it says nothing,
+        or what no GPU measures."""
+        try:
+            if not 0 < len(self.measured) <= MAX_MEASURED:
+                raise ValueError("it has no times")
+            said = json.loads(self.measured)
+            if not isinstance(said, dict) or "by" in said:  # whose word it is nobody says of himself
+                raise ValueError("it has no times")
+            found = structure({**said, "by": by}, MeasuredElsewhere)
+            times = (found.us, found.baseline_us)
+            if not all(math.isfinite(us) and 0 < us <= MAX_US for us in times) or found.against not in BASELINES:
+                raise ValueError("its times are none")
+            if not _DEVICE.fullmatch(found.device):
+                raise ValueError("its device has no name")
+        except (ProtocolError, ValueError, RecursionError) as e:
+            said_wrong = e.message if isinstance(e, ProtocolError) else str(e)
+            raise RemoteCacheFault(f"an entry for a device is no measured one: {said_wrong[:200]}") from None
+        return found
 
     def to_bytes(self) -> bytes:
         body: bytes = msgpack.packb(asdict(self))
@@ -81,6 +109,17 @@ class RemoteEntry:
         if len(entry.mugraph) > MAX_MUGRAPH:
             raise RemoteCacheFault(f"a µGraph of {len(entry.mugraph)} characters is over the limit of {MAX_MUGRAPH}")
         return entry
+
+
+def _measured(result: Result) -> str:
+    """What this machine's own GPU measured, as JSON."""
+    time, peers = result.estimate, {} if result.measured is None else result.measured.peers
+    known = {name: us for name, us in peers.items() if name in BASELINES}
+    if time is None or not time.measured or not known or not _DEVICE.fullmatch(time.device):
+        return ""
+    best = min(known, key=known.__getitem__)
+    said = {"device": time.device, "us": time.us, "baseline_us": known[best], "against": best}
+    return json.dumps(said, sort_keys=True)
 
 
 def mugraph_text(result: Result) -> str:

@@ -72,11 +72,12 @@ P = ParamSpec("P")
 @dataclass(frozen=True)
 class AskedQuestion:
     """The question's key as hex, the interpreter that would answer it, and the key (as hex) under which the daemon's own would,
-    "" where that one's packages are others. `part` is what the text says."""
+    "" where that one's packages are others. `by_target`: see question_key.target_key, as hex. `part` is what the text says."""
 
     key: str
     interpreter: str
     common: str
+    by_target: str
     part: FunctionText
 
 
@@ -391,7 +392,8 @@ class Server:
             asked = question_key.ask(body.text, body.path, body.function, body.target, interpreter, options, said)
             key = question_key.key(asked)
             shared = key if not asked.environment else question_key.common(asked)
-            return AskedQuestion(key.hex(), interpreter, "" if shared is None else shared.hex(), said)
+            by_target = question_key.target_key(asked).hex()
+            return AskedQuestion(key.hex(), interpreter, "" if shared is None else shared.hex(), by_target, said)
 
         if own and part is None and len(body.text) <= SHORT_TEXT:
             part = question_key.known_part(body.text, body.function)
@@ -422,6 +424,7 @@ class Server:
             options=protocol.unstructure(body.options),
             project=await self._readers.read(body.path, process, project_of, body.path),
             common=question.common,
+            by_target=question.by_target,
             offered="" if body.fresh else await self._found_elsewhere(question),
             fresh=body.fresh,
             said=[question.part.digest, question.part.own, question.part.inputs],

@@ -23,6 +23,9 @@ log = logging.getLogger("mirage.daemon.workers")
 JOB_TIMEOUT_S = 3600.0
 PROPOSAL_S = 120.0  # what somebody else found may cost no more: a stranger's µGraph can be made to take long
 TRIES = 2  # a worker that died may have met a fault of the machine; one that dies again has met the job's own
+RIGHT_BUT_SLOW = (
+    "right_but_slow"  # in an event: what was proposed is right, and here it is not faster than the function
+)
 IDLE_S = 120.0  # a worker that nobody needs for so long is ended
 MOST_CALLS = 64  # then a worker is replaced: what leaks, leaks no further
 
@@ -91,7 +94,7 @@ class WorkerPool:
         under "project". A worker that dies is replaced once, and the search goes on from its finished parts."""
         interpreter, body = payload["interpreter"], payload.copy()
         del body["interpreter"]
-        for own in ("project", "common", "said", "fresh"):  # the daemon's alone
+        for own in ("project", "common", "by_target", "said", "fresh"):  # the daemon's alone
             body.pop(own, None)  # type: ignore[misc]
         offered = body.pop("offered", "")
         if offered:
@@ -134,7 +137,10 @@ class WorkerPool:
             log.info("what another environment found is not taken over: %s", e.message)
             return None
         result = answer.get("result")
-        return answer if isinstance(result, dict) and result.get("answer") == "kernel" else None
+        if isinstance(result, dict) and result.get("answer") == "kernel":
+            return answer
+        report({RIGHT_BUT_SLOW: True})
+        return None
 
     def _call(
         self, interpreter: str, body: JobPayload, report: Report, cancel: CancelToken, most_s: float = JOB_TIMEOUT_S

@@ -61,7 +61,13 @@ def ratio(result: Result) -> str:
     if estimate is None or not estimate.us:
         return ""
     how = f"on {estimate.device}" if estimate.measured else f"(estimated for {target(result)})"
-    return f"{estimate.baseline_us / estimate.us:.1f}x {how}"
+    return f"{estimate.baseline_us / estimate.us:.1f}x {how}{elsewhere(result)}"
+
+
+def elsewhere(result: Result) -> str:
+    """`, measured elsewhere: 1.4x on NVIDIA H200`: another machine's word, which is no figure of this one."""
+    found = result.elsewhere
+    return "" if found is None else f", measured elsewhere: {found.baseline_us / found.us:.1f}x on {found.device}"
 
 
 def share(result: Result) -> str:

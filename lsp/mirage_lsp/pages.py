@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from mirage.errors import MirageError
+from mirage.results.baselines import BASELINES
 from mirage.results.result import Result
 from mirage.results.verdict import TRUSTED, Link
 from mirage.verify.report import shown
@@ -114,7 +115,16 @@ def _times(result: Result) -> str:
         *([(instead(result).removeprefix("the "), _us(e.us), f"{e.baseline_us / e.us:.1f}x")] if has_other else []),
         ("speed of light", _us(e.speed_of_light_us), f"{share:.0%} of it reached"),
     ]
-    return _table(rows, f"| {how} | time | |\n|---|---|---|")
+    return "\n\n".join(filter(None, [_table(rows, f"| {how} | time | |\n|---|---|---|"), _elsewhere(result)]))
+
+
+def _elsewhere(result: Result) -> str:
+    found = result.elsewhere
+    if found is None:
+        return ""
+    other = BASELINES[found.against].words if found.against in BASELINES else "the best baseline"
+    times = f"{_us(found.us)} on {_plain(found.device)}, {_us(found.baseline_us)} by {other}"
+    return f"Measured elsewhere: {times}. That is the word of {_plain(found.by)}; this machine verified the kernel and measured nothing."
 
 
 def _links(result: Result) -> str:

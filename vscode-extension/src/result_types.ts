@@ -11,6 +11,7 @@ export interface Result {
   kernels: KernelFacts[];
   estimate: Estimate | null;
   measured: Measurement | null;
+  elsewhere: MeasuredElsewhere | null;
   source: string;
   mugraphs: Record<string, unknown>[];
   by_size: BySize[];
@@ -101,6 +102,14 @@ export interface Measurement {
   read: number;
   variants: number;
   dropped: string[];
+}
+
+export interface MeasuredElsewhere {
+  device: string;
+  us: number;
+  baseline_us: number;
+  against: string;
+  by: string;
 }
 
 export interface BySize {

@@ -62,6 +62,7 @@ def table(result: Result, path: str = "") -> str:
         word = "measured" if e.measured else "estimated"
         lines.append(f"  time     {us(e.us)} {word}; yours {us(e.baseline_us)}; speed of light {us(e.speed_of_light_us)}"
                      f" ({e.device})")  # fmt: skip
+    lines += elsewhere_lines(result)
     lines += seconds_lines(result.seconds)
     lines += [f"  why      {r.text}" for r in result.remarks]
     if result.derivation:
@@ -76,6 +77,15 @@ def seconds_lines(seconds: PhaseSeconds) -> list[str]:
     """The phases that took any time."""
     took = [f"{name} {s:.1f}" for name in PHASES if (s := getattr(seconds, name)) >= SHOWN_S]
     return [f"  seconds  {seconds.total:.1f}: {', '.join(took)}"] if took else []
+
+
+def elsewhere_lines(result: Result) -> list[str]:
+    """What another machine says that it measured."""
+    if (there := result.elsewhere) is None:
+        return []
+    other = BASELINES[there.against].words if there.against in BASELINES else "the best baseline"
+    said = f"{us(there.us)} measured on {there.device}, {us(there.baseline_us)} by {other}"
+    return [f"  elsewhere {said}: the word of {there.by}, nothing was measured here"]
 
 
 def link_line(link: Link) -> str:

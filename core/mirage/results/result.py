@@ -61,6 +61,18 @@ class Measurement:
 
 
 @dataclass(frozen=True)
+class MeasuredElsewhere:
+    """What another machine says that its GPU, called `device`, measured of this very µGraph: µs of the kernel and of the best
+    baseline, whose name is in BASELINES. `by` is whose word it is. Nothing of it was checked here, and nothing follows from it."""
+
+    device: str
+    us: float
+    baseline_us: float
+    against: str
+    by: str
+
+
+@dataclass(frozen=True)
 class SearchStats:
     """What the searches met. `exhaustive` is False when a limit cut them, and `limits` says which; `total_seconds` is from
     the first search to the last verdict."""
@@ -125,7 +137,7 @@ class Result:
     fused call of PyTorch, to be the fastest (`baseline` names it in BASELINES, and nothing of it is verified); or "keep" with
     `reason` (nothing was found that is better, or nothing that is right). `verdict` is that on the kernel, where one was
     accepted: of several sizes the weakest. `measured`: where a GPU timed it. `source`: the module, unless the answer is "keep".
-    `seconds`: what the answer took."""
+    `seconds`: what the answer took. `elsewhere`: what another machine measured, beside this one's own `estimate`."""
 
     function: str
     answer: Answer
@@ -137,6 +149,7 @@ class Result:
     kernels: tuple[KernelFacts, ...] = ()
     estimate: Estimate | None = None
     measured: Measurement | None = None
+    elsewhere: MeasuredElsewhere | None = None
     source: str = ""  # the generated module's text
     mugraphs: tuple[Mapping[str, object], ...] = ()  # the chosen µGraphs: mugraph/json_form.py
     by_size: tuple[BySize, ...] = ()
