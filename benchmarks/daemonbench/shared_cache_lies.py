@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mirage_daemon.remote_entry import RemoteEntry
+from mirage_daemon.remote_entry import FORM, RemoteEntry
 
 
 def key_of(entry: bytes) -> str:
@@ -35,7 +35,7 @@ def lies(good: bytes, other: bytes) -> dict[str, bytes]:
         "no JSON": rewritten(good, mugraph="{"),
         "deep JSON": rewritten(good, mugraph="[" * 100_000),
         "a module in place of a µGraph": rewritten(good, mugraph="import os; os.system('touch /tmp/x')"),
-        "another number of the form": good.replace(b"mirage entry 1", b"mirage entry 0"),
+        "another number of the form": good.replace(FORM, b"mirage entry 0\n"),
         "an old version's": rewritten(good, question="0" * 64),
         "half of it": good[: len(good) // 2],
         "random bytes": bytes(range(256)) * 40,

@@ -185,7 +185,7 @@ def bad_parts(handler: Any) -> None:
 
 
 def short_of_its_length(handler: Any) -> None:
-    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nmirage entry 1\n")
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nmirage entry 2\n")
     handler.close_connection = True
 
 
