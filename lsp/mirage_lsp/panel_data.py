@@ -14,6 +14,7 @@ from mirage.verify.report import shown
 from mirage_lsp import actions, one_line_texts, text_edits
 from mirage_lsp.document import Document, FunctionEntry, View
 from mirage_lsp.errors import NoKernel
+from mirage_lsp.reading import ReadBlock
 
 _MARKS = {"PROVED": "proved", "TESTED": "tested", "UNDECIDED": "rejected", "REJECTED": "rejected"}
 
@@ -22,13 +23,15 @@ def states(view: View) -> dict[str, Any]:
     """The parameters of `mirage/states`: where each function and each block is (0-based lines), and how it stands."""
     document, up = view.document, view.first
     functions = [
-        {"line": f.decorator_line - 1 - up, "endLine": f.end_line - 1 - up, "block": False, **_state(document.entry(f))}
+        {"line": f.decorator_line - 1 - up, "endLine": f.end_line - 1 - up, "block": False, "edited": False,
+         **_state(document.entry(f))}
         for f in view.functions
-    ]
+    ]  # fmt: skip
     blocks = [
-        {"line": b.line - up, "endLine": b.last_line - up, "block": True, **_state(_entry(document, b.name))}
+        {"line": b.line - up, "endLine": b.last_line - up, "block": True, "edited": b.edited,
+         **_of_block(_state(_entry(document, b.name)), b)}
         for b in view.blocks
-    ]
+    ]  # fmt: skip
     return {"uri": view.uri, "version": view.version, "functions": functions + blocks}
 
 
@@ -36,8 +39,13 @@ def _entry(document: Document, name: str) -> FunctionEntry:
     return document.entries.get(name) or FunctionEntry(name)
 
 
+def _of_block(state: dict[str, Any], block: ReadBlock) -> dict[str, Any]:
+    return {**state, "mark": "warning", "title": one_line_texts.EDITED} if block.edited else state
+
+
 def mark(entry: FunctionEntry) -> str:
-    """running, proved, tested, rejected, kept, or "" where nothing is known, and where PyTorch's own runs: nothing is verified."""
+    """running, proved, tested, warning (accepted, and may overflow where the function does not), rejected, kept, or "" where
+    nothing is known, and where PyTorch's own runs: nothing is verified."""
     if entry.running:
         return "running"
     if entry.error is not None:
@@ -46,7 +54,10 @@ def mark(entry: FunctionEntry) -> str:
         return ""
     if entry.result.answer == "keep":
         return "kept"
-    return "" if entry.result.verdict is None else _MARKS[entry.result.verdict.word]
+    verdict = entry.result.verdict
+    if verdict is None:
+        return ""
+    return "warning" if verdict.accepted and one_line_texts.overflows(verdict) else _MARKS[verdict.word]
 
 
 def result(view: View, name: str) -> dict[str, Any]:

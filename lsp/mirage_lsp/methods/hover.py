@@ -1,4 +1,4 @@
-"""`textDocument/hover`: everything known about the function, on its decorator, its first line and its block."""
+"""`textDocument/hover`: what one asks first of the function, on its decorator, its first line and its block."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from mirage_lsp import pages
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
 
+_EDITED = "`{}` was edited by hand: the verdict is void. `mirage.verifyAgain` verifies it as it is, `mirage.restore` asks what comes back."
 PATIENCE_S = 0.08  # for a text that is being read; then what is known of the one before is shown
 
 
@@ -25,6 +26,8 @@ async def handle(ls: MirageServer, params: types.HoverParams) -> types.Hover | N
             return _shown(pages.hover(document.entry(function), pages.links(view, function, links)))
     for found in view.blocks:
         if found.line + 1 == line:
+            if found.edited:
+                return _shown(f"**Mirage** {_EDITED.format(found.name)}")
             said = f"**Mirage** replaced `{found.name}` by this kernel. `mirage.restore` gives the original back."
             entry = document.entries.get(found.name)
             known = entry is not None and entry.result is not None

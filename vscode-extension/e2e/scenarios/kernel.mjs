@@ -13,7 +13,7 @@ export async function run({ shared, savedFile, settings, setup }) {
   await bench.lens(/Mirage: (queued|tracing|searching|verifying)/);
   await until("a running job in the status bar", async () => /Mirage 1/.test(await bench.status()));
   await bench.picture("searching");
-  await bench.lens(/Mirage: \d+\.\dx .*(PROVED|TESTED).*Replace with the kernel/);
+  await bench.lens(/Mirage \d+\.\dx.*(proved|tested) \| Replace \| More/);
   await until("the mark beside the decorator", async () => (await bench.marks("tested")) + (await bench.marks("proved")) === 1);
   await bench.row(/^nothing runs/);
   await bench.row(/^entries ?[1-9]/);
@@ -25,14 +25,15 @@ export async function run({ shared, savedFile, settings, setup }) {
   await bench.picture("hover");
   await bench.away();
 
-  await bench.clickLens("Show the µGraph");
+  await bench.click("def rmsnorm_linear", "rmsnorm_linear");
+  await bench.command("Mirage: Show the µGraph");
   await mugraph(bench, settings);
   await proof(bench);
   await compare(bench);
 
-  await bench.clickLens("Replace with the kernel");
+  await bench.clickLens("Replace");
   await bench.sees("# mirage:begin rmsnorm_linear");
-  await bench.lens(/Restore the original/);
+  await bench.lens(/Restore/);
   await bench.save();
   await until("the saved file", () => readFileSync(file, "utf8").includes("# mirage:end rmsnorm_linear"));
   await bench.picture("replaced");
@@ -90,7 +91,7 @@ async function proof(bench) {
 
 async function compare(bench) {
   await bench.only("rmsnorm_linear.py", "def rmsnorm_linear(");
-  await bench.lens(/Replace with the kernel/);
+  await bench.lens(/Replace/);
   await bench.click("def rmsnorm_linear", "rmsnorm_linear");
   await bench.command("Mirage: Compare the Original with the Kernel");
   await bench.page.waitForSelector(".monaco-diff-editor .line-insert, .monaco-diff-editor .char-insert");
