@@ -15,7 +15,7 @@ import click
 from mirage.cli.command_options import target_of
 from mirage.errors import DaemonUnavailable, MirageError
 from mirage.link import paths
-from mirage.link.answers import DaemonStatus
+from mirage.link.answers import DaemonStatus, RemoteCacheNumbers
 from mirage.link.client import Client, dial
 
 STOP_TIMEOUT_S = 15.0
@@ -112,9 +112,19 @@ def _print_status(facts: DaemonStatus) -> None:
         problem = f"; {project['problem']}" if project["problem"] else ""
         click.echo(f"watching {project['root']}: {counted}{problem}")
     click.echo("cache: " + ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in facts["cache"].items()))
+    if facts["remote"] is not None:
+        _print_remote(facts["remote"])
     missing = [name.replace("_", " ") for name, held in facts["sandbox"].items() if not held]
     if missing:
         click.echo("workers are not limited in: " + ", ".join(missing))
+
+
+def _print_remote(remote: RemoteCacheNumbers) -> None:
+    counted = {name: n for name, n in remote.items() if name not in ("url", "pause_s", "problem")}
+    alone = f", left alone for {remote['pause_s']:.0f} s" if remote["pause_s"] else ""
+    click.echo(f"shared cache {remote['url']}: " + ", ".join(f"{n} {name}" for name, n in counted.items()) + alone)
+    if remote["problem"]:
+        click.echo(f"  last problem: {remote['problem']}")
 
 
 @daemon.command()
@@ -155,8 +165,9 @@ def logs(lines: int) -> None:
 
 
 @daemon.command()
-def run() -> None:
+@click.option("--remote-cache", "remote_url", metavar="URL", default="", help="A cache that several machines share.")
+def run(remote_url: str) -> None:
     """Run it here, in the foreground, its log on the terminal too."""
     from mirage_daemon.lifecycle import main
 
-    sys.exit(main(foreground=True))
+    sys.exit(main(foreground=True, remote_url=remote_url))

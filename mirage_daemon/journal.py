@@ -44,7 +44,8 @@ T = TypeVar("T")
 class JobPayload(TypedDict, total=False):
     """What a job is about, as its request said it, made complete by the daemon. `question` (the question's digest) and
     `mugraph` stand in the jobs that verify a colleague's answer, `checkpoint` where an earlier run finished parts. `common` is the
-    question's key for the daemon's own interpreter, `offered` the µGraph that another environment found for it, `said` what the text
+    question's key for the daemon's own interpreter, `offered` the µGraph that another environment found for it, `fresh` that nobody's
+    is wanted, `said` what the text
     says of the function (FunctionText without its least text): the next daemon need not parse it."""
 
     text: str
@@ -60,6 +61,7 @@ class JobPayload(TypedDict, total=False):
     mugraph: str
     common: str
     offered: str
+    fresh: bool
     said: list[str]
     checkpoint: Parts
 

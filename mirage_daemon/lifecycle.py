@@ -17,18 +17,21 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-from mirage.errors import MirageError
+from mirage.errors import MirageError, RemoteCacheFault
 from mirage.isolate.cores import usable_cores
 from mirage.isolate.system import sweep
-from mirage.link import paths
+from mirage.link import paths, user_settings
 from mirage.link.client import dial
 from mirage.link.secret_file import load_secret
 from mirage_daemon.cache_store import SqliteStore
 from mirage_daemon.jobs import RunJob
 from mirage_daemon.server import BACKLOG, MAX_CONNECTIONS, OWN_DESCRIPTORS, Server
 from mirage_daemon.worker_pool import WorkerPool
+
+if TYPE_CHECKING:
+    from mirage_daemon.remote_cache import RemoteCache
 
 log = logging.getLogger("mirage.daemon")
 IDLE_S = 1800.0
@@ -38,6 +41,7 @@ SOCKET_EVERY_S = 1.0
 END_S = 4.5  # from the word to stop to the end of the process
 LOG_BYTES, LOG_FILES = 1 << 20, 3
 SWITCH_S = 0.001  # after which a thread that reads or unpacks gives way to the one that answers
+MOST_FIRST_BYTE_MS = 10_000
 CACHE_TAKEN = 3  # exit status: the cache belongs to a daemon at another socket
 
 
@@ -139,8 +143,42 @@ def worker_count() -> int:
     return max(1, usable_cores() // 2)
 
 
-async def _serve(listener: socket.socket, data: Path, job: RunJob, workers: int, token: str) -> None:
-    server = Server(partial(SqliteStore, data), job, workers=workers, idle_s=idle_seconds(), token=token)
+def remote_cache(url: str = "") -> RemoteCache | None:
+    """The shared cache at a URL, or at the one of the user's own settings; None without one. No file of a project has a say.
+    RemoteCacheFault where what was said is no place of one."""
+    said = url or user_settings.value(user_settings.REMOTE_CACHE)
+    if said is None:
+        return None
+    from mirage_daemon.remote_cache import RemoteCache
+    from mirage_daemon.remote_http import FIRST_BYTE_S, RemoteHttp, RemotePlace
+
+    if not isinstance(said, str):
+        raise RemoteCacheFault(f"its URL {said!r} is no text")
+    first_ms = user_settings.value(user_settings.REMOTE_FIRST_BYTE_MS)
+    if first_ms is None:
+        first_ms = FIRST_BYTE_S * 1000
+    if isinstance(first_ms, bool) or not isinstance(first_ms, int | float) or not 0 < first_ms <= MOST_FIRST_BYTE_MS:
+        raise RemoteCacheFault(
+            f"{user_settings.REMOTE_FIRST_BYTE_MS} is {first_ms!r}, no time up to {MOST_FIRST_BYTE_MS} ms"
+        )
+    place = RemotePlace.of(said, user_settings.remote_cache_token())
+    return RemoteCache(RemoteHttp(place, first_byte_s=first_ms / 1000))
+
+
+def _remote_of_settings() -> RemoteCache | None:
+    """A mistake in the settings costs the shared cache alone."""
+    try:
+        return remote_cache()
+    except RemoteCacheFault as e:
+        log.warning("%s", e)
+        return None
+
+
+async def _serve(
+    listener: socket.socket, data: Path, job: RunJob, workers: int, token: str, remote: RemoteCache | None
+) -> None:
+    make_store = partial(SqliteStore, data)
+    server = Server(make_store, job, workers=workers, idle_s=idle_seconds(), token=token, remote=remote)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
@@ -187,12 +225,16 @@ def _number(path: Path) -> tuple[int, int] | None:
     return facts.st_dev, facts.st_ino
 
 
-def main(*, foreground: bool = False, job: RunJob | None = None, workers: int | None = None) -> int:
-    """Run the daemon until its end. 0: it ran, or another one runs already; 1: refused; 3: the cache is taken."""
+def main(
+    *, foreground: bool = False, job: RunJob | None = None, workers: int | None = None, remote_url: str = ""
+) -> int:
+    """Run the daemon until its end. 0: it ran, or another one runs already; 1: refused; 3: the cache is taken. `remote_url`: a
+    shared cache other than that of the settings."""
     os.umask(0o077)
     raise_descriptor_limit()
     sys.setswitchinterval(SWITCH_S)
     try:
+        remote = remote_cache(remote_url) if remote_url else None
         path = paths.socket_path()
         paths.ensure_private(path.parent)
         lock = own_or_yield(path.with_name("daemon.lock"))
@@ -210,6 +252,7 @@ def main(*, foreground: bool = False, job: RunJob | None = None, workers: int | 
         return 1
     with lock, data_lock:
         open_log(paths.log_path(), also_terminal=foreground)
+        remote = remote or _remote_of_settings()
         token = load_secret(paths.token_path(path)).hex()
         listener = listen(path)
         _say_place(path)
@@ -217,7 +260,7 @@ def main(*, foreground: bool = False, job: RunJob | None = None, workers: int | 
         try:
             workers = workers or worker_count()
             with WorkerPool(most=workers) as pool:
-                asyncio.run(_serve(listener, data, job or pool.run_job, workers, token))
+                asyncio.run(_serve(listener, data, job or pool.run_job, workers, token, remote))
         finally:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()  # while the lock is held: the next owner's socket cannot be there yet

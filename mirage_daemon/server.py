@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import msgpack
 
@@ -47,6 +47,9 @@ from mirage_daemon.journal import JobPayload, Journal, PromisedJob
 from mirage_daemon.known_result import KnownResult
 from mirage_daemon.readers import Readers
 from mirage_daemon.worker_pool import check_interpreter
+
+if TYPE_CHECKING:
+    from mirage_daemon.remote_cache import RemoteCache
 
 log = logging.getLogger("mirage.daemon.server")
 MAX_CONNECTIONS = 12_000
@@ -91,12 +94,14 @@ class Server:
         limits: ConnectionLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
         token: str = "",
+        remote: RemoteCache | None = None,
     ) -> None:
-        self._token, self._readers = token, Readers()
+        self._token, self._readers, self._remote = token, Readers(), remote
         self._store_thread = ThreadPoolExecutor(1, thread_name_prefix="mirage-store")
         self._store = self._store_thread.submit(make_store).result()
         self._disk = ThreadPoolExecutor(1, thread_name_prefix="mirage-disk")
         self.journal = Journal(self._store, self._store_thread, self._disk)
+        run_job = run_job if remote is None else remote.before(run_job)
         self.jobs = Jobs(run_job, workers=workers, keep=self._keep, journal=self.journal, clock=clock)
         self._idle_s, self._limits, self._clock = idle_s, limits or ConnectionLimits(), clock
         self._began = self._last = clock()
@@ -133,6 +138,8 @@ class Server:
             if self._connections:
                 await asyncio.wait(list(self._connections.values()), timeout=1.0)
             await self._in_store(self._store.close)
+            if self._remote is not None:
+                self._remote.close()
             self._store_thread.shutdown()
             self._disk.shutdown()
             await asyncio.to_thread(question_key.PROCESSES.close)
@@ -360,6 +367,8 @@ class Server:
         if shared and shared != question.hex():
             await self._in_store(self._store.put, ELSEWHERE, bytes.fromhex(shared), place)
         await asyncio.get_running_loop().run_in_executor(self._disk, self._store.sync)
+        if self._remote is not None:
+            await asyncio.to_thread(self._remote.keep, job.payload, job.result.result)
         await cache_requests.collect(self, CACHE_LIMIT)
 
     # ---- requests
@@ -414,6 +423,7 @@ class Server:
             project=await self._readers.read(body.path, process, project_of, body.path),
             common=question.common,
             offered="" if body.fresh else await self._found_elsewhere(question),
+            fresh=body.fresh,
             said=[question.part.digest, question.part.own, question.part.inputs],
         )
         await self._earlier_read.wait()
@@ -472,6 +482,7 @@ class Server:
             "jobs": active,
             "ended": [self._ended(job) for job in self.jobs.ended(SHOWN_ENDED)],
             "cache": await self._in_store(self._store.stats),
+            "remote": None if self._remote is None else self._remote.status(),
             "sandbox": await asyncio.to_thread(confinement.holds),
             "projects": self.projects.watcher.rows(),
         }

@@ -21,6 +21,7 @@ from mirage_daemon.journal import MAX_PARTS, JobPayload, size_of
 
 log = logging.getLogger("mirage.daemon.workers")
 JOB_TIMEOUT_S = 3600.0
+PROPOSAL_S = 120.0  # what somebody else found may cost no more: a stranger's µGraph can be made to take long
 TRIES = 2  # a worker that died may have met a fault of the machine; one that dies again has met the job's own
 IDLE_S = 120.0  # a worker that nobody needs for so long is ended
 MOST_CALLS = 64  # then a worker is replaced: what leaks, leaks no further
@@ -90,7 +91,7 @@ class WorkerPool:
         under "project". A worker that dies is replaced once, and the search goes on from its finished parts."""
         interpreter, body = payload["interpreter"], payload.copy()
         del body["interpreter"]
-        for own in ("project", "common", "said"):  # the daemon's alone
+        for own in ("project", "common", "said", "fresh"):  # the daemon's alone
             body.pop(own, None)  # type: ignore[misc]
         offered = body.pop("offered", "")
         if offered:
@@ -126,7 +127,7 @@ class WorkerPool:
         """The answer that another environment found, if the daemon's own interpreter verifies it and finds it faster too; None
         where the asker's has to search."""
         try:
-            answer = self._call(sys.executable, {**body, "mugraph": mugraph}, report, cancel)
+            answer = self._call(sys.executable, {**body, "mugraph": mugraph}, report, cancel, PROPOSAL_S)
         except Cancelled:
             raise
         except MirageError as e:
@@ -135,7 +136,9 @@ class WorkerPool:
         result = answer.get("result")
         return answer if isinstance(result, dict) and result.get("answer") == "kernel" else None
 
-    def _call(self, interpreter: str, body: JobPayload, report: Report, cancel: CancelToken) -> Mapping[str, object]:
+    def _call(
+        self, interpreter: str, body: JobPayload, report: Report, cancel: CancelToken, most_s: float = JOB_TIMEOUT_S
+    ) -> Mapping[str, object]:
         held = self._take(interpreter)
         held.calls += 1
         try:
@@ -143,7 +146,7 @@ class WorkerPool:
             return held.worker.call(
                 task,
                 {**body, "warm": held.calls < MOST_CALLS},
-                timeout_s=self._timeout_s,
+                timeout_s=min(most_s, self._timeout_s),
                 cancel=cancel,
                 on_event=report,
             )

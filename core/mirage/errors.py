@@ -383,3 +383,8 @@ class ResultsUnreadable(MirageError):
 class UnknownEntry(MirageError):
     code, title = "MIR509", "The cache has no such entry"
     default_next_step = "take the first characters of a key that `mirage cache list` prints"
+
+
+class RemoteCacheFault(MirageError):
+    code, title = "MIR510", "The shared cache cannot be used"
+    default_next_step = "nothing has to be done: what it does not give is searched for here"

@@ -91,7 +91,7 @@ class FakeWorker:
         self.interpreter, self.asked, self.verified = interpreter, asked, verified
 
     def call(self, task, body, **_):
-        assert not {"common", "offered", "project", "interpreter"} & set(body)
+        assert not {"common", "offered", "fresh", "project", "interpreter"} & set(body)
         self.asked.append((task, self.interpreter))
         if task == "recheck":
             assert body["mugraph"] == "{}"
@@ -115,7 +115,9 @@ def asked_for(verified, payload):
     with WorkerPool(make=lambda interpreter: FakeWorker(interpreter, asked, verified)) as pool:
         try:
             answer = pool.run_job(
-                {"interpreter": "/b/python", "common": "k", **payload}, lambda event: None, CancelToken()
+                {"interpreter": "/b/python", "common": "k", "fresh": False, **payload},
+                lambda event: None,
+                CancelToken(),
             )
         except Cancelled:
             answer = None

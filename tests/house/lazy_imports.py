@@ -82,6 +82,7 @@ LAZY: dict[str, dict[str, str]] = {
         "mirage_original.to_mugraph": GRAPH,
     },
     "mirage_daemon.daemon_command": {"mirage_daemon.lifecycle": COMMAND},
+    "mirage_daemon.lifecycle": {"mirage_daemon.remote_cache": SERVER, "mirage_daemon.remote_http": SERVER},
     "mirage_daemon.jobs": {"mirage.verify.structure.loadable": SERVER},
     "mirage_daemon.function_text": {
         "mirage.source": SERVER,

@@ -193,6 +193,22 @@ class EndedJob(TypedDict):
     error: str
 
 
+class RemoteCacheNumbers(TypedDict):
+    """The shared cache: seconds for which it is left alone, what was wrong last, and since the start: µGraphs that it proposed and
+    keys that it did not have; of the former those that were verified here and those that were not taken; faults of the server;
+    entries that it took."""
+
+    url: str
+    pause_s: float
+    problem: str
+    proposed: int
+    misses: int
+    verified: int
+    refused: int
+    faults: int
+    uploaded: int
+
+
 class DaemonStatus(TypedDict):
     pid: int
     package: str
@@ -201,6 +217,7 @@ class DaemonStatus(TypedDict):
     jobs: list[ActiveJob]
     ended: list[EndedJob]
     cache: CacheNumbers
+    remote: RemoteCacheNumbers | None
     sandbox: dict[str, bool]
     projects: list[WatchedProject]
 

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from mirage.errors import DaemonUnavailable
 from mirage.link import paths
+from mirage.link.user_settings import TOKEN_VARIABLE
 from mirage.link.version import SOURCE, package_version
 
 START_TIMEOUT_S = 30.0  # an owner that ends takes up to 15 s, if its workers do
@@ -27,6 +28,7 @@ _KEPT = (
     *("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "PATH", "TMPDIR"),
     *("XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "MIRAGE_HOME", "MIRAGE_IDLE_S"),
     *("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"),
+    TOKEN_VARIABLE,  # sent to the cache that the user's own settings name, and nowhere else
 )
 T = TypeVar("T")
 
