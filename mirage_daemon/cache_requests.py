@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 import msgpack
@@ -19,7 +18,7 @@ from mirage.errors import MirageError, NotVerified, ProtocolError, UnknownEntry
 from mirage.ir.json_value import JsonObject
 from mirage.link import answers, paths, protocol
 from mirage.link.requests import Requests
-from mirage_daemon import question_key
+from mirage_daemon import garbage_collection, question_key
 from mirage_daemon.cache_store import StoredEntry
 from mirage_daemon.connection import Connection
 from mirage_daemon.handler import answering
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 
 MAX_MUGRAPH = 1 << 20  # characters of a µGraph's JSON
 REMEMBERED = 64  # entries that are not read anew for every client that asks
-GC_ROWS, GC_PAGES, GC_PAUSE_S = 32, 128, 0.002  # entries and pages of the file between which others have their turn
-GC_SPARE = 64  # free pages that stay till the end
 AT_ONCE = 16  # entries that are read before others have their turn in the store's thread
 PAGE_ROWS, PAGE_BYTES, PAGE_VALUES = 200, 4 << 20, 50_000  # a frame has twice as many values at most
 MAX_LINES, LOG_TAIL = 1000, 1 << 18
@@ -166,41 +163,10 @@ async def _verify(server: Server, body: protocol.Cache) -> Mapping[str, object]:
     return {"sound": sound, "refused": max(0, before - sound)}
 
 
-async def collect(server: Server, limit: int | None, older_s: float | None = None) -> int:
-    """Forget what was not used for long, and give its room back to the disk, in parts: lookups have their turn between two, for as
-    long as a part took."""
-    deleted = 0
-    async for part in _in_parts(server, partial(server._store.gc, limit, older_s, GC_ROWS)):
-        deleted += part
-        await _give_back(server, GC_SPARE)
-    if deleted:
-        await _give_back(server, 0)
-    return deleted
-
-
-async def _give_back(server: Server, leave: int) -> None:
-    before = -1
-    async for left in _in_parts(server, partial(server._store.give_back, GC_PAGES, leave)):
-        if left == before:  # the disk takes nothing back now
-            return
-        before = left
-
-
-async def _in_parts(server: Server, part: Callable[[], int]) -> AsyncIterator[int]:
-    """What each part gives, until one gives nothing."""
-    while True:
-        began = time.monotonic()
-        done = await server._in_store(part)
-        await asyncio.sleep(max(GC_PAUSE_S, time.monotonic() - began))
-        if not done:
-            return
-        yield done
-
-
 async def _gc(server: Server, body: protocol.Cache) -> Mapping[str, object]:
     limit = None if body.limit_bytes < 0 else body.limit_bytes
     older = None if body.older_s < 0 else body.older_s
-    deleted = await collect(server, limit, older)
+    deleted = await garbage_collection.collect(server, limit, older)
     return {"deleted": deleted, **await server._in_store(server._store.stats)}
 
 

@@ -35,7 +35,7 @@ from mirage.link import answers, paths, protocol
 from mirage.link.frames import Message
 from mirage.link.requests import BY_NAME, Requests
 from mirage.link.version import is_newer, package_version
-from mirage_daemon import cache_requests, project_requests, question_key
+from mirage_daemon import cache_requests, garbage_collection, project_requests, question_key
 from mirage_daemon.cache_store import CacheStore
 from mirage_daemon.connection import Connection, ConnectionLimits, SharedRoom
 from mirage_daemon.fair_turns import WITHOUT_BOUND, FairTurns
@@ -369,7 +369,7 @@ class Server:
         await asyncio.get_running_loop().run_in_executor(self._disk, self._store.sync)
         if self._remote is not None:
             await asyncio.to_thread(self._remote.keep, job.payload, job.result.result)
-        await cache_requests.collect(self, CACHE_LIMIT)
+        await garbage_collection.collect(self, CACHE_LIMIT)
 
     # ---- requests
     async def _ask(

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from mirage.cli import installed, main, optimize
 from mirage.errors import MirageError, UnknownOperator, UnknownTarget
-from mirage.runtime import installed_kernels
+from mirage.runtime import daemon_kernels, installed_kernels
 from mirage.source.slice import cut
 
 FUNCTION = """import mirage
@@ -134,7 +134,7 @@ def test_status_and_uninstall_know_what_is_installed(project: Path, run: Run, mo
     assert rows["g"]["installed"] == str(where) and rows["g"]["why_not"] == ""
     assert rows["f"]["installed"] == "" and "nothing is installed" in rows["f"]["why_not"]
     assert "taken back" in run("uninstall", path).stdout and not where.exists()
-    assert "nothing was installed" in run("uninstall", path).stdout
+    assert "nothing is installed" in run("uninstall", path).stdout
 
 
 def test_a_kernel_of_an_earlier_text_is_not_said_to_run(project: Path, run: Run) -> None:
@@ -143,8 +143,8 @@ def test_a_kernel_of_an_earlier_text_is_not_said_to_run(project: Path, run: Run)
     installed_kernels.install(digest, "def g(x): ...\n")
     path.write_text(FUNCTION.format(name="g", factor=5))
     assert json.loads(run("status", path, "--json").stdout)[0]["installed"] == ""
-    assert installed_kernels.digests() == [digest]
-    assert run("uninstall", "--all").exit_code == 0 and installed_kernels.digests() == []
+    assert installed_kernels.names() == [digest]
+    assert run("uninstall", "--all").exit_code == 0 and installed_kernels.names() == []
     assert run("uninstall").exit_code == 2 and run("uninstall", path, "--all").exit_code == 2
 
 
@@ -160,4 +160,54 @@ def test_a_kernel_that_somebody_changed_is_not_said_to_run(project: Path, run: R
     where = installed_kernels.install_for(path.read_text(), "g", "def g(x): ...\n")
     where.write_text("def g(x): return x\n" + where.read_text())
     row = json.loads(run("status", path, "--json").stdout)[0]
+    assert row["installed"] == "" and "is not as this user's Mirage wrote it" in row["why_not"]
+
+
+@pytest.fixture
+def taken(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The kernel that a program took from the daemon for `g`, on a machine whose GPU is of that kind."""
+    monkeypatch.setattr(installed.shutil, "which", lambda name: "/usr/bin/nvidia-smi")
+    monkeypatch.setattr(installed, "gpu_target", daemon_kernels.target)
+    digest = cut((project / "two.py").read_text(), "g").digest
+    return installed_kernels.install(daemon_kernels.place(digest), "def g(x): ...\n")
+
+
+def test_a_kernel_that_a_program_took_is_known_too(project: Path, run: Run, taken: Path) -> None:
+    rows = {r["function"]: r for r in json.loads(run("status", project, "--json").stdout)}
+    assert rows["g"]["installed"] == str(taken) and rows["g"]["why_not"] == ""
+    assert rows["f"]["installed"] == "" and "nothing is installed" in rows["f"]["why_not"]
+    assert "nothing is installed" in run("uninstall", project / "pkg").stdout and taken.exists()
+    assert "taken back" in run("uninstall", project / "two.py").stdout and not taken.exists()
+    assert json.loads(run("status", project / "two.py", "--json").stdout)[0]["installed"] == ""
+
+
+def test_what_the_user_installed_goes_before_it(project: Path, run: Run, taken: Path) -> None:
+    own = installed_kernels.install_for((project / "two.py").read_text(), "g", "def g(x): ...\n")
+    assert json.loads(run("status", project / "two.py", "--json").stdout)[0]["installed"] == str(own)
+    run("uninstall", project / "two.py")
+    assert installed_kernels.names() == []
+
+
+def test_a_kernel_that_a_program_took_with_other_versions_is_not_said_to_run(
+    project: Path, run: Run, taken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(daemon_kernels, "versions", lambda: {"torch": "0"})
+    row = json.loads(run("status", project / "two.py", "--json").stdout)[0]
+    assert row["installed"] == "" and row["why_not"] == installed.OTHER_VERSIONS
+    assert "taken back" in run("uninstall", project / "two.py").stdout and not taken.exists()
+
+
+def test_a_kernel_that_a_program_took_for_another_gpu_is_not_said_to_run(
+    project: Path, run: Run, taken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installed, "gpu_target", lambda: "sm_80")
+    row = json.loads(run("status", project / "two.py", "--json").stdout)[0]
+    assert row["installed"] == str(taken) and "this GPU is sm_80" in row["why_not"]
+
+
+def test_a_kernel_that_a_program_took_and_somebody_changed_is_not_said_to_run(
+    project: Path, run: Run, taken: Path
+) -> None:
+    taken.write_text("def g(x): return x\n" + taken.read_text())
+    row = json.loads(run("status", project / "two.py", "--json").stdout)[0]
     assert row["installed"] == "" and "is not as this user's Mirage wrote it" in row["why_not"]

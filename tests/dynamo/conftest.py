@@ -15,9 +15,10 @@ logging.getLogger("torch._dynamo").setLevel(logging.ERROR)
 
 @pytest.fixture(autouse=True)
 def fresh(tmp_path, monkeypatch):
-    """No region of another test has a kernel, no daemon is there, and each call looks for kernels."""
+    """No region of another test has a kernel, no daemon is there, and each call looks for kernels, which run on a CPU."""
     monkeypatch.setenv("MIRAGE_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(swapped_graph, "LOOK_S", 0.0)
+    monkeypatch.setattr(region_kernels, "DEVICE", "cpu")
     monkeypatch.setattr(daemon_thread, "_background", daemon_thread.Background())
     torch._dynamo.reset()
     for kernel in region_kernels._known.values():

@@ -7,8 +7,9 @@ import torch
 from torch import nn
 
 import mirage
+from mirage.dynamo.backend import GRADIENT, GRAPHS, SYMBOLIC, why_whole
 from mirage.dynamo.graph_regions import cut
-from mirage.dynamo.rest_compiler import named_rest
+from mirage.dynamo.rest_compiler import by_cuda_graphs, named_rest
 
 
 class Block(nn.Module):
@@ -141,21 +142,6 @@ def test_another_parameter_in_place_is_read_and_one_of_another_shape_is_guarded(
     same(run(x), model(x))
 
 
-def test_a_gradient_is_pytorchs(compiled, take):
-    model = Block(9)
-    other = copy.deepcopy(model)
-    run, x = compiled(model), torch.randn(2, 9)
-    with torch.no_grad():
-        run(x)
-    take(doubled)
-    a, b = run(x), other(x)
-    same(a.detach(), b.detach())
-    a.sum().backward()
-    b.sum().backward()
-    for p, q in zip(model.parameters(), other.parameters(), strict=True):
-        torch.testing.assert_close(p.grad, q.grad)
-
-
 @torch.no_grad()
 def test_explain_tells_what_was_taken_and_why_not(compiled, take):
     model, x = Block(11), torch.randn(2, 11)
@@ -170,13 +156,13 @@ def test_explain_tells_what_was_taken_and_why_not(compiled, take):
     assert "not contiguous" not in str(first) and odd.graphs[0].regions[0].reason != ""
 
 
-def test_a_gradient_or_a_symbolic_size_is_said():
-    from mirage.dynamo.backend import GRADIENT, SYMBOLIC, why_whole
-
+def test_a_gradient_under_cuda_graphs_or_a_symbolic_size_is_said():
     x = torch.ones(2, requires_grad=True)
-    assert why_whole([x]) == GRADIENT and why_whole([x.detach()]) == "" and why_whole([x.detach(), 3]) == SYMBOLIC
+    assert why_whole([x]) == why_whole([x.detach()], True) == "" and why_whole([x.detach(), 3]) == SYMBOLIC
+    assert why_whole([x], by_cuda_graphs("reduce-overhead", {})) == GRAPHS
+    assert not by_cuda_graphs("default", {}) and by_cuda_graphs(None, {"triton.cudagraphs": True})
     with torch.no_grad():
-        assert why_whole([x]) == ""
+        assert why_whole([x], True) == ""
 
 
 def test_one_operator_is_no_region_and_two_are():
@@ -201,3 +187,24 @@ def test_the_backend_has_its_entry_point():
     (found,) = entry_points(group="torch_dynamo_backends", name="mirage")
     assert found.value == "mirage.dynamo.backend:backend"
     assert "mirage" in torch._dynamo.list_backends()
+
+
+class Slope(nn.Module):
+    """Switches gradients on and takes one, whatever the caller says."""
+
+    def forward(self, x):
+        with torch.enable_grad():
+            y = x.detach().requires_grad_()
+            (slope,) = torch.autograd.grad((torch.tanh(y) * y).sum(), y)
+        return torch.softmax(x - slope, -1)
+
+
+@torch.no_grad()
+def test_a_gradient_taken_inside_without_gradients_is_eagers(compiled, take):
+    model = Slope()
+    run, x = compiled(model), torch.randn(4, 12)
+    for _ in range(3):
+        same(run(x), model(x))
+        take()
+    assert any(GRADIENT in graph.reason for graph in mirage.explain(model, x).graphs)
+    assert not any(GRADIENT in graph.reason for graph in mirage.explain(Cache(), x).graphs)

@@ -129,8 +129,11 @@ def test_a_method_of_any_class(take):
     assert Plain.run.__doc__ == "Words." and bool((plain.run(X) == 4).all())
     kernels(take, lambda: plain.run(X))
     assert not plain.run(X).any()
-    plain.scale = torch.full((6,), 5.0).requires_grad_()
-    assert bool((plain.run(X) == 6).all()) and plain.run(X).requires_grad
+    plain.scale = torch.full((6,), 5.0).requires_grad_()  # no argument: the backend sees it
+    made = plain.run(X)
+    made.sum().backward()
+    assert not made.any() and bool((plain.scale.grad == 2).all())
+    assert Plain(plain.scale).run(X.clone().requires_grad_()).any()  # an argument: as written
     with torch.autograd.forward_ad.dual_level():
         assert plain.run(X).any()
     assert torch.func.vmap(plain.run)(X).any()

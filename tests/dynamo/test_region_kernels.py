@@ -4,8 +4,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from mirage.dynamo import region_kernels
+from mirage.dynamo.graph_regions import cut
+from mirage.dynamo.region_text import write
 from mirage.ir.dtypes import dtype_of
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.link.client import Client
@@ -106,3 +110,31 @@ def test_another_answer_leaves_the_region_as_written(daemon, compiled, take, mor
 def test_the_switch_leaves_regions_alone(daemon, compiled, take, monkeypatch):
     monkeypatch.setenv(daemon_thread.SWITCH, "off")
     assert not called_twice(compiled(model)) and daemon.submitted == []
+
+
+def test_no_kernel_is_asked_for_where_none_runs(daemon, compiled, take, monkeypatch):
+    monkeypatch.setattr(region_kernels, "DEVICE", "cuda")
+    assert not called_twice(compiled(model)) and daemon.submitted == []
+    (region,) = region_kernels._known.values()
+    assert region.kernel is None and region.reason == region_kernels.NO_GPU
+
+
+def test_a_kernel_in_the_registry_is_not_taken_where_it_does_not_run(daemon, compiled, take, monkeypatch):
+    assert called_twice(compiled(model))
+    monkeypatch.setattr(region_kernels, "_known", {})
+    monkeypatch.setattr(region_kernels, "DEVICE", "cuda")
+    torch._dynamo.reset()
+    with torch.no_grad():
+        assert torch.equal(compiled(model)(X), model(X))
+
+
+@pytest.mark.parametrize(
+    "devices, found",
+    [(("cuda", "cuda"), "cuda"), (("cpu", "cpu"), "cpu"), (("cuda:0", "cpu"), ""), (("meta", "meta"), "meta")],
+)
+def test_a_region_is_on_the_device_of_all_its_inputs(devices, found):
+    with FakeTensorMode():
+        x, factor = torch.empty(3, 5, device=devices[0]), torch.empty((), device=devices[1])
+        graph = make_fx(lambda x, factor: torch.relu(x) * factor)(x, factor).graph
+    (region,) = cut(graph)
+    assert write(region.nodes, region.inputs, region.outputs).device == found

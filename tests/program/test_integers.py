@@ -24,7 +24,7 @@ def program(expression: str) -> Program:
         "x * n", "x + m.half()", "w.to(x.dtype) * x", "x @ w.T.to(x.dtype)", "torch.where(torch.arange(6) < n, x, 0.0)", "n / m * x",
         "torch.where(m == n, x, 1.0)", "torch.where(n.reshape(5, 1).expand(5, 6) > 2, x, 1.0)", "n.bool() * x", "m.long() * x",
         "torch.where(w > x, x, 0.0)", "torch.where(n > 0.5, x, 0.0)", "x * torch.arange(6)", "x.argsort() * x",
-        "torch.where(n.float() < x, x, 0.0)",
+        "torch.where(n.float() < x, x, 0.0)", "(x * 3).round().to(torch.int8)", "x.long()", "torch.where(x.int() == m, x, 0.0)",
     ],
 )  # fmt: skip
 def test_what_is_exact_is_taken(expression: str) -> None:
@@ -44,6 +44,7 @@ def test_what_is_exact_is_taken(expression: str) -> None:
         ("torch.where(n > x, x, 0.0)", "`gt` takes integers"),
         ("torch.where(n.half() > x, x, 0.0)", "`gt` takes integers"),
         ("torch.where(x < n.bfloat16()[None], x, 0.0)", "`lt` takes integers"),
+        ("x * (x.long() + 1)", "int64 of `aten._to_copy.default`"),
         ("x * (x.argsort() + 1)", "int64 of `aten.argsort.default`"),
         ("x * (torch.arange(6) // 4)", "floor_divide"),
     ],
@@ -54,7 +55,7 @@ def test_what_wraps_or_is_rounded_otherwise_is_refused(expression: str, part: st
     assert part in raised.value.message and raised.value.line == 5 and raised.value.path == "user.py"
 
 
-@pytest.mark.parametrize("expression", ["n.reshape(1, 5)", "n", "(x, w)"])
+@pytest.mark.parametrize("expression", ["n.reshape(1, 5)", "n", "(x, w)", "x.int()[1:]"])
 def test_integers_are_not_returned(expression: str) -> None:
     with pytest.raises(UnsupportedOperands, match="integers are returned"):
         refuse_integers(program(expression), "user.py")

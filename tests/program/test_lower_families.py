@@ -105,6 +105,8 @@ LOSSES = {
     "F.cross_entropy(x, n)": (X, LABEL), "F.cross_entropy(x, n, label_smoothing=0.1)": (X, LABEL),
     "F.cross_entropy(x, n, ignore_index=2)": (X, LABEL),
     "F.cross_entropy(x, n, ignore_index=1, label_smoothing=0.2, reduction='sum')": (X, LABEL),
+    "F.cross_entropy(x, n, reduction='none')": (X, LABEL), "F.nll_loss(x, n, ignore_index=3, reduction='none') @ x": (X, LABEL),
+    "F.cross_entropy(x, n, ignore_index=1, label_smoothing=0.2, reduction='none').mean()": (CUBE, LABELS),
     "F.cross_entropy(x * 1, n)": (CUBE, LABELS), "F.nll_loss(x.log_softmax(-1), n)": (X, LABEL),
     "F.nll_loss(x, n, ignore_index=3, reduction='sum')": (X, LABEL), "F.cross_entropy(x @ x.T, torch.arange(5))": (X,),
 }  # fmt: skip

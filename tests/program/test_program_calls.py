@@ -10,8 +10,8 @@ from workloads.traced import trace, trace_generic
 
 from mirage.codegen.library_text import library_call
 from mirage.errors import EmissionRefused, UnknownOperator
+from mirage.ir.opaque_calls import RESULT, SIZES, call_arguments, call_text, fault, is_call
 from mirage.ir.program import Operation, Program
-from mirage.ir.torch_calls import RESULT, SIZES, call_arguments, call_text, fault, is_call
 from mirage.mugraph.grammar import LibraryKernel
 from mirage.program.lower import lower
 
@@ -50,6 +50,7 @@ CALLS = {
     "torch.linalg.inv(w.T @ w)": ("aten.linalg_inv.default", {"A": "%0"}, {((0, 0), (0, 1), (-1, 0), (-1, 1))}),
     "F.pad(x, (1, 2), value=-float('inf'))": ("aten.pad.default", {"self": "%0", "pad": (1, 2), "value": "-inf"}, {((0, 0), (-1, 0))}),
     "x.unfold(1, 3, 1)": ("aten.unfold_copy.default", {"self": "%0", "dimension": 1, "size": 3, "step": 1}, {((0, 0), (-1, 0))}),
+    "x.long()": ("aten._to_copy.default", {"self": "%0", "dtype": "torch.int64"}, {((0, 0), (-1, 0)), ((0, 1), (-1, 1))}),
     "torch.cdist(x, w.T)": (
         "aten.cdist.default", {"x1": "%0", "x2": "%1"}, {((0, 0), (-1, 0)), ((1, 0), (-1, 1)), ((0, 1), (1, 1))},
     ),
@@ -72,6 +73,7 @@ def test_the_text_of_a_call_computes_what_the_function_does() -> None:
         "x.cumsum(0, dtype=torch.float64)",
         "F.pad(x, (1, 2), value=-float('inf'))",
         "x.argmin()",
+        "x.to(torch.int8)",
     ):
         p = traced(f"return {body}")
         (call,) = calls(p)

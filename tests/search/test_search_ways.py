@@ -7,8 +7,8 @@ from workloads.traced import trace
 
 from mirage.codegen.emit import emit_module
 from mirage.devices.table import DEVICES
+from mirage.ir.opaque_calls import fault, sizes_of
 from mirage.ir.program import Program
-from mirage.ir.torch_calls import fault, sizes_of
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.without_calls import calls_of
 from mirage.pipeline.fusion_remarks import explain

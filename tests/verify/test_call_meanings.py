@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from mirage.ir.opaque_calls import is_call
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
-from mirage.ir.torch_calls import is_call
 from mirage.program.trace import trace
 from mirage.verify.semantics.call_meanings import MEANINGS, ROUNDED_MEANINGS, written_out
 from mirage.verify.semantics.program_values import run

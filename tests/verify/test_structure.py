@@ -13,7 +13,7 @@ from workloads.hand_modules import program_of, source_of
 
 from mirage.codegen.emit import emit_module
 from mirage.codegen.size_table import focused, inputs_of
-from mirage.ir.torch_calls import has_effect
+from mirage.ir.opaque_calls import has_effect
 from mirage.results.verdict import Evidence
 from mirage.verify.structure.module_rules import RULES, first_fault
 from mirage.verify.structure.opinion import structure_opinion, syntax_opinion

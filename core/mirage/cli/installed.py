@@ -9,17 +9,22 @@ from dataclasses import asdict, dataclass
 import click
 
 from mirage.cli import place_argument
+from mirage.cli.init import gpu_target
 from mirage.cli.place_argument import FunctionPlace
 from mirage.errors import KernelUnsigned, MirageError, UntrustedFolder
-from mirage.runtime import installed_kernels
+from mirage.runtime import daemon_kernels, installed_kernels
 from mirage.source.slice import cut
 
+NOTHING = "nothing is installed for the text as it is now"
+OTHER_VERSIONS = (
+    "the kernel was made with other versions of PyTorch, Triton, NumPy or Mirage: the function as written runs"
+)
 NO_GPU = "this machine has no GPU (nvidia-smi is not found): the function as written runs"
 
 
 @dataclass(frozen=True)
 class InstalledKernel:
-    """A decorated function: the module that is installed for its present text ("" for none), and why a call on this machine
+    """A decorated function: the module that is there for its present text ("" for none), and why a call on this machine
     does not run it ("" where nothing is in the way)."""
 
     function: str
@@ -29,16 +34,24 @@ class InstalledKernel:
 
 
 def row(place: FunctionPlace) -> InstalledKernel:
-    """What is installed for a function of a file. Raises what `slice.cut` does."""
+    """What is installed for a function of a file, by the user or by a program that took it from the daemon. Raises what
+    `slice.cut` does."""
     digest = cut(place.text, place.function).digest
     try:
-        found = installed_kernels.lookup(digest)
-        installed_kernels.read(digest)
+        gpu = gpu_target()
+        taken = {} if installed_kernels.lookup(digest) else daemon_kernels.taken(digest)
+        name = taken.get(gpu or "") or next(iter(taken.values()), digest)
+        found = installed_kernels.lookup(name)
+        installed_kernels.read(name)
     except (KernelUnsigned, UntrustedFolder) as e:
         return InstalledKernel(place.function, place.path, "", e.message)
     if found is None:
-        return InstalledKernel(place.function, place.path, "", "nothing is installed for the text as it is now")
-    return InstalledKernel(place.function, place.path, str(found), "" if shutil.which("nvidia-smi") else NO_GPU)
+        why = OTHER_VERSIONS if installed_kernels.names(digest) else NOTHING
+        return InstalledKernel(place.function, place.path, "", why)
+    why = "" if shutil.which("nvidia-smi") else NO_GPU
+    if not why and gpu and taken and gpu not in taken:
+        why = f"the kernel is for {', '.join(taken)}, and this GPU is {gpu}: the function as written runs"
+    return InstalledKernel(place.function, place.path, str(found), why)
 
 
 def _failed(error: MirageError) -> None:
@@ -67,18 +80,19 @@ def status(place_: str, as_json: bool) -> None:
 @click.argument("place_", metavar="FILE[::FUNCTION]|FOLDER", required=False)
 @click.option("--all", "every", is_flag=True, help="Every kernel that is installed, for whatever text it was.")
 def uninstall(place_: str | None, every: bool) -> None:
-    """Take installed kernels back: the functions run as they are written. The written modules stay."""
+    """Take installed kernels back, also those that programs took from the daemon: the functions run as they are written. The
+    written modules stay."""
     if every == (place_ is not None):
         raise click.UsageError("name a file or a folder, or say --all")
     if every:
-        digests = installed_kernels.digests()
-        gone = [d for d in digests if installed_kernels.remove(d)]
+        gone = [name for name in installed_kernels.names() if installed_kernels.remove(name)]
         click.echo(f"{len(gone)} kernels were installed; none is now")
         return
     for place in place_argument.places(place_ or "", _failed):
         try:
-            removed = installed_kernels.remove(cut(place.text, place.function).digest)
+            names = installed_kernels.names(cut(place.text, place.function).digest)
+            removed = [name for name in names if installed_kernels.remove(name)]
         except MirageError as e:
             _failed(e)
             continue
-        click.echo(f"{place}: {'taken back' if removed else 'nothing was installed for the text as it is now'}")
+        click.echo(f"{place}: {'taken back' if removed else NOTHING}")

@@ -1,4 +1,4 @@
-"""A µGraph as one standalone module: kernels, launcher and the original, importing torch and triton only."""
+"""A µGraph as one standalone module: kernels, launcher and the original, with torch, triton and what the original imports of Python."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from string import Formatter
 
 from mirage.errors import EmissionRefused
+from mirage.ir.opaque_calls import call_text, fault, is_call, plain_literal
 from mirage.ir.program import Attr
-from mirage.ir.torch_calls import call_text, fault, is_call, plain_literal
 from mirage.mugraph.grammar import LibraryKernel
 from mirage.operators.attribute_faults import attribute_fault
 from mirage.operators.table import OPERATORS

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mirage.dynamo.backend import why_whole
+from mirage.dynamo.backend import GRADIENT, why_whole
+from mirage.dynamo.functional_graph import GradientInside, Role
+from mirage.dynamo.functional_part import FunctionalPart
 from mirage.dynamo.graph_regions import is_view, unknown
 from mirage.dynamo.rest_compiler import copied, named_rest
-from mirage.dynamo.swapped_graph import SwappedGraph
+from mirage.dynamo.swapped_graph import DRAWN_AGAIN, SwappedGraph
 
 if TYPE_CHECKING:
     import torch
@@ -30,23 +32,26 @@ class RegionReport:
 
 @dataclass(frozen=True)
 class GraphReport:
-    """A graph of Dynamo's: its regions, why it has none where it is compiled whole, the operators outside of them by name."""
+    """A graph of Dynamo's, or the forward or the backward of one (`part`): its regions, why it has none where it is compiled
+    whole, and the operators that no region can hold, by name."""
 
     regions: tuple[RegionReport, ...]
     reason: str
     unknown: tuple[tuple[str, int], ...]
+    part: Role | None = None
 
 
 @dataclass(frozen=True)
 class ModelExplanation:
-    """The graphs of one call, in the order in which they ran."""
+    """The graphs of one call, in the order in which they ran; behind a forward stands its backward."""
 
     graphs: tuple[GraphReport, ...]
 
     def __str__(self) -> str:
         lines = []
         for i, graph in enumerate(self.graphs):
-            lines.append(f"graph {i}: {graph.reason or f'{len(graph.regions)} regions'}")
+            part = "" if graph.part in (None, Role.INFERENCE) else f", {graph.part.value}"
+            lines.append(f"graph {i}{part}: {graph.reason or f'{len(graph.regions)} regions'}")
             for r in graph.regions:
                 gain = f", {r.gain:.2f} times the speed of its baseline" if r.gain else ""
                 lines.append(f"  {r.name} ({r.operators} operators): {'kernel' + gain if r.taken else r.reason}")
@@ -55,33 +60,42 @@ class ModelExplanation:
 
 
 def explain(model: Callable[..., object], *inputs: object, **keywords: object) -> ModelExplanation:
-    """What `torch.compile(model, backend="mirage")` does with such a call, as of now. Calls the model once, without a gradient, its
-    operators one by one; regions that no daemon was asked about are submitted."""
+    """What `torch.compile(model, backend="mirage")` does with such a call, as of now.
+
+    Under `torch.no_grad` the graphs are those of inference, else forward and backward where a gradient is needed. Calls the model
+    once, its operators one by one, and no backward; regions that no daemon was asked about are submitted."""
     import torch
 
     found: list[GraphReport] = []
 
     def look(module: torch.fx.GraphModule, example_inputs: Sequence[object]) -> Callable[..., Any]:
-        found.append(_report(copied(module), example_inputs))
+        found.extend(_reports(copied(module), example_inputs))
         return module.forward  # type: ignore[no-any-return]
 
-    with torch.no_grad():
-        torch.compile(getattr(model, "_orig_mod", model), backend=look, dynamic=False)(*inputs, **keywords)
+    torch.compile(getattr(model, "_orig_mod", model), backend=look, dynamic=False)(*inputs, **keywords)
     return ModelExplanation(tuple(found))
 
 
-def _report(module: torch.fx.GraphModule, example_inputs: Sequence[object]) -> GraphReport:
+def _reports(module: torch.fx.GraphModule, example_inputs: Sequence[object]) -> list[GraphReport]:
     reason = why_whole(example_inputs)
     if reason:
-        return GraphReport((), reason, ())
+        return [GraphReport((), reason, ())]
     try:
         graph = SwappedGraph(module, example_inputs, named_rest("eager", None, {}))
+    except GradientInside:
+        return [GraphReport((), GRADIENT, ())]
     except Exception as error:  # as in the backend: PyTorch cannot make it functional
-        return GraphReport((), f"{type(error).__name__}: {error}", ())
+        return [GraphReport((), f"{type(error).__name__}: {error}", ())]
+    reason = graph.why_whole()
+    if reason == DRAWN_AGAIN:
+        return [GraphReport((), reason, ())]
+    return [_report(part) for part in graph.parts]
+
+
+def _report(part: FunctionalPart) -> GraphReport:
+    ready = part.ready()
     rows = []
-    for region, kernel in graph.regions:
-        kernel.poll()
+    for i, (region, kernel) in enumerate(part.regions):
         size = sum(not is_view(node) for node in region.nodes)
-        rows.append(RegionReport(kernel.written.name, size, kernel.kernel is not None, kernel.reason, kernel.gain))
-    assert graph.module is not None
-    return GraphReport(tuple(rows), "", tuple(sorted(unknown(graph.module.graph).items())))
+        rows.append(RegionReport(kernel.written.name, size, i in ready, kernel.reason, kernel.gain))
+    return GraphReport(tuple(rows), "", tuple(sorted(unknown(part.module.graph).items())), part.role)

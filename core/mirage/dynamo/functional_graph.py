@@ -1,9 +1,10 @@
-"""A graph of Dynamo's as a function of flat tensors without views that are written to: what AOTAutograd makes of it."""
+"""A graph of Dynamo's as functions of flat tensors without views that are written to: what AOTAutograd makes of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from enum import Enum
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from mirage.operators.table import ATEN
@@ -11,27 +12,60 @@ from mirage.operators.table import ATEN
 if TYPE_CHECKING:
     import torch
 
+
+class Role(Enum):
+    """What a functional graph is of the graph that it was made of."""
+
+    INFERENCE = "inference"
+    FORWARD = "forward"
+    BACKWARD = "backward"
+
+
 Flat = Callable[[Sequence["torch.Tensor"]], Any]
+Take = Callable[["torch.fx.GraphModule", Role], Flat]
 
 
-def functional(
-    module: torch.fx.GraphModule,
-    example_inputs: Sequence[object],
-    take: Callable[[torch.fx.GraphModule], Flat],
-) -> Callable[..., Any]:
-    """A callable in the module's place: `take` gets the functional graph once and gives what runs it; what the module writes
-    to its inputs, and which outputs are views of them, AOTAutograd does around it. For a module that needs no gradient."""
+class GradientInside(Exception):
+    """A graph whose inputs need no gradient switches gradients on, and takes one or gives what needs one."""
+
+
+def functional(module: torch.fx.GraphModule, example_inputs: Sequence[object], take: Take) -> Callable[..., Any]:
+    """A callable in the module's place: `take` gets each functional graph once and gives what runs it.
+
+    There is one for a module that needs no gradient, else a forward and a backward one, in this order. What goes from the one to the other
+    is decided here, by AOTAutograd's partitioner, and stays the same whatever runs them. What the module writes to its inputs, and
+    which outputs are views of them, AOTAutograd does around them. Raises GradientInside."""
+    import torch
     from torch._dynamo.backends.common import aot_autograd
+    from torch._functorch import config
     from torch._functorch.aot_autograd import make_boxed_func
+    from torch._functorch.partitioners import min_cut_rematerialization_partition
 
-    def compiler(graph: torch.fx.GraphModule, inputs: Sequence[object]) -> Any:
-        run = take(graph)
+    tensors = [x for x in example_inputs if isinstance(x, torch.Tensor)]
+    wanted = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
+
+    def compiler(role: Role, graph: torch.fx.GraphModule, inputs: Sequence[object]) -> Any:
+        if role is not Role.INFERENCE and not wanted:
+            raise GradientInside
+        if (
+            role is Role.BACKWARD
+        ):  # what may be written to is no longer there for a second backward; no code of ours does
+            torch._guards.TracingContext.get().fw_metadata.bw_donated_idxs = []
+        run = take(graph, role)
         return make_boxed_func(lambda *args: run(args))
 
-    made: Callable[..., Any] = aot_autograd(
-        fw_compiler=compiler, inference_compiler=compiler, decompositions=_decompositions()
-    )(module, list(example_inputs))
-    return made
+    made = aot_autograd(
+        fw_compiler=partial(compiler, Role.FORWARD),
+        bw_compiler=partial(compiler, Role.BACKWARD),
+        inference_compiler=partial(compiler, Role.INFERENCE),
+        partition_fn=min_cut_rematerialization_partition,
+        decompositions=_decompositions(),
+    )
+    with config.patch(
+        force_non_lazy_backward_lowering=True
+    ):  # else it comes with the first backward, and its kernels later still
+        run: Callable[..., Any] = made(module, list(example_inputs))
+    return run
 
 
 @lru_cache(maxsize=1)

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 IN_BACKGROUND = 3  # the priority of a submission: behind what anyone looks at
 NOT_ASKED = "no daemon was asked yet"
+NO_GPU = "its inputs are not all on one GPU"
 ASKED = "the daemon works on it"
+# Where kernels run: their modules refuse other tensors, and the region would then run operator by operator.
+DEVICE = "cuda"
 FOLDER = "regions"  # beside the kernels: nothing is there, it only makes the path that errors and the cache's list name
 
 
@@ -47,6 +50,8 @@ class RegionKernel(Observer):
         strided = [name for name, lies in zip(written.parameters, written.inputs, strict=True) if not _is_dense(lies)]
         if strided:
             self.done, self.reason = True, f"`{strided[0]}` is not contiguous"
+        elif written.device != DEVICE:
+            self.done, self.reason = True, NO_GPU
         elif off:
             self.done, self.reason = True, f"{daemon_thread.SWITCH} is off"
         else:

@@ -17,14 +17,15 @@ Layout = tuple[tuple[int, ...], str, tuple[int, ...]]  # shape, dtype, strides
 
 @dataclass(frozen=True)
 class RegionText:
-    """A region as the function `name` of the module `text`. `inputs` and `outputs` say how its tensors lie; `name` holds a
-    digest of everything else here."""
+    """A region as the function `name` of the module `text`. `inputs` and `outputs` say how its tensors lie, `device` on what kind of
+    device its inputs do ("" where they are not all on one device); `name` holds a digest of everything else here."""
 
     name: str
     text: str
     parameters: tuple[str, ...]
     inputs: tuple[Layout, ...]
     outputs: tuple[Layout, ...]
+    device: str
 
 
 def writable(node: torch.fx.Node) -> bool:
@@ -49,15 +50,21 @@ def write(
     lines.append(f"    return {given}")
     parameters = tuple(names[x] for x in inputs)
     read, made = (tuple(map(layout, nodes)) for nodes in (inputs, outputs))
+    device = _device(inputs)
     body = "\n".join(lines)
-    name = "region_" + hashlib.sha256(repr((parameters, body, read, made)).encode()).hexdigest()[:16]
+    name = "region_" + hashlib.sha256(repr((parameters, body, read, made, device)).encode()).hexdigest()[:16]
     text = f"import mirage\nimport torch\n\n\n@mirage.optimize\ndef {name}({', '.join(parameters)}):\n{body}\n"
-    return RegionText(name, text, parameters, read, made)
+    return RegionText(name, text, parameters, read, made, device)
 
 
 def layout(node: torch.fx.Node) -> Layout:
     value = node.meta["val"]
     return tuple(value.shape), str(value.dtype), tuple(value.stride())
+
+
+def _device(inputs: Sequence[torch.fx.Node]) -> str:
+    devices = {node.meta["val"].device for node in inputs}
+    return str(devices.pop().type) if len(devices) == 1 else ""
 
 
 def _call(node: torch.fx.Node, names: Mapping[torch.fx.Node, str]) -> str:

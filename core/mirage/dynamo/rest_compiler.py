@@ -11,16 +11,36 @@ if TYPE_CHECKING:
     import torch
 
 log = logging.getLogger("mirage.dynamo")
+CUDA_GRAPHS = "triton.cudagraphs"  # the option's name
 Rest = Callable[["torch.fx.GraphModule", Sequence[object]], Callable[..., Any]]
 
 
 def named_rest(name: str, mode: str | None, options: Mapping[str, object]) -> Rest:
     """`inductor` with its own mode and options, or `eager`. Raises ValueError of another name."""
     if name == "eager":
-        return lambda module, inputs: module.forward
+        return as_written
     if name != "inductor":
         raise ValueError(f'options["rest"] is "inductor" or "eager", not {name!r}')
     return lambda module, inputs: by_inductor(module, inputs, mode, options)
+
+
+def as_written(module: torch.fx.GraphModule, inputs: Sequence[object]) -> Callable[..., Any]:
+    """The graph, an operator at a time. A checkpoint inside of it goes by AOTAutograd, which has its random numbers again in the
+    backward; called as it stands in a graph of Dynamo's it draws others, and its gradients are wrong."""
+    from torch._dynamo.backends.debugging import aot_eager
+    from torch._higher_order_ops.wrap import tag_activation_checkpoint
+
+    again = any(node.target is tag_activation_checkpoint for node in module.graph.nodes)
+    made: Callable[..., Any] = aot_eager(module, list(inputs)) if again else module.forward
+    return made
+
+
+def by_cuda_graphs(mode: str | None, options: Mapping[str, object]) -> bool:
+    """Whether Inductor with this mode and these options runs graphs by CUDA graphs."""
+    from torch._inductor import config, list_mode_options
+
+    asked = {**(list_mode_options(mode) if mode else {}), **options}
+    return bool(asked.get(CUDA_GRAPHS, config.triton.cudagraphs))
 
 
 def by_inductor(
@@ -36,7 +56,7 @@ def by_inductor(
         made: Callable[..., Any] = compile_fx(module, list(inputs), config_patches=patches or None)
     except Exception as error:  # no C++ compiler, no Triton for the device: the model still runs
         log.warning("Inductor cannot compile a graph, which runs as written (%s: %s)", type(error).__name__, error)
-        made = kept.forward
+        made = as_written(kept, inputs)
     return made
 
 

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-import logging
-import operator
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mirage.dynamo.functional_graph import Flat, functional
-from mirage.dynamo.graph_regions import GraphRegion, cut
-from mirage.dynamo.region_kernels import RegionKernel, kernel_of
-from mirage.dynamo.region_text import write
+from mirage.dynamo.functional_graph import Flat, Role, functional
+from mirage.dynamo.functional_part import FunctionalPart
 from mirage.dynamo.rest_compiler import Rest
 
 if TYPE_CHECKING:
     import torch
 
-log = logging.getLogger("mirage.dynamo")
 LOOK_S = 1.0  # between two looks at the kernels
+NO_REGIONS = "no region: the graph is Inductor's"
+DRAWN_AGAIN = "the backward draws random numbers of the forward again (a checkpoint): both are Inductor's"
 
 
 class SwappedGraph:
-    """Called with the graph's inputs. `regions` are its regions in order, each with the kernel entry that equal regions share."""
+    """Called with the graph's inputs. `parts` are what it consists of: one functional graph, or a forward and a backward one.
+
+    A call that needs a gradient keeps its pair: what `whole` saved is read by the backward of `whole`, and what the forward part
+    saved by the backward part, whichever kernels each of the two has by then, since all their codes have the same inputs and outputs."""
 
     def __init__(self, module: torch.fx.GraphModule, example_inputs: Sequence[object], rest: Rest) -> None:
         self._rest = rest
-        self._inner: Callable[..., Any] | None = None
-        self._taken: frozenset[int] = frozenset()
         self._look_at = 0.0
-        self.regions: list[tuple[GraphRegion, RegionKernel]] = []
-        self.module: torch.fx.GraphModule | None = None
+        self.parts: list[FunctionalPart] = []
         self._functional = functional(module, example_inputs, self._flat)
+        self._taken = [frozenset[int]() for _ in self.parts]
+
+    def why_whole(self) -> str:
+        """Why it is better compiled as a whole; "" where it has regions that can be swapped."""
+        if any(part.role is Role.BACKWARD and part.draws() for part in self.parts):
+            return DRAWN_AGAIN
+        return "" if any(part.regions for part in self.parts) else NO_REGIONS
 
     def begin(self, whole: Callable[..., Any]) -> None:
         """`whole` runs the graph until a kernel is there, as it does where kernels turn out not to be usable."""
@@ -41,63 +45,31 @@ class SwappedGraph:
     def __call__(self, *args: Any) -> Any:
         if time.monotonic() >= self._look_at:
             self._look()
-        return self._current(*args)
+        return (self._whole if self._is_saved_by_others() else self._current)(*args)
 
-    def _flat(self, module: torch.fx.GraphModule) -> Flat:
-        """Called once with the functional graph; gives what runs it."""
-        self.module = module
-        for region in cut(module.graph):
-            self.regions.append((region, kernel_of(write(region.nodes, region.inputs, region.outputs))))
-        return self._run
+    def _is_saved_by_others(self) -> bool:
+        """Whether hooks take what the forward saves. A checkpoint does and calls again in the backward: it must be saved the same then,
+        also if a kernel came in between."""
+        import torch
+
+        if all(part.role is Role.INFERENCE for part in self.parts):
+            return False
+        return torch._C._autograd._top_saved_tensors_default_hooks(False) is not None
+
+    def _flat(self, module: torch.fx.GraphModule, role: Role) -> Flat:
+        """Called once with each functional graph; gives what runs it."""
+        self.parts.append(FunctionalPart(module, role))
+        return self.parts[-1].run
 
     def _look(self) -> None:
+        """Compile the functional graphs again if there are other kernels: here, since AOTAutograd's own calls run with its
+        dispatch keys off."""
         self._look_at = time.monotonic() + LOOK_S
-        for _, kernel in self.regions:
-            kernel.poll()
-        ready = frozenset(i for i, (_, kernel) in enumerate(self.regions) if kernel.kernel is not None)
-        if ready != self._taken:
-            self._take(ready)
-
-    def _take(self, ready: frozenset[int]) -> None:
-        """Compile the functional graph with these kernels: here, since AOTAutograd's own calls run with its dispatch keys off."""
-        self._taken = ready
-        module = self._with_operators()
-        given = [node.meta["val"] for node in module.graph.nodes if node.op == "placeholder"]
-        self._inner, self._current = self._rest(module, given), self._functional
-
-    def _run(self, args: Sequence[torch.Tensor]) -> Any:
-        assert self._inner is not None
-        return self._inner(*args)
-
-    def _with_operators(self) -> torch.fx.GraphModule:
-        import torch
-        from torch.fx.passes.tools_common import legalize_graph
-
-        assert self.module is not None
-        graph = torch.fx.Graph()
-        places: dict[torch.fx.Node, torch.fx.Node] = {}
-        graph.output(graph.graph_copy(self.module.graph, places))
-        for i in sorted(self._taken):
-            region, kernel = self.regions[i]
-            _replace(graph, region, kernel, places)
-        return legalize_graph(torch.fx.GraphModule(self.module, graph))
-
-
-def _replace(
-    graph: torch.fx.Graph, region: GraphRegion, kernel: RegionKernel, places: dict[torch.fx.Node, torch.fx.Node]
-) -> None:
-    """Put one call in the place of a region's nodes; the graph's order is mended afterwards. `places` leads from the nodes that
-    regions name to the graph's own."""
-    replaced = [places[node] for node in region.nodes]
-    inputs = tuple(places[x] for x in region.inputs)
-    with graph.inserting_before(replaced[0]):
-        call = graph.call_function(kernel.operator(), inputs)
-        made = [call]
-        if len(region.outputs) > 1:
-            made = [graph.call_function(operator.getitem, (call, i)) for i in range(len(region.outputs))]
-    for old, new in zip(region.outputs, made, strict=True):
-        new.meta["val"] = old.meta["val"]
-        places[old].replace_all_uses_with(new)
-        places[old] = new
-    for node in reversed(replaced):
-        graph.erase_node(node)
+        ready = [part.ready() for part in self.parts]
+        if ready == self._taken:
+            return
+        first = self._current is self._whole
+        for part, taken, now in zip(self.parts, self._taken, ready, strict=True):
+            if first or now != taken:
+                part.compile(self._rest, now)
+        self._taken, self._current = ready, self._functional

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mirage.ir.torch_calls import RESULT_TENSOR, is_call, sizes_of
+from mirage.ir.opaque_calls import RESULT_TENSOR, is_call, sizes_of
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
 
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 
 from mirage.ir.dtypes import TORCH_NAMES
+from mirage.ir.opaque_calls import DTYPES, NUMBERS, OPERATOR, has_effect, is_call
 from mirage.ir.program import Attr
-from mirage.ir.torch_calls import DTYPES, NUMBERS, OPERATOR, has_effect, is_call
 from mirage.operators.table import OPERATORS
 
 NAME = re.compile(r"_?[A-Za-z][A-Za-z0-9_]{0,99}\Z")

@@ -87,21 +87,31 @@ def _classes(shape: Sequence[int]) -> int:
     return min(1, len(shape) - 1)
 
 
+def _rows(shape: Sequence[int]) -> tuple[int, ...]:
+    """The dims that are not that of the classes."""
+    at = _classes(shape)
+    return (*shape[:at], *shape[at + 1 :])
+
+
 def nll(m: Maker, xs: Sequence[int], a: Attrs) -> int:
-    """Minus the element of each row that its label names; over the rows whose label is not to be ignored."""
+    """Minus the element of each row that its label names; their mean is over the rows whose label is not to be ignored."""
     x, labels = xs
     shape = m.type(x).shape
     at = _classes(shape)
     index = m.op("reshape", labels, shape=(*shape[:at], 1, *shape[at + 1 :]))
     own = m.op("where", m.op("eq", index, m.const(a["ignore_index"])), m.const(0.0), m.op("gather", x, index, dim=at))
-    total = m.op("neg", m.op("sum", own, dim=None, keepdim=False))
-    return total if a["reduction"] == SUM else m.op("div", total, _counted(m, labels, a))
+    return _over_rows(m, m.op("reshape", own, shape=_rows(shape)), labels, a)
 
 
-def _counted(m: Maker, labels: int, a: Attrs) -> int:
-    """How many labels are not to be ignored."""
+def _over_rows(m: Maker, each: int, labels: int, a: Attrs) -> int:
+    """Minus what each row has, or the sum or the mean of that."""
+    if a["reduction"] == NONE:
+        return m.op("neg", each)
+    total = m.op("neg", m.op("sum", each, dim=None, keepdim=False))
+    if a["reduction"] == SUM:
+        return total
     seen = m.op("cast", m.op("ne", labels, m.const(a["ignore_index"])), dtype="fp32")
-    return m.op("sum", seen, dim=None, keepdim=False)
+    return m.op("div", total, m.op("sum", seen, dim=None, keepdim=False))
 
 
 def cross_entropy(m: Maker, xs: Sequence[int], a: Attrs) -> int:
@@ -114,33 +124,29 @@ def cross_entropy(m: Maker, xs: Sequence[int], a: Attrs) -> int:
     loss = m.op("nll_loss", logs, labels, reduction=a["reduction"], ignore_index=a["ignore_index"])
     if not smoothing:
         return loss
-    rows = m.op("reshape", labels, shape=(*shape[:at], *shape[at + 1 :]))
     seen = m.op(
         "where",
-        m.op("eq", rows, m.const(a["ignore_index"])),
+        m.op("eq", m.op("reshape", labels, shape=_rows(shape)), m.const(a["ignore_index"])),
         m.const(0.0),
         m.op("mean", logs, dim=(at,), keepdim=False),
     )
-    rest = m.op("neg", m.op("sum", seen, dim=None, keepdim=False))
-    rest = rest if a["reduction"] == SUM else m.op("div", rest, _counted(m, labels, a))
+    rest = _over_rows(m, seen, labels, a)
     return m.op("add", m.op("mul", loss, m.const(1 - smoothing)), m.op("mul", rest, m.const(smoothing)))
 
 
-def _number_type(types: Types, a: Attrs) -> TensorType:
-    return TensorType((), types[0].dtype)
+def _row_type(types: Types, a: Attrs) -> TensorType:
+    x = types[0]
+    return TensorType(_rows(x.shape) if a["reduction"] == NONE else (), x.dtype)
 
 
 def _of_labels(m: Maker, a: Arguments) -> bool:
-    """Labels that are integers, classes that weigh the same, one number in the end: PyTorch's trace gives calls that are not
-    reduced another shape."""
+    """Labels that are integers, classes that weigh the same."""
     x, labels = m.type(a["self"]), m.type(a["target"])
-    at = _classes(x.shape)
     return (
         a.get("weight") is None
-        and a["reduction"] != NONE
         and type_rules.is_float(x.dtype)
         and labels.dtype in ("int32", "int64")
-        and labels.shape == (*x.shape[:at], *x.shape[at + 1 :])
+        and labels.shape == _rows(x.shape)
     )
 
 
@@ -177,10 +183,10 @@ LOSSES: tuple[Operator, ...] = (
              torch={"aten.binary_cross_entropy_with_logits.default": Form(build=_bce, when=lambda m, a: a.get("weight") is None)},
              call="F.binary_cross_entropy_with_logits({0}, {1}, pos_weight=dict(enumerate([{rest}])).get(1), "
                   "reduction=('none', 'mean', 'sum')[{reduction}])"),
-    Operator("nll_loss", "composite", "minus each row's element that its label names; the mean or sum", 2, 2, _number_type, expand=nll,
+    Operator("nll_loss", "composite", "minus each row's element that its label names; its mean or sum", 2, 2, _row_type, expand=nll,
              torch={"aten.nll_loss_nd.default": Form(build=_likelihood, when=_of_labels)},
              call="F.nll_loss({0}, {1}, ignore_index={ignore_index}, reduction=('none', 'mean', 'sum')[{reduction}])", hazards=_LABELS),
-    Operator("cross_entropy", "composite", "nll_loss of log_softmax, perhaps with smoothed labels", 2, 2, _number_type,
+    Operator("cross_entropy", "composite", "nll_loss of log_softmax, perhaps with smoothed labels", 2, 2, _row_type,
              expand=cross_entropy, torch={"aten.cross_entropy_loss.default": Form(build=_entropy, when=_of_labels)},
              call="F.cross_entropy({0}, {1}, ignore_index={ignore_index}, label_smoothing={smoothing}, "
                   "reduction=('none', 'mean', 'sum')[{reduction}])", hazards=_LABELS),

@@ -7,8 +7,8 @@ from dataclasses import asdict, replace
 from itertools import islice
 
 from mirage.devices.table import Device
+from mirage.ir.opaque_calls import is_call
 from mirage.ir.program import Program
-from mirage.ir.torch_calls import is_call
 from mirage.meaning.terms import Terms
 from mirage.mugraph.check import broken_rule
 from mirage.mugraph.grammar import (

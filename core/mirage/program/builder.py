@@ -13,9 +13,9 @@ from typing import TypeVar
 
 from mirage.errors import DtypeMix, MirageError, RankMismatch, UnknownOperator, UnsupportedOperands, ZeroSizeAxis
 from mirage.ir.dtypes import DTYPES
+from mirage.ir.opaque_calls import is_call
 from mirage.ir.program import Attr, Operation, Program, freeze
 from mirage.ir.tensor_spec import TensorSpec, TensorType
-from mirage.ir.torch_calls import is_call
 from mirage.operators.entry import DtypeError, OperandsError, ShapeError
 from mirage.operators.table import OPERATORS
 
@@ -79,12 +79,17 @@ class Builder:
         return self._known[key]
 
     def call(self, op: str, *args: int, type: TensorType, attrs: Mapping[str, object]) -> int:
-        """A call that stays PyTorch's own (`torch_calls.py`), with the type that PyTorch gives its result. Raises ZeroSizeAxis."""
+        """A call that stays PyTorch's own (`opaque_calls.py`), with the type that PyTorch gives its result. Raises ZeroSizeAxis."""
         if any(n < 1 for n in type.shape):
             raise ZeroSizeAxis(f"`{op}` gives shape {list(type.shape)}", line=self.line)
         frozen = tuple(sorted((k, freeze(v)) for k, v in attrs.items()))
         key = (op, args, tuple((k, repr(v)) for k, v in frozen))
         return self._node(key, Operation(op, tuple(args), frozen, type, self.line))
+
+    def copied(self, node: Operation, args: Sequence[int]) -> int:
+        """A node of another program, with its type and its line, applied to these operands."""
+        key = (node.op, tuple(args), tuple((k, repr(v)) for k, v in node.attrs))
+        return self._node(key, Operation(node.op, tuple(args), node.attrs, node.type, node.line))
 
     def _checked(self, infer: Callable[[], Made]) -> Made:
         try:

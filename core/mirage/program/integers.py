@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from mirage.errors import UnsupportedOperands
 from mirage.ir.dtypes import DTYPES
+from mirage.ir.opaque_calls import is_call
 from mirage.ir.program import Operation, Program
-from mirage.ir.torch_calls import is_call
 from mirage.operators.table import OPERATORS
 
 COMPARED_ALONE = ("floor_divide", "remainder")  # a GPU's quotient may lie just below the whole number that it is

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from mirage.ir.opaque_calls import RESULT_TENSOR, SIZES, Places
 from mirage.ir.program import Attr, Operation, Program
-from mirage.ir.torch_calls import RESULT_TENSOR, SIZES, Places
 
 
 @dataclass(frozen=True)

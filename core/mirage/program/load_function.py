@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from mirage.errors import SideEffect, TraceFailed, UnsafeReference
 from mirage.program import deferred_compiler
+from mirage.program.meta_kernels import kernels_by_schema
 from mirage.program.questions import Questions
 from mirage.program.text_frames import FILE, current_line
 from mirage.program.tracked_values import TrackedText
@@ -174,6 +175,6 @@ def record(call: Callable[..., object], metas: Sequence[torch.Tensor], questions
         with _on_meta(questions):
             return call(*tensors)
 
-    with _lines(), torch.no_grad(), warnings.catch_warnings():
+    with _lines(), kernels_by_schema(), torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return make_fx(plain, pre_dispatch=True)(*metas)

@@ -14,9 +14,9 @@ from typing import Literal
 
 from mirage.errors import UnsupportedOperands
 from mirage.ir.index import DimIndex
+from mirage.ir.opaque_calls import RESULT_TENSOR, is_call, sizes_of
 from mirage.ir.program import Operation, Program
 from mirage.ir.tensor_spec import TensorType
-from mirage.ir.torch_calls import RESULT_TENSOR, is_call, sizes_of
 from mirage.meaning.terms import Terms
 from mirage.mugraph.grammar import DTensor, LibraryKernel
 from mirage.operators import axis_rules
@@ -44,7 +44,7 @@ class Lowered:
     """`outputs`: for each output its term and, for each of its dims, the axes (major first; none for size one).
     `tensors` are the inputs. `named` maps a dim's name in the annotations to the axes that it became.
 
-    `calls` stay PyTorch's own (`torch_calls.py`), in the program's order. What they give, `given`, are inputs of the terms; what
+    `calls` stay PyTorch's own (`opaque_calls.py`), in the program's order. What they give, `given`, are inputs of the terms; what
     they take are inputs, outputs, what others give, or `made`. The outputs' tensors are named by `output_names`; one of them
     may be what a call gives."""
 

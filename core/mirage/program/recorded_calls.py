@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mirage.errors import UnknownOperator
+from mirage.ir.opaque_calls import DTYPES, NUMBERS, RESULT_TENSOR, SIZES, TENSOR, Places, is_call
 from mirage.ir.program import Attr
 from mirage.ir.tensor_spec import TensorType
-from mirage.ir.torch_calls import DTYPES, NUMBERS, RESULT_TENSOR, SIZES, TENSOR, Places, is_call
 from mirage.program.torch_dtypes import to_torch
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from mirage.errors import InPlaceEdit, SideEffect, UnknownOperator, UnsupportedOperands, UnsupportedOutput
 from mirage.ir.dtypes import DTYPES, EIGHT_BIT
+from mirage.ir.opaque_calls import RESULT
 from mirage.ir.program import Attr
 from mirage.ir.tensor_spec import TensorType
-from mirage.ir.torch_calls import RESULT
 from mirage.operators.entry import DtypeError, Form, OperandsError, ShapeError
 from mirage.operators.table import ATEN, OPERATORS
 from mirage.operators.type_rules import is_float, promote
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     import torch
 
 NodeIds = int | list[int]  # of a call's result, or of its several results
-_COPIES = ("aten.clone.default", "aten._to_copy.default", "aten.lift_fresh_copy.default")
+CONVERSION = "aten._to_copy.default"  # to another dtype: a tensor of its own
+_COPIES = ("aten.clone.default", CONVERSION, "aten.lift_fresh_copy.default")
 _IGNORED = ("aten._assert_tensor_metadata.default", "aten.sym_size.int")
 
 
@@ -170,7 +171,7 @@ class RecordedCalls:
         """The operator that a call becomes. Its type must be PyTorch's own."""
         want = node.meta.get("val")
         if name in CASTS:
-            return self._to(bound, want)
+            return self._to(bound, want, node)
         found = ATEN.get(name)
         if found is None or not self._covers(found[1], bound):
             return self._kept(recorded_calls.functional(name), bound, node)
@@ -220,18 +221,16 @@ class RecordedCalls:
     def _given(
         self, name: str, attrs: dict[str, Attr], types: list[TensorType], node: torch.fx.Node
     ) -> torch.Tensor | list[torch.Tensor]:
-        """What the call gives. PyTorch records some calls made of others with another shape than they give (a cross entropy
-        that is not reduced as a number): what the trace did with that shape is not what the function does."""
+        """What the call gives. Raises UnsupportedOperands where PyTorch recorded another shape than that: what the trace did with
+        it is not what the function does."""
         want: torch.Tensor | list[torch.Tensor] = node.meta["val"]
         made = recorded_calls.results(name, attrs, types, [t.shape for t in types])
         if made is None or isinstance(want, (tuple, list)) or tuple(want.shape) == tuple(made[0].shape):
             return want
-        if any(user.op != "output" for user in node.users):
-            raise UnsupportedOperands(
-                f"`{name}` gives {list(made[0].shape)} where PyTorch's trace has {list(want.shape)}", line=self.b.line,
-                next_step="return what it gives, or write it with other operators",
-            )  # fmt: skip
-        return made[0]
+        raise UnsupportedOperands(
+            f"`{name}` gives {list(made[0].shape)} where PyTorch's trace has {list(want.shape)}", line=self.b.line,
+            next_step="write it with other operators",
+        )  # fmt: skip
 
     def _result(
         self, name: str, args: list[int], attrs: dict[str, Attr], i: int, value: torch.Tensor, several: bool
@@ -270,9 +269,13 @@ class RecordedCalls:
             return [self._value(g) for g in given]
         return from_torch(given) if isinstance(given, torch.dtype) else given
 
-    def _to(self, bound: dict[str, object], want: torch.Tensor) -> int:
-        x = self._one(bound.get("self", bound.get("input")))
-        return self._cast(x, from_torch(want.dtype))
+    def _to(self, bound: dict[str, object], want: torch.Tensor, node: torch.fx.Node) -> NodeIds:
+        """The operand in another dtype. What drops the fraction of a float stays PyTorch's own call."""
+        operand = bound.get("self", bound.get("input"))
+        x, dtype = self._one(operand), from_torch(want.dtype)
+        if is_float(self.b.type(x).dtype) and not is_float(dtype) and dtype != "bool":
+            return self._kept(CONVERSION, {"self": operand, "dtype": want.dtype}, node)
+        return self._cast(x, dtype)
 
     def _typed(self, made: NodeIds, want: object, name: str) -> NodeIds:
         """The results with PyTorch's own types. Raises UnsupportedOperands where the table says another shape."""
@@ -360,7 +363,7 @@ def _of_data(b: Builder, x: int) -> bool:
 
 
 CASTS = {
-    "aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", "aten.to.other", "aten._to_copy.default",
+    "aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", "aten.to.other", CONVERSION,
     "aten.type_as.default", "aten.float.default", "aten.half.default", "prims.convert_element_type.default",
 }  # fmt: skip
 

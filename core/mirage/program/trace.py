@@ -13,19 +13,21 @@ from dataclasses import replace as dc_replace
 
 from mirage.errors import MirageError, TraceFailed, UnsupportedOperands, UnsupportedOutput
 from mirage.ir.dtypes import EIGHT_BIT, FLOATING, TORCH_NAMES
+from mirage.ir.opaque_calls import is_call
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
-from mirage.ir.torch_calls import is_call
 from mirage.operators.table import OPERATORS
 from mirage.program import deferred_compiler, load_function
 from mirage.program.assumed import assumptions, deciding
 from mirage.program.builder import Builder
-from mirage.program.lower import lower
+from mirage.program.kept_reshapes import lowerable
+from mirage.program.lower import Lowered, lower
 from mirage.program.questions import Questions
 from mirage.program.recorded_program import RecordedCalls
 from mirage.program.torch_dtypes import to_torch
 from mirage.program.trace_errors import explain
 
+Meaning = tuple[object, ...]
 FAR = 256  # a branch on a size is far from the sizes of the annotations
 
 
@@ -55,18 +57,22 @@ def trace_generic(
 ) -> Program:  # fmt: skip
     """`trace`, and again with each named dim at another size, and with all of these at once: `generic` lists the names
     for which the meaning stays the same term. A name for which it does not is noted: the function is specialised to that
-    size. UnsupportedReshape is raised too, since the program is lowered for that."""
+    size. The program is lowered for that: reshapes that have no named axes are calls (`kept_reshapes.py`)."""
 
-    def traced(inputs: Sequence[TensorSpec]) -> Program:
-        return trace(text, function, inputs, constants, path=path, lines=lines, line_offset=line_offset)
+    def traced(inputs: Sequence[TensorSpec]) -> tuple[Program, Meaning]:
+        program = trace(text, function, inputs, constants, path=path, lines=lines, line_offset=line_offset)
+        try:
+            program, lowered = lowerable(program)
+        except MirageError as error:
+            error.path = error.path or path
+            raise
+        return program, _meaning(lowered)
 
-    first = traced(inputs)
-    meaning = _meaning(first, path)
+    first, meaning = traced(inputs)
     generic, notes = [], list(first.notes)
     for name in sorted({n for given in inputs for n in given.names if n and not n.isdigit()}):
         try:
-            other = traced([_resized(given, name) for given in inputs])
-            same = _meaning(other, None) == meaning
+            same = traced([_resized(given, name) for given in inputs])[1] == meaning
         except MirageError as error:
             notes.append(f"specialised to this size of `{name}`: at another size {error.message}")
             continue
@@ -79,7 +85,7 @@ def trace_generic(
         for name, scale in zip(generic, scales, strict=True):
             grown = [_resized(given, name, scale) for given in grown]
         try:
-            same = _meaning(traced(grown), None) == meaning
+            same = traced(grown)[1] == meaning
         except MirageError:
             same = False
         if not same:
@@ -96,13 +102,8 @@ def _growths(names: int) -> list[list[int]]:
     return [[3 + 2 * i for i in range(names)], *far[: min(names, 2)]] if names else []
 
 
-def _meaning(program: Program, path: str | None) -> tuple[object, ...]:
+def _meaning(lowered: Lowered) -> Meaning:
     """The terms, which name sizes and do not state them: equal for two sizes if the function is the same at both."""
-    try:
-        lowered = lower(program)
-    except MirageError as error:
-        error.path = error.path or path
-        raise
     nodes = [n.key for n in lowered.terms.nodes]
     return nodes, lowered.outputs, lowered.tensors, lowered.made, lowered.calls
 
@@ -201,7 +202,7 @@ def _alike(a: Program, b: Program) -> bool:
     if a.key == b.key:
         return True
     types = [[p.type_of(x) for x in p.outputs] for p in (a, b)]
-    return a.returns_tuple == b.returns_tuple and types[0] == types[1] and _meaning(a, None) == _meaning(b, None)
+    return a.returns_tuple == b.returns_tuple and types[0] == types[1] and _meaning(lower(a)) == _meaning(lower(b))
 
 
 def _first_line(user: Callable[..., object]) -> int | None:

@@ -43,7 +43,18 @@ def target() -> str:
 def place(digest: str) -> str:
     """The registry's name for a kernel of the slice `digest` that was taken from the daemon: other versions, or another GPU,
     have another one."""
-    return hashlib.sha256(json.dumps([digest, versions(), target()], sort_keys=True).encode()).hexdigest()
+    return f"{digest}-{target()}-{_of_versions()}"
+
+
+def taken(digest: str) -> dict[str, str]:
+    """The names of the kernels that programs took for the slice `digest`, by their architectures: those of this environment's
+    versions. Raises UntrustedFolder."""
+    parts = [name.split("-") for name in installed_kernels.names(digest)]
+    return {p[1]: "-".join(p) for p in parts if len(p) == 3 and p[2] == _of_versions()}
+
+
+def _of_versions() -> str:
+    return hashlib.sha256(json.dumps(versions(), sort_keys=True).encode()).hexdigest()[:16]
 
 
 def matches(result: Result, name: str, inputs: Inputs) -> bool:

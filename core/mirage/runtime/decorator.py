@@ -170,7 +170,7 @@ def load(digest: str, name: str) -> Function | None:
         return None
     check_loadable(text)
     path = str(paths.kernels_dir() / f"{digest}.py")
-    module = ModuleType(f"_mirage_kernel_{digest[:16]}")
+    module = ModuleType(f"_mirage_kernel_{digest[:16]}{digest[64:].replace('-', '_')}")
     module.__file__ = path
     linecache.cache[path] = (len(text), None, text.splitlines(True), path)  # torch and triton read a function's text
     sys.modules[module.__name__] = module  # and look its module up by its name

@@ -1,4 +1,5 @@
-"""The kernels that a user installed: one module a file, named by the digest of the slice that it replaces.
+"""The installed kernels: one module a file, named by the digest of the slice that it replaces; behind it stands, where a program
+took the kernel from the daemon, for which GPU and versions (`daemon_kernels.place`).
 
 The folder is `$MIRAGE_HOME/kernels`, or `kernels` in the user's data folder. Its files are imported, so it must belong
 to the user and be writable by nobody else; a folder or file that is not is refused, never mended. Each ends with a line
@@ -19,7 +20,7 @@ from mirage.errors import CannotWrite, KernelUnsigned, UntrustedFolder
 from mirage.link import paths
 from mirage.link.secret_file import known_secret, load_secret
 
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile(r"[0-9a-f]{64}(-sm_[0-9]+-[0-9a-f]{16})?")
 KEY = "kernels.key"
 SIGNED = "# mirage:signed "
 MAX_BYTES = 4 << 20
@@ -117,14 +118,14 @@ def remove(digest: str) -> bool:
     return True
 
 
-def digests() -> list[str]:
-    """Those of the slices that a kernel is installed for. Raises UntrustedFolder."""
+def names(digest: str = "") -> list[str]:
+    """Those of all kernels, or of the ones for a slice. Raises UntrustedFolder."""
     try:
         with os.scandir(paths.kernels_dir()) as entries:
-            names = sorted(e.name.removesuffix(".py") for e in entries if e.name.endswith(".py"))
+            found = sorted(e.name.removesuffix(".py") for e in entries if e.name.endswith(".py"))
     except OSError:
         return []
-    return [name for name in names if _DIGEST.fullmatch(name)]
+    return [name for name in found if _NAME.fullmatch(name) and name.startswith(digest)]
 
 
 def is_empty() -> bool:
@@ -137,7 +138,7 @@ def is_empty() -> bool:
 
 
 def _path(digest: str) -> Path:
-    if not _DIGEST.fullmatch(digest):
+    if not _NAME.fullmatch(digest):
         raise ValueError(f"not a digest: {digest!r}")
     return paths.kernels_dir() / f"{digest}.py"
 

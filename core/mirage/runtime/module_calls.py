@@ -66,7 +66,7 @@ def _compiled_where_it_fits(function: Function) -> Function:
 
 def _needs_gradient(args: Arguments, kwargs: Keywords) -> bool:
     """Whether a tensor among the arguments, or a parameter or buffer of a module among them, wants its gradient. What stands
-    elsewhere the backend sees: it leaves such a graph to Inductor, which differentiates it."""
+    elsewhere the backend sees: forward and backward have regions of their own there."""
     import torch
 
     for value in (*args, *kwargs.values()):

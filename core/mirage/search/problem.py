@@ -40,7 +40,7 @@ class Bounds:
 class Problem:
     """The problem of a search: the terms of the outputs and the device tensors of the inputs.
 
-    `calls` stay PyTorch's own (`ir/torch_calls.py`): what they give, `given`, the terms read like inputs, and what they take is
+    `calls` stay PyTorch's own (`ir/opaque_calls.py`): what they give, `given`, the terms read like inputs, and what they take is
     among `outputs`, with the kind temp. `returns` names the program's outputs in their order where there are calls."""
 
     name: str

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mirage.errors import SignatureMismatch
+from mirage.ir.opaque_calls import is_call
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec, TensorType
-from mirage.ir.torch_calls import is_call
 from mirage.meaning.axis_split import in_pairs, split_axis
 from mirage.meaning.nodes import Index, Reduce, Size
 from mirage.meaning.row_axis import along, with_item

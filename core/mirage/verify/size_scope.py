@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Literal
 
+from mirage.ir.opaque_calls import RESULT, SIZES, is_call
 from mirage.ir.program import Program
-from mirage.ir.torch_calls import RESULT, SIZES, is_call
 from mirage.meaning.nodes import Const, FloatLiteral, Input
 from mirage.meaning.terms import Terms
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.torch_calls import RESULT_TENSOR, fault, is_call, sizes_of
+from mirage.ir.opaque_calls import RESULT_TENSOR, fault, is_call, sizes_of
 from mirage.mugraph.grammar import CustomKernel, LibraryKernel, Loop, MuGraph, TileDim
 from mirage.mugraph.rules.breach import Breach, Limits
 from mirage.mugraph.walk import PlacedBlock, parts, size_of

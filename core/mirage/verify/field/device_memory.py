@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mirage.errors import UnknownOperator
+from mirage.ir.opaque_calls import RESULT, call_arguments
 from mirage.ir.program import Attr
-from mirage.ir.torch_calls import RESULT, call_arguments
 from mirage.verify.field.arithmetic import NAN, Field
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.library_calls import LIBRARY

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mirage.ir.opaque_calls import is_call
 from mirage.ir.program import Program
 from mirage.operators.table import OPERATORS
 from mirage.program.integers import is_integer
@@ -215,10 +216,11 @@ def not_run(a: Program, b: Program, why: str) -> Opinion:
 
 
 def integer_steps(p: Program) -> Counter[tuple[object, ...]]:
-    """What a program does with integers that depend on its inputs, but for moving them."""
+    """What a program does with integers that depend on its inputs, or that a call gives, but for moving them."""
     data = {n for n, i in enumerate(p.inputs) if is_integer(i.type.dtype)}
     found: Counter[tuple[object, ...]] = Counter()
     for at, node in enumerate(p.nodes, len(p.inputs)):
+        data |= {at} if is_call(node.op) and is_integer(node.type.dtype) else set()
         if data.intersection(node.args):
             data |= {at} if is_integer(node.type.dtype) else set()
             if OPERATORS.get(node.op) is None or OPERATORS[node.op].family != "shape":

@@ -11,8 +11,8 @@ import torch
 
 from mirage.errors import MirageError
 from mirage.ir.dtypes import DTYPES, TORCH_NAMES
+from mirage.ir.opaque_calls import is_call
 from mirage.ir.program import Program
-from mirage.ir.torch_calls import is_call
 from mirage.verify.floats.error_limits import ROUNDINGS, Compared, judge
 from mirage.verify.floats.launch_sizes import integer_range
 from mirage.verify.floats.matrix_units import cut_off

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mirage.ir.dtypes import DTYPES
+from mirage.ir.opaque_calls import is_call
 from mirage.ir.program import Program
-from mirage.ir.torch_calls import is_call
 from mirage.program.recorded_calls import overload
 from mirage.verify.floats.directed_inputs import Rng, constants
 from mirage.verify.real_sizes.tile_values import Array

@@ -16,7 +16,7 @@ from mirage.codegen.exp2 import Base2
 from mirage.codegen.product_dtype import product_dtype
 from mirage.codegen.tile_uses import Uses
 from mirage.ir.dtypes import DTYPES
-from mirage.ir.torch_calls import is_call
+from mirage.ir.opaque_calls import is_call
 from mirage.mugraph import old_value
 from mirage.mugraph.decisions import Decisions, Deferred, Product, decide
 from mirage.mugraph.grammar import (

@@ -15,9 +15,9 @@ from fractions import Fraction
 import numpy as np
 
 from mirage.ir.dtypes import DTYPES
+from mirage.ir.opaque_calls import is_call
 from mirage.ir.program import Attr, Operation, Program, freeze
 from mirage.ir.tensor_spec import TensorType
-from mirage.ir.torch_calls import is_call
 from mirage.operators.block_operators import BLOCK
 from mirage.operators.entry import OperandsError, Operator, ShapeError
 from mirage.operators.error_rules import UNIT, absolute

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from mirage.ir.dtypes import DTYPES
+from mirage.ir.opaque_calls import RESULT, SIZES, TENSOR, is_call
 from mirage.ir.program import Attr, Operation, Program
-from mirage.ir.torch_calls import RESULT, SIZES, TENSOR, is_call
 from mirage.operators.call_functions import NEAR_ZERO
 from mirage.operators.protocols import Maker
 from mirage.operators.type_rules import dim, is_float

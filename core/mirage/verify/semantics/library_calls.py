@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mirage.errors import UnknownOperator
-from mirage.ir.torch_calls import is_call
+from mirage.ir.opaque_calls import is_call
 from mirage.mugraph.grammar import LibraryKernel, MuGraph
 from mirage.verify.semantics.arrays import Array
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mirage.operators import float64_values
+from mirage.operators import block_operator_values
 from mirage.operators.entry import Attrs
 from mirage.verify.semantics.arrays import Array
 
@@ -23,7 +23,7 @@ def _gelu(a: Attrs, x: Array) -> Array:
     if a.get("approximate", "none") == "tanh":
         inner = np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))
     else:
-        inner = float64_values.erf(np.asarray(x * math.sqrt(0.5), np.float64))
+        inner = block_operator_values.erf(np.asarray(x * math.sqrt(0.5), np.float64))
     return np.asarray(0.5 * x * (1 + inner))
 
 

@@ -15,9 +15,9 @@ from functools import partial
 import numpy as np
 
 from mirage.ir.dtypes import DTYPES
+from mirage.ir.opaque_calls import is_call
 from mirage.ir.program import Attr, Operation, Program, freeze
 from mirage.ir.tensor_spec import TensorType
-from mirage.ir.torch_calls import is_call
 from mirage.operators.block_operators import BLOCK
 from mirage.operators.entry import Attrs, Expand, OperandsError
 from mirage.operators.table import OPERATORS

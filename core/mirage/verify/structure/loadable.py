@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from mirage.codegen.baseline_blocks import run_blocks
 from mirage.errors import ModuleRefused
-from mirage.ir.torch_calls import OPERATOR, has_effect
+from mirage.ir.opaque_calls import OPERATOR, has_effect
 from mirage.operators.block_operators import BLOCK
 from mirage.operators.table import OPERATORS
 from mirage.results.baselines import BASELINES

@@ -1,0 +1,94 @@
+"""One functional graph at run time, a forward or a backward one or the only one: its regions, and its code with some of their kernels."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mirage.dynamo.functional_graph import Role
+from mirage.dynamo.graph_regions import GraphRegion, cut
+from mirage.dynamo.region_kernels import RegionKernel, kernel_of
+from mirage.dynamo.region_text import write
+from mirage.dynamo.rest_compiler import Rest
+
+if TYPE_CHECKING:
+    import torch
+
+
+class FunctionalPart:
+    """`regions` are its regions in order, each with the kernel entry that equal regions share. `compile` comes before `run`."""
+
+    def __init__(self, module: torch.fx.GraphModule, role: Role) -> None:
+        self.module, self.role = module, role
+        self.regions: list[tuple[GraphRegion, RegionKernel]] = []
+        for region in cut(module.graph):
+            self.regions.append((region, kernel_of(write(region.nodes, region.inputs, region.outputs))))
+        self._compiled: Callable[..., Any] | None = None
+
+    def draws(self) -> bool:
+        """Whether the graph draws random numbers, or may: what has no schema that says so is an operator on functions."""
+        import torch
+
+        for node in self.module.graph.nodes:
+            if isinstance(node.target, torch._ops.OpOverload):
+                if torch.Tag.nondeterministic_seeded in node.target.tags:
+                    return True
+            elif isinstance(node.target, torch._ops.HigherOrderOperator):
+                return True
+        return False
+
+    def ready(self) -> frozenset[int]:
+        """The regions that have a kernel now, by their places."""
+        for _, kernel in self.regions:
+            kernel.poll()
+        return frozenset(i for i, (_, kernel) in enumerate(self.regions) if kernel.kernel is not None)
+
+    def compile(self, rest: Rest, taken: frozenset[int]) -> None:
+        """From the next `run` on, the kernels of the regions `taken` run, and `rest` everything else.
+
+        The graph has its casts and its gradients written out, so that neither is to be added by the compiler, in whose caller's
+        modes this may run."""
+        import torch
+
+        module = self._with_operators(taken)
+        given = [node.meta["val"] for node in module.graph.nodes if node.op == "placeholder"]
+        with torch.no_grad(), torch._C._DisableAutocast():
+            self._compiled = rest(module, given)
+
+    def run(self, args: Sequence[torch.Tensor]) -> Any:
+        """The graph's outputs for its inputs."""
+        assert self._compiled is not None
+        return self._compiled(*args)
+
+    def _with_operators(self, taken: frozenset[int]) -> torch.fx.GraphModule:
+        import torch
+        from torch.fx.passes.tools_common import legalize_graph
+
+        graph = torch.fx.Graph()
+        places: dict[torch.fx.Node, torch.fx.Node] = {}
+        graph.output(graph.graph_copy(self.module.graph, places))
+        for i in sorted(taken):
+            region, kernel = self.regions[i]
+            _replace(graph, region, kernel, places)
+        return legalize_graph(torch.fx.GraphModule(self.module, graph))
+
+
+def _replace(
+    graph: torch.fx.Graph, region: GraphRegion, kernel: RegionKernel, places: dict[torch.fx.Node, torch.fx.Node]
+) -> None:
+    """Put one call in the place of a region's nodes; the graph's order is mended afterwards. `places` leads from the nodes that
+    regions name to the graph's own."""
+    replaced = [places[node] for node in region.nodes]
+    inputs = tuple(places[x] for x in region.inputs)
+    with graph.inserting_before(replaced[0]):
+        call = graph.call_function(kernel.operator(), inputs)
+        made = [call]
+        if len(region.outputs) > 1:
+            made = [graph.call_function(operator.getitem, (call, i)) for i in range(len(region.outputs))]
+    for old, new in zip(region.outputs, made, strict=True):
+        new.meta["val"] = old.meta["val"]
+        places[old].replace_all_uses_with(new)
+        places[old] = new
+    for node in reversed(replaced):
+        graph.erase_node(node)
