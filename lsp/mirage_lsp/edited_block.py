@@ -21,6 +21,7 @@ from mirage.source.slice import cut_decorated
 from mirage_lsp import actions, kernel_block, merge_module, text_edits
 from mirage_lsp.document import MAX_EDITED, Document, View
 from mirage_lsp.errors import EditNotVerified, NoKernel
+from mirage_lsp.reading import ReadBlock
 
 VERIFY_S = 600.0  # the longest that `mirage verify` may take: it runs the kernels at their real sizes
 MAX_SAID = 1 << 20  # bytes of its answer
@@ -35,9 +36,9 @@ def block_of(view: View, name: str, version: int | None = None) -> kernel_block.
     return found
 
 
-def is_edited(view: View, name: str) -> bool:
-    """Whether the function was replaced, and the code that replaced it was changed since."""
-    return any(b.name == name and b.edited for b in view.blocks)
+def by_hand(view: View, name: str) -> ReadBlock | None:
+    """The block of a replaced function, if a person has changed its code."""
+    return next((b for b in view.blocks if b.name == name and b.by_hand), None)
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,9 @@ def kernel_again(view: View, block: kernel_block.Block, result: Result) -> types
     return text_edits.replacement(view.text, block.start, block.end, new)
 
 
-def seal(view: View, block: kernel_block.Block) -> types.TextEdit:
-    """The edit that says that the code as it is now was verified."""
-    return text_edits.replacement(view.text, block.start, block.end, kernel_block.sealed(block))
+def seal(view: View, block: kernel_block.Block, word: str) -> types.TextEdit:
+    """The edit that says that the code as it is now was verified, and with which word."""
+    return text_edits.replacement(view.text, block.start, block.end, kernel_block.sealed(block, word))
 
 
 def two_texts(view: View, block: kernel_block.Block) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from mirage.results.details import RangeDetails
 from mirage.results.result import Result
 from mirage.results.verdict import Verdict
 from mirage_lsp.document import FunctionEntry
+from mirage_lsp.reading import ReadBlock
 
 _STATES = {
     "idle": "ready to optimize",
@@ -20,7 +21,6 @@ _COUNTS = (
     ("mugraphs", "µGraph", "µGraphs"),
     ("checked", "checked", "checked"),
 )
-EDITED = "Mirage: edited by hand, verdict void"
 LONGEST = 72  # characters of a reason or an error in a lens: its commands stand behind it
 
 
@@ -42,6 +42,11 @@ def lens(entry: FunctionEntry) -> str:
     if entry.result is not None:
         return f"Mirage: {progress(entry)} · before: {short(entry.result)}"
     return f"Mirage: {progress(entry)}"
+
+
+def by_hand(block: ReadBlock) -> str:
+    """Of a replaced function whose code a person changed: how that code stands. No ratio, because none was measured of it."""
+    return f"Mirage: edited by hand, {'verdict void' if block.edited else f'{block.edited_word.lower()} since'}"
 
 
 def short(result: Result) -> str:

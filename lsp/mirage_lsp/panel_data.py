@@ -11,7 +11,7 @@ from mirage.errors import MirageError
 from mirage.results.codec import unstructure
 from mirage.results.result import Result
 from mirage.verify.report import shown
-from mirage_lsp import actions, one_line_texts, text_edits
+from mirage_lsp import actions, edited_block, one_line_texts, text_edits
 from mirage_lsp.document import Document, FunctionEntry, View
 from mirage_lsp.errors import NoKernel
 from mirage_lsp.reading import ReadBlock
@@ -28,7 +28,7 @@ def states(view: View) -> dict[str, Any]:
         for f in view.functions
     ]  # fmt: skip
     blocks = [
-        {"line": b.line - up, "endLine": b.last_line - up, "block": True, "edited": b.edited,
+        {"line": b.line - up, "endLine": b.last_line - up, "block": True, "edited": b.by_hand,
          **_of_block(_state(_entry(document, b.name)), b)}
         for b in view.blocks
     ]  # fmt: skip
@@ -40,7 +40,13 @@ def _entry(document: Document, name: str) -> FunctionEntry:
 
 
 def _of_block(state: dict[str, Any], block: ReadBlock) -> dict[str, Any]:
-    return {**state, "mark": "warning", "title": one_line_texts.EDITED} if block.edited else state
+    if not block.by_hand:
+        return state
+    return {
+        **state,
+        "mark": "warning" if block.edited else _MARKS[block.edited_word],
+        "title": one_line_texts.by_hand(block),
+    }
 
 
 def mark(entry: FunctionEntry) -> str:
@@ -66,9 +72,20 @@ def result(view: View, name: str) -> dict[str, Any]:
     if entry is None or entry.result is None:
         raise NoKernel(f"there is no result for `{name}` yet")
     before, after = _texts(view, name, entry)
-    state = {"headline": one_line_texts.headline(entry.result), "stale": entry.stale, "state": entry.state}
+    state = {"headline": headline(view, name, entry.result), "stale": stale(view, entry), "state": entry.state}
     told = {"result": unstructure(entry.result), "refused": refused(entry.result), **_pictures(entry.result)}
     return {**state, **told, "before": before, "after": after}
+
+
+def headline(view: View, name: str, result: Result) -> str:
+    """The result in one line; of a block whose code a person changed, how that code stands: the result is not about it."""
+    block = edited_block.by_hand(view, name)
+    return one_line_texts.headline(result) if block is None else one_line_texts.by_hand(block)
+
+
+def stale(view: View, entry: FunctionEntry) -> bool:
+    """Whether the text says something else than what the result is about."""
+    return entry.stale or edited_block.by_hand(view, entry.name) is not None
 
 
 def _state(entry: FunctionEntry) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from lsp_daemon import FakeDaemon
 from lsp_samples import TEXT, result
 from waiting import wait_until
 
-from mirage_lsp import kernel_block
+from mirage_lsp import kernel_block, panel_data
+from mirage_lsp.document import Document
 
 ABOVE = "# above 😀\n"
 FUNCTION = """import math
@@ -108,8 +109,12 @@ def test_blanks_at_line_ends_and_other_line_ends_are_no_edit() -> None:
     assert not kernel_block.edited(older)
     (block,) = kernel_block.find(text.replace("return 1", "return 3"))
     assert kernel_block.edited(block)
-    (sealed,) = kernel_block.find(kernel_block.sealed(block))
+    (sealed,) = kernel_block.find(kernel_block.sealed(block, "TESTED"))
     assert not kernel_block.edited(sealed) and kernel_block.original(sealed) == "def f():\n    return 2\n"
+    assert (block.edited_word, sealed.edited_word) == ("", "TESTED")
+    (again,) = kernel_block.find(kernel_block.sealed(block, "TESTED").replace("return 3", "return 4"))
+    assert kernel_block.edited(again) and again.edited_word == "TESTED"
+    assert not kernel_block.find(kernel_block.sealed(block, "FASTER")), "no verdict of that name"
 
 
 @pytest.mark.parametrize(
@@ -164,11 +169,39 @@ def test_verifying_again_runs_and_keeps_what_passes(editor: Editor, daemon: Fake
     if right:
         assert answer["applied"] and answer["word"] in ("PROVED", "TESTED")
         assert editor.texts[URI].split("\n")[20:] == after.split("\n")[20:], "the edit is kept"
-        assert "edited by hand" not in " ".join(editor.wait_title("Mirage: replaced"))
+        titles = editor.wait_title("edited by hand, tested since")
+        assert titles == ["Mirage: edited by hand, tested since", "Restore"], "no ratio, which is the kernel's"
+        wait_until(lambda: not editor.problems(), "no warning")
     else:
         assert answer["error"]["code"] == "MIR606" and "REJECTED" in answer["error"]["message"]
         assert editor.texts[URI] == after
         editor.wait_title("edited by hand")
+
+
+def test_code_that_was_verified_after_an_edit_shows_nothing_of_the_kernel(editor: Editor, daemon: FakeDaemon) -> None:
+    before, after = edited(editor, daemon)
+    (block,) = kernel_block.find(after)
+    sealed = after[: block.start] + kernel_block.sealed(block, "PROVED") + after[block.end :]
+    editor.change(sealed)
+    assert editor.wait_title("since") == ["Mirage: edited by hand, proved since", "Restore"]
+    wait_until(lambda: not editor.problems(), "no warning")
+    line = before[: before.index("# mirage:begin double")].count("\n")
+    hover = editor.hover(line) or ""
+    assert "PROVED" in hover and "not measured" in hover and "1.8x" not in hover and "µs" not in hover
+    shown = editor.command("mirage.result", URI, "double")
+    assert shown["headline"] == "Mirage: edited by hand, proved since" and shown["stale"]
+    assert editor.command("mirage.showProof", URI, "double")["stale"]
+    offers = [a["title"] for a in editor.actions(line)]
+    assert not [t for t in offers if "verify" in t] and len([t for t in offers if "the edit is lost" in t]) == 2
+    (state,) = panel_data.states(Document(URI, sealed, 1).views[0])["functions"]
+    assert state["edited"] and state["mark"] == "proved" and state["title"] == "Mirage: edited by hand, proved since"
+    editor.choice = "Keep the edit"
+    assert not editor.command("mirage.restore", URI, "double")["applied"]
+    editor.choice = "Restore the kernel"
+    assert editor.command("mirage.restore", URI, "double")["applied"] and editor.texts[URI] == before
+    assert editor.wait_title("replaced")[0] == "Mirage: replaced, 1.8x est. · tested"
+    shown = editor.command("mirage.result", URI, "double")
+    assert "1.8x" in shown["headline"] and not shown["stale"]
 
 
 def test_an_untrusted_workspace_verifies_nothing(editor: Editor, daemon: FakeDaemon) -> None:

@@ -84,11 +84,11 @@ class Offer:
     def for_block(self, block: ReadBlock) -> Iterator[types.CodeAction]:
         """The ways back, and of an edited one the way on."""
         name = block.name
-        lost = ", the edit is lost" if block.edited else ""
+        lost = ", the edit is lost" if block.by_hand else ""
         if block.edited and self.trusted:
             yield self.command(f"Mirage: verify `{name}` again, as it was edited", "mirage.verifyAgain", name)
         yield self.edit(f"Mirage: restore the original `{name}`{lost}", "restore", name)
-        if block.edited:
+        if block.by_hand:
             yield self.command(f"Mirage: restore the kernel of `{name}`{lost}", "mirage.restoreKernel", name)
 
     def fixes(self, function: ReadFunction) -> Iterator[types.CodeAction]:

@@ -49,12 +49,12 @@ def _of_block(
     view: View, block: ReadBlock, entry: FunctionEntry | None, verifying: Container[tuple[str, str]]
 ) -> list[types.Command]:
     """Of a replaced function: whether the text is still what was verified, and the way back."""
-    if block.edited:
+    if block.by_hand:
         if (view.document.uri, block.name) in verifying:
             return [types.Command(title="Mirage: verifying the edited code", command="")]
-        state = types.Command(title=one_line_texts.EDITED, command="")
-        again = _command("Verify again", "mirage.verifyAgain", view, block.name)
-        return [state, again, _command("Restore", "mirage.restore", view, block.name)]
+        again = [_command("Verify again", "mirage.verifyAgain", view, block.name)] if block.edited else []
+        state = types.Command(title=one_line_texts.by_hand(block), command="")
+        return [state, *again, _command("Restore", "mirage.restore", view, block.name)]
     known = "" if entry is None or entry.result is None else f", {one_line_texts.short(entry.result)}"
     commands = [types.Command(title=f"Mirage: replaced{known}", command="")]
     commands.append(_command("Restore", "mirage.restore", view, block.name))

@@ -18,7 +18,7 @@ from lsprotocol import types
 
 from mirage.errors import FunctionNotFound, MirageError, UnknownEntry, UntrustedWorkspace
 from mirage.results.codec import unstructure
-from mirage_lsp import actions, apply_edit, edited_block, one_line_texts, pages, panel_data
+from mirage_lsp import actions, apply_edit, edited_block, hover_text, panel_data
 from mirage_lsp.daemon_jobs import Ask
 from mirage_lsp.document import View
 from mirage_lsp.errors import NoKernel, StaleEdit
@@ -114,7 +114,7 @@ _restore_function = _editing("restore")
 @_command
 async def restore(ls: MirageServer, view: View, name: str, version: int | None) -> Answer:
     """Of code that was edited by hand the user is asked what comes back; with a version the choice is made already."""
-    if version is not None or not edited_block.is_edited(view, name):
+    if version is not None or edited_block.by_hand(view, name) is None:
         return await _restore_function(ls, view.uri, name, version)
     ways: dict[str, Command] = {"Restore the function": _restore_function, "Restore the kernel": restore_kernel}
     asked = types.ShowMessageRequestParams(
@@ -160,12 +160,12 @@ async def verify_again(ls: MirageServer, view: View, name: str, version: int | N
     now = await ls.session.shown(view.uri)
     if now is None or edited_block.block_of(now, name).lines != block.lines:
         raise StaleEdit(f"`{name}` was edited while it was verified", next_step="verify it again")
-    answer = await _applied(
-        ls, now, edited_block.seal(now, edited_block.block_of(now, name)), f"Mirage: `{name}` is verified"
-    )
-    said = f"Mirage: `{name}` as it was edited: {verdict.get('headline', verdict['word'])}"
+    word = str(verdict["word"])
+    change = edited_block.seal(now, edited_block.block_of(now, name), word)
+    answer = await _applied(ls, now, change, f"Mirage: `{name}` is verified")
+    said = f"Mirage: `{name}` as it was edited: {verdict.get('headline', word)}"
     ls.window_show_message(types.ShowMessageParams(type=types.MessageType.Info, message=said))
-    return {**answer, "word": verdict["word"]}
+    return {**answer, "word": word}
 
 
 _MORE = {
@@ -191,7 +191,7 @@ async def more(ls: MirageServer, view: View, name: str, version: int | None) -> 
     titles = [title for title, there in zip(_MORE, can, strict=True) if there]
     asked = types.ShowMessageRequestParams(
         type=types.MessageType.Info,
-        message=f"Mirage: `{name}`: {one_line_texts.headline(entry.result)}",
+        message=f"Mirage: `{name}`: {panel_data.headline(view, name, entry.result)}",
         actions=[types.MessageActionItem(title=title) for title in titles],
     )
     chosen = await ls.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, asked)
@@ -205,9 +205,9 @@ async def show_mugraph(ls: MirageServer, view: View, name: str, version: int | N
     entry = view.document.entries.get(name)
     if entry is None or entry.result is None or not entry.result.mugraphs:
         raise NoKernel(f"there is no µGraph for `{name}`")
-    text = pages.mugraph_text(entry.result)
+    text = hover_text.mugraph_text(entry.result)
     _open(ls, f"{name}.mugraph.txt", text)
-    return {"text": text, "mugraphs": list(entry.result.mugraphs), "stale": entry.stale}
+    return {"text": text, "mugraphs": list(entry.result.mugraphs), "stale": panel_data.stale(view, entry)}
 
 
 @_command
@@ -215,11 +215,11 @@ async def show_proof(ls: MirageServer, view: View, name: str, version: int | Non
     entry = view.document.entries.get(name)
     if entry is None or entry.result is None or entry.result.verdict is None:
         raise NoKernel(f"there is no proof for `{name}`")
-    text = pages.proof_text(entry.name, entry.result)
+    text = hover_text.proof_text(entry.name, entry.result)
     _open(ls, f"{name}.proof.md", text)
     data = unstructure(entry.result)
     found = {key: data[key] for key in ("derivation", "verdict", "remarks")}
-    return {"text": text, **found, "stale": entry.stale}
+    return {"text": text, **found, "stale": panel_data.stale(view, entry)}
 
 
 def _open(ls: MirageServer, name: str, text: str) -> None:

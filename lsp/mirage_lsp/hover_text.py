@@ -1,4 +1,4 @@
-"""The pages that people read: hovers, µGraphs and proofs as text. Pure functions of an entry or a result."""
+"""What a hover says of a function, and its µGraph and its proof as texts. Pure functions of an entry or a result."""
 
 from __future__ import annotations
 
