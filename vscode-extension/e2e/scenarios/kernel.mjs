@@ -14,11 +14,13 @@ export async function run({ shared, savedFile, settings, setup }) {
   await until("a running job in the status bar", async () => /Mirage 1/.test(await bench.status()));
   await bench.picture("searching");
   await bench.lens(/Mirage \d+\.\dx.*(proved|tested) \| Replace \| More/);
-  await until("the mark beside the decorator", async () => (await bench.marks("tested")) + (await bench.marks("proved")) === 1);
+  const marked = async (...marks) => (await Promise.all(marks.map((m) => bench.marks(m)))).reduce((sum, n) => sum + n, 0);
+  await until("the mark beside the decorator", async () => (await marked("tested", "proved", "warning")) === 1);
   await bench.row(/^nothing runs/);
   await bench.row(/^entries ?[1-9]/);
   const said = await bench.hover("@mirage.optimize", "optimize", /speed of light/);
   assert.match(said, /TESTED|PROVED/);
+  assert.equal(await marked("warning"), /⚠/.test(said) ? 1 : 0, "a warning beside the line, and in the hover why");
   assert.match(said, /_rmsnorm_linear_main/);
   const links = bench.page.locator(".monaco-hover:not(.hidden) a[data-href^='command:mirage.']");
   assert.deepEqual(await links.allInnerTexts(), ["µGraph", "proof"]);
