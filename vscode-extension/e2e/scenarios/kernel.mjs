@@ -96,7 +96,6 @@ async function compare(bench) {
   await bench.lens(/Replace/);
   await bench.click("def rmsnorm_linear", "rmsnorm_linear");
   await bench.command("Mirage: Compare the Original with the Kernel");
-  await bench.page.waitForSelector(".monaco-diff-editor .line-insert, .monaco-diff-editor .char-insert");
-  await bench.picture("diff");
+  await bench.compared();
   await bench.only("rmsnorm_linear.py", "def rmsnorm_linear(");
 }
