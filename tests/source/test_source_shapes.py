@@ -70,8 +70,8 @@ def test_a_range_gives_every_size_and_where_its_kernel_comes_from() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["any(1, 8)", "mirage.any(8)", "mirage.any(0, 8)", "mirage.any(8, 1)", "mirage.any(1, 65)", "mirage.any(least=1, most=2)", "range(1, 8)",
-     "mirage.any(1, 8, 2)", "mirage.any(1, x)"],
+    ["any(1, 8)", "mirage.any(8)", "mirage.any(0, 8)", "mirage.any(8, 1)", "mirage.any(1, 65)", "mirage.any(least=1, most=2)",
+     "range(1, 8)", "mirage.any(1, 8, 2)", "mirage.any(1, x)"],
 )  # fmt: skip
 def test_what_is_no_range_of_sizes_is_said_at_its_place(value: str) -> None:
     with pytest.raises(BadAnnotation) as e:

@@ -69,11 +69,11 @@ def emit_rows(
     middle: list[list[str]] = []
     for i, (row_program, mugraph) in enumerate(rows):
         kernels = kernel_texts(mugraph, function, names, texts, taken)
-        lines = run_lines(row_program, mugraph, kernels, own[i], several)
-        text = tuple(lines[OWN_LINES:])
         sizes, first, *tiles = tables(mugraph, list(kernels.values()), own[i])
         own[i] = replace(own[i], tiles=tables_of.setdefault(tuple(tiles), own[i].tiles))
         middle.append([sizes, first, *tiles] if first.startswith(f"{own[i].tiles} = ") else [sizes])
+        lines = run_lines(row_program, mugraph, kernels, own[i], several)
+        text = tuple(lines[OWN_LINES:])
         if text in launchers:
             own[i] = replace(own[i], run=launchers[text])
         else:
