@@ -22,7 +22,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "rmsnorm_linear.py"
 NAME = "rmsnorm_linear"
 MIRAGE = "import sys; sys.argv[0] = 'mirage'; from mirage.cli import main; main()"
 LSP = ("-c", MIRAGE, "lsp", "--stdio")
-KERNEL = "Replace with the kernel"
+KERNEL = "Replace"
 CACHED_S = 1.0  # a second open answers in less
 SLACK = 2.0  # for a machine that does other work at the same time
 
@@ -174,7 +174,7 @@ def test_editor_to_kernel(desk: Desk, capsys: pytest.CaptureFixture[str]) -> Non
     assert plain["launches"] == 0 and plain["identical"], "without GPU and interpreter the original runs"
 
     # restore
-    editor.wait_title("Restore the original", desk.uri)
+    editor.wait_title("Restore", desk.uri)
     at = next(lens["range"]["start"]["line"] for lens in editor.lenses(desk.uri))
     assert editor.apply(chosen(editor, desk, "restore", at)["edit"])
     desk.save(editor)
