@@ -33,6 +33,9 @@ from mirage.verify.semantics.evaluate_terms import ExecutionFault, evaluate_term
 from mirage.verify.semantics.float64 import Floats
 from mirage.verify.size_scope import all_sizes
 
+VALUES = (
+    "compared are values, shapes and dtypes; not the strides of a result, nor whether it shares memory with an input"
+)
 DIFFER_IN_THE_FIELD = (
     "not shown equal: they differ in the field, whose order and opaque functions are not those of numbers, "
     "and agree in float64 at random points"
@@ -387,7 +390,7 @@ def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool =
     kinds = _kinds(lowered)
     sizes = small_sizes(lowered, roots)
     shapes = read_shapes(lowered, sizes)
-    assumed = _computed_in(a, b)
+    assumed = (*_computed_in(a, b), VALUES)
     lost = unseen(t, roots)
     proof = proved(t, pairs, rules) if not lost else None
     if proof is None and not lost:
