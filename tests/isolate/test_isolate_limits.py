@@ -73,7 +73,7 @@ def test_a_folder_that_is_cheap_to_measure_is_measured_at_each_look(tmp_path, mo
 
     monkeypatch.setattr("mirage.isolate.process_tree.size_of", walk)
     size = FolderSize(str(tmp_path), clock=lambda: now[0])
-    for look in range(10):
+    for _ in range(10):
         assert size.now() == len(found)
         now[0] += 0.6
     assert len(found) == walks

@@ -102,7 +102,7 @@ def _memory_files(pid: int) -> dict[int, int]:
 
 def nameless_files(pids: list[int], device: int) -> int:
     """Bytes on disk, on that device, of the files that are open in these processes and have no name any more."""
-    found = {}
+    found: dict[int, int] = {}
     for pid in pids:
         try:
             with os.scandir(f"/proc/{pid}/fd") as entries:

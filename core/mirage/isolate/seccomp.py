@@ -131,9 +131,7 @@ def rules(*, unix: bool, private: bool, spared: int) -> list[CallRule]:
     """The table's, and what depends on the worker: its sockets and files in memory (a GPU's driver needs both), the files that it
     sees, and a process that it may not signal (0: none)."""
     sockets = (
-        [CallRule(_SOCKET, argument=0, only=_AF_UNIX)]
-        if unix
-        else [CallRule(_SOCKET), _DATAGRAM_PAIR, _MEMORY_FILE]
+        [CallRule(_SOCKET, argument=0, only=_AF_UNIX)] if unix else [CallRule(_SOCKET), _DATAGRAM_PAIR, _MEMORY_FILE]
     )
     reserve = [_RESERVE] if unix or not private else []
     signals = [CallRule(n, argument=0, equal=spared) for n in _SIGNALS] if spared else []

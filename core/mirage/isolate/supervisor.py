@@ -16,7 +16,11 @@ from mirage.isolate.launch_order import LaunchOrder, ProcessLimits
 
 EVERY_S = 0.1  # how often memory, processes and the private folder are looked at
 NEAR_S = 0.02  # how often, once a part of what may be taken is
-NEAR_MEMORY, NEAR_DISK, NEAR_TASKS = 2, 4, 8  # that part, one in so many; a process starts many threads between two looks
+NEAR_MEMORY, NEAR_DISK, NEAR_TASKS = (
+    2,
+    4,
+    8,
+)  # that part, one in so many; a process starts many threads between two looks
 MEANWHILE = 16  # a part of the memory, one in so many, is left for what is taken between two looks
 MEANWHILE_DISK = 4  # of the folder on disk, which is written to at the speed of memory
 FOLDER_SHARE = 50  # of the time, one part in so many at most is spent on walks through a folder on disk
