@@ -5,7 +5,7 @@ import pytest
 from mirage.errors import WorkerDied, WorkerRaised
 from mirage.isolate import Worker
 from mirage.isolate.launch_order import LANDLOCK, SECCOMP, WALLS, ProcessLimits
-from mirage.isolate.supervisor import HeldResources
+from mirage.isolate.supervisor import FolderSize, HeldResources
 from mirage.isolate.system import OperatingSystem
 
 MIB = 1 << 20
@@ -47,8 +47,39 @@ def test_processes_are_bounded_for_the_superuser_too():
 
 @pytest.mark.parametrize(
     ("held", "word"),
-    [((11, 0, 0), "memory"), ((0, 11, 0), "folder"), ((0, 0, 11), "processes"), ((10, 10, 10), "")],
+    [((11, 0, 0), "memory"), ((0, 9, 0), "folder"), ((0, 0, 11), "processes"), ((10, 8, 10), "")],
 )
 def test_each_bound_has_its_words(held, word):
     said = HeldResources(*held).over(ProcessLimits(memory=1, total=10, disk=10, tasks=10))
     assert (word in said) if word else said == ""
+
+
+@pytest.mark.parametrize(
+    ("held", "near"),
+    [((500, 0, 0), False), ((501, 0, 0), True), ((0, 251, 0), True), ((0, 250, 125), False), ((0, 0, 126), True)],
+)
+def test_the_next_look_comes_soon_once_a_part_is_taken(held, near):
+    assert HeldResources(*held).near(ProcessLimits(memory=1, total=1000, disk=1000, tasks=1000)) is near
+
+
+@pytest.mark.parametrize(("cost", "walks"), [(0.0001, 10), (0.1, 2)])
+def test_a_folder_that_is_cheap_to_measure_is_measured_at_each_look(tmp_path, monkeypatch, cost, walks):
+    now, found = [0.0], []
+
+    def walk(folder):
+        now[0] += cost
+        found.append(folder)
+        return len(found)
+
+    monkeypatch.setattr("mirage.isolate.process_tree.size_of", walk)
+    size = FolderSize(str(tmp_path), clock=lambda: now[0])
+    for _ in range(10):
+        assert size.now() == len(found)
+        now[0] += 0.6
+    assert len(found) == walks
+
+
+@pytest.mark.parametrize(("walls", "reserved"), [(VIEWS["private view"], True), (VIEWS["no private view"], False)])
+def test_nothing_is_reserved_at_one_stroke_in_a_folder_on_disk(walls, reserved):
+    with Worker(system=OperatingSystem(walls=walls)) as worker:
+        assert worker.call("selftest", {"action": "reserve", "bytes": MIB}, timeout_s=60) == {"reserved": reserved}
