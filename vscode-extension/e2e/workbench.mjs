@@ -155,7 +155,11 @@ export class Workbench {
       if (/^\? of/.test(count)) await this.page.keyboard.press("Enter");
       return /^\d+ of/.test(count);
     });
-    await this.page.keyboard.press("Escape");
+    await until("the search closed", async () => {
+      if ((await this.page.locator(".find-widget.visible").count()) === 0) return true;
+      await this.page.keyboard.press("Escape"); // may close a message first
+      return false;
+    });
   }
 
   /** The caret at the file's begin. */
@@ -215,7 +219,7 @@ export class Workbench {
     await until(`the command ${title}`, async () => {
       await this.page.keyboard.press("F1");
       if (!(await input.waitFor({ timeout: 2000 }).then(() => true, () => false))) return false;
-      await input.fill(`>${title}`);
+      if (!(await input.fill(`>${title}`, { timeout: 2000 }).then(() => true, () => false))) return false; // whoever takes the focus closes the list
       const row = this.page.locator(".quick-input-widget .monaco-list-row", { hasText: title }).first();
       return row.waitFor({ timeout: 3000 }).then(() => true, () => false);
     });

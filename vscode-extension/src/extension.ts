@@ -2,7 +2,6 @@
 import * as vscode from "vscode";
 import * as commands from "./commands";
 import { Documents } from "./documents";
-import { Fold } from "./fold";
 import { Gutter } from "./gutter";
 import * as interpreter from "./interpreter";
 import { Jobs } from "./jobs";
@@ -19,7 +18,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const documents = new Documents();
   const panels = new Panels(context, made, documents);
   const jobs = new Jobs(made, documents);
-  context.subscriptions.push(log, trace, documents, panels, jobs, new Status(made), new Gutter(context, made), new Fold(made));
+  context.subscriptions.push(log, trace, documents, panels, jobs, new Status(made), new Gutter(context, made));
   context.subscriptions.push(...commands.register(made, panels, documents, jobs));
   made.window.onDidChange(() => {
     if (made.window.all().some((d) => d.functions.some((f) => f.result))) void vscode.commands.executeCommand("setContext", "mirage.found", true);

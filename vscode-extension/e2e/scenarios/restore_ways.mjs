@@ -12,7 +12,6 @@ export async function run({ shared }) {
   await bench.lens(/Replace \| More/);
   await bench.clickLens("Replace");
   await bench.lens(/Mirage: replaced/);
-  await bench.gone("@triton.jit"); // folded, for which the caret is moved and put back
   await bench.save();
   const verified = readFileSync(file);
   await bench.typeBehind("@triton.jit", "  # mine");

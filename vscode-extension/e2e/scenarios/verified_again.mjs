@@ -11,7 +11,6 @@ export async function run({ shared }) {
   await bench.lens(/Replace \| More/);
   await bench.clickLens("Replace");
   await bench.lens(/Mirage: replaced/);
-  await bench.gone("@triton.jit"); // folded, for which the caret is moved and put back
   await bench.typeBehind("5.0 * x", " + 1.0");
   await bench.top();
   await bench.clickLens("Verify again");
