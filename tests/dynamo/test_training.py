@@ -59,7 +59,7 @@ def parts(monkeypatch):
     made = []
     own = swapped_graph.FunctionalPart
 
-    def part(module, role):
+    def part(module, role, static):
         made.append(own(module, role))
         return made[-1]
 

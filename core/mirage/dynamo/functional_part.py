@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 class FunctionalPart:
-    """`regions` are its regions in order, each with the kernel entry that equal regions share. `compile` comes before `run`."""
+    """`regions` are its regions in order, each with the kernel entry that equal regions share. `compile` comes before `run`.
+    The inputs at the places `static` stay at one address."""
 
-    def __init__(self, module: torch.fx.GraphModule, role: Role) -> None:
-        self.module, self.role = module, role
+    def __init__(self, module: torch.fx.GraphModule, role: Role, static: Sequence[int] = ()) -> None:
+        self.module, self.role, self.static = module, role, static
         self.regions: list[tuple[GraphRegion, RegionKernel]] = []
         for region in cut(module.graph):
             self.regions.append((region, kernel_of(write(region.nodes, region.inputs, region.outputs))))
@@ -54,7 +55,7 @@ class FunctionalPart:
         module = self._with_operators(taken)
         given = [node.meta["val"] for node in module.graph.nodes if node.op == "placeholder"]
         with torch.no_grad(), torch._C._DisableAutocast():
-            self._compiled = rest(module, given)
+            self._compiled = rest(module, given, self.static)
 
     def run(self, args: Sequence[torch.Tensor]) -> Any:
         """The graph's outputs for its inputs."""
@@ -71,7 +72,19 @@ class FunctionalPart:
         for i in sorted(taken):
             region, kernel = self.regions[i]
             _replace(graph, region, kernel, places)
-        return legalize_graph(torch.fx.GraphModule(self.module, graph))
+        module = legalize_graph(torch.fx.GraphModule(self.module, graph))
+        _writes_last(module)
+        return module
+
+
+def _writes_last(module: torch.fx.GraphModule) -> None:
+    """Put what writes to the inputs back behind all that reads them: an order by operands alone does not know of it."""
+    import torch
+
+    end = module.graph.output_node()
+    for node in module.graph.find_nodes(op="call_function", target=torch.ops.aten.copy_.default):
+        end.prepend(node)
+    module.recompile()
 
 
 def _replace(

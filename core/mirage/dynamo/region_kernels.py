@@ -36,6 +36,8 @@ class RegionKernel(Observer):
     """A region's function as written, and its kernel once there is one. `reason` says why it has none; `gain` is what the daemon
     measured or estimated (0.0: it was not this process that took it)."""
 
+    seldom_s = 10.0  # it is submitted, so that the answer comes in minutes: a program that runs for ten should have it for nine
+
     def __init__(self, written: RegionText) -> None:
         self.written = written
         function = _load(written)
