@@ -46,6 +46,7 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
     dev = device(request.target)
     rows = []
     with nullcontext(tools) if tools is not None else Tools() as own:
+        own.begin()
         if request.measure:
             own.warm(dev.target)
 
