@@ -173,6 +173,25 @@ def test_no_piece_is_too_large_and_a_parameter_is_taken_whole(parts, compiled, l
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("part", [lambda x: x.chunk(2, -1), lambda x: torch.var_mean(x, -1, keepdim=True)], ids=["views", "results"])
+def test_the_parts_of_a_call_stay_with_it(compiled, take, parts, part):
+    """A part of a tensor is a view, and stands with what reads it; a part of what a call gave stands with the call."""
+
+    def model(x):
+        for _ in range(4):
+            a, b = part(torch.tanh(x @ x))
+            x = torch.cat([-b, a], -1) * 0.5 + x.mean() if a.shape[-1] > 1 else (x - b) * torch.rsqrt(a + 1)
+        return x
+
+    run, x = compiled(model), torch.randn(WIDTH, WIDTH)
+    torch.testing.assert_close(run(x), model(x))
+    held = [n for region, _ in parts[0].regions for n in region.nodes]
+    assert {n for n in parts[0].module.graph.nodes if n.op == "call_function"} == set(held) and len(held) == len(set(held))
+    assert take() >= 2
+    torch.testing.assert_close(run(x), model(x))
+
+
+@torch.no_grad()
 def test_explain_again_and_again_compiles_once_and_disturbs_nothing(compiled):
     torch._dynamo.utils.counters.clear()
     model, x = nn.Sequential(MLP(), MLP()), torch.randn(2, WIDTH)

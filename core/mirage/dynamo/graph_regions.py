@@ -181,10 +181,8 @@ def _steps(nodes: Sequence[torch.fx.Node]) -> list[list[torch.fx.Node]]:
     """The nodes in an order of their graph's kind, those together between which no piece ends: a view stands before what reads it, a part
     of what a call gave behind the call."""
     inside = set(nodes)
-    late = {
-        n for n in nodes if is_view(n) and n.target is not operator.getitem and any(user in inside for user in n.users)
-    }
-    parts = {n for n in nodes if n.target is operator.getitem and n.args[0] in inside}
+    parts = {n for n in nodes if n.target is operator.getitem and n.args[0] in inside and not is_view(_argument(n))}
+    late = {n for n in nodes if is_view(n) and n not in parts and any(user in inside for user in n.users)}
 
     def before(n: torch.fx.Node) -> list[torch.fx.Node]:
         found = [y for x in n.all_input_nodes if x in late for y in (*before(x), x)]
@@ -194,6 +192,10 @@ def _steps(nodes: Sequence[torch.fx.Node]) -> list[list[torch.fx.Node]]:
         return [y for x in n.users if x in parts for y in (x, *behind(x))]
 
     return [[*before(n), n, *behind(n)] for n in nodes if n not in late and n not in parts]
+
+
+def _argument(node: torch.fx.Node) -> torch.fx.Node:
+    return node.all_input_nodes[0]
 
 
 def _crossing_bytes(steps: Sequence[Sequence[torch.fx.Node]]) -> list[int]:
