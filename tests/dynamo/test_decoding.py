@@ -156,9 +156,7 @@ def test_layers_are_cut_at_their_residual_sums(compiled, take):
 @pytest.mark.parametrize("layers", [1, 3, 9])
 def test_no_piece_is_too_large_and_a_parameter_is_taken_whole(parts, compiled, layers):
     widths = [WIDTH + 8 * (i % 3) for i in range(layers * 2 + 1)]
-    model = nn.Sequential(
-        *(nn.Sequential(nn.Linear(a, b), nn.GELU()) for a, b in pairwise(widths))
-    )
+    model = nn.Sequential(*(nn.Sequential(nn.Linear(a, b), nn.GELU()) for a, b in pairwise(widths)))
     compiled(model)(torch.randn(2, WIDTH))
     (part,) = parts
     regions = [region for region, _ in part.regions]
@@ -173,7 +171,9 @@ def test_no_piece_is_too_large_and_a_parameter_is_taken_whole(parts, compiled, l
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("part", [lambda x: x.chunk(2, -1), lambda x: torch.var_mean(x, -1, keepdim=True)], ids=["views", "results"])
+@pytest.mark.parametrize(
+    "part", [lambda x: x.chunk(2, -1), lambda x: torch.var_mean(x, -1, keepdim=True)], ids=["views", "results"]
+)
 def test_the_parts_of_a_call_stay_with_it(compiled, take, parts, part):
     """A part of a tensor is a view, and stands with what reads it; a part of what a call gave stands with the call."""
 
@@ -186,7 +186,9 @@ def test_the_parts_of_a_call_stay_with_it(compiled, take, parts, part):
     run, x = compiled(model), torch.randn(WIDTH, WIDTH)
     torch.testing.assert_close(run(x), model(x))
     held = [n for region, _ in parts[0].regions for n in region.nodes]
-    assert {n for n in parts[0].module.graph.nodes if n.op == "call_function"} == set(held) and len(held) == len(set(held))
+    assert {n for n in parts[0].module.graph.nodes if n.op == "call_function"} == set(held) and len(held) == len(
+        set(held)
+    )
     assert take() >= 2
     torch.testing.assert_close(run(x), model(x))
 
