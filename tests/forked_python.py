@@ -23,6 +23,7 @@ def child(asked):
     os.environ.clear()
     os.environ.update(asked["environment"])
     os.chdir(asked["folder"])
+    sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     signal.alarm(asked["seconds"])
     how, *rest = asked["arguments"]
     if how == "-c":

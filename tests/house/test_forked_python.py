@@ -37,3 +37,9 @@ def test_its_end_is_told(forked_python: ForkedPython) -> None:
     assert (raised.returncode, raised.stdout) == (1, "before\n") and "ZeroDivisionError" in raised.stderr
     assert forked_python.run("-c", "import time; time.sleep(60)", seconds=1).returncode == -signal.SIGALRM
     assert forked_python.run("-m", "this").stdout.startswith("The Zen")
+
+
+def test_it_imports_from_where_it_is_told(forked_python: ForkedPython, tmp_path: Path) -> None:
+    (tmp_path / "only_there.py").write_text("print('there')", "utf-8")
+    assert forked_python.run("-c", "import only_there", env={"PYTHONPATH": str(tmp_path)}).stdout == "there\n"
+    assert "ModuleNotFoundError" in forked_python.run("-c", "import only_there", env={}).stderr
