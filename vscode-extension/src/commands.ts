@@ -31,6 +31,7 @@ export function register(server: Server, panels: Panels, documents: Documents, j
   // A lens or a code action that would show a text opens the panel instead.
   server.instead.set("mirage.showMugraph", onFunction((at) => panels.show("mugraph", at.uri, at.name)));
   server.instead.set("mirage.showProof", onFunction((at) => panels.show("proof", at.uri, at.name)));
+  server.instead.set("mirage.more", onFunction((at) => more(server, at)));
   const commands: Record<string, (...args: any[]) => unknown> = {
     "mirage.menu": () => menu(server),
     "mirage.optimizeFunction": tell("mirage.optimize"),
@@ -54,6 +55,21 @@ export function register(server: Server, panels: Panels, documents: Documents, j
     "mirage.refreshJobs": () => jobs.refresh(),
   };
   return Object.entries(commands).map(([name, act]) => vscode.commands.registerCommand(name, act));
+}
+
+/** What a lens has no room for. */
+async function more(server: Server, at: Place): Promise<void> {
+  const known = server.window.of(at.uri).find((f) => f.name === at.name);
+  const rows: [boolean, string, string][] = [
+    [true, "$(diff) Compare with the kernel", "mirage.diff"],
+    [true, "$(type-hierarchy) Show the µGraph", "mirage.openMugraph"],
+    [true, "$(verified) Show the proof and the details", "mirage.openProof"],
+    [known?.kernel === true, "$(new-file) Write the kernel to a module and import it", "mirage.toModule"],
+    [known?.block === false, "$(watch) Measure again", "mirage.measureFunction"],
+  ];
+  const items = rows.filter(([there]) => there).map(([, label, command]) => ({ label, command }));
+  const chosen = await vscode.window.showQuickPick(items, { title: `Mirage: ${at.name}`, placeHolder: known?.title });
+  if (chosen) await vscode.commands.executeCommand(chosen.command, at.uri.toString(), at.name);
 }
 
 /** The function that is named, or the one at the cursor, or the file's only one, or the one that the user picks. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import resource
@@ -115,6 +116,14 @@ def _hold(payload: Value, emit: Emit) -> Value:
     return {"held": size}
 
 
+def _reserve(payload: Value, emit: Emit) -> Value:
+    """Whether `bytes` can be reserved beyond the end of a file in its folder, without writing to it."""
+    file = os.open("reserved", os.O_CREAT | os.O_RDWR, 0o600)
+    keep_size = 1
+    ctypes.CDLL(None).fallocate(file, keep_size, ctypes.c_long(0), ctypes.c_long(int(payload["bytes"])))
+    return {"reserved": os.fstat(file).st_blocks > 0}
+
+
 def _nested(payload: Value, emit: Emit) -> Value:
     """A worker of this worker, which says who it is and sleeps."""
     with Worker() as inner:
@@ -191,6 +200,7 @@ ACTIONS: dict[str, Task] = {
     "fork_bare": _fork_bare,
     "bomb": _bomb,
     "hold": _hold,
+    "reserve": _reserve,
     "nested": _nested,
     "error": _error,
     "raise": _raise,
