@@ -1,5 +1,6 @@
 """What generates tokens: a cache written in place at one address, attention as one call, layers cut at their residual sums."""
 
+import copy
 import math
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ from torch import nn
 
 import mirage
 from mirage.dynamo import swapped_graph
+from mirage.dynamo.functional_part import _ordered
 from mirage.dynamo.graph_regions import MOST, PRODUCTS, is_view
 
 WIDTH = 16
@@ -81,6 +83,61 @@ def test_what_a_graph_writes_is_written_after_all_that_reads_it(compiled, take, 
     for _ in range(3):
         torch.testing.assert_close(run(x, mine, at), model(x, wanted, at))
         torch.testing.assert_close(mine, wanted)
+
+
+class Count(nn.Module):
+    """Writes buffers that its output does not read, one early and one late, and draws random numbers between."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()))
+        self.register_buffer("largest", torch.zeros(WIDTH))
+
+    def forward(self, x):
+        self.calls.add_(1)
+        deep = torch.cumsum(torch.tanh(x) * 2 + self.calls, 0) + torch.rand(WIDTH)
+        self.largest.copy_(torch.maximum(self.largest, x.amax(0)))
+        return torch.sigmoid(torch.sort(deep, 0).values) * 2 + torch.rand(WIDTH) * self.largest
+
+
+@torch.no_grad()
+def test_what_no_output_reads_is_written_and_random_numbers_come_in_their_order(compiled, take):
+    model, twin, x = Count(), Count(), torch.randn(3, WIDTH)
+    run = compiled(model)
+    for call in range(4):
+        made, wanted = (torch.manual_seed(call) and m(x + call) for m in (run, twin))
+        torch.testing.assert_close(made, wanted)
+        torch.testing.assert_close(model.state_dict(), twin.state_dict())
+        assert call or take() >= 2
+
+
+@torch.no_grad()
+def test_a_batch_norm_that_counts_has_regions(compiled, take):
+    model, x = (
+        nn.Sequential(nn.BatchNorm1d(WIDTH), nn.Tanh(), nn.BatchNorm1d(WIDTH), nn.Sigmoid()),
+        torch.randn(3, WIDTH),
+    )
+    twin = copy.deepcopy(model)
+    run = compiled(model)
+    for call in range(4):
+        torch.testing.assert_close(run(x + call), twin(x + call))
+        torch.testing.assert_close(model.state_dict(), twin.state_dict())
+        assert call or take() >= 1
+    take(lambda function: lambda *given: [torch.zeros_like(t) for t in function(*given)])  # the kernels do run
+    assert not torch.allclose(run(x), twin(x))
+
+
+@torch.no_grad()
+def test_no_order_of_a_circle_is_made_up():
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    a, b = graph.call_function(torch.add, (x, x)), graph.call_function(torch.mul, (x, x))
+    graph.output(b)
+    b.args = (a, x)
+    assert [n.name for n in _ordered(graph).nodes] == ["x", "add", "mul", "output"]
+    a.args = (b, x)
+    with pytest.raises(ValueError, match="circle"):
+        _ordered(graph)
 
 
 @torch.no_grad()

@@ -86,6 +86,8 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten.native_layer_norm,
         aten.native_group_norm,
         aten._native_batch_norm_legit_no_training,
+        aten._native_batch_norm_legit,
+        aten._native_batch_norm_legit_functional,
         aten._safe_softmax,
     )
     table = {**dict(core_aten_decompositions()), **get_decompositions(more)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 from mirage.dynamo.functional_graph import Role
@@ -64,7 +65,6 @@ class FunctionalPart:
 
     def _with_operators(self, taken: frozenset[int]) -> torch.fx.GraphModule:
         import torch
-        from torch.fx.passes.tools_common import legalize_graph
 
         graph = torch.fx.Graph()
         places: dict[torch.fx.Node, torch.fx.Node] = {}
@@ -72,19 +72,28 @@ class FunctionalPart:
         for i in sorted(taken):
             region, kernel = self.regions[i]
             _replace(graph, region, kernel, places)
-        module = legalize_graph(torch.fx.GraphModule(self.module, graph))
-        _writes_last(module)
-        return module
+        return torch.fx.GraphModule(self.module, _ordered(graph))
 
 
-def _writes_last(module: torch.fx.GraphModule) -> None:
-    """Put what writes to the inputs back behind all that reads them: an order by operands alone does not know of it."""
-    import torch
-
-    end = module.graph.output_node()
-    for node in module.graph.find_nodes(op="call_function", target=torch.ops.aten.copy_.default):
-        end.prepend(node)
-    module.recompile()
+def _ordered(graph: torch.fx.Graph) -> torch.fx.Graph:
+    """The graph with each node behind what it reads, and else in the order that it has: what writes to the inputs stays behind all
+    that reads them, though no operand says so, the output stays last, and random numbers are drawn as they were. (PyTorch's own
+    `legalize_graph` keeps no order.)"""
+    made = type(graph)()
+    place = {node: i for i, node in enumerate(graph.nodes)}
+    missing = {node: len(node.all_input_nodes) for node in graph.nodes}
+    ready = [(i, node) for node, i in place.items() if not missing[node]]
+    copies: dict[torch.fx.Node, torch.fx.Node] = {}
+    while ready:
+        _, node = heappop(ready)
+        copies[node] = made.node_copy(node, lambda x: copies[x])
+        for user in node.users:
+            missing[user] -= 1
+            if not missing[user]:
+                heappush(ready, (place[user], user))
+    if len(copies) < len(place):
+        raise ValueError("the graph has a circle")
+    return made
 
 
 def _replace(
