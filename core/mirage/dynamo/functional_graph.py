@@ -77,7 +77,8 @@ def functional(module: torch.fx.GraphModule, example_inputs: Sequence[object], t
 
 @lru_cache(maxsize=1)
 def _decompositions() -> dict[Any, Callable[..., Any]]:
-    """PyTorch's own, of operators that are not in the table."""
+    """PyTorch's own, of operators that are not in the table, but for the CPU's attention: that one is of exports, and gives its weights in
+    the place of the logarithms that the operator's backward reads. Inductor leaves it out as well."""
     import torch
     from torch._decomp import core_aten_decompositions, get_decompositions
 
@@ -91,4 +92,5 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten._safe_softmax,
     )
     table = {**dict(core_aten_decompositions()), **get_decompositions(more)}
-    return {op: how for op, how in table.items() if str(op) not in ATEN}
+    wrong = aten._scaled_dot_product_flash_attention_for_cpu.default
+    return {op: how for op, how in table.items() if str(op) not in ATEN and op is not wrong}
