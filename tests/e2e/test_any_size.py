@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked_python import ForkedPython
 
 SIZED = Path(__file__).with_name("sized.py")
 RUN = "import sys; sys.argv[0] = 'mirage'; from mirage.cli import main; main()"
@@ -55,11 +56,10 @@ def test_every_size_of_the_range_is_verified(done: tuple[Path, dict[str, Any]]) 
     assert "kernels for 5 of 5 sizes" in result["reason"]
 
 
-def test_every_size_runs_kernels_and_is_right(done: tuple[Path, dict[str, Any]]) -> None:
+def test_every_size_runs_kernels_and_is_right(forked_python: ForkedPython, done: tuple[Path, dict[str, Any]]) -> None:
     folder, _ = done
     env = os.environ | {"TRITON_INTERPRET": "1", "MIRAGE_HOME": str(folder / "home")}
-    command = [sys.executable, str(SIZED), str(folder / "user.py"), "scaled_rows", "5", "6", "7", "8", "9", "4", "10"]
-    run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=200)
+    run = forked_python.run(SIZED, folder / "user.py", "scaled_rows", "5", "6", "7", "8", "9", "4", "10", env=env)
     assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout)
     assert [f["ran"] for f in found] == [*([f"{b}x96"] for b in range(5, 10)), [], []]

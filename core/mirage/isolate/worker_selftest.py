@@ -12,6 +12,7 @@ import sys
 import time
 
 from mirage.errors import TraceFailed
+from mirage.isolate.confinement import DEFAULT_MEMORY
 from mirage.isolate.runner import Worker
 from mirage.isolate.task_table import Emit, Task, Value
 
@@ -125,8 +126,8 @@ def _reserve(payload: Value, emit: Emit) -> Value:
 
 
 def _nested(payload: Value, emit: Emit) -> Value:
-    """A worker of this worker, which says who it is and sleeps."""
-    with Worker() as inner:
+    """A worker of this worker, of `memory` bytes if that is given, which says who it is and sleeps."""
+    with Worker(memory_bytes=int(payload.get("memory", DEFAULT_MEMORY))) as inner:
         emit(inner.call("selftest", {"action": "facts"}, timeout_s=60))
         return inner.call("selftest", {"action": "sleep", "seconds": payload["seconds"]}, timeout_s=600)
 
