@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
+
+from forked_python import ForkedPython
 
 SCRIPT = """
 import sys
@@ -40,8 +40,8 @@ assert [getattr(*p) for p in places] == before
 """
 
 
-def test_the_same_bits_and_nothing_left_behind() -> None:
+def test_the_same_bits_and_nothing_left_behind(forked_python: ForkedPython) -> None:
     tests = str(Path(__file__).parent.parent)
     env = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": tests}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=env, timeout=200)
+    done = forked_python.run("-c", SCRIPT, env=env)
     assert done.returncode == 0, done.stderr

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
+
+from forked_python import ForkedPython
 
 KERNELS = '''
 import torch
@@ -80,9 +80,8 @@ assert not torch.equal(whole[18], whole[19]), "a float was taken for an integer"
 """
 
 
-def test_the_same_bits_and_the_same_refusals(tmp_path: Path) -> None:
+def test_the_same_bits_and_the_same_refusals(forked_python: ForkedPython, tmp_path: Path) -> None:
     (tmp_path / "kernels.py").write_text(KERNELS, "utf-8")
     env = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "kernels.py")]
-    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=200)
+    done = forked_python.run("-c", SCRIPT, tmp_path / "kernels.py", env=env)
     assert done.returncode == 0, done.stderr

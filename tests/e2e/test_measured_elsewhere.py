@@ -91,7 +91,7 @@ def test_the_kernel_is_shown_soon_after_the_verdict(
         settings.write_text(json.dumps({"remote_cache": server.url, "remote_cache_first_byte_ms": 5000}))
         settings.chmod(0o600)
         desk.file.write_text(TEXT, "utf-8")
-        editor, _ = desk.open()
+        editor, _ = desk.open(states=True)
         titles = wait_until(
             lambda: [t for t in editor.titles(desk.uri) if "measured elsewhere" in t], "the kernel", END_S
         )
@@ -104,6 +104,5 @@ def test_the_kernel_is_shown_soon_after_the_verdict(
     page = editor.hover(LINE, desk.uri) or ""
     assert "7.50 µs on NVIDIA H200" in page and "not measured" in page and "the word of" in page
     assert found.verdict is not None and found.verdict.word in page and asked[-1] == "GET"
-    assert not [
-        t for s in editor.sent("mirage/states") for f in s["functions"] for t in [f["title"]] if "searching" in t
-    ]
+    states = [f["title"] for s in editor.sent("mirage/states") for f in s["functions"]]
+    assert states and not [title for title in states if "searching" in title]

@@ -127,11 +127,11 @@ class Field:
     def _windows(self) -> Array:
         """omega^(d * 256^i) for d < 256, i < 4, one table a draw."""
         table = np.ones((self.draws, 4, 256), _U)
-        base = self.omega
+        root = self.omega
         for i in range(4):
-            for d in range(1, 256):
-                table[:, i, d] = table[:, i, d - 1] * base % self._mp
-            base = table[:, i, 255] * base % self._mp
+            for n in (1 << k for k in range(8)):  # the powers from n on are the n before them times base^n
+                table[:, i, n : 2 * n] = table[:, i, :n] * root[:, None] % self._mp
+                root = root * root % self._mp
         return table
 
     # ---- making values
@@ -212,10 +212,15 @@ class Field:
 
     def surrogate(self, x: Array) -> Array:
         """Floats that stand for values where one of them is infinite: the sign and specials are kept."""
-        out = np.where(first(x) == 0, 0.0, np.where(self.is_positive(x), 1.0, -1.0))
+        out = np.zeros(x.shape)
+        signed = first(x) != 0
         for mark, v in ((NEG_INF, -np.inf), (POS_INF, np.inf), (NAN, np.nan)):
-            out = np.where(x == mark, v, out)
-        return np.asarray(out)
+            here = x == mark
+            out[here] = v
+            signed &= ~here
+        if signed.any():  # whether a residue is a square takes many products
+            out[signed] = np.where(self.is_positive(x[signed]), 1.0, -1.0)
+        return out
 
     def _specials(self, result: Array, fn: Callable[..., Array], *xs: Array) -> Array:
         """`result` with what IEEE arithmetic gives where an argument is infinite or NaN."""
