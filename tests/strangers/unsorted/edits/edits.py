@@ -1,0 +1,101 @@
+"""EDITS: module, name, old, new, nth (-1: every place), why, equal. apply.py writes out/MODULE__NAME.py (and _bare without the mugraph block)."""
+EDITS = []
+def e(module, name, old, new, why, equal=False, nth=0): EDITS.append(dict(module=module, name=name, old=old, new=new, nth=nth, why=why, equal=equal))
+ALL = ["softmax", "lnorm", "rowsum", "rope", "maskattn", "causal_attention", "gated_mlp", "rmsnorm_linear"]
+for m in ALL:
+    e(m, "ret_scaled", "\n    return out\n", "\n    return out * 1.001\n", "result scaled")
+    e(m, "ret_double", "\n    return out\n", "\n    return out.double()\n", "dtype of the result")
+    e(m, "ret_tuple", "\n    return out\n", "\n    return (out,)\n", "a tuple")
+    e(m, "ret_strides", "\n    return out\n", "\n    return out[None].transpose(0, 1)\n", "shape of the result")
+    e(m, "guard_shape", "and tuple(given) == _EXPECTED\n", "and len(given) == len(_EXPECTED)\n", "guard takes any shape and dtype: the call raises where the original should run")
+    e(m, "guard_grad", "if not t.is_contiguous() or (grad and t.requires_grad):", "if not t.is_contiguous():", "gradient lost silently")
+    e(m, "guard_contig", "if not t.is_contiguous() or (grad and t.requires_grad):", "if grad and t.requires_grad:", "strided inputs raise")
+    e(m, "cache", "    out = torch.empty(", "    out = _KEPT[0] if _KEPT else torch.empty(", "needs _KEPT: one buffer for all calls (edit 2 appends it)")
+    e(m, "uninit_more", "torch.empty(", "torch.empty_strided((1,), (1,)).new_empty(", "another allocation, the same memory", True)
+    e(m, "comment", "# mirage:begin launcher", "# mirage:begin launcher\n# a word", "comment alone", True)
+K = [
+ ("softmax","max_init",'tl.full((), float("-inf"), tl.float32)','tl.full((), 0.0, tl.float32)',"shift never below 0: rows all below -104 become 0/0"),
+ ("softmax","min","tl.maximum(top_2, top)","tl.minimum(top_2, top)","-inf shift: overflow"),
+ ("softmax","sum_mask","v_5 = p_2 / acc","v_5 = p_2 / (acc + 1e-2)","eps in the denominator"),
+ ("softmax","acc16","acc = acc * alpha + t","acc = (acc * alpha + t).to(tl.float16).to(tl.float32)","half accumulator"),
+ ("softmax","exp2","p_2 = tl.exp(a_2)","p_2 = tl.exp2(a_2)","base of the power"),
+ ("softmax","row","x_ptr + pid_m * N + i_n,\n            mask","x_ptr + pid_m * N + (i_n ^ 1),\n            mask","neighbours swapped in the second pass"),
+ ("softmax","row127","pid_m = tl.program_id(0)","pid_m = tl.minimum(tl.program_id(0), 126)","row 127 not written, 126 twice"),
+ ("softmax","grid",'grid = (sizes["m"],)','grid = (sizes["m"] - 1,)',"last row not written"),
+ ("softmax","cut","v_5.to(out_ptr.dtype.element_ty), mask=in_n)","v_5.to(out_ptr.dtype.element_ty), mask=in_n & (i_n != 4095))","last element not written"),
+ ("softmax","cut1000","x_2 = tl.load(","skip = i_n == 1000\n        x_2 = tl.where(skip, 0.1, 0.0) + tl.load(","column 1000"),
+ ("softmax","zeros","torch.empty(","torch.zeros(","zeros in place of empty",True),
+ ("softmax","temp","a = x - finite","a = (x - finite) * 1.01","temperature of the denominator alone"),
+ ("softmax","bf16","p_2 = tl.exp(a_2)","p_2 = tl.exp(a_2).to(tl.bfloat16).to(tl.float32)","rounded to bf16"),
+ ("softmax","store_x","v_5 = p_2 / acc","tl.store(x_ptr + pid_m * N + i_n, p_2.to(x_ptr.dtype.element_ty), mask=in_n)\n        v_5 = p_2 / acc","writes the input"),
+ ("softmax","warps","num_warps=4","num_warps=8","warps alone",True),
+ ("softmax","block",'"n": 4096}','"n": 2048}',"smaller loop tile, the same sum",True),
+ ("softmax","block_odd",'"n": 4096}','"n": 3000}',"block no power of two"),
+ ("softmax","one_tile",'for tile_n in tl.range((N + BLOCK_N - 1) // BLOCK_N','for tile_n in tl.range((N - 1) // BLOCK_N',"no iteration"),
+ ("lnorm","eps","1e-05","1e-3","eps"),
+ ("lnorm","eps_out","r = tl.rsqrt(a_2)","r = 1.0 / (tl.sqrt(v_4) + 1e-2)","eps outside"),
+ ("lnorm","unb","v_4 = acc_2_3 / N","v_4 = acc_2_3 / (N - 1)","unbiased"),
+ ("lnorm","nomask","v_3 = tl.where(in_n[None, :], v_2, 0.0)","v_3 = v_2","padding (1024 of 768) counted in the variance"),
+ ("lnorm","other1","other=0.0,\n        ).to(tl.float32)\n        acc += x","other=1.0,\n        ).to(tl.float32)\n        acc += x","padding counted in the mean"),
+ ("lnorm","gb","tl.load(b_ptr + i_n, mask","tl.load(g_ptr + i_n, mask","gain for bias"),
+ ("lnorm","swap","        g,\n        b,\n        out","        b,\n        g,\n        out","arguments swapped"),
+ ("lnorm","mask768","in_n = (i_n < N) | (N % BLOCK_N == 0)","in_n = (i_n < N - 1) | (N % BLOCK_N == 0)","last column left out"),
+ ("lnorm","maskge","in_n = (i_n < N) | (N % BLOCK_N == 0)","in_n = i_n <= N","reads one too far"),
+ ("lnorm","nosub","a_3 = x_3 - v[:, None]","a_3 = x_3","mean not subtracted"),
+ ("lnorm","half","acc_2_2 += v_3","acc_2_2 += v_3.to(tl.float16)","squares rounded to half"),
+ ("lnorm","stride","out_ptr + i_m[:, None] * N","out_ptr + i_m[:, None] * (N - 1)","row stride"),
+ ("lnorm","grid",'grid = (-(-sizes["m"] // tiles["main"]["m"]),)','grid = (sizes["m"] // tiles["main"]["m"] - 1,)',"last rows"),
+ ("lnorm","bias_round","a_4 = b[None, :] + v_5","a_4 = b[None, :] + v_5.to(tl.float16)","extra rounding to half, PyTorch's composite does not"),
+ ("lnorm","order","a_4 = b[None, :] + v_5","a_4 = v_5 + b[None, :]","order of a sum",True),
+ ("lnorm","sq","v_2 = a * a","v_2 = a * a * 1.0","times one",True),
+ ("lnorm","rsqrt","r = tl.rsqrt(a_2)","r = 1.0 / tl.sqrt(a_2)","root and quotient",True),
+ ("lnorm","neg","r = tl.rsqrt(a_2)","r = -tl.rsqrt(a_2)","sign"),
+ ("lnorm","always","i_m = pid_m * BLOCK_M","i_m = (pid_m // 2 * 2) * BLOCK_M","every second block's rows twice"),
+ ("rowsum","last","(K + BLOCK_K - 1) // BLOCK_K","K // BLOCK_K","tail left out (20000 of 4096)"),
+ ("rowsum","den","v_2 = acc_2 / K","v_2 = acc_2 / (BLOCK_K * 5)","padded length"),
+ ("rowsum","other","other=0.0","other=1.0","480 ones added"),
+ ("rowsum","noother",", other=0.0","","without other: whatever"),
+ ("rowsum","abs","v = x * x","v = tl.abs(x)","abs"),
+ ("rowsum","acc16","acc = tl.zeros((BLOCK_K,), tl.float32)","acc = tl.zeros((BLOCK_K,), tl.float16)","half accumulator"),
+ ("rowsum","v16","acc += v","acc += v.to(tl.bfloat16)","bf16 terms"),
+ ("rowsum","set","acc += v","acc = v","last tile alone"),
+ ("rowsum","row0","x_ptr + pid_m * K","x_ptr + pid_m // 2 * 2 * K","even rows alone"),
+ ("rowsum","every64","acc += v","acc += tl.where(i_k % 64 == 63, 0.0, v)","every 64th"),
+ ("rowsum","thr","v = x * x","v = tl.where(x > 40.0, 0.0, x * x)","threshold 40 (differs on 50)"),
+ ("rowsum","thr_abs","v = x * x","v = tl.where(tl.abs(x) < 1e-3, 1.0, x * x)","1e-3 about 0"),
+ ("rowsum","at10000","v = x * x","v = tl.where(i_k == 10000, 0.0, x * x)","element 10000"),
+ ("rowsum","grid",'grid = (sizes["m"],)','grid = (sizes["m"] * 2,)',"twice the programs: out of bounds"),
+ ("rowsum","atomic","tl.store(out_ptr + pid_m, v_2)","tl.atomic_add(out_ptr + pid_m, v_2)","adds to memory that nothing set"),
+ ("rowsum","store0","tl.store(out_ptr + pid_m, v_2)","tl.store(out_ptr + (M - 1 - pid_m), v_2)","rows reversed"),
+ ("rowsum","out16","(sizes[\"m\"],), dtype=torch.float32","(sizes[\"m\"],), dtype=torch.float16","dtype of the result"),
+ ("rowsum","keep","(sizes[\"m\"],), dtype","(sizes[\"m\"], 1), dtype","shape of the result"),
+ ("rowsum","inv","v_2 = acc_2 / K","v_2 = acc_2 * (1.0 / K)","quotient as a product",True),
+ ("rowsum","tile",'"k": 4096}','"k": 1024}',"another tile",True),
+ ("rowsum","pow","v = x * x","v = x * x + 0.0","plus zero",True),
+ ("rope","sign","-x_2, x_3","x_2, -x_3","sign"),
+ ("rope","lt","lt = i_p < 32","lt = i_p <= 32","column 32"),
+ ("rope","cs","v = c * x","v = s * x","cos and sin"),
+ ("rope","swap","        c,\n        s,\n        out","        s,\n        c,\n        out","arguments swapped"),
+ ("rope","mod","i_n = i_m_n % N","i_n = i_m_n // N","head for position"),
+ ("rope","mod4","i_n = i_m_n % N","i_n = i_m_n % N // 2 * 2","odd positions"),
+ ("rope","off","* 64 + i_p[None, :] + 32,","* 64 + i_p[None, :] + 31,","offset"),
+ ("rope","round","v_3 = s * where","v_3 = (s * where).to(tl.bfloat16).to(tl.float32)","bf16 in the middle"),
+ ("rope","where","v_3 = s * where","v_3 = where * s","order of a product",True),
+ ("rope","xp","i_p - 32 < 64","i_p - 32 < 31","last column's partner masked"),
+ ("maskattn","inv","where = tl.where(m, v,","where = tl.where(m, v * 1.01,","scores of the maximum alone: any shift is right",True),
+ ("maskattn","noMask","v_3 = tl.where(m, p, 0.0)","v_3 = p","mask ignored"),
+ ("maskattn","scale","tl.rsqrt(tl.full((), J, tl.float32))","tl.rsqrt(tl.full((), J + 1, tl.float32))","scale"),
+ ("maskattn","trans","m_ptr + i_p[:, None] * L + i_l[None, :]","m_ptr + i_p[:, None] * P + i_l[None, :]","mask's stride"),
+ ("maskattn","head","v_ptr + pid_n * (L * U)","v_ptr + 0 * (L * U)","values of head 0"),
+ ("maskattn","eq","eq = 0.0 == acc_3","eq = acc_3 < 1.5","sums below 1.5 not divided"),
+ ("maskattn","acc","acc += trans","acc += trans","",True),
+ ("causal_attention","off1","i_l[None, :] <= i_n[:, None]","i_l[None, :] < i_n[:, None]","strict"),
+ ("causal_attention","off2","i_l[None, :] <= i_n[:, None]","i_l[None, :] <= i_n[:, None] + 1","sees one ahead"),
+ ("causal_attention","log2e","1.4426950408889634","1.4426","digit of log2(e)"),
+ ("causal_attention","noresc","acc_2 * alpha[:, None]","acc_2","not rescaled"),
+ ("causal_attention","head","v_ptr + pid_m * (L * P)","v_ptr + (pid_m ^ 1) * (L * P)","heads swapped"),
+ ("causal_attention","half","(L + BLOCK_L - 1) // BLOCK_L","(L // 2 + BLOCK_L - 1) // BLOCK_L","half of the keys"),
+ ("causal_attention","den","acc = acc * alpha + t_2","acc = acc * alpha + t_2 * 1.002","denominator"),
+]
+K = [k for k in K if k[:2] != ("maskattn", "acc")]
+for k in K: e(*k)
