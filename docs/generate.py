@@ -3,10 +3,16 @@ they are what they would be, and exits 1 if not."""
 
 from __future__ import annotations
 
+import inspect
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
+
+import mirage
 import mirage_lsp.errors  # its classes join the registry  # noqa: F401
+from mirage import cli
 from mirage.errors import MirageError
 
 DOCS = Path(__file__).resolve().parent
@@ -42,7 +48,39 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
-PAGES = {"errors.md": errors_page}
+def reference_page() -> str:
+    """The public names, from their docstrings, and the commands, from their help."""
+    out = [
+        NOTE,
+        "# Names and commands\n",
+        "## Python\n\nWhat `import mirage` offers. What is not here may change.\n",
+    ]
+    for name in sorted(set(mirage.__all__) - {"__version__"}):
+        thing = getattr(mirage, name)
+        out.append(f"### mirage.{name}\n")
+        if inspect.isfunction(thing):
+            out.append(f"```\n{name}{inspect.signature(thing)}\n```\n")
+        out.append(f"{inspect.getdoc(thing)}\n")
+    out.append("## Commands\n\nWhat `mirage COMMAND --help` says.\n")
+    for path, command in _commands(cli.main, ("mirage",)):
+        context = click.Context(command, info_name=" ".join(path), max_content_width=100, terminal_width=100)
+        out.append(f"### {' '.join(path)}\n\n```text\n{command.get_help(context)}\n```\n")
+    return "\n".join(out)
+
+
+def _commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """The commands that do something, groups opened, in the order of their names."""
+    if not isinstance(command, click.Group):
+        yield path, command
+        return
+    context = click.Context(command)
+    for name in sorted(command.list_commands(context)):
+        inner = command.get_command(context, name)
+        if inner is not None and not inner.hidden:
+            yield from _commands(inner, (*path, name))
+
+
+PAGES = {"errors.md": errors_page, "reference.md": reference_page}
 
 
 def stale() -> list[str]:

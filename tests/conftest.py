@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from forked_python import ForkedPython
     from kept_workers import KeptWorkers
 
     from mirage.isolate.runner import Worker
@@ -52,6 +53,16 @@ def workers_stay(kept_workers: KeptWorkers) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         kept_workers.patch(patch)
         yield
+
+
+@pytest.fixture(scope="session")
+def forked_python() -> Iterator[ForkedPython]:
+    """`forked_python.run(SCRIPT, ...)` is `python SCRIPT ...` in a process of its own, without the time that PyTorch's import takes."""
+    from forked_python import ForkedPython
+
+    made = ForkedPython()
+    yield made
+    made.end()
 
 
 @pytest.fixture(scope="session")

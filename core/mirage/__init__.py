@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mirage.dynamo.explain import explain
     from mirage.results.progress import CancelToken, Progress
     from mirage.results.result import Result
+    from mirage.runtime.any_size import any
     from mirage.runtime.decorator import optimize
 
 __version__ = "0.1.0"
@@ -26,12 +27,13 @@ _LAZY = {
     "CancelToken": "mirage.results.progress",
     "Progress": "mirage.results.progress",
     "Result": "mirage.results.result",
+    "any": "mirage.runtime.any_size",
     "explain": "mirage.dynamo.explain",
     "optimize": "mirage.runtime.decorator",
 }
 GROUP = "mirage.names"  # the entry points by which other packages add names
 
-__all__ = ["CancelToken", "MirageError", "Progress", "Result", "__version__", "explain", "optimize"]
+__all__ = ["CancelToken", "MirageError", "Progress", "Result", "__version__", "any", "explain", "optimize"]
 
 
 def _added() -> Iterable[EntryPoint]:

@@ -39,7 +39,7 @@ def replace(view: View, name: str, version: int | None = None) -> types.TextEdit
 
 def restore(view: View, name: str, version: int | None = None) -> types.TextEdit:
     """The edit that puts the original of a block back. Raises StaleEdit, NoKernel, OriginalDamaged."""
-    _check_version(view, version)
+    check_version(view, version)
     found = next((b for b in kernel_block.find(view.text) if b.name == name), None)
     if found is None:
         raise NoKernel(f"the text has no block for `{name}`", next_step="name a function that was replaced")
@@ -79,7 +79,7 @@ def _is_ours(path: Path) -> bool:
 
 def _ready(view: View, name: str, version: int | None) -> tuple[merge_module.ReplacedFunction, str]:
     """Where the function is in the view's text, and the kernel's module."""
-    _check_version(view, version)
+    check_version(view, version)
     function = next((f for f in view.functions if f.name == name), None)
     if function is None:
         raise NoKernel(f"the text has no decorated function `{name}`")
@@ -88,7 +88,7 @@ def _ready(view: View, name: str, version: int | None) -> tuple[merge_module.Rep
     if not replaceable(entry) or entry.result is None or parsed is None or parsed.node is None:
         why = "its result is for an older text" if entry.stale else f"there is no kernel for `{name}` yet"
         raise NoKernel(why)
-    target = _target(view, parsed)
+    target = target_of(view, parsed)
     if view.raw is not None:
         inside = slice(target.first_line - 1, target.last_line)
         if text_edits.split_lines(view.raw)[inside] != text_edits.split_lines(view.text)[inside]:
@@ -100,7 +100,7 @@ def _ready(view: View, name: str, version: int | None) -> tuple[merge_module.Rep
 
 def _fix(make: Callable[[View, detect.Decorated], list[types.TextEdit]]) -> Edit:
     def fixed(view: View, name: str, version: int | None = None) -> list[types.TextEdit]:
-        _check_version(view, version)
+        check_version(view, version)
         function = view.document.parsed(name) if any(f.name == name for f in view.functions) else None
         found = make(view, function) if function is not None else []
         if not found:
@@ -110,12 +110,12 @@ def _fix(make: Callable[[View, detect.Decorated], list[types.TextEdit]]) -> Edit
     return fixed
 
 
-def _check_version(view: View, version: int | None) -> None:
+def check_version(view: View, version: int | None) -> None:
     if version is not None and version != view.version:
         raise StaleEdit(f"the edit was for version {version} of the text, which is at version {view.version} now")
 
 
-def _target(view: View, function: detect.Decorated) -> merge_module.ReplacedFunction:
+def target_of(view: View, function: detect.Decorated) -> merge_module.ReplacedFunction:
     if function.node is None or function.names is None:
         raise NoKernel(f"`{function.name}` does not parse")
     ours = [d for d in function.node.decorator_list if is_decorator(d, function.names)]

@@ -11,14 +11,15 @@ from mirage.errors import MirageError, MissingShape, SymbolWithoutSize
 from mirage.results import documentation
 from mirage_lsp import observed_shapes, one_line_texts
 from mirage_lsp.document import Document, FunctionEntry, View
-from mirage_lsp.reading import ReadFunction
+from mirage_lsp.errors import EditedByHand
+from mirage_lsp.reading import ReadBlock, ReadFunction
 from mirage_lsp.text_edits import line_range
 
 _SEVERITY = types.DiagnosticSeverity
 # By the hundreds of the code: what the user wrote is a warning; what happened here while it ran is for information.
 _BY_HUNDRED = {"1": _SEVERITY.Warning, "2": _SEVERITY.Warning}
 # Other tools report syntax errors better, and at every keystroke.
-_BY_CODE = {"MIR101": _SEVERITY.Information}
+_BY_CODE = {"MIR101": _SEVERITY.Information, EditedByHand.code: _SEVERITY.Warning}
 
 
 def diagnostics(document: Document, related: bool = True) -> list[types.Diagnostic]:
@@ -42,7 +43,12 @@ def diagnostics(document: Document, related: bool = True) -> list[types.Diagnost
             continue
         if related:
             found[-1].related_information = _related(document, function, entry) or None
+    found += [_of_error(_edited(block), lines, block.line + 1) for block in document.blocks if block.edited]
     return found
+
+
+def _edited(block: ReadBlock) -> MirageError:
+    return EditedByHand(f"`{block.name}` was edited by hand: its verdict is void")
 
 
 def shown(diagnostic: types.Diagnostic, view: View) -> types.Diagnostic:

@@ -25,6 +25,16 @@ class NoKernel(MirageError):
     default_next_step = "run the command `mirage.optimize` and wait for its result"
 
 
+class EditedByHand(MirageError):
+    code, title = "MIR605", "The code of a replaced function was edited by hand: its verdict is void"
+    default_next_step = "verify it again (`mirage.verifyAgain`), or restore the function or the kernel"
+
+
+class EditNotVerified(MirageError):
+    code, title = "MIR606", "The edited code of a replaced function was not shown to be right"
+    default_next_step = "mend the edit, or restore the function or the kernel"
+
+
 class TextTooCostly(MirageError):
     code, title = "MIR604", "Reading the text takes longer than an editor can wait"
     default_next_step = "take the generated or very long parts into a file of their own"

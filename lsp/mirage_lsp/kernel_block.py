@@ -1,6 +1,6 @@
 """The marked block of kernel code that stands in a file in place of a function, with the original in it. Pure functions on text.
 
-    # mirage:begin NAME sha256=<SHA-256 of the original's UTF-8 bytes>
+    # mirage:begin NAME sha256=<SHA-256 of the original's UTF-8 bytes> kernel=<that of the body's lines> [edited=<verdict>]
     # fmt: off
     <header, imports, kernels, the original under the name _original_NAME, the launcher>
     # mirage:original | <a line of the original, one such line for each>
@@ -10,7 +10,9 @@
 Formatters leave what lies between `fmt: off` and `fmt: on` alone, whatever their line length. The original comes back
 byte for byte. A line whose end differs from the file's says so (`# mirage:original+crlf | `, `lf`, `cr`, or `none` for a
 file without a final newline), and a line that ends in blanks is quoted as a JSON string, because editors and formatters
-strip blanks at line ends.
+strip blanks at line ends. For the same reason the body's digest is of its lines without blanks at their ends, joined
+by LF; a block without one (an older one) is not known to be edited. `edited` says that a person changed the code, and with
+which word (PROVED, TESTED) the changed code was verified; times that were measured of the kernel are then not its own.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from mirage_lsp.errors import OriginalDamaged
 from mirage_lsp.text_lines import split_end, split_lines
 
 MARK = "# mirage:begin "  # what every block begins with
-_BEGIN = re.compile(r"# mirage:begin (\w+) sha256=([0-9a-f]{64})\s*")
+_BEGIN = re.compile(
+    r"# mirage:begin (\w+) sha256=([0-9a-f]{64})(?: kernel=([0-9a-f]{64}))?(?: edited=(PROVED|TESTED))?\s*"
+)
 _KEPT = re.compile(r"# mirage:original((?:\+[a-z]+)*) \|(?: (.*))?", re.DOTALL)
 _END_NAMES = {"\n": "lf", "\r\n": "crlf", "\r": "cr", "": "none"}
 _ENDS = {name: end for end, name in _END_NAMES.items()}
@@ -33,10 +37,14 @@ _ENDS = {name: end for end, name in _END_NAMES.items()}
 
 @dataclass(frozen=True)
 class Block:
-    """A block found in a text: offsets of its first character and behind its last line, and the 0-based first line."""
+    """A block found in a text: offsets of its first character and behind its last line, and the 0-based first line.
+    `digest`: of the original; `body_digest`: of the body as it was verified, "" where the first line does not say it;
+    `edited_word`: the verdict on code that a person had changed, "" where it is the kernel that was written there."""
 
     name: str
     digest: str
+    body_digest: str
+    edited_word: str
     start: int
     end: int
     line: int
@@ -48,9 +56,35 @@ def wrap(name: str, body: Sequence[str], original: Sequence[str], eol: str) -> s
     """The block's text: `body` are lines without their ends, `original` the lines that it replaces, with them."""
     digest = hashlib.sha256(_bytes("".join(original))).hexdigest()
     kept = [_keep(line, eol) for line in original]
-    first = [f"# mirage:begin {name} sha256={digest}", "# fmt: off"]
+    first = [f"# mirage:begin {name} sha256={digest} kernel={_body_digest(body)}", "# fmt: off"]
     lines = [*first, *body, "", "", *kept, "# fmt: on", f"# mirage:end {name}"]
     return eol.join(lines) + (eol if split_end(original[-1])[1] else "")
+
+
+def body(block: Block) -> list[str]:
+    """The lines of its code, without their ends: what stands between the first line and the original."""
+    lines = [split_end(line)[0] for line in block.lines[1:-1]]
+    while lines and (not lines[-1].strip() or lines[-1].rstrip() == "# fmt: on" or _KEPT.fullmatch(lines[-1])):
+        lines.pop()
+    return lines[1:] if lines and lines[0].rstrip() == "# fmt: off" else lines
+
+
+def edited(block: Block) -> bool:
+    """Whether its code is another than was verified."""
+    return block.body_digest not in ("", _body_digest(body(block)))
+
+
+def sealed(block: Block, word: str) -> str:
+    """The block's text with the digest of the code that it holds now, and with the verdict on it."""
+    _, end = split_end(block.lines[0])
+    digest = _body_digest(body(block))
+    first = f"# mirage:begin {block.name} sha256={block.digest} kernel={digest} edited={word}{end}"
+    return "".join([first, *block.lines[1:]])
+
+
+def _body_digest(lines: Sequence[str]) -> str:
+    text = "\n".join(line.rstrip() for line in lines).strip("\n")
+    return hashlib.sha256(_bytes(text)).hexdigest()
 
 
 def find(text: str) -> list[Block]:
@@ -67,7 +101,8 @@ def find(text: str) -> list[Block]:
             continue
         inner = lines[number : stop + 1]
         size = sum(map(len, inner))
-        blocks.append(Block(mark[1], mark[2], offset, offset + size, number, stop, tuple(inner)))
+        said = (mark[1], mark[2], mark[3] or "", mark[4] or "")
+        blocks.append(Block(*said, offset, offset + size, number, stop, tuple(inner)))
         offset += size
         number = stop + 1
     return blocks

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from mirage.results.baselines import BASELINES, TRUSTED
+from mirage.results.details import RangeDetails
 from mirage.results.result import Result
+from mirage.results.verdict import Verdict
 from mirage_lsp.document import FunctionEntry
+from mirage_lsp.reading import ReadBlock
 
 _STATES = {
     "idle": "ready to optimize",
@@ -18,6 +21,7 @@ _COUNTS = (
     ("mugraphs", "µGraph", "µGraphs"),
     ("checked", "checked", "checked"),
 )
+LONGEST = 72  # characters of a reason or an error in a lens: its commands stand behind it
 
 
 def progress(entry: FunctionEntry) -> str:
@@ -31,12 +35,41 @@ def progress(entry: FunctionEntry) -> str:
 def lens(entry: FunctionEntry) -> str:
     """The title of a function's code lens."""
     if entry.error is not None and not entry.running:
-        return f"Mirage: {entry.error.code} {entry.error.message}"
+        return f"Mirage: {entry.error.code} {_shortened(entry.error.message)}"
     if entry.result is not None and (entry.state in ("done", "kept") or not entry.running):
-        return f"Mirage: {headline(entry.result)}{age(entry)}"
+        colon = ":" if entry.result.answer == "keep" else ""
+        return f"Mirage{colon} {short(entry.result)}{' · stale' if entry.stale else ''}"
     if entry.result is not None:
-        return f"Mirage: {progress(entry)} · before: {headline(entry.result)}"
+        return f"Mirage: {progress(entry)} · before: {short(entry.result)}"
     return f"Mirage: {progress(entry)}"
+
+
+def by_hand(block: ReadBlock) -> str:
+    """Of a replaced function whose code a person changed: how that code stands. No ratio, because none was measured of it."""
+    return f"Mirage: edited by hand, {'verdict void' if block.edited else f'{block.edited_word.lower()} since'}"
+
+
+def short(result: Result) -> str:
+    """`1.8x est. · tested`, `2.1x · trusted, not verified`, or `keep yours · <reason>`: what fits beside a lens's commands."""
+    if result.answer == "keep":
+        return f"keep yours · {_shortened((result.reason or 'nothing better was found').rstrip('.'))}"
+    estimate = result.estimate
+    faster = "" if estimate is None or not estimate.us else f"{estimate.baseline_us / estimate.us:.1f}x"
+    if faster and estimate is not None and not estimate.measured:
+        faster += " est."
+    if result.answer != "kernel":
+        return " · ".join(filter(None, [faster, TRUSTED]))
+    return " · ".join(filter(None, [faster, "" if result.verdict is None else result.verdict.word.lower()]))
+
+
+def overflows(verdict: Verdict) -> bool:
+    """Whether the kernels may overflow on inputs on which the function does not."""
+    return any(isinstance(e.details, RangeDetails) and e.details.narrower for e in verdict.evidence)
+
+
+def _shortened(text: str) -> str:
+    """At most `LONGEST` characters, up to a word's end; the hover has them all."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST].rpartition(' ')[0] or text[:LONGEST]} …"
 
 
 def headline(result: Result) -> str:

@@ -11,9 +11,10 @@ from mirage.errors import MirageError
 from mirage.results.codec import unstructure
 from mirage.results.result import Result
 from mirage.verify.report import shown
-from mirage_lsp import actions, one_line_texts, text_edits
+from mirage_lsp import actions, edited_block, one_line_texts, text_edits
 from mirage_lsp.document import Document, FunctionEntry, View
 from mirage_lsp.errors import NoKernel
+from mirage_lsp.reading import ReadBlock
 
 _MARKS = {"PROVED": "proved", "TESTED": "tested", "UNDECIDED": "rejected", "REJECTED": "rejected"}
 
@@ -22,13 +23,15 @@ def states(view: View) -> dict[str, Any]:
     """The parameters of `mirage/states`: where each function and each block is (0-based lines), and how it stands."""
     document, up = view.document, view.first
     functions = [
-        {"line": f.decorator_line - 1 - up, "endLine": f.end_line - 1 - up, "block": False, **_state(document.entry(f))}
+        {"line": f.decorator_line - 1 - up, "endLine": f.end_line - 1 - up, "block": False, "edited": False,
+         **_state(document.entry(f))}
         for f in view.functions
-    ]
+    ]  # fmt: skip
     blocks = [
-        {"line": b.line - up, "endLine": b.last_line - up, "block": True, **_state(_entry(document, b.name))}
+        {"line": b.line - up, "endLine": b.last_line - up, "block": True, "edited": b.by_hand,
+         **_of_block(_state(_entry(document, b.name)), b)}
         for b in view.blocks
-    ]
+    ]  # fmt: skip
     return {"uri": view.uri, "version": view.version, "functions": functions + blocks}
 
 
@@ -36,8 +39,19 @@ def _entry(document: Document, name: str) -> FunctionEntry:
     return document.entries.get(name) or FunctionEntry(name)
 
 
+def _of_block(state: dict[str, Any], block: ReadBlock) -> dict[str, Any]:
+    if not block.by_hand:
+        return state
+    return {
+        **state,
+        "mark": "warning" if block.edited else _MARKS[block.edited_word],
+        "title": one_line_texts.by_hand(block),
+    }
+
+
 def mark(entry: FunctionEntry) -> str:
-    """running, proved, tested, rejected, kept, or "" where nothing is known, and where PyTorch's own runs: nothing is verified."""
+    """running, proved, tested, warning (accepted, and may overflow where the function does not), rejected, kept, or "" where
+    nothing is known, and where PyTorch's own runs: nothing is verified."""
     if entry.running:
         return "running"
     if entry.error is not None:
@@ -46,7 +60,10 @@ def mark(entry: FunctionEntry) -> str:
         return ""
     if entry.result.answer == "keep":
         return "kept"
-    return "" if entry.result.verdict is None else _MARKS[entry.result.verdict.word]
+    verdict = entry.result.verdict
+    if verdict is None:
+        return ""
+    return "warning" if verdict.accepted and one_line_texts.overflows(verdict) else _MARKS[verdict.word]
 
 
 def result(view: View, name: str) -> dict[str, Any]:
@@ -55,9 +72,20 @@ def result(view: View, name: str) -> dict[str, Any]:
     if entry is None or entry.result is None:
         raise NoKernel(f"there is no result for `{name}` yet")
     before, after = _texts(view, name, entry)
-    state = {"headline": one_line_texts.headline(entry.result), "stale": entry.stale, "state": entry.state}
+    state = {"headline": headline(view, name, entry.result), "stale": stale(view, entry), "state": entry.state}
     told = {"result": unstructure(entry.result), "refused": refused(entry.result), **_pictures(entry.result)}
     return {**state, **told, "before": before, "after": after}
+
+
+def headline(view: View, name: str, result: Result) -> str:
+    """The result in one line; of a block whose code a person changed, how that code stands: the result is not about it."""
+    block = edited_block.by_hand(view, name)
+    return one_line_texts.headline(result) if block is None else one_line_texts.by_hand(block)
+
+
+def stale(view: View, entry: FunctionEntry) -> bool:
+    """Whether the text says something else than what the result is about."""
+    return entry.stale or edited_block.by_hand(view, entry.name) is not None
 
 
 def _state(entry: FunctionEntry) -> dict[str, Any]:

@@ -38,11 +38,19 @@ class ReadFunction:
 
 @dataclass(frozen=True)
 class ReadBlock:
-    """A block of `kernel_block`: its name, its first and its last line, 0-based."""
+    """A block of `kernel_block`: its name, its first and its last line, 0-based. `edited`: its text is not the one that was
+    written there, or verified since. `edited_word`: the verdict (PROVED, TESTED) on code that a person had changed there."""
 
     name: str
     line: int
     last_line: int
+    edited: bool = False
+    edited_word: str = ""
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person changed its code: what is known of the kernel (its time, its proof) is not about this code."""
+        return self.edited or bool(self.edited_word)
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,11 @@ class Reading:
             [f.name, f.line, f.end_line, f.col, f.decorator_line, f.identity, _told(f.problem), f.has_inputs, f.dims,
              f.unsized, f.dim_names] for f in self.functions
         ]  # fmt: skip
-        return [functions, [[b.name, b.line, b.last_line] for b in self.blocks], _told(self.error)]
+        return [
+            functions,
+            [[b.name, b.line, b.last_line, b.edited, b.edited_word] for b in self.blocks],
+            _told(self.error),
+        ]
 
     @staticmethod
     def from_data(data: Any) -> Reading:
@@ -121,7 +133,11 @@ class TextReader:
         if stopped():
             raise ReadingStopped
         error = self._look_for_error(scan)
-        return Reading(tuple(functions), tuple(ReadBlock(b.name, b.line, b.last_line) for b in blocks), error)
+        return Reading(
+            tuple(functions),
+            tuple(ReadBlock(b.name, b.line, b.last_line, kernel_block.edited(b), b.edited_word) for b in blocks),
+            error,
+        )
 
     def _function(self, found: detect.Decorated) -> ReadFunction:
         """What is known of it, at its present place; read where its sources have changed. A problem has a place of its own,

@@ -55,6 +55,7 @@ class Session:
         self._changed, self._follow = changed, follow
         self._known: OrderedDict[tuple[str, str], JobEnd] = OrderedDict()
         self._resting: dict[tuple[str, str], tuple[FunctionEntry, asyncio.TimerHandle]] = {}
+        self.verifying: set[tuple[str, str]] = set()  # edited blocks: the document's URI, the function
         self.tokens = itertools.count(1)
         self.learner = Learner(self)
         self.reader = Reader()

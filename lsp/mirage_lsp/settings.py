@@ -27,7 +27,8 @@ class Settings:
     `target`: the architecture. `debounce_ms`: quiet time after a keystroke. `interpreter`: the project's Python.
     `auto`: optimize on opening and on changes. `start_daemon`: start one when none runs.
     `states`: tell the client how every function stands, by the notification `mirage/states`.
-    `command_links`: the client follows links to commands in a hover."""
+    `command_links`: the client follows links to commands in a hover.
+    `compares`: it has a command `mirage.diff` that shows the function beside its kernel, to accept or reject."""
 
     trusted: bool = False
     auto: bool = True
@@ -39,6 +40,7 @@ class Settings:
     inlay_hints: bool = True
     code_lens: bool = True
     command_links: bool = False
+    compares: bool = False
 
     @staticmethod
     def read(options: object) -> Settings:

@@ -15,6 +15,7 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from forked_python import ForkedPython
 from waiting import wait_until
 
 from mirage.codegen.emit import PARTS, split_parts
@@ -164,7 +165,9 @@ def test_other_imports_would_be_seen() -> None:
     assert imported("import os.path\ndef f():\n    from mirage import optimize\n") == {"os", "mirage"}
 
 
-def run_alone(done: Done, tmp_path: Path, interpret: bool, spoil: tuple[str, str] = ("", "")) -> dict[str, Any]:
+def run_alone(
+    forked_python: ForkedPython, done: Done, tmp_path: Path, interpret: bool, spoil: tuple[str, str] = ("", "")
+) -> dict[str, Any]:
     (found,) = find(done.file.read_text("utf-8"), str(done.file)).functions
     original = tmp_path / "original.py"
     original.write_text(cut(done.file.read_text("utf-8"), found).text, "utf-8")
@@ -175,17 +178,16 @@ def run_alone(done: Done, tmp_path: Path, interpret: bool, spoil: tuple[str, str
     env = {k: v for k, v in os.environ.items() if k not in ("TRITON_INTERPRET", "PYTHONPATH")}
     if interpret:
         env["TRITON_INTERPRET"] = "1"
-    command = [sys.executable, str(ALONE), str(module), done.function, str(original), "7"]
-    run = subprocess.run(command, capture_output=True, text=True, env=env, cwd=tmp_path, timeout=200)
+    run = forked_python.run(ALONE, module, done.function, original, "7", env=env, cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     report: dict[str, Any] = json.loads(run.stdout)
     assert report["dtype"] and report["another_shape"] and not report["mirage"]
     return report
 
 
-def test_the_module_runs_by_itself(done: Done, tmp_path: Path) -> None:
+def test_the_module_runs_by_itself(forked_python: ForkedPython, done: Done, tmp_path: Path) -> None:
     """In the interpreter its kernels run, and are about as near to the exact value as PyTorch is."""
-    report = run_alone(done, tmp_path, interpret=True)
+    report = run_alone(forked_python, done, tmp_path, interpret=True)
     assert report["runs"] == 1
     assert report["error"] <= allowed(report), report
 
@@ -196,14 +198,14 @@ def allowed(report: dict[str, Any]) -> float:
 
 
 @pytest.mark.parametrize("done", ["soft_gate"], indirect=True)
-def test_a_kernel_a_little_off_would_be_seen(done: Done, tmp_path: Path) -> None:
+def test_a_kernel_a_little_off_would_be_seen(forked_python: ForkedPython, done: Done, tmp_path: Path) -> None:
     cast = ".to(out_ptr.dtype.element_ty)"
-    report = run_alone(done, tmp_path, interpret=True, spoil=(cast, f"{cast} * 1.01"))
+    report = run_alone(forked_python, done, tmp_path, interpret=True, spoil=(cast, f"{cast} * 1.01"))
     assert report["runs"] == 1 and report["error"] > allowed(report), report
 
 
-def test_without_the_interpreter_the_original_runs(done: Done, tmp_path: Path) -> None:
-    report = run_alone(done, tmp_path, interpret=False)
+def test_without_the_interpreter_the_original_runs(forked_python: ForkedPython, done: Done, tmp_path: Path) -> None:
+    report = run_alone(forked_python, done, tmp_path, interpret=False)
     assert report["runs"] == 0 and report["identical"]
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from forked_python import ForkedPython
 from mutants.facts import NAIVE
 from workloads.hand import Case, small
 
@@ -134,7 +133,9 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("name,old,new", BROKEN, ids=[b[0] for b in BROKEN])
-def test_what_is_broken_is_rejected_with_floats(name: str, old: str, new: str, worker: Worker, tmp_path: Path) -> None:
+def test_what_is_broken_is_rejected_with_floats(
+    name: str, old: str, new: str, worker: Worker, tmp_path: Path, forked_python: ForkedPython
+) -> None:
     made = files(tmp_path, small()["rmsnorm_linear"])
     content = made[name].read_text("utf-8")
     assert old in content
@@ -144,15 +145,15 @@ def test_what_is_broken_is_rejected_with_floats(name: str, old: str, new: str, w
     assert found["word"] == "REJECTED"
     shown = rejected(found)
     assert shown["script"] and shown["expected"] != shown["actual"], shown["note"]
-    assert_script(shown, tmp_path)
+    assert_script(shown, tmp_path, forked_python)
 
 
-def assert_script(shown: dict[str, Any], folder: Path) -> None:
+def assert_script(shown: dict[str, Any], folder: Path, forked_python: ForkedPython) -> None:
     """The script runs on its own and prints what the counterexample says."""
     path = folder / "counterexample.py"
     path.write_text(shown["script"], "utf-8")
     env = {k: v for k, v in os.environ.items() if k not in ("TRITON_INTERPRET", "PYTHONPATH")}
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, cwd=folder, env=env, timeout=120)
+    done = forked_python.run(path, cwd=folder, env=env)
     assert done.returncode == 0, done.stderr
     expected, actual, difference = done.stdout.splitlines()
     assert float(expected.rsplit(" ", 1)[1]) == pytest.approx(float(shown["expected"]), nan_ok=True)
@@ -179,9 +180,9 @@ def test_functions_that_differ_are_shown_to(a: str, b: str, worker: Worker, tmp_
     assert shown["expected"] != shown["actual"]
 
 
-def test_a_script_of_two_functions_runs(worker: Worker, tmp_path: Path) -> None:
+def test_a_script_of_two_functions_runs(worker: Worker, tmp_path: Path, forked_python: ForkedPython) -> None:
     found = verdict(worker, function(tmp_path, "a", "x.softmax(1)"), function(tmp_path, "b", "x.softmax(0)"))
-    assert_script(rejected(found), tmp_path)
+    assert_script(rejected(found), tmp_path, forked_python)
 
 
 def test_what_only_the_field_sees_is_said_to_be_so(worker: Worker, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -127,3 +127,27 @@ def test_sizes_that_pytorch_is_best_for_have_a_module_without_kernels() -> None:
     assert 'mode="max-autotune-no-cudagraphs"' in r.source and "triton" not in r.source
     assert "_EXPECTED: _run_compile,\n    _EXPECTED_2: _run_compile_max," in r.source and "_EXPECTED_3" not in r.source
     assert "80x75, 75, 75x37 runs as written: keep yours" in r.notes
+
+
+def test_a_size_of_a_range_whose_kernel_is_rejected_gets_its_own() -> None:
+    rows = [ROWS[0], replace(ROWS[1], searched=False), ROWS[2]]
+    head, _, body = original_of(CASES[0]).partition("def ")
+    (found,) = detect.find(f"{head}import mirage\n\n\n@mirage.optimize\ndef {body}", "f.py").functions
+    asked: list[int] = []
+
+    def search(i: int) -> SizedResult:
+        asked.append(i)
+        return ROWS[i] if good else row(CASES[1], 4.0, answer="keep", reason="nothing found", mugraphs=())
+
+    class Once(Said):
+        def judged(self, row: SizedResult, module: str) -> Verdict:
+            return verdict("PROVED", 0.0) if row.searched else verdict("REJECTED", None)
+
+    book = Once(found, slice.cut_decorated(found), None, lambda name, payload: {})
+    good = True
+    r = together(rows, book, search)
+    assert asked == [1] and sizes(r) == [80, 19, 40]
+    good = False
+    r = together(rows, book, search)
+    assert asked == [1, 1] and sizes(r) == [80, 19]
+    assert "40x75, 75, 75x37 runs as written: nothing found" in r.notes

@@ -14,6 +14,7 @@ from workloads import hand
 from mirage.codegen.carried_mugraph import MAX_CHARS, WIDTH, comment_lines, read_carried
 from mirage.codegen.emit import emit_module, emit_rows, split_parts
 from mirage.errors import MirageError, ModuleUnreadable, MugraphSyntax
+from mirage.mugraph.resized import like
 from mirage.plan import plan
 
 CASES = {**hand.small(), **{n: f() for n, f in EXTRA.items()}}
@@ -35,6 +36,25 @@ def test_each_row_has_its_own() -> None:
     for count in (0, 1, 2, 4):
         with pytest.raises(ModuleUnreadable):
             read_carried(split_parts(text)["mugraph"], count)
+
+
+def test_one_at_other_sizes_is_said_by_them() -> None:
+    graphs = [CASES["rmsnorm_linear"].mugraph]
+    sizes = dict(graphs[0].axes)
+    graphs += [like(graphs[0], {**sizes, "m": n}) for n in (3, 5)]
+    lines = comment_lines(graphs)
+    assert lines[-2:] == [f"# mugraph {graphs[0].name} as number 1 with m={n}" for n in (3, 5)]
+    assert read_carried("\n".join(lines), 3) == graphs
+    wider = replace(graphs[1], tensors=tuple(replace(t, dtype="fp32") for t in graphs[1].tensors))
+    assert len(comment_lines([graphs[0], wider])) > len(comment_lines(graphs[:1])) + 1  # another one is written out
+    for forged in (
+        lines[-1].replace("number 1", "number 3"), lines[-1].replace("number 1", "number 0"), lines[-1].replace("m=5", "zz=5"),
+    ):  # fmt: skip
+        with pytest.raises(ModuleUnreadable):
+            read_carried("\n".join([*lines[:-1], forged]), 3)
+    for odd in ("m=5; n=2", "m=-1", "m=", "m=5, __import__('os')"):
+        with pytest.raises((MugraphSyntax, ModuleUnreadable)):
+            read_carried("\n".join([*lines[:-1], lines[-1].replace("m=5", odd)]), 3)
 
 
 def test_long_lines_are_folded_and_come_back() -> None:

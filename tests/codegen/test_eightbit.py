@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import torch
+from forked_python import ForkedPython
 
 from mirage.ir.fp8_formats import FORMATS
 
@@ -59,9 +58,9 @@ def test_what_is_too_large_saturates() -> None:
     assert FORMATS["fp8e5m2"].rounded(np.float32([61439.0]), saturate=False) == 57344
 
 
-def test_interpreted_kernels_convert_as_pytorch_does() -> None:
+def test_interpreted_kernels_convert_as_pytorch_does(forked_python: ForkedPython) -> None:
     env = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
     folder = os.path.dirname(__file__)
     path = os.path.join(folder, "eight_bit_kernels.py")
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, env=env, timeout=200)
+    done = forked_python.run(path, env=env)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -52,10 +52,17 @@ def world(tmp_path, monkeypatch, text):
     (code / "verify.py").write_text("DRAWS = 16\n")
     monkeypatch.setattr(question_key, "DRIVER", drivers)
     monkeypatch.setattr(question_key.mirage, "__file__", str(code / "__init__.py"))
-    return SimpleNamespace(
+    yield SimpleNamespace(
         folder=tmp_path, site=site, drivers=drivers, code=code, monkeypatch=monkeypatch, text=text, target="sm_90",
         options=request_parameters.SearchOptions(), function="f",
     )  # fmt: skip
+    forget()  # else what comes after is asked, for a second, as by this code
+
+
+def forget():
+    """What a key remembers of the machine and of our code."""
+    for remembered in (question_key.devices, question_key._code_now, question_key.package_version):
+        remembered.cache_clear()
 
 
 def install(site, package, version):
@@ -69,8 +76,7 @@ def install(site, package, version):
 
 
 def rows_of(world):
-    for remembered in (question_key.devices, question_key._code_now, question_key.package_version):
-        remembered.cache_clear()
+    forget()
     options = question_key.as_text(world.options)
     asked_now = question_key.ask(
         world.text, "a.py", world.function, world.target, str(world.folder / "bin/python"), options

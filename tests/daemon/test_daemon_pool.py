@@ -11,6 +11,7 @@ from waiting import wait_until
 
 from mirage.errors import Cancelled, WorkerDied, WorkerRaised
 from mirage.isolate import Worker
+from mirage.isolate.confinement import most_of_memory
 from mirage.isolate.worker_messages import MAX_MESSAGE
 from mirage.results.progress import CancelToken
 from mirage_daemon.journal import MAX_PARTS
@@ -161,3 +162,19 @@ def test_real_processes_are_kept_replaced_and_ended():
         with pytest.raises(WorkerDied):
             pool.run_job({**payload, "action": "crash"}, lambda e: None, CancelToken())
         assert pool.idle == []
+
+
+def held_below(worker, memory):
+    """Bytes that a worker of this worker may take when it was made to take `memory`."""
+    seen = []
+    with worker:
+        asked = {"action": "nested", "seconds": 0, "memory": memory}
+        worker.call("selftest", asked, timeout_s=60, on_event=seen.append)
+    return seen[0]["data_limit"]
+
+
+def test_what_a_job_starts_gets_the_memory_that_it_asks_for():
+    """A GPU's worker needs more than any other: below a process with a smaller limit its driver may not start."""
+    with WorkerPool() as pool:
+        assert held_below(pool._make(sys.executable), most_of_memory()) == most_of_memory()
+    assert held_below(Worker(memory_bytes=2 << 30), most_of_memory()) == 2 << 30  # a limit above it holds

@@ -7,6 +7,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
+import mirage
 from mirage.dynamo import region_kernels
 from mirage.dynamo.graph_regions import cut
 from mirage.dynamo.region_text import write
@@ -14,12 +15,14 @@ from mirage.ir.dtypes import dtype_of
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.link.client import Client
 from mirage.results.codec import unstructure
-from mirage.results.result import Result
+from mirage.results.result import Estimate, Result
 from mirage.results.verdict import LINKS, Evidence, Verdict
 from mirage.runtime import daemon_kernels, daemon_thread, installed_kernels, observed_calls
 
 X = torch.ones(3, 5)
 TESTED = Verdict(tuple(Evidence(link=x, opinion="field", word="TESTED", summary="", bound=1e-9) for x in LINKS))
+MEASURED = Estimate(us=2.0, speed_of_light_us=1.0, baseline_us=3.0, device="a GPU", measured=True)
+NOTE = "nothing was measured on this machine's GPU: it is lost"
 
 
 def model(x):
@@ -33,7 +36,7 @@ def answer(name, rows, **more):
         function=name, answer="kernel", reason="", program_key="p" * 64, verdict=TESTED,
         inputs=tuple(TensorSpec(n, tuple(shape), dtype_of(dtype)) for n, shape, dtype in rows),
         source=f"import torch\n\ndef {name}(x0):\n    return torch.zeros_like(x0) + 9.0\n",
-        versions=daemon_kernels.versions(),
+        versions=daemon_kernels.versions(), estimate=MEASURED,
     )  # fmt: skip
     return unstructure(replace(found, **more))
 
@@ -105,6 +108,30 @@ def test_another_answer_leaves_the_region_as_written(daemon, compiled, take, mor
         assert torch.equal(run(X), model(X))
     (region,) = region_kernels._known.values()
     assert region.kernel is None and region.reason == more.get("reason", region.reason)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"estimate": replace(MEASURED, measured=False)}, ""),
+        ({"estimate": replace(MEASURED, measured=False), "notes": ("another", NOTE)}, f": {NOTE}"),
+        ({"estimate": None}, ""),
+    ],
+)
+def test_an_estimate_alone_brings_no_kernel_in_and_explain_says_so(daemon, compiled, take, more, said):
+    daemon.more = more
+    assert not called_twice(compiled(model))
+    with torch.no_grad():
+        (graph,) = mirage.explain(model, X).graphs
+    assert [(r.taken, r.reason, r.gain) for r in graph.regions] == [(False, region_kernels.ESTIMATED + said, 0.0)] * 2
+    daemon.more = {}
+
+
+def test_what_was_measured_is_taken_with_its_figure(daemon, compiled, take):
+    assert called_twice(compiled(model))
+    with torch.no_grad():
+        (graph,) = mirage.explain(model, X).graphs
+    assert [(r.taken, r.gain) for r in graph.regions] == [(True, 1.5)] * 2
 
 
 def test_the_switch_leaves_regions_alone(daemon, compiled, take, monkeypatch):

@@ -5,6 +5,7 @@ import functools
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 from torch.autograd.gradcheck import GradcheckError
 from torch.utils.checkpoint import checkpoint
@@ -59,7 +60,7 @@ def parts(monkeypatch):
     made = []
     own = swapped_graph.FunctionalPart
 
-    def part(module, role):
+    def part(module, role, static):
         made.append(own(module, role))
         return made[-1]
 
@@ -352,3 +353,19 @@ def test_a_checkpoint_inside_drops_the_same_again(compiled):
         made.sum().backward()
         assert torch.equal(x.grad != 0, made != 0) and (made == 0).any()
         x.grad = None
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_gradient_of_attention_as_one_call_is_eagers(compiled, take, causal, dtype):
+    def model(q, k, v):
+        return F.scaled_dot_product_attention(torch.tanh(q) * 2, k, v, is_causal=causal) + q
+
+    first, weights = torch.linspace(-2, 3, 96, dtype=dtype).sin(), torch.linspace(-1, 2, 96, dtype=dtype)
+    run, found = compiled(model), []
+    for call in (run, model, run, model):
+        given = [(first + i).reshape(2, 2, 6, 4).requires_grad_() for i in range(3)]
+        (call(*given).flatten() * weights).sum().backward()
+        found.append([x.grad for x in given])
+        assert take() >= 1
+    torch.testing.assert_close(found[::2], found[1::2])

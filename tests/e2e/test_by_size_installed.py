@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked_python import ForkedPython
 
 from mirage.source import detect
 from mirage_lsp import kernel_block, merge_module
@@ -48,10 +49,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     return folder, json.loads(run.stdout)
 
 
-def called(folder: Path, file: str, *rows: int) -> list[dict[str, Any]]:
+def called(forked_python: ForkedPython, folder: Path, file: str, *rows: int) -> list[dict[str, Any]]:
     env = os.environ | {"TRITON_INTERPRET": "1", "MIRAGE_HOME": str(folder / "home")}
-    command = [sys.executable, str(SIZED), str(folder / file), "scaled_rows", *map(str, rows)]
-    run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=100)
+    run = forked_python.run(SIZED, folder / file, "scaled_rows", *map(str, rows), env=env)
     assert run.returncode == 0, run.stderr
     return list(json.loads(run.stdout))
 
@@ -71,11 +71,11 @@ def test_every_size_has_a_verdict_and_a_time(done: tuple[Path, dict[str, Any]]) 
     assert not any("other sizes" in n for n in result["notes"])
 
 
-def test_the_decorated_function_runs_its_size(done: tuple[Path, dict[str, Any]]) -> None:
-    check(called(done[0], "user.py", 3, 19, 5, 3))
+def test_the_decorated_function_runs_its_size(forked_python: ForkedPython, done: tuple[Path, dict[str, Any]]) -> None:
+    check(called(forked_python, done[0], "user.py", 3, 19, 5, 3))
 
 
-def test_the_edited_file_runs_its_size(done: tuple[Path, dict[str, Any]]) -> None:
+def test_the_edited_file_runs_its_size(forked_python: ForkedPython, done: tuple[Path, dict[str, Any]]) -> None:
     """What the editor writes is the module that was judged, under names of its own."""
     folder, result = done
     (found,) = detect.find(USER).functions
@@ -86,7 +86,7 @@ def test_the_edited_file_runs_its_size(done: tuple[Path, dict[str, Any]]) -> Non
     start, end, new = merge_module.replace(USER, target, result["text"])
     text = USER[:start] + new + USER[end:]
     (folder / "edited.py").write_text(text)
-    check(called(folder, "edited.py", 3, 19, 5, 3))
+    check(called(forked_python, folder, "edited.py", 3, 19, 5, 3))
     done_ = subprocess.run(
         [sys.executable, "-m", "ruff", "format", "--line-length", "120", "-"], input=text.encode(), capture_output=True
     )

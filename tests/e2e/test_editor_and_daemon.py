@@ -85,7 +85,7 @@ def test_a_run_tells_the_shapes(desk: Desk) -> None:
     hints = wait_until(lambda: editor.request("textDocument/inlayHint", ask), "a hint", END_S)
     assert [hint["label"] for hint in hints] == ["called with x 16×64 fp16"]
     settled(editor, desk)
-    assert "For x 16×64 fp16" in (editor.hover(HEAD.count("\n"), desk.uri) or "")
+    assert "for x 16×64 fp16, what it was called with last" in (editor.hover(HEAD.count("\n"), desk.uri) or "")
 
 
 def newer(desk: Desk) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked_python import ForkedPython
 from lsp_client import Editor, started_server
 from processes import alive, of_home
 from waiting import wait_until
@@ -22,7 +23,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "rmsnorm_linear.py"
 NAME = "rmsnorm_linear"
 MIRAGE = "import sys; sys.argv[0] = 'mirage'; from mirage.cli import main; main()"
 LSP = ("-c", MIRAGE, "lsp", "--stdio")
-KERNEL = "Replace with the kernel"
+KERNEL = "Replace"
 CACHED_S = 1.0  # a second open answers in less
 SLACK = 2.0  # for a machine that does other work at the same time
 
@@ -101,12 +102,11 @@ def desk() -> Iterator[Desk]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def run_saved(desk: Desk, interpret: bool = True) -> dict[str, Any]:
+def run_saved(forked_python: ForkedPython, desk: Desk, interpret: bool = True) -> dict[str, Any]:
     """What the saved file's function gives, beside the original's."""
     script = Path(__file__).with_name("saved_file.py")
     env = {**os.environ, "TRITON_INTERPRET": "1" if interpret else "0"}
-    command = [sys.executable, str(script), str(desk.file), str(EXAMPLE), NAME]
-    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=200)
+    done = forked_python.run(script, desk.file, EXAMPLE, NAME, env=env)
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
@@ -132,7 +132,7 @@ def again(desk: Desk, say: Callable[[str], None], what: str) -> None:
 
 
 @pytest.mark.slow
-def test_editor_to_kernel(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_editor_to_kernel(desk: Desk, forked_python: ForkedPython, capsys: pytest.CaptureFixture[str]) -> None:
     def say(line: str) -> None:
         with capsys.disabled():
             print(f"\n  {line}", end="")
@@ -167,14 +167,14 @@ def test_editor_to_kernel(desk: Desk, capsys: pytest.CaptureFixture[str]) -> Non
     assert editor.apply(chosen(editor, desk, "replace", line)["edit"])
     desk.save(editor)
     assert desk.file.read_bytes() != original
-    saved = run_saved(desk)
+    saved = run_saved(forked_python, desk)
     assert saved["before"] == 0 and saved["launches"] >= 1, "the kernels ran, and only those of the saved file"
     assert saved["error"] < 2e-3, saved
-    plain = run_saved(desk, interpret=False)
+    plain = run_saved(forked_python, desk, interpret=False)
     assert plain["launches"] == 0 and plain["identical"], "without GPU and interpreter the original runs"
 
     # restore
-    editor.wait_title("Restore the original", desk.uri)
+    editor.wait_title("Restore", desk.uri)
     at = next(lens["range"]["start"]["line"] for lens in editor.lenses(desk.uri))
     assert editor.apply(chosen(editor, desk, "restore", at)["edit"])
     desk.save(editor)

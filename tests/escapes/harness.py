@@ -53,17 +53,19 @@ class Settings:
 
 
 def end_processes(token: str) -> None:
-    """Kill what bears the attempt's name, also what starts meanwhile."""
-    for _ in range(50):
+    """Kill what bears the attempt's name, also what starts meanwhile: what is stopped starts nothing."""
+    deadline = time.monotonic() + 10.0
+    while time.monotonic() < deadline:
         alive = marked(token)
         if not alive:
             return
-        for pid in alive:
-            try:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, os.WNOHANG)
-            except (ProcessLookupError, ChildProcessError):
-                continue
+        for how in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in alive:
+                try:
+                    os.kill(pid, how)
+                    os.waitpid(pid, os.WNOHANG)
+                except (ProcessLookupError, ChildProcessError):
+                    continue
         time.sleep(0.02)
     raise RuntimeError(f"processes named {token} cannot be ended: {marked(token)}")
 

@@ -91,8 +91,9 @@ def own_files(pid: int) -> Iterator[tuple[str, os.stat_result]]:
             continue
 
 
-def starved(token: str) -> str | None:
+def starved() -> str | None:
     """Something that this user can have no more of, because an attempt holds all of it."""
+    probe = b"probe%d" % os.getpid()  # not the attempt's name: a key is listed for a while after it was unlinked
     watch = libc.inotify_init()
     if watch < 0:
         return "no inotify instance is left"
@@ -101,12 +102,12 @@ def starved(token: str) -> str | None:
     with open(near, "rb"), open(far, "wb"):
         if libc.fcntl(near, F_GETPIPE_SZ) < 65536:
             return "a new pipe holds less than usual"
-    queue = libc.mq_open(b"/probe" + token.encode(), os.O_RDWR | os.O_CREAT, 0o600, None)
+    queue = libc.mq_open(b"/" + probe, os.O_RDWR | os.O_CREAT, 0o600, None)
     if queue < 0:
         return "no message queue can be made"
     os.close(queue)
-    libc.mq_unlink(b"/probe" + token.encode())
-    key = libc.syscall(ADD_KEY, b"user", b"probe" + token.encode(), b"1", 1, ctypes.c_int(USER_KEYRING))
+    libc.mq_unlink(b"/" + probe)
+    key = libc.syscall(ADD_KEY, b"user", probe, b"1", 1, ctypes.c_int(USER_KEYRING))
     if key < 0:
         return "no key can be added"
     libc.syscall(KEYCTL, KEYCTL_UNLINK, ctypes.c_int(key), ctypes.c_int(USER_KEYRING))
@@ -120,7 +121,7 @@ def resident() -> int:
 
 def baseline_starved() -> bool:
     """Was something used up before the attempt began? Then nothing is to be said about it."""
-    return starved("before") is not None
+    return starved() is not None
 
 
 class Observer:
@@ -167,7 +168,7 @@ class Observer:
         elif self.witness == "swollen":
             self.resident = max(self.resident, resident())
         elif self.witness == "starved" and not self.known:
-            self.starved = self.starved or starved(self.arena.token)
+            self.starved = self.starved or starved()
         elif self.witness in ("memory", "disk", "inodes", "processes", "setuid", "left"):
             self.sample_processes()
 

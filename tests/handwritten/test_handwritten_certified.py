@@ -5,34 +5,28 @@ A sample; `python -m handwritten.certify` and `python -m handwritten.compiles`, 
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
+
+from forked_python import ForkedPython
 
 TESTS = Path(__file__).resolve().parents[1]
 SAMPLE = ("vector_add", "softmax_rows", "matmul_block_ptr", "matmul_descriptor", "matmul_atomic", "rms_norm_residual")
 
 
-def certify(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own: triton must be imported for the interpreter."""
-    command = [sys.executable, "-m", "handwritten.certify", *arguments]
-    return subprocess.run(command, cwd=TESTS, capture_output=True, text=True)
-
-
-def test_a_sample_is_certified() -> None:
-    done = certify(*SAMPLE)
+def test_a_sample_is_certified(forked_python: ForkedPython) -> None:
+    """In a process of its own: triton must be imported for the interpreter."""
+    done = forked_python.run("-m", "handwritten.certify", *SAMPLE, cwd=TESTS)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{len(SAMPLE)} cases, not certified: none" in done.stdout
 
 
-def test_a_sample_compiles() -> None:
-    command = [sys.executable, "-m", "handwritten.compiles", *SAMPLE, "elementwise_chain"]
-    done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True)
+def test_a_sample_compiles(forked_python: ForkedPython) -> None:
+    done = forked_python.run("-m", "handwritten.compiles", *SAMPLE, "elementwise_chain", cwd=TESTS)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{len(SAMPLE) + 1} cases, not compiled: none" in done.stdout
 
 
-def test_what_does_not_compile_is_named() -> None:
+def test_what_does_not_compile_is_named(forked_python: ForkedPython) -> None:
     code = (
         "from dataclasses import replace\n"
         "from handwritten.compiles import uncompiled\n"
@@ -40,12 +34,12 @@ def test_what_does_not_compile_is_named() -> None:
         "row = replace(case('softmax_rows'), faults=())\n"
         "print(uncompiled(row), uncompiled(replace(row, module=row.module.replace('tl.max(row, axis=0)', 'tl.max(row, axis=1)'))))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=TESTS, capture_output=True, text=True)
+    done = forked_python.run("-c", code, cwd=TESTS)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "[] ['softmax_rows']"
 
 
-def test_neither_label_is_given_to_whatever_runs() -> None:
+def test_neither_label_is_given_to_whatever_runs(forked_python: ForkedPython) -> None:
     """With a fault's module in the right one's place, and the right one in the fault's, neither is certified."""
     code = (
         "from dataclasses import replace\n"
@@ -56,6 +50,6 @@ def test_neither_label_is_given_to_whatever_runs() -> None:
         "same = Fault('same', 'nothing is wrong', ())\n"
         "print(uncertified(replace(row, module=row.wrong(fault), faults=())), uncertified(replace(row, faults=(same,))))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=TESTS, capture_output=True, text=True)
+    done = forked_python.run("-c", code, cwd=TESTS)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "['softmax_rows'] ['softmax_rows/same']"

@@ -90,6 +90,6 @@ LAZY: dict[str, dict[str, str]] = {
         "mirage.source.statements": SERVER,
     },
     "mirage_lsp.lsp_command": {"mirage_lsp.server": COMMAND},
-    "mirage_lsp.pages": {"mirage.derivation": SERVER, "mirage.mugraph": SERVER},
+    "mirage_lsp.hover_text": {"mirage.derivation": SERVER, "mirage.mugraph": SERVER},
     "mirage_lsp.panel_data": {"mirage.mugraph": SERVER},
 }

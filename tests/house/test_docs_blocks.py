@@ -16,7 +16,7 @@ from mirage.source.shapes import read
 from mirage.source.slice import cut
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", "docs/questions.md", "docs/pytorch.md")
+PAGES = ("README.md", "docs/questions.md", "docs/pytorch.md", "docs/tutorial.md")
 PYTHON = [
     (page, text) for page in PAGES for text in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
 ]

@@ -54,6 +54,7 @@ class Editor:
         self.versions: dict[str, int] = {}
         self.configuration: dict[str, Any] | None = None  # what `workspace/configuration` answers
         self.before_edit: Any = None  # called before an edit is applied
+        self.choice: str | None = None  # the title that the user chooses when asked
         self.unanswered: set[str] = set()  # methods of the server's requests that get no answer
         self._ids = 0
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -213,6 +214,9 @@ class Editor:
             return
         if message["method"] == "workspace/configuration":
             result = [self.configuration]
+        if message["method"] == "window/showMessageRequest" and self.choice is not None:
+            assert self.choice in [a["title"] for a in message["params"]["actions"]]
+            result = {"title": self.choice}
         if message["method"] == "workspace/applyEdit":
             if self.before_edit is not None:
                 self.before_edit()

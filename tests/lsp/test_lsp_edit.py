@@ -44,7 +44,7 @@ def ready(editor: Editor, daemon: FakeDaemon, text: str = TEXT, capabilities: An
     daemon.at_once["double"] = {"state": "done", "result": result(**changes), "error": None}
     editor.initialize(capabilities=capabilities, trusted=True)
     editor.open(text)
-    editor.wait_title("Replace with the kernel")
+    editor.wait_title("Replace")
 
 
 def action(editor: Editor, part: str, line: int = LINE) -> dict[str, Any]:
@@ -60,10 +60,10 @@ def test_restore_gives_the_bytes_back(editor: Editor, daemon: FakeDaemon) -> Non
     for number, (name, text) in enumerate(TEXTS.items()):
         uri = f"file:///project/{number}.py"
         editor.open(text, uri)
-        editor.wait_title("Replace with the kernel", uri)
+        editor.wait_title("Replace", uri)
         assert editor.command("mirage.replace", uri, "double") == {"applied": True, "reason": ""}, name
         assert "@mirage.optimize" not in [line.strip() for line in editor.texts[uri].splitlines()], name
-        assert "Restore the original" in editor.wait_title("replaced by its kernel", uri), name
+        assert "Restore" in editor.wait_title("Mirage: replaced", uri), name
         lines = [lens["range"]["start"]["line"] for lens in editor.lenses(uri)]
         assert "1.8x" in (editor.hover(lines[0], uri) or ""), name
         assert editor.command("mirage.restore", uri, "double") == {"applied": True, "reason": ""}, name
@@ -134,7 +134,7 @@ def test_an_edit_that_crosses_a_keystroke_changes_nothing(editor: Editor, daemon
 def test_a_changed_original_is_not_given_back(editor: Editor, daemon: FakeDaemon) -> None:
     ready(editor, daemon)
     editor.command("mirage.replace", URI, "double")
-    editor.wait_title("replaced by its kernel")
+    editor.wait_title("Mirage: replaced")
     editor.change(editor.texts[URI].replace("# mirage:original |     return x + x", "# mirage:original |     return x"))
     assert editor.command("mirage.restore", URI, "double")["error"]["code"] == "MIR601"
 
@@ -143,6 +143,7 @@ def test_restore_survives_edits_of_the_kernel_and_around_it(editor: Editor, daem
     ready(editor, daemon)
     editor.command("mirage.replace", URI, "double")
     editor.change("# above 😀\n" + editor.texts[URI].replace("[v + v for", "[2 * v for") + "# below\n")
+    editor.choice = "Restore the function"
     editor.command("mirage.restore", URI, "double")
     assert editor.texts[URI] == "# above 😀\n" + TEXT + "# below\n"
 

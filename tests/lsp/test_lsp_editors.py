@@ -51,7 +51,7 @@ def run(command: list[str], home: Path, folder: Path) -> dict[str, Any]:
 def check(seen: dict[str, Any], folder: Path) -> None:
     assert seen["diagnostic"]["line"] == DECORATOR + 1 and "`b` in `x` has no size" in seen["diagnostic"]["message"]
     assert seen["fix"] == "Mirage: give a size: b = 8"
-    assert "1.8x (estimated for sm_90)" in seen["hover"] and "| `double_kernel` |" in seen["hover"]
+    assert "1.8x (estimated for sm_90)" in seen["hover"] and "`double_kernel`" in seen["hover"]
     assert seen["replace"].startswith("Mirage: replace `double` with the kernel")
     before, block = seen["replaced"].split("# mirage:begin double", 1)
     assert before == HEAD + "NOTE = '😀'\n\n\n" and block.endswith("# mirage:end double\n")
@@ -71,7 +71,7 @@ def test_neovim(answered: FakeDaemon, home: Path, tmp_path: Path) -> None:
     script = str(SCRIPTS / "neovim.lua")
     seen = run(["nvim", "--headless", "-n", "-u", "NONE", "model.py", "-c", f"luafile {script}"], home, tmp_path)
     check(seen, tmp_path)
-    assert seen["lens"].startswith("Mirage: 1.8x")
+    assert seen["lens"].startswith("Mirage 1.8x")
     assert seen["undone"] == seen["replaced"] and seen["before"] == FIXED  # one step each
 
 

@@ -68,7 +68,7 @@ def test_progress_is_reported_and_ends(editor: Editor, daemon: FakeDaemon) -> No
     assert [v["value"]["kind"] for v in values] == ["begin", "report", "end"]
     assert values[0]["value"] == {"kind": "begin", "title": "Mirage: double", "cancellable": True, "message": "queued"}
     assert values[1]["value"]["message"] == "searching · 9 values"
-    assert values[2]["value"]["message"].startswith("Mirage: 1.8x")
+    assert values[2]["value"]["message"].startswith("Mirage 1.8x")
 
 
 def test_no_progress_for_a_client_without_it(editor: Editor, daemon: FakeDaemon) -> None:
@@ -158,7 +158,7 @@ def test_an_edit_makes_the_result_stale_and_going_back_revives_it(editor: Editor
     assert not [a for a in editor.actions(LINE) if "replace" in a["title"]]
     assert editor.command("mirage.replace", URI, "double")["error"]["code"] == "MIR603"
     editor.change(TEXT)
-    assert "stale" not in editor.wait_title("Replace with the kernel")[0]
+    assert "stale" not in editor.wait_title("Replace")[0]
     assert len(daemon.asked("submit")) == 2
     daemon.wait("cancel")
 
@@ -166,7 +166,7 @@ def test_an_edit_makes_the_result_stale_and_going_back_revives_it(editor: Editor
 def test_other_shapes_are_another_question_and_comments_are_not(editor: Editor, daemon: FakeDaemon) -> None:
     finish_first(daemon, editor)
     editor.change("# a comment\n" + TEXT)
-    assert editor.titles()[0].startswith("Mirage: 1.8x") and "stale" not in editor.titles()[0]
+    assert editor.titles()[0].startswith("Mirage 1.8x") and "stale" not in editor.titles()[0]
     editor.change(TEXT.replace("16 64", "32 64"))
     daemon.wait("submit", 2)
     assert len(daemon.asked("submit")) == 2
@@ -209,7 +209,7 @@ def test_untrusted_shows_what_the_cache_has(editor: Editor, daemon: FakeDaemon) 
     daemon.cache["double"] = result()
     editor.initialize()
     editor.open(TEXT)
-    assert "Replace with the kernel" in editor.wait_title("1.8x")
+    assert "Replace" in editor.wait_title("1.8x")
     assert daemon.asked("submit") == []
 
 
@@ -282,7 +282,7 @@ def test_the_mugraph_is_shown(editor: Editor, daemon: FakeDaemon) -> None:
     finish_first(daemon, editor, result(mugraphs=[json_form.to_json(graph)]))
     answer = editor.command("mirage.showMugraph", URI, "double")
     assert answer["mugraphs"] == [json_form.to_json(graph)] and "neg" in answer["text"] and answer["stale"] is False
-    assert answer["text"] in (editor.hover(LINE) or "")
+    assert "mirage.showMugraph" in (editor.hover(LINE) or "") and "\n```" not in (editor.hover(LINE) or "")
     assert editor.command("mirage.showMugraph", URI, "other")["error"]["code"] == "MIR603"
 
 

@@ -55,7 +55,7 @@ def test_the_hint_the_diagnostic_and_the_job(editor: Editor, daemon: FakeDaemon,
     daemon.wait("subscribe")
     daemon.finish("job-1", "done", result())
     editor.wait_title("1.8x")
-    assert "For x 16×64 fp16" in (editor.hover(LINE) or "")
+    assert "for x 16×64 fp16" in (editor.hover(LINE) or "")
 
 
 def test_hints_are_refreshed_when_something_is_learned(editor: Editor, daemon: FakeDaemon) -> None:

@@ -239,7 +239,7 @@ def show_mugraph(editor: Editor, daemon: FakeDaemon) -> Any:
     done(daemon, mugraphs=[json_form.to_json(graph)])
     editor.initialize(trusted=True)
     editor.open(TEXT)
-    editor.wait_title("Show the µGraph")
+    editor.wait_title("More")
     return editor.command("mirage.showMugraph", URI, "double")["text"]
 
 
@@ -257,12 +257,26 @@ def of_daemon(name: str, *arguments: Any) -> Case:
     return case
 
 
+def asked(editor: Editor, daemon: FakeDaemon) -> None:
+    """The user chooses at once, and what `more` offers leads to the module's own command."""
+    editor.choice = "Show the proof"
+
+
+def edited(editor: Editor, daemon: FakeDaemon) -> None:
+    replaced(editor, daemon)
+    editor.change(editor.texts[URI].replace("[v + v for", "[2 * v for"))
+    editor.wait_title("edited by hand")
+
+
 COMMAND_CASES: dict[str, Case] = {
     "mirage.optimize": command("mirage.optimize"),
     "mirage.measure": command("mirage.measure"),
     "mirage.stop": stop,
     "mirage.replace": command("mirage.replace"),
     "mirage.restore": command("mirage.restore", before=replaced),
+    "mirage.more": command("mirage.more", before=asked),
+    "mirage.restoreKernel": command("mirage.restoreKernel", before=edited),
+    "mirage.verifyAgain": command("mirage.verifyAgain"),  # nothing was replaced; tests/lsp/test_lsp_edited.py verifies
     "mirage.writeModule": command("mirage.writeModule"),  # /project is no folder of this machine
     "mirage.giveSizes": command("mirage.giveSizes", UNSIZED),
     "mirage.annotate": command("mirage.annotate", BARE, seen=True),

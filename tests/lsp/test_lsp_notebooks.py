@@ -57,7 +57,7 @@ def test_a_cell_uses_what_another_imports(editor: Editor, daemon: FakeDaemon) ->
     assert "import mirage" in asked["text"] and "#matplotlib inline" in asked["text"] and "# words" not in asked["text"]
     daemon.wait("subscribe")
     daemon.finish("job-1", "done", result())
-    assert "Replace with the kernel" in editor.wait_title("1.8x", SECOND)
+    assert "Replace" in editor.wait_title("1.8x", SECOND)
     assert editor.lenses(SECOND)[0]["range"]["start"] == {"line": LINE, "character": 0}
     assert editor.lenses(FIRST) == [] and editor.hover(LINE, FIRST) is None
     assert "1.8x" in (editor.hover(LINE, SECOND) or "")
@@ -67,13 +67,13 @@ def test_a_cell_uses_what_another_imports(editor: Editor, daemon: FakeDaemon) ->
 def test_replace_and_restore_in_a_cell(editor: Editor, daemon: FakeDaemon) -> None:
     daemon.at_once["double"] = {"state": "done", "result": result(), "error": None}
     open_book(editor)
-    editor.wait_title("Replace with the kernel", SECOND)
+    editor.wait_title("Replace", SECOND)
     editor.change = lambda text, uri="": change(editor, uri, text)  # type: ignore[method-assign]
     assert editor.command("mirage.replace", SECOND, "double")["applied"] is True
     assert editor.texts[SECOND].startswith("%matplotlib inline\n!pip list 😀\n# mirage:begin double")
     assert editor.texts[FIRST] == HEAD
-    lenses = editor.wait_title("replaced by its kernel", SECOND)
-    assert "Restore the original" in lenses
+    lenses = editor.wait_title("Mirage: replaced", SECOND)
+    assert "Restore" in lenses
     assert editor.command("mirage.restore", SECOND, "double", 1)["error"]["code"] == "MIR600"
     assert editor.command("mirage.restore", SECOND, "double", 2)["applied"] is True
     assert editor.texts[SECOND] == TYPED
@@ -82,7 +82,7 @@ def test_replace_and_restore_in_a_cell(editor: Editor, daemon: FakeDaemon) -> No
 def test_names_of_other_cells_are_not_taken(editor: Editor, daemon: FakeDaemon) -> None:
     daemon.at_once["double"] = {"state": "done", "result": result(), "error": None}
     open_book(editor)
-    editor.wait_title("Replace with the kernel", SECOND)
+    editor.wait_title("Replace", SECOND)
     change(editor, FIRST, HEAD + "math = 3\n")
     assert editor.command("mirage.replace", SECOND, "double")["error"]["code"] == "MIR602"
 

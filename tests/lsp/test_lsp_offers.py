@@ -40,7 +40,7 @@ def ready(editor: Editor, daemon: FakeDaemon, text: str = TEXT, uri: str = URI, 
     daemon.at_once["double"] = {"state": "done", "result": result(**changes), "error": None}
     editor.initialize(capabilities=RICH, trusted=True)
     editor.open(text, uri)
-    editor.wait_title("Replace with the kernel", uri)
+    editor.wait_title("Replace", uri)
 
 
 def offered(editor: Editor, part: str, uri: str = URI) -> dict[str, Any]:
@@ -70,6 +70,18 @@ def test_a_preview_needs_a_yes_and_the_other_does_not(editor: Editor, daemon: Fa
         assert [e["annotationId"] for e in change["edits"]] == [note[0]]
         assert change["textDocument"]["version"] == 1
     assert offered(editor, "with the kernel, 1.8x")["isPreferred"] is True
+
+
+@pytest.mark.parametrize("compares", [True, False])
+def test_a_client_that_compares_gets_no_preview(editor: Editor, daemon: FakeDaemon, compares: bool) -> None:
+    daemon.at_once["double"] = {"state": "done", "result": result(), "error": None}
+    editor.initialize(capabilities=RICH, trusted=True, compares=compares)
+    editor.open(TEXT)
+    editor.wait_title("Replace")
+    offers = {a["title"]: a for a in editor.actions(LINE)}
+    assert any("after a preview" in title for title in offers) is not compares
+    found = [a["command"] for title, a in offers.items() if "accept or reject" in title]
+    assert [(c["command"], c["arguments"]) for c in found] == [("mirage.diff", [URI, "double"])] * compares
 
 
 def test_one_step_undoes_it(editor: Editor, daemon: FakeDaemon) -> None:
@@ -118,7 +130,7 @@ def test_the_module_runs(editor: Editor, daemon: FakeDaemon, tmp_path: Path) -> 
     daemon.at_once["double"] = {"state": "done", "result": result(), "error": None}
     editor.initialize(trusted=True)  # a client whose edits create no files
     editor.open(text, uri)
-    editor.wait_title("Replace with the kernel", uri)
+    editor.wait_title("Replace", uri)
     assert editor.command("mirage.writeModule", uri, "double")["applied"] is True
     (tmp_path / "model.py").write_text(editor.texts[uri], "utf-8")
     code = "import model; print(model.double([1, 2]), model.double.__module__)"
@@ -143,7 +155,7 @@ def test_no_module_for_a_text_that_lies_nowhere(editor: Editor, daemon: FakeDaem
 
 def test_the_proof(editor: Editor, daemon: FakeDaemon, golden: Any) -> None:
     ready(editor, daemon, derivation=DERIVATION, remarks=REMARKS)
-    assert "Show the proof" in editor.titles()
+    assert "More" in editor.titles()
     answer = editor.command("mirage.showProof", URI, "double")
     assert answer["derivation"] == DERIVATION and answer["verdict"]["word"] == "TESTED"
     assert [r["text"] for r in answer["remarks"]] == [r.text for r in REMARKS]
@@ -160,7 +172,7 @@ def test_texts_are_opened_where_the_client_can(editor: Editor, daemon: FakeDaemo
     daemon.at_once["double"] = {"state": "done", "result": result(derivation=DERIVATION), "error": None}
     editor.initialize(capabilities={**FULL, "window": {"showDocument": {"support": True}}}, trusted=True)
     editor.open(TEXT)
-    editor.wait_title("Replace with the kernel")
+    editor.wait_title("Replace")
     editor.command("mirage.showProof", URI, "double")
     (shown,) = wait_until(lambda: editor.sent("window/showDocument"), "the text")
     assert shown["uri"].endswith("/double.proof.md") and Path(shown["uri"][7:]).read_text("utf-8").startswith(
@@ -172,7 +184,7 @@ def test_links_to_commands_only_where_they_work(editor: Editor, daemon: FakeDaem
     daemon.at_once["double"] = {"state": "done", "result": result(derivation=DERIVATION), "error": None}
     editor.initialize(trusted=True, commandLinks=True)
     editor.open(TEXT)
-    editor.wait_title("Replace with the kernel")
+    editor.wait_title("Replace")
     text = editor.hover(LINE) or ""
     assert "[proof](command:mirage.showProof?%5B%22file%3A///project/model.py%22%2C%20%22double%22%5D)" in text
     assert f"[source]({URI}#L{LINE + 2})" in text

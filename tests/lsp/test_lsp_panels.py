@@ -35,7 +35,7 @@ def test_states_follow_the_job(editor: Editor, daemon: FakeDaemon) -> None:
     wait_until(lambda: marks(editor)[-1] == [("double", "tested")], "the mark of the verdict")
     (told,) = editor.sent("mirage/states")[-1]["functions"]
     assert (told["line"], told["endLine"], told["block"]) == (LINE, LINE + 3, False)
-    assert told["kernel"] and told["result"] and told["title"].startswith("Mirage: 1.8x")
+    assert told["kernel"] and told["result"] and told["title"].startswith("Mirage 1.8x")
     editor.change(TEXT.replace("x + x", "x * x"))
     wait_until(lambda: marks(editor)[-1] == [("double", "running")], "the mark of the new text")
     daemon.finish("job-2", "failed", error={"code": "MIR301", "message": "no", "next_step": "none"})

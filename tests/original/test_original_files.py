@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked_python import ForkedPython
 
 import mirage as mi
 
@@ -43,15 +42,15 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_right_file_passes_and_a_wrong_one_does_not(written: Path) -> None:
+def test_a_right_file_passes_and_a_wrong_one_does_not(written: Path, forked_python: ForkedPython) -> None:
     text, paths = written.read_text(), [written]
     for name, (what, instead, _) in FAULTS.items():
         wrong = re.sub(what, instead, text)
         assert wrong != text, name
         paths.append(written.with_name(f"{name}.py"))
         paths[-1].write_text(wrong)
-    command = [sys.executable, "-c", RUN, str(ROOT / "benchmarks"), json.dumps(SHAPES), *map(str, paths)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
+    done = forked_python.run("-c", RUN, ROOT / "benchmarks", json.dumps(SHAPES), *paths)
+    assert done.returncode == 0, done.stderr
     (worst, why), *wrong_ones = json.loads(done.stdout)
     assert why == "" and 0 < worst < 1
     for (_, why), (name, (_, _, said)) in zip(wrong_ones, FAULTS.items(), strict=True):

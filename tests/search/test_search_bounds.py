@@ -87,11 +87,11 @@ def test_time_is_looked_at_within_a_part():
 
 def test_memory_ends_a_search_that_keeps_what_it_has():
     """A program with a product of choices, under bounds that would let it grow for hours."""
-    wide = Bounds(systems=10**9, reductions=10**9, lean=False, seconds=600.0, memory=24)
+    wide = Bounds(systems=10**9, reductions=10**9, lean=False, seconds=600.0, memory=8)
     s = search("attention_block", wide)
     start, before = time.process_time(), resident()
     list(s.run())
-    assert "24 MiB of memory" in s.counts.limits and not s.counts.exhaustive
+    assert "8 MiB of memory" in s.counts.limits and not s.counts.exhaustive
     assert s.best and all(broken_rule(c.mugraph) is None for c in s.best)
     assert resident() - before < 200 << 20 and time.process_time() - start < 60
 

@@ -22,6 +22,13 @@ def run(bounds: Bounds = QUICK, name: str = "attention_block") -> Search:
     return search
 
 
+def begun(bounds: Bounds, name: str) -> Search:
+    """A search at its first answer, which knows whether it goes on in parts."""
+    search = Search(problem(name), lambda g: estimate(g, DEVICES["sm_90"]), bounds=bounds)
+    next(search.run())
+    return search
+
+
 @pytest.fixture(scope="module")
 def block() -> Search:
     return run()
@@ -57,7 +64,8 @@ def test_each_head_has_its_matrix_product(block):
 def test_the_same_program_whole_under_a_wider_bound():
     search = run(replace(QUICK, reductions=4), name="qknorm_attention")
     assert search.partitioned and search.best
-    assert not run(replace(QUICK, reductions=6), name="qknorm_attention").partitioned
+    assert begun(replace(QUICK, reductions=4), "qknorm_attention").partitioned
+    assert not begun(replace(QUICK, reductions=6), "qknorm_attention").partitioned
 
 
 @pytest.mark.parametrize("wanted", [(), (1,), (0, 2), (0, 1, 2, 3)])

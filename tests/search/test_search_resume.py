@@ -32,6 +32,14 @@ def whole():
     return {name: answers(w.search, w.found) for name, w in ended.items()}
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """The checkpoint of a search of norm_mlp that came to its end."""
+    path = tmp_path_factory.mktemp("ended") / "checkpoint"
+    list(search("norm_mlp", checkpoint=Checkpoint(path)).run())
+    return path.read_text()
+
+
 @dataclass(frozen=True)
 class Killed:
     """What a search leaves when it is killed: its checkpoint's text, in the middle of a line, and the parts that it has searched."""
@@ -99,10 +107,8 @@ def test_a_cancelled_search_goes_on_too(whole, tmp_path):
     assert answers(again, list(again.run())) == whole["norm_mlp"]
 
 
-def test_a_checkpoint_of_another_search_is_not_taken(tmp_path):
+def test_a_checkpoint_of_another_search_is_not_taken(kept, tmp_path):
     path = tmp_path / "checkpoint"
-    list(search("norm_mlp", checkpoint=Checkpoint(path)).run())
-    kept = path.read_text()
     bare = search("gated_mlp")
     wanted = answers(bare, list(bare.run()))
     for text in (kept, kept.replace('"version": 2', '"version": 1'), "", "not a checkpoint\n", "{}\n\n"):
@@ -126,10 +132,9 @@ def test_other_bounds_are_another_search_but_time_and_memory_are_not():
     assert search("gated_mlp").key == search("gated_mlp", bounds=Bounds(keep=12, tilings=3, structures=3, memory=7)).key
 
 
-def test_a_broken_line_is_searched_again(tmp_path, whole):
+def test_a_broken_line_is_searched_again(kept, tmp_path, whole):
     path = tmp_path / "checkpoint"
-    list(search("norm_mlp", checkpoint=Checkpoint(path)).run())
-    header, first, *rest = path.read_text().split("\n")
+    header, first, *rest = kept.split("\n")
     path.write_text("\n".join([header, first[: len(first) // 2], *rest]))
     checkpoint = Checkpoint(path)
     again = search("norm_mlp", checkpoint=checkpoint)

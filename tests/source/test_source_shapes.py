@@ -6,7 +6,7 @@ import pytest
 
 from mirage.errors import BadAnnotation, MissingShape, SymbolWithoutSize, ZeroSizeAxis
 from mirage.source.detect import find
-from mirage.source.shapes import read, rows
+from mirage.source.shapes import models, read, rows
 
 HEAD = """import mirage, torch, jaxtyping, jaxtyping as jt
 from jaxtyping import *
@@ -55,6 +55,28 @@ def test_dims_give_rows_and_names() -> None:
                  'dims={"b": (1, 8, 16), "h": (2, 3)}')  # fmt: skip
     assert [[s.shape for s in row] for row in rows(f)] == [[(b, 4096), (4096, h)] for b in (1, 8, 16) for h in (2, 3)]
     assert [s.names for s in read(f)] == [("b", ""), ("", "h")]
+
+
+def test_a_range_gives_every_size_and_where_its_kernel_comes_from() -> None:
+    f = function('x: Float16[Tensor, "b 8"], w: Float16[Tensor, "8 h"]', 'dims={"b": mirage.any(3, 9), "h": (2, 3)}')
+    assert [[s.shape for s in row] for row in rows(f)] == [[(b, 8), (8, h)] for b in range(3, 10) for h in (2, 3)]
+    sizes = [(row[0].shape[0], row[1].shape[1]) for row in rows(f)]
+    assert [sizes[i] for i in models(f)] == [({3: 4, 4: 4}.get(b, 8 if b < 9 else 9), h) for b, h in sizes]
+    assert models(function('x: Float16[Tensor, "b 8"]', 'dims={"b": (3, 4)}')) == [
+        0,
+        1,
+    ]  # these are asked for one by one
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["any(1, 8)", "mirage.any(8)", "mirage.any(0, 8)", "mirage.any(8, 1)", "mirage.any(1, 65)", "mirage.any(least=1, most=2)",
+     "range(1, 8)", "mirage.any(1, 8, 2)", "mirage.any(1, x)"],
+)  # fmt: skip
+def test_what_is_no_range_of_sizes_is_said_at_its_place(value: str) -> None:
+    with pytest.raises(BadAnnotation) as e:
+        rows(function('x: Float16[Tensor, "b 8"]', f'dims={{"b": {value}}}'))
+    assert e.value.line == HEAD.count("\n") + 1 and e.value.next_step
 
 
 def test_a_size_in_one_annotation_serves_the_others() -> None:

@@ -1,12 +1,11 @@
 """The cases are what they are called: PyTorch and Triton's interpreter confirm a sample, and what is not so is noticed."""
 
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from forked_python import ForkedPython
 
 from strangers import pairs
 from strangers.cases import all_cases
@@ -17,12 +16,10 @@ from strangers.text_table import TEXTS
 CERTIFY = Path(__file__).parent / "certify.py"
 
 
-def test_a_sample_is_certified() -> None:
+def test_a_sample_is_certified(forked_python: ForkedPython) -> None:
     """In a process of its own: Triton must be imported for the interpreter."""
     environment = os.environ | {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(CERTIFY), "19"], env=environment, capture_output=True, text=True
-    )
+    done = forked_python.run(CERTIFY, "19", env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

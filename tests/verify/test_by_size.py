@@ -73,7 +73,7 @@ def test_rows_share_what_is_the_same() -> None:
     assert [r.names for r in rows_of(TEXT)] == [
         RowNames(),
         RowNames("_EXPECTED_2", "_run", "SIZES_2", "TILES_2"),
-        RowNames("_EXPECTED_3", "_run_3", "SIZES_3", "TILES_3"),
+        RowNames("_EXPECTED_3", "_run_3", "SIZES_3", "TILES"),
     ]
     assert [r.inputs for r in rows_of(TEXT)] == [inputs_of(program_of(c.mugraph)) for c in CASES]
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.program.trace import trace
 from mirage.results.verdict import Verdict
+from mirage.verify.field import sampling
+from mirage.verify.field.sampling import fresh
 from mirage.verify.two_programs import compare
 
 HEAD = "import torch\n\n\n"
@@ -61,6 +65,14 @@ def test_without_a_run_nothing_is_shown_of_unlike_steps_with_integers() -> None:
     left = "(i * i).float() + x"
     assert verdict("int32", left, "i.float() * i.float() + x", *large).word == "UNDECIDED"
     assert verdict("int32", left, "x + (i * i).float()", *large).accepted
+
+
+def test_of_an_input_that_no_term_reads_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[int, ...]] = []
+    monkeypatch.setattr(sampling, "fresh", lambda f, shape, kind: drawn.append(shape) or fresh(f, shape, kind))
+    assert verdict("int32", "i.float() + x", "x + i.float()", 4096, 4100).accepted
+    assert drawn and max(map(math.prod, drawn)) < 100
+    assert verdict("int32", "i.float() + x", "x + i.float() + j.float()", 4096, 4100).word == "REJECTED"
 
 
 def beside_half(dtype: str, left: str, right: str) -> Verdict:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forked_python import ForkedPython
 from written_modules import ADD, ATTENTION, LAYER_NORM, LOOKUP, MATMUL, Written
 
 from mirage.cli import verify_subjects
@@ -200,12 +199,11 @@ def test_a_rejection_shows_an_element(ask: Ask) -> None:
     assert abs(float(found.expected) - float(found.actual)) > 1e-3
 
 
-def test_the_evaluation_agrees_with_the_interpreter() -> None:
+def test_the_evaluation_agrees_with_the_interpreter(forked_python: ForkedPython) -> None:
     """Bit by bit, on the cases and on a kernel with many functions of the language."""
     root = Path(__file__).parents[1]
-    done = subprocess.run(
-        [sys.executable, str(root / "verify" / "beside_interpreter.py")], cwd=root, env={**os.environ, "PYTHONPATH": str(root)},
-        capture_output=True, text=True, timeout=240, check=True,
-    )  # fmt: skip
+    script = root / "verify" / "beside_interpreter.py"
+    done = forked_python.run(script, cwd=root, env={**os.environ, "PYTHONPATH": str(root)})
+    assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert len(found) == 8 and all(x == 0 for x in found.values()), found

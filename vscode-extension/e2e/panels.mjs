@@ -39,9 +39,9 @@ runInNewContext(outputFiles[0].text, {
 });
 
 /** The panel after the answer of `mirage.result` with these refusals. */
-function panel(refused) {
+function panel(refused, kernels = []) {
   const verdict = { word: "REJECTED", headline: "REJECTED", bound: null, links: {}, evidence: [], trusted: [], notes: [] };
-  heard.message({ data: { name: "f", headline: "REJECTED", stale: false, state: "done", pictures: [], refused, result: { verdict, derivation: null } } });
+  heard.message({ data: { name: "f", headline: "REJECTED", stale: false, state: "done", pictures: [], refused, result: { answer: "kernel", verdict, derivation: null, estimate: null, kernels, remarks: [], notes: [] } } });
   const lines = root.all("li").flatMap((line) => line.texts);
   return { lines, titled: root.all("h2").some((title) => title.texts.includes("Refused")) };
 }
@@ -53,3 +53,7 @@ assert.ok(both.titled);
 assert.deepEqual(both.lines, ["text, field: output 0 differs", said[0], "text, field: output 1 differs", said[1]]);
 assert.deepEqual(panel([row(1)]).lines, ["text, field: output 1 differs"]);
 assert.deepEqual(panel([]), { lines: [], titled: false });
+const cells = () => root.all("td").flatMap((cell) => cell.texts);
+assert.ok(!cells().includes("f_kernel"));
+panel([], [{ name: "f_kernel", grid: [4, 2], loops: [{ dim: "k", range: 8, tile: 64 }], shared_bytes: 512, registers: null, spill_bytes: 0 }]);
+for (const shown of ["f_kernel", "4 × 2", "k 8 × 64", "512 B", "not compiled", "0 B"]) assert.ok(cells().includes(shown), shown);

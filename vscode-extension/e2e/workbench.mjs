@@ -101,6 +101,73 @@ export class Workbench {
     });
   }
 
+  /** Click a lens's command that stays where it is. */
+  async clickLensThat(title) {
+    await until(`a click on the lens ${title}`, () => this.page.locator(".codelens-decoration a", { hasText: title }).first().click({ timeout: 2000 }).then(() => true, () => false));
+  }
+
+  /** A notification with a text; and one of its buttons. */
+  notification(pattern, ms = 30_000) {
+    return this.page.locator(".notification-list-item", { hasText: pattern }).first().waitFor({ timeout: ms });
+  }
+
+  async answer(title) {
+    await this.page.locator(".notification-list-item").getByRole("button", { name: title, exact: true }).first().click();
+  }
+
+  /** The comparison of the function with its kernel, by the lens's More. */
+  async compare() {
+    const row = this.page.locator(".quick-input-widget .monaco-list-row", { hasText: "Compare, then accept" }).first();
+    await until("what More offers", async () => {
+      await this.page.keyboard.press("Escape");
+      await this.page.locator(".codelens-decoration a", { hasText: "More" }).first().click({ timeout: 2000 }).catch(() => undefined);
+      return row.waitFor({ timeout: 3000 }).then(() => true, () => false);
+    });
+    await this.page.keyboard.press("Enter");
+    await this.compared();
+  }
+
+  compared() {
+    return this.page.waitForSelector(".monaco-diff-editor .line-insert, .monaco-diff-editor .char-insert");
+  }
+
+  /** One of the two buttons in the comparison's title. */
+  async decide(title) {
+    await this.page.locator(".editor-actions").getByRole("button", { name: title }).first().click();
+    await until("the comparison closed", async () => (await this.page.locator(".monaco-diff-editor").count()) === 0);
+  }
+
+  /** Put the caret behind the first place of a text of the file, on the screen or not, and type. */
+  async typeBehind(text, typed) {
+    await this.find(text);
+    await this.page.keyboard.press("ArrowRight");
+    await this.page.keyboard.type(typed);
+  }
+
+  /** Select the first place of a text. */
+  async find(text) {
+    await this.top();
+    await this.page.keyboard.press("Control+F");
+    const input = this.page.locator(".find-widget.visible textarea").first();
+    await input.fill(text);
+    await until(`${text} in the file`, async () => {
+      const count = await this.page.locator(".find-widget .matchesCount").first().innerText();
+      if (/^\? of/.test(count)) await this.page.keyboard.press("Enter");
+      return /^\d+ of/.test(count);
+    });
+    await until("the search closed", async () => {
+      if ((await this.page.locator(".find-widget.visible").count()) === 0) return true;
+      await this.page.keyboard.press("Escape"); // may close a message first
+      return false;
+    });
+  }
+
+  /** The caret at the file's begin. */
+  async top() {
+    await this.page.keyboard.press("Control+1");
+    await this.page.keyboard.press("Control+Home");
+  }
+
   /** The screen's place of a word in a line that holds `line`. */
   at(line, word) {
     return this.page.evaluate(
@@ -152,7 +219,7 @@ export class Workbench {
     await until(`the command ${title}`, async () => {
       await this.page.keyboard.press("F1");
       if (!(await input.waitFor({ timeout: 2000 }).then(() => true, () => false))) return false;
-      await input.fill(`>${title}`);
+      if (!(await input.fill(`>${title}`, { timeout: 2000 }).then(() => true, () => false))) return false; // whoever takes the focus closes the list
       const row = this.page.locator(".quick-input-widget .monaco-list-row", { hasText: title }).first();
       return row.waitFor({ timeout: 3000 }).then(() => true, () => false);
     });

@@ -17,12 +17,26 @@ export function register(server: Server, panels: Panels, documents: Documents, j
   const here = (given?: unknown, name?: unknown) => place(server, given, name);
   const diff = async (at: Place) => {
     const answer = await server.ask<Answer>("mirage.result", at.uri.toString(), at.name);
-    if (answer) await documents.diff(at.uri, at.name, answer);
+    if (answer) await documents.diff(at.uri, at.name, replaced(at), answer);
+  };
+  const replaced = (at: Place) => server.window.of(at.uri).some((f) => f.name === at.name && f.block);
+  // The comparison's two buttons: after either the file holds what was chosen.
+  const decide = (accept: boolean) => async () => {
+    const at = documents.compared;
+    if (!at) return;
+    await vscode.commands.executeCommand("workbench.action.closeActiveEditor");
+    if (accept !== at.replaced) await server.ask(accept ? "mirage.replace" : "mirage.restore", at.uri.toString(), at.name);
+    await vscode.window.showTextDocument(at.uri);
   };
   const onFunction = (act: (at: Place) => unknown) => async (uri?: unknown, name?: unknown) => {
     const at = await here(uri, name);
     if (at) await act(at);
   };
+  const verify = onFunction((at) =>
+    vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title: `Mirage: verifying ${at.name} as it was edited` }, () =>
+      server.ask("mirage.verifyAgain", at.uri.toString(), at.name),
+    ),
+  );
   const tell = (command: string) => onFunction((at) => server.ask(command, at.uri.toString(), at.name));
   const onFile = (command: string) => () => {
     const uri = vscode.window.activeTextEditor?.document.uri;
@@ -31,6 +45,8 @@ export function register(server: Server, panels: Panels, documents: Documents, j
   // A lens or a code action that would show a text opens the panel instead.
   server.instead.set("mirage.showMugraph", onFunction((at) => panels.show("mugraph", at.uri, at.name)));
   server.instead.set("mirage.showProof", onFunction((at) => panels.show("proof", at.uri, at.name)));
+  server.instead.set("mirage.verifyAgain", verify);
+  server.instead.set("mirage.more", onFunction((at) => more(server, at)));
   const commands: Record<string, (...args: any[]) => unknown> = {
     "mirage.menu": () => menu(server),
     "mirage.optimizeFunction": tell("mirage.optimize"),
@@ -43,6 +59,10 @@ export function register(server: Server, panels: Panels, documents: Documents, j
     "mirage.openMugraph": onFunction((at) => panels.show("mugraph", at.uri, at.name)),
     "mirage.openProof": onFunction((at) => panels.show("proof", at.uri, at.name)),
     "mirage.diff": onFunction(diff),
+    "mirage.accept": decide(true),
+    "mirage.reject": decide(false),
+    "mirage.verifyFunction": verify,
+    "mirage.restoreKernelOfFunction": tell("mirage.restoreKernel"),
     "mirage.restart": () => server.restart("it was asked for"),
     "mirage.selectInterpreter": () => install.select(server),
     "mirage.check": () => install.check(server),
@@ -54,6 +74,21 @@ export function register(server: Server, panels: Panels, documents: Documents, j
     "mirage.refreshJobs": () => jobs.refresh(),
   };
   return Object.entries(commands).map(([name, act]) => vscode.commands.registerCommand(name, act));
+}
+
+/** What a lens has no room for. */
+async function more(server: Server, at: Place): Promise<void> {
+  const known = server.window.of(at.uri).find((f) => f.name === at.name);
+  const rows: [boolean, string, string][] = [
+    [true, "$(diff) Compare, then accept or reject", "mirage.diff"],
+    [true, "$(type-hierarchy) Show the µGraph", "mirage.openMugraph"],
+    [true, "$(verified) Show the proof and the details", "mirage.openProof"],
+    [known?.kernel === true, "$(new-file) Write the kernel to a module and import it", "mirage.toModule"],
+    [known?.block === false, "$(watch) Measure again", "mirage.measureFunction"],
+  ];
+  const items = rows.filter(([there]) => there).map(([, label, command]) => ({ label, command }));
+  const chosen = await vscode.window.showQuickPick(items, { title: `Mirage: ${at.name}`, placeHolder: known?.title });
+  if (chosen) await vscode.commands.executeCommand(chosen.command, at.uri.toString(), at.name);
 }
 
 /** The function that is named, or the one at the cursor, or the file's only one, or the one that the user picks. */

@@ -5,8 +5,16 @@ import type { Answer } from "./result";
 
 export const SCHEME = "mirage";
 
+/** A comparison on the screen: of which function, and whether its kernel is in the file. */
+export interface Compared {
+  uri: vscode.Uri;
+  name: string;
+  replaced: boolean;
+}
+
 export class Documents implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly texts = new Map<string, string>();
+  private readonly comparisons = new Map<string, Compared>(); // by the right side's URI
   private readonly emitter = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.emitter.event;
   private readonly watching: vscode.Disposable[];
@@ -14,7 +22,9 @@ export class Documents implements vscode.TextDocumentContentProvider, vscode.Dis
   constructor() {
     this.watching = [
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
-      vscode.workspace.onDidCloseTextDocument((d) => d.uri.scheme === SCHEME && this.texts.delete(d.uri.toString())),
+      vscode.workspace.onDidCloseTextDocument((d) => {
+        if (d.uri.scheme === SCHEME) [this.texts, this.comparisons].forEach((one) => one.delete(d.uri.toString()));
+      }),
     ];
   }
 
@@ -30,12 +40,19 @@ export class Documents implements vscode.TextDocumentContentProvider, vscode.Dis
     return uri;
   }
 
-  async diff(uri: vscode.Uri, name: string, answer: Answer): Promise<void> {
+  /** The comparison in the active tab. */
+  get compared(): Compared | undefined {
+    const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+    return input instanceof vscode.TabInputTextDiff ? this.comparisons.get(input.modified.toString()) : undefined;
+  }
+
+  async diff(uri: vscode.Uri, name: string, replaced: boolean, answer: Answer): Promise<void> {
     if (answer.before === answer.after) {
       void vscode.window.showInformationMessage(`Mirage: there is no kernel for ${name} to compare with: ${answer.headline}`);
       return;
     }
-    const [left, right] = [this.put(uri, "original", answer.before), this.put(uri, "kernel", answer.after)];
+    const [left, right] = [this.put(uri, `original ${name}`, answer.before), this.put(uri, `kernel ${name}`, answer.after)];
+    this.comparisons.set(right.toString(), { uri, name, replaced });
     await vscode.commands.executeCommand("vscode.diff", left, right, `${name}: original ↔ kernel (${answer.headline})`, { preview: true });
   }
 

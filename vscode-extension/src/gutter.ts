@@ -1,4 +1,4 @@
-/** Marks beside the line numbers and in the overview ruler: proved, tested, running, rejected. */
+/** Marks beside the line numbers and in the overview ruler: proved (a shield), tested (a tick), a warning, running, rejected. */
 import * as vscode from "vscode";
 import type { Mark } from "./state";
 import type { Server } from "./server";
@@ -6,7 +6,8 @@ import type { Server } from "./server";
 const QUIET_MS = 100; // marks are drawn once for many changes
 const MARKS: Record<Exclude<Mark, "" | "kept">, string> = {
   proved: "testing.iconPassed",
-  tested: "charts.blue",
+  tested: "testing.iconPassed",
+  warning: "charts.orange",
   running: "charts.orange",
   rejected: "testing.iconFailed",
 };

@@ -59,7 +59,7 @@ interface Node {
 
 const EVERY_MS = 1000; // while jobs run and the view is on the screen
 const ENDS: Record<Ended["state"], string> = { done: "verified-filled", kept: "pass", failed: "error", cancelled: "circle-slash" };
-const ICONS: Record<Mark, string> = { proved: "verified-filled", tested: "beaker", running: "sync~spin", rejected: "error", kept: "pass", "": "circle-outline" };
+const ICONS: Record<Mark, string> = { proved: "verified-filled", tested: "pass-filled", warning: "warning", running: "sync~spin", rejected: "error", kept: "pass", "": "circle-outline" };
 
 export class Jobs implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   private readonly emitter = new vscode.EventEmitter<void>();

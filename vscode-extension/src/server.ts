@@ -166,6 +166,7 @@ export class Server implements vscode.Disposable {
         states: true,
         interpreter: found.python,
         commandLinks: true,
+        compares: true,
         ...Object.fromEntries([...LIVE, "startDaemon"].map((key) => [key, settings.get(key)])),
       },
       markdown: { isTrusted: { enabledCommands: ["mirage.showMugraph", "mirage.showProof"] } },

@@ -1,13 +1,14 @@
 /** What the language server tells in the notification `mirage/states`, for all open documents of this window. */
 import * as vscode from "vscode";
 
-export type Mark = "running" | "proved" | "tested" | "rejected" | "kept" | "";
+export type Mark = "running" | "proved" | "tested" | "warning" | "rejected" | "kept" | "";
 
 export interface FunctionState {
   name: string;
   line: number;
   endLine: number;
   block: boolean;
+  edited: boolean;
   state: string;
   mark: Mark;
   title: string;

@@ -35,8 +35,9 @@ function draw(): void {
     ...body,
     ...(goals?.schedule.length ? [el("h2", {}, "The schedule"), el("ol", { class: "schedule" }, ...goals.schedule.map((s) => el("li", {}, el("b", {}, s.law), " ", s.text)))] : []),
     ...(goals?.laws.length ? [el("h2", {}, "The laws used"), table(["law", "says", "where", "source"], goals.laws.map((l) => [l.name, l.statement, l.condition, l.source]))] : []),
+    ...details(shown.result),
     ...list("Taken on trust", verdict?.trusted),
-    ...list("Notes", verdict?.notes),
+    ...list("Notes", [...(verdict?.notes ?? []), ...shown.result.notes]),
   );
   go(state.at);
 }
@@ -85,6 +86,19 @@ function table(head: string[], rows: string[][]): HTMLElement {
     el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col" }, h)))),
     el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", /^(PROVED|TESTED|UNDECIDED|REJECTED)$/.test(cell) ? { class: `word ${cell.toLowerCase()}` } : {}, cell))))),
   );
+}
+
+/** The times, the kernels' figures, and why it is not faster: what a hover has no room for. */
+function details({ answer, estimate, kernels, remarks }: Shown["result"]): HTMLElement[] {
+  const us = (value: number) => `${value.toPrecision(3)} µs`;
+  const count = (value: number | null, unit = "") => (value === null ? "not compiled" : `${value}${unit}`);
+  const times = estimate && [["yours", us(estimate.baseline_us)], ...(answer === "keep" ? [] : [["found", us(estimate.us)]]), ["speed of light", us(estimate.speed_of_light_us)]];
+  const facts = (answer === "keep" ? [] : kernels).map((k) => [k.name, k.grid.join(" × "), k.loops.map((l) => `${l.dim} ${l.range} × ${l.tile}`).join(", "), count(k.shared_bytes, " B"), count(k.registers), count(k.spill_bytes, " B")]);
+  return [
+    ...(times ? [el("h2", {}, "Times"), table(["", estimate.measured ? `measured on ${estimate.device}` : "estimated, not measured"], times)] : []),
+    ...(facts.length ? [el("h2", {}, "Kernels"), table(["kernel", "grid", "loops", "shared memory", "registers", "spills"], facts)] : []),
+    ...list("Why not more", remarks.map((remark) => remark.text)),
+  ];
 }
 
 function refused(rows: Refused[]): HTMLElement[] {

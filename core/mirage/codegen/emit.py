@@ -65,12 +65,15 @@ def emit_rows(
     names = Identifiers(*taken, function, kept.private)
     texts: dict[str, list[KernelText]] = {}  # by the kernel's name in its µGraph
     launchers: dict[tuple[str, ...], str] = {}  # a launcher's text -> its name
+    tables_of: dict[tuple[str, ...], str] = {}  # the tables of tiles -> their names
     middle: list[list[str]] = []
     for i, (row_program, mugraph) in enumerate(rows):
         kernels = kernel_texts(mugraph, function, names, texts, taken)
+        sizes, first, *tiles = tables(mugraph, list(kernels.values()), own[i])
+        own[i] = replace(own[i], tiles=tables_of.setdefault(tuple(tiles), own[i].tiles))
+        middle.append([sizes, first, *tiles] if first.startswith(f"{own[i].tiles} = ") else [sizes])
         lines = run_lines(row_program, mugraph, kernels, own[i], several)
         text = tuple(lines[OWN_LINES:])
-        middle.append(tables(mugraph, list(kernels.values()), own[i]))
         if text in launchers:
             own[i] = replace(own[i], run=launchers[text])
         else:

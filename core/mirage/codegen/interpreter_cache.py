@@ -8,13 +8,15 @@ alone and are never changed, and into replacing the language's functions again a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mirage.codegen.interpreter_operands import share_operands
+
 if TYPE_CHECKING:
     import triton.language.core as core
-    import triton.language.semantic as semantic
-    from triton.runtime.interpreter import GridExecutor, InterpretedFunction, TensorHandle
+    from triton.runtime.interpreter import GridExecutor, InterpretedFunction, TensorHandle, _LangPatchScope
 
     from mirage.codegen.interpreter import Patches
 
@@ -84,23 +86,10 @@ def lighten(patches: Patches) -> None:
 
 
 def _spare(patches: Patches) -> None:
-    """Leaves out what changes nothing: making two equal shapes equal, looking for tuples in numbers, and findings that are dropped."""
+    """Leaves out what changes nothing: looking for tuples in numbers, calls that only pass on, and findings that are dropped."""
     import triton.language.core as core
     import triton.language.semantic as semantic
     import triton.runtime.interpreter as interpreter
-
-    inner_broadcast = semantic.TritonSemantic.broadcast_impl_value
-
-    def broadcast(
-        self: semantic.TritonSemantic[core.tensor], left: core.tensor, right: core.tensor
-    ) -> tuple[core.tensor, core.tensor]:
-        a, b = left.type, right.type
-        if a.is_block() and b.is_block() and a.shape is b.shape:  # the tuples of known shapes are shared
-            return left, right
-        found: tuple[core.tensor, core.tensor] = inner_broadcast(self, left, right)
-        return found
-
-    patches.set(semantic.TritonSemantic, "broadcast_impl_value", broadcast)
 
     constexpr, plain = core.constexpr, {core.tensor, int, float, bool, str, type(None)}
     inner_unwrap = core._unwrap_if_constexpr
@@ -114,7 +103,24 @@ def _spare(patches: Patches) -> None:
 
     patches.set(core, "_unwrap_if_constexpr", unwrap)
 
+    guard = core.builtin(unwrap).__code__  # of what asks whether it was given `_semantic`
+
+    def member(owner: object, name: str, inner: Callable[..., object], builder: object, scope: _LangPatchScope) -> None:
+        """A function of the language that is given `_semantic`, without being asked whether it is."""
+        named = semantic.TritonSemantic(builder)
+        call = inner.__wrapped__ if getattr(inner, "__code__", None) is guard else inner  # type: ignore[attr-defined]
+
+        def new(*args: object, **kwargs: object) -> object:
+            kwargs["_semantic"] = named
+            return call(*args, **kwargs)
+
+        scope.set_attr(owner, name, new)
+
+    patches.set(interpreter, "_patch_attr", member)
+
     # An integer's overflow is looked for at each operator, and what is found is dropped unless `debug` is set
     builder = interpreter.interpreter_builder
     if not builder.options.debug:
         patches.set(builder, "options", replace(builder.options, sanitize_overflow=False))
+
+    share_operands(patches)

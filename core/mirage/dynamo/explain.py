@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,33 +64,47 @@ def explain(model: Callable[..., object], *inputs: object, **keywords: object) -
     """What `torch.compile(model, backend="mirage")` does with such a call, as of now.
 
     Under `torch.no_grad` the graphs are those of inference, else forward and backward where a gradient is needed. Calls the model
-    once, its operators one by one, and no backward; regions that no daemon was asked about are submitted."""
+    once, its operators one by one, and no backward; regions that no daemon was asked about are submitted. Called again it compiles
+    nothing again: Dynamo keeps but a few codes of a function."""
     import torch
 
     found: list[GraphReport] = []
-
-    def look(module: torch.fx.GraphModule, example_inputs: Sequence[object]) -> Callable[..., Any]:
-        found.extend(_reports(copied(module), example_inputs))
-        return module.forward  # type: ignore[no-any-return]
-
-    torch.compile(getattr(model, "_orig_mod", model), backend=look, dynamic=False)(*inputs, **keywords)
+    before = _called.set(found)
+    try:
+        torch.compile(getattr(model, "_orig_mod", model), backend=_look, dynamic=False)(*inputs, **keywords)
+    finally:
+        _called.reset(before)
     return ModelExplanation(tuple(found))
 
 
-def _reports(module: torch.fx.GraphModule, example_inputs: Sequence[object]) -> list[GraphReport]:
+_called: ContextVar[list[GraphReport] | None] = ContextVar("_called", default=None)
+
+
+def _look(module: torch.fx.GraphModule, example_inputs: Sequence[object]) -> Callable[..., Any]:
+    """A backend whose graphs say what they consist of whenever they run within `explain`."""
+    seen = _inspected(copied(module), example_inputs)
+
+    def run(*args: object) -> object:
+        found = _called.get()
+        if found is not None:
+            found += [GraphReport((), seen, ())] if isinstance(seen, str) else map(_report, seen.parts)
+        return module.forward(*args)
+
+    return run
+
+
+def _inspected(module: torch.fx.GraphModule, example_inputs: Sequence[object]) -> SwappedGraph | str:
+    """The graph with its regions, or why it has none."""
     reason = why_whole(example_inputs)
     if reason:
-        return [GraphReport((), reason, ())]
+        return reason
     try:
         graph = SwappedGraph(module, example_inputs, named_rest("eager", None, {}))
     except GradientInside:
-        return [GraphReport((), GRADIENT, ())]
+        return GRADIENT
     except Exception as error:  # as in the backend: PyTorch cannot make it functional
-        return [GraphReport((), f"{type(error).__name__}: {error}", ())]
-    reason = graph.why_whole()
-    if reason == DRAWN_AGAIN:
-        return [GraphReport((), reason, ())]
-    return [_report(part) for part in graph.parts]
+        return f"{type(error).__name__}: {error}"
+    return DRAWN_AGAIN if graph.why_whole() == DRAWN_AGAIN else graph
 
 
 def _report(part: FunctionalPart) -> GraphReport:

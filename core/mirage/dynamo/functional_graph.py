@@ -7,6 +7,7 @@ from enum import Enum
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+from mirage.dynamo.whole_attention import hide, show
 from mirage.operators.table import ATEN
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class Role(Enum):
 
 
 Flat = Callable[[Sequence["torch.Tensor"]], Any]
-Take = Callable[["torch.fx.GraphModule", Role], Flat]
+Take = Callable[["torch.fx.GraphModule", Role, Sequence[int]], Flat]
 
 
 class GradientInside(Exception):
@@ -30,11 +31,13 @@ class GradientInside(Exception):
 
 
 def functional(module: torch.fx.GraphModule, example_inputs: Sequence[object], take: Take) -> Callable[..., Any]:
-    """A callable in the module's place: `take` gets each functional graph once and gives what runs it.
+    """A callable in the module's place: `take` gets each functional graph once, with the places of those inputs that stay at one address
+    (parameters, buffers, what was marked so), and gives what runs it.
 
     There is one for a module that needs no gradient, else a forward and a backward one, in this order. What goes from the one to the other
-    is decided here, by AOTAutograd's partitioner, and stays the same whatever runs them. What the module writes to its inputs, and
-    which outputs are views of them, AOTAutograd does around them. Raises GradientInside."""
+    is decided here, by AOTAutograd's partitioner, and stays the same whatever runs them. What the module writes to its inputs ends the
+    graph of one that needs no gradient, in `copy_`, so that a compiler may write in place; around a forward and a backward AOTAutograd does
+    it, and everywhere which outputs are views of inputs. Changes the module. Raises GradientInside."""
     import torch
     from torch._dynamo.backends.common import aot_autograd
     from torch._functorch import config
@@ -51,7 +54,9 @@ def functional(module: torch.fx.GraphModule, example_inputs: Sequence[object], t
             role is Role.BACKWARD
         ):  # what may be written to is no longer there for a second backward; no code of ours does
             torch._guards.TracingContext.get().fw_metadata.bw_donated_idxs = []
-        run = take(graph, role)
+        show(graph.graph)
+        metadata = torch._guards.TracingContext.get().fw_metadata
+        run = take(graph, role, () if role is Role.BACKWARD else tuple(metadata.static_input_indices))
         return make_boxed_func(lambda *args: run(args))
 
     made = aot_autograd(
@@ -60,7 +65,9 @@ def functional(module: torch.fx.GraphModule, example_inputs: Sequence[object], t
         inference_compiler=partial(compiler, Role.INFERENCE),
         partition_fn=min_cut_rematerialization_partition,
         decompositions=_decompositions(),
+        keep_inference_input_mutations=True,
     )
+    hide(module, example_inputs)
     with config.patch(
         force_non_lazy_backward_lowering=True
     ):  # else it comes with the first backward, and its kernels later still
@@ -70,7 +77,8 @@ def functional(module: torch.fx.GraphModule, example_inputs: Sequence[object], t
 
 @lru_cache(maxsize=1)
 def _decompositions() -> dict[Any, Callable[..., Any]]:
-    """PyTorch's own, of operators that are not in the table."""
+    """PyTorch's own, of operators that are not in the table, but for the CPU's attention: that one is of exports, and gives its weights in
+    the place of the logarithms that the operator's backward reads. Inductor leaves it out as well."""
     import torch
     from torch._decomp import core_aten_decompositions, get_decompositions
 
@@ -79,7 +87,10 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten.native_layer_norm,
         aten.native_group_norm,
         aten._native_batch_norm_legit_no_training,
+        aten._native_batch_norm_legit,
+        aten._native_batch_norm_legit_functional,
         aten._safe_softmax,
     )
     table = {**dict(core_aten_decompositions()), **get_decompositions(more)}
-    return {op: how for op, how in table.items() if str(op) not in ATEN}
+    wrong = aten._scaled_dot_product_flash_attention_for_cpu.default
+    return {op: how for op, how in table.items() if str(op) not in ATEN and op is not wrong}

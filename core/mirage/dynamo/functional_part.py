@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 from mirage.dynamo.functional_graph import Role
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 
 
 class FunctionalPart:
-    """`regions` are its regions in order, each with the kernel entry that equal regions share. `compile` comes before `run`."""
+    """`regions` are its regions in order, each with the kernel entry that equal regions share. `compile` comes before `run`.
+    The inputs at the places `static` stay at one address."""
 
-    def __init__(self, module: torch.fx.GraphModule, role: Role) -> None:
-        self.module, self.role = module, role
+    def __init__(self, module: torch.fx.GraphModule, role: Role, static: Sequence[int] = ()) -> None:
+        self.module, self.role, self.static = module, role, static
         self.regions: list[tuple[GraphRegion, RegionKernel]] = []
         for region in cut(module.graph):
             self.regions.append((region, kernel_of(write(region.nodes, region.inputs, region.outputs))))
@@ -54,7 +56,7 @@ class FunctionalPart:
         module = self._with_operators(taken)
         given = [node.meta["val"] for node in module.graph.nodes if node.op == "placeholder"]
         with torch.no_grad(), torch._C._DisableAutocast():
-            self._compiled = rest(module, given)
+            self._compiled = rest(module, given, self.static)
 
     def run(self, args: Sequence[torch.Tensor]) -> Any:
         """The graph's outputs for its inputs."""
@@ -63,7 +65,6 @@ class FunctionalPart:
 
     def _with_operators(self, taken: frozenset[int]) -> torch.fx.GraphModule:
         import torch
-        from torch.fx.passes.tools_common import legalize_graph
 
         graph = torch.fx.Graph()
         places: dict[torch.fx.Node, torch.fx.Node] = {}
@@ -71,7 +72,28 @@ class FunctionalPart:
         for i in sorted(taken):
             region, kernel = self.regions[i]
             _replace(graph, region, kernel, places)
-        return legalize_graph(torch.fx.GraphModule(self.module, graph))
+        return torch.fx.GraphModule(self.module, _ordered(graph))
+
+
+def _ordered(graph: torch.fx.Graph) -> torch.fx.Graph:
+    """The graph with each node behind what it reads, and else in the order that it has: what writes to the inputs stays behind all
+    that reads them, though no operand says so, the output stays last, and random numbers are drawn as they were. (PyTorch's own
+    `legalize_graph` keeps no order.)"""
+    made = type(graph)()
+    place = {node: i for i, node in enumerate(graph.nodes)}
+    missing = {node: len(node.all_input_nodes) for node in graph.nodes}
+    ready = [(i, node) for node, i in place.items() if not missing[node]]
+    copies: dict[torch.fx.Node, torch.fx.Node] = {}
+    while ready:
+        _, node = heappop(ready)
+        copies[node] = made.node_copy(node, lambda x: copies[x])
+        for user in node.users:
+            missing[user] -= 1
+            if not missing[user]:
+                heappush(ready, (place[user], user))
+    if len(copies) < len(place):
+        raise ValueError("the graph has a circle")
+    return made
 
 
 def _replace(

@@ -8,9 +8,9 @@ them at once, without a cycle.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from mirage.dynamo.region_text import writable
@@ -21,7 +21,7 @@ from mirage.program.recorded_program import CASTS
 if TYPE_CHECKING:
     import torch
 
-LEAST = 2  # operators that compute, below which a kernel has nothing to fuse
+LEAST = 2  # operators that compute, below which a kernel has nothing to fuse; attention is several
 MOST = 48  # operators in a region, and products in it: the search cuts a program into kernels, and takes ever longer to
 PRODUCTS = 3
 _PRODUCTS = ("aten.mm.", "aten.bmm.", "aten.addmm.", "aten.baddbmm.", "aten.mv.", "aten.addmv.", "aten.matmul.")
@@ -137,18 +137,81 @@ def _components(nodes: Sequence[torch.fx.Node]) -> list[list[torch.fx.Node]]:
     return list(parts.values())
 
 
-def _pieces(nodes: Iterable[torch.fx.Node]) -> list[list[torch.fx.Node]]:
-    """Pieces that follow each other, none with more than MOST operators or PRODUCTS products."""
-    pieces: list[list[torch.fx.Node]] = [[]]
-    size = products = 0
-    for n in nodes:
-        more = str(n.target).startswith(_PRODUCTS)
-        if pieces[-1] and n.target is not operator.getitem and (size + 1 > MOST or products + more > PRODUCTS):
-            pieces.append([])
-            size = products = 0
-        pieces[-1].append(n)
-        size, products = size + 1, products + more
+def _pieces(nodes: Sequence[torch.fx.Node]) -> list[list[torch.fx.Node]]:
+    """Pieces that follow each other, none with more than MOST operators or PRODUCTS products, unless by one step: the pieces
+    between which the fewest bytes go. A layer's pieces then end at its residual sums, and no piece gets a view of a parameter in
+    the parameter's place."""
+    steps = _steps(nodes)
+    crossing = _crossing_bytes(steps)
+    best: list[tuple[int, int]] = [
+        (0, 0)
+    ]  # for each number of steps: the bytes between their pieces, where the last piece begins
+    for end in range(1, len(steps) + 1):
+        size = products = 0
+        found: tuple[int, int] | None = None
+        for begin in reversed(range(end)):
+            size += sum(not is_view(n) for n in steps[begin])
+            products += sum(map(_products, steps[begin]))
+            if found is not None and (size > MOST or products > PRODUCTS):
+                break
+            cost = best[begin][0] + crossing[begin]
+            if found is None or cost < found[0]:
+                found = (cost, begin)
+        assert found is not None
+        best.append(found)
+    pieces: list[list[torch.fx.Node]] = []
+    end = len(steps)
+    while end:
+        begin = best[end][1]
+        pieces.insert(0, [n for step in steps[begin:end] for n in step])
+        end = begin
     return pieces
+
+
+def _products(node: torch.fx.Node) -> int:
+    """Products that a call is for the search; attention, whose search is as long, is a piece's all."""
+    return PRODUCTS if _is_attention(node) else int(str(node.target).startswith(_PRODUCTS))
+
+
+def _is_attention(node: torch.fx.Node) -> bool:
+    return str(node.target) == "aten.scaled_dot_product_attention.default"
+
+
+def _steps(nodes: Sequence[torch.fx.Node]) -> list[list[torch.fx.Node]]:
+    """The nodes in an order of their graph's kind, those together between which no piece ends: a view stands before what reads it, a part
+    of what a call gave behind the call."""
+    inside = set(nodes)
+    parts = {n for n in nodes if n.target is operator.getitem and n.args[0] in inside and not is_view(_argument(n))}
+    late = {n for n in nodes if is_view(n) and n not in parts and any(user in inside for user in n.users)}
+
+    def before(n: torch.fx.Node) -> list[torch.fx.Node]:
+        found = [y for x in n.all_input_nodes if x in late for y in (*before(x), x)]
+        return list(dict.fromkeys(found))
+
+    def behind(n: torch.fx.Node) -> list[torch.fx.Node]:
+        return [y for x in n.users if x in parts for y in (x, *behind(x))]
+
+    return [[*before(n), n, *behind(n)] for n in nodes if n not in late and n not in parts]
+
+
+def _argument(node: torch.fx.Node) -> torch.fx.Node:
+    return node.all_input_nodes[0]
+
+
+def _crossing_bytes(steps: Sequence[Sequence[torch.fx.Node]]) -> list[int]:
+    """For each number of steps: the bytes that those after it read of what those before it make, and that are written for them alone."""
+    place = {n: i for i, step in enumerate(steps) for n in step}
+    change = [0] * (len(steps) + 1)
+    for n, made in place.items():
+        last = max((place[user] for user in n.users if user in place), default=made)
+        if last > made:
+            value = n.meta["val"]
+            size = sum(x.numel() * x.element_size() for x in (value if isinstance(value, tuple | list) else [value]))
+            if all(user in place for user in n.users):
+                size *= 2
+            change[made + 1] += size
+            change[last + 1] -= size
+    return list(accumulate(change))
 
 
 def _region(nodes: Sequence[torch.fx.Node]) -> GraphRegion | None:
@@ -157,7 +220,7 @@ def _region(nodes: Sequence[torch.fx.Node]) -> GraphRegion | None:
     for n in reversed(nodes):
         if is_view(n) and n.target is not operator.getitem and not any(user in kept for user in n.users):
             del kept[n]
-    if sum(not is_view(n) for n in kept) < LEAST:
+    if sum(LEAST if _is_attention(n) else not is_view(n) for n in kept) < LEAST:
         return None
     inputs = dict.fromkeys(x for n in kept for x in n.all_input_nodes if x not in kept)
     outputs = [n for n in kept if any(user not in kept for user in n.users)]

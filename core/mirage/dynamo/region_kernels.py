@@ -27,6 +27,7 @@ IN_BACKGROUND = 3  # the priority of a submission: behind what anyone looks at
 NOT_ASKED = "no daemon was asked yet"
 NO_GPU = "its inputs are not all on one GPU"
 ASKED = "the daemon works on it"
+ESTIMATED = "its kernel was only estimated to be faster, not measured"
 # Where kernels run: their modules refuse other tensors, and the region would then run operator by operator.
 DEVICE = "cuda"
 FOLDER = "regions"  # beside the kernels: nothing is there, it only makes the path that errors and the cache's list name
@@ -35,6 +36,8 @@ FOLDER = "regions"  # beside the kernels: nothing is there, it only makes the pa
 class RegionKernel(Observer):
     """A region's function as written, and its kernel once there is one. `reason` says why it has none; `gain` is what the daemon
     measured or estimated (0.0: it was not this process that took it)."""
+
+    seldom_s = 10.0  # it is submitted, so that the answer comes in minutes: a program that runs for ten should have it for nine
 
     def __init__(self, written: RegionText) -> None:
         self.written = written
@@ -81,16 +84,21 @@ class RegionKernel(Observer):
         self.reason = ASKED
 
     def wants(self, answer: JsonObject) -> bool:
-        """Nothing at once; `poll` takes a kernel alone: what PyTorch's compiler is better at stays in the graph that it gets whole."""
-        kept = answer.get("answer") != "kernel"
+        """Nothing at once; `poll` takes a kernel alone: what PyTorch's compiler is better at stays in the graph that it gets whole. A
+        kernel that no GPU timed is not taken either: here is a GPU, and what it runs now may well be faster."""
         self.reason = str(answer.get("reason") or f"the answer is {answer.get('answer')}")
-        self.done = kept
         estimate = answer.get("estimate")
-        if isinstance(estimate, dict):
-            took, instead = estimate.get("us"), estimate.get("baseline_us")
-            if isinstance(took, float) and isinstance(instead, float) and took > 0:
-                self.gain = instead / took
-        self._answer = None if kept else answer
+        times = estimate if isinstance(estimate, dict) else {}
+        took, instead = times.get("us"), times.get("baseline_us")
+        if isinstance(took, float) and isinstance(instead, float) and took > 0:
+            self.gain = instead / took
+        kernel, timed = answer.get("answer") == "kernel", times.get("measured") is True
+        if kernel and not timed:
+            notes = answer.get("notes")
+            said = [x for x in notes if isinstance(x, str)] if isinstance(notes, list | tuple) else []
+            self.reason, self.gain = ": ".join([ESTIMATED, *said[-1:]]), 0.0
+        self.done = not (kernel and timed)
+        self._answer = None if self.done else answer
         return False
 
     def operator(self) -> torch._ops.OpOverload:

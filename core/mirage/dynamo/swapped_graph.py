@@ -56,9 +56,9 @@ class SwappedGraph:
             return False
         return torch._C._autograd._top_saved_tensors_default_hooks(False) is not None
 
-    def _flat(self, module: torch.fx.GraphModule, role: Role) -> Flat:
+    def _flat(self, module: torch.fx.GraphModule, role: Role, static: Sequence[int]) -> Flat:
         """Called once with each functional graph; gives what runs it."""
-        self.parts.append(FunctionalPart(module, role))
+        self.parts.append(FunctionalPart(module, role, static))
         return self.parts[-1].run
 
     def _look(self) -> None:

@@ -74,7 +74,7 @@ def limit(bounds: ProcessLimits) -> dict[str, bool]:
     linux = sys.platform.startswith("linux")
     held = {
         "memory": _lower(resource.RLIMIT_DATA, bounds.memory) and linux,
-        "file_size": _lower(resource.RLIMIT_FSIZE, MAX_FILE),
+        "file_size": _lower(resource.RLIMIT_FSIZE, min(MAX_FILE, bounds.disk)),
         "no_core": _lower(resource.RLIMIT_CORE, 0),
     }
     if bounds.cpu:

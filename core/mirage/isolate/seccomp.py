@@ -122,7 +122,7 @@ _MEMORY_FILE = CallRule(
 )  # memfd_create: what is reserved in it at one stroke has no bound of the kernel's
 _RESERVE = CallRule(
     (285, 47), error=errno.EOPNOTSUPP
-)  # fallocate, in such a file: the C library then writes to it page by page
+)  # fallocate, in such a file or in a folder on disk: the C library then writes to it page by page
 # kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_open
 _SIGNALS: tuple[Numbers, ...] = ((62, 129), (200, 130), (234, 131), (129, 138), (297, 240), _same(434))
 
@@ -131,12 +131,11 @@ def rules(*, unix: bool, private: bool, spared: int) -> list[CallRule]:
     """The table's, and what depends on the worker: its sockets and files in memory (a GPU's driver needs both), the files that it
     sees, and a process that it may not signal (0: none)."""
     sockets = (
-        [CallRule(_SOCKET, argument=0, only=_AF_UNIX), _RESERVE]
-        if unix
-        else [CallRule(_SOCKET), _DATAGRAM_PAIR, _MEMORY_FILE]
+        [CallRule(_SOCKET, argument=0, only=_AF_UNIX)] if unix else [CallRule(_SOCKET), _DATAGRAM_PAIR, _MEMORY_FILE]
     )
+    reserve = [_RESERVE] if unix or not private else []
     signals = [CallRule(n, argument=0, equal=spared) for n in _SIGNALS] if spared else []
-    return [*(() if private else _OF_FILES), *RULES, *sockets, *signals]  # the first one for a call counts
+    return [*(() if private else _OF_FILES), *RULES, *sockets, *reserve, *signals]  # the first one for a call counts
 
 
 def _line(operation: int, value: int, yes: int = 0, no: int = 0) -> bytes:

@@ -15,9 +15,15 @@ from mirage.isolate import private_view, process_tree
 from mirage.isolate.launch_order import LaunchOrder, ProcessLimits
 
 EVERY_S = 0.1  # how often memory, processes and the private folder are looked at
-NEAR_S = 0.02  # how often, once half of what may be taken is
+NEAR_S = 0.02  # how often, once a part of what may be taken is
+NEAR_MEMORY, NEAR_DISK, NEAR_TASKS = (
+    2,
+    4,
+    8,
+)  # that part, one in so many; a process starts many threads between two looks
 MEANWHILE = 16  # a part of the memory, one in so many, is left for what is taken between two looks
-FOLDER_EVERY = 10  # a folder on disk is walked through less often
+MEANWHILE_DISK = 4  # of the folder on disk, which is written to at the speed of memory
+FOLDER_SHARE = 50  # of the time, one part in so many at most is spent on walks through a folder on disk
 
 
 @dataclass(frozen=True)
@@ -32,11 +38,39 @@ class HeldResources:
         """What is beyond its bound, in words; "" while nothing is."""
         if self.memory > bounds.total - bounds.total // MEANWHILE:
             return f"its processes reached their limit of {bounds.total >> 20} MiB of memory together"
-        if self.disk > bounds.disk:
-            return f"its folder took {self.disk >> 20} MiB, over the limit of {bounds.disk >> 20}"
+        if self.disk > bounds.disk - bounds.disk // MEANWHILE_DISK:
+            return f"its folder took {self.disk >> 20} MiB: too near the limit of {bounds.disk >> 20}"
         if self.tasks > bounds.tasks:
             return f"it had {self.tasks} processes and threads, over the limit of {bounds.tasks}"
         return ""
+
+    def near(self, bounds: ProcessLimits) -> bool:
+        """Whether so much of something is taken that the next look has to come soon."""
+        return (
+            self.memory > bounds.total // NEAR_MEMORY
+            or self.disk > bounds.disk // NEAR_DISK
+            or self.tasks > bounds.tasks // NEAR_TASKS
+        )
+
+
+class FolderSize:
+    """Bytes of a folder on disk, those of its removed files that are open below this process too. A folder with many files takes
+    long to walk through, and is measured less often."""
+
+    def __init__(self, folder: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._folder, self._clock = folder, clock
+        self._bytes, self._next = 0, 0.0
+
+    def now(self) -> int:
+        """The bytes, as of the last walk."""
+        begun = self._clock()
+        if begun >= self._next:
+            below = [p.pid for p in process_tree.below(os.getpid())]
+            removed = process_tree.nameless_files(below, os.stat(self._folder).st_dev)
+            self._bytes = process_tree.size_of(self._folder) + removed
+            ended = self._clock()
+            self._next = ended + FOLDER_SHARE * (ended - begun)
+        return self._bytes
 
 
 def usage(order: LaunchOrder, *, private: bool, disk: int = 0) -> HeldResources:
@@ -57,22 +91,19 @@ def supervise(child: int, order: LaunchOrder, say: Callable[[str], None], *, pri
     """Wait for `child`, reaping whoever else ends; its wait status. Too much of something ends it, and all below this process."""
     ended = {signal.SIGCHLD}
     signal.pthread_sigmask(signal.SIG_BLOCK, ended)
-    disk = rounds = 0
+    folder = FolderSize(order.folder)
     while True:
         status = _reap(child)
         if status is not None:
             return status
-        if not private and rounds % FOLDER_EVERY == 0:
-            disk = process_tree.size_of(order.folder)
-        held = usage(order, private=private, disk=disk)
+        held = usage(order, private=private, disk=0 if private else folder.now())
         too_much = held.over(order.bounds)
         if too_much:
             say(too_much)
             process_tree.kill_below(os.getpid())
             _, status = os.waitpid(child, 0)
             return status
-        rounds += 1
-        _wait(ended, NEAR_S if held.memory > order.bounds.total // 2 else EVERY_S)
+        _wait(ended, NEAR_S if held.near(order.bounds) else EVERY_S)
 
 
 def _wait(ended: set[signal.Signals], seconds: float) -> None:

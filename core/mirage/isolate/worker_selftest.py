@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import resource
@@ -11,6 +12,7 @@ import sys
 import time
 
 from mirage.errors import TraceFailed
+from mirage.isolate.confinement import DEFAULT_MEMORY
 from mirage.isolate.runner import Worker
 from mirage.isolate.task_table import Emit, Task, Value
 
@@ -115,9 +117,17 @@ def _hold(payload: Value, emit: Emit) -> Value:
     return {"held": size}
 
 
+def _reserve(payload: Value, emit: Emit) -> Value:
+    """Whether `bytes` can be reserved beyond the end of a file in its folder, without writing to it."""
+    file = os.open("reserved", os.O_CREAT | os.O_RDWR, 0o600)
+    keep_size = 1
+    ctypes.CDLL(None).fallocate(file, keep_size, ctypes.c_long(0), ctypes.c_long(int(payload["bytes"])))
+    return {"reserved": os.fstat(file).st_blocks > 0}
+
+
 def _nested(payload: Value, emit: Emit) -> Value:
-    """A worker of this worker, which says who it is and sleeps."""
-    with Worker() as inner:
+    """A worker of this worker, of `memory` bytes if that is given, which says who it is and sleeps."""
+    with Worker(memory_bytes=int(payload.get("memory", DEFAULT_MEMORY))) as inner:
         emit(inner.call("selftest", {"action": "facts"}, timeout_s=60))
         return inner.call("selftest", {"action": "sleep", "seconds": payload["seconds"]}, timeout_s=600)
 
@@ -191,6 +201,7 @@ ACTIONS: dict[str, Task] = {
     "fork_bare": _fork_bare,
     "bomb": _bomb,
     "hold": _hold,
+    "reserve": _reserve,
     "nested": _nested,
     "error": _error,
     "raise": _raise,

@@ -288,3 +288,38 @@ def whole_sizes(m: MuGraph, sizes: Mapping[str, int], tiles: Mapping[str, Mappin
         tile = least.get(kind[a], 1)
         out[a] = next_power(max(n, tile)) if kind[a] in powers else -(-n // tile) * tile
     return out if out != dict(sizes) else None
+
+
+def like(m: MuGraph, sizes: Mapping[str, int]) -> MuGraph:
+    """The µGraph at other sizes and the same tiles. A tile that holds a whole dim grows where it must, and never shrinks. Raises
+    InvalidMugraph as `shrink` does."""
+    whole = {p.where: {d.name: d.tile for d in p.graph.dims if d.role == "resident"} for p in parts(m)}
+    return shrink(m, sizes, whole)
+
+
+def sizes_for(m: MuGraph, shapes: Mapping[str, tuple[int, ...]]) -> Sizes | None:
+    """The sizes of `m`'s axes at which its tensors have these shapes (by tensor); None where no sizes, or several, do: a dimension of
+    several axes keeps all but one of them, and a rigid one its size. Axes of no tensor named keep theirs."""
+    now, known = dict(m.axes), Sizes()
+    later: list[tuple[tuple[str, ...], int]] = []
+    for name, shape in shapes.items():
+        t = m.tensor(name)
+        if len(t.dims) != len(shape):
+            return None
+        for axes, rigid, n in zip(t.dims, t.rigid or (None,) * len(shape), shape, strict=True):
+            if rigid is not None or len(axes) == 0:
+                if n != (1 if rigid is None else rigid):
+                    return None
+            elif len(axes) > 1:
+                later.append((axes, n))
+            elif known.setdefault(axes[0], n) != n:
+                return None
+    for axes, n in later:
+        if n == _product({**now, **known}, axes):
+            continue
+        free = [a for a in axes if a not in known]
+        rest = _product({**now, **known}, tuple(a for a in axes if a not in free))
+        if len(free) != 1 or n % rest:
+            return None
+        known[free[0]] = n // rest
+    return {**now, **known}

@@ -38,6 +38,13 @@ def floor(program: Program, us: float, dev: Device) -> float:
     return light if light <= us else speed_of_light(moved, 0.0, 0.0, 0, dev)
 
 
+def time_of(program: Program, dev: Device, us: float, base: float) -> Estimate:
+    """Estimated times, with that of the speed of light."""
+    figures = (us, floor(program, us, dev), base)
+    us, light, base = (float(f"{x:.4g}") for x in figures)  # tiny tensors take less than a nanosecond
+    return Estimate(us, light, base, f"{dev.name} ({dev.target})")
+
+
 def header(
     program: Program, verdict: Verdict | None, us: float, base: float, dev: Device, found: Measured | None
 ) -> dict[str, str]:
@@ -219,8 +226,7 @@ class Answer:
         )
 
     def time(self, us: float, base: float) -> Estimate:
-        figures = (us, floor(self.program, us, self.dev), base)
-        us, light, base = (float(f"{x:.4g}") for x in figures)  # tiny tensors take less than a nanosecond
+        found = time_of(self.program, self.dev, us, base)
         if self.measured is None:
-            return Estimate(us, light, base, f"{self.dev.name} ({self.dev.target})")
-        return Estimate(us, light, base, f"{self.measured.device} ({self.dev.target})", True)
+            return found
+        return replace(found, device=f"{self.measured.device} ({self.dev.target})", measured=True)

@@ -5,7 +5,7 @@ Each row was optimized by itself; the module that holds them all is judged again
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mirage.codegen import module_header
@@ -16,7 +16,7 @@ from mirage.ir.program import Program
 from mirage.mugraph import json_form
 from mirage.pipeline.answer import baseline_header
 from mirage.results.baselines import BASELINES, TRUSTED
-from mirage.results.result import BySize, Result
+from mirage.results.result import BySize, KernelFacts, Result
 from mirage.results.verdict import STRENGTH, Verdict
 from mirage.search.engine import Problem
 from mirage.source.detect import Decorated
@@ -30,11 +30,13 @@ KEEP = -1  # the place of a µGraph for what runs as written
 
 @dataclass(frozen=True)
 class SizedResult:
-    """One size: its program, what the search was asked (None: nothing), and the answer for it alone."""
+    """One size: its program, what the search was asked (None: nothing), and the answer for it alone. One that was not `searched` has
+    the answer of another size of its range."""
 
     program: Program
     problem: Problem | None
     result: Result
+    searched: bool = True
 
     @property
     def shapes(self) -> str:
@@ -72,12 +74,21 @@ class SharedByRows:
         return judge(case, self.run_task)
 
 
-def together(rows: Sequence[SizedResult], book: SharedByRows) -> Result:
+def no_search(row: int) -> SizedResult:
+    """Where every row was searched."""
+    raise LookupError(f"row {row} was searched")
+
+
+def together(
+    rows: Sequence[SizedResult], book: SharedByRows, search: Callable[[int], SizedResult] = no_search
+) -> Result:
     """The answer for all sizes: one module with a table from the inputs to what runs for them. Its plain names mean the
     last size that has a kernel, and so do the result's program, first µGraph, estimate and first kernels.
 
     A size whose answer is "keep", or whose kernel is rejected within the module, runs the function as written. So does one
-    that PyTorch's own is better for, beside sizes with kernels; without these, the module is of such sizes."""
+    that PyTorch's own is better for, beside sizes with kernels; without these, the module is of such sizes. Where the kernel of
+    another size is rejected for one of a range, `search` gives that size's own answer."""
+    rows = list(rows)
     kept = {i: r.result.reason for i, r in enumerate(rows) if r.result.answer != "kernel"}
     verdicts: dict[int, Verdict] = {}
     while len(kept) < len(rows):
@@ -88,7 +99,7 @@ def together(rows: Sequence[SizedResult], book: SharedByRows) -> Result:
         bad = {i: f"rejected among the other sizes: {why(v)}" for i, v in verdicts.items() if not v.accepted}
         if not bad:
             return merged(rows, order, verdicts, kept, book)
-        kept |= bad
+        kept |= searched_again(rows, bad, search)
     own = [i for i, r in enumerate(rows) if r.result.baseline]
     if own:
         return of_baselines(rows, own, {i: why for i, why in kept.items() if i not in own}, book)
@@ -97,13 +108,28 @@ def together(rows: Sequence[SizedResult], book: SharedByRows) -> Result:
     return replace(last, answer="keep", source="", by_size=table, notes=(*last.notes, *as_written(rows, kept)))
 
 
+def searched_again(
+    rows: list[SizedResult], bad: Mapping[int, str], search: Callable[[int], SizedResult]
+) -> dict[int, str]:
+    """The bad rows that have no other kernel, with the reason; one that had another size's gets its own, if there is one."""
+    kept = {}
+    for i, reason in bad.items():
+        if not rows[i].searched:
+            rows[i] = search(i)
+            reason = rows[i].result.reason if rows[i].result.answer != "kernel" else ""
+        if reason:
+            kept[i] = reason
+    return kept
+
+
 def of_baselines(rows: Sequence[SizedResult], own: Sequence[int], kept: dict[int, str], book: SharedByRows) -> Result:
     """The result where no size has a kernel, and PyTorch's own is the best for those of `own`."""
     used = [rows[i] for i in (own[-1], *own[:-1])]
     primary = used[0].result
     runs = [f"{rows[i].shapes}: the function as written by {BASELINES[rows[i].result.baseline].words}" for i in own]
-    text = book.by_baselines(used, baseline_header(primary.program_key, runs, [timing(rows[i]) for i in own]))
-    ratios = gains([rows[i].result for i in own])
+    timed = [rows[i] for i in own if rows[i].searched]
+    text = book.by_baselines(used, baseline_header(primary.program_key, runs, [timing(r) for r in timed]))
+    ratios = gains([r.result for r in timed])
     words = ", ".join(dict.fromkeys(BASELINES[r.result.baseline].words for r in used))
     return replace(
         primary,
@@ -132,16 +158,10 @@ def merged(
         "made by": "mirage",
         "program": primary.program_key[:16],
         "verdict": weakest.headline,
-        "time": "\n".join(timing(rows[i]) for i in sorted(order)),
+        "time": "\n".join(timing(rows[i]) for i in sorted(order) if rows[i].searched),
     }
     text = book.module([rows[i] for i in order], header)
-    graphs: list[Mapping[str, object]] = []
-    kernels = []
-    for i in order:
-        result = rows[i].result
-        graphs += [g for g in result.mugraphs[:1] if g not in graphs]
-        names = launched(text, inputs_of(rows[i].program))
-        kernels += [replace(k, name=name) for k, name in zip(result.kernels, names, strict=True)]
+    graphs, kernels = graphs_and_kernels([rows[i] for i in order], text)
     table = [
         entry(r, graphs.index(r.result.mugraphs[0]) if i in verdicts else KEEP, verdicts.get(i))
         for i, r in enumerate(rows)
@@ -150,13 +170,26 @@ def merged(
         primary,
         reason=reason(rows, order, weakest),
         verdict=weakest,
-        kernels=tuple(k for n, k in enumerate(kernels) if k not in kernels[:n]),
+        kernels=tuple(kernels),
         source=text,
         mugraphs=tuple(graphs),
         by_size=tuple(table),
         search=sum((r.result.search for r in rows[1:]), rows[0].result.search),
         notes=(*notes_of([rows[i] for i in sorted(order)]), *as_written(rows, kept)),
     )
+
+
+def graphs_and_kernels(rows: Sequence[SizedResult], text: str) -> tuple[list[Mapping[str, object]], list[KernelFacts]]:
+    """The µGraphs of the rows of a module, each once; and the kernels of those that were searched."""
+    graphs: list[Mapping[str, object]] = []
+    kernels: list[KernelFacts] = []
+    for row in rows:
+        graphs += [g for g in row.result.mugraphs[:1] if g not in graphs]
+        if row.searched:
+            names = launched(text, inputs_of(row.program))
+            own = [replace(k, name=name) for k, name in zip(row.result.kernels, names, strict=True)]
+            kernels += [k for k in own if k not in kernels]
+    return graphs, kernels
 
 
 def entry(row: SizedResult, graph: int, verdict: Verdict | None) -> BySize:
@@ -174,6 +207,7 @@ def why(v: Verdict) -> str:
 
 def notes_of(rows: Sequence[SizedResult]) -> list[str]:
     """The rows' notes: what all of them say once, the rest with its size."""
+    rows = [r for r in rows if r.searched]
     common = [n for n in rows[0].result.notes if all(n in r.result.notes for r in rows)]
     return [*common, *(f"{r.shapes}: {n}" for r in rows for n in r.result.notes if n not in common)]
 
@@ -190,7 +224,7 @@ def timing(row: SizedResult) -> str:
 
 
 def reason(rows: Sequence[SizedResult], order: Sequence[int], weakest: Verdict) -> str:
-    found = [rows[i].result for i in order]
+    found = [rows[i].result for i in order if rows[i].searched]
     how = "measured" if all(r.estimate is not None and r.estimate.measured for r in found) else "estimated"
     return f"{gains(found)} {how}, kernels for {len(order)} of {len(rows)} sizes, {weakest.headline}"
 

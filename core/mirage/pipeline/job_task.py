@@ -6,7 +6,9 @@ left for the next. The ones of the next job are made while nothing waits for the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 
 from mirage.errors import MirageError
 from mirage.isolate.task_table import Emit, Value
@@ -50,15 +52,23 @@ def warm_tools() -> Tools:
     return tools
 
 
+@contextmanager
+def tools_of_a_job(then_warm: bool) -> Iterator[Tools]:
+    """Fresh tools for one job: those that were made ahead, where there are some. `then_warm`: the next job's are made afterwards, while
+    nothing waits for them."""
+    tools = _spare.pop().result() if _spare else Tools()
+    try:
+        with tools:
+            yield tools
+    finally:
+        if then_warm:
+            _spare.append(_beside.submit(warm_tools))
+
+
 def optimize_task(payload: Value, emit: Emit) -> Value:
     """The request's fields -> {"result": Result as a dict}; progress and finished parts go out as events.
 
     {"checkpoint": search -> name -> line} takes up what an earlier run finished; {"warm": True} makes the next job's workers."""
     request = from_payload(payload, checkpoint=Sent(payload.get("checkpoint") or {}, emit))
-    tools = _spare.pop().result() if _spare else Tools()
-    try:
-        with tools:
-            return {"result": unstructure(optimize(request, lambda p: emit(unstructure(p)), CancelToken(), tools))}
-    finally:
-        if payload.get("warm"):
-            _spare.append(_beside.submit(warm_tools))
+    with tools_of_a_job(bool(payload.get("warm"))) as tools:
+        return {"result": unstructure(optimize(request, lambda p: emit(unstructure(p)), CancelToken(), tools))}

@@ -24,6 +24,7 @@ from mirage.pipeline.phase_clock import PhaseClock
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Function, Request, read, runnable, trace
 from mirage.pipeline.search_problems import problems, which
+from mirage.pipeline.size_range import at_size
 from mirage.results.progress import CancelToken, Progress, ProgressCounts
 from mirage.results.result import Result
 
@@ -44,36 +45,43 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
     clock = PhaseClock()
     function = read(request)
     dev = device(request.target)
-    rows = []
     with nullcontext(tools) if tools is not None else Tools() as own:
+        own.begin()
         if request.measure:
             own.warm(dev.target)
 
         def attempt(program: Program) -> Attempt:
             return Attempt(request, function, program, dev, progress, cancel, own, clock)
 
-        for inputs in function.rows:
+        def traced(i: int) -> Program:
             progress(Progress("tracing"))
-            row = replace(function, inputs=inputs)
+            with clock.phase("trace"):
+                program = trace(replace(function, inputs=function.rows[i]), request.path, own.runner, cancel)
+            runnable(program, dev, request.path)
+            return program
+
+        def searched(i: int) -> by_size.SizedResult:
             try:
-                with clock.phase("trace"):
-                    program = trace(row, request.path, own.runner, cancel)
-                runnable(program, dev, request.path)
+                program = traced(i)
             except REFUSED as refused:
-                rows.append(_by_pytorch(row, refused, attempt))
-                continue
+                return _by_pytorch(replace(function, inputs=function.rows[i]), refused, attempt)
             result, posed = attempt(program).run(), problems(program)
             problem = posed[which(posed, json_form.from_json(result.mugraphs[0])) if result.mugraphs else 0]
-            rows.append(by_size.SizedResult(program, problem, result))
+            return by_size.SizedResult(program, problem, result)
+
+        models = {i: searched(i) for i in dict.fromkeys(function.models)}
+        rows = []
+        for i, model in enumerate(function.models):
+            found = models[i] if i == model else at_size(traced(i), models[model], dev)
+            rows.append(searched(i) if found is None else found)
         if len(rows) == 1:
             return replace(rows[0].result, seconds=clock.seconds())
         progress(Progress("verifying", ProgressCounts(sizes=len(rows))))
         task = attempt(rows[0].program).task
         with clock.phase("verdict"):
-            found = by_size.together(
-                rows, by_size.SharedByRows(function.decorated, function.slice, request.rules, task)
-            )
-        return replace(found, seconds=clock.seconds())
+            book = by_size.SharedByRows(function.decorated, function.slice, request.rules, task)
+            whole = by_size.together(rows, book, searched)
+        return replace(whole, seconds=clock.seconds())
 
 
 def _by_pytorch(row: Function, refused: MirageError, attempt: Callable[[Program], Attempt]) -> by_size.SizedResult:

@@ -18,6 +18,8 @@ from mirage.results.progress import CancelToken
 
 GPU_MEMORY = 64 << 30  # bytes that the GPU's worker and its compilers may take of the machine
 WARM_S = 120.0  # limit of what the GPU's worker does once
+# What both workers import before they can do anything; PyTorch's library is loaded beside the first
+IMPORTS = ("sympy", "torch", "triton")
 
 
 class Tools:
@@ -45,6 +47,13 @@ class Tools:
         if self.gpu is not None:
             self.gpu.close()
 
+    def begin(self) -> None:
+        """Lets both workers import what takes long, at the same time and before anybody calls them: the compiler would else begin
+        with it once there is a text, and everybody would wait for it."""
+        for worker in (self.runner, self.compiler):
+            worker.warm(*IMPORTS)
+        self.beside.submit(importlib.import_module, "scipy.optimize")  # of the layout pass, while this process waits
+
     def compiler_for(self, dev: Device) -> Worker:
         """The worker that compiles: a fresh one where the device before had the instructions that convert 8-bit floats and this
         one has not, or the other way round. Triton keeps what it chose for the first target of a process."""
@@ -60,7 +69,6 @@ class Tools:
         if gpu is not None and self.busy is None:
             payload = {"processes": max(1, usable_cores() - 1), "target": target}
             self.on_gpu(lambda: gpu.call("warm_gpu", payload, timeout_s=WARM_S, cancel=self.stop))
-            self.beside.submit(importlib.import_module, "scipy.optimize")  # of the layout pass
 
     def on_gpu(self, work: Callable[[], Any]) -> None:
         """Lets the GPU's worker do that in the background, after what it does there now."""

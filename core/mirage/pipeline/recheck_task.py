@@ -17,6 +17,7 @@ from mirage.mugraph import json_form
 from mirage.mugraph.without_calls import other_calls
 from mirage.pipeline.attempt import Attempt
 from mirage.pipeline.candidate_timing import Report
+from mirage.pipeline.job_task import tools_of_a_job
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Request, read, trace
 from mirage.pipeline.request_payload import from_payload
@@ -43,6 +44,7 @@ def recheck(
     function, dev, graph = read(request), device(request.target), json_form.from_json(mugraph)
     progress(Progress("tracing"))
     with nullcontext(tools) if tools is not None else Tools() as own:
+        own.begin()
         program = trace(function, request.path, own.runner, cancel)
         attempt = Attempt(request, function, program, dev, progress, cancel, own)
         posed, base = problems(program), baseline(program, dev)
@@ -67,11 +69,13 @@ def recheck(
 
 
 def recheck_task(payload: Value, emit: Emit) -> Value:
-    """For the isolated worker: the request's fields and "mugraph" (a text) -> {"result": Result as a dict}."""
+    """For the isolated worker: the request's fields and "mugraph" (a text) -> {"result": Result as a dict}. {"warm": True} as for
+    the task `optimize`."""
     try:
         mugraph = json.loads(payload["mugraph"])
     except (ValueError, RecursionError) as e:
         raise MugraphSyntax(f"it is not JSON: {e}") from None
-    result = recheck(from_payload(payload), mugraph, lambda p: emit(unstructure(p)), CancelToken())
+    with tools_of_a_job(bool(payload.get("warm"))) as tools:
+        result = recheck(from_payload(payload), mugraph, lambda p: emit(unstructure(p)), CancelToken(), tools)
     notes = (*result.notes, "verified again here; the µGraph was imported")
     return {"result": unstructure(replace(result, notes=notes))}

@@ -42,12 +42,14 @@ class Request:
 
 @dataclass(frozen=True)
 class Function:
-    """A decorated function that was read: its slice, and its inputs' specs (of the last of the `rows` that it asks for)."""
+    """A decorated function that was read: its slice, and its inputs' specs (of the last of the `rows` that it asks for). `models`: for
+    each row the one whose kernel it takes at its own sizes."""
 
     decorated: detect.Decorated
     slice: slice.Slice
     inputs: tuple[TensorSpec, ...]
     rows: tuple[tuple[TensorSpec, ...], ...]
+    models: tuple[int, ...]
 
 
 def read(request: Request) -> Function:
@@ -59,8 +61,11 @@ def read(request: Request) -> Function:
         raise FunctionNotFound(f"no decorated function {request.function} (decorated here: {names})", path=request.path)
     if found.error is not None:
         raise found.error
-    rows = tuple(dict.fromkeys(map(tuple, shapes.rows(found))))
-    return Function(found, slice.cut_decorated(found), rows[-1], rows)
+    every = list(map(tuple, shapes.rows(found)))
+    rows = tuple(dict.fromkeys(every))
+    models = shapes.models(found)
+    of = {row: rows.index(every[models[i]]) for i, row in enumerate(every)}
+    return Function(found, slice.cut_decorated(found), rows[-1], rows, tuple(of[row] for row in rows))
 
 
 def trace(function: Function, path: str, worker: Caller, cancel: CancelToken, *, task: str = "trace") -> Program:

@@ -55,7 +55,8 @@ def optimize(function: Function | None = None, /, **options: object) -> Function
 
     `dims` gives sizes to the named dimensions of jaxtyping annotations: `{"b": 8}` or `{"b": (1, 8, 16)}`. `inputs`
     gives shapes and dtypes where there are no annotations: `[((16, 4096), "fp16"), ...]`, or a list of such lists, one
-    for each set of sizes. Every size of either gets its own kernel, in one module. The others narrow the
+    for each set of sizes. Every size of either gets its own kernel, in one module; `{"b": mirage.any(1, 64)}` means every size of a
+    range. The others narrow the
     search: each lists what every kernel may have (docs/search.md), such as `griddims=[(2, 16, 1), (2, 16, 4)]`. All are
     read from the text, and change nothing at run time.
 

@@ -27,7 +27,9 @@ class Observer:
     """Called with the arguments of a call; gives the number of calls until it wants to see one again.
 
     `send(observer, inputs, new)` must return at once. `use` puts a kernel (with the function behind it) in the function's
-    place; `done` is set when there is one, or none can be used."""
+    place; `done` is set when there is one, or none can be used. `seldom_s` is the longest pause between two questions."""
+
+    seldom_s = SELDOM_S
 
     def __init__(self, function: FunctionType, use: Callable[[Function], None]) -> None:
         import torch
@@ -56,7 +58,7 @@ class Observer:
         if (new or (now >= self._ask_at and not self.done)) and self._send(self, inputs, new):
             if new:
                 self._known.add(inputs)
-            self._ask_at, self._pause = now + self._pause, min(2 * self._pause, SELDOM_S)
+            self._ask_at, self._pause = now + self._pause, min(2 * self._pause, self.seldom_s)
 
     def tell(self, client: Client, text: str, path: str, rows: Rows) -> None:
         """Say to the daemon what the function is called with."""

@@ -13,6 +13,7 @@ from mirage.source.module_names import ModuleNames, NotConstant, evaluate
 
 # Calls in `inputs=` that stand for a tensor of their shape.
 _FACTORIES = {f"torch.{name}" for name in ("empty", "zeros", "ones", "randn", "rand")}
+MOST_SIZES = 64  # of a range; each has a row in the module
 Shape = tuple[int | str, ...]
 Entries = tuple[tuple[Shape, str], ...]
 
@@ -20,25 +21,28 @@ Entries = tuple[tuple[Shape, str], ...]
 @dataclass(frozen=True)
 class DecoratorArguments:
     """`dims`: sizes of named dimensions, one or several each. `inputs`: rows of shape and dtype of the tensors in order, one
-    row for each set of sizes; a shape's entry is a size, or a name of `dims`. `given`: what every kernel is held to."""
+    row for each set of sizes; a shape's entry is a size, or a name of `dims`. `given`: what every kernel is held to. `ranged`: the
+    names whose sizes `mirage.any` gives."""
 
     dims: tuple[tuple[str, tuple[int, ...]], ...] = ()
     inputs: tuple[Entries, ...] | None = None
     line: int = 0
     column: int = 0
     given: Narrowing = FREE
+    ranged: frozenset[str] = frozenset()
 
 
 def read_options(call: ast.Call, names: ModuleNames) -> DecoratorArguments:
     """The options of `@mirage.optimize(...)`. Raises BadAnnotation or BadSearchParameter with the place."""
     dims: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    ranged: frozenset[str] = frozenset()
     inputs: tuple[Entries, ...] | None = None
     given: dict[str, object] = {}
     if call.args:
         raise bad("`optimize` takes keywords only", call.args[0], names, "write dims={...} or inputs=[...]")
     for keyword in call.keywords:
         if keyword.arg == "dims":
-            dims = _dims(keyword.value, names)
+            dims, ranged = _dims(keyword.value, names)
         elif keyword.arg == "inputs":
             inputs = _inputs(keyword.value, names)
         elif keyword.arg in PARAMETERS:
@@ -49,7 +53,7 @@ def read_options(call: ast.Call, names: ModuleNames) -> DecoratorArguments:
                 f"it takes dims, inputs, {', '.join(PARAMETERS)}",
             )  # fmt: skip
     column = names.chunks.column(call.lineno, call.col_offset)
-    return DecoratorArguments(dims, inputs, call.lineno, column, Narrowing.of(**given))
+    return DecoratorArguments(dims, inputs, call.lineno, column, Narrowing.of(**given), ranged)
 
 
 def _parameter(name: str, node: ast.expr, names: ModuleNames) -> object:
@@ -67,18 +71,37 @@ def bad(message: str, node: ast.AST, names: ModuleNames, next_step: str | None =
     return BadAnnotation(message, next_step=next_step, **names.chunks.place(node))
 
 
-def _dims(node: ast.expr, names: ModuleNames) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def _dims(node: ast.expr, names: ModuleNames) -> tuple[tuple[tuple[str, tuple[int, ...]], ...], frozenset[str]]:
+    """The sizes of each name, and the names that have a range of them."""
     if not isinstance(node, ast.Dict):
         raise bad("`dims` is not a dict that can be read", node, names, 'write it like dims={"b": 8}')
     found: list[tuple[str, tuple[int, ...]]] = []
+    ranged: set[str] = set()
     for key, value in zip(node.keys, node.values):
         name = _value(key if key is not None else value, names)
-        sizes = _value(value, names)
+        if isinstance(value, ast.Call):
+            sizes: object = _range(value, names)
+            ranged.add(str(name))
+        else:
+            sizes = _value(value, names)
         sizes = sizes if isinstance(sizes, tuple) else (sizes,)
         if not isinstance(name, str) or not sizes or not _are_sizes(sizes):
             raise bad("`dims` gives a name one size or several", value, names, 'write it like dims={"b": (1, 8)}')
         found.append((name, sizes))
-    return tuple(found)
+    return tuple(found), frozenset(ranged)
+
+
+def _range(node: ast.Call, names: ModuleNames) -> tuple[int, ...]:
+    """The sizes of a call of `mirage.any`."""
+    ends = tuple(_value(a, names) for a in node.args)
+    ours = names.dotted(node.func) == "mirage.any" and not node.keywords and len(ends) == 2
+    if not ours or not _are_sizes(ends) or not 1 <= ends[0] <= ends[1]:
+        raise bad("no range of sizes", node, names, "write it like mirage.any(1, 64), the least and the most")
+    least, most = ends
+    if most - least >= MOST_SIZES:
+        said = f"{most - least + 1} sizes from {least} to {most}, more than {MOST_SIZES}"
+        raise bad(said, node, names, "give a shorter range, or the sizes that you need one by one")
+    return tuple(range(least, most + 1))
 
 
 def _inputs(node: ast.expr, names: ModuleNames) -> tuple[Entries, ...]:

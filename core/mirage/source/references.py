@@ -27,6 +27,7 @@ DENIED = (
     "torch.load", "torch.save", "torch.hub", "torch.jit", "torch.package", "torch.serialization", "torch.distributed",
     "torch.multiprocessing", "torch.utils", "torch.classes", "torch.ops.load_library", "torch.ops.loaded_libraries",
     "torch.library", "torch.export", "torch.onnx", "torch.from_file", "torch._C", "torch.storage",
+    "torch.ops.aten.from_file", "torch.ops.aten.save", "torch.ops.aten._print",
 )  # fmt: skip
 
 # Decorators that change nothing in what a function computes, and that tracing does not want.

@@ -85,6 +85,21 @@ def rows(function: Decorated) -> list[list[TensorSpec]]:
     ]
 
 
+def models(function: Decorated) -> list[int]:
+    """For each row of `rows` the row whose kernel it takes, at its own sizes. That is the row itself, but where `mirage.any` gives
+    a size: then the one at the next power of two, or at the range's end."""
+    options = function.options
+    choices = list(itertools.product(*(sizes for _, sizes in options.dims)))
+    place = {choice: i for i, choice in enumerate(choices)}
+    ends = {name: sizes[-1] for name, sizes in options.dims if name in options.ranged}
+    names = [name for name, _ in options.dims]
+    own = [
+        place[tuple(min(1 << (n - 1).bit_length(), ends[x]) if x in ends else n for x, n in zip(names, choice))]
+        for choice in choices
+    ]
+    return [given * len(choices) + i for given in range(len(options.inputs or (None,))) for i in own]
+
+
 def unsized(function: Decorated) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
     """The names in a function's shapes that have no size, in order, and for each parameter the names of its dimensions
     ("" for one without). Empty where the shapes cannot be read at all."""

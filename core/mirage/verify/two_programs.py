@@ -33,6 +33,9 @@ from mirage.verify.semantics.evaluate_terms import ExecutionFault, evaluate_term
 from mirage.verify.semantics.float64 import Floats
 from mirage.verify.size_scope import all_sizes
 
+VALUES = (
+    "compared are values, shapes and dtypes; not the strides of a result, nor whether it shares memory with an input"
+)
 DIFFER_IN_THE_FIELD = (
     "not shown equal: they differ in the field, whose order and opaque functions are not those of numbers, "
     "and agree in float64 at random points"
@@ -122,6 +125,15 @@ def input_shapes(lowered: Lowered, sizes: dict[str, int]) -> dict[str, tuple[int
     return shapes
 
 
+def read_shapes(lowered: Lowered, sizes: dict[str, int]) -> dict[str, tuple[int, ...]]:
+    """The same of the inputs that some term reads. The axes of the others are in no term and so have no small size: drawing one as it
+    is took minutes where it is large."""
+    t = lowered.terms
+    roots = [x for x, _ in lowered.outputs] + [m.term for m in lowered.made]
+    read = {n.name for r in roots for x in t.walk(r) if isinstance(n := t.node(x), Input)}
+    return {name: shape for name, shape in input_shapes(lowered, sizes).items() if name in read}
+
+
 def points(kinds: dict[str, str], shapes: dict[str, tuple[int, ...]], draws: int) -> dict[str, Array]:
     """Random inputs, all draws at once."""
     rng = np.random.default_rng(0)
@@ -173,7 +185,7 @@ def at_these_sizes(
     t = lowered.terms
     if not any(isinstance(t.node(y), Size) for pair in pairs for x in pair for y in t.walk(x)):
         return None
-    shapes = input_shapes(lowered, {})
+    shapes = read_shapes(lowered, {})
     if not agreed:
         if math.prod(t.sizes.values()) > MOST_ELEMENTS:
             return None
@@ -266,7 +278,7 @@ def by_the_field(
         if e.word == "REJECTED" and agreed:
             one, two = with_sizes(t, x, memo), with_sizes(t, y, memo)
             whole = widest(t, (one, two)) <= MOST_POINTS
-            at, of = (dict(t.sizes), input_shapes(lowered, {})) if whole else (sizes, shapes)
+            at, of = (dict(t.sizes), read_shapes(lowered, {})) if whole else (sizes, shapes)
             if whole or (one, two) != (x, y):
                 here = field_opinion(t, one, two, kinds=kinds, sizes=at, shapes=of).of_output(output)
                 e = replace(here, summary=f"{here.summary}; {AT_LENGTHS}") if here.word == "TESTED" else e
@@ -377,8 +389,8 @@ def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool =
     roots = [x for pair in pairs for x in pair]
     kinds = _kinds(lowered)
     sizes = small_sizes(lowered, roots)
-    shapes = input_shapes(lowered, sizes)
-    assumed = _computed_in(a, b)
+    shapes = read_shapes(lowered, sizes)
+    assumed = (*_computed_in(a, b), VALUES)
     lost = unseen(t, roots)
     proof = proved(t, pairs, rules) if not lost else None
     if proof is None and not lost:

@@ -11,7 +11,7 @@ from lsprotocol import types
 from mirage.errors import SymbolWithoutSize
 from mirage_lsp import actions, diagnostics, one_line_texts, quick_fixes
 from mirage_lsp.document import FunctionEntry, View
-from mirage_lsp.reading import ReadFunction
+from mirage_lsp.reading import ReadBlock, ReadFunction
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
@@ -27,7 +27,8 @@ async def handle(ls: MirageServer, params: types.CodeActionParams) -> list[types
         return []
     first, last = params.range.start.line + view.first + 1, params.range.end.line + view.first + 1
     lazy = ls.supports(lambda c: "edit" in c.text_document.code_action.resolve_support.properties)  # type: ignore[union-attr]
-    offer = Offer(view, lazy, ls.previews, ls.creates, ls.session.settings.trusted)
+    settings = ls.session.settings
+    offer = Offer(view, lazy, ls.previews, ls.creates, settings.trusted, settings.compares)
     offered: list[types.CodeAction] = []
     for function in view.functions:
         if function.decorator_line <= last and first <= function.end_line:
@@ -35,20 +36,21 @@ async def handle(ls: MirageServer, params: types.CodeActionParams) -> list[types
             offered += offer.for_function(view.document.entry(function))
     for found in view.blocks:
         if found.line + 1 <= last and first <= found.last_line + 1:
-            offered.append(offer.edit(f"Mirage: restore the original `{found.name}`", "restore", found.name))
+            offered += offer.for_block(found)
     return [a for a in offered if _wanted(a, params.context.only)]
 
 
 @dataclass(frozen=True)
 class Offer:
     """What a client can be offered in a view. `lazy`: it asks for an edit when it is chosen; `previews`: it shows one
-    before it applies it; `creates`: an edit may create a file."""
+    before it applies it; `compares`: it has a command that shows both texts, to accept or reject; `creates`: an edit may create a file."""
 
     view: View
     lazy: bool
     previews: bool
     creates: bool
     trusted: bool
+    compares: bool = False
 
     def for_function(self, entry: FunctionEntry) -> Iterator[types.CodeAction]:
         name, result = entry.name, entry.result
@@ -59,7 +61,9 @@ class Offer:
             new = one_line_texts.instead(result)
             title = f"Mirage: replace `{name}` with {new}, {one_line_texts.headline(result)}"
             yield self.edit(title, "replace", name, preferred=True)
-            if self.previews and self.lazy:
+            if self.compares:
+                yield self.command(f"Mirage: compare `{name}` with {new}, then accept or reject", "mirage.diff", name)
+            elif self.previews and self.lazy:
                 yield self.edit(f"Mirage: replace `{name}` with {new}, after a preview", "replace", name, preview=True)
             new = f"{new} of" if result.answer == "kernel" else f"{new} for"
             yield self.edit(f"Mirage: write {new} `{name}` to a module and import it", "writeModule", name)
@@ -76,6 +80,16 @@ class Offer:
         if len(self.view.document.functions) > 1:
             count = len(self.view.document.functions)
             yield self.command(f"Mirage: optimize all {count} functions of the file", "mirage.optimize", "")
+
+    def for_block(self, block: ReadBlock) -> Iterator[types.CodeAction]:
+        """The ways back, and of an edited one the way on."""
+        name = block.name
+        lost = ", the edit is lost" if block.by_hand else ""
+        if block.edited and self.trusted:
+            yield self.command(f"Mirage: verify `{name}` again, as it was edited", "mirage.verifyAgain", name)
+        yield self.edit(f"Mirage: restore the original `{name}`{lost}", "restore", name)
+        if block.by_hand:
+            yield self.command(f"Mirage: restore the kernel of `{name}`{lost}", "mirage.restoreKernel", name)
 
     def fixes(self, function: ReadFunction) -> Iterator[types.CodeAction]:
         """What mends the function's diagnostic."""

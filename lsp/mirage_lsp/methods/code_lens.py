@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from mirage_lsp import actions, one_line_texts
 from mirage_lsp.document import FunctionEntry, View
+from mirage_lsp.reading import ReadBlock
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
@@ -24,12 +26,7 @@ async def handle(ls: MirageServer, params: types.CodeLensParams) -> list[types.C
     for found in view.blocks:
         at = view.place(found.line)
         entry = view.document.entries.get(found.name)
-        result = None if entry is None else entry.result
-        new = one_line_texts.instead(result) if result is not None and result.baseline else "its kernel"
-        lenses.append(_lens(at, types.Command(title=f"Mirage: replaced by {new}", command="")))
-        lenses.append(_lens(at, _command("Restore the original", "mirage.restore", view, found.name)))
-        if entry is not None and entry.result is not None and entry.result.mugraphs:
-            lenses.append(_lens(at, _command("Show the µGraph", "mirage.showMugraph", view, found.name)))
+        lenses += [_lens(at, c) for c in _of_block(view, found, entry, ls.session.verifying)]
     return lenses
 
 
@@ -39,15 +36,30 @@ def _commands(view: View, entry: FunctionEntry) -> list[types.Command]:
     if entry.running:
         commands.append(_command("Stop", "mirage.stop", view, entry.name))
         return commands
-    if entry.result is not None and actions.replaceable(entry):
-        new = one_line_texts.instead(entry.result)
-        commands.append(_command(f"Replace with {new}", "mirage.replace", view, entry.name))
-    if entry.result is not None and entry.result.mugraphs:
-        commands.append(_command("Show the µGraph", "mirage.showMugraph", view, entry.name))
-    if entry.result is not None and entry.result.derivation:
-        commands.append(_command("Show the proof", "mirage.showProof", view, entry.name))
+    if actions.replaceable(entry):
+        commands.append(_command("Replace", "mirage.replace", view, entry.name))
     if actions.optimizable(entry):
         commands.append(_command("Optimize", "mirage.optimize", view, entry.name))
+    if entry.result is not None:
+        commands.append(_command("More", "mirage.more", view, entry.name))
+    return commands
+
+
+def _of_block(
+    view: View, block: ReadBlock, entry: FunctionEntry | None, verifying: Container[tuple[str, str]]
+) -> list[types.Command]:
+    """Of a replaced function: whether the text is still what was verified, and the way back."""
+    if block.by_hand:
+        if (view.document.uri, block.name) in verifying:
+            return [types.Command(title="Mirage: verifying the edited code", command="")]
+        again = [_command("Verify again", "mirage.verifyAgain", view, block.name)] if block.edited else []
+        state = types.Command(title=one_line_texts.by_hand(block), command="")
+        return [state, *again, _command("Restore", "mirage.restore", view, block.name)]
+    known = "" if entry is None or entry.result is None else f", {one_line_texts.short(entry.result)}"
+    commands = [types.Command(title=f"Mirage: replaced{known}", command="")]
+    commands.append(_command("Restore", "mirage.restore", view, block.name))
+    if known:
+        commands.append(_command("More", "mirage.more", view, block.name))
     return commands
 
 

@@ -18,9 +18,10 @@ from lsprotocol import types
 
 from mirage.errors import FunctionNotFound, MirageError, UnknownEntry, UntrustedWorkspace
 from mirage.results.codec import unstructure
-from mirage_lsp import apply_edit, pages, panel_data
+from mirage_lsp import actions, apply_edit, edited_block, hover_text, panel_data
+from mirage_lsp.daemon_jobs import Ask
 from mirage_lsp.document import View
-from mirage_lsp.errors import NoKernel
+from mirage_lsp.errors import NoKernel, StaleEdit
 
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
@@ -100,14 +101,113 @@ def _editing(action: str) -> Command:
     return apply
 
 
+async def _applied(ls: MirageServer, view: View, change: types.TextEdit, label: str) -> Answer:
+    """An edit of one place, as the client takes it."""
+    edit = ls.workspace_edit(view, [change], label)
+    answer = await ls.ask(types.WORKSPACE_APPLY_EDIT, types.ApplyWorkspaceEditParams(edit=edit, label=label))
+    return {"applied": answer.applied, "reason": answer.failure_reason or ""}
+
+
+_restore_function = _editing("restore")
+
+
+@_command
+async def restore(ls: MirageServer, view: View, name: str, version: int | None) -> Answer:
+    """Of code that was edited by hand the user is asked what comes back; with a version the choice is made already."""
+    if version is not None or edited_block.by_hand(view, name) is None:
+        return await _restore_function(ls, view.uri, name, version)
+    ways: dict[str, Command] = {"Restore the function": _restore_function, "Restore the kernel": restore_kernel}
+    asked = types.ShowMessageRequestParams(
+        type=types.MessageType.Warning,
+        message=f"Mirage: `{name}` was edited by hand. Restoring loses the edit.",
+        actions=[types.MessageActionItem(title=title) for title in (*ways, "Keep the edit")],
+    )
+    chosen = await ls.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, asked)
+    if chosen is None or chosen.title not in ways:
+        return {"applied": False, "reason": "the edit is kept"}
+    return await ways[chosen.title](ls, view.uri, name)
+
+
+@_command
+async def restore_kernel(ls: MirageServer, view: View, name: str, version: int | None) -> Answer:
+    block = edited_block.block_of(view, name, version)
+    back, entry = edited_block.restored(view, block), view.document.entries.get(name)
+    identity = next((f.identity for f in back.view.document.functions if f.name == name), "")
+    known = entry.result if entry is not None and entry.result_identity == identity else None
+    if known is None:
+        given, document = ls.session.settings, back.view.document
+        known = await ls.session.jobs.lookup(Ask(document.text, document.path, name, given.target, given.interpreter))
+    if known is None:
+        raise NoKernel(f"the cache has no kernel for `{name}`", next_step="restore the function, and optimize it again")
+    change = edited_block.kernel_again(view, edited_block.block_of(view, name, view.version), known)
+    return await _applied(ls, view, change, f"Mirage: restore the kernel of `{name}`")
+
+
+@_command
+async def verify_again(ls: MirageServer, view: View, name: str, version: int | None) -> Answer:
+    """Runs `mirage verify` on the code as it is now; if that accepts it, the block is marked as verified."""
+    if not ls.session.settings.trusted:
+        raise UntrustedWorkspace("nothing was verified")
+    block, key = edited_block.block_of(view, name, version), (view.document.uri, name)
+    given = ls.session.settings
+    ls.session.verifying.add(key)
+    ls.changed(view.document)
+    try:
+        verdict = await edited_block.verify(view, block, given.interpreter, given.target)
+    finally:
+        ls.session.verifying.discard(key)
+        ls.changed(view.document)
+    now = await ls.session.shown(view.uri)
+    if now is None or edited_block.block_of(now, name).lines != block.lines:
+        raise StaleEdit(f"`{name}` was edited while it was verified", next_step="verify it again")
+    word = str(verdict["word"])
+    change = edited_block.seal(now, edited_block.block_of(now, name), word)
+    answer = await _applied(ls, now, change, f"Mirage: `{name}` is verified")
+    said = f"Mirage: `{name}` as it was edited: {verdict.get('headline', word)}"
+    ls.window_show_message(types.ShowMessageParams(type=types.MessageType.Info, message=said))
+    return {**answer, "word": word}
+
+
+_MORE = {
+    "Show the µGraph": "mirage.showMugraph",
+    "Show the proof": "mirage.showProof",
+    "Write the kernel to a module": "mirage.writeModule",
+    "Measure again": "mirage.measure",
+}
+
+
+@_command
+async def more(ls: MirageServer, view: View, name: str, version: int | None) -> Answer:
+    """What a lens has no room for, as a question to the user."""
+    entry = view.document.entries.get(name)
+    if entry is None or entry.result is None:
+        raise NoKernel(f"there is no result for `{name}` yet")
+    can = (
+        bool(entry.result.mugraphs),
+        entry.result.verdict is not None,
+        actions.replaceable(entry),
+        ls.session.settings.trusted,
+    )
+    titles = [title for title, there in zip(_MORE, can, strict=True) if there]
+    asked = types.ShowMessageRequestParams(
+        type=types.MessageType.Info,
+        message=f"Mirage: `{name}`: {panel_data.headline(view, name, entry.result)}",
+        actions=[types.MessageActionItem(title=title) for title in titles],
+    )
+    chosen = await ls.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, asked)
+    if chosen is None or chosen.title not in titles:
+        return {"chosen": ""}
+    return {"chosen": chosen.title, "answer": await COMMANDS[_MORE[chosen.title]](ls, view.uri, name)}
+
+
 @_command
 async def show_mugraph(ls: MirageServer, view: View, name: str, version: int | None) -> Answer:
     entry = view.document.entries.get(name)
     if entry is None or entry.result is None or not entry.result.mugraphs:
         raise NoKernel(f"there is no µGraph for `{name}`")
-    text = pages.mugraph_text(entry.result)
+    text = hover_text.mugraph_text(entry.result)
     _open(ls, f"{name}.mugraph.txt", text)
-    return {"text": text, "mugraphs": list(entry.result.mugraphs), "stale": entry.stale}
+    return {"text": text, "mugraphs": list(entry.result.mugraphs), "stale": panel_data.stale(view, entry)}
 
 
 @_command
@@ -115,11 +215,11 @@ async def show_proof(ls: MirageServer, view: View, name: str, version: int | Non
     entry = view.document.entries.get(name)
     if entry is None or entry.result is None or entry.result.verdict is None:
         raise NoKernel(f"there is no proof for `{name}`")
-    text = pages.proof_text(entry.name, entry.result)
+    text = hover_text.proof_text(entry.name, entry.result)
     _open(ls, f"{name}.proof.md", text)
     data = unstructure(entry.result)
     found = {key: data[key] for key in ("derivation", "verdict", "remarks")}
-    return {"text": text, **found, "stale": entry.stale}
+    return {"text": text, **found, "stale": panel_data.stale(view, entry)}
 
 
 def _open(ls: MirageServer, name: str, text: str) -> None:
@@ -177,5 +277,9 @@ COMMANDS: dict[str, Command] = {
     "mirage.jobs": jobs,
     "mirage.cache": cache,
     "mirage.cached": cached,
+    "mirage.more": more,
+    "mirage.verifyAgain": verify_again,
+    "mirage.restoreKernel": restore_kernel,
     **{f"mirage.{action}": _editing(action) for action in apply_edit.ACTIONS},
+    "mirage.restore": restore,
 }

@@ -5,7 +5,7 @@ from torch import Tensor
 
 
 NOTE = '𝔐irage 😀'  # 😀😀
-# mirage:begin double sha256=b0ccc108731f076118ed2740ee6ab3c883741ee30163d77e951b3afc2461a36f
+# mirage:begin double sha256=b0ccc108731f076118ed2740ee6ab3c883741ee30163d77e951b3afc2461a36f kernel=c0cb924daeccc417a20b27097348f2d4c4d5534192e0f3b2ffb0f1ff7902739c
 # fmt: off
 # Made by Mirage from double
 

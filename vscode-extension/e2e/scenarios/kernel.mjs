@@ -13,26 +13,29 @@ export async function run({ shared, savedFile, settings, setup }) {
   await bench.lens(/Mirage: (queued|tracing|searching|verifying)/);
   await until("a running job in the status bar", async () => /Mirage 1/.test(await bench.status()));
   await bench.picture("searching");
-  await bench.lens(/Mirage: \d+\.\dx .*(PROVED|TESTED).*Replace with the kernel/);
-  await until("the mark beside the decorator", async () => (await bench.marks("tested")) + (await bench.marks("proved")) === 1);
+  await bench.lens(/Mirage \d+\.\dx.*(proved|tested) \| Replace \| More/);
+  const marked = async (...marks) => (await Promise.all(marks.map((m) => bench.marks(m)))).reduce((sum, n) => sum + n, 0);
+  await until("the mark beside the decorator", async () => (await marked("tested", "proved", "warning")) === 1);
   await bench.row(/^nothing runs/);
   await bench.row(/^entries ?[1-9]/);
   const said = await bench.hover("@mirage.optimize", "optimize", /speed of light/);
   assert.match(said, /TESTED|PROVED/);
+  assert.equal(await marked("warning"), /⚠/.test(said) ? 1 : 0, "a warning beside the line, and in the hover why");
   assert.match(said, /_rmsnorm_linear_main/);
   const links = bench.page.locator(".monaco-hover:not(.hidden) a[data-href^='command:mirage.']");
   assert.deepEqual(await links.allInnerTexts(), ["µGraph", "proof"]);
   await bench.picture("hover");
   await bench.away();
 
-  await bench.clickLens("Show the µGraph");
+  await bench.click("def rmsnorm_linear", "rmsnorm_linear");
+  await bench.command("Mirage: Show the µGraph");
   await mugraph(bench, settings);
   await proof(bench);
   await compare(bench);
 
-  await bench.clickLens("Replace with the kernel");
+  await bench.clickLens("Replace");
   await bench.sees("# mirage:begin rmsnorm_linear");
-  await bench.lens(/Restore the original/);
+  await bench.lens(/Restore/);
   await bench.save();
   await until("the saved file", () => readFileSync(file, "utf8").includes("# mirage:end rmsnorm_linear"));
   await bench.picture("replaced");
@@ -90,10 +93,9 @@ async function proof(bench) {
 
 async function compare(bench) {
   await bench.only("rmsnorm_linear.py", "def rmsnorm_linear(");
-  await bench.lens(/Replace with the kernel/);
+  await bench.lens(/Replace/);
   await bench.click("def rmsnorm_linear", "rmsnorm_linear");
   await bench.command("Mirage: Compare the Original with the Kernel");
-  await bench.page.waitForSelector(".monaco-diff-editor .line-insert, .monaco-diff-editor .char-insert");
-  await bench.picture("diff");
+  await bench.compared();
   await bench.only("rmsnorm_linear.py", "def rmsnorm_linear(");
 }

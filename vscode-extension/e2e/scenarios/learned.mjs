@@ -16,20 +16,20 @@ export async function run({ shared, setup }) {
   await bench.lens(/MIR105/);
   execFileSync(setup.python, [file], { env: { ...process.env, MIRAGE_HOME: setup.home }, timeout: 60_000 });
   await bench.sees("called with x 16×64 fp16");
-  await bench.lens(/Mirage: (queued|tracing|searching|verifying|\d)/);
+  await bench.lens(/Mirage: (queued|tracing|searching|verifying)|Mirage \d/);
   await bench.picture("learned");
   await bench.action("def scaled", "scaled", "annotat");
   await bench.sees('def scaled(x: Float16[torch.Tensor, "16 64"])');
   await bench.sees("from jaxtyping import Float16");
   await bench.save();
-  await bench.lens(/Replace with the kernel/);
+  await bench.lens(/Replace/);
   await until("no hint any more", async () => !(await bench.page.locator(".view-lines").first().innerText()).includes("called with"));
   await until("the annotations in the file", () => readFileSync(file, "utf8").includes('"16 64"'));
   const annotated = readFileSync(file);
 
   await bench.command("Mirage: Measure the Function Again");
   await bench.lens(/Mirage: (queued|tracing|searching|verifying|tuning)/);
-  await bench.lens(/Mirage: \d[^|]*\| Replace with the kernel/);
+  await bench.lens(/Mirage \d[^|]*\| Replace/);
 
   await bench.command("Mirage: Write the Kernel to a Module and Import It");
   await bench.sees("from scaled_mirage import scaled");
@@ -47,7 +47,7 @@ export async function run({ shared, setup }) {
   });
   await bench.picture("module");
   await bench.only("scaled.py", "# mirage:begin scaled");
-  await bench.clickLens("Restore the original");
+  await bench.clickLens("Restore");
   await bench.gone("# mirage:"); // the block quotes the original: its text on the screen does not say that it is back
   await bench.sees("@mirage.optimize");
   await bench.saves(file, annotated);

@@ -15,14 +15,14 @@ export async function run({ shared }) {
     nbformat_minor: 5,
   });
   const { bench } = await shared("cells.ipynb", { expect: "mirage.optimize", text });
-  await bench.lens(/Replace with the kernel/);
+  await bench.lens(/Replace/);
   await bench.picture("notebook");
-  await bench.clickLens("Replace with the kernel");
+  await bench.clickLens("Replace");
   await bench.sees("# mirage:begin scaled");
-  const said = await bench.lens(/Restore the original/);
+  const said = await bench.lens(/Restore/);
   assert.match(said, /Mirage/);
-  await bench.clickLens("Restore the original");
+  await bench.clickLens("Restore");
   await bench.sees("@mirage.optimize");
-  await bench.lens(/Replace with the kernel/);
+  await bench.lens(/Replace/);
   await bench.save();
 }

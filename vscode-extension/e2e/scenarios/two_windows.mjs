@@ -15,7 +15,7 @@ export async function run({ shared, window, project, daemon }) {
   assert.deepEqual(jobs.map((job) => [job.function, job.wanted - job.saves]), [["qknorm_attention", 2]]);
   await left.clickLens("Stop");
   await left.lens(/Mirage: stopped/);
-  await right.lens(/Replace with the kernel/, 90_000);
+  await right.lens(/Replace/, 90_000);
   await left.clickLens("Optimize");
-  await left.lens(/Replace with the kernel/, 10_000); // known by now
+  await left.lens(/Replace/, 10_000); // known by now
 }

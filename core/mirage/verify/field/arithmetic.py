@@ -15,7 +15,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -31,6 +31,7 @@ RESIDUE = _U(0x7FFFFFFF)  # q < 2^31: bit 31 of the low half is free
 SPENT = _U(0x80000000)  # set when the second residue no longer means anything: an exp is below
 SPECIAL = _U(0xFFFFFFFF) << HALF
 NEG_INF, POS_INF, NAN = SPECIAL, SPECIAL | _U(1), SPECIAL | _U(2)
+VECTOR = 2048  # elements from which a quotient and a product take less time than a remainder
 SMALL = 1 << 15  # integers up to here are ordered as integers
 LOG2E = 1.4426950408889634
 # (number, name, its power) of what a literal may be a fraction, or the root of one, times
@@ -58,6 +59,11 @@ def salt(name: str) -> np.uint64:
     return number
 
 
+def residue(x: Array, m: np.uint64) -> Array:
+    """x mod m. numpy divides many numbers by one faster than it takes remainders, by its vector units."""
+    return x % m if x.size < VECTOR else x - x // m * m
+
+
 def power(x: Array, exponent: int, modulus: int) -> Array:
     """x^exponent mod modulus, elementwise."""
     m = _U(modulus)
@@ -65,8 +71,8 @@ def power(x: Array, exponent: int, modulus: int) -> Array:
     result = np.ones_like(base)
     while exponent:
         if exponent & 1:
-            result = result * base % m
-        base = base * base % m
+            result = residue(result * base, m)
+        base = residue(base * base, m)
         exponent >>= 1
     return np.asarray(result)
 
@@ -121,11 +127,11 @@ class Field:
     def _windows(self) -> Array:
         """omega^(d * 256^i) for d < 256, i < 4, one table a draw."""
         table = np.ones((self.draws, 4, 256), _U)
-        base = self.omega
+        root = self.omega
         for i in range(4):
-            for d in range(1, 256):
-                table[:, i, d] = table[:, i, d - 1] * base % self._mp
-            base = table[:, i, 255] * base % self._mp
+            for n in (1 << k for k in range(8)):  # the powers from n on are the n before them times base^n
+                table[:, i, n : 2 * n] = table[:, i, :n] * root[:, None] % self._mp
+                root = root * root % self._mp
         return table
 
     # ---- making values
@@ -206,14 +212,19 @@ class Field:
 
     def surrogate(self, x: Array) -> Array:
         """Floats that stand for values where one of them is infinite: the sign and specials are kept."""
-        out = np.where(first(x) == 0, 0.0, np.where(self.is_positive(x), 1.0, -1.0))
+        out = np.zeros(x.shape)
+        signed = first(x) != 0
         for mark, v in ((NEG_INF, -np.inf), (POS_INF, np.inf), (NAN, np.nan)):
-            out = np.where(x == mark, v, out)
-        return np.asarray(out)
+            here = x == mark
+            out[here] = v
+            signed &= ~here
+        if signed.any():  # whether a residue is a square takes many products
+            out[signed] = np.where(self.is_positive(x[signed]), 1.0, -1.0)
+        return out
 
     def _specials(self, result: Array, fn: Callable[..., Array], *xs: Array) -> Array:
         """`result` with what IEEE arithmetic gives where an argument is infinite or NaN."""
-        if not any(is_special(x).any() for x in xs):
+        if not any(x.max(initial=_U(0)) >= SPECIAL for x in xs):  # they are the largest values
             return result
         shape = result.shape
         where = np.zeros(shape, bool)
@@ -250,12 +261,12 @@ class Field:
         return np.asarray(out)
 
     def _add2(self, a: Array, b: Array) -> Array:
-        return self._specials(self._each(lambda m, x, y: (x + y) % m, a, b), np.add, a, b)
+        return self._specials(self._each(lambda m, x, y: residue(x + y, m), a, b), np.add, a, b)
 
     def neg(self, x: Array) -> Array:
         if x.dtype != _U:
             return np.asarray(-x.astype(np.int64))
-        return self._specials(self._each(lambda m, v: (m - v) % m, x), np.negative, x)
+        return self._specials(self._each(lambda m, v: residue(m - v, m), x), np.negative, x)
 
     def sub(self, a: Array, b: Array) -> Array:
         return self.add(a, self.neg(b))
@@ -273,7 +284,7 @@ class Field:
         return np.where(keep, out, out.dtype.type(0))
 
     def _mul2(self, a: Array, b: Array) -> Array:
-        out = self._each(lambda m, x, y: x * y % m, a, b)
+        out = self._each(lambda m, x, y: residue(x * y, m), a, b)
         if self.atoms:
             out = self._atom(out, ((a & b) & SPENT) != 0)
         return self._specials(out, np.multiply, a, b)
@@ -309,12 +320,16 @@ class Field:
         draw = np.arange(self.draws).reshape((-1,) + (1,) * (e.ndim - 1))
         out = np.ones_like(e)
         for i in range(4):
-            out = out * self._tables[draw, i, (e >> _U(8 * i)) & _U(255)] % self._mp
+            out = residue(out * self._tables[draw, i, (e >> _U(8 * i)) & _U(255)], self._mp)
         out = pack(out, np.zeros_like(out) | SPENT)
         return self._specials(self._atom(out, out == out) if self.atoms else out, np.exp, x)
 
     def exp2(self, x: Array) -> Array:
-        return self.exp(self.div(x, np.full((1,), self.log2e)))
+        return self.exp(self.mul(self.lift(x), self._ln2))
+
+    @cached_property
+    def _ln2(self) -> Array:
+        return self.inv(np.full((1,), self.log2e))
 
     def sqrt(self, x: Array, watch: bool = True) -> Array:
         """The square root that is itself a square. Draws in which the argument is no square are marked in

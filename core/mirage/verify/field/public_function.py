@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ Arguments = Mapping[str, object]
 Tensors = Mapping[str, "torch.Tensor"]
 
 
+@lru_cache(maxsize=4)  # every run of a module's text asks
 def public_name(text: str) -> str:
     """The function of the launcher's part of a module that has an original."""
     begin = "# mirage:begin launcher"

@@ -1,4 +1,4 @@
-"""The pages that people read: hovers, µGraphs and proofs as text. Pure functions of an entry or a result."""
+"""What a hover says of a function, and its µGraph and its proof as texts. Pure functions of an entry or a result."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from mirage.errors import MirageError
-from mirage.results.result import Result
+from mirage.results.result import KernelFacts, Result
 from mirage.results.verdict import TRUSTED, Link
 from mirage.verify.report import shown
 from mirage_lsp import observed_shapes
 from mirage_lsp.document import FunctionEntry, View
-from mirage_lsp.one_line_texts import age, headline, instead, progress, target
+from mirage_lsp.one_line_texts import age, headline, instead, overflows, progress, target
 from mirage_lsp.reading import ReadFunction
 
 _FACTS = "| kernel | grid | loops | shared memory | registers | spills |\n|---|---|---|---|---|---|"
 
 
 def hover(entry: FunctionEntry, links: str = "") -> str:
-    """Everything about a function, as Markdown; `links` stand at its end."""
+    """What one asks first of a function, as Markdown of six lines, the reason first; `links` stand at its end, and lead to the rest."""
     head = f"**Mirage** `{entry.name}`"
     if entry.error is not None:
         called = f"\n\nIt was called with {observed_shapes.shown(entry.seen)}" if entry.seen else ""
@@ -27,24 +27,55 @@ def hover(entry: FunctionEntry, links: str = "") -> str:
     if entry.result is None:
         return f"{head}: {progress(entry)}"
     result = entry.result
-    pieces = [f"{head}: {headline(result)}{age(entry)}"]
-    if entry.learned:
-        pieces.append(f"For {observed_shapes.shown(entry.learned)}, what it was called with last")
-    if entry.running:
-        pieces.append(f"Now: {progress(entry)}")
-    pieces += [
-        _times(result),
-        _links(result),
-        _counterexamples(result),
-        _safety(result),
-        _kernels(result),
-        _why(result),
-        _search(result),
-        _notes(result),
-        _mugraphs(result),
-        links,
+    now = f" · now: {progress(entry)}" if entry.running else ""
+    said = [
+        f"{head}: {headline(result)}{age(entry)}{now}",
+        _reason(
+            result, f"for {observed_shapes.shown(entry.learned)}, what it was called with last" if entry.learned else ""
+        ),
+        _time(result),
+        _verdict(result),
+        _careful(result),
+        " · ".join(filter(None, [*(f"`{k.name}`" for k in _kernels_of(result)), links])),
     ]
-    return "\n\n".join(filter(None, pieces))
+    return "\n\n".join(filter(None, said))
+
+
+def _kernels_of(result: Result) -> Sequence[KernelFacts]:
+    """The kernels that run: none where the answer is the function itself, whatever was tried."""
+    return () if result.answer == "keep" else result.kernels
+
+
+def _reason(result: Result, learned: str) -> str:
+    """What explains the answer best, in one line."""
+    why = [r.text for r in result.remarks[:1]] or [n for n in result.notes[:1]]
+    return "; ".join(filter(None, [*why, learned]))
+
+
+def _time(result: Result) -> str:
+    """The times beside each other, in one line."""
+    e = result.estimate
+    if e is None or not e.us:
+        return ""
+    how = f"measured on {e.device}" if e.measured else f"estimated for {target(result)}, not measured"
+    new = "" if result.answer == "keep" else f"{instead(result).removeprefix('the ')} {_us(e.us)}, "
+    return f"Time: yours {_us(e.baseline_us)}, {new}speed of light {_us(e.speed_of_light_us)} ({how})"
+
+
+def _verdict(result: Result) -> str:
+    """The links of the verdict, in one line."""
+    links = () if result.verdict is None else result.verdict.links
+    said = (f"{x.name} {x.word}{'' if x.word == 'PROVED' else f' ({_bound(x)})'}" for x in links)
+    return f"Verdict: {', '.join(said)}" if links else ""
+
+
+def _careful(result: Result) -> str:
+    """What refuses the kernel, or else what can overflow or err how far."""
+    refused = [] if result.verdict is None else result.verdict.rejections
+    if refused:
+        return f"Refused by {refused[0].opinion} ({refused[0].link}): {_plain(refused[0].summary)}"
+    said = _safety(result).partition("\n")[0].removeprefix("- ")
+    return f"⚠ {said}" if result.verdict is not None and overflows(result.verdict) else said
 
 
 def links(view: View, function: ReadFunction, commands: bool) -> str:
@@ -66,7 +97,8 @@ def proof_text(name: str, result: Result) -> str:
     """The verdict of a kernel, link by link, and the derivation of its µGraph step by step, as Markdown."""
     verdict = result.verdict
     pieces = [f"# `{name}`: {'no verdict' if verdict is None else verdict.headline}", _links(result)]
-    pieces += [_counterexamples(result), _safety(result)]
+    pieces += [_counterexamples(result), _safety(result), _times(result), _kernels(result), _why(result)]
+    pieces += [_search(result), _notes(result)]
     if verdict is not None:
         pieces.append("Trusted, not proved: " + ", ".join(TRUSTED))
     steps = "\n".join(_derivation(result))
@@ -152,7 +184,7 @@ def _bound(link: Link) -> str:
 
 def _kernels(result: Result) -> str:
     rows = []
-    for k in () if result.answer == "keep" else result.kernels:
+    for k in _kernels_of(result):
         grid = " × ".join(map(str, k.grid)) or "?"
         loops = ", ".join(f"dim {loop.dim} range {loop.range} tile {loop.tile}" for loop in k.loops) or "none"
         facts = (_count(k.shared_bytes, " B"), _count(k.registers), _count(k.spill_bytes, " B"))
@@ -177,10 +209,3 @@ def _search(result: Result) -> str:
 
 def _notes(result: Result) -> str:
     return "\n".join(f"- {note}" for note in result.notes)
-
-
-def _mugraphs(result: Result) -> str:
-    if not result.mugraphs:
-        return ""
-    shown = mugraph_text(result)
-    return f"```text\n{shown}\n```" if shown else ""
