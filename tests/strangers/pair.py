@@ -15,7 +15,10 @@ DTYPES = {
     "fp16": torch.float16,
     "bf16": torch.bfloat16,
     "fp32": torch.float32,
+    "fp64": torch.float64,
     "int8": torch.int8,
+    "int16": torch.int16,
+    "uint8": torch.uint8,
     "int32": torch.int32,
     "int64": torch.int64,
     "bool": torch.bool,
@@ -72,7 +75,7 @@ def drawn(pair: Pair, scale: float = 1.0, seed: int = 0) -> dict[str, torch.Tens
     for name, shape, dtype in pair.declared:
         if dtype == "bool":
             found[name] = torch.rand(shape, generator=gen) < 0.5
-        elif dtype.startswith("int"):
+        elif not DTYPES[dtype].is_floating_point:
             found[name] = torch.randint(0, 8, shape, generator=gen).to(DTYPES[dtype])
         else:
             found[name] = (torch.randn(shape, generator=gen) * scale).to(DTYPES[dtype])
