@@ -68,7 +68,9 @@ class WorkerPool:
         most_bytes = (
             most_of_memory()
         )  # it has workers of its own, and none gets more than it may take itself: a GPU's needs a lot
-        self._make = make or partial(Worker, unix=True, memory_bytes=most_bytes, total_bytes=most_bytes)
+        self._make = make or partial(
+            Worker, unix=True, unix_below=True, memory_bytes=most_bytes, total_bytes=most_bytes
+        )
         self._clock = clock
         self._lock = threading.Lock()
         self._idle: list[_Idle] = []  # the one that was used last is last

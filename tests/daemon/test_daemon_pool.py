@@ -10,8 +10,10 @@ import pytest
 from waiting import wait_until
 
 from mirage.errors import Cancelled, WorkerDied, WorkerRaised
-from mirage.isolate import Worker
+from mirage.isolate import Worker, confinement
 from mirage.isolate.confinement import most_of_memory
+from mirage.isolate.launch_order import LANDLOCK, SECCOMP, WALLS
+from mirage.isolate.system import OperatingSystem
 from mirage.isolate.worker_messages import MAX_MESSAGE
 from mirage.results.progress import CancelToken
 from mirage_daemon.journal import MAX_PARTS
@@ -178,3 +180,44 @@ def test_what_a_job_starts_gets_the_memory_that_it_asks_for():
     with WorkerPool() as pool:
         assert held_below(pool._make(sys.executable), most_of_memory()) == most_of_memory()
     assert held_below(Worker(memory_bytes=2 << 30), most_of_memory()) == 2 << 30  # a limit above it holds
+
+
+NAMES_A_THREAD = """
+import os, threading
+def named():
+    try:
+        with open(f"/proc/self/task/{threading.get_native_id()}/comm", "w") as file: file.write("x")
+        return True
+    except OSError: return False
+found = []
+thread = threading.Thread(target=lambda: found.append(named()))
+thread.start(), thread.join()
+values = [named(), *found]
+"""
+STARTS_COMPILERS = """
+from mirage.profile import parallel_compile
+values = all(future.result() is None for future in parallel_compile.start(1, "sm_90"))
+"""
+OF_ITS_WORKER = """
+from mirage.isolate.runner import Worker
+with Worker(unix=True) as worker:
+    values = worker.call("selftest", {{"action": "run", "text": {text!r}}}, timeout_s=60)["values"]
+"""
+
+
+@pytest.mark.skipif(not confinement.holds()["namespaces"], reason="no namespaces can be made here")
+def test_a_gpu_worker_of_a_job_may_name_its_threads():
+    """CUDA does, and does not start where it may not: without it a daemon measures nothing."""
+    asked = {"action": "run", "text": OF_ITS_WORKER.format(text=NAMES_A_THREAD)}
+    with WorkerPool() as pool, pool._make(sys.executable) as worker:
+        assert worker.call("selftest", asked, timeout_s=60) == {"values": [True, True]}
+    with Worker(unix=True) as worker:  # whatever runs a user's function is not of that kind
+        assert worker.call("selftest", asked, timeout_s=60) == {"values": [False, False]}
+
+
+@pytest.mark.parametrize("walls", [WALLS, (LANDLOCK, SECCOMP)], ids=["all", "no namespaces"])
+def test_a_gpu_worker_of_a_job_starts_its_compilers(walls):
+    """They listen at a socket in its folder, whose path the system bounds."""
+    asked = {"action": "run", "text": OF_ITS_WORKER.format(text=STARTS_COMPILERS)}
+    with Worker(unix=True, unix_below=True, system=OperatingSystem(walls=walls)) as worker:
+        assert worker.call("selftest", asked, timeout_s=60) == {"values": True}

@@ -381,3 +381,14 @@ def test_a_rehearsal_that_fails_leaves_the_worker_usable(worker):
     worker.close()
     worker.warm("json", calls=[{"task": "selftest", "payload": {"action": "error"}}])
     assert selftest("echo", worker, value=5) == {"value": 5}
+
+
+def test_a_call_may_hold_a_weight_and_an_answer_no_more_than_a_message(worker, monkeypatch):
+    large = bytes(worker_messages.MAX_MESSAGE + 1)
+    asked = {"action": "run", "text": "values = 1", "inputs": large}
+    assert worker.call("selftest", asked, timeout_s=60) == {"values": 1}
+    with pytest.raises(ProtocolError, match="over the limit"):
+        worker.call("selftest", {"action": "echo", "value": large}, timeout_s=60)
+    monkeypatch.setattr(worker_messages, "MAX_CALL", len(large))
+    with pytest.raises(ProtocolError, match="over the limit"):
+        worker.call("selftest", asked, timeout_s=60)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from mirage.errors import MissingPackage, NotConfined
-from mirage.isolate import Worker, confinement, landlock, sandbox, seccomp, visible_files
+from mirage.isolate import Worker, confinement, landlock, private_view, sandbox, seccomp, visible_files
 from mirage.isolate.launch_order import LANDLOCK, NAMESPACES, REQUIRED, SECCOMP, WALLS, LaunchOrder
 from mirage.isolate.system import OperatingSystem
 from mirage.link import user_settings
@@ -116,7 +116,7 @@ WITHOUT = {
 }
 
 
-def attempts(tmp_path, *, unix=False, walls=WALLS):
+def attempts(tmp_path, *, unix=False, below=False, walls=WALLS):
     """(what should go, what should not, what goes for some, what happened to each), of one process in the sandbox."""
     outside, private = tmp_path / "outside", tmp_path / "private"
     outside.mkdir(), private.mkdir()
@@ -135,7 +135,7 @@ def attempts(tmp_path, *, unix=False, walls=WALLS):
         arguments = (str(outside), str(tcp.getsockname()[1]), path, str(os.getpid()))
         order = LaunchOrder(
             (sys.executable, "-c", TRIES, *arguments), os.getpid(), str(private), (), write,
-            visible_files.visible(sys.executable, gpu=unix), confinement.limits_of(12 << 30, 12 << 30, 0), unix, walls,
+            visible_files.visible(sys.executable, gpu=unix), confinement.limits_of(12 << 30, 12 << 30, 0), unix, below, walls,
         )  # fmt: skip
         with open(os.devnull, "rb") as nothing:
             done = subprocess.run(
@@ -188,6 +188,17 @@ def test_sockets_of_this_machine_only_where_asked_for(tmp_path):
     assert found["an abstract socket"] != "did it"
     assert found["name a thread"] == "did it"  # of this process alone: CUDA does
     assert refusals(found, refused) == {}
+
+
+@needs_all
+@pytest.mark.parametrize("walls", [WITHOUT["all"], WITHOUT["no namespaces"]], ids=["all", "no namespaces"])
+def test_whoever_starts_such_workers_writes_to_its_own_processes_and_to_no_other_part_of_proc(tmp_path, walls):
+    _, (_, refused, _, found) = attempts(tmp_path, unix=True, below=True, walls=walls)
+    in_view = NAMESPACES in walls
+    own = {"name a child", "write /proc"} if in_view or private_view.machine_is_read_only() else set()
+    ignored = set() if in_view else {"mode of a file", "times of a file", "mode of a package"}
+    assert set(refusals(found, refused)) == own | ignored
+    assert {found[name] for name in own} <= {"did it"} and found["settings of the kernel"] in SEEN
 
 
 @needs_all
@@ -332,4 +343,7 @@ def test_a_worker_is_in_it_and_so_is_its_own_worker():
                 on_event=lambda e: (inner.append(e), stop.set()),
             )
         finally:
-            assert inner and inner[0]["seccomp"] == seccomp.supported() and inner[0]["cwd"].startswith(facts["cwd"])
+            assert inner and inner[0]["seccomp"] == seccomp.supported()
+            # in its view, or in its folder: it goes with that worker
+            assert inner[0]["cwd"].startswith((private_view.TMP, facts["cwd"]))
+    assert not os.path.exists(inner[0]["cwd"])

@@ -11,9 +11,12 @@ from importlib import metadata
 
 import click
 
-from mirage.isolate import confinement, gpu_trial
+from mirage.isolate import Worker, confinement, gpu_trial
 from mirage.isolate.launch_order import REQUIRED, WALLS
+from mirage.isolate.system import OperatingSystem
 from mirage.link import user_settings
+
+_DRIVER_S = 90.0
 
 PACKAGES = {
     # package: (needed for, how to get it)
@@ -89,12 +92,17 @@ def _sandbox() -> list[dict[str, str | bool]]:
 
 
 def _with_gpu() -> dict[str, str | bool]:
-    """Whether the driver starts in a worker, and what that worker is without."""
+    """Whether the driver starts in a worker and in a worker's worker, as a daemon has it, and what that worker is without."""
     walls = gpu_trial.walls(WALLS)
-    starts = gpu_trial.starts(walls, gpu_trial.DRIVER)
+    if not gpu_trial.starts(walls, gpu_trial.DRIVER):
+        return {"value": "the driver does not start in a worker", "ok": False,
+                "next": "nothing can be measured here; see that `nvidia-smi` works as this user"}  # fmt: skip
+    with Worker(unix=True, unix_below=True, system=OperatingSystem(walls=walls)) as worker:
+        asked = {"action": "driver", "walls": list(walls), "driver": gpu_trial.DRIVER, "program": gpu_trial.PROGRAM}
+        starts = bool(worker.call("selftest", asked, timeout_s=_DRIVER_S)["starts"])
     value = "all of it holds" if walls == WALLS else "without namespaces: the driver does not start in them"
-    return {"value": value if starts else "the driver does not start in a worker", "ok": starts,
-            "next": "nothing can be measured here; see that `nvidia-smi` works as this user"}  # fmt: skip
+    return {"value": value if starts else "the driver does not start in a worker of the daemon's", "ok": starts,
+            "next": "the daemon cannot measure here; `mirage optimize --no-daemon` can"}  # fmt: skip
 
 
 @click.command()

@@ -41,6 +41,7 @@ class WorkerOrder:
     interpreter: str
     bounds: ProcessLimits
     unix: bool
+    unix_below: bool
     env: Mapping[str, str]
 
 
@@ -76,6 +77,16 @@ def inside() -> bool:
     return bool(_inherited)
 
 
+def in_view() -> bool:
+    """Whether this process is a worker in a private view, which its own workers share."""
+    return inside() and _inherited[0][1]
+
+
+def folder_of_workers() -> str:
+    """Where a worker's own workers have their folders; "" in a process that is none."""
+    return "" if not inside() else private_view.TMP if in_view() else tempfile.gettempdir()
+
+
 def required() -> tuple[str, ...]:
     """What has to hold before a worker starts; nothing where the user's settings say so."""
     if _inherited:
@@ -94,7 +105,7 @@ def command(
         LaunchOrder(
             program, os.getpid(), str(folder), (requests, answers), report,
             visible_files.visible(order.interpreter, gpu=order.unix, locks=locks),
-            order.bounds, order.unix, walls, needed, bool(_inherited) and _inherited[0][1],
+            order.bounds, order.unix, order.unix_below, walls, needed, in_view(),
         )
     )  # fmt: skip
 

@@ -43,18 +43,18 @@ def walls(wanted: tuple[str, ...], driver: str = DRIVER) -> tuple[str, ...]:
     return without if starts(without, driver) else wanted
 
 
-def starts(behind: tuple[str, ...], driver: str) -> bool:
-    """Whether the driver starts behind these walls."""
+def starts(behind: tuple[str, ...], driver: str, program: str = "") -> bool:
+    """Whether the driver starts behind these walls, and in a worker behind the worker's own too. `program` asks for another thing."""
     with tempfile.TemporaryDirectory(prefix="mirage-trial-") as outside:
         folder = Path(outside, "private")
         folder.mkdir()
         read, write = os.pipe()
         try:
             order = LaunchOrder(
-                (sys.executable, "-I", "-S", "-c", PROGRAM, driver), os.getpid(), str(folder), (), write,
+                (sys.executable, "-I", "-S", "-c", program or PROGRAM, driver), os.getpid(), str(folder), (), write,
                 visible_files.visible(sys.executable, gpu=True),
                 confinement.limits_of(confinement.DEFAULT_MEMORY, confinement.DEFAULT_MEMORY, 0),
-                unix=True, walls=behind, required=(),
+                unix=True, walls=behind, required=(), within=confinement.in_view(),
             )  # fmt: skip
             done = subprocess.run(
                 confinement.launch(order),

@@ -45,7 +45,8 @@ class ProcessLimits:
 @dataclass(frozen=True)
 class LaunchOrder:
     """`parent` is who waits for it, `folder` its private one, `keep` the descriptors that it inherits, `report` the one on
-    which the launcher says what holds. `unix` leaves what a GPU's worker needs. `required` names what has to hold. `within`: whoever
+    which the launcher says what holds. `unix` leaves what a GPU's worker needs, `unix_below` what
+    the workers need that this one starts, if they are a GPU's. `required` names what has to hold. `within`: whoever
     asks is in a private view itself."""
 
     command: tuple[str, ...]
@@ -56,6 +57,7 @@ class LaunchOrder:
     visible: Visible
     bounds: ProcessLimits
     unix: bool = False
+    unix_below: bool = False
     walls: tuple[str, ...] = WALLS
     required: tuple[str, ...] = REQUIRED
     within: bool = False

@@ -19,10 +19,8 @@ NEW = (
     | linux.CLONE_NEWUTS | linux.CLONE_NEWCGROUP
 )  # fmt: skip
 _STREAMS = (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2"))
-# parts of /proc that speak to the whole machine
-_OF_THE_MACHINE = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "driver")
 _MEMORY = linux.MS_NOSUID | linux.MS_NODEV
-TMP, SHARED = "/tmp", "/dev/shm"
+TMP, SHARED, PROC = "/tmp", "/dev/shm", "/proc"
 SHARE = 4  # a folder in memory has one in so many parts of it: all three, filled at one stroke, leave room for the processes
 
 
@@ -64,8 +62,8 @@ def enter(order: LaunchOrder) -> None:
     _make_folder(root + "/proc")
     linux.mount("proc", root + "/proc", "proc", _MEMORY | linux.MS_NOEXEC)
     _limit_processes(root + "/proc/sys/kernel/pid_max", order.bounds.tasks)
-    for name in _OF_THE_MACHINE:
-        _bind(f"{root}/proc/{name}", f"{root}/proc/{name}")
+    for path in _of_the_machine(root + PROC):
+        _bind(path, path)
     for path in order.visible.locks:
         _bind(path, root + path)
     linux.set_mount(root, read_only=True, recursive=True)
@@ -83,6 +81,18 @@ def _limit_processes(path: str, most: int) -> None:
     if release >= (6, 14):
         with open(path, "w", encoding="ascii") as file:
             file.write(str(most))
+
+
+def machine_is_read_only() -> bool:
+    """Whether this user's processes are all that he can write in this machine's /proc, the superuser without capabilities too."""
+    return os.geteuid() != 0 or all(os.statvfs(path).f_flag & os.ST_RDONLY for path in _of_the_machine(PROC))
+
+
+def _of_the_machine(proc: str) -> list[str]:
+    """What speaks to the whole machine: all that can be written there and is not a process's."""
+    with os.scandir(proc) as entries:
+        kept = [(e.path, e.stat().st_mode) for e in entries if not e.name.isdigit() and not e.is_symlink()]
+    return [path for path, mode in kept if stat.S_ISDIR(mode) or mode & 0o222]
 
 
 def _make_folder(path: str) -> None:

@@ -45,7 +45,7 @@ class _Process:
 
     def __init__(self, order: WorkerOrder, system: OperatingSystem) -> None:
         self._system = system
-        self.folder = make_folder()
+        self.folder = make_folder(confinement.folder_of_workers())
         child_requests, self.requests = os.pipe()
         self.answers, child_answers = os.pipe()
         self.report, child_report = os.pipe()
@@ -94,7 +94,8 @@ class _Process:
 class Worker:
     """A process for a sequence of calls; a context manager. One call at a time; not shared between threads.
 
-    `unix` leaves it sockets of this machine (a pool of processes has some), and the GPUs, to its own workers too.
+    `unix` leaves it sockets of this machine (a pool of processes has some), and the GPUs, to its own workers too; `unix_below`
+    is for one that runs nothing of a user's itself and has such workers: in a private view they start a GPU's driver.
     `memory_bytes` is what each of its processes may take, `total_bytes` all of them together (by default the same).
     `stdout` and `stderr` are the ends (at most 64 KiB) of what the worker wrote during the last call.
     """
@@ -108,11 +109,12 @@ class Worker:
         env: Mapping[str, str] | None = None,
         cpu_seconds: int = 0,
         unix: bool = False,
+        unix_below: bool = False,
         system: OperatingSystem = SYSTEM,
     ) -> None:
         self._interpreter = interpreter or sys.executable
         bounds = confinement.limits_of(memory_bytes, total_bytes or memory_bytes, cpu_seconds)
-        self._order, self._system = WorkerOrder(self._interpreter, bounds, unix, dict(env or {})), system
+        self._order, self._system = WorkerOrder(self._interpreter, bounds, unix, unix_below, dict(env or {})), system
         self._process: _Process | None = None
         self._calls = 0
         self._warming = 0  # the number of a call whose answer nobody waits for

@@ -50,7 +50,11 @@ def _rules(order: LaunchOrder, private: bool) -> list[tuple[str, int]]:
     elif order.unix:
         # a pool of processes has its semaphores there: made, opened and removed, and nobody else's can be told apart
         rules.append((private_view.SHARED, landlock.EVERYTHING))
-    if order.unix and os.path.isdir(_THREADS):
+    if order.unix_below and (private or private_view.machine_is_read_only()):
+        rules.append(
+            ("/proc", landlock.THREADS)
+        )  # no rule can be about processes to come, and their names pass this wall too
+    elif order.unix and os.path.isdir(_THREADS):
         threads = os.open(_THREADS, os.O_PATH)
         os.set_inheritable(threads, True)
         rules.append((_THREADS, landlock.THREADS))

@@ -65,8 +65,11 @@ def kill_tree(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def make_folder() -> Path:
-    """A new private folder for a worker; its name says whose it is, and where that process's number means anything."""
+def make_folder(of_worker: str = "") -> Path:
+    """A new private folder for a worker; its name says whose it is, and where that process's number means anything. `of_worker`: for
+    a worker's worker, the folder to lie in, which goes with that worker. Its name is short: a socket's path has 107 bytes."""
+    if of_worker:
+        return Path(tempfile.mkdtemp(prefix="w-", dir=of_worker))
     return Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-{numbering()}-"))
 
 

@@ -17,7 +17,8 @@ from mirage.ir.json_value import JsonObject
 from mirage.isolate.task_table import Payload, Value
 from mirage.link.payload_limits import check_payload
 
-MAX_MESSAGE = 64 * 1024 * 1024  # bytes of one message, either way
+MAX_MESSAGE = 64 * 1024 * 1024  # bytes of one message of a worker
+MAX_CALL = 256 * 1024 * 1024  # of one to it, which is our own: the inputs of a launch whose kernels hold whole weights
 MAX_ITEMS, MAX_DEPTH = 1_000_000, 128
 MAX_TRACEBACK = 16 * 1024  # characters of a traceback's end that an answer carries
 HEADER = 4
@@ -89,8 +90,11 @@ def encode(message: CallMessage | FromWorker) -> bytes:
         data: bytes = msgpack.packb(message, use_bin_type=True)
     except (TypeError, ValueError, OverflowError) as e:
         raise ProtocolError(f"a message between worker and parent is not plain data: {e}") from None
-    if len(data) > MAX_MESSAGE:
-        raise ProtocolError(f"a message of {len(data)} bytes is over the worker's limit of {MAX_MESSAGE}")
+    most = MAX_CALL if message["type"] == "call" else MAX_MESSAGE
+    if len(data) > most:
+        raise ProtocolError(
+            f"a message of {len(data)} bytes is over the limit of {most}", next_step="take smaller sizes"
+        )
     return struct.pack(">I", len(data)) + data
 
 

@@ -12,6 +12,7 @@ import sys
 import time
 
 from mirage.errors import TraceFailed
+from mirage.isolate import gpu_trial
 from mirage.isolate.confinement import DEFAULT_MEMORY
 from mirage.isolate.runner import Worker
 from mirage.isolate.task_table import Emit, Task, Value
@@ -132,6 +133,11 @@ def _nested(payload: Value, emit: Emit) -> Value:
         return inner.call("selftest", {"action": "sleep", "seconds": payload["seconds"]}, timeout_s=600)
 
 
+def _driver(payload: Value, emit: Emit) -> Value:
+    """Whether `driver` starts in a worker of this worker."""
+    return {"starts": gpu_trial.starts(tuple(payload["walls"]), payload["driver"], payload["program"])}
+
+
 def _error(payload: Value, emit: Emit) -> Value:
     raise TraceFailed("asked for", next_step="nothing to do", path="selftest.py", line=7)
 
@@ -203,6 +209,7 @@ ACTIONS: dict[str, Task] = {
     "hold": _hold,
     "reserve": _reserve,
     "nested": _nested,
+    "driver": _driver,
     "error": _error,
     "raise": _raise,
     "facts": _facts,
