@@ -22,6 +22,7 @@ from mirage.mugraph.resized import shrink
 from mirage.verify.field.sampling import shapes_of
 from mirage.verify.field.schedule_opinion import term_only_sizes
 from mirage.verify.field.text_opinion import launch_tiles
+from mirage.verify.floats.worker import decode
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Word = Literal["wrong", "equivalent", "no program"]
@@ -142,7 +143,7 @@ def wrong_module(base: Base, text: str, run_task: RunTask) -> Word:
         if not run["guards"]:
             return "wrong"
         out = run["outputs"][0]
-        got = np.frombuffer(out["data"], np.float64).reshape(out["shape"])
+        got = decode(out)
         want = reference(base, graph, given)
         if differ(want, got, SINGLE) or lost(want, got):  # here an overflow is wrong: modules compute in floats
             return "wrong"

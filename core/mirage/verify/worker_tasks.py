@@ -51,13 +51,14 @@ class FloatPayload(_FloatPayload, total=False):
 
 
 class KernelRun(TypedDict):
-    """The kernels' outputs in the first run and in the last (`again`); `guards`: nothing beside an output was written."""
+    """The kernels' outputs in the first run, and whether the last gave the same bits (`repeats`); `guards`: nothing beside an output
+    was written."""
 
     error: str | None
     guards: bool
     dtypes: list[str]
     outputs: list[PackedFloats]
-    again: list[PackedFloats]
+    repeats: list[bool]
 
 
 class FunctionRun(TypedDict):

@@ -50,7 +50,9 @@ from mirage.verify.worker_tasks import Ahead, FloatPayload, FloatRun, RunTask, r
 TOGETHER = (
     8 << 20
 )  # bytes of the inputs and results of regimes that one task runs, of the 64 MiB that a message may have
-A_RESULT = 40  # bytes of an element of a result: float64, of two runs of the kernels and three of the function
+A_RESULT = (
+    24  # most bytes of an element of a result: of the kernels and of the function, in its dtype, float32 and float64
+)
 Given = Mapping[str, tuple[str, Array]]  # (dtype, float64 values rounded to it) of every parameter
 
 
@@ -266,8 +268,8 @@ class _Regimes:
         references = self._references(run, evaluator)
         judged: list[tuple[Array, Array]] = []
         for i, target in enumerate(e.targets):
-            got, again = decode(run["outputs"][i]), decode(run["again"][i])
-            if got.tobytes() != again.tobytes():
+            got = decode(run["outputs"][i])
+            if not run["repeats"][i]:
                 raise Failed(f"{regime.name}: two runs give different bits")
             reference = references[i]
             if got.shape != reference.want.shape:

@@ -175,13 +175,15 @@ def outputs_of(x: object) -> tuple[torch.Tensor, ...]:
     return tuple(x) if isinstance(x, (tuple, list)) else (cast("torch.Tensor", x),)
 
 
-def _encode(t: torch.Tensor) -> PackedFloats:
-    a = np.ascontiguousarray(t.detach().double().numpy())
-    return {"shape": list(a.shape), "as": "float64", "data": a.tobytes()}
-
-
 # numpy's dtype for the values of ours, where it is shorter than float64: a launch with a large weight has to fit a message.
 PACKED = {name: d.numpy for name, d in FLOATING.items()}
+_OF_TORCH = {f"torch.{TORCH_NAMES[name]}": kind for name, kind in PACKED.items()}
+
+
+def _encode(t: torch.Tensor) -> PackedFloats:
+    kind = _OF_TORCH.get(str(t.dtype), "float64")
+    a = np.ascontiguousarray(t.detach().double().numpy().astype(kind))
+    return {"shape": list(a.shape), "as": kind, "data": a.tobytes()}
 
 
 def packed(dtype: str, value: Array) -> PackedInput:
@@ -283,12 +285,12 @@ def _kernels(module: ModuleType, payload: FloatPayload, tensors: list[torch.Tens
         "guards": guards,
         "dtypes": [str(o.dtype) for o in results[0]],
         "outputs": [_encode(o) for o in results[0]],
-        "again": [_encode(o) for o in results[-1]],
+        "repeats": [a.dtype == b.dtype and torch_equal(a, b) for a, b in zip(results[0], results[-1], strict=True)],
     }
 
 
 def _failed(error: str, guards: bool) -> KernelRun:
-    return {"error": error, "outputs": [], "again": [], "guards": guards, "dtypes": []}
+    return {"error": error, "outputs": [], "repeats": [], "guards": guards, "dtypes": []}
 
 
 def torch_equal(a: torch.Tensor, b: torch.Tensor) -> bool:
