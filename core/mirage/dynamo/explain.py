@@ -87,7 +87,9 @@ def _look(module: torch.fx.GraphModule, example_inputs: Sequence[object]) -> Cal
     def run(*args: object) -> object:
         found = _called.get()
         if found is not None:
-            found += [GraphReport((), seen, ())] if isinstance(seen, str) else map(_report, seen.parts)
+            found += (
+                [GraphReport((), seen, ())] if isinstance(seen, str) else [_report(seen, part) for part in seen.parts]
+            )
         return module.forward(*args)
 
     return run
@@ -107,10 +109,11 @@ def _inspected(module: torch.fx.GraphModule, example_inputs: Sequence[object]) -
     return DRAWN_AGAIN if graph.why_whole() == DRAWN_AGAIN else graph
 
 
-def _report(part: FunctionalPart) -> GraphReport:
+def _report(graph: SwappedGraph, part: FunctionalPart) -> GraphReport:
     ready = part.ready()
     rows = []
     for i, (region, kernel) in enumerate(part.regions):
         size = sum(not is_view(node) for node in region.nodes)
-        rows.append(RegionReport(kernel.written.name, size, i in ready, kernel.reason, kernel.gain))
+        why = graph.why_not(kernel.written.name) if i in ready else kernel.reason
+        rows.append(RegionReport(kernel.written.name, size, i in ready and not why, why, kernel.gain))
     return GraphReport(tuple(rows), "", tuple(sorted(unknown(part.module.graph).items())), part.role)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class FunctionalPart:
-    """`regions` are its regions in order, each with the kernel entry that equal regions share. `compile` comes before `run`.
+    """`regions` are its regions in order, each with the kernel entry that equal regions share. `use` comes before `run`.
     The inputs at the places `static` stay at one address."""
 
     def __init__(self, module: torch.fx.GraphModule, role: Role, static: Sequence[int] = ()) -> None:
@@ -46,8 +46,16 @@ class FunctionalPart:
             kernel.poll()
         return frozenset(i for i, (_, kernel) in enumerate(self.regions) if kernel.kernel is not None)
 
-    def compile(self, rest: Rest, taken: frozenset[int]) -> None:
-        """From the next `run` on, the kernels of the regions `taken` run, and `rest` everything else.
+    def is_decided(self) -> bool:
+        """Whether every region has its answer."""
+        return all(kernel.done for _, kernel in self.regions)
+
+    def use(self, code: Callable[..., Any]) -> None:
+        """From the next `run` on, that code runs."""
+        self._compiled = code
+
+    def compiled(self, rest: Rest, taken: frozenset[int]) -> Callable[..., Any]:
+        """Code in which the kernels of the regions `taken` run, and `rest` everything else.
 
         The graph has its casts and its gradients written out, so that neither is to be added by the compiler, in whose caller's
         modes this may run."""
@@ -56,7 +64,7 @@ class FunctionalPart:
         module = self._with_operators(taken)
         given = [node.meta["val"] for node in module.graph.nodes if node.op == "placeholder"]
         with torch.no_grad(), torch._C._DisableAutocast():
-            self._compiled = rest(module, given, self.static)
+            return rest(module, given, self.static)
 
     def run(self, args: Sequence[torch.Tensor]) -> Any:
         """The graph's outputs for its inputs."""
