@@ -41,7 +41,7 @@ POINTWISE = {
         "torch.where((x > 0) & ~(x > 1), x, -x)", "torch.where((x <= -1) | (x >= 1), 1.0, x)", "x.square() - x.mul(x)",
         "torch.where(x == x, x, 0)", "torch.where(x != 0, 1.0, x)", "math.pi * x", "F.dropout(x, 0.5, training=False)",
         "x / math.sqrt(7)", "torch.rsub(x, 2.0, alpha=3)", "x.sub(1, alpha=2)", "x.abs().log().masked_fill(x > 9, 0)",
-        "torch.floor(3 * x)", "torch.ceil(3 * x)", 
+        "torch.floor(3 * x)", "torch.ceil(3 * x)", "torch.round(3 * x)", "torch.round((4 * x).round() / 2)",
         "torch.sign(x)", "F.logsigmoid(5 * x)",
         "torch.log(x)", "torch.sqrt(x)", "x.clone().contiguous()", "x * torch.tensor(0.3)", "x + torch.full((7,), 0.25)",
     )

@@ -73,7 +73,7 @@ def test_the_text_of_a_call_computes_what_the_function_does() -> None:
         "x.cumsum(0, dtype=torch.float64)",
         "F.pad(x, (1, 2), value=-float('inf'))",
         "x.argmin()",
-        "x.to(torch.int8)",
+        "x.to(torch.int32)",
     ):
         p = traced(f"return {body}")
         (call,) = calls(p)

@@ -34,7 +34,8 @@ from mirage.meaning.nodes import (
     Size,
     Sqrt,
 )
-from mirage.operators.block_operators import commutes, is_flag, rounds
+from mirage.operators.block_operators import BLOCK, commutes, is_flag, rounds
+from mirage.operators.intervals import Interval
 
 Key = tuple[Hashable, ...]
 T = TypeVar("T")
@@ -265,6 +266,26 @@ class Terms:
         if isinstance(n, Const):
             return n.value.denominator == 1
         return isinstance(n, (Index, Size)) or (isinstance(n, (Add, Mul)) and all(map(self.is_integral, n.parts)))
+
+    def is_whole(self, x: int) -> bool:
+        """Of whole numbers, infinities and NaN alone, as far as its operators say."""
+        n = self.nodes[x]
+        if isinstance(n, Apply):
+            chosen = n.args[1:] if n.name == "where" else n.args if n.name in ("maximum", "minimum") else ()
+            return n.name in ("floor", "round") or is_flag(n.name) or bool(chosen and all(map(self.is_whole, chosen)))
+        if isinstance(n, (Add, Mul)):
+            return all(map(self.is_whole, n.parts))
+        return self.is_integral(x) or self.is_boolean(x)
+
+    def range_of(self, x: int) -> tuple[float, float]:
+        """Bounds on it that its extrema with numbers say; infinite where they say none. NaN is beyond them."""
+        n = self.nodes[x]
+        if isinstance(n, Const):
+            return float(n.value), float(n.value)
+        if isinstance(n, Apply) and n.name in ("maximum", "minimum", "floor", "round"):
+            found = BLOCK[n.name].interval(*(Interval(*self.range_of(k)) for k in n.args))
+            return found.low, found.high
+        return (0.0, 1.0) if self.is_boolean(x) else (-math.inf, math.inf)
 
     def masked(self, x: int) -> tuple[int, int] | None:
         """(condition, score) of where(condition, score, -inf)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -61,6 +62,22 @@ def _tanh(f: FieldArithmetic, x: Array) -> Array:
     """2 sigmoid(2x) - 1, so that it keeps the laws of whatever reading sigmoid has."""
     two = f.const(2)
     return f.sub(f.mul(two, f.sigmoid(f.mul(two, x))), f.const(1))
+
+
+# Of the whole numbers around x the nearer one, of two as near the even one; exact wherever x is, and zeros keep x's sign.
+_NEAREST = (
+    "tl.where({0} - tl.floor({0}) < 0.5, tl.floor({0}), "
+    "tl.where({0} - tl.floor({0}) > 0.5, -tl.floor(-{0}), -2.0 * tl.floor(-0.5 * tl.floor({0}))))"
+)
+
+
+def _nearest(f: FieldArithmetic, x: Array) -> Array:
+    half = f.const(Fraction(1, 2))
+    low = f.fn("floor", x)
+    above = f.sub(x, low)
+    even = f.mul(f.const(-2), f.fn("floor", f.mul(f.const(Fraction(-1, 2)), low)))
+    high = f.neg(f.fn("floor", f.neg(x)))
+    return f.where(f.lt(above, half), low, f.where(f.lt(half, above), high, even))
 
 
 def _compare(name: str, value: Callable[..., Array], sign: str, **more: Any) -> BlockOperator:
@@ -163,6 +180,10 @@ _ENTRIES = (
     error=error_rules.floor, domain=everywhere,
            padding=by_state("huge", zero="zero", one="one", nonzero="finite", finite="finite", lowest="lowest"),
            hazards=("jumps at integers",)),
+    _unary("round", np.rint, triton=_NEAREST, field=_nearest, signs=signs.or_zero, interval=intervals.increasing(np.rint),
+           error=error_rules.nearest, domain=everywhere,
+           padding=by_state("huge", zero="zero", one="one", nonzero="finite", finite="finite", lowest="lowest"),
+           hazards=("jumps between whole numbers",), summary="the nearest whole number, of two the even one"),
     BlockOperator("quotient", 2, 2, block_operator_values.quotient, "tl.floor({0} / {1})", "quotient", "torch.floor({0} / {1})",
                   integral=True, error=error_rules.whole_quotient, domain=where_second(NONZERO), special=1,
                   hazards=("jumps at integers", "divides by zero")),

@@ -43,14 +43,6 @@ def _sinh(t: TermBuilder, x: int) -> int:
     return t.mul(t.const(HALF), t.sub(t.exp(x), t.exp(t.neg(x))))
 
 
-def _round(t: TermBuilder, x: int) -> int:
-    """The nearest whole number; of two the even one."""
-    y = t.add(x, t.const(HALF))
-    up = t.fn("floor", y)
-    even = t.mul(t.const(2), t.fn("floor", t.mul(t.const(HALF), y)))
-    return t.where(t.fn("eq", up, y), even, up)
-
-
 def _logaddexp(t: TermBuilder, x: int, y: int) -> int:
     return _log(t, t.add(t.exp(x), t.exp(y)))
 
@@ -91,7 +83,6 @@ CALL_FUNCTIONS: tuple[Operator, ...] = (
     _unary("log2", "logarithm to base 2", _to_base(2), "NaN below zero, -inf at zero"),
     _unary("log10", "logarithm to base 10", _to_base(10), "NaN below zero, -inf at zero"),
     _unary("cosh", "(exp(x) + exp(-x)) / 2", _cosh, "overflows above 89.4 in float32"),
-    _unary("round", "the nearest whole number, of two the even one", _round, "jumps between integers"),
     Operator("logaddexp", "call", "log(exp(x) + exp(y))", 2, 2, type_rules.floating, value=lambda t, xs, a: _logaddexp(t, *xs),
              call="torch.logaddexp({0}, {1})"),
     Operator("sort", "call", "the elements of a dim in their order", 1, 1, sort_type, expand=sort,

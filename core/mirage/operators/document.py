@@ -29,12 +29,13 @@ A call that is missing here stays PyTorch's own, as in `torch.cumsum(x * 2, 1)`,
 is before and after it is optimized, and the emitted module calls PyTorch for it ([the search](search.md#operators-outside-the-table)
 says how). It must be a function of its tensors: one that draws random numbers, writes into an argument, gives a view that depends on
 strides, takes no tensor, or whose shape the values decide is answered with MIR201. Views become the copies that PyTorch has
-for them. Complex numbers are not covered. A cast of floats to integers, which drops the fraction, stays PyTorch's own too, and so does
-a reshape that cuts across dims, as in `x.view(b, m + 1, n)[:, 1:].reshape(b, n, m)`.
+for them. Complex numbers are not covered. A cast of floats to integers, which drops the fraction, stays PyTorch's own too, but for
+one to int8 that is returned or cast back, as quantization does; kernels make that, and what int8 does not hold wraps around as on
+the processor. A reshape that cuts across dims, as in `x.view(b, m + 1, n)[:, 1:].reshape(b, n, m)`, stays PyTorch's own too.
 
 Kernels read, move, compare and cast integers, whether inputs or what such a call gives: they are compared as integers, and become
-float32 as in PyTorch. Arithmetic of integers wraps around, and quotients jump: that is answered with MIR209, and so are integers that
-a kernel would return.
+float32 as in PyTorch. Arithmetic of integers wraps around, and quotients jump: that is answered with MIR209, and so are other
+integers that a kernel would return.
 """
 _BLOCK_HEAD = """
 ## Operators of block graphs

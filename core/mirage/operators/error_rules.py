@@ -95,6 +95,19 @@ def plus_zero(xs: Sequence[Array], es: Sequence[Array]) -> Array:
     return np.asarray(np.sum([(x != 0) | (e != 0) for x, e in zip(np.broadcast_arrays(*xs), es)], axis=0) <= 1)
 
 
+def whole(xs: Sequence[Array], es: Sequence[Array]) -> Array:
+    """Where the arguments are whole numbers without error whose sum float32 holds, in any order."""
+    with np.errstate(all="ignore"):
+        small = sum(np.abs(x) for x in xs) <= 1 / UNIT
+        exact = [(e == 0) & (np.floor(x) == x) for x, e in zip(xs, es)]
+    return np.asarray(np.logical_and.reduce(np.broadcast_arrays(small, *exact)))
+
+
+def power_of_two(x: Array, e: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return np.asarray((np.frexp(np.abs(x))[0] == 0.5) & (e == 0))
+
+
 # ---- rules
 def unknown(out: Array, xs: Sequence[Array], es: Sequence[Array]) -> Array:
     return np.full(np.shape(out), np.inf)
@@ -107,19 +120,21 @@ def total(out: Array, xs: Sequence[Array], es: Sequence[Array]) -> Array:
         own = own_unit(absolute(out, carried))
     else:
         own = (len(xs) - 1) * UNIT * np.asarray(sum(absolute(x, e) for x, e in zip(xs, es)))
-    return settled(out, carried + np.where(plus_zero(xs, es), 0.0, own), xs, es)
+    return settled(out, carried + np.where(plus_zero(xs, es) | whole(xs, es), 0.0, own), xs, es)
 
 
 def product(out: Array, xs: Sequence[Array], es: Sequence[Array]) -> Array:
-    """Of products, one rounding for each factor but one; none where a number is plus or minus one."""
+    """Of products, one rounding for each factor but one; none where a number is a power of two and the result is no tiny one."""
     value, error = np.asarray(xs[0], np.float64), es[0]
     for x, e in zip(xs[1:], es[1:]):
         size = np.abs(value)
         carried = times(size, e) + times(np.abs(x) + e, error)
         value = times(value, x)
         own = own_unit(absolute(value, carried))
-        units = [(s == 1) & (off == 0) for s, off in ((np.abs(x), e), (size, error)) if s.size <= SMALL]
-        error = carried + (np.where(np.any(np.broadcast_arrays(*units), axis=0), 0.0, own) if units else own)
+        exact = [power_of_two(s, off) for s, off in ((np.abs(x), e), (size, error)) if s.size <= SMALL]
+        if exact:
+            own = np.where(np.any(np.broadcast_arrays(*exact), axis=0) & ~(np.abs(value) <= TINY + carried), 0.0, own)
+        error = carried + own
     return settled(out, error, xs, es)
 
 
@@ -212,10 +227,18 @@ def same(out: Array, xs: Sequence[Array], es: Sequence[Array]) -> Array:
     return settled(out, np.asarray(np.max(np.broadcast_arrays(*es), axis=0)), xs, es)
 
 
-def floor(out: Array, xs: Sequence[Array], es: Sequence[Array]) -> Array:
-    with np.errstate(all="ignore"):
-        ends = np.maximum(np.floor(xs[0] + es[0]) - out, out - np.floor(xs[0] - es[0]))
-    return settled(out, ends, xs, es)
+def _steps(value: Callable[[Array], Array]) -> ErrorRule:
+    """Of a function that does not fall and goes up by jumps."""
+
+    def rule(out: Array, xs: Sequence[Array], es: Sequence[Array]) -> Array:
+        with np.errstate(all="ignore"):
+            ends = np.maximum(value(xs[0] + es[0]) - out, out - value(xs[0] - es[0]))
+        return settled(out, ends, xs, es)
+
+    return rule
+
+
+floor, nearest = _steps(np.floor), _steps(np.rint)
 
 
 def whole_quotient(out: Array, xs: Sequence[Array], es: Sequence[Array]) -> Array:

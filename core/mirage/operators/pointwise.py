@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from mirage.ir.tensor_spec import TensorType
 from mirage.operators import type_rules
@@ -74,6 +75,8 @@ def clamp(t: TermBuilder, xs: Sequence[int], a: Attrs) -> int:
 
 def cast(t: TermBuilder, xs: Sequence[int], a: Attrs) -> int:
     """A narrowing that the program's own dtypes do not imply is a precision event: an opaque rounding."""
+    if a.get("event") and a["dtype"] == "int8":
+        return eight_bit_integer(t, xs[0])
     if a.get("event"):
         return t.fn(f"round_{a['dtype']}", xs[0])
     if a["dtype"] == "bool" and t.is_const(xs[0]):
@@ -83,9 +86,21 @@ def cast(t: TermBuilder, xs: Sequence[int], a: Attrs) -> int:
     return xs[0]
 
 
+def eight_bit_integer(t: TermBuilder, x: int) -> int:
+    """x without its fraction, where int8 does not hold that, what is left of it in eight bits. Beyond int32 PyTorch says nothing."""
+    low, high = t.range_of(x)
+    if not t.is_whole(x):
+        x = t.where(t.fn("lt", x, t.const(0)), t.neg(t.fn("floor", t.neg(x))), t.fn("floor", x))
+    if low >= -128 and high <= 127:
+        return x
+    turns = t.fn("floor", t.mul(t.const(Fraction(1, 256)), t.add(x, t.const(128))))
+    return t.sub(x, t.mul(t.const(256), turns))
+
+
 def cast_type(types: Sequence[TensorType], attrs: Attrs) -> TensorType:
     t = types[0]
-    if type_rules.is_float(t.dtype) and not type_rules.is_float(attrs["dtype"]) and attrs["dtype"] != "bool":
+    whole = attrs["dtype"] == "int8" and attrs.get("event")
+    if type_rules.is_float(t.dtype) and not (type_rules.is_float(attrs["dtype"]) or attrs["dtype"] == "bool" or whole):
         raise OperandsError(f"a cast of {t.dtype} to {attrs['dtype']} drops the fraction; no entry covers that")
     return TensorType(t.shape, str(attrs["dtype"]))
 

@@ -23,6 +23,7 @@ def refuse_integers(program: Program, path: str) -> None:
     """Raises UnsupportedOperands where a kernel would compute with integers that are no indices. Two functions of integers
     are compared; unused ones are none of our business."""
     data = {x for x, i in enumerate(program.inputs) if is_integer(i.type.dtype)}
+    own: set[int] = set()  # made of floats by a kernel, which keeps them as whole float32
     rounded: set[int] = set()  # to a half, which a kernel keeps as float32
     for x, node in enumerate(program.nodes, len(program.inputs)):
         if is_call(node.op):
@@ -32,6 +33,9 @@ def refuse_integers(program: Program, path: str) -> None:
             raise UnsupportedOperands(
                 f"`{node.op}` of integers is compared, and no kernel computes it", line=node.line, path=path
             )
+        if _drops(program, node):
+            own.add(x)
+            data.add(x)
         taken = data.intersection(node.args)
         compared = rounded.intersection(node.args) if node.op in COMPARISONS else set()
         rounded |= {x} if _rounds(program, node, taken, rounded) else set()
@@ -45,7 +49,7 @@ def refuse_integers(program: Program, path: str) -> None:
             )  # fmt: skip
         data |= {x} if is_integer(node.type.dtype) else set()
     made = {x for x in data if x < len(program.inputs) or not is_call(program.nodes[x - len(program.inputs)].op)}
-    returned = made.intersection(program.outputs)
+    returned = (made - own).intersection(program.outputs)
     if returned:
         raise UnsupportedOperands(f"integers are returned ({names(program, returned)})", path=path)
 
@@ -57,6 +61,11 @@ def is_integer(dtype: str) -> bool:
 def holds(dtype: str, integers: str) -> bool:
     """Whether a kernel's value of a floating dtype, float32 at least, is what PyTorch makes of all integers of a dtype."""
     return DTYPES[dtype].significand >= min(8 * DTYPES[integers].bytes - 1, DTYPES["fp32"].significand)
+
+
+def _drops(program: Program, node: Operation) -> bool:
+    """Whether it makes integers of floats."""
+    return node.op == "cast" and is_integer(node.type.dtype) and DTYPES[program.type_of(node.args[0]).dtype].floating
 
 
 def _rounds(program: Program, node: Operation, taken: set[int], rounded: set[int]) -> bool:

@@ -270,10 +270,14 @@ class RecordedCalls:
         return from_torch(given) if isinstance(given, torch.dtype) else given
 
     def _to(self, bound: dict[str, object], want: torch.Tensor, node: torch.fx.Node) -> NodeIds:
-        """The operand in another dtype. What drops the fraction of a float stays PyTorch's own call."""
+        """The operand in another dtype. What drops the fraction of a float stays PyTorch's own call, but for
+        eight bits with which nothing is computed: kernels make these."""
         operand = bound.get("self", bound.get("input"))
         x, dtype = self._one(operand), from_torch(want.dtype)
-        if is_float(self.b.type(x).dtype) and not is_float(dtype) and dtype != "bool":
+        dropped = is_float(self.b.type(x).dtype) and not is_float(dtype) and dtype != "bool"
+        if dropped and dtype == "int8" and _given_or_cast(node):
+            return self.b.op("cast", x, dtype=dtype, event=True)
+        if dropped:
             return self._kept(CONVERSION, {"self": operand, "dtype": want.dtype}, node)
         return self._cast(x, dtype)
 
@@ -366,6 +370,13 @@ CASTS = {
     "aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", "aten.to.other", CONVERSION,
     "aten.type_as.default", "aten.float.default", "aten.half.default", "prims.convert_element_type.default",
 }  # fmt: skip
+
+
+def _given_or_cast(node: torch.fx.Node) -> bool:
+    """Whether the function only returns what a node gives, or casts it to floats: other integers wrap around."""
+    return all(
+        u.op == "output" or (str(u.target) in CASTS and u.meta["val"].dtype.is_floating_point) for u in node.users
+    )
 
 
 def _mode(node: torch.fx.Node, line: int | None) -> None:

@@ -110,7 +110,7 @@ class Memory:
 
     def known(self, tensor: torch.Tensor) -> Array:
         """The contents of a tensor, (draws or 1, *shape)."""
-        if tensor.is_floating_point():
+        if tensor.is_floating_point() or self.of(tensor) is not None:
             return self.read(tensor)
         shadow = next((r for r in self.flags if r.base == tensor.data_ptr()), None)
         if shadow is not None and tensor.is_contiguous() and tensor.numel() == shadow.size:
@@ -136,6 +136,10 @@ class Memory:
             if r.base <= int(pointers.min()) and int(pointers.max()) < r.base + r.size:
                 return np.asarray(r.values[pointers.astype(np.int64) - r.base])
         return None
+
+    def holds(self, pointers: Array) -> bool:
+        """Whether the first of the addresses lies in a tensor with a shadow."""
+        return any(r.base <= int(pointers.flat[0]) < r.base + r.size for r in self.regions if pointers.size)
 
     def locate(self, pointers: Array, verb: str) -> tuple[FieldTensor, Array]:
         """The tensor in which all the addresses lie, and their elements."""
@@ -192,6 +196,7 @@ class TorchProxy:
         import torch
 
         self._memory, self._torch, self.ops = memory, torch, Ops(memory, calls)
+        self._computed = (torch.bool, torch.int8)  # of what kernels make of floats; wider integers count
         names = ("linear", "scaled_dot_product_attention")
         functional = SimpleNamespace(**{n: self._library(n) for n in names})
         self.nn = SimpleNamespace(functional=functional, Parameter=torch.nn.Parameter)
@@ -212,7 +217,7 @@ class TorchProxy:
 
     def empty(self, *shape: Shape, dtype: torch.dtype, device: object = None) -> torch.Tensor:
         lengths = flat_shape(shape)
-        if not dtype.is_floating_point:
+        if not dtype.is_floating_point and dtype not in self._computed:
             return self._memory.place(lengths, dtype)
         return self._memory.add(lengths, dtype)
 

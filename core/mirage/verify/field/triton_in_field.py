@@ -68,6 +68,10 @@ class Language:
     def wide(self, h: Handle) -> Array:
         return np.asarray(h.data if self.has_draws(h) else np.asarray(h.data)[..., None])
 
+    def lifted(self, h: Handle) -> Array:
+        """The data as field values, with the draws' axis."""
+        return self.field.lift(self.wide(h))
+
     def flag(self, data: Array, dtype: Type) -> Handle:
         h: Handle = self.handle(data, dtype)
         h.per_draw = True
@@ -238,7 +242,9 @@ class Language:
                     return inner(b, x, y)
                 if kind is bool and not (self.one_bit(x) and self.one_bit(y)):
                     raise TextFault("the bits of an integer depend on the values of a tensor")
-                return self.flag(fn(self.wide(x).astype(kind), self.wide(y).astype(kind)), self.tl.int1)
+                if kind is bool:
+                    return self.flag(fn(self.wide(x).astype(kind), self.wide(y).astype(kind)), self.tl.int1)
+                return self.flag(fn(self.lifted(x), self.lifted(y)), self.tl.int1)
 
             return call
 
@@ -308,25 +314,27 @@ class Language:
 
         def load(b: object, pointers: Handle, mask: Handle, other: Handle | None, *more: object) -> object:
             ty = pointers.get_element_ty()
-            if not ty.is_floating():
+            keep = live(pointers, mask)
+            made = not ty.is_floating() and memory.holds(pointers.data[keep])
+            if not ty.is_floating() and not made:
                 own = flags(pointers, mask, other, ty)
                 return inner_load(b, pointers, mask, other, *more) if own is None else own
             shape = (*pointers.data.shape, memory.field.draws)
-            out = np.full(shape, NAN) if other is None else np.broadcast_to(other.data, shape).copy()
-            keep = live(pointers, mask)
+            out = np.full(shape, NAN) if other is None else np.broadcast_to(self.lifted(other), shape).copy()
             if keep.any():
                 region, at = memory.locate(pointers.data[keep], "read")
                 out[keep] = region.values[at]
-            return self.handle(out, ty)
+            return self.flag(out, ty) if made else self.handle(out, ty)
 
         def store(b: object, pointers: Handle, value: Handle, mask: Handle, *more: object) -> object:
-            if not pointers.get_element_ty().is_floating():
-                return inner_store(b, pointers, value, mask, *more)
             keep = live(pointers, mask)
+            ty = pointers.get_element_ty()
+            if not (ty.is_floating() or ty in (self.tl.int1, self.tl.int8)):
+                return inner_store(b, pointers, value, mask, *more)
             if keep.any():
                 region, at = memory.locate(pointers.data[keep], "written")
                 shape = (*pointers.data.shape, memory.field.draws)
-                region.values[at] = np.broadcast_to(value.data, shape)[keep]
+                region.values[at] = np.broadcast_to(self.lifted(value), shape)[keep]
                 np.add.at(region.writes, at, 1)
             return None
 
@@ -345,7 +353,6 @@ class Language:
             return call
 
         names = (
-            "create_fp_to_si",
             "create_fp_to_ui",
             "create_frem",
             "create_cat",
@@ -355,7 +362,38 @@ class Language:
             "create_atomic_cas",
             "create_histogram",
         )
-        return {n: refuse(n) for n in names} | {"create_bitcast": self._bitcast()}
+        return (
+            {n: refuse(n) for n in names}
+            | {"create_bitcast": self._bitcast(), "create_fp_to_si": self._whole()}
+            | self._integral()
+        )
+
+    def _whole(self) -> Method:
+        """A float as an integer that is stored: the same where it is whole, which the program's value says."""
+
+        def call(b: object, h: Handle, ty: Type) -> Handle:
+            if ty.scalar != self.tl.int8:
+                raise TextFault("an integer wider than eight bits is made of a float")
+            return self.flag(h.data, ty.scalar)
+
+        return call
+
+    def _integral(self) -> dict[str, Method]:
+        """Arithmetic of integers, which are addresses and counts: those made of floats have none."""
+
+        def own(name: str) -> Method:
+            inner: Method = getattr(self.builder, name)
+
+            def call(b: object, *hs: Handle) -> object:
+                if any(getattr(h, "per_draw", False) and h.data.dtype == np.uint64 for h in hs):
+                    raise TextFault("the arithmetic of integers depends on the values of a tensor")
+                return inner(b, *hs)
+
+            return call
+
+        names = ("add", "sub", "mul", "sdiv", "udiv", "srem", "urem", "shl", "ashr", "lshr")
+        orders = (f"icmp{sign}{order}" for sign in "SU" for order in ("LT", "LE", "GT", "GE"))
+        return {f"create_{n}": own(f"create_{n}") for n in (*names, *orders)}
 
     def _bitcast(self) -> Method:
         inner: Method = self.builder.create_bitcast

@@ -9,6 +9,7 @@ long as no operator names one that has become another.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
@@ -66,6 +67,12 @@ class _Arena:
 
     def is_boolean(self, x: int) -> bool:
         return self.values[x].dtype == bool
+
+    def is_whole(self, x: int) -> bool:
+        return False
+
+    def range_of(self, x: int) -> tuple[float, float]:
+        return -math.inf, math.inf
 
     def __getattr__(self, name: str) -> Callable[..., int]:
         if name not in BLOCK:
@@ -170,7 +177,8 @@ class _Written:
         if entry.name == "size":
             over = dims_of(attrs, xs[0].ndim - 1)
             return self.a.const(int(np.prod([xs[0].shape[1 + i] for i in over], dtype=np.int64)))
-        if entry.name in MOVES:
+        drops = entry.name == "cast" and kind.dtype == "int8" and attrs.get("event")
+        if entry.name in MOVES and not drops:
             return self._moved(entry.name, xs, attrs, kind)
         if entry.name == "einsum":
             return self._einsum(str(attrs["equation"]), [self.a.lift(x) for x in xs], kind)

@@ -26,7 +26,7 @@ MOST = 1 << 20  # elements of a mask over pairs of places
 MOST_WINDOWS = 64  # that are joined
 MOST_PLACES = 1 << 12  # of a list of indices
 FINEST = DTYPES["fp64"].roundoff  # nothing is known of the roundings that are made in it
-NAMED = ("log2", "log10", "cosh", "round")
+NAMED = ("log2", "log10", "cosh")
 
 
 def _cast(m: Maker, x: int, dtype: str) -> int:

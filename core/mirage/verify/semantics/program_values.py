@@ -312,6 +312,14 @@ def _sort(xs: list[Array], attrs: Attrs, kind: TensorType) -> Array:
     return np.flip(out, axis=attrs["dim"]) if attrs["descending"] else out
 
 
+def _cast(xs: list[Array], attrs: Attrs, kind: TensorType) -> Array:
+    """The same number; of floats made eight-bit integers what these hold of it."""
+    if kind.dtype != "int8" or xs[0].dtype.kind != "f":
+        return xs[0]
+    whole = np.trunc(xs[0])
+    return np.asarray(whole - 256 * np.floor((whole + 128) / 256))
+
+
 MOVES: dict[str, Move] = {
     "sort": _sort,
     "const": _const,
@@ -322,7 +330,7 @@ MOVES: dict[str, Move] = {
     "slice": _slice,
     "concat": lambda xs, a, kind: np.concatenate(xs, axis=a["dim"]),
     "identity": lambda xs, a, kind: xs[0],
-    "cast": lambda xs, a, kind: xs[0],
+    "cast": _cast,
 }
 
 VIEWS = {"const", "reshape", "permute", "expand", "slice", "identity", "cast"}  # which copy nothing
