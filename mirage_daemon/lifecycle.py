@@ -151,7 +151,7 @@ def remote_cache(url: str = "") -> RemoteCache | None:
     if said is None:
         return None
     from mirage_daemon.remote_cache import RemoteCache
-    from mirage_daemon.remote_http import FIRST_BYTE_S, RemoteHttp, RemotePlace
+    from mirage_daemon.remote_place import FIRST_BYTE_S, open_store
 
     if not isinstance(said, str):
         raise RemoteCacheFault(f"its URL {said!r} is no text")
@@ -162,8 +162,8 @@ def remote_cache(url: str = "") -> RemoteCache | None:
         raise RemoteCacheFault(
             f"{user_settings.REMOTE_FIRST_BYTE_MS} is {first_ms!r}, no time up to {MOST_FIRST_BYTE_MS} ms"
         )
-    place = RemotePlace.of(said, user_settings.remote_cache_token())
-    return RemoteCache(RemoteHttp(place, first_byte_s=first_ms / 1000), has_gpu=bool(question_key.devices()))
+    store = open_store(said, user_settings.remote_cache_token(), first_byte_s=first_ms / 1000)
+    return RemoteCache(store, has_gpu=bool(question_key.devices()))
 
 
 def _remote_of_settings() -> RemoteCache | None:

@@ -30,7 +30,7 @@ from mirage_daemon.fault_breaker import FaultBreaker
 from mirage_daemon.jobs import Report, RunJob
 from mirage_daemon.journal import JobPayload
 from mirage_daemon.remote_entry import RemoteEntry, mugraph_text
-from mirage_daemon.remote_http import RemoteHttp
+from mirage_daemon.remote_place import RemoteStore
 from mirage_daemon.worker_pool import RIGHT_BUT_SLOW
 
 log = logging.getLogger("mirage.daemon.remote")
@@ -54,8 +54,8 @@ class RemoteCache:
     """Its calls raise nothing that a server can cause: a fault is counted, logged, and told by `status`. `has_gpu`: whether this
     machine may measure by itself."""
 
-    def __init__(self, http: RemoteHttp, breaker: FaultBreaker | None = None, *, has_gpu: bool = True) -> None:
-        self._http, self._breaker, self._has_gpu = http, breaker or FaultBreaker(), has_gpu
+    def __init__(self, store: RemoteStore, breaker: FaultBreaker | None = None, *, has_gpu: bool = True) -> None:
+        self._store, self._breaker, self._has_gpu = store, breaker or FaultBreaker(), has_gpu
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="mirage-remote")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="mirage-upload")
         self._lock = threading.Lock()
@@ -103,7 +103,7 @@ class RemoteCache:
                 if self._closed or not self._breaker.enter():
                     return None
                 asked = self._asked[question] = self._readers.submit(self._read, question, measured)
-        until = time.monotonic() + self._http.whole_s + MORE_S
+        until = time.monotonic() + self._store.whole_s + MORE_S
         while not cancel.cancelled:
             try:
                 return asked.result(LOOK_S)
@@ -141,7 +141,7 @@ class RemoteCache:
 
     def status(self) -> RemoteCacheNumbers:
         return {
-            "url": self._http.place.name,
+            "url": self._store.name,
             "pause_s": self._breaker.pause_s,
             "problem": self._problem,
             "proposed": self._counts["proposed"],
@@ -158,17 +158,17 @@ class RemoteCache:
             self._closed = True
         for threads in (self._readers, self._writer):
             threads.shutdown(wait=False, cancel_futures=True)
-        self._http.close()
+        self._store.close()
 
     def _read(self, question: str, measured: bool) -> Proposal | None:
         """In a reader's thread."""
         content: bytes | None = None
         word = None
         try:
-            content = self._http.get(question)
+            content = self._store.get(question)
             entry = None if content is None else RemoteEntry.read(content, question)
             if entry is not None and measured:
-                word = entry.word(self._http.place.name)
+                word = entry.word(self._store.name)
         except RemoteCacheFault as e:
             self._fault(e)
             if content is not None:
@@ -202,7 +202,7 @@ class RemoteCache:
                 del self._asked[question]
         if first:
             asked.cancel()
-            self._fault(RemoteCacheFault(f"{self._http.place.name} is not found within {self._http.whole_s:g} s"))
+            self._fault(RemoteCacheFault(f"{self._store.name} is not found within {self._store.whole_s:g} s"))
 
     def _judge(self, question: str, result: Result) -> bool:
         """Whether what was proposed for a question is not what answers it. A server whose proposals do not hold is left alone like
@@ -216,9 +216,7 @@ class RemoteCache:
             self._breaker.worked()
             return False
         self._count("refused")
-        self._fault(
-            RemoteCacheFault(f"{self._http.place.name} proposed a µGraph for `{result.function}` that is not taken")
-        )
+        self._fault(RemoteCacheFault(f"{self._store.name} proposed a µGraph for `{result.function}` that is not taken"))
         return True
 
     def _upload(self, entry: RemoteEntry, *, replace: bool) -> None:
@@ -226,13 +224,13 @@ class RemoteCache:
         try:
             if self._breaker.pause_s and not replace:
                 return
-            if not replace and self._http.has(entry.question):
+            if not replace and self._store.has(entry.question):
                 return
-            if self._http.put(entry.question, entry.to_bytes()):
+            if self._store.put(entry.question, entry.to_bytes()):
                 self._count("uploaded")
                 return
             self._may_write = False
-            log.info("%s may be read, not written, with this token", self._http.place.name)
+            log.info("%s may be read, not written, with this token", self._store.name)
         except RemoteCacheFault as e:
             self._fault(e)
         finally:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import io
-import ipaddress
 import select
 import socket
 import ssl
 import threading
-import time
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -17,14 +15,11 @@ from urllib.parse import urljoin, urlsplit
 from mirage.errors import RemoteCacheFault
 from mirage.link.user_settings import TOKEN_FILE, TOKEN_VARIABLE
 from mirage.link.version import package_version
+from mirage_daemon.remote_place import FIRST_BYTE_S, MAX_ENTRY, PUT_S, WHOLE_S, Deadline, is_this_machine, split_url
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-FIRST_BYTE_S = 0.2  # from the beginning of a question to the first byte of its answer, connection included
-WHOLE_S = 2.0  # and to the last one
-PUT_S = 10.0  # nobody waits for it
-MAX_ENTRY = 2 << 20  # bytes
 MAX_REST = 1 << 16  # bytes of an answer without an entry that are read, so that the connection can be used again
 MAX_REDIRECTS = 3
 MAX_IDLE = 4  # connections that are kept
@@ -32,7 +27,6 @@ MAX_IDLE = 4  # connections that are kept
 KEPT_AFTER = (200, 201, 404)
 REDIRECTS = (301, 302, 303, 307, 308)
 PORTS = {"http": 80, "https": 443}
-_URL = 'write it like "remote_cache": "https://cache.example.org/mirage"'
 _TOKEN = "make a new one of letters, digits and punctuation"
 T = TypeVar("T")
 
@@ -50,22 +44,16 @@ class RemotePlace:
     @staticmethod
     def of(url: str, token: str = "") -> RemotePlace:
         """Raises RemoteCacheFault for what is no plain http(s) URL, and for a token that would go over a network unencrypted."""
-        try:
-            found = urlsplit(url)
-            scheme, host, port = found.scheme, found.hostname or "", found.port
-        except ValueError as e:
-            raise RemoteCacheFault(f"its URL {url!r} cannot be read: {e}", next_step=_URL) from None
-        said_more = found.username or found.password or found.query or found.fragment
-        if scheme not in PORTS or not host or said_more or not url.isascii() or not url.isprintable() or " " in url:
-            raise RemoteCacheFault(f"its URL {url!r} is none of the form https://host/path", next_step=_URL)
+        found = split_url(url, tuple(PORTS), "https://host/path, s3://bucket/prefix, redis://host/0")
+        scheme, host = found.scheme, found.hostname or ""
         if token and not (token.isascii() and token.isprintable()):
             raise RemoteCacheFault("its token has characters that no header can hold", next_step=_TOKEN)
-        if token and scheme == "http" and not _is_this_machine(host):
+        if token and scheme == "http" and not is_this_machine(host):
             raise RemoteCacheFault(
                 f"a token is not sent to {host} without encryption",
                 next_step="name it by https://, or remove the token",
             )
-        return RemotePlace(scheme, host, port or PORTS[scheme], found.path.rstrip("/"), token)
+        return RemotePlace(scheme, host, found.port or PORTS[scheme], found.path.rstrip("/"), token)
 
     @property
     def name(self) -> str:
@@ -81,16 +69,8 @@ class RemotePlace:
         return f"{self.path}/ac/{key}"
 
 
-def _is_this_machine(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 class RemoteHttp:
-    """Exchanges with one server, from any threads. All raise RemoteCacheFault where the server does not answer in time, not in this
-    protocol, with too much, or with a status that says neither yes nor no."""
+    """As RemoteStore; a status that says neither yes nor no is a fault too."""
 
     def __init__(
         self, place: RemotePlace, *, first_byte_s: float = FIRST_BYTE_S, whole_s: float = WHOLE_S, put_s: float = PUT_S
@@ -100,19 +80,20 @@ class RemoteHttp:
         self._idle: list[_Connection] = []
         self._lock = threading.Lock()
 
+    @property
+    def name(self) -> str:
+        return self.place.name
+
     def get(self, key: str) -> bytes | None:
-        """The bytes under a key; None where there are none."""
-        status, body = self._exchange("GET", key, b"", _Deadline(self.first_byte_s, self.whole_s))
+        status, body = self._exchange("GET", key, b"", Deadline(self.first_byte_s, self.whole_s))
         return self._said(status, body, None)
 
     def has(self, key: str) -> bool:
-        """Whether there is an entry under a key."""
-        status, _ = self._exchange("HEAD", key, b"", _Deadline(self._put_s, self._put_s))
+        status, _ = self._exchange("HEAD", key, b"", Deadline(self._put_s, self._put_s))
         return self._said(status, True, False)
 
     def put(self, key: str, body: bytes) -> bool:
-        """Whether the server took it; False where this token may only read."""
-        status, _ = self._exchange("PUT", key, body, _Deadline(self._put_s, self._put_s))
+        status, _ = self._exchange("PUT", key, body, Deadline(self._put_s, self._put_s))
         if status in (401, 403, 405):
             return False
         if status not in (200, 201, 204):
@@ -138,7 +119,7 @@ class RemoteHttp:
             )
         raise RemoteCacheFault(f"{self.place.name} answered with status {status}")
 
-    def _exchange(self, method: str, key: str, body: bytes, deadline: _Deadline) -> tuple[int, bytes]:
+    def _exchange(self, method: str, key: str, body: bytes, deadline: Deadline) -> tuple[int, bytes]:
         path = self.place.path_of(key)
         try:
             for _ in range(MAX_REDIRECTS + 1):
@@ -164,7 +145,7 @@ class RemoteHttp:
             )
         return there.path + (f"?{there.query}" if there.query else "")
 
-    def _once(self, method: str, path: str, body: bytes, deadline: _Deadline) -> tuple[int, bytes, str]:
+    def _once(self, method: str, path: str, body: bytes, deadline: Deadline) -> tuple[int, bytes, str]:
         """Status, bytes and Location of one answer. A connection that was kept may have been closed meanwhile: then once more."""
         with self._lock:
             kept = self._idle.pop() if self._idle else None
@@ -177,7 +158,7 @@ class RemoteHttp:
         return self._on(_Connection(self.place, self._tls), method, path, body, deadline)
 
     def _on(
-        self, connection: _Connection, method: str, path: str, body: bytes, deadline: _Deadline
+        self, connection: _Connection, method: str, path: str, body: bytes, deadline: Deadline
     ) -> tuple[int, bytes, str]:
         connection.deadline = deadline
         whole = False
@@ -216,32 +197,10 @@ class RemoteHttp:
         return found
 
 
-class _Deadline:
-    """When the first byte has to be there, and when the last."""
-
-    def __init__(self, first_s: float, whole_s: float) -> None:
-        began = time.monotonic()
-        self._first_s, self._whole_s = first_s, whole_s
-        self._first, self._whole, self.heard = began + first_s, began + max(first_s, whole_s), False
-
-    def left(self) -> float:
-        """Seconds for what is waited for next; TimeoutError where there are none."""
-        left = (self._whole if self.heard else self._first) - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return left
-
-    @property
-    def missed(self) -> str:
-        if self.heard:
-            return f"did not send its answer within {self._whole_s:g} s"
-        return f"did not begin to answer within {self._first_s * 1000:g} ms"
-
-
 class _Connection(HTTPConnection):
     """A connection each wait of which ends with `deadline`: a time-out by itself begins anew with every byte."""
 
-    deadline: _Deadline
+    deadline: Deadline
 
     def __init__(self, place: RemotePlace, tls: ssl.SSLContext | None) -> None:
         super().__init__(place.host, place.port)
@@ -301,7 +260,7 @@ class _TimedSocket:
 class _TimedReader(io.RawIOBase):
     """What a server sends, until the deadline."""
 
-    def __init__(self, inner: socket.socket, deadline: _Deadline) -> None:
+    def __init__(self, inner: socket.socket, deadline: Deadline) -> None:
         self._inner, self._deadline = inner, deadline
         self._raw = inner.makefile("rb", buffering=0)  # keeps the socket open while it is read
 

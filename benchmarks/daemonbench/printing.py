@@ -7,22 +7,33 @@ import datetime
 import json
 import platform
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from daemonbench.rows import Row
 
 Part = Callable[[int], Iterable[Row]]
 
 
-def main(bench: str, words: str | None, option: str, times: int, rows: Part | Mapping[str, Part]) -> int:
+def main(
+    bench: str,
+    words: str | None,
+    option: str,
+    times: int,
+    rows: Part | Mapping[str, Part],
+    on_demand: Mapping[str, Part] = MappingProxyType({}),
+) -> int:
     """Runs `rows(N)`, or the parts of that name which `--only` asks for; `--option N` says how often something is tried, or how
-    much. 1 where a bound was missed."""
-    parts = rows if isinstance(rows, Mapping) else {bench: rows}
+    much. `on_demand`: parts that run only where they are named. 1 where a bound was missed."""
+    usual = rows if isinstance(rows, Mapping) else {bench: rows}
+    parts = {**usual, **on_demand}
     parser = argparse.ArgumentParser(description=words)
     parser.add_argument("--json", action="store_true")
     parser.add_argument(f"--{option}", dest="times", type=int, default=times)
-    parser.add_argument("--only", default="", help=f"parts, by comma ({', '.join(parts)}); all when empty")
+    parser.add_argument(
+        "--only", default="", help=f"parts, by comma ({', '.join(parts)}); {', '.join(usual)} when empty"
+    )
     options = parser.parse_args()
-    wanted = set(filter(None, options.only.split(","))) or set(parts)
+    wanted = set(filter(None, options.only.split(","))) or set(usual)
     if wanted - set(parts):
         parser.error(f"there are {', '.join(parts)}")
     found = []

@@ -10,7 +10,8 @@ from daemonbench import shared_cache_server as servers
 from daemonbench.shared_cache_server import TOKEN, SharedCacheServer
 
 from mirage.errors import RemoteCacheFault
-from mirage_daemon.remote_http import MAX_ENTRY, RemoteHttp, RemotePlace
+from mirage_daemon.remote_http import RemoteHttp, RemotePlace
+from mirage_daemon.remote_place import MAX_ENTRY
 
 KEY = "ab" * 32
 MARGIN_S = 1.5  # of a machine that does other things besides

@@ -13,7 +13,7 @@ from mirage.link import user_settings
 from mirage.link.daemon_start import environment
 from mirage_daemon import lifecycle
 from mirage_daemon.daemon_command import _print_remote
-from mirage_daemon.remote_http import FIRST_BYTE_S
+from mirage_daemon.remote_place import FIRST_BYTE_S
 
 URL = "https://cache.example.org/mirage"
 
@@ -32,9 +32,9 @@ def test_the_users_own_settings_say_where_it_is(home):
     assert lifecycle.remote_cache() is None
     settings(home, remote_cache=URL, remote_cache_first_byte_ms=700)
     found = lifecycle.remote_cache()
-    assert found.status()["url"] == "https://cache.example.org:443/mirage" and found._http.first_byte_s == 0.7
+    assert found.status()["url"] == "https://cache.example.org:443/mirage" and found._store.first_byte_s == 0.7
     settings(home, remote_cache=URL)
-    assert lifecycle.remote_cache()._http.first_byte_s == FIRST_BYTE_S
+    assert lifecycle.remote_cache()._store.first_byte_s == FIRST_BYTE_S
     assert lifecycle.remote_cache("https://other.example.org").status()["url"] == "https://other.example.org:443"
 
 

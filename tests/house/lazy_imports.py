@@ -12,7 +12,8 @@ CLIENT = "a client that blocks does without asyncio"
 SERVER = "an editor's server is ready before anything is shown, and a daemon before anything is asked"
 TRITON = "its kernels are compiled from the file's text, so it imports torch and triton at its top"
 WORKER = "a worker's start waits for nothing that it does not use"
-REASONS = (COMMAND, DECORATOR, GRAPH, CLIENT, SERVER, TRITON, WORKER)
+KIND = "only the kind of shared cache that the settings name needs its package"
+REASONS = (COMMAND, DECORATOR, GRAPH, CLIENT, SERVER, TRITON, WORKER, KIND)
 
 LAZY: dict[str, dict[str, str]] = {
     "mirage.cli": {"mirage.cli": COMMAND},
@@ -82,7 +83,12 @@ LAZY: dict[str, dict[str, str]] = {
         "mirage_original.to_mugraph": GRAPH,
     },
     "mirage_daemon.daemon_command": {"mirage_daemon.lifecycle": COMMAND},
-    "mirage_daemon.lifecycle": {"mirage_daemon.remote_cache": SERVER, "mirage_daemon.remote_http": SERVER},
+    "mirage_daemon.lifecycle": {"mirage_daemon.remote_cache": SERVER, "mirage_daemon.remote_place": SERVER},
+    "mirage_daemon.remote_place": {
+        "mirage_daemon.remote_http": KIND,
+        "mirage_daemon.remote_redis": KIND,
+        "mirage_daemon.remote_s3": KIND,
+    },
     "mirage_daemon.jobs": {"mirage.verify.structure.loadable": SERVER},
     "mirage_daemon.function_text": {
         "mirage.source": SERVER,
