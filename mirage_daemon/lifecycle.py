@@ -29,6 +29,7 @@ from mirage_daemon import question_key
 from mirage_daemon.cache_store import SqliteStore
 from mirage_daemon.jobs import RunJob
 from mirage_daemon.server import BACKLOG, MAX_CONNECTIONS, OWN_DESCRIPTORS, Server
+from mirage_daemon.verify_requests import Judge, Judges
 from mirage_daemon.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
@@ -176,10 +177,11 @@ def _remote_of_settings() -> RemoteCache | None:
 
 
 async def _serve(
-    listener: socket.socket, data: Path, job: RunJob, workers: int, token: str, remote: RemoteCache | None
+    listener: socket.socket, data: Path, job: RunJob, judge: Judge, workers: int, token: str, remote: RemoteCache | None
 ) -> None:
     make_store = partial(SqliteStore, data)
     server = Server(make_store, job, workers=workers, idle_s=idle_seconds(), token=token, remote=remote)
+    server.judges = Judges(judge)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
@@ -261,7 +263,7 @@ def main(
         try:
             workers = workers or worker_count()
             with WorkerPool(most=workers) as pool:
-                asyncio.run(_serve(listener, data, job or pool.run_job, workers, token, remote))
+                asyncio.run(_serve(listener, data, job or pool.run_job, pool.judge, workers, token, remote))
         finally:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()  # while the lock is held: the next owner's socket cannot be there yet
