@@ -85,7 +85,9 @@ class BlockNames:
         self.flows: dict[str, set[str]] = {}  # a tile -> tensors that it reaches by pointwise operators, and EXP, MAX
         self.words: dict[str, str] = {}
         self.names: dict[str, str] = {}
-        every = [p for item in block.body for s in (item.body if isinstance(item, Loop) else (item,)) for p in _parts(s)]
+        every = [
+            p for item in block.body for s in (item.body if isinstance(item, Loop) else (item,)) for p in _parts(s)
+        ]
         for s in every:
             if isinstance(s, Store):
                 self.stored.setdefault(old_value.bare(s.tile), s.tensor.lower())
@@ -103,6 +105,7 @@ class BlockNames:
 
     def _flow(self, s: Load | Compute | Accumulate | Store) -> None:
         into: set[str] = set()
+        args: tuple[str, ...]
         if isinstance(s, Store):
             into, args = {s.tensor.lower()}, (s.tile,)
         elif isinstance(s, Compute):
