@@ -86,6 +86,8 @@ STEPS: tuple[Law, ...] = (
 )  # fmt: skip
 
 ALGEBRA: tuple[Law, ...] = (
+    Law("whole numbers beside a fraction", "", (BUILDING,), "(a < b) = (a <= floor(b)), (b < a) = (ceil(b) <= a), (a = b) = 0",
+        "a is whole, b is a number that is not", "no whole number lies between"),
     Law("rounded twice", "", (BUILDING,), "r(r(A)) = r(A)", "r rounds to a dtype", "what a dtype holds is not moved"),
     *rows((BUILDING, NORMAL), """
 add commutes: a + b == b + a

@@ -34,6 +34,7 @@ from mirage.meaning.nodes import (
     Size,
     Sqrt,
 )
+from mirage.meaning.whole_numbers import of_whole_numbers
 from mirage.operators.block_operators import BLOCK, commutes, is_flag, rounds
 from mirage.operators.intervals import Interval
 
@@ -67,6 +68,7 @@ class Terms:
         self._ids: dict[Key, int] = {}
         self._made: dict[tuple[str, tuple[int, ...]], int] = {}  # what sums and products of these came to
         self.bool_inputs: set[str] = set()
+        self.whole_inputs: set[str] = set()  # of integers
         self.dropped: set[int] = set()  # terms that cancelled or stood beside a 0: whether they have a value is lost
         self._reads: dict[int, tuple[Input, ...]] = {}  # answers once given: a term never changes
         self._axes: dict[int, frozenset[str]] = {}
@@ -275,6 +277,8 @@ class Terms:
             return n.name in ("floor", "round") or is_flag(n.name) or bool(chosen and all(map(self.is_whole, chosen)))
         if isinstance(n, (Add, Mul)):
             return all(map(self.is_whole, n.parts))
+        if isinstance(n, Input):
+            return n.name in self.whole_inputs or n.name in self.bool_inputs
         return self.is_integral(x) or self.is_boolean(x)
 
     def range_of(self, x: int) -> tuple[float, float]:
@@ -438,6 +442,9 @@ class Terms:
             xs = tuple(sorted(xs))
         if rounds(name) and self.operator(xs[0]) == name:  # rounded already
             return xs[0]
+        met = of_whole_numbers(self, name, xs)
+        if met is not None:
+            return met
         return self._of_parts(("fn", name, xs), lambda: Apply(name, xs), xs)
 
     def where(self, c: int, a: int, b: int) -> int:
