@@ -33,6 +33,7 @@ from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.call_meanings import written_out
 from mirage.verify.semantics.evaluate_terms import ExecutionFault, evaluate_terms
 from mirage.verify.semantics.float64 import Floats
+from mirage.verify.semantics.reshapes_met import reshapes_met, with_reshapes
 from mirage.verify.size_scope import all_sizes
 
 VALUES = (
@@ -416,12 +417,18 @@ def fewest_places(t: Terms, name: str, places: int, sizes: Mapping[str, int]) ->
 def searched(a: Program, b: Program, overflow: bool, ranges: Ranges) -> tuple[Program, Program, pair_search.Opinion]:
     """Both with their calls written out, and the directed search on them. What is true over the reals alone is no law where their
     roundings were not compared on every kind of inputs: such calls stay then."""
+    a, b = reshapes_met(a), reshapes_met(b)
     whole = written_out(a, roundings=True), written_out(b, roundings=True)
-    floats = pair_search.search(*whole, overflow, ranges)
+    floats = in_floats(*whole, overflow, ranges)
     rest = written_out(a), written_out(b)
     if floats.rounded or rest == whole:
         return *whole, floats
-    return *rest, pair_search.search(*rest, overflow, ranges)
+    return *rest, in_floats(*rest, overflow, ranges)
+
+
+def in_floats(a: Program, b: Program, overflow: bool, ranges: Ranges) -> pair_search.Opinion:
+    """The directed search, for which every reshape has a value."""
+    return pair_search.search(with_reshapes(a), with_reshapes(b), overflow, ranges)
 
 
 def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool = True) -> Verdict:
