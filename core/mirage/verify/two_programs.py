@@ -277,8 +277,7 @@ def widest(t: Terms, roots: Sequence[int], sizes: Mapping[str, int]) -> int:
 def real_where_compared(t: Terms, roots: Sequence[int], sizes: dict[str, int]) -> dict[str, int]:
     """The real sizes of all axes, where the field runs at these; else those of the axes whose index meets a number, and of what
     reads the same dims of inputs, beside the small `sizes` of the others; these alone where that is too large too."""
-    places = [y for r in roots for y in predicates(t, r)[1]]
-    real = {a for y in places for k in t.walk(y) if isinstance(n := t.node(k), Index) for a in n.axes}
+    real = set[str]().union(*(t.axes(y) for r in roots for y in predicates(t, r)[1]))
     dims: dict[tuple[str, int], set[str]] = {}
     for n in (n for r in roots for n in t.reads(r)):
         for i, d in enumerate(n.index):
