@@ -295,7 +295,8 @@ class _Search:
         """A difference in values that no rounding explains."""
         elements = max(largest(self.a), largest(self.b))
         rounds = next((n for most, n in ROUNDS if elements <= most), 1)
-        first = [(MIXED, 0)] * (elements >= ROOM) + [(EVERY_INTEGER, 0), (NEIGHBOURS, 0)] * takes_integers(self.a)
+        whole = [(EVERY_INTEGER, n) for n in range(1 + rounds // 2)] + [(NEIGHBOURS, 0)]
+        first = [(MIXED, 0)] * (elements >= ROOM) + whole * takes_integers(self.a)
         for kind, seed in first + [(k, n) for n in range(rounds) for k in DRAWS]:
             if work_done() - self.begun > WORK and self.ran >= 2 + len(first):
                 break
