@@ -150,6 +150,7 @@ absolute value of an inverse: abs(1 / a) == 1 / abs(a)
 square of an absolute value: abs(a) * abs(a) == a * a
 maximum of what is not less: maximum(a, b) == a if a - b >= 0
 maximum of one thing: maximum(a, a) == a
+a choice where zero is what is positive: where(a == 0, b, c) == c if a > 0
 nested maximum: maximum(a, maximum(a, b)) == maximum(a, b)
 erf is odd: erf(-a) == -erf(a)
 sin is odd: sin(-a) == -sin(a)

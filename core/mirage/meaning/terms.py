@@ -44,14 +44,16 @@ EMPTY: frozenset[int] = frozenset()
 
 
 def refit(value: float) -> Fraction | None:
-    """The Fraction that a float literal stands for (its decimal text, or a small ratio within 1e-12 relative), if any."""
+    """The Fraction that a float literal stands for, if any: its decimal text, or a ratio within 1e-12 relative that is a thousand times
+    nearer than some ratio of such a denominator is to any number, as roots are."""
     if not math.isfinite(value):
         return None
     decimal = Fraction(repr(value))
     if decimal.denominator <= 10**12 and abs(decimal.numerator) <= 10**7:
         return decimal
     ratio = Fraction(value).limit_denominator(10**5)
-    if ratio and abs(float(ratio) - value) <= 1e-12 * abs(value):
+    apart = abs(ratio - Fraction(value))
+    if ratio and apart <= abs(Fraction(value)) / 10**12 and apart * ratio.denominator**2 <= Fraction(1, 1000):
         return ratio
     return Fraction(int(value)) if value == int(value) and abs(value) < 2**62 else None
 
