@@ -38,11 +38,12 @@ CALLS = (
     "x * (x > -1).all(0)", "F.softshrink(x, 0.7)", "F.hardshrink(x, 0.7)", "F.hardshrink(x)", "F.prelu(x, y[0])", "F.prelu(x, y[0, :1])",
 )  # fmt: skip
 ROUNDED_CALLS = ("torch.expm1(x)", "torch.log1p(x.abs())", "torch.sinh(x)", "F.elu(x)", "F.elu(x, 0.3)", "F.selu(x)", "F.celu(x)",
-                 "F.celu(x, 1.7)")  # fmt: skip
+                 "F.celu(x, 1.7)", "torch.erfc(x)", "torch.special.erfc(3 * x)")  # fmt: skip
 WHOLE = ("x * (n // 3)", "x * (n % 3)", "x * (n // -3)", "x * (n % -3)", "x * (torch.arange(6) // 4 * 4 + k)",
          "x * torch.sign(n)", "torch.where(torch.sign(torch.arange(6) - 3) < 1, x, y)",
          "x * (n & 3)", "x * torch.bitwise_and(k, 1)", "x * (n >> 1)", "x * torch.bitwise_right_shift(k, 2)", "x * (n >> 0)", "x * ~n",
-         "x * (n << 2)", "x * torch.bitwise_left_shift(k, 1)", "torch.where(n % 2 == 0, x, -x)", "x * torch.arange(9, -3, -2)", "x * (n * k + 1)")  # fmt: skip
+         "x * (n << 2)", "x * torch.bitwise_left_shift(k, 1)", "torch.where(n % 2 == 0, x, -x)",
+         "x * torch.arange(9, -3, -2)", "x * (n * k + 1)")  # fmt: skip
 # (the function, an equal one, another one)
 COMPARED = (
     ("x.roll(2, 1)", "torch.cat([x[:, -2:], x[:, :-2]], 1)", "x.roll(1, 1)"),
@@ -176,3 +177,20 @@ def test_each_meaning_is_tried_and_another_form_stays_a_call() -> None:
 def test_equal_ones_are_accepted_and_others_are_not(function: str, equal: str, other: str) -> None:
     assert compare(program(function), program(equal)).accepted
     assert compare(program(function), program(other)).word == "REJECTED"
+
+
+@pytest.mark.parametrize(
+    "function,other,word",
+    [
+        ("F.gelu(x)", "0.5 * x * torch.erfc(-x / 2 ** 0.5)", "PROVED"),
+        ("torch.erf(x)", "1 - torch.erfc(x)", "PROVED"),
+        ("3 * torch.special.erfc(x)", "torch.erfc(x) * 3", "PROVED"),
+        ("torch.erfc(x)", "1 - torch.erf(x)", "UNDECIDED"),  # which has no digit left above 4
+        ("0.5 * x * (1 + torch.erf(x / 2 ** 0.5))", "0.5 * x * torch.erfc(-x / 2 ** 0.5)", "UNDECIDED"),
+        ("torch.erfc(-x)", "torch.erfc(x)", "REJECTED"),
+    ],
+)
+def test_digits_of_what_is_small_far_from_zero_count(function: str, other: str, word: str) -> None:
+    given = [TensorSpec("x", (4, 6), "fp32")]
+    one, two = (trace(f"{HEAD}def f(x):\n    return {text}\n", "f", given) for text in (function, other))
+    assert compare(one, two).word == word

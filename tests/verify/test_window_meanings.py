@@ -21,10 +21,12 @@ SHAPES = {
     "w": (6, 4, 3), "v": (6, 2, 3), "u": (3, 2, 2, 3), "s": (2, 2, 2, 1, 3), "b": (6,), "g": (4,), "h": (4,),
 }  # fmt: skip
 POOLS = (
-    "F.avg_pool1d(q, 3)", "F.avg_pool1d(x, 3)", "F.avg_pool1d(x, 3, 2)", "F.avg_pool1d(x, 3, 1, 1)", "F.avg_pool1d(x, 4, 3, 2, ceil_mode=True)",
+    "F.avg_pool1d(q, 3)", "F.avg_pool1d(x, 3)", "F.avg_pool1d(x, 3, 2)", "F.avg_pool1d(x, 3, 1, 1)",
+    "F.avg_pool1d(x, 4, 3, 2, ceil_mode=True)",
     "F.avg_pool1d(x, 4, 3, 2, count_include_pad=False)", "F.avg_pool1d(x, 2, 5, 1, True, False)", "F.avg_pool1d(x[0], 2)",
     "F.avg_pool2d(z, 2)", "F.avg_pool2d(z, (3, 2), (2, 1), (1, 0))", "F.avg_pool2d(z, 3, 2, 1, True, False)",
-    "F.avg_pool2d(z, 3, 2, 1, True)", "F.avg_pool2d(z, 2, divisor_override=3)", "F.avg_pool3d(c, 2)", "F.avg_pool3d(c, 3, 2, 1, True, False)",
+    "F.avg_pool2d(z, 3, 2, 1, True)", "F.avg_pool2d(z, 2, divisor_override=3)", "F.avg_pool3d(c, 2)",
+    "F.avg_pool3d(c, 3, 2, 1, True, False)",
     "F.max_pool1d(q, 3)", "F.max_pool1d(x, 3, 2, 1)", "F.max_pool1d(x, 2, 3, ceil_mode=True)", "F.max_pool1d(x, 3, 1, 1, 2)",
     "F.max_pool1d(x, 4, 5, 2, 2, ceil_mode=True)", "F.max_pool1d(x, 3, return_indices=True)[0]",
     "F.max_pool2d(z, 2)", "F.max_pool2d(z, (2, 3), (1, 2), (1, 1), (2, 1), True)", "F.max_pool2d(z, 2, return_indices=True)[0]",

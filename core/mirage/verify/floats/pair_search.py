@@ -190,8 +190,8 @@ class Opinion:
 
 
 def search(a: Program, b: Program, overflow: bool = True, ranges: Ranges = EVERY_INDEX) -> Opinion:
-    """Runs both programs on directed inputs until they differ or the work is done that is meant for it: on indices in their `ranges`. With `overflow` an
-    infinity or NaN that an overflow leaves on one side alone is told and refuses nothing."""
+    """Runs both programs on directed inputs, indices in their `ranges`, until they differ or the work is done that is meant for it.
+    With `overflow` an infinity or NaN that an overflow leaves on one side alone is told and refuses nothing."""
     start = time.thread_time()
     if max(largest(a), largest(b)) > LARGEST or max(products(a), products(b)) > PRODUCTS:
         return not_run(a, b, "the programs are too large to be run at their sizes")
@@ -320,7 +320,8 @@ class _Search:
 
     def by_numbers(self) -> Evidence | None:
         """A difference at a number that a dtype of the two does not hold."""
-        dtypes = {d for p in (self.a, self.b) for x in (*p.inputs, *p.nodes) if (d := x.type.dtype) in FLOATING}
+        types = (x for p in (self.a, self.b) for x in (*(i.type for i in p.inputs), *(n.type for n in p.nodes)))
+        dtypes = {t.dtype for t in types if t.dtype in FLOATING}
         if all(float(round_to(np.asarray(c), d)) == c for c in self.numbers for d in dtypes):
             return None
         floats = sum(i.type.dtype in FLOATING for i in self.a.inputs)

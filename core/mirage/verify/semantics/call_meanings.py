@@ -16,7 +16,7 @@ import numpy as np
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.opaque_calls import RESULT, SIZES, TENSOR, is_call
 from mirage.ir.program import Attr, Operation, Program
-from mirage.operators.call_functions import NEAR_ZERO
+from mirage.operators.call_functions import FAR_FROM_ZERO, NEAR_ZERO
 from mirage.operators.protocols import Maker
 from mirage.operators.type_rules import dim, is_float
 from mirage.program.builder import Builder
@@ -450,7 +450,8 @@ MEANINGS: dict[str, Meaning] = {
 }
 # Of these the algebra alone would say that they equal what has none of their digits near zero.
 ROUNDED_MEANINGS: dict[str, Meaning] = {
-    **{f"aten.{name}.default": _of_coarse(_named(name)) for name in NEAR_ZERO},
+    **{f"aten.{name}.default": _of_coarse(_named(name)) for name in (*NEAR_ZERO, *FAR_FROM_ZERO)},
+    "aten.special_erfc.default": _of_coarse(_named("erfc")),
     "aten.elu.default": _of_coarse(_elu),
     "aten.selu.default": _of_coarse(_selu),
     "aten.celu.default": _of_coarse(_celu),
