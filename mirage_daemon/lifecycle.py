@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from mirage.errors import MirageError, RemoteCacheFault
+from mirage.errors import ClusterFault, MirageError, RemoteCacheFault
 from mirage.isolate.cores import usable_cores
 from mirage.isolate.system import sweep
 from mirage.link import paths, user_settings
@@ -32,6 +32,7 @@ from mirage_daemon.server import BACKLOG, MAX_CONNECTIONS, OWN_DESCRIPTORS, Serv
 from mirage_daemon.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
+    from mirage_daemon.cluster import Cluster
     from mirage_daemon.remote_cache import RemoteCache
 
 log = logging.getLogger("mirage.daemon")
@@ -175,8 +176,48 @@ def _remote_of_settings() -> RemoteCache | None:
         return None
 
 
+def cluster_at(address: str) -> Cluster:
+    """The cluster that the command line names, reached; ClusterFault where it cannot be."""
+    from mirage_daemon.cluster import Cluster
+
+    cluster = Cluster(address)
+    cluster.connect()
+    return cluster
+
+
+def cluster_of_settings() -> Cluster | None:
+    """The cluster that the user's own settings name. Clients do not wait until it is reached, and a mistake costs it alone."""
+    said = user_settings.value(user_settings.CLUSTER)
+    if said is None:
+        return None
+    from mirage_daemon.cluster import Cluster
+
+    try:
+        cluster = Cluster(said)
+    except ClusterFault as e:
+        log.warning("%s", e)
+        return None
+    cluster.connect_later()
+    return cluster
+
+
+def _run_jobs(
+    listener: socket.socket, data: Path, workers: int, job: RunJob | None, cluster: Cluster | None, remote: RemoteCache | None
+) -> None:  # fmt: skip
+    """Serve, with workers here and with a cluster's nodes where there is one."""
+    token, elsewhere, at_once = load_secret(paths.token_path(paths.socket_path())).hex(), None, lambda: workers
+    if cluster is not None:
+        elsewhere, at_once = cluster.search, lambda: workers + cluster.processors
+    try:
+        with WorkerPool(most=workers, elsewhere=elsewhere, at_once=workers if cluster else 0) as pool:
+            asyncio.run(_serve(listener, data, job or pool.run_job, at_once, token, remote))
+    finally:
+        if cluster is not None:
+            cluster.close()
+
+
 async def _serve(
-    listener: socket.socket, data: Path, job: RunJob, workers: int, token: str, remote: RemoteCache | None
+    listener: socket.socket, data: Path, job: RunJob, workers: Callable[[], int], token: str, remote: RemoteCache | None
 ) -> None:
     make_store = partial(SqliteStore, data)
     server = Server(make_store, job, workers=workers, idle_s=idle_seconds(), token=token, remote=remote)
@@ -227,10 +268,15 @@ def _number(path: Path) -> tuple[int, int] | None:
 
 
 def main(
-    *, foreground: bool = False, job: RunJob | None = None, workers: int | None = None, remote_url: str = ""
+    *,
+    foreground: bool = False,
+    job: RunJob | None = None,
+    workers: int | None = None,
+    remote_url: str = "",
+    cluster_address: str = "",
 ) -> int:
-    """Run the daemon until its end. 0: it ran, or another one runs already; 1: refused; 3: the cache is taken. `remote_url`: a
-    shared cache other than that of the settings."""
+    """Run the daemon until its end. 0: it ran, or another one runs already; 1: refused; 3: the cache is taken. `remote_url` and
+    `cluster_address`: a shared cache and a cluster other than those of the settings."""
     os.umask(0o077)
     raise_descriptor_limit()
     sys.setswitchinterval(SWITCH_S)
@@ -248,20 +294,18 @@ def main(
         if data_lock is None:
             print(f"another daemon uses the cache in {data}", file=sys.stderr)
             return CACHE_TAKEN
+        cluster = cluster_at(cluster_address) if cluster_address else None
     except (MirageError, OSError) as e:
         print(e, file=sys.stderr)
         return 1
     with lock, data_lock:
         open_log(paths.log_path(), also_terminal=foreground)
-        remote = remote or _remote_of_settings()
-        token = load_secret(paths.token_path(path)).hex()
+        remote, cluster = remote or _remote_of_settings(), cluster or cluster_of_settings()
         listener = listen(path)
         _say_place(path)
         log.info("process %d listens; %d folders of dead workers removed", os.getpid(), sweep())
         try:
-            workers = workers or worker_count()
-            with WorkerPool(most=workers) as pool:
-                asyncio.run(_serve(listener, data, job or pool.run_job, workers, token, remote))
+            _run_jobs(listener, data, workers or worker_count(), job, cluster, remote)
         finally:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()  # while the lock is held: the next owner's socket cannot be there yet

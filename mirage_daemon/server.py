@@ -90,7 +90,7 @@ class Server:
         make_store: Callable[[], CacheStore],
         run_job: RunJob,
         *,
-        workers: int,
+        workers: int | Callable[[], int],
         idle_s: float,
         limits: ConnectionLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
