@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -202,22 +202,25 @@ def cluster_of_settings() -> Cluster | None:
 
 
 def _run_jobs(
-    listener: socket.socket, data: Path, workers: int, job: RunJob | None, cluster: Cluster | None, remote: RemoteCache | None
-) -> None:  # fmt: skip
+    serve: Callable[[RunJob, Callable[[], int]], Coroutine[None, None, None]],
+    workers: int,
+    job: RunJob | None,
+    cluster: Cluster | None,
+) -> None:
     """Serve, with workers here and with a cluster's nodes where there is one."""
-    token, elsewhere, at_once = load_secret(paths.token_path(paths.socket_path())).hex(), None, lambda: workers
+    elsewhere, at_once = None, lambda: workers
     if cluster is not None:
         elsewhere, at_once = cluster.search, lambda: workers + cluster.processors
     try:
         with WorkerPool(most=workers, elsewhere=elsewhere, at_once=workers if cluster else 0) as pool:
-            asyncio.run(_serve(listener, data, job or pool.run_job, at_once, token, remote))
+            asyncio.run(serve(job or pool.run_job, at_once))
     finally:
         if cluster is not None:
             cluster.close()
 
 
 async def _serve(
-    listener: socket.socket, data: Path, job: RunJob, workers: Callable[[], int], token: str, remote: RemoteCache | None
+    listener: socket.socket, data: Path, token: str, remote: RemoteCache | None, job: RunJob, workers: Callable[[], int]
 ) -> None:
     make_store = partial(SqliteStore, data)
     server = Server(make_store, job, workers=workers, idle_s=idle_seconds(), token=token, remote=remote)
@@ -301,11 +304,13 @@ def main(
     with lock, data_lock:
         open_log(paths.log_path(), also_terminal=foreground)
         remote, cluster = remote or _remote_of_settings(), cluster or cluster_of_settings()
+        token = load_secret(paths.token_path(path)).hex()
         listener = listen(path)
         _say_place(path)
         log.info("process %d listens; %d folders of dead workers removed", os.getpid(), sweep())
         try:
-            _run_jobs(listener, data, workers or worker_count(), job, cluster, remote)
+            serve = partial(_serve, listener, data, token, remote)
+            _run_jobs(serve, workers or worker_count(), job, cluster)
         finally:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()  # while the lock is held: the next owner's socket cannot be there yet

@@ -161,7 +161,7 @@ def test_it_serves_until_the_daemon_is_gone():
 
 def test_nobody_at_the_address_is_one_line(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ray", SimpleNamespace())
-    with pytest.raises(ClusterFault, match="nobody answers at 127.0.0.1:1 "):
+    with pytest.raises(ClusterFault, match="nobody answers at"):
         connected("127.0.0.1:1")
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(ClusterFault, match="not installed") as e:
