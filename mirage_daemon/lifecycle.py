@@ -14,7 +14,8 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -29,6 +30,7 @@ from mirage_daemon import question_key
 from mirage_daemon.cache_store import SqliteStore
 from mirage_daemon.jobs import RunJob
 from mirage_daemon.server import BACKLOG, MAX_CONNECTIONS, OWN_DESCRIPTORS, Server
+from mirage_daemon.verify_requests import Judge, Judges
 from mirage_daemon.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
@@ -201,29 +203,33 @@ def cluster_of_settings() -> Cluster | None:
     return cluster
 
 
-def _run_jobs(
-    serve: Callable[[RunJob, Callable[[], int]], Coroutine[None, None, None]],
-    workers: int,
-    job: RunJob | None,
-    cluster: Cluster | None,
-) -> None:
-    """Serve, with workers here and with a cluster's nodes where there is one."""
-    elsewhere, at_once = None, lambda: workers
-    if cluster is not None:
-        elsewhere, at_once = cluster.search, lambda: workers + cluster.processors
+@dataclass(frozen=True)
+class Workforce:
+    """Who does the daemon's jobs, who judges for its clients, and how many jobs run at once."""
+
+    job: RunJob
+    judge: Judge
+    at_once: Callable[[], int]
+
+
+@contextlib.contextmanager
+def workforce(workers: int, job: RunJob | None, cluster: Cluster | None) -> Iterator[Workforce]:
+    """The workers here, and a cluster's nodes where there is one. `job` is who does the jobs in their place."""
+    search = None if cluster is None else cluster.search
     try:
-        with WorkerPool(most=workers, elsewhere=elsewhere, at_once=workers if cluster else 0) as pool:
-            asyncio.run(serve(job or pool.run_job, at_once))
+        with WorkerPool(most=workers, elsewhere=search) as pool:
+            yield Workforce(
+                job or pool.run_job, pool.judge, lambda: workers + (0 if cluster is None else cluster.processors)
+            )
     finally:
         if cluster is not None:
             cluster.close()
 
 
-async def _serve(
-    listener: socket.socket, data: Path, token: str, remote: RemoteCache | None, job: RunJob, workers: Callable[[], int]
-) -> None:
+async def _serve(listener: socket.socket, data: Path, force: Workforce, token: str, remote: RemoteCache | None) -> None:
     make_store = partial(SqliteStore, data)
-    server = Server(make_store, job, workers=workers, idle_s=idle_seconds(), token=token, remote=remote)
+    server = Server(make_store, force.job, workers=force.at_once, idle_s=idle_seconds(), token=token, remote=remote)
+    server.judges = Judges(force.judge)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
@@ -309,8 +315,8 @@ def main(
         _say_place(path)
         log.info("process %d listens; %d folders of dead workers removed", os.getpid(), sweep())
         try:
-            serve = partial(_serve, listener, data, token, remote)
-            _run_jobs(serve, workers or worker_count(), job, cluster)
+            with workforce(workers or worker_count(), job, cluster) as force:
+                asyncio.run(_serve(listener, data, force, token, remote))
         finally:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()  # while the lock is held: the next owner's socket cannot be there yet

@@ -35,7 +35,7 @@ from mirage.link import answers, paths, protocol
 from mirage.link.frames import Message
 from mirage.link.requests import BY_NAME, Requests
 from mirage.link.version import is_newer, package_version
-from mirage_daemon import cache_requests, garbage_collection, project_requests, question_key
+from mirage_daemon import cache_requests, garbage_collection, project_requests, question_key, verify_requests
 from mirage_daemon.cache_store import CacheStore
 from mirage_daemon.connection import Connection, ConnectionLimits, SharedRoom
 from mirage_daemon.fair_turns import WITHOUT_BOUND, FairTurns
@@ -119,6 +119,7 @@ class Server:
         self._earlier: dict[str, None] = {}  # keys of what earlier daemons promised, until it is under way here
         self._earlier_read = asyncio.Event()
         self.projects = project_requests.Projects(self)
+        self.judges = verify_requests.Judges()  # whoever has workers that judge puts those in its place
 
     # ---- life
     async def serve(self, listener: socket.socket) -> None:
@@ -132,6 +133,7 @@ class Server:
             earlier.cancel()
             server.close()  # new clients are refused from here on, and start the next daemon
             await self.projects.watcher.close()
+            self.judges.close()
             await self.jobs.close(JOBS_END_S)
             await asyncio.sleep(0.05)  # subscribers' last replies are queued meanwhile
             for task in self._connections.values():
@@ -524,6 +526,7 @@ HANDLERS: dict[str, Handler] = {
     ),
     **project_requests.HANDLERS,
     **cache_requests.HANDLERS,
+    **verify_requests.HANDLERS,
 }
 
 

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
+from typing import cast
 
-from mirage.errors import Cancelled, FileUnreadable, MirageError, WorkerDied
+from mirage.errors import Cancelled, DaemonBusy, FileUnreadable, MirageError, WorkerDied
 from mirage.isolate import Worker
 from mirage.isolate.confinement import most_of_memory
 from mirage.results.progress import CancelToken, ProgressCounts
@@ -21,11 +22,12 @@ from mirage_daemon.jobs import Report
 from mirage_daemon.journal import MAX_PARTS, JobPayload, Parts, size_of
 
 log = logging.getLogger("mirage.daemon.workers")
-SearchElsewhere = Callable[
-    [JobPayload, Report, CancelToken], None
-]  # reports the parts that others finished; raises Cancelled alone
+# Reports the parts that others finish; raises Cancelled alone
+SearchElsewhere = Callable[[JobPayload, Report, CancelToken], None]
 LOOK_S = 0.25  # how often a job that waits for its turn looks whether it was cancelled
 JOB_TIMEOUT_S = 3600.0
+VERIFY_S, PREPARE_S = 600.0, 120.0
+PREPARE_AFTER_S = 6.0  # by then whoever judges by itself is done
 PROPOSAL_S = 120.0  # what somebody else found may cost no more: a stranger's µGraph can be made to take long
 TRIES = 2  # a worker that died may have met a fault of the machine; one that dies again has met the job's own
 RIGHT_BUT_SLOW = (
@@ -105,8 +107,8 @@ class WorkerPool:
     """Workers that wait for the next job of their interpreter; a context manager. At most `most` wait, each at most `idle_s`.
     The process that is kept runs no user code (`mirage.pipeline.job_task`), so nothing of one job reaches the next one's answer.
 
-    `elsewhere` searches before a worker here takes a job up, from the parts that it reports; of more jobs than `at_once` (0: any
-    number) the others wait for their turn at the workers here."""
+    `elsewhere` searches before a worker here takes a job up, from the parts that it reports; with it more than `most` jobs may
+    come, and all but so many wait for their turn at the workers here."""
 
     def __init__(
         self,
@@ -117,9 +119,13 @@ class WorkerPool:
         timeout_s: float = JOB_TIMEOUT_S,
         make: Callable[[str], Worker] | None = None,
         elsewhere: SearchElsewhere | None = None,
-        at_once: int = 0,
         clock: Callable[[], float] = time.monotonic,
+        prepare_after_s: float = PREPARE_AFTER_S,
     ) -> None:
+        self._prepare_after_s, self._prepared = (
+            prepare_after_s,
+            set[str](),
+        )  # interpreters whose worker is being made ready
         self._task, self._most, self._idle_s, self._timeout_s = task, most, idle_s, timeout_s
         most_bytes = (
             most_of_memory()
@@ -127,7 +133,7 @@ class WorkerPool:
         self._make = make or partial(
             Worker, unix=True, unix_below=True, memory_bytes=most_bytes, total_bytes=most_bytes
         )
-        self._clock, self._elsewhere, self._turn = clock, elsewhere, Turn(at_once)
+        self._clock, self._elsewhere, self._turn = clock, elsewhere, Turn(most if elsewhere else 0)
         self._lock = threading.Lock()
         self._idle: list[_Idle] = []  # the one that was used last is last
         self._closed = threading.Event()
@@ -198,19 +204,50 @@ class WorkerPool:
         report({RIGHT_BUT_SLOW: True})
         return None
 
+    def judge(self, body: Mapping[str, object], interpreter: str, cancel: CancelToken) -> Mapping[str, object]:
+        """The task `verify` (its payload but "warm"), by a worker of the interpreter that waits. DaemonBusy where none does: whoever asks
+        is faster by itself then, and one is made ready for the next question a little later."""
+        held = self._waiting(interpreter)
+        if held is None:
+            self._prepare_later(interpreter)
+            raise DaemonBusy("no worker waits that could judge at once")
+        return self._ask(held, "verify", body, lambda event: None, cancel, VERIFY_S)
+
+    def _prepare_later(self, interpreter: str) -> None:
+        with self._lock:
+            if interpreter in self._prepared or self._closed.is_set():
+                return
+            self._prepared.add(interpreter)
+        threading.Thread(target=self._prepare, args=(interpreter,), daemon=True, name="mirage-prepare").start()
+
+    def _prepare(self, interpreter: str) -> None:
+        try:
+            if not self._closed.wait(self._prepare_after_s):
+                self._ask(self._take(interpreter), "prepare_verify", {}, lambda event: None, CancelToken(), PREPARE_S)
+        except MirageError as e:
+            log.info("no worker is ready to judge: %s", e)
+        finally:
+            with self._lock:
+                self._prepared.discard(interpreter)
+
     def _call(
         self, interpreter: str, body: JobPayload, report: Report, cancel: CancelToken, most_s: float = JOB_TIMEOUT_S
     ) -> Mapping[str, object]:
+        task = "recheck" if "mugraph" in body else self._task
         with self._turn.taken(cancel):
-            return self._call_now(interpreter, body, report, cancel, most_s)
+            return self._ask(self._take(interpreter), task, cast(Mapping[str, object], body), report, cancel, most_s)
 
-    def _call_now(
-        self, interpreter: str, body: JobPayload, report: Report, cancel: CancelToken, most_s: float
+    def _ask(
+        self,
+        held: _Idle,
+        task: str,
+        body: Mapping[str, object],
+        report: Report,
+        cancel: CancelToken,
+        most_s: float,
     ) -> Mapping[str, object]:
-        held = self._take(interpreter)
         held.calls += 1
         try:
-            task = "recheck" if "mugraph" in body else self._task
             return held.worker.call(
                 task,
                 {**body, "warm": held.calls < MOST_CALLS},
@@ -221,12 +258,15 @@ class WorkerPool:
         finally:
             self._give(held)
 
-    def _take(self, interpreter: str) -> _Idle:
+    def _waiting(self, interpreter: str) -> _Idle | None:
         with self._lock:
             for i in reversed(range(len(self._idle))):
                 if self._idle[i].interpreter == interpreter:
                     return self._idle.pop(i)
-        return _Idle(interpreter, self._make(interpreter), 0, 0.0)
+        return None
+
+    def _take(self, interpreter: str) -> _Idle:
+        return self._waiting(interpreter) or _Idle(interpreter, self._make(interpreter), 0, 0.0)
 
     def _give(self, held: _Idle) -> None:
         """Keep the worker, if its process is alive and not worn out."""

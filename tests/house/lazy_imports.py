@@ -31,8 +31,9 @@ LAZY: dict[str, dict[str, str]] = {
     },
     "mirage.cli.verify": {
         "mirage.cli": COMMAND,
-        "mirage.cli.optimize": COMMAND,
+        "mirage.cli.judged_row": COMMAND,
         "mirage.cli.traces_ahead": COMMAND,
+        "mirage.cli.verify_by_daemon": COMMAND,
         "mirage.cli.verify_subjects": COMMAND,
         "mirage.cli.worker_queue": COMMAND,
         "mirage.cli.write_certificate": COMMAND,

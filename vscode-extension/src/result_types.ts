@@ -54,6 +54,7 @@ export interface Verdict {
   notes: string[];
   finite: boolean;
   upto: number | null;
+  only: string[];
   word: "PROVED" | "TESTED" | "UNDECIDED" | "REJECTED";
   headline: string;
   bound: number | null;

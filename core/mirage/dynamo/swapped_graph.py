@@ -138,4 +138,6 @@ class SwappedGraph:
         )
 
 
-_told: dict[tuple[tuple[str, int], ...], Sequence[SetTried]] = {}  # how graphs were timed in this process, for `explain`
+_told: dict[
+    tuple[tuple[str, int], ...], Sequence[SetTried]
+] = {}  # how graphs were timed in this process, for `explain`

@@ -52,6 +52,8 @@ TASKS: dict[str, str] = {
     "begin_forked": "mirage.isolate.forked_task:begin_forked",
     "collect_forked": "mirage.isolate.forked_task:collect_forked",
     "recheck": "mirage.pipeline.recheck_task:recheck_task",
+    "verify": "mirage.cli.verify_task:verify_task",
+    "prepare_verify": "mirage.cli.verify_task:prepare_task",
     "selftest": "mirage.isolate.worker_selftest:selftest_task",
 }
 GROUP = "mirage.tasks"

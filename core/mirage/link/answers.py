@@ -16,6 +16,22 @@ class Submitted(TypedDict):
     state: str
 
 
+class JudgedSizes(TypedDict):
+    """The verdict on one row of sizes; `inputs` are its shapes in words."""
+
+    inputs: str
+    verdict: JsonObject
+
+
+class Judged(TypedDict):
+    """The verdict on each row of sizes that both sides have; `missing`: rows of one side alone, with the side that has none."""
+
+    left: str
+    right: str
+    rows: list[JudgedSizes]
+    missing: list[tuple[str, str]]
+
+
 class Outcome(TypedDict):
     """How a job ended: its result, or the error that it ended with."""
 

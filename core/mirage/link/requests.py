@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 30.0
 CACHE_DEADLINE_S = 600.0  # reading all of a large cache takes time
+VERIFY_DEADLINE_S = 600.0
 P = ParamSpec("P")
 Body = TypeVar("Body")  # the dataclass of the parameters
 Answer = TypeVar("Answer")  # what the daemon sends
@@ -136,6 +137,7 @@ class Requests:
     result = SingleRequest(parameters.Result, answers.Outcome, _all)
     lookup = SingleRequest(parameters.Lookup, answers.Found, _result)
     adopt = SingleRequest(parameters.Adopt, answers.Submitted, _all)
+    verify = SingleRequest(parameters.Verify, answers.Judged, _all, VERIFY_DEADLINE_S)
     explain = SingleRequest(parameters.Explain, answers.Explanation, _all)
     watch = SingleRequest(parameters.Watch, answers.WatchedProject, _all)
     unwatch = SingleRequest(parameters.Unwatch, answers.Unwatched, lambda answer: answer["watched"])

@@ -38,6 +38,16 @@ Value = Callable[[TermBuilder, Sequence[int], Attrs], int]
 Expand = Callable[[Maker, Sequence[int], Attrs], int]
 
 
+@dataclass(frozen=True)
+class Indices:
+    """An argument that holds places: PyTorch raises an error where one is not from 0 to below `below`, nor what the attribute `besides`
+    says (None: there is no such number)."""
+
+    argument: int
+    below: int
+    besides: str = ""
+
+
 class AxesRule(Protocol):
     """How the axes of a primitive's result come from its arguments'."""
 
@@ -69,7 +79,7 @@ class Operator:
     """An operator of tensor programs. `least`..`most` arguments; `infer` gives the result's type and raises ShapeError
     or DtypeError for operands that do not fit; `call` is how PyTorch writes it ({0} {1} and attributes by name). An
     attribute is a number, a truth value, None, a dtype or a tuple of them; `texts` has those that are words, each with
-    the regular expression that they match as a whole."""
+    the regular expression that they match as a whole. `indices`: which argument holds places, and how many there are."""
 
     name: str
     family: Family
@@ -85,6 +95,7 @@ class Operator:
     call: str = ""
     hazards: tuple[str, ...] = ()
     texts: Mapping[str, str] = stated(default_factory=dict)
+    indices: Callable[[Sequence[TensorType], Attrs], Indices] | None = None
 
     def __post_init__(self) -> None:
         meanings = [self.value is not None, self.expand is not None, self.axes is not None and self.term is not None]

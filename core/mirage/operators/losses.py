@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from mirage.ir.tensor_spec import TensorType
 from mirage.operators import type_rules
-from mirage.operators.entry import Attrs, Form, Operator
+from mirage.operators.entry import Attrs, Form, Indices, Operator
 from mirage.operators.protocols import Arguments, Maker
 
 Types = Sequence[TensorType]
@@ -99,8 +99,14 @@ def nll(m: Maker, xs: Sequence[int], a: Attrs) -> int:
     shape = m.type(x).shape
     at = _classes(shape)
     index = m.op("reshape", labels, shape=(*shape[:at], 1, *shape[at + 1 :]))
-    own = m.op("where", m.op("eq", index, m.const(a["ignore_index"])), m.const(0.0), m.op("gather", x, index, dim=at))
+    own = _unless_ignored(m, index, m.op("gather", x, index, dim=at), a)
     return _over_rows(m, m.op("reshape", own, shape=_rows(shape)), labels, a)
+
+
+def _unless_ignored(m: Maker, labels: int, x: int, a: Attrs) -> int:
+    """x, but zero where a label is the one to be ignored. None: there is no such label."""
+    ignored = a["ignore_index"]
+    return x if ignored is None else m.op("where", m.op("eq", labels, m.const(ignored)), m.const(0.0), x)
 
 
 def _over_rows(m: Maker, each: int, labels: int, a: Attrs) -> int:
@@ -110,6 +116,8 @@ def _over_rows(m: Maker, each: int, labels: int, a: Attrs) -> int:
     total = m.op("neg", m.op("sum", each, dim=None, keepdim=False))
     if a["reduction"] == SUM:
         return total
+    if a["ignore_index"] is None:
+        return m.op("neg", m.op("mean", each, dim=None, keepdim=False))
     seen = m.op("cast", m.op("ne", labels, m.const(a["ignore_index"])), dtype="fp32")
     return m.op("div", total, m.op("sum", seen, dim=None, keepdim=False))
 
@@ -124,12 +132,8 @@ def cross_entropy(m: Maker, xs: Sequence[int], a: Attrs) -> int:
     loss = m.op("nll_loss", logs, labels, reduction=a["reduction"], ignore_index=a["ignore_index"])
     if not smoothing:
         return loss
-    seen = m.op(
-        "where",
-        m.op("eq", m.op("reshape", labels, shape=_rows(shape)), m.const(a["ignore_index"])),
-        m.const(0.0),
-        m.op("mean", logs, dim=(at,), keepdim=False),
-    )
+    flat = m.op("reshape", labels, shape=_rows(shape))
+    seen = _unless_ignored(m, flat, m.op("mean", logs, dim=(at,), keepdim=False), a)
     rest = _over_rows(m, seen, labels, a)
     return m.op("add", m.op("mul", loss, m.const(1 - smoothing)), m.op("mul", rest, m.const(smoothing)))
 
@@ -168,6 +172,10 @@ def _elementwise(name: str, summary: str, loss: Loss, attrs: Mapping[str, str], 
     )  # fmt: skip
 
 
+def _of_classes(types: Types, a: Attrs) -> Indices:
+    return Indices(1, types[0].shape[_classes(types[0].shape)], "ignore_index")
+
+
 _LABELS = ("a label outside of the classes, an error in PyTorch, counts as one that picks nothing",)
 LOSSES: tuple[Operator, ...] = (
     _elementwise("mse_loss", "(x - y)^2, its mean or sum", mse, {}, ""),
@@ -185,9 +193,11 @@ LOSSES: tuple[Operator, ...] = (
                   "reduction=('none', 'mean', 'sum')[{reduction}])"),
     Operator("nll_loss", "composite", "minus each row's element that its label names; its mean or sum", 2, 2, _row_type, expand=nll,
              torch={"aten.nll_loss_nd.default": Form(build=_likelihood, when=_of_labels)},
-             call="F.nll_loss({0}, {1}, ignore_index={ignore_index}, reduction=('none', 'mean', 'sum')[{reduction}])", hazards=_LABELS),
+             call="F.nll_loss({0}, {1}, ignore_index={ignore_index}, reduction=('none', 'mean', 'sum')[{reduction}])", hazards=_LABELS,
+             indices=_of_classes),
     Operator("cross_entropy", "composite", "nll_loss of log_softmax, perhaps with smoothed labels", 2, 2, _row_type,
              expand=cross_entropy, torch={"aten.cross_entropy_loss.default": Form(build=_entropy, when=_of_labels)},
              call="F.cross_entropy({0}, {1}, ignore_index={ignore_index}, label_smoothing={smoothing}, "
-                  "reduction=('none', 'mean', 'sum')[{reduction}])", hazards=_LABELS),
+                  "reduction=('none', 'mean', 'sum')[{reduction}])", hazards=_LABELS,
+             indices=_of_classes),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mirage.ir.tensor_spec import TensorType
-from mirage.operators.entry import Attrs, Form, Operator, ShapeError
+from mirage.operators.entry import Attrs, Form, Indices, Operator, ShapeError
 from mirage.operators.protocols import Arguments, Maker
 from mirage.operators.type_rules import dim, is_float
 
@@ -113,11 +113,11 @@ _OUTSIDE = ("an index outside of the dim, an error in PyTorch, picks nothing: ze
 SELECTION: tuple[Operator, ...] = (
     Operator("gather", "shape", "of each line of a dim the element that an index names", 2, 2, gather_type, expand=gather,
              torch={"aten.gather.default": Form(build=_gather, when=_picks_one)}, call="torch.gather({0}, {dim}, {1})",
-             hazards=_OUTSIDE),
+             hazards=_OUTSIDE, indices=lambda types, a: Indices(1, types[0].shape[a["dim"]])),
     Operator("one_hot", "shape", "1 at the place that an index names, else 0", 1, 1,
              lambda types, a: TensorType((*types[0].shape, a["classes"]), "int64"), expand=one_hot,
              torch={"aten.one_hot.default": Form(("self",), {"classes": "num_classes"}, when=lambda m, a: a["num_classes"] > 0)},
-             call="F.one_hot({0}, {classes})", hazards=_OUTSIDE),
+             call="F.one_hot({0}, {classes})", hazards=_OUTSIDE, indices=lambda types, a: Indices(0, a["classes"])),
     Operator("eye", "shape", "1 on the diagonal, else 0", 0, 0,
              lambda types, a: TensorType((a["rows"], a["columns"]), a["dtype"]), expand=eye,
              torch={f"aten.eye.{k}": Form(build=_eye) for k in ("default", "m")},

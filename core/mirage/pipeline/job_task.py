@@ -6,20 +6,23 @@ left for the next. The ones of the next job are made while nothing waits for the
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
 from mirage.errors import MirageError
+from mirage.isolate.imported_ahead import REHEARSAL, RUNNING, TRACING
 from mirage.isolate.task_table import Emit, Value
 from mirage.pipeline.optimize import optimize
-from mirage.pipeline.processes import Tools
+from mirage.pipeline.processes import IMPORTS, Tools
 from mirage.pipeline.request_payload import from_payload
 from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken
 from mirage.search.checkpoint import Checkpoint, encode
 from mirage.search.subproblems import Key, Part
 
+log = logging.getLogger("mirage.pipeline")
 WARM_S = 120.0
 _beside = ThreadPoolExecutor(1, thread_name_prefix="mirage-warm")
 _spare: list[Future[Tools]] = []
@@ -41,19 +44,28 @@ class Sent(Checkpoint):
         self._emit({"part": {"search": self._search, "name": str(key), "line": line}})
 
 
-def warm_tools() -> Tools:
-    """Tools whose workers have imported what takes long, and nothing else."""
+def warm_tools(compiles: bool) -> Tools:
+    """Tools whose worker that traces has imported what takes long, and nothing else; the one that compiles, if it is wanted, begins with
+    it."""
     tools = Tools()
-    for worker in (tools.runner, tools.compiler):
-        try:
-            worker.call("warm", {}, timeout_s=WARM_S)
-        except MirageError:  # the job that uses it says what is wrong, with its own words
-            continue
+    try:
+        modules = {"modules": [*TRACING, *RUNNING], "calls": [REHEARSAL]}
+        tools.runner.call("warm", modules, timeout_s=WARM_S)
+        if compiles:
+            tools.compiler.warm(*IMPORTS)
+    except MirageError as e:  # the job that uses it meets it too, and says so to its user
+        log.info("no worker is ready for the next job: %s", e)
     return tools
 
 
+def make_spare(compiles: bool) -> None:
+    """Begins with the tools of the next job, where none are there."""
+    if not _spare:
+        _spare.append(_beside.submit(warm_tools, compiles))
+
+
 @contextmanager
-def tools_of_a_job(then_warm: bool) -> Iterator[Tools]:
+def tools_of_a_job(then_warm: bool, compiles: bool = True) -> Iterator[Tools]:
     """Fresh tools for one job: those that were made ahead, where there are some. `then_warm`: the next job's are made afterwards, while
     nothing waits for them."""
     tools = _spare.pop().result() if _spare else Tools()
@@ -62,7 +74,7 @@ def tools_of_a_job(then_warm: bool) -> Iterator[Tools]:
             yield tools
     finally:
         if then_warm:
-            _spare.append(_beside.submit(warm_tools))
+            make_spare(compiles)
 
 
 def optimize_task(payload: Value, emit: Emit) -> Value:

@@ -124,7 +124,8 @@ class Link:
 class Verdict:
     """All evidence on a program with so many `outputs`. The headline is the weakest link's word; the bound is the sum over
     links (union bound), None where one has none or their sum says nothing. `finite`: nothing is claimed of infinite and NaN
-    inputs; `upto`: and nothing of inputs that are larger in size."""
+    inputs; `upto`: and nothing of inputs that are larger in size; `only`: inputs of indices and what they hold, since on others one side
+    raises an error where the other has a value."""
 
     evidence: tuple[Evidence, ...]
     outputs: int = 1
@@ -132,6 +133,7 @@ class Verdict:
     notes: tuple[str, ...] = ()
     finite: bool = False
     upto: float | None = None
+    only: tuple[str, ...] = ()
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -164,6 +166,7 @@ class Verdict:
     def headline(self) -> str:
         inputs = ", finite inputs" if self.finite or self.upto is not None else ""
         inputs += "" if self.upto is None else f" up to {self.upto:.0e}".replace("e+", "e")
+        inputs += "".join(f", {x}" for x in self.only)
         if self.word == "PROVED":
             return f"PROVED ({self.scope}{inputs})"
         if self.word == "TESTED":
@@ -182,3 +185,8 @@ def _sum(bounds: Iterable[float | None]) -> float | None:
     """None where one has none, or where all together say nothing."""
     total = math.fsum(SAYS_NOTHING if b is None else b for b in bounds)
     return total if total < SAYS_NOTHING else None
+
+
+def strength(v: Verdict) -> tuple[int, float, bool]:
+    """Verdicts in order, the weakest first."""
+    return STRENGTH[v.word], -1.0 if v.bound is None else -v.bound, v.scope == "all sizes"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,14 +13,16 @@ from mirage.errors import SignatureMismatch, UnfixedAnswer, UnsupportedReshape
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Operation, Program
 from mirage.ir.tensor_spec import TensorType
-from mirage.meaning.nodes import Apply, Const, FloatLiteral, Input, Size
+from mirage.meaning.nodes import Apply, Const, FloatLiteral, Index, Input, Size
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
 from mirage.program.lower import Lowered, lower
 from mirage.results.details import FloatDetails
 from mirage.results.verdict import Concrete, Counterexample, Evidence, Verdict
+from mirage.verify import label_ranges
 from mirage.verify.field.algebra_opinion import algebra_sizes, field_opinion, offset_axes
 from mirage.verify.floats import pair_search
+from mirage.verify.label_ranges import Kind, Labels, Ranges
 from mirage.verify.proof.definedness import conditions, needs, unexplained
 from mirage.verify.proof.opinion import details, summary, trusted
 from mirage.verify.proof.prover import Prover
@@ -44,6 +46,7 @@ UNORDERED = "no bound: the field's order says nothing of thresholds"
 FIELD_ALONE = "no float inputs that were tried show it: the difference shows in the field alone"
 AT_LENGTHS = "with the lengths of axes as numbers, so for these sizes alone"
 NOT_MET = "the two decide by different thresholds, and no run met both outcomes of each comparison"
+BOTH_TAKE = "compared on indices that both take, beyond which one raises an error where the other has a value"
 ORDERING = {"lt", "le", "eq", "maximum", "minimum", "floor", "quotient"}
 MOST_ELEMENTS = 1 << 22  # of all axes together, for a run in float64 at the real sizes
 MOST_POINTS = 1 << 15  # of one term, for a run in the field at the real sizes
@@ -134,13 +137,14 @@ def read_shapes(lowered: Lowered, sizes: dict[str, int]) -> dict[str, tuple[int,
     return {name: shape for name, shape in input_shapes(lowered, sizes).items() if name in read}
 
 
-def points(kinds: dict[str, str], shapes: dict[str, tuple[int, ...]], draws: int) -> dict[str, Array]:
+def points(kinds: Mapping[str, Kind], shapes: dict[str, tuple[int, ...]], draws: int) -> dict[str, Array]:
     """Random inputs, all draws at once."""
     rng = np.random.default_rng(0)
     inputs: dict[str, Array] = {}
     for name, shape in shapes.items():
         full, kind = (draws, *shape), kinds.get(name)
         inputs[name] = (
+            kind.drawn(rng, full) if isinstance(kind, Labels) else
             rng.standard_normal(full) if kind is None else
             rng.integers(0, 2, full).astype(bool) if kind == "bool" else rng.integers(-8, 9, full)
         )  # fmt: skip
@@ -148,7 +152,12 @@ def points(kinds: dict[str, str], shapes: dict[str, tuple[int, ...]], draws: int
 
 
 def agree_in_floats(
-    lowered: Lowered, x: int, y: int, kinds: dict[str, str], sizes: dict[str, int], shapes: dict[str, tuple[int, ...]]
+    lowered: Lowered,
+    x: int,
+    y: int,
+    kinds: Mapping[str, Kind],
+    sizes: dict[str, int],
+    shapes: dict[str, tuple[int, ...]],
 ) -> bool:
     """True if two terms agree at a few random points in float64. No evidence for a verdict: it words a rejection."""
     inputs = points(kinds, shapes, 4)
@@ -177,7 +186,7 @@ def proved(t: Terms, pairs: Sequence[tuple[int, int]], rules: Rules | None = Non
 
 
 def at_these_sizes(
-    lowered: Lowered, pairs: Sequence[tuple[int, int]], kinds: dict[str, str], rules: Rules | None, agreed: bool
+    lowered: Lowered, pairs: Sequence[tuple[int, int]], kinds: Mapping[str, Kind], rules: Rules | None, agreed: bool
 ) -> Evidence | None:
     """The proof's opinion with the lengths of axes put in as numbers: a sum over 64 elements divided by 64 is a mean. The
     two must also agree in float64 at these sizes, as they do where that is `agreed`; where it would take long, nothing
@@ -216,16 +225,16 @@ def unseen(t: Terms, roots: Sequence[int]) -> list[str]:
 
 
 def apart(
-    lowered: Lowered, pairs: Sequence[tuple[int, int]], kinds: dict[str, str], sizes: dict[str, int],
+    lowered: Lowered, pairs: Sequence[tuple[int, int]], kinds: Mapping[str, Kind], sizes: dict[str, int],
     shapes: dict[str, tuple[int, ...]],
-) -> Evidence | None:  # fmt: skip
+) -> list[Evidence]:  # fmt: skip
     """REJECTED if one of two terms has a value at points where the other has none: sqrt(a) sqrt(b) for sqrt(ab). The
     field cannot see it, since its roots are asked to exist."""
     start = time.monotonic()
     t = lowered.terms
     roots = [x for pair in pairs for x in pair]
     if not any(t.kind(y) != "inv" and needs(t, y) for r in roots for y in t.walk(r)):
-        return None  # what is divided by is not zero at random points
+        return []  # what is divided by is not zero at random points
     inputs = points(kinds, shapes, SIGNED_DRAWS)
     for output, (x, y) in enumerate(pairs):
         dims = tuple(sorted(t.dims(x) | t.dims(y)))
@@ -241,11 +250,12 @@ def apart(
         at = tuple(int(i) for i in np.argwhere(bad)[0])
         shown = Counterexample("float", output, at[1:], str(float(a[at])), str(float(b[at])), dict(sizes))
         text = "one of the two has no value where the other has one (a root or logarithm of a negative number)"
-        return Evidence(
+        found = Evidence(
             link="algebra", opinion="float", word="REJECTED", summary=text, output=output,
             seconds=time.monotonic() - start, details=FloatDetails(sizes=dict(sizes), draw=at[0]), counterexample=shown,
         )  # fmt: skip
-    return None
+        return [found]
+    return []
 
 
 def lowered_together(a: Program, b: Program) -> Lowered:
@@ -264,7 +274,7 @@ def widest(t: Terms, roots: Sequence[int]) -> int:
 
 
 def by_the_field(
-    lowered: Lowered, pairs: Sequence[tuple[int, int]], kinds: dict[str, str], sizes: dict[str, int],
+    lowered: Lowered, pairs: Sequence[tuple[int, int]], kinds: Mapping[str, Kind], sizes: dict[str, int],
     shapes: dict[str, tuple[int, ...]], agreed: bool,
 ) -> Iterator[tuple[Evidence, bool]]:  # fmt: skip
     """The field's opinion on each output, and whether floats contradict its rejection: where they do so on directed inputs
@@ -297,7 +307,7 @@ def by_the_field(
 
 
 def rewritten_in_the_field(
-    t: Terms, x: int, y: int, kinds: dict[str, str], sizes: dict[str, int], shapes: dict[str, tuple[int, ...]]
+    t: Terms, x: int, y: int, kinds: Mapping[str, Kind], sizes: dict[str, int], shapes: dict[str, tuple[int, ...]]
 ) -> Evidence | None:
     """The field's opinion on the terms as the laws rewrite them, in which a logarithm that meets an exponential is gone:
     these have the values of the terms, and the field knows fewer laws of functions than the table of laws. None where it
@@ -359,22 +369,41 @@ def _computed_in(a: Program, b: Program) -> dict[str, None]:
     return dict.fromkeys(x.words for p in (a, b) for x in p.assumptions if x.kind == "dtype")
 
 
-def _kinds(lowered: Lowered) -> dict[str, str]:
-    """What the tensors hold that hold no floats: "bool" or "int"."""
+def _kinds(lowered: Lowered, ranges: Ranges, sizes: Mapping[str, int]) -> dict[str, Kind]:
+    """What the tensors hold that hold no floats: "bool", "int", or labels of places that there are at these sizes."""
     tensors = (*lowered.tensors, *lowered.given)
-    return {x.name: "bool" if x.dtype == "bool" else "int" for x in tensors if not DTYPES[x.dtype].floating}
+    kinds: dict[str, Kind] = {
+        x.name: "bool" if x.dtype == "bool" else "int" for x in tensors if not DTYPES[x.dtype].floating
+    }
+    for name, labels in ranges.items():
+        kinds[name] = replace(labels, below=fewest_places(lowered.terms, name, labels.below, sizes))
+    return kinds
 
 
-def searched(a: Program, b: Program, overflow: bool) -> tuple[Program, Program, pair_search.Opinion]:
+def fewest_places(t: Terms, name: str, places: int, sizes: Mapping[str, int]) -> int:
+    """The length at these sizes of the shortest of the dims of so many `places` that an input's labels are compared with."""
+    found = [places]
+    for n in t.nodes:
+        if (
+            isinstance(n, Apply)
+            and n.name == "eq"
+            and any(isinstance(k, Input) and k.name == name for k in map(t.node, n.args))
+        ):
+            for k in map(t.node, n.args):
+                if isinstance(k, Index) and math.prod(t.sizes[a] for a in k.axes) == places:
+                    found.append(math.prod(sizes.get(a, t.sizes[a]) for a in k.axes))
+    return min(found)
+
+
+def searched(a: Program, b: Program, overflow: bool, ranges: Ranges) -> tuple[Program, Program, pair_search.Opinion]:
     """Both with their calls written out, and the directed search on them. What is true over the reals alone is no law where their
     roundings were not compared on every kind of inputs: such calls stay then."""
-    check_signatures(a, b)
     whole = written_out(a, roundings=True), written_out(b, roundings=True)
-    floats = pair_search.search(*whole, overflow)
+    floats = pair_search.search(*whole, overflow, ranges)
     rest = written_out(a), written_out(b)
     if floats.rounded or rest == whole:
         return *whole, floats
-    return *rest, pair_search.search(*rest, overflow)
+    return *rest, pair_search.search(*rest, overflow, ranges)
 
 
 def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool = True) -> Verdict:
@@ -382,15 +411,17 @@ def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool =
     of real numbers, one of which may overflow where the other does not. Raises SignatureMismatch,
     UnsupportedReshape where their reshapes cut a dim in ways that do not meet, and UnfixedAnswer."""
     check_assumptions(a, b)
-    a, b, floats = searched(a, b, overflow)
+    check_signatures(a, b)
+    both = label_ranges.where_both_take(a, b)
+    a, b, floats = searched(both.a, both.b, overflow, both.ranges)
     lowered = lowered_together(a, b)
     t, n = lowered.terms, len(a.outputs)
     pairs = list(zip([x for x, _ in lowered.outputs[:n]], [y for y, _ in lowered.outputs[n : 2 * n]], strict=True))
     roots = [x for pair in pairs for x in pair]
-    kinds = _kinds(lowered)
     sizes = small_sizes(lowered, roots)
+    kinds = _kinds(lowered, both.ranges, sizes)
     shapes = read_shapes(lowered, sizes)
-    assumed = (*_computed_in(a, b), VALUES)
+    assumed = (*_computed_in(a, b), *(f"{BOTH_TAKE}: {x}" for x in both.only), VALUES)
     lost = unseen(t, roots)
     proof = proved(t, pairs, rules) if not lost else None
     if proof is None and not lost:
@@ -398,7 +429,7 @@ def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool =
         if here is not None:
             lengths = ", ".join(f"{axis} = {length}" for axis, length in sorted(t.sizes.items()))
             notes = (*trusted([here]), *floats.notes, *assumed, f"equal with {lengths}; not shown for other sizes")
-            return Verdict((here, *floats.all), n, "these sizes", notes, floats.finite, floats.upto)
+            return Verdict((here, *floats.all), n, "these sizes", notes, floats.finite, floats.upto, both.only)
     evidence: list[Evidence] = [] if proof is None else [proof]
     notes = trusted(evidence)
     for e, contradicted in by_the_field(lowered, pairs, kinds, sizes, shapes, floats.agreed):
@@ -406,15 +437,11 @@ def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool =
             notes += ("the field is no judge here: its order and opaque functions are not those of numbers",)
         else:
             evidence.append(e)
-    domain = apart(lowered, pairs, kinds, sizes, shapes)
-    if domain is not None:
-        evidence.append(domain)
-    if proof is None:
-        evidence = judged_by_order(t, pairs, evidence, floats)
-    evidence += floats.all
+    evidence += apart(lowered, pairs, kinds, sizes, shapes)
+    evidence = [*(judged_by_order(t, pairs, evidence, floats) if proof is None else evidence), *floats.all]
     notes += floats.notes
     notes += tuple(f"no proof: what is taken away or multiplied by 0 is defined only where {c}" for c in lost)
     scope, reasons = all_sizes([a, b], t, roots)
-    if any(AT_LENGTHS in e.summary for e in evidence):
+    if both.at_these_sizes or any(AT_LENGTHS in e.summary for e in evidence):
         scope = "these sizes"
-    return Verdict(tuple(evidence), n, scope, (*notes, *assumed, *reasons), floats.finite, floats.upto)
+    return Verdict(tuple(evidence), n, scope, (*notes, *assumed, *reasons), floats.finite, floats.upto, both.only)

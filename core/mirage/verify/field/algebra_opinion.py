@@ -20,6 +20,7 @@ from mirage.verify.field.error_bound import Bound, bound_of
 from mirage.verify.field.expression_size import ExpressionCounts
 from mirage.verify.field.independence import independent, widened
 from mirage.verify.field.sampling import Sample, draw, is_exponential
+from mirage.verify.label_ranges import Kind
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.evaluate_terms import ExecutionFault, Hook, TermEvaluator, evaluate_terms
 
@@ -234,7 +235,7 @@ def field_opinion(
     draws: int | None = None,
     seed: int = 0,
     sizes: Mapping[str, int] | None = None,
-    kinds: Mapping[str, str] | None = None,
+    kinds: Mapping[str, Kind] | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Evidence:
     """Compares `a` and `b` at random points. TESTED with the bound that holds, or REJECTED with a counterexample.
@@ -249,7 +250,7 @@ def field_opinion(
         sizes = algebra_sizes(t, roots, {x: t.sizes[x] for x in tied if x in t.sizes})
         sizes = widened(t, [a], sizes, frozenset(tied))
     kinds = {**dict.fromkeys(t.bool_inputs, "bool"), **(kinds or {})}
-    kinds = {n: EACH_DRAW.get(kind, kind) for n, kind in kinds.items()}
+    kinds = {n: EACH_DRAW.get(kind, kind) if isinstance(kind, str) else kind for n, kind in kinds.items()}
     verdict: Evidence | None = None
     for opaque in variants(t, roots, OPAQUE):
         sample_at = partial(draw, t, roots, sizes, shapes=shapes, kinds=kinds, opaque=opaque)

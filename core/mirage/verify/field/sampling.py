@@ -11,6 +11,7 @@ from mirage.meaning.nodes import Apply, FloatLiteral, Input, Sqrt
 from mirage.meaning.terms import Terms
 from mirage.operators import block_operators
 from mirage.verify.field.arithmetic import OPAQUE, Field, first, random_field
+from mirage.verify.label_ranges import Kind, Labels
 from mirage.verify.semantics.arrays import Array, Indices
 from mirage.verify.semantics.evaluate_terms import TermEvaluator, grid_index
 
@@ -106,10 +107,12 @@ def shapes_of(t: Terms, roots: Iterable[int], sizes: Mapping[str, int]) -> dict[
     return shapes
 
 
-def fresh(field: Field, shape: tuple[int, ...], kind: str) -> Array:
+def fresh(field: Field, shape: tuple[int, ...], kind: Kind) -> Array:
     """Random values of one input: "bool", "int" (the same in all draws: kernels take addresses from them), "flags", "integers"
-    (drawn anew in each draw) or "field"."""
+    (drawn anew in each draw), labels, or "field"."""
     full = (1, *shape)
+    if isinstance(kind, Labels):
+        return kind.drawn(field.rng, (field.draws, *shape))
     if kind == "flags":
         return _flags(field, shape)
     if kind == "integers":
@@ -142,7 +145,7 @@ def one_a_line(shape: tuple[int, ...]) -> Array:
     return np.asarray((step % min(shape[i] for i in long) == 0) | diagonal)
 
 
-def tied(field: Field, value: Array, kind: str, ties: Array) -> Array:
+def tied(field: Field, value: Array, kind: Kind, ties: Array) -> Array:
     """`value` with integers from -1 to 2 in the draws `ties`: x < y and x <= y differ at equal operands alone, which
     uniformly random points never have."""
     if kind != "field" or not ties.any():
@@ -165,7 +168,7 @@ def draw(
     draws: int,
     *,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
-    kinds: Mapping[str, str] | None = None,
+    kinds: Mapping[str, Kind] | None = None,
     opaque: Iterable[str] = OPAQUE,
 ) -> Sample:
     """A field and inputs for it. `shapes` of inputs that the terms do not fix; `kinds` of inputs that are not
@@ -191,7 +194,7 @@ def conditioned(
     sizes: Mapping[str, int],
     field: Field,
     known: Mapping[str, tuple[int, ...]],
-    kinds: Mapping[str, str],
+    kinds: Mapping[str, Kind],
     ties: Array,
 ) -> tuple[dict[str, Array], Array]:
     """Inputs at which the roots `nodes` exist, and the draws in which some do not."""
@@ -228,7 +231,7 @@ def free_signs(
     nodes: list[tuple[int, bool]],
     sizes: Mapping[str, int],
     shapes: Mapping[str, tuple[int, ...]],
-    kinds: Mapping[str, str],
+    kinds: Mapping[str, Kind],
     seed: int,
 ) -> int:
     """The number of independent products of radicands that are squares up to a constant: the principal roots then multiply to
@@ -288,7 +291,7 @@ def _constants_are_squares(t: Terms, nodes: list[tuple[int, bool]], sizes: Mappi
     return True
 
 
-def chosen_input(t: Terms, argument: int, kinds: Mapping[str, str]) -> int | None:
+def chosen_input(t: Terms, argument: int, kinds: Mapping[str, Kind]) -> int | None:
     """The input term that is redrawn where a root of `argument` does not exist: the one that varies along most of the
     argument's axes, so that the fewest right elements change with the wrong ones."""
     best: int | None = None
@@ -303,7 +306,7 @@ def chosen_input(t: Terms, argument: int, kinds: Mapping[str, str]) -> int | Non
 
 
 def shared_roots(
-    t: Terms, nodes: list[tuple[int, bool]], sizes: Mapping[str, int], kinds: Mapping[str, str]
+    t: Terms, nodes: list[tuple[int, bool]], sizes: Mapping[str, int], kinds: Mapping[str, Kind]
 ) -> tuple[int, int]:
     """The most roots whose arguments are tied together by inputs that were redrawn for them, and how many of them are
     not redrawn all at once. Rows that are normalized each by itself count once: their inputs are disjoint, and their

@@ -16,6 +16,7 @@ from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Attr, Program
 from mirage.ir.tensor_spec import TensorSpec
 from mirage.verify.floats.regimes import round_to, whole_lines
+from mirage.verify.label_ranges import EVERY_INDEX, Labels, Ranges
 from mirage.verify.semantics.arrays import Array
 
 Rng = np.random.Generator
@@ -258,8 +259,10 @@ def takes_integers(p: Program) -> bool:
     return any(i.type.dtype != "bool" and not DTYPES[i.type.dtype].floating for i in p.inputs)
 
 
-def draw(kind: Draw, inputs: Sequence[TensorSpec], numbers: Sequence[float], seed: int) -> list[Array]:
-    """Values of all inputs, each a number of its dtype."""
+def draw(
+    kind: Draw, inputs: Sequence[TensorSpec], numbers: Sequence[float], seed: int, ranges: Ranges = EVERY_INDEX
+) -> list[Array]:
+    """Values of all inputs, each a number of its dtype, and indices in their ranges."""
     rng = np.random.default_rng(seed)
     made = exact if kind.exactly else around
     pools = {d: made(numbers, d) for d in {i.type.dtype for i in inputs} if DTYPES[d].floating}
@@ -272,7 +275,8 @@ def draw(kind: Draw, inputs: Sequence[TensorSpec], numbers: Sequence[float], see
         if dtype == "bool":
             out.append(kind.flags(rng, shape))
         elif not DTYPES[dtype].floating or (kind.shared and kind.integers is not None):
-            out.append(_integers(rng, shape, dtype, numbers, kind))
+            value = _integers(rng, shape, dtype, numbers, kind)
+            out.append(_in_range(rng, value, ranges[i.name]) if i.name in ranges else value)
         elif kind.shared and shape in known:
             out.append(round_to(-known[shape] if kind.opposite else known[shape], dtype))
             known[shape] = out[-1]
@@ -299,6 +303,12 @@ def _held(values: Array, dtype: str) -> Array:
         return round_to(np.clip(values.astype(np.float64), -DTYPES[dtype].largest, DTYPES[dtype].largest), dtype)
     info = np.iinfo(DTYPES[dtype].numpy)
     return np.clip(values, info.min, info.max)
+
+
+def _in_range(rng: Rng, values: Array, labels: Labels) -> Array:
+    """The values that are taken; in the place of others, numbers that are."""
+    held = ((values >= 0) & (values < labels.below)) | np.isin(values, sorted(labels.others))
+    return np.asarray(np.where(held, values, labels.drawn(rng, values.shape)), values.dtype)
 
 
 def _integers(rng: Rng, shape: tuple[int, ...], dtype: str, numbers: Sequence[float], kind: Draw) -> Array:

@@ -33,6 +33,7 @@ from mirage.verify.floats.directed_inputs import (
     takes_integers,
 )
 from mirage.verify.floats.range_search import Apart, RangeSearch
+from mirage.verify.label_ranges import EVERY_INDEX, Ranges
 from mirage.verify.semantics.arrays import Array, Flags
 from mirage.verify.semantics.program_values import EXTENDED, NoValue, Outcomes, ResultPrecision, run, work_done
 
@@ -173,14 +174,14 @@ class Opinion:
         return () if self.evidence is None else (self.evidence,)
 
 
-def search(a: Program, b: Program, overflow: bool = True) -> Opinion:
-    """Runs both programs on directed inputs until they differ or the work is done that is meant for it. With `overflow` an
+def search(a: Program, b: Program, overflow: bool = True, ranges: Ranges = EVERY_INDEX) -> Opinion:
+    """Runs both programs on directed inputs until they differ or the work is done that is meant for it: on indices in their `ranges`. With `overflow` an
     infinity or NaN that an overflow leaves on one side alone is told and refuses nothing."""
     start = time.thread_time()
     if max(largest(a), largest(b)) > LARGEST or max(products(a), products(b)) > PRODUCTS:
         return not_run(a, b, "the programs are too large to be run at their sizes")
     try:
-        found = _Search(a, b, start, work_done())
+        found = _Search(a, b, start, work_done(), ranges)
         differ = found.by_roundings() or found.by_values()
         rejected = differ or found.by_precision() or found.by_range(overflow)
     except NoValue as error:
@@ -232,8 +233,8 @@ def integer_steps(p: Program) -> Counter[tuple[object, ...]]:
 class _Search:
     """A search under way: how many runs there were, and what is to be told of them."""
 
-    def __init__(self, a: Program, b: Program, start: float, begun: float) -> None:
-        self.a, self.b, self.start, self.begun = a, b, start, begun
+    def __init__(self, a: Program, b: Program, start: float, begun: float, ranges: Ranges) -> None:
+        self.a, self.b, self.start, self.begun, self.ranges = a, b, start, begun, ranges
         self.rounded = False
         self.numbers = constants((a, b))
         self.ran = 0
@@ -248,7 +249,7 @@ class _Search:
         if how is None:
             return None
         for seed, kind in enumerate(cast_search.DRAWS):
-            drawn = draw(kind, self.a.inputs, self.numbers, seed)
+            drawn = draw(kind, self.a.inputs, self.numbers, seed, self.ranges)
             narrow = [cast_search.in_dtype(drawn, d) for d in cast_search.stated(self.a, self.b, how)]
             for inputs in (drawn, *narrow):
                 found = cast_search.lossier(self.a, self.b, inputs, how)
@@ -262,7 +263,7 @@ class _Search:
         for seed, regime in enumerate(precision_search.regimes(self.a, self.b)):
             if seed and self.late:
                 break
-            inputs = draw(regime.kind, self.a.inputs, self.numbers, seed)
+            inputs = draw(regime.kind, self.a.inputs, self.numbers, seed, self.ranges)
             lost = precision_search.much_lost(self.a, self.b, inputs, regime)
             if lost is not None:
                 where = (lost.output, lost.index, lost.left, lost.right)
@@ -283,7 +284,7 @@ class _Search:
         for kind, seed in first + [(k, n) for n in range(rounds) for k in DRAWS]:
             if work_done() - self.begun > WORK and self.ran >= 2 + len(first):
                 break
-            inputs = draw(kind, self.a.inputs, self.numbers, seed)
+            inputs = draw(kind, self.a.inputs, self.numbers, seed, self.ranges)
             found = difference(self.a, self.b, inputs, self.extended, self.outcomes)
             self.ran += 1
             if found is None:
@@ -305,7 +306,7 @@ class _Search:
         """One program leaves the range of its own dtypes where the other does not, as exp(x) / sum(exp(x)) does where a
         softmax does not. Told alone where that is allowed, or where it takes inputs beyond all data: these are beyond the
         `upto` of what is claimed. Else it decides nothing."""
-        search = RangeSearch(self.a, self.b, self.numbers, lambda: self.late, self.extended)
+        search = RangeSearch(self.a, self.b, self.numbers, lambda: self.late, self.extended, self.ranges)
         found = search.near() or search.vanishing()
         if found is None:
             found = search.far()

@@ -7,7 +7,7 @@ infinite; where a square is below the least, its root is zero.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from mirage.verify.floats.directed_inputs import (
     takes_integers,
 )
 from mirage.verify.floats.regimes import round_to
+from mirage.verify.label_ranges import Ranges
 from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.program_values import EXTENDED, ResultPrecision, run
 
@@ -108,6 +109,7 @@ class RangeSearch:
     numbers: Sequence[float]
     late: Callable[[], bool]
     extended: bool
+    ranges: Ranges = field(default_factory=dict)
 
     @property
     def floating(self) -> list[str]:
@@ -117,7 +119,7 @@ class RangeSearch:
         """Inputs of each kind: one draw for each input that may be the one at the end."""
         for kind in draws:
             for seed in range(len(self.floating) if kind.others is not None else 1):
-                yield kind, seed, draw(kind, self.a.inputs, self.numbers, seed)
+                yield kind, seed, draw(kind, self.a.inputs, self.numbers, seed, self.ranges)
 
     def first(self, draws: Iterable[Draw]) -> Apart | None:
         """The first difference in what is infinite or NaN."""
