@@ -37,7 +37,7 @@ def _tracer() -> InChildren:
 def search_task(payload: Value, emit: Emit) -> Value:
     """The request's fields -> {"parts"}, how many were searched; finished parts and progress go out as events. "checkpoint" as for
     the task `optimize`; "timed": whether a GPU will choose among the candidates."""
-    request = from_payload(payload, checkpoint=Sent(payload.get("checkpoint") or {}, emit))
+    request = from_payload(payload, checkpoint=Sent(payload.get("checkpoint") or {}, emit, whole=True))
     if not request.trusted:
         raise UntrustedWorkspace("nothing of this workspace may run", path=request.path)
     tracer = _tracer()
