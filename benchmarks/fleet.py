@@ -103,7 +103,7 @@ def measure(options: argparse.Namespace, wanted: set[str], kept: Kept) -> None:
     functions = chosen(options.functions)
     with LocalNodes(NODES) as nodes:
         if "compare" in wanted:
-            ways.compare(functions, nodes.address, kept)
+            ways.compare(functions, nodes.address, kept, options.batches)
         if "kills" in wanted:
             failures.kills(functions, options.rounds, nodes, kept)
         if "cancel" in wanted:
@@ -115,6 +115,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--functions", type=int, default=40)
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--batches", type=int, default=1000, help="at most so many batches of `compare` now")
     parser.add_argument("--only", default="")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()

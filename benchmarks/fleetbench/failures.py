@@ -14,6 +14,7 @@ from fleetbench.functions import LONG, OPTIONS, AskedFunction
 from fleetbench.nodes import LocalNodes, runs
 from fleetbench.ways import Kept, cut, digest
 from mirage.link import Client
+from mirage.link.request_parameters import SearchOptions
 
 DAEMON = "import sys; from mirage_daemon.lifecycle import main; sys.exit(main(workers=2, cluster_address={address!r}))"
 LONGEST_S = 6.0  # after which a node is killed
@@ -29,7 +30,12 @@ def served(nodes: LocalNodes) -> Iterator[Client]:
 
 def submit(client: Client, asked: AskedFunction) -> str:
     return client.submit(
-        asked.text, asked.path, asked.function, trusted=True, interpreter=sys.executable, options=OPTIONS
+        asked.text,
+        asked.path,
+        asked.function,
+        trusted=True,
+        interpreter=sys.executable,
+        options=SearchOptions(**OPTIONS),
     )["job"]
 
 

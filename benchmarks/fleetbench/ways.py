@@ -111,10 +111,11 @@ def pools(address: str) -> Iterator[dict[str, tuple[Job, int]]]:
         }
 
 
-def compare(functions: list[AskedFunction], address: str, kept: Kept) -> None:
-    """Each batch both ways, one after the other and each way first in turn. What is kept is not done again."""
+def compare(functions: list[AskedFunction], address: str, kept: Kept, most: int) -> None:
+    """Each batch both ways, one after the other and each way first in turn, at most so many batches. What is kept is
+    not done again."""
     batches = [functions[i : i + BATCH] for i in range(0, len(functions), BATCH)]
-    todo = [(i, batch) for i, batch in enumerate(batches) if len(kept.find(batch=i)) < 2]
+    todo = [(i, batch) for i, batch in enumerate(batches) if len(kept.find(batch=i)) < 2][:most]
     if not todo:
         return
     with pools(address) as ways:

@@ -45,7 +45,7 @@ def decode(line: str) -> Part | None:
     """The part of a line, None if it is not one. It may come from another machine."""
     try:
         data = json.loads(_unpacked(base64.b64decode(line, validate=True)))
-        bodies = [json.loads(b) for b in data["bodies"]]
+        bodies = [json_form.read_body(json.loads(b)) for b in data["bodies"]]
         pieces = []
         for us, label, structure, graph in data["pieces"]:
             for k in graph["mugraph"]["kernels"]:
