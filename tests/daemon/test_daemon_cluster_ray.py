@@ -3,17 +3,16 @@
 import logging
 import threading
 import time
-from pathlib import Path
 
 import pytest
+from fleetbench.nodes import LocalNodes, runs, workers_of
 from waiting import wait_until
 
 from mirage.errors import Cancelled
 from mirage.results.progress import CancelToken
 from mirage_daemon.cluster import Cluster
 
-ray = pytest.importorskip("ray", reason="Ray is not installed")
-pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked at in /proc")
+pytest.importorskip("ray", reason="Ray is not installed")
 
 TEXT = """\
 import mirage
@@ -36,41 +35,12 @@ BODY = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def nodes():
-    """A head without processors, where the daemon is, and a way to add nodes with one each."""
-    from ray.cluster_utils import Cluster as LocalCluster
-
     logging.disable(logging.INFO)
-    small = {"object_store_memory": 100 << 20}
-    local = LocalCluster(initialize_head=True, head_node_args={**small, "num_cpus": 0, "include_dashboard": False})
-    yield local, lambda: local.add_node(num_cpus=1, **small)
-    local.shutdown()
+    with LocalNodes(1) as found:
+        yield found
     logging.disable(logging.NOTSET)
-
-
-def workers_of(node):
-    """The processes below a node that are workers of ours."""
-    raylet = node.all_processes["raylet"][0].process.pid
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except OSError:
-                continue
-    found, more = set(), {raylet}
-    while more:
-        found |= more
-        more = {pid for pid, parent in parents.items() if parent in more} - found
-    return {pid for pid in found if b"mirage" in command(pid)}
-
-
-def command(pid):
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
 
 
 def begun(cluster, cancel=None):
@@ -95,31 +65,29 @@ def begun(cluster, cancel=None):
 
 @pytest.mark.slow
 def test_searches_run_on_nodes_are_cancelled_there_and_outlive_one(nodes):
-    local, add = nodes
-    first, cluster, cancel = add(), Cluster(local.address), CancelToken()
-    cluster.connect()
+    cluster, cancel = Cluster(nodes.address), CancelToken()
     try:
-        assert cluster.processors == 1
+        cluster.connect()
+        wait_until(lambda: cluster.processors == 1, "the first node", 30)
         parts, ended, thread = begun(cluster, cancel)
         wait_until(lambda: parts, "a part", 60)
-        workers = workers_of(first)
+        workers = nodes.workers()
         assert workers
         asked = time.monotonic()
         cancel.cancel()
-        wait_until(lambda: not any(map(command, workers)), "the end of the workers", 10)
+        wait_until(lambda: not any(map(runs, workers)), "the end of the workers", 10)
         assert time.monotonic() - asked < 2
         thread.join(5)
         assert isinstance(ended[0], Cancelled)
 
         parts, ended, thread = begun(cluster)
         wait_until(lambda: parts, "a part", 60)
-        workers = workers_of(first)
-        second = add()
+        second = nodes.add()
         wait_until(lambda: cluster.processors == 2, "the second node", 30)
-        local.remove_node(first, allow_graceful=False)
+        workers = nodes.kill(0)
         thread.join(120)
         assert ended == [None] and len(parts) == len(set(parts)) > 1
-        assert workers_of(second) and not any(map(command, workers))
+        assert workers_of(second) and not any(map(runs, workers))
     finally:
         cluster.close()
     wait_until(lambda: not workers_of(second), "the end of what runs for a daemon that is gone", 20)
