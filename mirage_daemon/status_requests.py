@@ -25,7 +25,7 @@ async def status(server: Server, connection: Connection, ident: int, body: proto
     return await server.facts()
 
 
-async def metrics(server: Server, connection: Connection, ident: int, body: Metrics) -> answers.Metrics:
+async def metrics(server: Server, connection: Connection, ident: int, body: Metrics) -> answers.MetricsText:
     return {"text": text_of(await server.facts())}
 
 

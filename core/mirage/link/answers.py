@@ -260,7 +260,7 @@ class DaemonStatus(TypedDict):
     projects: list[WatchedProject]
 
 
-class Metrics(TypedDict):
+class MetricsText(TypedDict):
     """What the daemon counts, in the text form of OpenMetrics."""
 
     text: str
