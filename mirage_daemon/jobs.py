@@ -9,14 +9,14 @@ import asyncio
 import logging
 import secrets
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 
 from mirage.errors import Cancelled, MirageError, ProtocolError, UnknownJob, WorkerDied
 from mirage.ir.json_value import JsonObject
-from mirage.link.answers import JobEvent, Outcome
+from mirage.link.answers import JobCounts, JobEvent, Outcome
 from mirage.link.protocol import FINAL, STATES
 from mirage.results.progress import CancelToken, ProgressCounts
 from mirage_daemon.admission import Admission
@@ -116,6 +116,20 @@ class Jobs:
         self._admission, self._in_memory = Admission(), 0  # characters of texts
         self._final: OrderedDict[str, Job] = OrderedDict()  # by id, the oldest first
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._ended_as = Counter[str]()
+
+    @property
+    def counts(self) -> JobCounts:
+        """How many wait and run now, and how many ended since the start, by how they did: what was known before is among none."""
+        queued = sum(job.state == "queued" for job in self._active.values())
+        return {
+            "queued": queued,
+            "running": len(self._active) - queued,
+            "done": self._ended_as["done"],
+            "kept": self._ended_as["kept"],
+            "failed": self._ended_as["failed"],
+            "cancelled": self._ended_as["cancelled"],
+        }
 
     @property
     def active(self) -> list[Job]:
@@ -354,6 +368,7 @@ class Jobs:
 
     def _end(self, job: Job, state: str, error: JsonObject | None = None) -> None:
         job.state, job.error = state, error
+        self._ended_as[state] += 1
         if self._active.get(job.key) is job:  # after a cancellation another may have taken its place
             del self._active[job.key]
             if self._journal is not None:

@@ -24,6 +24,7 @@ from mirage.errors import ClusterFault, MirageError, RemoteCacheFault
 from mirage.isolate.cores import usable_cores
 from mirage.isolate.system import sweep
 from mirage.link import paths, user_settings
+from mirage.link.answers import NodeNumbers
 from mirage.link.client import dial
 from mirage.link.secret_file import load_secret
 from mirage_daemon import question_key
@@ -210,6 +211,18 @@ class Workforce:
     job: RunJob
     judge: Judge
     at_once: Callable[[], int]
+    nodes: Callable[[], list[NodeNumbers]]
+
+
+def nodes(cluster: Cluster | None) -> list[NodeNumbers]:
+    """This machine, and the cluster as a whole."""
+    models = [x.removeprefix("Model:").strip() for x in question_key.devices() if x.startswith("Model")]
+    found: list[NodeNumbers] = [
+        {"name": socket.gethostname(), "role": "daemon", "processors": usable_cores(), "gpus": models}
+    ]
+    if cluster is not None:
+        found.append({"name": cluster.address, "role": "cluster", "processors": cluster.processors, "gpus": []})
+    return found
 
 
 @contextlib.contextmanager
@@ -219,7 +232,10 @@ def workforce(workers: int, job: RunJob | None, cluster: Cluster | None) -> Iter
     try:
         with WorkerPool(most=workers, elsewhere=search) as pool:
             yield Workforce(
-                job or pool.run_job, pool.judge, lambda: workers + (0 if cluster is None else cluster.processors)
+                job or pool.run_job,
+                pool.judge,
+                lambda: workers + (0 if cluster is None else cluster.processors),
+                lambda: nodes(cluster),
             )
     finally:
         if cluster is not None:
@@ -229,7 +245,7 @@ def workforce(workers: int, job: RunJob | None, cluster: Cluster | None) -> Iter
 async def _serve(listener: socket.socket, data: Path, force: Workforce, token: str, remote: RemoteCache | None) -> None:
     make_store = partial(SqliteStore, data)
     server = Server(make_store, force.job, workers=force.at_once, idle_s=idle_seconds(), token=token, remote=remote)
-    server.judges = Judges(force.judge)
+    server.judges, server.nodes = Judges(force.judge), force.nodes
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)

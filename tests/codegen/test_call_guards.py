@@ -88,7 +88,13 @@ def test_what_a_kernel_would_pass_over_goes_to_the_original(several: bool) -> No
 class Elsewhere:
     """A tensor of the second GPU, as far as a launcher looks at it."""
 
-    shape, dtype, requires_grad, is_cuda, device = torch.Size((4, 8)), torch.float32, False, True, torch.device("cuda", 1)
+    shape, dtype, requires_grad, is_cuda, device = (
+        torch.Size((4, 8)),
+        torch.float32,
+        False,
+        True,
+        torch.device("cuda", 1),
+    )
 
     def is_contiguous(self) -> bool:
         return True

@@ -175,8 +175,8 @@ class Opinion:
 
 
 def search(a: Program, b: Program, overflow: bool = True, ranges: Ranges = EVERY_INDEX) -> Opinion:
-    """Runs both programs on directed inputs until they differ or the work is done that is meant for it: on indices in their `ranges`. With `overflow` an
-    infinity or NaN that an overflow leaves on one side alone is told and refuses nothing."""
+    """Runs both programs on directed inputs until they differ or the work is done that is meant for it: on indices in their `ranges`.
+    With `overflow` an infinity or NaN that an overflow leaves on one side alone is told and refuses nothing."""
     start = time.thread_time()
     if max(largest(a), largest(b)) > LARGEST or max(products(a), products(b)) > PRODUCTS:
         return not_run(a, b, "the programs are too large to be run at their sizes")
