@@ -39,6 +39,7 @@ from hostile.every_pair import PAIRS  # noqa: E402
 from hostile.pair import Pair  # noqa: E402
 
 from mirage.cli import verify_by_size, verify_subjects  # noqa: E402
+from mirage.cli.judged_row import JudgedRow  # noqa: E402
 from mirage.cli.verify import judged  # noqa: E402
 from mirage.errors import MirageError  # noqa: E402
 from mirage.isolate.cores import usable_cores  # noqa: E402
@@ -68,7 +69,7 @@ def worker() -> Worker:
     return Worker(env={"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"})
 
 
-def verdict(pair: Pair) -> verify_by_size.JudgedRow:
+def verdict(pair: Pair) -> JudgedRow:
     """The verdict of `mirage verify A B` on files with the two functions."""
     with tempfile.TemporaryDirectory() as folder:
         places = []
@@ -78,7 +79,7 @@ def verdict(pair: Pair) -> verify_by_size.JudgedRow:
         lefts, rights = (verify_subjects.rows(str(place), worker()) for place in places)
         both, missing = verify_by_size.pairs(lefts, rights)
         rows = tuple((verify_by_size.shapes(x), judged(x, y, worker())) for x, y in both)
-        return verify_by_size.JudgedRow("A", "B", rows, tuple(missing))
+        return JudgedRow("A", "B", rows, tuple(missing))
 
 
 def outside(pair: Pair, said: Verdict) -> bool:

@@ -49,8 +49,7 @@ from mirage.cli import verify, verify_by_size, verify_subjects  # noqa: E402
 from mirage.errors import MirageError  # noqa: E402
 from mirage.isolate.cores import usable_cores  # noqa: E402
 from mirage.isolate.runner import Worker  # noqa: E402
-from mirage.pipeline.by_size import strength  # noqa: E402
-from mirage.results.verdict import Verdict  # noqa: E402
+from mirage.results.verdict import Verdict, strength  # noqa: E402
 from mirage.verify.report import lines as report_lines  # noqa: E402
 
 ANSWERS = ("accepted", "limited", "rejected", "undecided", "refused", "crashed")

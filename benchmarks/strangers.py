@@ -28,11 +28,11 @@ from mirage.cli import before_trace, verify, verify_by_size, verify_subjects  # 
 from mirage.cli.worker_queue import WorkerQueue  # noqa: E402
 from mirage.devices.table import device  # noqa: E402
 from mirage.errors import MirageError  # noqa: E402
+from mirage.isolate import imported_ahead  # noqa: E402
 from mirage.isolate.forked_task import InChildren  # noqa: E402
 from mirage.isolate.runner import Worker  # noqa: E402
 from mirage.mugraph.check import Limits  # noqa: E402
-from mirage.pipeline.by_size import strength  # noqa: E402
-from mirage.results.verdict import Verdict  # noqa: E402
+from mirage.results.verdict import Verdict, strength  # noqa: E402
 
 TARGET = "sm_90"
 
@@ -113,7 +113,7 @@ def main() -> int:
     lines = asked.out.read_text("utf-8").splitlines() if asked.out and asked.out.exists() else []
     done = {x.case: x for x in (Judged(**json.loads(line)) for line in lines)}
     with tempfile.TemporaryDirectory() as folder, Worker(env=verify.WORKER) as worker:
-        worker.warm(*verify.TRACING, calls=[verify.REHEARSAL])
+        worker.warm(*imported_ahead.TRACING, calls=[imported_ahead.REHEARSAL])
         for case in cases:
             if case.name in done:
                 continue

@@ -1,9 +1,10 @@
 """How long `mirage verify FUNCTION MODULE` takes: a process of its own for each function, on a machine at rest.
 
-python benchmarks/verify_examples.py [--json] [--over examples,points,random] [--count 100] [--modules FOLDER] [--out FILE]
+python benchmarks/verify_examples.py [--json] [--over examples,points,random] [--count 100] [--modules FOLDER] [--out FILE] [--daemon]
 
 Over the examples, the points of points.py, `--count` random programs. Every function is optimized first (without a daemon), unless
-FOLDER holds its module already; what stands in FILE is not judged again.
+FOLDER holds its module already; what stands in FILE is not judged again. `--daemon`: a daemon of the benchmark's own judges, which has
+judged before and has had time to make the next worker ready.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,7 @@ LATE_S = 20.0  # bound of the 95th percentile
 WORST = 10  # slowest ones that are named
 FAMILIES = "examples,points,random"
 EVERY_S = 0.02
+REST_S = 8.0  # between two verdicts of a daemon: its next worker imports meanwhile what the last one had imported
 
 
 def mirage(*arguments: str) -> tuple[int, str, float, float]:
@@ -93,30 +96,50 @@ def functions(families: list[str], count: int, folder: Path) -> Iterator[Path]:
         yield path
 
 
-def judged(path: Path, module: Path) -> Judged:
+def judged(path: Path, module: Path, by_daemon: bool) -> Judged:
     """The verdict on the module that is made of a function, if it is not there yet."""
     if not module.exists():
         code, said, _, _ = mirage("optimize", str(path), "--out", str(module), "--anyway", "--no-daemon")
         if not module.exists():
             print(f"{path.name} gave no module (status {code}): {said[-500:]}", file=sys.stderr)
             return Judged(path.stem, -1)
-    code, said, clock, processors = mirage("verify", str(path), str(module))
+    if by_daemon:
+        time.sleep(REST_S)
+    code, said, clock, processors = mirage("verify", str(path), str(module), *([] if by_daemon else ["--no-daemon"]))
     if code:
         print(said, file=sys.stderr)
     return Judged(path.stem, code, clock, processors)
 
 
-def every(paths: Iterable[Path], modules: Path, out: Path | None) -> list[Judged]:
+def every(paths: Iterable[Path], modules: Path, out: Path | None, by_daemon: bool) -> list[Judged]:
     """Those that stand in `out` are not judged again."""
     kept = [Judged(**json.loads(x)) for x in out.read_text("utf-8").splitlines()] if out and out.exists() else []
     known = {x.name: x for x in kept}
     for path in paths:
         if path.stem not in known:
-            known[path.stem] = judged(path, modules / path.name)
+            known[path.stem] = judged(path, modules / path.name, by_daemon)
             if out:
                 with out.open("a", encoding="utf-8") as lines:
                     print(json.dumps(asdict(known[path.stem])), file=lines)
     return list(known.values())
+
+
+@contextmanager
+def daemon_that_has_judged() -> Iterator[None]:
+    """Of a home of its own. The first question finds no worker, and has one made ready."""
+    with tempfile.TemporaryDirectory(prefix="m") as home:
+        os.environ["MIRAGE_HOME"] = home
+        try:
+            example = str(ROOT / "examples" / "softmax.py")
+            for asked in (("daemon", "start"), ("verify", example, example)):
+                code, said, _, _ = mirage(*asked)
+                if code:
+                    raise SystemExit(f"mirage {asked[0]} ended with {code}: {said[-500:]}")
+            time.sleep(2 * REST_S)
+            yield
+        finally:
+            mirage("daemon", "stop")
+            del os.environ["MIRAGE_HOME"]
 
 
 def rows(found: list[Judged]) -> list[dict[str, Any]]:
@@ -146,14 +169,17 @@ def main() -> int:
     parser.add_argument("--modules", type=Path, help="a folder with the emitted modules, each by its function's name")
     parser.add_argument("--over", default="examples", help=f"families of functions: {FAMILIES}")
     parser.add_argument("--count", type=int, default=100, help="random programs")
+    parser.add_argument("--daemon", action="store_true", help="by a daemon that has judged before")
     parser.add_argument("--out", type=Path, help="the verdicts line by line; those that it holds already are kept")
     args = parser.parse_args()
     families = args.over.split(",")
     if not set(families) <= set(FAMILIES.split(",")):
         parser.error(f"--over takes some of {FAMILIES}")
     compileall.compile_dir(ROOT / "core", quiet=2)  # bytecode, as an installed package has it
-    with tempfile.TemporaryDirectory() as made, tempfile.TemporaryDirectory() as written:
-        found = rows(every(functions(families, args.count, Path(written)), args.modules or Path(made), args.out))
+    served = daemon_that_has_judged() if args.daemon else nullcontext()
+    with tempfile.TemporaryDirectory() as made, tempfile.TemporaryDirectory() as written, served:
+        paths = functions(families, args.count, Path(written))
+        found = rows(every(paths, args.modules or Path(made), args.out, args.daemon))
     if args.json:
         print(json.dumps({
             "bench": "verify_examples", "date": datetime.date.today().isoformat(), "cores": os.cpu_count(),

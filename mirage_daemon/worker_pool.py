@@ -7,20 +7,27 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
+from typing import cast
 
-from mirage.errors import Cancelled, FileUnreadable, MirageError, WorkerDied
+from mirage.errors import Cancelled, DaemonBusy, FileUnreadable, MirageError, WorkerDied
 from mirage.isolate import Worker
 from mirage.isolate.confinement import most_of_memory
 from mirage.results.progress import CancelToken, ProgressCounts
 from mirage_daemon.jobs import Report
-from mirage_daemon.journal import MAX_PARTS, JobPayload, size_of
+from mirage_daemon.journal import MAX_PARTS, JobPayload, Parts, size_of
 
 log = logging.getLogger("mirage.daemon.workers")
+# Reports the parts that others finish; raises Cancelled alone
+SearchElsewhere = Callable[[JobPayload, Report, CancelToken], None]
+LOOK_S = 0.25  # how often a job that waits for its turn looks whether it was cancelled
 JOB_TIMEOUT_S = 3600.0
+VERIFY_S, PREPARE_S = 600.0, 120.0
+PREPARE_AFTER_S = 6.0  # by then whoever judges by itself is done
 PROPOSAL_S = 120.0  # what somebody else found may cost no more: a stranger's µGraph can be made to take long
 TRIES = 2  # a worker that died may have met a fault of the machine; one that dies again has met the job's own
 RIGHT_BUT_SLOW = (
@@ -42,6 +49,52 @@ def check_interpreter(path: str) -> str:
     return path
 
 
+class Turn:
+    """Lets `most` in at once (0: all), in the order in which they came."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._inside = most, 0
+        self._changed, self._waiting = threading.Condition(), list[object]()
+
+    @contextmanager
+    def taken(self, cancel: CancelToken) -> Iterator[None]:
+        """Waits for the turn; Cancelled where the job is not wanted any more."""
+        me = object()
+        with self._changed:
+            self._waiting.append(me)
+            try:
+                while self._most and (self._inside >= self._most or self._waiting[0] is not me):
+                    self._changed.wait(LOOK_S)
+                    cancel.check()
+                self._inside += 1
+            finally:
+                self._waiting.remove(me)
+                self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._inside -= 1
+                self._changed.notify_all()
+
+
+class FinishedParts:
+    """The parts of a job's searches, as many as fit into one message to a worker."""
+
+    def __init__(self, known: Parts) -> None:
+        self.parts: Parts = {search: dict(parts) for search, parts in known.items()}
+        self._size = sum(size_of(s, name, line) for s, parts in self.parts.items() for name, line in parts.items())
+
+    def note(self, event: Mapping[str, object]) -> None:
+        """Takes up the part of an event, if it is one."""
+        part = event.get("part")
+        if isinstance(part, dict) and all(isinstance(part.get(k), str) for k in ("search", "name", "line")):
+            more = size_of(part["search"], part["name"], part["line"])
+            if self._size + more <= MAX_PARTS:
+                self.parts.setdefault(part["search"], {})[part["name"]] = part["line"]
+                self._size += more
+
+
 @dataclass
 class _Idle:
     interpreter: str
@@ -52,7 +105,10 @@ class _Idle:
 
 class WorkerPool:
     """Workers that wait for the next job of their interpreter; a context manager. At most `most` wait, each at most `idle_s`.
-    The process that is kept runs no user code (`mirage.pipeline.job_task`), so nothing of one job reaches the next one's answer."""
+    The process that is kept runs no user code (`mirage.pipeline.job_task`), so nothing of one job reaches the next one's answer.
+
+    `elsewhere` searches before a worker here takes a job up, from the parts that it reports; with it more than `most` jobs may
+    come, and all but so many wait for their turn at the workers here."""
 
     def __init__(
         self,
@@ -62,8 +118,14 @@ class WorkerPool:
         idle_s: float = IDLE_S,
         timeout_s: float = JOB_TIMEOUT_S,
         make: Callable[[str], Worker] | None = None,
+        elsewhere: SearchElsewhere | None = None,
         clock: Callable[[], float] = time.monotonic,
+        prepare_after_s: float = PREPARE_AFTER_S,
     ) -> None:
+        self._prepare_after_s, self._prepared = (
+            prepare_after_s,
+            set[str](),
+        )  # interpreters whose worker is being made ready
         self._task, self._most, self._idle_s, self._timeout_s = task, most, idle_s, timeout_s
         most_bytes = (
             most_of_memory()
@@ -71,7 +133,7 @@ class WorkerPool:
         self._make = make or partial(
             Worker, unix=True, unix_below=True, memory_bytes=most_bytes, total_bytes=most_bytes
         )
-        self._clock = clock
+        self._clock, self._elsewhere, self._turn = clock, elsewhere, Turn(most if elsewhere else 0)
         self._lock = threading.Lock()
         self._idle: list[_Idle] = []  # the one that was used last is last
         self._closed = threading.Event()
@@ -106,22 +168,17 @@ class WorkerPool:
             found = self._verified_here(body, offered, report, cancel)
             if found is not None:
                 return found
-        checkpoint = {search: dict(parts) for search, parts in body.get("checkpoint", {}).items()}
-        size = sum(size_of(s, name, line) for s, parts in checkpoint.items() for name, line in parts.items())
+        finished = FinishedParts(body.get("checkpoint", {}))
 
         def note_part(event: Mapping[str, object]) -> None:
-            nonlocal size
-            part = event.get("part")
-            if isinstance(part, dict) and all(isinstance(part.get(k), str) for k in ("search", "name", "line")):
-                more = size_of(part["search"], part["name"], part["line"])
-                if size + more <= MAX_PARTS:
-                    checkpoint.setdefault(part["search"], {})[part["name"]] = part["line"]
-                    size += more
+            finished.note(event)
             report(event)
 
+        if self._elsewhere is not None and "mugraph" not in body:
+            self._elsewhere({**body, "checkpoint": finished.parts}, note_part, cancel)
         for tried in range(1, TRIES + 1):
             try:
-                return self._call(interpreter, {**body, "checkpoint": checkpoint}, note_part, cancel)
+                return self._call(interpreter, {**body, "checkpoint": finished.parts}, note_part, cancel)
             except WorkerDied as e:
                 if tried == TRIES or cancel.cancelled:
                     raise
@@ -147,13 +204,50 @@ class WorkerPool:
         report({RIGHT_BUT_SLOW: True})
         return None
 
+    def judge(self, body: Mapping[str, object], interpreter: str, cancel: CancelToken) -> Mapping[str, object]:
+        """The task `verify` (its payload but "warm"), by a worker of the interpreter that waits. DaemonBusy where none does: whoever asks
+        is faster by itself then, and one is made ready for the next question a little later."""
+        held = self._waiting(interpreter)
+        if held is None:
+            self._prepare_later(interpreter)
+            raise DaemonBusy("no worker waits that could judge at once")
+        return self._ask(held, "verify", body, lambda event: None, cancel, VERIFY_S)
+
+    def _prepare_later(self, interpreter: str) -> None:
+        with self._lock:
+            if interpreter in self._prepared or self._closed.is_set():
+                return
+            self._prepared.add(interpreter)
+        threading.Thread(target=self._prepare, args=(interpreter,), daemon=True, name="mirage-prepare").start()
+
+    def _prepare(self, interpreter: str) -> None:
+        try:
+            if not self._closed.wait(self._prepare_after_s):
+                self._ask(self._take(interpreter), "prepare_verify", {}, lambda event: None, CancelToken(), PREPARE_S)
+        except MirageError as e:
+            log.info("no worker is ready to judge: %s", e)
+        finally:
+            with self._lock:
+                self._prepared.discard(interpreter)
+
     def _call(
         self, interpreter: str, body: JobPayload, report: Report, cancel: CancelToken, most_s: float = JOB_TIMEOUT_S
     ) -> Mapping[str, object]:
-        held = self._take(interpreter)
+        task = "recheck" if "mugraph" in body else self._task
+        with self._turn.taken(cancel):
+            return self._ask(self._take(interpreter), task, cast(Mapping[str, object], body), report, cancel, most_s)
+
+    def _ask(
+        self,
+        held: _Idle,
+        task: str,
+        body: Mapping[str, object],
+        report: Report,
+        cancel: CancelToken,
+        most_s: float,
+    ) -> Mapping[str, object]:
         held.calls += 1
         try:
-            task = "recheck" if "mugraph" in body else self._task
             return held.worker.call(
                 task,
                 {**body, "warm": held.calls < MOST_CALLS},
@@ -164,12 +258,15 @@ class WorkerPool:
         finally:
             self._give(held)
 
-    def _take(self, interpreter: str) -> _Idle:
+    def _waiting(self, interpreter: str) -> _Idle | None:
         with self._lock:
             for i in reversed(range(len(self._idle))):
                 if self._idle[i].interpreter == interpreter:
                     return self._idle.pop(i)
-        return _Idle(interpreter, self._make(interpreter), 0, 0.0)
+        return None
+
+    def _take(self, interpreter: str) -> _Idle:
+        return self._waiting(interpreter) or _Idle(interpreter, self._make(interpreter), 0, 0.0)
 
     def _give(self, held: _Idle) -> None:
         """Keep the worker, if its process is alive and not worn out."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 from waiting import wait_until
 
-from mirage.errors import Cancelled, WorkerDied, WorkerRaised
+from mirage.errors import Cancelled, DaemonBusy, WorkerDied, WorkerRaised
 from mirage.isolate import Worker, confinement
 from mirage.isolate.confinement import most_of_memory
 from mirage.isolate.launch_order import LANDLOCK, SECCOMP, WALLS
@@ -221,3 +221,28 @@ def test_a_gpu_worker_of_a_job_starts_its_compilers(walls):
     asked = {"action": "run", "text": OF_ITS_WORKER.format(text=STARTS_COMPILERS)}
     with Worker(unix=True, unix_below=True, system=OperatingSystem(walls=walls)) as worker:
         assert worker.call("selftest", asked, timeout_s=60) == {"values": True}
+
+
+def test_whoever_asks_for_a_verdict_is_sent_away_where_no_worker_waits_and_one_is_made_ready(play):
+    with play({"value": {}}, {"value": {"rows": [1]}}, prepare_after_s=0.01) as pool:
+        for _ in range(3):  # asked again before one is ready: no second one is made
+            with pytest.raises(DaemonBusy):
+                pool.judge({"a": 1}, "/a", CancelToken())
+        wait_until(lambda: pool.idle != [], "a worker waits")
+        assert pool.judge({"a": 1}, "/a", CancelToken()) == {"rows": [1]}
+        assert [w.calls for w in Fake.made] == [
+            [("prepare_verify", {"warm": True}), ("verify", {"a": 1, "warm": True})]
+        ]
+        with pytest.raises(DaemonBusy):  # of another interpreter none waits
+            pool.judge({"a": 1}, "/b", CancelToken())
+
+
+def test_a_worker_that_did_a_job_judges_next_and_one_that_cannot_be_made_ready_is_left(play):
+    with play(OK, {"value": {"rows": []}}) as pool:
+        run(pool, "/a")
+        assert pool.judge({}, "/a", CancelToken()) == {"rows": []} and len(Fake.made) == 1
+    with play(DIES, prepare_after_s=0.01) as pool:
+        with pytest.raises(DaemonBusy):
+            pool.judge({}, "/a", CancelToken())
+        wait_until(lambda: Fake.made != [] and Fake.script == [] and not pool._prepared, "it is given up")
+        assert pool.idle == []

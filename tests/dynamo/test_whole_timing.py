@@ -37,7 +37,11 @@ def test_the_kernel_that_gains_least_is_dropped_while_that_helps(costs, kinds, c
 
 
 def test_of_the_faster_sets_the_fastest_stays():
-    tried = [SetTried(frozenset("ab"), 0.9, 1.0), SetTried(frozenset("b"), 0.8, 1.1), SetTried(frozenset("c"), 0.999, 1.0)]
+    tried = [
+        SetTried(frozenset("ab"), 0.9, 1.0),
+        SetTried(frozenset("b"), 0.8, 1.1),
+        SetTried(frozenset("c"), 0.999, 1.0),
+    ]
     assert best(tried) is tried[1] and best(tried[2:]) is None and best([]) is None
 
 

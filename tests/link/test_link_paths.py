@@ -154,6 +154,9 @@ def test_where_no_folder_can_be_made_there_is_no_daemon_and_nothing_worse(monkey
     tmp_path = short_path
     for other in ("MIRAGE_HOME", "XDG_RUNTIME_DIR"):
         monkeypatch.delenv(other, raising=False)
+    monkeypatch.setenv(
+        "HOME", str(tmp_path / "empty")
+    )  # where no daemon of whoever runs the tests says where it listens
     monkeypatch.setenv(variable, str(IMPOSSIBLE[name](tmp_path)))
     for start_daemon in (False, True):
         with pytest.raises(DaemonUnavailable):

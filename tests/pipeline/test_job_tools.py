@@ -34,7 +34,7 @@ class Made:
 def jobs(monkeypatch):
     monkeypatch.setattr(job_task, "_spare", [])
     monkeypatch.setattr(job_task, "Tools", Made)
-    monkeypatch.setattr(job_task, "warm_tools", lambda: Made(ahead=True))
+    monkeypatch.setattr(job_task, "warm_tools", lambda compiles: Made(ahead=True))
     return job_task.tools_of_a_job
 
 

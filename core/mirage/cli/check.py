@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from mirage.cli import place_argument, sarif
-from mirage.cli.optimize import write
+from mirage.cli import named_text, place_argument, sarif
+from mirage.cli.named_text import write_text
 from mirage.errors import KernelOfNoFunction, MirageError
 from mirage.source import detect
 from mirage.source.detect import Decorated
@@ -28,7 +28,7 @@ class CheckedPaths:
     def add(self, path: str) -> None:
         """Read a file."""
         try:
-            text = place_argument.read(path)
+            text = named_text.read(path)
             if "mirage" not in text:
                 return
             module = written_module(path, text)
@@ -111,7 +111,7 @@ def check(paths: tuple[str, ...], sarif_file: str | None) -> None:
         if sarif_file == "-":
             click.echo(text, nl=False)
         else:
-            write(Path(sarif_file), text)
+            write_text(Path(sarif_file), text)
     for problem in problems:
         click.echo(str(problem), err=True)
     if sarif_file != "-":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from mirage.cli import place_argument
+from mirage.cli import named_text, place_argument
 from mirage.derivation.json_form import from_json, lines
 from mirage.errors import DerivationBroken, MugraphSyntax
 from mirage.meaning.terms import Terms
@@ -25,7 +25,7 @@ def load(where: str, target: str) -> list[dict[str, object]]:
         results = [optimize(Request(text, full, n, target), lambda _: None, CancelToken()) for n in names]
         return [r.derivation for r in results if r.derivation]
     try:
-        data = json.loads(place_argument.read(path))
+        data = json.loads(named_text.read(path))
     except (ValueError, RecursionError) as e:
         raise MugraphSyntax(f"{path} is not JSON: {e}", path=path) from None
     rows = [r for r in (data if isinstance(data, list) else [data]) if isinstance(r, dict)]

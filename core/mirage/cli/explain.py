@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from mirage.cli import place_argument
+from mirage.cli import named_text, place_argument
 from mirage.cli.check import project
 from mirage.cli.command_options import target_of
 from mirage.codegen import module_header
@@ -28,12 +28,12 @@ from mirage.verify.structure.emitted_again import carries, read_rows
 def modules(place: str) -> list[WrittenModule]:
     """The module that a file is, or those of the functions of a file, which lie beside it."""
     path, _, wanted = place.partition("::")
-    found = written_module(path, place_argument.read(path))
+    found = written_module(path, named_text.read(path))
     if found is not None:
         return [found]
     names = place_argument.functions(place)[2]
     beside = [Path(path).with_name(f"{name}_mirage.py") for name in names]
-    texts = [(str(p), place_argument.read(str(p))) for p in beside if p.is_file()]
+    texts = [(str(p), named_text.read(str(p))) for p in beside if p.is_file()]
     there = [m for p, text in texts if (m := written_module(p, text)) is not None]
     if not there:
         raise ModuleUnreadable(

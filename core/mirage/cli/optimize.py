@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from mirage.cli import place_argument
+from mirage.cli import named_text, place_argument
 from mirage.cli.command_options import taking, target_of
 from mirage.cli.place_argument import FunctionPlace
 from mirage.cli.progress_line import ProgressLine
@@ -113,13 +113,6 @@ def check_destination(target: Path) -> None:
         raise CannotWrite(f"{folder} {why}", path=str(target), next_step=step)
 
 
-def write(target: Path, text: str) -> None:
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as e:
-        raise CannotWrite(f"{target} cannot be written: {e.strerror}", path=str(target)) from None
-
-
 Ask = Callable[[str, str, str, str, SearchOptions, ProgressLine], Result]
 
 
@@ -150,7 +143,7 @@ def keep(result: Result, place: FunctionPlace, out: str | None, install: bool) -
     if result.answer == "keep":
         return ""
     where = destination(place.path, place.function, out)
-    write(where, result.source)
+    named_text.write_text(where, result.source)
     if install:
         from mirage.runtime import installed_kernels
 
@@ -185,7 +178,7 @@ class OptimizeOptions:
             loops=self.loops or 0,
             seconds=self.seconds or 0.0,
             anyway=self.anyway,
-            rules="" if self.rules_file is None else place_argument.read(self.rules_file),
+            rules="" if self.rules_file is None else named_text.read(self.rules_file),
         )
 
 

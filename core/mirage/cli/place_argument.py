@@ -6,9 +6,9 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mirage.cli.named_text import NamedText, read
 from mirage.errors import FileUnreadable, FunctionNotFound, MirageError, NoDecoratedFunction, SourceSyntaxError
 from mirage.source import detect
 from mirage.source.ignored_paths import Ignores
@@ -23,16 +23,6 @@ OF_NOTEBOOKS = (
 DECORATOR = re.compile(r"\s*@\s*(mirage\.)?(optimize|superoptimize)\b")
 
 
-def read(path: str) -> str:
-    """The file's text, or FileUnreadable."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as e:
-        raise FileUnreadable(f"the file cannot be read: {e.strerror}", path=path) from None
-    except UnicodeDecodeError as e:
-        raise FileUnreadable(f"the file is not UTF-8 text: {e.reason} at byte {e.start}", path=path) from None
-
-
 def rules(path: str | None) -> Rules | None:
     """The rules of a file, tested; None without one. RuleUnreadable, RuleFalse."""
     if path is None:
@@ -44,10 +34,16 @@ def rules(path: str | None) -> Rules | None:
 
 def functions(place: str) -> tuple[str, str, list[str]]:
     """(path, text, names of the decorated functions that FILE[::FUNCTION] means)."""
-    path, _, wanted = place.partition("::")
+    path = place.partition("::")[0]
     if path.endswith(".ipynb"):
         raise FileUnreadable("a notebook is no Python file", path=path, next_step=OF_NOTEBOOKS)
-    text = read(path)
+    named = NamedText.of(place)
+    return path, named.text, functions_of(named)
+
+
+def functions_of(named: NamedText) -> list[str]:
+    """The names of the decorated functions that are meant."""
+    path, text, wanted = named.path, named.text, named.function
     scan = detect.find(text, path)
     names = [f.name for f in scan.functions]
     for problem in scan.problems:
@@ -62,10 +58,10 @@ def functions(place: str) -> tuple[str, str, list[str]]:
         if wanted not in names:
             have = ", ".join(names) or "none"
             raise FunctionNotFound(f"no decorated function {wanted} (decorated here: {have})", path=path)
-        return path, text, [wanted]
+        return [wanted]
     if not names:
         raise none_decorated(text, path)
-    return path, text, names
+    return names
 
 
 def none_decorated(text: str, path: str) -> NoDecoratedFunction:

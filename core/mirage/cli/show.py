@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from mirage.cli import derivation_text, place_argument
+from mirage.cli import derivation_text, named_text, place_argument
 from mirage.cli.command_options import target_of
 from mirage.errors import MugraphSyntax, ProtocolError
 from mirage.mugraph import draw, json_form
@@ -34,7 +34,7 @@ def load(where: str, target: str) -> list[MuGraph]:
             result = optimize(Request(text, str(Path(path).resolve()), name, target), lambda _: None, CancelToken())
             graphs += [noted(json_form.from_json(g), result.verdict) for g in result.mugraphs]
         return graphs
-    text = place_argument.read(path)
+    text = named_text.read(path)
     if not text.lstrip().startswith("{"):
         return [parse(text)]
     try:

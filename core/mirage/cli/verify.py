@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mirage.cli import named_text
 from mirage.cli.command_options import taking, target_of
+from mirage.cli.named_text import NamedText
 from mirage.errors import MirageError, MugraphUnknown, SignatureMismatch
+from mirage.isolate.imported_ahead import REHEARSAL, RUNNING, TRACING
 
 if TYPE_CHECKING:
-    from mirage.cli.verify_by_size import JudgedRow
+    from mirage.cli.judged_row import JudgedRow
     from mirage.cli.verify_subjects import Subject
     from mirage.cli.worker_queue import WorkerQueue
+    from mirage.isolate.runner import Worker
     from mirage.isolate.task_table import Caller
     from mirage.mugraph.grammar import MuGraph
     from mirage.results.verdict import Concrete, Verdict
@@ -32,20 +36,6 @@ TASK_S = 180.0
 # Tensors are small: a thread each for their operators costs twice the time of one, here as in the worker
 THREADS = {"OMP_NUM_THREADS": "1"}
 WORKER = {"TRITON_INTERPRET": "1", **THREADS}
-# What the worker imports before it traces (PyTorch's meta tensors import sympy), and then before it runs kernels
-TRACING = (
-    "sympy", "torch", "torch.fx.experimental.symbolic_shapes", "mirage.program.trace_task", "mirage.isolate.forked_task"
-)  # fmt: skip
-# A process makes its first trace slowly: the worker makes one of this text, before its children make those of what is compared
-REHEARSAL = {
-    "task": "trace",
-    "payload": {
-        "text": "import torch\n\n\ndef f(x, w):\n    return torch.softmax(x.float() @ w, -1).sum(-1)\n",
-        "function": "f",
-        "inputs": [{"name": "x", "shape": [2, 3], "dtype": "fp16"}, {"name": "w", "shape": [3, 5], "dtype": "fp32"}],
-    },
-}
-RUNNING = ("triton", "triton.experimental.gluon", "mirage.verify.floats.worker", "mirage.verify.field.worker")
 GRAPH_FILES = "mirage.graph_files"
 
 
@@ -66,6 +56,7 @@ class VerifyOptions:
     undefined: bool
     certificate: str | None
     lean: str | None
+    no_daemon: bool
 
 
 @dataclass(frozen=True)
@@ -107,6 +98,7 @@ NOTHING = MayDiffer()
     "--certificate", metavar="FILE", help="Where the algebra is proved: write a certificate that can be replayed."
 )
 @click.option("--lean", metavar="FILE", help="With --certificate: write its steps as Lean 4 text, too.")
+@click.option("--no-daemon", is_flag=True, help="Judge in this process, though a daemon runs.")
 @taking(VerifyOptions)
 def verify(asked: VerifyOptions) -> None:
     """Say whether A and B compute the same; exit code 3 if that was not shown.
@@ -127,7 +119,7 @@ def verify(asked: VerifyOptions) -> None:
         raise click.UsageError("--lean goes with --certificate")
     if asked.text:
         raise click.UsageError("--text goes with --mugraphs")
-    verdicts = every_row(asked.a, asked.b, asked.target, asked.rules_file, MayDiffer(asked.overflow, asked.undefined))
+    verdicts = every_verdict(asked, asked.b)
     if asked.certificate:
         from mirage.cli.write_certificate import written
 
@@ -137,38 +129,60 @@ def verify(asked: VerifyOptions) -> None:
         raise SystemExit(3)
 
 
+def every_verdict(asked: VerifyOptions, b: str) -> JudgedRow:
+    """By a running daemon, whose workers have their imports behind them; else, and with what it is not asked for, here."""
+    may = MayDiffer(asked.overflow, asked.undefined)
+    if not (asked.no_daemon or asked.rules_file or asked.certificate or os.environ.get("PYTHONPATH")):
+        from mirage.cli.verify_by_daemon import by_daemon
+
+        found = by_daemon(NamedText.of(asked.a), NamedText.of(b), asked.target, may)
+        if found is not None:
+            return found
+    return every_row(asked.a, b, asked.target, asked.rules_file, may)
+
+
 def every_row(a: str, b: str, target: str, rules_file: str | None, may: MayDiffer = NOTHING) -> JudgedRow:
-    """A verdict for each row of sizes that both sides have."""
+    """A verdict for each row of sizes that both sides have, by workers of this process."""
     from mirage.isolate.runner import Worker
 
+    sides = NamedText.of(a), NamedText.of(b)
     os.environ.update({k: v for k, v in THREADS.items() if k not in os.environ})  # numpy reads it once, at its import
     with Worker(env=WORKER) as worker:
-        texts = [_text(x) for x in (a, b)]
-        if any(texts):
+        if any(x.path.endswith(".py") for x in sides):
             worker.warm(*TRACING, calls=[REHEARSAL])  # while the imports below are done here
-        from mirage.cli import before_trace, place_argument, verify_by_size, verify_subjects
-        from mirage.cli.traces_ahead import TracesAhead
-        from mirage.cli.worker_queue import WorkerQueue
-        from mirage.devices.table import device
-        from mirage.mugraph.check import Limits
-        from mirage.pipeline.request import TRACE_S
-        from mirage.verify import cases, two_programs  # noqa: F401 - what `decided` imports: time for it is before the traces
-        from mirage.verify.counterexamples import float_search  # noqa: F401
+        from mirage.cli import place_argument
 
-        rules = place_argument.rules(rules_file)
-        limits = Limits.of(device(target))
-        with WorkerQueue(worker, TASK_S) as queue:
-            tracing = TracesAhead(queue)
-            for text in texts:
-                before_trace.read(text, limits, lambda original: tracing.begin(original.payload, TRACE_S))
-            if any("mirage:begin kernels" in x for x in texts):
-                queue(imported, RUNNING)  # while children of the worker, which need none of it, trace
-            lefts, rights = verify_subjects.rows(a, tracing, limits), verify_subjects.rows(b, tracing, limits)
-            if lefts[-1].kind == "kernels" or (rights[-1].kind == "function" and lefts[-1].kind != "function"):
-                lefts, rights = rights, lefts
-            both, missing = verify_by_size.pairs(lefts, rights)
-            rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules, queue, may)) for x, y in both)
-    return verify_by_size.JudgedRow(lefts[-1].label, rights[-1].label, rows, tuple(missing), tuple(both))
+        return rows_of_sides(sides, worker, target, place_argument.rules(rules_file), may)
+
+
+def rows_of_sides(
+    sides: tuple[NamedText, NamedText], worker: Worker, target: str, rules: Rules | None, may: MayDiffer
+) -> JudgedRow:
+    """As `every_row`. The worker has run nothing of a user's."""
+    from mirage.cli import before_trace, verify_by_size, verify_subjects
+    from mirage.cli.judged_row import JudgedRow
+    from mirage.cli.traces_ahead import TracesAhead
+    from mirage.cli.worker_queue import WorkerQueue
+    from mirage.devices.table import device
+    from mirage.mugraph.check import Limits
+    from mirage.pipeline.request import TRACE_S
+    from mirage.verify import cases, two_programs  # noqa: F401 - what `decided` imports: time for it is before the traces
+    from mirage.verify.counterexamples import float_search  # noqa: F401
+
+    limits = Limits.of(device(target))
+    with WorkerQueue(worker, TASK_S) as queue:
+        tracing = TracesAhead(queue)
+        texts = [x.text for x in sides if x.path.endswith(".py")]
+        for text in texts:
+            before_trace.read(text, limits, lambda original: tracing.begin(original.payload, TRACE_S))
+        if any("mirage:begin kernels" in x for x in texts):
+            queue(imported, RUNNING)  # while children of the worker, which need none of it, trace
+        lefts, rights = (verify_subjects.rows_of_text(x, tracing, limits) for x in sides)
+        if lefts[-1].kind == "kernels" or (rights[-1].kind == "function" and lefts[-1].kind != "function"):
+            lefts, rights = rights, lefts
+        both, missing = verify_by_size.pairs(lefts, rights)
+        rows = tuple((verify_by_size.shapes(x), judged(x, y, worker, rules, queue, may)) for x, y in both)
+    return JudgedRow(lefts[-1].label, rights[-1].label, rows, tuple(missing), tuple(both))
 
 
 def imported(run_task: RunTask, modules: Sequence[str]) -> None:
@@ -176,26 +190,16 @@ def imported(run_task: RunTask, modules: Sequence[str]) -> None:
     run_task("warm", {"modules": list(modules)})
 
 
-def _text(where: str) -> str:
-    """The text of a Python file; "" for another one, or one that cannot be read."""
-    path = Path(where.partition("::")[0])
-    try:
-        return path.read_text("utf-8") if path.suffix == ".py" else ""
-    except (OSError, ValueError):
-        return ""  # whoever reads the argument says so
-
-
 def show(verdicts: JudgedRow, asked: VerifyOptions) -> None:
     """Print the verdicts, and write the files that are asked for."""
-    from mirage.cli.optimize import write
     from mirage.verify import report
 
     shown = (e.counterexample for e in verdicts.weakest.evidence if e.counterexample is not None)
     code = next((x.concrete.script for x in shown if x.concrete is not None), "")
     if asked.script and code:
-        write(Path(asked.script), code)
+        named_text.write_text(Path(asked.script), code)
     if asked.page:
-        write(Path(asked.page), report.html(verdicts.whole, verdicts.left, verdicts.right))
+        named_text.write_text(Path(asked.page), report.html(verdicts.whole, verdicts.left, verdicts.right))
     if asked.as_json:
         click.echo(json.dumps({"left": verdicts.left, "right": verdicts.right, **verdicts.to_dict()}, indent=1))
         return

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
 from mirage.cli import place_argument
+from mirage.cli.named_text import NamedText
 from mirage.codegen.carried_mugraph import read_carried
 from mirage.codegen.emit import split_parts
 from mirage.codegen.size_table import focused, rows_of
@@ -68,15 +68,19 @@ def rows(where: str, worker: Caller, limits: Limits = SM_90) -> list[Subject]:
     has, the one that is meant where no size is named last. µGraphs have to keep to the `limits` of a
     device. Raises FileUnreadable, NoDecoratedFunction, MugraphSyntax,
     InvalidMugraph, ModuleUnreadable, and what tracing raises."""
-    path, _, wanted = where.partition("::")
-    text = place_argument.read(path)
+    return rows_of_text(NamedText.of(where), worker, limits)
+
+
+def rows_of_text(named: NamedText, worker: Caller, limits: Limits = SM_90) -> list[Subject]:
+    """As `rows`, of a file that has been read."""
+    path, wanted, text = named.path, named.function, named.text
     if not path.endswith(".py"):
         return structures(path, text, limits)
     if KERNELS in text and not wanted:
         return modules(path, text, worker, limits)
     if has_kernels(text) and not detect.find(text, path).functions:
         return [Subject("kernels", path, function=wanted, module=text)]
-    return functions(where, worker)
+    return functions(named, worker)
 
 
 def has_kernels(text: str) -> bool:
@@ -89,18 +93,16 @@ def has_kernels(text: str) -> bool:
     return "triton" in text and any(ast.unparse(d).partition("(")[0].split(".")[-1] == "jit" for d in decorators)
 
 
-def functions(where: str, worker: Caller) -> list[Subject]:
-
-    path, text, names = place_argument.functions(where)
+def functions(named: NamedText, worker: Caller) -> list[Subject]:
+    path, names = named.path, place_argument.functions_of(named)
     if len(names) > 1:
         raise FunctionNotFound(
             f"{path} has several decorated functions: {', '.join(names)}",
             path=path,
             next_step=f"name one: {path}::{names[0]}",
         )
-    full = str(Path(path).resolve())
-    found = read(Request(text, full, names[0]))
-    programs = [trace(replace(found, inputs=x), full, worker, CancelToken()) for x in found.rows]
+    found = read(Request(named.text, named.full, names[0]))
+    programs = [trace(replace(found, inputs=x), named.full, worker, CancelToken()) for x in found.rows]
     return [Subject("function", f"{path}::{names[0]}", p, found.slice.text, names[0]) for p in programs]
 
 

@@ -17,7 +17,7 @@ from mirage.certificates.certificate import (
     of_functions,
     resealed,
 )
-from mirage.cli.optimize import write
+from mirage.cli.named_text import write_text
 from mirage.cli.verify import structure_of
 from mirage.results.certificate import CertificateState
 from mirage.verify import cases
@@ -25,7 +25,7 @@ from mirage_certificate.certificate import check
 from mirage_certificate.polynomials import Refused
 
 if TYPE_CHECKING:
-    from mirage.cli.verify_by_size import JudgedRow
+    from mirage.cli.judged_row import JudgedRow
     from mirage.cli.verify_subjects import Subject
 LEAN_PROJECT = "MIRAGE_LEAN_PROJECT"  # a folder with a Lake project that has Mathlib
 
@@ -46,7 +46,7 @@ def written(verdicts: JudgedRow, path: str, lean_path: str | None) -> Certificat
         found = check(text.encode(), first.file, second.file)
     except (NoCertificate, Refused) as e:
         return CertificateState(why=str(e))
-    write(Path(path), text)
+    write_text(Path(path), text)
     return CertificateState(
         path, equations=len(found), steps=sum(e.steps for e in found), conditions=sum(e.conditions for e in found),
         lean=lean_file, lean_checked=said,
@@ -56,7 +56,7 @@ def written(verdicts: JudgedRow, path: str, lean_path: str | None) -> Certificat
 def _lean(data: dict[str, Any], path: str) -> tuple[str, str]:
     """Writes the Lean text of a certificate: (the file, "" if none was written; what Lean says of it, or why nothing)."""
     try:
-        write(Path(path), lean.text(data))
+        write_text(Path(path), lean.text(data))
     except lean.NoLean as e:
         return "", f"not written: {e}"
     return path, lean.checked(Path(path), os.environ.get(LEAN_PROJECT, ""))

@@ -46,11 +46,14 @@ TASKS: dict[str, str] = {
     "tune": "mirage.profile.tune:tune_modules",
     "warm_gpu": "mirage.profile.tune:warm_gpu",
     "optimize": "mirage.pipeline.job_task:optimize_task",
+    "search": "mirage.pipeline.search_task:search_task",
     "warm": "mirage.isolate.task_table:warm",
     "forked": "mirage.isolate.forked_task:run_forked",
     "begin_forked": "mirage.isolate.forked_task:begin_forked",
     "collect_forked": "mirage.isolate.forked_task:collect_forked",
     "recheck": "mirage.pipeline.recheck_task:recheck_task",
+    "verify": "mirage.cli.verify_task:verify_task",
+    "prepare_verify": "mirage.cli.verify_task:prepare_task",
     "selftest": "mirage.isolate.worker_selftest:selftest_task",
 }
 GROUP = "mirage.tasks"

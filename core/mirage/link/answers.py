@@ -16,6 +16,22 @@ class Submitted(TypedDict):
     state: str
 
 
+class JudgedSizes(TypedDict):
+    """The verdict on one row of sizes; `inputs` are its shapes in words."""
+
+    inputs: str
+    verdict: JsonObject
+
+
+class Judged(TypedDict):
+    """The verdict on each row of sizes that both sides have; `missing`: rows of one side alone, with the side that has none."""
+
+    left: str
+    right: str
+    rows: list[JudgedSizes]
+    missing: list[tuple[str, str]]
+
+
 class Outcome(TypedDict):
     """How a job ended: its result, or the error that it ended with."""
 
@@ -209,17 +225,45 @@ class RemoteCacheNumbers(TypedDict):
     uploaded: int
 
 
+class JobCounts(TypedDict):
+    """Jobs that wait and run now, and those that ended since the daemon's start."""
+
+    queued: int
+    running: int
+    done: int
+    kept: int
+    failed: int
+    cancelled: int
+
+
+class NodeNumbers(TypedDict):
+    """A machine that works for the daemon: itself, or a cluster that it reaches at an address. `gpus` are their models."""
+
+    name: str
+    role: str
+    processors: int
+    gpus: list[str]
+
+
 class DaemonStatus(TypedDict):
     pid: int
     package: str
     uptime_s: float
     clients: int
     jobs: list[ActiveJob]
+    counts: JobCounts
+    nodes: list[NodeNumbers]
     ended: list[EndedJob]
     cache: CacheNumbers
     remote: RemoteCacheNumbers | None
     sandbox: dict[str, bool]
     projects: list[WatchedProject]
+
+
+class MetricsText(TypedDict):
+    """What the daemon counts, in the text form of OpenMetrics."""
+
+    text: str
 
 
 class Stopping(TypedDict):

@@ -97,6 +97,29 @@ class Adopt:
 
 
 @attrs.frozen
+class JudgedText:
+    """One side of a comparison: the file's path as the user gave it, the function that is named ("" for none), the file's text and its
+    full path."""
+
+    path: str
+    function: str
+    text: str
+    full: str
+
+
+@attrs.frozen
+class Verify:
+    """Whether two sides compute the same, by the rules of `mirage verify`. `overflow`, `undefined`: what may differ."""
+
+    a: JudgedText
+    b: JudgedText
+    target: str = "sm_90"
+    overflow: bool = False
+    undefined: bool = False
+    interpreter: str = ""
+
+
+@attrs.frozen
 class Explain:
     """Why a job's answer is what it is: the job, and what its result says of itself without its module and its µGraphs."""
 
@@ -153,6 +176,11 @@ class Log:
     """The last lines of the daemon's log, at most 1000."""
 
     lines: int = 40
+
+
+@attrs.frozen
+class Metrics:
+    """What the daemon counts, for whoever watches many."""
 
 
 @attrs.frozen

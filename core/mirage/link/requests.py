@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 30.0
 CACHE_DEADLINE_S = 600.0  # reading all of a large cache takes time
+VERIFY_DEADLINE_S = 600.0
 P = ParamSpec("P")
 Body = TypeVar("Body")  # the dataclass of the parameters
 Answer = TypeVar("Answer")  # what the daemon sends
@@ -126,6 +127,10 @@ def _lines(answer: answers.LogLines) -> list[str]:
     return answer["lines"]
 
 
+def _text(answer: answers.MetricsText) -> str:
+    return answer["text"]
+
+
 class Requests:
     """The table. What each request means is said at its parameters (`request_parameters`) and answers (`answers`)."""
 
@@ -136,6 +141,7 @@ class Requests:
     result = SingleRequest(parameters.Result, answers.Outcome, _all)
     lookup = SingleRequest(parameters.Lookup, answers.Found, _result)
     adopt = SingleRequest(parameters.Adopt, answers.Submitted, _all)
+    verify = SingleRequest(parameters.Verify, answers.Judged, _all, VERIFY_DEADLINE_S)
     explain = SingleRequest(parameters.Explain, answers.Explanation, _all)
     watch = SingleRequest(parameters.Watch, answers.WatchedProject, _all)
     unwatch = SingleRequest(parameters.Unwatch, answers.Unwatched, lambda answer: answer["watched"])
@@ -144,6 +150,7 @@ class Requests:
     cache = SingleRequest(parameters.Cache, answers.CacheAnswer, _all, CACHE_DEADLINE_S)
     log = SingleRequest(parameters.Log, answers.LogLines, _lines)
     status = SingleRequest(parameters.Status, answers.DaemonStatus, _all)
+    metrics = SingleRequest(parameters.Metrics, answers.MetricsText, _text)
     shutdown = SingleRequest(parameters.Shutdown, answers.Stopping, _all)
 
 

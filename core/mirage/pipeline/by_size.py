@@ -17,7 +17,7 @@ from mirage.mugraph import json_form
 from mirage.pipeline.answer import baseline_header
 from mirage.results.baselines import BASELINES, TRUSTED
 from mirage.results.result import BySize, KernelFacts, Result
-from mirage.results.verdict import STRENGTH, Verdict
+from mirage.results.verdict import Verdict, strength
 from mirage.search.engine import Problem
 from mirage.source.detect import Decorated
 from mirage.source.slice import Slice
@@ -194,11 +194,6 @@ def graphs_and_kernels(rows: Sequence[SizedResult], text: str) -> tuple[list[Map
 
 def entry(row: SizedResult, graph: int, verdict: Verdict | None) -> BySize:
     return BySize(row.result.inputs, graph, verdict, row.result.estimate)
-
-
-def strength(v: Verdict) -> tuple[int, float, bool]:
-    """Verdicts in order, the weakest first."""
-    return STRENGTH[v.word], -1.0 if v.bound is None else -v.bound, v.scope == "all sizes"
 
 
 def why(v: Verdict) -> str:

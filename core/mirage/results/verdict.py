@@ -185,3 +185,8 @@ def _sum(bounds: Iterable[float | None]) -> float | None:
     """None where one has none, or where all together say nothing."""
     total = math.fsum(SAYS_NOTHING if b is None else b for b in bounds)
     return total if total < SAYS_NOTHING else None
+
+
+def strength(v: Verdict) -> tuple[int, float, bool]:
+    """Verdicts in order, the weakest first."""
+    return STRENGTH[v.word], -1.0 if v.bound is None else -v.bound, v.scope == "all sizes"
