@@ -14,6 +14,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from daemonbench.process import TEXT
+
 from fleetbench.functions import AskedFunction
 from mirage.errors import MirageError
 from mirage.results.progress import CancelToken
@@ -24,6 +26,7 @@ HERE = 2  # workers of this machine
 KEPT_S = 3600.0
 SETTLE_S = 6.0  # what a batch made ready for the next one is not the other way's
 BATCH = 8
+SMALL = AskedFunction("", TEXT, "/fleet/small.py", "f")
 SECONDS = re.compile(r"\b[0-9.]+ s\b")  # in words
 CUT = re.compile(r"^[0-9.]+ s$|of memory$")
 Row = dict[str, Any]
@@ -121,7 +124,7 @@ def compare(functions: list[AskedFunction], address: str, kept: Kept, most: int)
     with pools(address) as ways:
         for job, _ in ways.values():  # processes are there, and modules imported, before anything is timed
             with ThreadPoolExecutor(HERE) as threads:
-                list(threads.map(job, [functions[0]] * HERE))
+                list(threads.map(job, [SMALL] * HERE))
         for i, batch in todo:
             for way in sorted(ways, reverse=i % 2 == 0):
                 if not kept.find(batch=i, way=way):
