@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sys
 import threading
@@ -17,6 +18,7 @@ from typing import Any
 from daemonbench.process import TEXT
 
 from fleetbench.functions import AskedFunction
+from fleetbench.nodes import below
 from mirage.errors import MirageError
 from mirage.results.progress import CancelToken
 from mirage_daemon.cluster import Cluster
@@ -130,11 +132,11 @@ def compare(functions: list[AskedFunction], address: str, kept: Kept, most: int)
                 if not kept.find(batch=i, way=way):
                     time.sleep(SETTLE_S)
                     job, at_once = ways[way]
-                    began = time.monotonic()
+                    began, before = time.monotonic(), sum(below(os.getpid()).values())
                     with ThreadPoolExecutor(at_once) as threads:
                         rows = list(threads.map(job, batch))
-                    wall = time.monotonic() - began
+                    wall, processor = time.monotonic() - began, sum(below(os.getpid()).values()) - before
                     for row in rows:
                         kept.add({**row, "way": way, "of": i})
-                    kept.add({"batch": i, "way": way, "wall_s": round(wall, 3), "functions": len(batch)})
+                    kept.add({"batch": i, "way": way, "wall_s": round(wall, 3), "processor_s": round(processor, 2)})
                     print(f"{way:8} batch {i}: {wall:.1f} s", file=sys.stderr, flush=True)
