@@ -58,6 +58,8 @@ def compared(kept: Kept) -> Iterator[Row]:
     yield row("with two nodes on the same processors", times["cluster"], "s")
     if times["here"]:
         yield row("overhead", times["cluster"] / times["here"] - 1, "", f"<= {MOST_OVERHEAD}")
+        used = {way: sum(b["processor_s"] for b in kept.find(way=way) if "batch" in b) for way in by_way}
+        yield row("overhead in processor time, Ray's own with it", used["cluster"] / used["here"] - 1, "")
     yield row("searched at the nodes", sum(r["at_nodes_s"] for r in cluster.values()), "s")
     yield row("parts from the nodes", sum(r["bytes"] for r in cluster.values()) / 1e6, "MB")
 

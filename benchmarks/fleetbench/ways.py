@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sys
 import threading
@@ -14,7 +15,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from daemonbench.process import TEXT
+
 from fleetbench.functions import AskedFunction
+from fleetbench.nodes import below
 from mirage.errors import MirageError
 from mirage.results.progress import CancelToken
 from mirage_daemon.cluster import Cluster
@@ -24,6 +28,7 @@ HERE = 2  # workers of this machine
 KEPT_S = 3600.0
 SETTLE_S = 6.0  # what a batch made ready for the next one is not the other way's
 BATCH = 8
+SMALL = AskedFunction("", TEXT, "/fleet/small.py", "f")
 SECONDS = re.compile(r"\b[0-9.]+ s\b")  # in words
 CUT = re.compile(r"^[0-9.]+ s$|of memory$")
 Row = dict[str, Any]
@@ -121,17 +126,17 @@ def compare(functions: list[AskedFunction], address: str, kept: Kept, most: int)
     with pools(address) as ways:
         for job, _ in ways.values():  # processes are there, and modules imported, before anything is timed
             with ThreadPoolExecutor(HERE) as threads:
-                list(threads.map(job, [functions[0]] * HERE))
+                list(threads.map(job, [SMALL] * HERE))
         for i, batch in todo:
             for way in sorted(ways, reverse=i % 2 == 0):
                 if not kept.find(batch=i, way=way):
                     time.sleep(SETTLE_S)
                     job, at_once = ways[way]
-                    began = time.monotonic()
+                    began, before = time.monotonic(), sum(below(os.getpid()).values())
                     with ThreadPoolExecutor(at_once) as threads:
                         rows = list(threads.map(job, batch))
-                    wall = time.monotonic() - began
+                    wall, processor = time.monotonic() - began, sum(below(os.getpid()).values()) - before
                     for row in rows:
                         kept.add({**row, "way": way, "of": i})
-                    kept.add({"batch": i, "way": way, "wall_s": round(wall, 3), "functions": len(batch)})
+                    kept.add({"batch": i, "way": way, "wall_s": round(wall, 3), "processor_s": round(processor, 2)})
                     print(f"{way:8} batch {i}: {wall:.1f} s", file=sys.stderr, flush=True)
