@@ -159,26 +159,28 @@ class BlockNames:
             return f"{s.op}_{s.attr('axis').lower()}"
         if s.op in ("div", "mul"):
             return self._factor(s, words, kinds, ops)
-        if s.op in ("add", "sub"):
-            inner = [self._inner(k) if op == "neg" else w for k, op, w in zip(kinds, ops, words, strict=True)]
-            minus = inner[1:] if s.op == "sub" else [w for w, op in zip(inner, ops, strict=True) if op == "neg"]
-            if any(w.startswith("mean") for w in minus):
-                return "centered"
-            if any(w.startswith("row_max") for w in minus):
-                return "max_change" if all(w.startswith("row_max") for w in inner) else "shifted"
-            if words[0].startswith(("mean", "var")) and ops[1:] == ["const"]:
-                return f"{words[0]}_eps"
+        if s.op in ("add", "sub") and (said := self._sum(s, words, kinds, ops)):
+            return said
         if s.op == "exp":
             return {"max_change": "rescale", "shifted": "weights"}.get(words[0], "exponential")
         if s.op == "rsqrt":
             return "rstd" if words[0].startswith(("mean", "var", "sum", "row_sum")) else "inverse_root"
-        if s.op == "finite":
-            return f"{words[0]}_finite"
         if s.op == "where" and ops[0] in MASKS:
             return _masked(words[1])
-        if s.op in WORDS:
-            return WORDS[s.op]
-        return f"{s.op}_{words[0]}" if isinstance(kinds[0], Load) else f"{s.op}_{OTHER}"
+        first = words[0] if kinds and isinstance(kinds[0], Load) else OTHER
+        return f"{words[0]}_finite" if s.op == "finite" else WORDS.get(s.op, f"{s.op}_{first}")
+
+    def _sum(
+        self, s: Compute, words: list[str], kinds: list[Load | Compute | Accumulate | None], ops: list[str]
+    ) -> str:
+        """The name of a sum or a difference with a mean, a maximum or a small number; "" of any other."""
+        inner = [self._inner(k) if op == "neg" else w for k, op, w in zip(kinds, ops, words, strict=True)]
+        minus = inner[1:] if s.op == "sub" else [w for w, op in zip(inner, ops, strict=True) if op == "neg"]
+        if any(w.startswith("mean") for w in minus):
+            return "centered"
+        if any(w.startswith("row_max") for w in minus):
+            return "max_change" if all(w.startswith("row_max") for w in inner) else "shifted"
+        return f"{words[0]}_eps" if words[0].startswith(("mean", "var")) and ops[1:] == ["const"] else ""
 
     def _factor(
         self, s: Compute, words: list[str], kinds: list[Load | Compute | Accumulate | None], ops: list[str]
@@ -190,15 +192,10 @@ class BlockNames:
             return "normed"
         if len(s.args) == 2 and s.args[0] == s.args[1]:
             return f"{words[0]}_sq" if isinstance(kinds[0], Load) else "squared"
-        gated = [k for k, op in zip(kinds, ops, strict=True) if op == "sigmoid"]
-        if any(isinstance(k, Compute) and k.args[0] in s.args for k in gated):
+        if any(isinstance(k, Compute) and k.op == "sigmoid" and k.args[0] in s.args for k in kinds):
             return "silu"
-        if any(w.startswith("rescale") for w in words):
-            return "rescaled"
         kept = [w for w, op in zip(words, ops, strict=True) if op not in MASKS]
-        if len(kept) == 1 < len(words):
-            return _masked(kept[0])
-        return WORDS[s.op]
+        return _masked(kept[0]) if len(kept) == 1 < len(words) else WORDS[s.op]
 
     def _inner(self, s: Load | Compute | Accumulate | None) -> str:
         """The word of what is negated."""
