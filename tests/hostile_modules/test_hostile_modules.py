@@ -76,7 +76,8 @@ def test_no_docstring_is_labelled_wrong(modules: dict[str, str]) -> None:
         "    return torch.softmax", '    """Softmax of 12 rows, 700 each."""\n    return torch.softmax'
     )
     assert named != text and code(named) == code(text)
-    wrong = [m for m in every_mutant(named) if m.expected == "wrong" and m.group == "graph"]
+    graphs = [f for f in FAMILIES if f.group == "graph"]
+    wrong = [m for m in every_mutant(named, graphs) if m.expected == "wrong"]
     assert wrong and all(code(m.text) != code(named) for m in wrong)
 
 
