@@ -3,8 +3,8 @@
 python benchmarks/verify_examples.py [--json] [--over examples,points,random] [--count 100] [--modules FOLDER] [--out FILE] [--daemon]
 
 Over the examples, the points of points.py, `--count` random programs. Every function is optimized first (without a daemon), unless
-FOLDER holds its module already; what stands in FILE is not judged again. `--daemon`: a daemon of the benchmark's own judges, which has judged
-before and has had time to make the next worker ready.
+FOLDER holds its module already; what stands in FILE is not judged again. `--daemon`: a daemon of the benchmark's own judges, which has
+judged before and has had time to make the next worker ready.
 """
 
 from __future__ import annotations

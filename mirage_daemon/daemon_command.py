@@ -166,8 +166,9 @@ def logs(lines: int) -> None:
 
 @daemon.command()
 @click.option("--remote-cache", "remote_url", metavar="URL", default="", help="A cache that several machines share.")
-def run(remote_url: str) -> None:
+@click.option("--cluster", metavar="ADDRESS", default="", help="A Ray cluster that searches: HOST:PORT, or auto.")
+def run(remote_url: str, cluster: str) -> None:
     """Run it here, in the foreground, its log on the terminal too."""
     from mirage_daemon.lifecycle import main
 
-    sys.exit(main(foreground=True, remote_url=remote_url))
+    sys.exit(main(foreground=True, remote_url=remote_url, cluster_address=cluster))

@@ -9,14 +9,14 @@ import asyncio
 import logging
 import secrets
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 
 from mirage.errors import Cancelled, MirageError, ProtocolError, UnknownJob, WorkerDied
 from mirage.ir.json_value import JsonObject
-from mirage.link.answers import JobEvent, Outcome
+from mirage.link.answers import JobCounts, JobEvent, Outcome
 from mirage.link.protocol import FINAL, STATES
 from mirage.results.progress import CancelToken, ProgressCounts
 from mirage_daemon.admission import Admission
@@ -28,6 +28,7 @@ from mirage_daemon.known_result import KnownResult
 log = logging.getLogger("mirage.daemon.jobs")
 TEXTS_IN_MEMORY = 16 << 20  # characters of the texts of waiting jobs; others lie in the journal until their job's turn
 LONG = ("text", "mugraph", "offered")  # of a payload, what may lie in the journal alone
+MOST_AT_ONCE = 1024  # jobs that run, here or elsewhere: each has a thread that waits for it
 MAX_FINAL = 256  # jobs that are over and whose result can still be asked for
 EVENT_EVERY_S = 0.05  # counts change faster than anyone reads them; a new state is always told
 MAX_BEST = 500
@@ -92,20 +93,22 @@ class Job:
 class Jobs:
     """`run_job(payload, progress, cancel)` gives {"result": a Result as plain data}; `keep(job)` is awaited before a job is
     announced as done or kept, so that an announced result is never lost. With a `journal` every job is promised there until
-    it is over, except by the daemon's end: then the next daemon takes it up, with the parts that its search finished."""
+    it is over, except by the daemon's end: then the next daemon takes it up, with the parts that its search finished. `workers`:
+    how many run at once; what says so may say more later, and is asked whenever a job comes or ends."""
 
     def __init__(
         self,
         run_job: RunJob,
         *,
-        workers: int,
+        workers: int | Callable[[], int],
         keep: Callable[[Job], Awaitable[None]] | None = None,
         journal: Journal | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._run_job, self._keep, self._clock, self._workers = run_job, keep, clock, workers
+        self._run_job, self._keep, self._clock = run_job, keep, clock
+        self._workers = workers if callable(workers) else lambda: workers
         self._journal, self._closing = journal, False
-        self._threads = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="mirage-job")
+        self._threads = ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="mirage-job")
         self._queue: Turns[Job] = Turns()
         self._suspects: Suspects[Job] = Suspects(self._let_in)
         self._active: dict[str, Job] = {}  # by key
@@ -113,6 +116,20 @@ class Jobs:
         self._admission, self._in_memory = Admission(), 0  # characters of texts
         self._final: OrderedDict[str, Job] = OrderedDict()  # by id, the oldest first
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._ended_as = Counter[str]()
+
+    @property
+    def counts(self) -> JobCounts:
+        """How many wait and run now, and how many ended since the start, by how they did: what was known before is among none."""
+        queued = sum(job.state == "queued" for job in self._active.values())
+        return {
+            "queued": queued,
+            "running": len(self._active) - queued,
+            "done": self._ended_as["done"],
+            "kept": self._ended_as["kept"],
+            "failed": self._ended_as["failed"],
+            "cancelled": self._ended_as["cancelled"],
+        }
 
     @property
     def active(self) -> list[Job]:
@@ -270,7 +287,7 @@ class Jobs:
 
     def _pump(self) -> None:
         """Start what is most urgent, while there are free workers."""
-        while self._queue and len(self._running) < self._workers:
+        while self._queue and len(self._running) < min(self._workers(), MOST_AT_ONCE):
             job = self._queue.pop()
             self._running[job.id] = asyncio.get_running_loop().create_task(self._run(job))
 
@@ -351,6 +368,7 @@ class Jobs:
 
     def _end(self, job: Job, state: str, error: JsonObject | None = None) -> None:
         job.state, job.error = state, error
+        self._ended_as[state] += 1
         if self._active.get(job.key) is job:  # after a cancellation another may have taken its place
             del self._active[job.key]
             if self._journal is not None:

@@ -14,15 +14,17 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from mirage.errors import MirageError, RemoteCacheFault
+from mirage.errors import ClusterFault, MirageError, RemoteCacheFault
 from mirage.isolate.cores import usable_cores
 from mirage.isolate.system import sweep
 from mirage.link import paths, user_settings
+from mirage.link.answers import NodeNumbers
 from mirage.link.client import dial
 from mirage.link.secret_file import load_secret
 from mirage_daemon import question_key
@@ -33,6 +35,7 @@ from mirage_daemon.verify_requests import Judge, Judges
 from mirage_daemon.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
+    from mirage_daemon.cluster import Cluster
     from mirage_daemon.remote_cache import RemoteCache
 
 log = logging.getLogger("mirage.daemon")
@@ -176,12 +179,73 @@ def _remote_of_settings() -> RemoteCache | None:
         return None
 
 
-async def _serve(
-    listener: socket.socket, data: Path, job: RunJob, judge: Judge, workers: int, token: str, remote: RemoteCache | None
-) -> None:
+def cluster_at(address: str) -> Cluster:
+    """The cluster that the command line names, reached; ClusterFault where it cannot be."""
+    from mirage_daemon.cluster import Cluster
+
+    cluster = Cluster(address)
+    cluster.connect()
+    return cluster
+
+
+def cluster_of_settings() -> Cluster | None:
+    """The cluster that the user's own settings name. Clients do not wait until it is reached, and a mistake costs it alone."""
+    said = user_settings.value(user_settings.CLUSTER)
+    if said is None:
+        return None
+    from mirage_daemon.cluster import Cluster
+
+    try:
+        cluster = Cluster(said)
+    except ClusterFault as e:
+        log.warning("%s", e)
+        return None
+    cluster.connect_later()
+    return cluster
+
+
+@dataclass(frozen=True)
+class Workforce:
+    """Who does the daemon's jobs, who judges for its clients, and how many jobs run at once."""
+
+    job: RunJob
+    judge: Judge
+    at_once: Callable[[], int]
+    nodes: Callable[[], list[NodeNumbers]]
+
+
+def nodes(cluster: Cluster | None) -> list[NodeNumbers]:
+    """This machine, and the cluster as a whole."""
+    models = [x.removeprefix("Model:").strip() for x in question_key.devices() if x.startswith("Model")]
+    found: list[NodeNumbers] = [
+        {"name": socket.gethostname(), "role": "daemon", "processors": usable_cores(), "gpus": models}
+    ]
+    if cluster is not None:
+        found.append({"name": cluster.address, "role": "cluster", "processors": cluster.processors, "gpus": []})
+    return found
+
+
+@contextlib.contextmanager
+def workforce(workers: int, job: RunJob | None, cluster: Cluster | None) -> Iterator[Workforce]:
+    """The workers here, and a cluster's nodes where there is one. `job` is who does the jobs in their place."""
+    search = None if cluster is None else cluster.search
+    try:
+        with WorkerPool(most=workers, elsewhere=search) as pool:
+            yield Workforce(
+                job or pool.run_job,
+                pool.judge,
+                lambda: workers + (0 if cluster is None else cluster.processors),
+                lambda: nodes(cluster),
+            )
+    finally:
+        if cluster is not None:
+            cluster.close()
+
+
+async def _serve(listener: socket.socket, data: Path, force: Workforce, token: str, remote: RemoteCache | None) -> None:
     make_store = partial(SqliteStore, data)
-    server = Server(make_store, job, workers=workers, idle_s=idle_seconds(), token=token, remote=remote)
-    server.judges = Judges(judge)
+    server = Server(make_store, force.job, workers=force.at_once, idle_s=idle_seconds(), token=token, remote=remote)
+    server.judges, server.nodes = Judges(force.judge), force.nodes
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
@@ -229,10 +293,15 @@ def _number(path: Path) -> tuple[int, int] | None:
 
 
 def main(
-    *, foreground: bool = False, job: RunJob | None = None, workers: int | None = None, remote_url: str = ""
+    *,
+    foreground: bool = False,
+    job: RunJob | None = None,
+    workers: int | None = None,
+    remote_url: str = "",
+    cluster_address: str = "",
 ) -> int:
-    """Run the daemon until its end. 0: it ran, or another one runs already; 1: refused; 3: the cache is taken. `remote_url`: a
-    shared cache other than that of the settings."""
+    """Run the daemon until its end. 0: it ran, or another one runs already; 1: refused; 3: the cache is taken. `remote_url` and
+    `cluster_address`: a shared cache and a cluster other than those of the settings."""
     os.umask(0o077)
     raise_descriptor_limit()
     sys.setswitchinterval(SWITCH_S)
@@ -250,20 +319,20 @@ def main(
         if data_lock is None:
             print(f"another daemon uses the cache in {data}", file=sys.stderr)
             return CACHE_TAKEN
+        cluster = cluster_at(cluster_address) if cluster_address else None
     except (MirageError, OSError) as e:
         print(e, file=sys.stderr)
         return 1
     with lock, data_lock:
         open_log(paths.log_path(), also_terminal=foreground)
-        remote = remote or _remote_of_settings()
+        remote, cluster = remote or _remote_of_settings(), cluster or cluster_of_settings()
         token = load_secret(paths.token_path(path)).hex()
         listener = listen(path)
         _say_place(path)
         log.info("process %d listens; %d folders of dead workers removed", os.getpid(), sweep())
         try:
-            workers = workers or worker_count()
-            with WorkerPool(most=workers) as pool:
-                asyncio.run(_serve(listener, data, job or pool.run_job, pool.judge, workers, token, remote))
+            with workforce(workers or worker_count(), job, cluster) as force:
+                asyncio.run(_serve(listener, data, force, token, remote))
         finally:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()  # while the lock is held: the next owner's socket cannot be there yet

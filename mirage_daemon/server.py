@@ -35,7 +35,14 @@ from mirage.link import answers, paths, protocol
 from mirage.link.frames import Message
 from mirage.link.requests import BY_NAME, Requests
 from mirage.link.version import is_newer, package_version
-from mirage_daemon import cache_requests, garbage_collection, project_requests, question_key, verify_requests
+from mirage_daemon import (
+    cache_requests,
+    garbage_collection,
+    project_requests,
+    question_key,
+    status_requests,
+    verify_requests,
+)
 from mirage_daemon.cache_store import CacheStore
 from mirage_daemon.connection import Connection, ConnectionLimits, SharedRoom
 from mirage_daemon.fair_turns import WITHOUT_BOUND, FairTurns
@@ -90,7 +97,7 @@ class Server:
         make_store: Callable[[], CacheStore],
         run_job: RunJob,
         *,
-        workers: int,
+        workers: int | Callable[[], int],
         idle_s: float,
         limits: ConnectionLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -119,6 +126,9 @@ class Server:
         self._earlier: dict[str, None] = {}  # keys of what earlier daemons promised, until it is under way here
         self._earlier_read = asyncio.Event()
         self.projects = project_requests.Projects(self)
+        self.nodes: Callable[[], list[answers.NodeNumbers]] = (
+            list  # whoever knows the machines that work puts them in its place
+        )
         self.judges = verify_requests.Judges()  # whoever has workers that judge puts those in its place
 
     # ---- life
@@ -466,7 +476,8 @@ class Server:
         known = await self._known(question)
         return {"result": None if known is None else known[1].data}
 
-    async def _status(self, connection: Connection, ident: int, body: protocol.Status) -> answers.DaemonStatus:
+    async def facts(self) -> answers.DaemonStatus:
+        """What it does and has done."""
         active: list[answers.ActiveJob] = [
             {
                 **job.event(),
@@ -485,6 +496,8 @@ class Server:
             "uptime_s": self._clock() - self._began,
             "clients": len(self._connections),
             "jobs": active,
+            "counts": self.jobs.counts,
+            "nodes": self.nodes(),
             "ended": [self._ended(job) for job in self.jobs.ended(SHOWN_ENDED)],
             "cache": await self._in_store(self._store.stats),
             "remote": None if self._remote is None else self._remote.status(),
@@ -520,13 +533,13 @@ HANDLERS: dict[str, Handler] = {
             answering(Requests.cancel, Server._cancel),
             answering(Requests.result, Server._result),
             answering(Requests.lookup, Server._lookup),
-            answering(Requests.status, Server._status),
             answering(Requests.shutdown, Server._shutdown),
         )
     ),
     **project_requests.HANDLERS,
     **cache_requests.HANDLERS,
     **verify_requests.HANDLERS,
+    **status_requests.HANDLERS,
 }
 
 

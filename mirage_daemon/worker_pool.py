@@ -7,7 +7,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -18,9 +19,12 @@ from mirage.isolate import Worker
 from mirage.isolate.confinement import most_of_memory
 from mirage.results.progress import CancelToken, ProgressCounts
 from mirage_daemon.jobs import Report
-from mirage_daemon.journal import MAX_PARTS, JobPayload, size_of
+from mirage_daemon.journal import MAX_PARTS, JobPayload, Parts, size_of
 
 log = logging.getLogger("mirage.daemon.workers")
+# Reports the parts that others finish; raises Cancelled alone
+SearchElsewhere = Callable[[JobPayload, Report, CancelToken], None]
+LOOK_S = 0.25  # how often a job that waits for its turn looks whether it was cancelled
 JOB_TIMEOUT_S = 3600.0
 VERIFY_S, PREPARE_S = 600.0, 120.0
 PREPARE_AFTER_S = 6.0  # by then whoever judges by itself is done
@@ -45,6 +49,52 @@ def check_interpreter(path: str) -> str:
     return path
 
 
+class Turn:
+    """Lets `most` in at once (0: all), in the order in which they came."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._inside = most, 0
+        self._changed, self._waiting = threading.Condition(), list[object]()
+
+    @contextmanager
+    def taken(self, cancel: CancelToken) -> Iterator[None]:
+        """Waits for the turn; Cancelled where the job is not wanted any more."""
+        me = object()
+        with self._changed:
+            self._waiting.append(me)
+            try:
+                while self._most and (self._inside >= self._most or self._waiting[0] is not me):
+                    self._changed.wait(LOOK_S)
+                    cancel.check()
+                self._inside += 1
+            finally:
+                self._waiting.remove(me)
+                self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._inside -= 1
+                self._changed.notify_all()
+
+
+class FinishedParts:
+    """The parts of a job's searches, as many as fit into one message to a worker."""
+
+    def __init__(self, known: Parts) -> None:
+        self.parts: Parts = {search: dict(parts) for search, parts in known.items()}
+        self._size = sum(size_of(s, name, line) for s, parts in self.parts.items() for name, line in parts.items())
+
+    def note(self, event: Mapping[str, object]) -> None:
+        """Takes up the part of an event, if it is one."""
+        part = event.get("part")
+        if isinstance(part, dict) and all(isinstance(part.get(k), str) for k in ("search", "name", "line")):
+            more = size_of(part["search"], part["name"], part["line"])
+            if self._size + more <= MAX_PARTS:
+                self.parts.setdefault(part["search"], {})[part["name"]] = part["line"]
+                self._size += more
+
+
 @dataclass
 class _Idle:
     interpreter: str
@@ -55,7 +105,10 @@ class _Idle:
 
 class WorkerPool:
     """Workers that wait for the next job of their interpreter; a context manager. At most `most` wait, each at most `idle_s`.
-    The process that is kept runs no user code (`mirage.pipeline.job_task`), so nothing of one job reaches the next one's answer."""
+    The process that is kept runs no user code (`mirage.pipeline.job_task`), so nothing of one job reaches the next one's answer.
+
+    `elsewhere` searches before a worker here takes a job up, from the parts that it reports; with it more than `most` jobs may
+    come, and all but so many wait for their turn at the workers here."""
 
     def __init__(
         self,
@@ -65,6 +118,7 @@ class WorkerPool:
         idle_s: float = IDLE_S,
         timeout_s: float = JOB_TIMEOUT_S,
         make: Callable[[str], Worker] | None = None,
+        elsewhere: SearchElsewhere | None = None,
         clock: Callable[[], float] = time.monotonic,
         prepare_after_s: float = PREPARE_AFTER_S,
     ) -> None:
@@ -79,7 +133,7 @@ class WorkerPool:
         self._make = make or partial(
             Worker, unix=True, unix_below=True, memory_bytes=most_bytes, total_bytes=most_bytes
         )
-        self._clock = clock
+        self._clock, self._elsewhere, self._turn = clock, elsewhere, Turn(most if elsewhere else 0)
         self._lock = threading.Lock()
         self._idle: list[_Idle] = []  # the one that was used last is last
         self._closed = threading.Event()
@@ -114,22 +168,17 @@ class WorkerPool:
             found = self._verified_here(body, offered, report, cancel)
             if found is not None:
                 return found
-        checkpoint = {search: dict(parts) for search, parts in body.get("checkpoint", {}).items()}
-        size = sum(size_of(s, name, line) for s, parts in checkpoint.items() for name, line in parts.items())
+        finished = FinishedParts(body.get("checkpoint", {}))
 
         def note_part(event: Mapping[str, object]) -> None:
-            nonlocal size
-            part = event.get("part")
-            if isinstance(part, dict) and all(isinstance(part.get(k), str) for k in ("search", "name", "line")):
-                more = size_of(part["search"], part["name"], part["line"])
-                if size + more <= MAX_PARTS:
-                    checkpoint.setdefault(part["search"], {})[part["name"]] = part["line"]
-                    size += more
+            finished.note(event)
             report(event)
 
+        if self._elsewhere is not None and "mugraph" not in body:
+            self._elsewhere({**body, "checkpoint": finished.parts}, note_part, cancel)
         for tried in range(1, TRIES + 1):
             try:
-                return self._call(interpreter, {**body, "checkpoint": checkpoint}, note_part, cancel)
+                return self._call(interpreter, {**body, "checkpoint": finished.parts}, note_part, cancel)
             except WorkerDied as e:
                 if tried == TRIES or cancel.cancelled:
                     raise
@@ -185,7 +234,8 @@ class WorkerPool:
         self, interpreter: str, body: JobPayload, report: Report, cancel: CancelToken, most_s: float = JOB_TIMEOUT_S
     ) -> Mapping[str, object]:
         task = "recheck" if "mugraph" in body else self._task
-        return self._ask(self._take(interpreter), task, cast(Mapping[str, object], body), report, cancel, most_s)
+        with self._turn.taken(cancel):
+            return self._ask(self._take(interpreter), task, cast(Mapping[str, object], body), report, cancel, most_s)
 
     def _ask(
         self,

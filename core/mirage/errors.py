@@ -388,3 +388,8 @@ class UnknownEntry(MirageError):
 class RemoteCacheFault(MirageError):
     code, title = "MIR510", "The shared cache cannot be used"
     default_next_step = "nothing has to be done: what it does not give is searched for here"
+
+
+class ClusterFault(MirageError):
+    code, title = "MIR511", "The cluster cannot be used"
+    default_next_step = "look at `ray status`; until the cluster can be reached, everything is searched for here"

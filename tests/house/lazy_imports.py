@@ -84,7 +84,11 @@ LAZY: dict[str, dict[str, str]] = {
         "mirage_original.to_mugraph": GRAPH,
     },
     "mirage_daemon.daemon_command": {"mirage_daemon.lifecycle": COMMAND},
-    "mirage_daemon.lifecycle": {"mirage_daemon.remote_cache": SERVER, "mirage_daemon.remote_place": SERVER},
+    "mirage_daemon.lifecycle": {
+        "mirage_daemon.cluster": SERVER,
+        "mirage_daemon.remote_cache": SERVER,
+        "mirage_daemon.remote_place": SERVER,
+    },
     "mirage_daemon.remote_place": {
         "mirage_daemon.remote_http": KIND,
         "mirage_daemon.remote_redis": KIND,

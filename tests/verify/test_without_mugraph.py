@@ -96,6 +96,12 @@ EDITS = [
     ),
     ("    return O\n", "    return _original_rmsnorm_linear(X, G, W)\n", "UNDECIDED", "not what a kernel wrote"),
     ("    return here and", "    return torch.rand(()) < 2 and here and", "UNDECIDED", "torch.rand"),
+    (
+        "    return here and",
+        "    if torch.is_autocast_enabled():\n        return here\n    return here and",
+        "UNDECIDED",
+        "is_autocast_enabled",
+    ),
 ]
 
 

@@ -180,21 +180,29 @@ OWN_LINES = 3  # of a launcher: its signature, what it says, what it refuses
 
 
 def refusal_lines(table: bool) -> list[str]:
-    """`_refuse_others`, with which every launcher begins: other sizes leave parts of an output unwritten, and other tensors
-    are read beyond their end."""
+    """`_refuse_others`, with which every launcher begins: other sizes leave parts of an output unwritten, other tensors are
+    read beyond their end, a kernel cannot read what lies on another device, and what it computes has no gradient."""
     other = (
         "_BY_SIZE.get(tuple(given)) != made" if table else "tuple(given) != _EXPECTED or made != (_run, SIZES, TILES)"
     )
     made = "the rows of _BY_SIZE" if table else "{_EXPECTED}, SIZES and TILES"
-    return [
-        "def _refuse_others(made, *tensors):",
-        f'{INDENT}"""Raises ValueError unless a launcher, its sizes and tiles, `made`, are those for these tensors."""',
-        f"{INDENT}given = []",
-        f"{INDENT}for t in tensors:",
-        f"{INDENT * 2}given.append((t.shape, t.dtype) if t.is_contiguous() else None)",
-        f"{INDENT}if {other}:",
-        f'{INDENT * 2}raise ValueError(f"these kernels were made for {made} alone, not for {{given}}")',
-    ]
+    return f'''
+def _refuse_others(made, *tensors):
+    """Raises ValueError unless a launcher, its sizes and tiles, `made`, are those for these tensors."""
+    grad = torch.is_grad_enabled()
+    device = tensors[0].device
+    given = []
+    for t in tensors:
+        if t.device != device:
+            raise ValueError(f"tensors on several devices: {{device}} and {{t.device}}")
+        if grad and t.requires_grad:
+            raise ValueError("these kernels have no gradient: use torch.no_grad()")
+        given.append((t.shape, t.dtype) if t.is_contiguous() else None)
+    if tensors[0].is_cuda and device.index != torch.cuda.current_device():
+        raise ValueError(f"{{device}} is not the current device: torch.cuda.set_device")
+    if {other}:
+        raise ValueError(f"these kernels were made for {made} alone, not for {{given}}")
+'''.strip().split("\n")
 
 
 def is_refusal(statement: ast.stmt) -> bool:
@@ -230,8 +238,14 @@ def guard_lines(kernels: Sequence[KernelText], table: bool) -> list[str]:
     return fits_lines(mode, where, said, table=table)
 
 
+FORWARD = 'getattr(torch.autograd.forward_ad, "_current_level", -1)'  # at least 0 while tensors carry tangents
+
+
 def fits_lines(mode: Sequence[str], where: Sequence[str], said: str, *, table: bool) -> list[str]:
-    """The guards' text. `mode` stands before it, and `where` sets `here` from the last tensor `t` and its `device`."""
+    """The guards' text. `mode` stands before it, and `where` sets `here` from the last tensor `t` and its `device`.
+
+    What a kernel would pass over without a word goes to the original: a sign that is still to be applied, a gradient, a tangent,
+    the dtypes of autocast."""
     no = "None" if table else "False"
     return [
         "_PLAIN = (torch.Tensor, torch.nn.Parameter)",
@@ -246,9 +260,11 @@ def fits_lines(mode: Sequence[str], where: Sequence[str], said: str, *, table: b
         f"{INDENT}for t in tensors:",
         f"{INDENT * 2}if type(t) not in _PLAIN or t.device != device:",
         f"{INDENT * 3}return {no}",
-        f"{INDENT * 2}if not t.is_contiguous() or (grad and t.requires_grad):",
+        f"{INDENT * 2}if not t.is_contiguous() or t.is_neg() or (grad and t.requires_grad):",
         f"{INDENT * 3}return {no}",
         f"{INDENT * 2}given.append((t.shape, t.dtype))",
+        f"{INDENT}if torch.is_autocast_enabled() or {FORWARD} >= 0:",
+        f"{INDENT * 2}return {no}",
         *where,
         f"{INDENT}return "
         + ("_BY_SIZE.get(tuple(given)) if here else None" if table else "here and tuple(given) == _EXPECTED"),

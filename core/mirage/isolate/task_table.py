@@ -46,6 +46,7 @@ TASKS: dict[str, str] = {
     "tune": "mirage.profile.tune:tune_modules",
     "warm_gpu": "mirage.profile.tune:warm_gpu",
     "optimize": "mirage.pipeline.job_task:optimize_task",
+    "search": "mirage.pipeline.search_task:search_task",
     "warm": "mirage.isolate.task_table:warm",
     "forked": "mirage.isolate.forked_task:run_forked",
     "begin_forked": "mirage.isolate.forked_task:begin_forked",

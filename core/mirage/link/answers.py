@@ -225,17 +225,45 @@ class RemoteCacheNumbers(TypedDict):
     uploaded: int
 
 
+class JobCounts(TypedDict):
+    """Jobs that wait and run now, and those that ended since the daemon's start."""
+
+    queued: int
+    running: int
+    done: int
+    kept: int
+    failed: int
+    cancelled: int
+
+
+class NodeNumbers(TypedDict):
+    """A machine that works for the daemon: itself, or a cluster that it reaches at an address. `gpus` are their models."""
+
+    name: str
+    role: str
+    processors: int
+    gpus: list[str]
+
+
 class DaemonStatus(TypedDict):
     pid: int
     package: str
     uptime_s: float
     clients: int
     jobs: list[ActiveJob]
+    counts: JobCounts
+    nodes: list[NodeNumbers]
     ended: list[EndedJob]
     cache: CacheNumbers
     remote: RemoteCacheNumbers | None
     sandbox: dict[str, bool]
     projects: list[WatchedProject]
+
+
+class MetricsText(TypedDict):
+    """What the daemon counts, in the text form of OpenMetrics."""
+
+    text: str
 
 
 class Stopping(TypedDict):

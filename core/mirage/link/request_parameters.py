@@ -179,6 +179,11 @@ class Log:
 
 
 @attrs.frozen
+class Metrics:
+    """What the daemon counts, for whoever watches many."""
+
+
+@attrs.frozen
 class Status:
     """The daemon's jobs, clients, projects, cache and the limits that hold for its workers."""
 

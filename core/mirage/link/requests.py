@@ -127,6 +127,10 @@ def _lines(answer: answers.LogLines) -> list[str]:
     return answer["lines"]
 
 
+def _text(answer: answers.MetricsText) -> str:
+    return answer["text"]
+
+
 class Requests:
     """The table. What each request means is said at its parameters (`request_parameters`) and answers (`answers`)."""
 
@@ -146,6 +150,7 @@ class Requests:
     cache = SingleRequest(parameters.Cache, answers.CacheAnswer, _all, CACHE_DEADLINE_S)
     log = SingleRequest(parameters.Log, answers.LogLines, _lines)
     status = SingleRequest(parameters.Status, answers.DaemonStatus, _all)
+    metrics = SingleRequest(parameters.Metrics, answers.MetricsText, _text)
     shutdown = SingleRequest(parameters.Shutdown, answers.Stopping, _all)
 
 

@@ -14,6 +14,7 @@ from mirage.link import paths
 FILE = "settings.json"
 UNCONFINED = "run_code_even_where_it_cannot_be_confined"
 REMOTE_CACHE = "remote_cache"  # the URL of a cache that several machines share
+CLUSTER = "cluster"  # the address of a Ray cluster whose nodes search, or "auto"
 REMOTE_FIRST_BYTE_MS = "remote_cache_first_byte_ms"
 TOKEN_FILE, TOKEN_VARIABLE = "remote_cache.token", "MIRAGE_REMOTE_CACHE_TOKEN"
 _MOST, _MOST_TOKEN = 1 << 16, 1 << 12  # bytes

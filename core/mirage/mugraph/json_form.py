@@ -35,6 +35,13 @@ NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 Decoder = Callable[[object, str], object]
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class ReadBody:
+    """The body of a block graph that was read before, in its place in JSON data: many block graphs may share it."""
+
+    statements: tuple[object, ...]
+
+
 def _fail(path: str, message: str) -> NoReturn:
     raise MugraphSyntax(f"{path}: {message}")
 
@@ -73,6 +80,8 @@ def _choice(*options: str) -> Decoder:
 
 def _many(item: Decoder) -> Decoder:
     def decode(value: object, path: str) -> tuple[object, ...]:
+        if isinstance(value, ReadBody):
+            return value.statements
         if not isinstance(value, list) or len(value) > MAX_ITEMS:
             _fail(path, "expected an array of reasonable length")
         return tuple(item(v, f"{path}[{i}]") for i, v in enumerate(value))
@@ -261,6 +270,15 @@ def _count(data: object) -> int:
         elif isinstance(top, list):
             stack.extend(top)
     return n
+
+
+def read_body(data: object) -> ReadBody:
+    """The body of a block graph, as strictly as `from_json`."""
+    if _count(data) > MAX_NODES:
+        _fail("$", f"more than {MAX_NODES} values")
+    found = SCHEMA["BlockGraph"][1]["body"](data, "$.body")
+    assert isinstance(found, tuple)
+    return ReadBody(found)
 
 
 def from_json(data: object) -> g.MuGraph:

@@ -29,16 +29,16 @@ from mirage.pipeline.fusion_remarks import compiled_instead, explain
 from mirage.pipeline.phase_clock import PhaseClock
 from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Function, Request
-from mirage.pipeline.search_problems import problems, which
+from mirage.pipeline.search_problems import which
+from mirage.pipeline.searches import asked_bounds, search_all, search_for
 from mirage.plan import plan
-from mirage.profile.candidate_choice import EQUAL, KEPT, Measured
+from mirage.profile.candidate_choice import EQUAL, Measured
 from mirage.profile.roofline import baseline, estimate
 from mirage.profile.worker_tasks import KernelRow
 from mirage.results.progress import CancelToken, Progress, ProgressCounts
 from mirage.results.result import Remark, Result
 from mirage.results.verdict import Verdict
 from mirage.search.engine import Bounds, Candidate, Problem, Search, SearchCounts, reported
-from mirage.search.one_row import bounds_for
 from mirage.verify.floats.device_opinion import device_opinion
 from mirage.verify.judge import Case, emitted_module, judge
 
@@ -64,18 +64,9 @@ class Attempt:
 
     def run(self) -> Result:
         start = time.monotonic()
-        bounds = self.request.bounds
-        if not bounds.given:
-            bounds = replace(bounds, given=self.function.decorated.options.given)
-        if self.timing is not None:
-            bounds = replace(bounds, keep=max(bounds.keep, KEPT))
-        posed = problems(self.program)[: 1 if bounds.given else None]  # narrowed: no calls
-        searches: list[Search] = []
-        best: list[Candidate] = []
-        for found in posed:
-            with self.clock.phase("search"):
-                searches.append(self.searched(found, bounds_for(found, bounds, best)))
-            best = sorted([*best, *searches[-1].best], key=lambda c: c.us)
+        bounds = asked_bounds(self.request, self.function, timed=self.timing is not None)
+        with self.clock.phase("search"):
+            searches, best = search_all(self.program, bounds, self.searched)
         base = self.written
         rejected: list[str] = []
         chosen = None
@@ -135,10 +126,7 @@ class Attempt:
 
     def searched(self, found: Problem, bounds: Bounds) -> Search:
         """The search for a problem, done."""
-        search = Search(
-            found, lambda g: estimate(g, self.dev), bounds=bounds, cancel=self.cancel, progress=self.searching,
-            checkpoint=self.request.checkpoint, limits=Limits.of(self.dev),
-        )  # fmt: skip
+        search = search_for(found, bounds, self.request, self.dev, self.cancel, self.searching)
         for candidate in search.run():
             if search.best and self.timing is not None:  # what comes before has no rank yet
                 self.timing.lead(candidate)

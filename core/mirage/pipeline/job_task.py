@@ -19,7 +19,7 @@ from mirage.pipeline.processes import IMPORTS, Tools
 from mirage.pipeline.request_payload import from_payload
 from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken
-from mirage.search.checkpoint import Checkpoint, encode
+from mirage.search.checkpoint import Checkpoint, decode, encode
 from mirage.search.subproblems import Key, Part
 
 log = logging.getLogger("mirage.pipeline")
@@ -28,20 +28,40 @@ _beside = ThreadPoolExecutor(1, thread_name_prefix="mirage-warm")
 _spare: list[Future[Tools]] = []
 
 
+STOPPED = "stopped"  # the name, which no part has, of the bound at which a search ended on another machine
+
+
 class Sent(Checkpoint):
     """A checkpoint that lies with the parent: it gave what is finished (search -> name -> line), and gets every further part
-    as an event {"part": {"search", "name", "line"}}."""
+    as an event {"part": {"search", "name", "line"}}. `whole`: also what a bound cut short, and the bound, so that whoever takes
+    the search up ends where it ended."""
 
-    def __init__(self, known: dict[str, dict[str, str]], emit: Emit) -> None:
+    def __init__(self, known: dict[str, dict[str, str]], emit: Emit, *, whole: bool = False) -> None:
         super().__init__()
-        self._known, self._emit, self._search = known, emit, ""
+        self._known, self._emit, self._search, self._whole = known, emit, "", whole
 
     def open(self, problem: str) -> None:
         self._search, self._lines = problem, dict(self._known.get(problem, {}))
 
+    def get(self, key: Key) -> Part | None:
+        if str(key) not in self._lines and STOPPED in self._lines:  # the search did not get to it
+            return decode(self._lines[STOPPED])
+        return super().get(key)
+
     def put(self, key: Key, part: Part) -> None:
-        line = self._lines[str(key)] = encode(part)
-        self._emit({"part": {"search": self._search, "name": str(key), "line": line}})
+        self._tell(str(key), part)
+
+    def put_stopped(self, key: Key, part: Part) -> None:
+        if self._whole:
+            self._tell(str(key), part)
+
+    def close(self, stopped: str) -> None:
+        if self._whole and stopped and STOPPED not in self._lines:
+            self._tell(STOPPED, Part(stopped=stopped))
+
+    def _tell(self, name: str, part: Part) -> None:
+        line = self._lines[name] = encode(part)
+        self._emit({"part": {"search": self._search, "name": name, "line": line}})
 
 
 def warm_tools(compiles: bool) -> Tools:

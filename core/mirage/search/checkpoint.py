@@ -20,6 +20,8 @@ from mirage.search.kernel_pieces import Piece
 from mirage.search.subproblems import Key, Part
 
 VERSION = 3
+MOST_BYTES = 256 << 20  # of one part, unpacked
+MOST_WORDS = 2000  # characters of a text for people
 
 
 def encode(part: Part) -> str:
@@ -34,14 +36,16 @@ def encode(part: Part) -> str:
         pieces.append([us, p.label, p.structure, graph])
     counts = [part.values, part.systems, part.structures, part.mugraphs]
     data = {"counts": counts, "limits": part.limits, "bodies": list(bodies), "pieces": pieces}
+    if part.stopped:
+        data["stopped"] = part.stopped
     return base64.b64encode(zlib.compress(json.dumps(data).encode())).decode()
 
 
 def decode(line: str) -> Part | None:
-    """The part of a line, None if it is not one."""
+    """The part of a line, None if it is not one. It may come from another machine."""
     try:
-        data = json.loads(zlib.decompress(base64.b64decode(line, validate=True)))
-        bodies = [json.loads(b) for b in data["bodies"]]
+        data = json.loads(_unpacked(base64.b64decode(line, validate=True)))
+        bodies = [json_form.read_body(json.loads(b)) for b in data["bodies"]]
         pieces = []
         for us, label, structure, graph in data["pieces"]:
             for k in graph["mugraph"]["kernels"]:
@@ -49,11 +53,29 @@ def decode(line: str) -> Part | None:
                     if block is not None:
                         block["body"] = bodies[block["body"]]
             g = json_form.from_json(graph)
-            pieces.append((float(us), Piece(g.kernels, g.tensors, g.axes, str(label), str(structure))))
+            pieces.append((float(us), Piece(g.kernels, g.tensors, g.axes, _words(label), str(structure))))
         values, systems, structures, mugraphs = map(int, data["counts"])
-        return Part(tuple(pieces), values, systems, structures, mugraphs, tuple(map(str, data["limits"])))
+        limits = tuple(map(_words, data["limits"]))
+        return Part(tuple(pieces), values, systems, structures, mugraphs, limits, _words(data.get("stopped", "")))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, zlib.error, MugraphSyntax):
         return None
+
+
+def _unpacked(data: bytes) -> bytes:
+    """ValueError for what is longer unpacked than a part may be."""
+    unpacking = zlib.decompressobj()
+    found = unpacking.decompress(data, MOST_BYTES)
+    if not unpacking.eof:
+        raise ValueError("it is too long, or cut off")
+    return found
+
+
+def _words(said: object) -> str:
+    """A text that people will read."""
+    text = str(said)
+    if len(text) > MOST_WORDS or not text.isprintable():
+        raise ValueError("it is no line of text")
+    return text
 
 
 class Checkpoint:
@@ -90,6 +112,12 @@ class Checkpoint:
         if self.path:
             with self.path.open("a", encoding="ascii") as f:
                 f.write(f"{key} {line}\n")
+
+    def put_stopped(self, key: Key, part: Part) -> None:
+        """A part that a bound cut short: a later run of the search has its own time for it."""
+
+    def close(self, stopped: str) -> None:
+        """The search has ended, at that bound or ("") by itself."""
 
     def __len__(self) -> int:
         return len(self._lines)

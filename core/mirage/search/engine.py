@@ -185,6 +185,8 @@ class Search:
                 gc.unfreeze()
         if self.guard.stopped:
             self.counts.stop(self.guard.stopped)
+        if self.checkpoint is not None:
+            self.checkpoint.close(self.guard.stopped)
         if not self.best and self._first is not None:
             self.best = [self._first]
         if not self.best and self.guard.stopped:
@@ -325,10 +327,15 @@ class Search:
             else:
                 self.counts.resumed += 1
                 self._take(key, part)
+                if part.stopped:
+                    self.guard.stopped = part.stopped
+                    return
         for key, part in zip(todo, self.executor.parts(self.work, todo, self.guard), strict=True):
             self._take(key, part)
             if part.stopped:  # it is not whole; what it has is used
                 self.guard.stopped = part.stopped
+                if self.checkpoint is not None:
+                    self.checkpoint.put_stopped(key, part)
                 return
             if self.checkpoint is not None:
                 self.checkpoint.put(key, part)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 GUARD = 4096  # elements on each side
 FAULTS = 20
+MODES = ("is_grad_enabled", "is_autocast_enabled")  # what a guard asks PyTorch, no value of a tensor
 
 
 Shape = int | Sequence[int]  # one length, or all of them
@@ -239,7 +240,7 @@ class TorchProxy:
 
     def __getattr__(self, name: str) -> object:
         value: object = getattr(self._torch, name)
-        if callable(value) and not isinstance(value, type) and name not in ("is_grad_enabled",):
+        if callable(value) and not isinstance(value, type) and name not in MODES:
 
             def refuse(*args: object, **kwargs: object) -> object:
                 raise UnknownOperator(f"torch.{name} has no value in the fields")

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from mirage.codegen.launcher_text import FORWARD
 from mirage.program.question_table import KINDS
 from mirage.source.attribute_chain import attribute_chain
 from mirage.source.references import CONSTANT_CALLS, DENIED
@@ -34,6 +35,8 @@ GRADIENT = ("requires_grad", "is_grad_enabled")  # a run varies them
 UNVARIED = {
     name for kind in ("gradient", "layout", "memory", "gradient mode", "autocast", "default dtype") for name in KINDS[kind]
 } - {*GRADIENT} | {"is_pinned"}  # fmt: skip
+# What a guard asks to turn a call down; no run varies them, and a note says so.
+GUARDED = {ast.unparse(ast.parse(x)) for x in ("t.is_neg()", "torch.is_autocast_enabled()", f"{FORWARD} >= 0")}
 CLASSES = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
 
 
@@ -58,6 +61,17 @@ class ModuleText:
     def asks_gradient(self) -> bool:
         """Does the module ask whether gradients are wanted?"""
         return any(isinstance(n, ast.Attribute) and n.attr in GRADIENT for n in ast.walk(self.tree))
+
+    @property
+    def guarded(self) -> list[ast.expr]:
+        """The questions of `GUARDED` of which a yes gives no kernel's result: `if ... or t.is_neg() or ...: return False`."""
+        found: list[ast.expr] = []
+        for n in ast.walk(self.tree):
+            match n:
+                case ast.If(test, [ast.Return(ast.Constant(False | None))]):
+                    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) else [test]
+                    found += [p for p in parts if ast.unparse(p) in GUARDED]
+        return found
 
 
 def read(text: str, public: str) -> ModuleText:
@@ -168,6 +182,7 @@ def _faults(m: ModuleText, bound: set[str]) -> Iterator[tuple[int, str]]:
                     yield s.lineno, f"`{ast.unparse(target)[:60]}` is set when the module is imported"
             yield from _computed(m, s)
     spelled = {id(n.func) for n in ast.walk(m.tree) if isinstance(n, ast.Call) and _named_attribute(n) is not None}
+    spelled |= {id(n) for e in m.guarded for n in ast.walk(e)}
     for n in ast.walk(m.tree):
         if id(n) in spelled:
             continue

@@ -156,6 +156,10 @@ class Judging:
                     "the function gives NaN on nearly all inputs that are tried, and little is left to compare"
                 )
             self.notes.append("where the function gives NaN nothing is said (--nan-may-differ)")
+        if self.host.text.guarded:
+            self.notes.append(
+                "no autocast, and no input with a tangent or a sign still to be applied (the module asks)"
+            )
         self.contiguity()
         if self.host.text.asks_gradient:
             self.gradients()

@@ -1,0 +1,144 @@
+"""A daemon with a Ray cluster, all of it on this machine: two nodes of one processor each.
+
+    python benchmarks/fleet.py [--json] [--functions 40] [--rounds 10] [--only compare,kills,cancel,simulate] [--out FILE]
+
+`compare` does each function by this machine's two workers alone and with the nodes: the answers have to be equal, and the nodes may
+cost 15% on the same two processors. `kills` ends a node in the middle, once a round. `cancel` cancels what runs. `simulate` takes
+the times that `compare` left in FILE, and those that a GPU took (`benchmarks/results/h200-zoo.json`), for larger fleets.
+What stands in FILE is not done again. Needs Ray: pip install -e '.[cluster]'
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "core"), str(ROOT), str(ROOT / "tests"), str(ROOT / "benchmarks")]
+
+from daemonbench.process import Row, row  # noqa: E402
+from fleetbench import failures, simulation, ways  # noqa: E402
+from fleetbench.functions import chosen  # noqa: E402
+from fleetbench.nodes import LocalNodes  # noqa: E402
+from fleetbench.ways import Kept  # noqa: E402
+
+PARTS = ("compare", "kills", "cancel", "simulate")
+NODES, CANCELS, MOST_OVERHEAD, MOST_CANCEL_S = 2, 5, 0.15, 2.0
+FUNCTIONS, LONGER = 1000, (1.0, 10.0)
+HERE_PHASES = ("trace", "emission", "verdict", "compile", "explaining")
+GPU_PHASES = ("tuning", "baselines")
+LAYOUTS = (
+    simulation.Layout("one machine of 20 cores, 1 GPU", 1, 10, 1, 0),
+    simulation.Layout("the same, and 180 cores of nodes", 1, 10, 1, 180),
+    simulation.Layout("one machine of 20 cores, 10 GPUs, and 180 cores of nodes", 1, 10, 10, 180),
+    simulation.Layout("one machine of 100 cores, 10 GPUs, and 100 cores of nodes", 1, 50, 10, 100),
+    simulation.Layout("ten machines of 20 cores, 1 GPU each", 10, 10, 1, 0),
+    simulation.Layout("ten machines of 10 cores, 1 GPU each, and 100 cores of nodes", 10, 5, 1, 100),
+)
+
+
+def compared(kept: Kept) -> Iterator[Row]:
+    by_way = {way: {r["name"]: r for r in kept.find(way=way) if "name" in r} for way in ("here", "cluster")}
+    here, cluster = by_way["here"], by_way["cluster"]
+    names = sorted(set(here) & set(cluster))
+    yield row("functions", len(names), "")
+    for answer in sorted({r["answer"] for r in here.values()}):
+        yield row(f"answers: {answer}", sum(r["answer"] == answer for r in here.values()), "")
+    ended = {n for n in names if here[n]["cut"] or cluster[n]["cut"]}
+    yield {**row("functions whose search a clock ended, not compared", len(ended), ""), "said": sorted(ended)}
+    unequal = [n for n in names if n not in ended and here[n]["digest"] != cluster[n]["digest"]]
+    yield {**row("answers that differ", len(unequal), "", "== 0"), "said": unequal}
+    times = {way: sum(b["wall_s"] for b in kept.find(way=way) if "batch" in b) for way in by_way}
+    yield row("two workers alone", times["here"], "s")
+    yield row("with two nodes on the same processors", times["cluster"], "s")
+    if times["here"]:
+        yield row("overhead", times["cluster"] / times["here"] - 1, "", f"<= {MOST_OVERHEAD}")
+        used = {way: sum(b["processor_s"] for b in kept.find(way=way) if "batch" in b) for way in by_way}
+        yield row("overhead in processor time, Ray's own with it", used["cluster"] / used["here"] - 1, "")
+    yield row("searched at the nodes", sum(r["at_nodes_s"] for r in cluster.values()), "s")
+    yield row("parts from the nodes", sum(r["bytes"] for r in cluster.values()) / 1e6, "MB")
+
+
+def failed(kept: Kept) -> Iterator[Row]:
+    known = {r["name"]: r for r in kept.find(way="here") if "name" in r}
+    for found in (r for r in kept.rows if "kills" in r):
+        ended = {n for n in known if known[n]["cut"] or n in found["cut"]}
+        lost = [n for n, said in found["answers"].items() if n in known and said != known[n]["digest"]]
+        lost = [n for n in lost if n not in ended or found["answers"][n].count(" ")]
+        results = sum(known[n]["answer"].islower() for n in found["answers"] if n in known)
+        yield row("rounds in which a node was killed", found["kills"], "")
+        yield row("functions asked for meanwhile", len(found["answers"]), "")
+        yield {**row("answers lost, or other ones", len(lost), "", "== 0"), "said": lost}
+        yield row("results in the cache beyond one each", abs(len(found["names"]) - results), "", "== 0")
+    for found in (r for r in kept.rows if "cancels" in r):
+        yield row("cancelled, until the last process ended", max(found["took_s"]), "s", f"<= {MOST_CANCEL_S}")
+
+
+def simulated(kept: Kept) -> Iterator[Row]:
+    measured = [
+        simulation.Task(p["search"], sum(p[name] for name in HERE_PHASES), 0.0)
+        for r in kept.find(way="here")
+        if (p := r.get("phases"))
+    ]
+    on_gpu = json.loads((ROOT / "benchmarks" / "results" / "h200-zoo.json").read_text())["answers"].values()
+    gpu = [sum(a["phases"][name] for name in GPU_PHASES) for a in on_gpu if a.get("phases")]
+    if not measured:
+        return
+    yield row("measured: a search, mean", sum(t.search for t in measured) / len(measured), "s")
+    yield row("measured: what else a worker does, mean", sum(t.here for t in measured) / len(measured), "s")
+    yield row("measured: on a GPU, mean", sum(gpu) / len(gpu), "s")
+    for times, gpus in ((t, g) for g in ((), gpu) for t in LONGER):
+        tasks = simulation.drawn(measured, gpus, FUNCTIONS, search=times)
+        for layout in LAYOUTS:
+            found = simulation.simulate(tasks, layout)
+            busy = ", ".join(f"{kind} {share:.0%}" for kind, share in found.busy.items())
+            name = f"{'timed' if gpus else 'estimated'}, searches x{times:g}: {layout.name}"
+            yield {**row(name, found.seconds / 60, "min"), "said": f"{found.bottleneck}; busy: {busy}"}
+
+
+def measure(options: argparse.Namespace, wanted: set[str], kept: Kept) -> None:
+    functions = chosen(options.functions)
+    with LocalNodes(NODES) as nodes:
+        if "compare" in wanted:
+            ways.compare(functions, nodes.address, kept, options.batches)
+        if "kills" in wanted:
+            failures.kills(functions, options.rounds, nodes, kept)
+        if "cancel" in wanted:
+            failures.cancels(min(CANCELS, options.rounds), nodes, kept)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--functions", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--batches", type=int, default=1000, help="at most so many batches of `compare` now")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    wanted = set(filter(None, options.only.split(","))) or set(PARTS)
+    if wanted - set(PARTS):
+        parser.error(f"there are {', '.join(PARTS)}")
+    kept = Kept(options.out)
+    if wanted - {"simulate"}:
+        measure(options, wanted, kept)
+    found: list[dict[str, Any]] = [*compared(kept), *failed(kept)]
+    found += simulated(kept) if "simulate" in wanted else ()
+    if options.json:
+        print(json.dumps({"bench": "fleet", "rows": found}, indent=1))
+    else:
+        for r in found:
+            mark = "" if r["bound"] is None else f"  {'ok' if r['ok'] else 'MISSED'} ({r['bound']})"
+            said = f"  {r['said']}" if r.get("said") else ""
+            print(f"{r['name']:72} {r['value']:>10g} {r['unit']}{mark}{said}")
+    return 0 if all(r["ok"] for r in found) else 1
+
+
+if __name__ == "__main__":
+    logging.disable(logging.INFO)
+    raise SystemExit(main())
