@@ -8,7 +8,7 @@ from hostile_modules.mutant import every as at_all
 KERNELS, LAUNCHER = "kernels", "launcher"
 ROWS: tuple[tuple[str, Edit], ...] = (
     ("name_changed", at_all(KERNELS, r"\bpid\b", "block")),
-    ("accumulator_renamed", at_all(KERNELS, r"\b(acc\w*|row_sum|sum_sq)\b", r"\1_total")),
+    ("accumulator_renamed", at_all(KERNELS, r"\b((?:acc|row_sum)\w*)", r"total_\1")),
     ("comment_added", each(KERNELS, r"^( +)(\w+ = )", r"\1# a remark\n\1\2")),
     ("parentheses_added", each(KERNELS, r"^( +\w+ = )([\w.]+ [*+/-] [\w.]+)$", r"\1(\2)")),
     ("product_commuted", each(KERNELS, r"^( +\w+ = )(\w+) \* (\w+)$", r"\1\3 * \2")),
