@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from mirage.pipeline.processes import Tools
 
 GOLDEN = Path(__file__).parent / "golden"
+# Inductor asks the compiler of C++ about each kind of vectors, seconds of work in each cache; its plain loops give the same values.
+os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "0")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -19,6 +19,7 @@ from mirage.link.request_parameters import SearchOptions
 DAEMON = "import sys; from mirage_daemon.lifecycle import main; sys.exit(main(workers=2, cluster_address={address!r}))"
 LONGEST_S = 6.0  # after which a node is killed
 BEGIN_S = 60.0  # until the nodes have to work
+PER_ROUND = 2  # functions
 CANCELLED = 4  # jobs at once
 
 
@@ -28,40 +29,37 @@ def served(nodes: LocalNodes) -> Iterator[Client]:
         yield client
 
 
-def submit(client: Client, asked: AskedFunction) -> str:
+def submit(client: Client, asked: AskedFunction, round: int = 0) -> str:
+    """The job's name. Each round asks another question, with the same answer."""
+    options = SearchOptions(seconds=OPTIONS["seconds"] + round)
     return client.submit(
-        asked.text,
-        asked.path,
-        asked.function,
-        trusted=True,
-        interpreter=sys.executable,
-        options=SearchOptions(**OPTIONS),
+        asked.text, asked.path, asked.function, trusted=True, interpreter=sys.executable, options=options
     )["job"]
 
 
 def kills(functions: list[AskedFunction], rounds: int, nodes: LocalNodes, kept: Kept) -> None:
-    """In each round some of the functions are asked for, and a node is killed in the middle. What the answers are, and how often each
-    lies in the cache."""
+    """In each round some of the functions are asked for, and a node is killed in the middle. What the answers are, and how many
+    results lie in the cache."""
     if kept.find(kills=rounds):
         return
-    chance, a_round = random.Random(1), -(-len(functions) // rounds)
-    answers: dict[str, str] = {}
-    ended: set[str] = set()
+    known = {r["name"] for r in kept.find(way="here") if "name" in r}
+    functions = [f for f in functions if f.name in known] or functions
+    chance, answers, had = random.Random(1), list[tuple[str, str, bool]](), list[int]()
     with served(nodes) as client:
         for i in range(rounds):
-            batch = functions[i * a_round : (i + 1) * a_round]
-            jobs = {asked.name: submit(client, asked) for asked in batch}
+            batch = [functions[(i * PER_ROUND + n) % len(functions)] for n in range(PER_ROUND)]
+            jobs = [submit(client, asked, i) for asked in batch]
             time.sleep(chance.uniform(0.5, LONGEST_S))
-            had = nodes.kill(chance.randrange(len(nodes.running)))
+            had.append(len(nodes.kill(chance.randrange(len(nodes.running)))))
             nodes.add()
-            for name, job in jobs.items():
+            for asked, job in zip(batch, jobs, strict=True):
                 outcome = client.subscribe(job)
                 result, error = outcome["result"], outcome["error"]
-                answers[name] = digest(result) if result else str((error or {}).get("message", outcome["state"]))
-                ended |= {name} if result and cut(result) else set()
-            print(f"round {i}: a node with {len(had)} processes of ours was killed", file=sys.stderr, flush=True)
-        names = sorted(_cached(client))
-    kept.add({"kills": rounds, "answers": answers, "names": names, "cut": sorted(ended)})
+                said = digest(result) if result else str((error or {}).get("message", outcome["state"]))
+                answers.append((asked.name, said, bool(result) and cut(result)))
+            print(f"round {i}: a node with {had[-1]} processes of ours was killed", file=sys.stderr, flush=True)
+        names = list(_cached(client))
+    kept.add({"kills": rounds, "answers": answers, "results": len(names), "working": sum(map(bool, had))})
 
 
 def cancels(rounds: int, nodes: LocalNodes, kept: Kept) -> None:

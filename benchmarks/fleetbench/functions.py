@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,10 @@ from program.random_programs import random_program
 from zoo import every_function
 
 from mirage.errors import MirageError
-from mirage.source import detect
+from mirage.source import detect, shapes
 
 ROOT = Path(__file__).resolve().parents[2]
-FROM_ZOO, FROM_EXAMPLES = 0.5, 0.15  # parts of all; the others are random programs
+FROM_ZOO, FROM_EXAMPLES = 0.5, 0.1  # parts of all; the others are random programs
 OPTIONS = {"seconds": 60.0}  # of a search: on a busy machine fewer would end some, and two runs would differ
 
 # Its search takes some seconds and many parts: what is ended in the middle is under way
@@ -45,18 +47,29 @@ class AskedFunction:
 
 
 def chosen(count: int) -> list[AskedFunction]:
-    """So many functions of different kinds, mixed; the same ones each time."""
-    zoo, examples = list(every_function()), sorted((ROOT / "examples").glob("*.py"))
+    """So many functions of different kinds, the smaller ones of each, mixed; the same ones each time."""
+    zoo = [f for path in (f.path for f in every_function()) if (f := _first(path)) is not None]
+    examples = [f for path in sorted((ROOT / "examples").glob("*.py")) if (f := _first(path)) is not None]
+    programs = [random_program(seed) for seed in range(4 * count)]
+    random = [AskedFunction(f"random/{i}", p.decorated(), f"/fleet/{i}.py", p.function) for i, p in enumerate(programs)]
     of_zoo, of_examples = round(count * FROM_ZOO), round(count * FROM_EXAMPLES)
-    files = [f.path for f in zoo[:: max(1, len(zoo) // max(1, of_zoo))][:of_zoo]]
-    found = [f for path in [*files, *examples] if (f := _first(path)) is not None][: of_zoo + of_examples]
-    programs = (random_program(seed) for seed in range(count))
-    found += [
-        AskedFunction(f"random/{i}", p.decorated(), f"/fleet/random_{i}.py", p.function) for i, p in enumerate(programs)
-    ]
+    found = _smallest(zoo, of_zoo) + _smallest(examples, of_examples)
+    found += _smallest(random, count - len(found))
     step = next(n for n in range(7, 7 + count) if count % n or count == 1)  # neighbours of one kind come apart
-    found = found[:count]
-    return sorted(found, key=lambda f: (found.index(f) * step) % len(found))
+    return [found[i * step % count] for i in range(count)] if math.gcd(step, count) == 1 else found
+
+
+def _smallest(functions: list[AskedFunction], count: int) -> list[AskedFunction]:
+    return sorted(functions, key=_operations)[:count]
+
+
+def _operations(asked: AskedFunction) -> int:
+    """How much the function's text computes, about, at all of the sizes that it asks for."""
+    sizes = len(list(shapes.rows(detect.find(asked.text, asked.path).functions[0])))
+    body = next(
+        n for n in ast.walk(ast.parse(asked.text)) if isinstance(n, ast.FunctionDef) and n.name == asked.function
+    )
+    return sizes * sum(isinstance(n, ast.Call | ast.BinOp) for n in ast.walk(body))
 
 
 def _first(path: Path) -> AskedFunction | None:

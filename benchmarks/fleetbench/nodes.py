@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -48,19 +49,26 @@ class LocalNodes:
 
 def workers_of(node: Any) -> set[int]:
     """The processes of ours below a node's own."""
-    parents = {}
+    return {pid for pid in below(node.all_processes["raylet"][0].process.pid) if runs(pid)}
+
+
+def below(root: int) -> dict[int, float]:
+    """A process and all below it, each with its processor seconds and those of its children that have ended."""
+    parents, seconds = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                facts = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:  # it has ended meanwhile
                 continue
+            parents[int(entry.name)] = int(facts[1])
+            seconds[int(entry.name)] = sum(map(int, facts[11:15])) / os.sysconf("SC_CLK_TCK")
     found: set[int] = set()
-    more = {node.all_processes["raylet"][0].process.pid}
+    more = {root}
     while more:
         found |= more
         more = {pid for pid, parent in parents.items() if parent in more} - found
-    return {pid for pid in found if runs(pid)}
+    return {pid: seconds[pid] for pid in found if pid in seconds}
 
 
 def runs(pid: int) -> bool:

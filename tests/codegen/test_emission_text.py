@@ -238,7 +238,7 @@ kernel main warps 4 stages 3:
       store O[m, n] = o
 """
     )
-    first, _, rest = text.partition("acc +=")
+    first, _, rest = text.partition("acc_wide +=")
     return f"{first.count('evict_first')}, {rest.count('evict_first')}"
 
 

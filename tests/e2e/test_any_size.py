@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import command_here
 import pytest
 from forked_python import ForkedPython
 
 SIZED = Path(__file__).with_name("sized.py")
-RUN = "import sys; sys.argv[0] = 'mirage'; from mirage.cli import main; main()"
 USER = """\
 import torch
 import torch.nn.functional as F
@@ -34,13 +33,11 @@ def scaled_rows(x: Float16[Tensor, "b 96"], w: Float16[Tensor, "40 96"]) -> Tens
 
 
 def mirage(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    env = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"} | {"MIRAGE_HOME": str(folder / "home")}
-    command = [sys.executable, "-c", RUN, *args]
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=250)
+    return command_here.mirage(*args, folder=folder, MIRAGE_HOME=str(folder / "home"))
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def done(tmp_path_factory: pytest.TempPathFactory, workers_stay: None) -> tuple[Path, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("any")
     (folder / "user.py").write_text(USER)
     (folder / "home").mkdir(mode=0o700)

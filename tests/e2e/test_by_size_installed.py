@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_here import mirage
 from forked_python import ForkedPython
 
 from mirage.source import detect
 from mirage_lsp import kernel_block, merge_module
 
 SIZED = Path(__file__).with_name("sized.py")
-RUN = "import sys; sys.argv[0] = 'mirage'; from mirage.cli import main; main()"
 USER = '''\
 import torch
 import torch.nn.functional as F
@@ -38,13 +38,12 @@ def scaled_rows(x: Float16[Tensor, "b 96"], w: Float16[Tensor, "40 96"]) -> Tens
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def done(tmp_path_factory: pytest.TempPathFactory, workers_stay: None) -> tuple[Path, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("sizes")
     (folder / "user.py").write_text(USER)
-    env = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"} | {"MIRAGE_HOME": str(folder / "home")}
     (folder / "home").mkdir(mode=0o700)
-    command = [sys.executable, "-c", RUN, "optimize", "user.py", "--json", "--anyway", "--install", "--no-daemon"]
-    run = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=200)
+    asked = ("optimize", "user.py", "--json", "--anyway", "--install", "--no-daemon")
+    run = mirage(*asked, folder=folder, MIRAGE_HOME=str(folder / "home"))
     assert run.returncode == 0, run.stderr
     return folder, json.loads(run.stdout)
 

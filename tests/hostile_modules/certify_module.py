@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,21 +31,36 @@ class Outcome:
         return cls(word, int(setting) if setting.isdigit() else None)
 
 
-def lines(texts: Sequence[str], first: int, folder: Path, reference: Path, *seconds: str) -> list[str]:
+Start = Callable[[list[str], dict[str, str], Path], str]
+
+
+def in_a_python(arguments: list[str], environment: dict[str, str], folder: Path) -> str:
+    """What a Python process of its own prints."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        env=environment,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    return done.stdout
+
+
+def lines(
+    texts: Sequence[str], first: int, folder: Path, reference: Path, *seconds: str, start: Start = in_a_python
+) -> list[str]:
     """What one process says of the texts from the number `first` on, until it ends or dies. What the first text, the module, gives
-    is read from the file `reference`, or kept there."""
+    is read from the file `reference`, or kept there. `start` makes the process."""
     jobs = folder / "jobs.json"
     jobs.write_text(json.dumps(list(texts)))
     environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "hostile_modules.run_mutants", str(jobs), str(reference), str(first), *seconds]
-    done = subprocess.run(
-        command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    return done.stdout.splitlines()
+    asked = ["-m", "hostile_modules.run_mutants", str(jobs), str(reference), str(first), *seconds]
+    return start(asked, environment, folder).splitlines()
 
 
 def outcomes(
-    module_text: str, mutants: Sequence[Mutant], reference: Path | None = None
+    module_text: str, mutants: Sequence[Mutant], reference: Path | None = None, start: Start = in_a_python
 ) -> Iterator[tuple[Mutant, Outcome]]:
     """For each mutant what a run shows; `reference`: where what the module gives is kept for the next call.
 
@@ -56,7 +71,7 @@ def outcomes(
     number = 1
     with tempfile.TemporaryDirectory() as folder:
         while number < len(texts):
-            said = lines(texts, number, Path(folder), reference or Path(folder) / "given.pt")
+            said = lines(texts, number, Path(folder), reference or Path(folder) / "given.pt", start=start)
             if not said:
                 raise RuntimeError("the module itself does not run in Triton's interpreter")
             for at, word in zip(said[::2], [*said[1::2], "breaks"]):

@@ -8,12 +8,12 @@ from hostile_modules.mutant import every as at_all
 KERNELS, LAUNCHER = "kernels", "launcher"
 ROWS: tuple[tuple[str, Edit], ...] = (
     ("name_changed", at_all(KERNELS, r"\bpid\b", "block")),
-    ("accumulator_renamed", at_all(KERNELS, r"\bacc\b", "total")),
+    ("accumulator_renamed", at_all(KERNELS, r"\b((?:acc|row_sum)\w*)", r"total_\1")),
     ("comment_added", each(KERNELS, r"^( +)(\w+ = )", r"\1# a remark\n\1\2")),
     ("parentheses_added", each(KERNELS, r"^( +\w+ = )([\w.]+ [*+/-] [\w.]+)$", r"\1(\2)")),
     ("product_commuted", each(KERNELS, r"^( +\w+ = )(\w+) \* (\w+)$", r"\1\3 * \2")),
     ("sum_commuted", each(KERNELS, r"^( +\w+ = )([a-z]\w*) \+ ([a-z]\w*)$", r"\1\3 + \2")),
-    ("accumulated_in_full", each(KERNELS, r"^( +)(acc\w*) \+= (\w+)$", r"\1\2 = \2 + \3")),
+    ("accumulated_in_full", each(KERNELS, r"^( +)(\w+) \+= (\w+)$", r"\1\2 = \2 + \3")),
     ("zeros_as_full", each(KERNELS, r"tl\.zeros\((\(.*\)), tl\.float32\)", r"tl.full(\1, 0.0, tl.float32)")),
     ("mask_commuted", each(KERNELS, r"mask=(in_\w+\[[^]]*\]) & (in_\w+\[[^]]*\])(?=[,)])", r"mask=\2 & \1")),
     ("comparison_turned", each(KERNELS, r"\((i_\w+) < (\w+)\)", r"(\2 > \1)")),

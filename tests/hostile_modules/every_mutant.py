@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hostile_modules import (
     equal_families,
@@ -47,13 +47,13 @@ def code(text: str) -> str:
     return ast.dump(tree)
 
 
-def every_mutant(module_text: str) -> Iterator[Mutant]:
+def every_mutant(module_text: str, families: Sequence[Family] = FAMILIES) -> Iterator[Mutant]:
     """The mutants of an emitted module in the order of the families, each text once and each a module that parses.
 
     None that is to be refused always differs in comments and docstrings alone.
     """
     seen, own = {module_text}, code(module_text)
-    for family in FAMILIES:
+    for family in families:
         for mutant in family.mutants(module_text):
             if mutant.text not in seen and parses(mutant.text):
                 seen.add(mutant.text)

@@ -15,7 +15,7 @@ VALUE = (
     r"^( +(?!(?:pid|in|i|blocks|tiles|share|first|group|arrived)(?:_|\b))\w+) = "
     r"(?!tl\.(?:zeros|full|load|program_id|arange))([^\n#]*[^\n(#:,])$"
 )
-ADDED = r"^( +)(acc\w*) \+= (.+)$"
+ADDED = r"^( +)(\w+) \+= (.+)$"
 FUNCTION = r"tl\.(exp2?|rsqrt|sqrt|sigmoid|log2?|erf|sin|cos)\((\w+)\)"
 
 

@@ -6,8 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from command_here import mirage
+from forked_python import ForkedPython
 
-from hostile_modules.certify_module import Outcome, is_wrong, lines, outcomes
+from hostile_modules.certify_module import Outcome, Start, is_wrong, lines, outcomes
 from hostile_modules.emitted import emitted
 from hostile_modules.every_mutant import FAMILIES, GROUPS, code, every_mutant, parses
 from hostile_modules.functions import FUNCTIONS
@@ -17,10 +19,21 @@ LEAST = {"text": 60, "precision": 20, "launcher": 60, "state": 100, "graph": 40,
 NAMES = ("softmax_rows", "long_sums")
 
 
+def in_this_process(arguments: list[str]) -> None:
+    done = mirage(*arguments, CUDA_VISIBLE_DEVICES="")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.fixture(scope="module")
-def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def modules(tmp_path_factory: pytest.TempPathFactory, workers_stay: None) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("modules")
-    return {f.name: emitted(f, folder) for f in FUNCTIONS if f.name in NAMES}
+    return {f.name: emitted(f, folder, in_this_process) for f in FUNCTIONS if f.name in NAMES}
+
+
+@pytest.fixture
+def start(forked_python: ForkedPython) -> Start:
+    """Processes that find PyTorch imported."""
+    return lambda arguments, environment, folder: forked_python.run(*arguments, cwd=folder, env=environment).stdout
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +76,8 @@ def test_no_docstring_is_labelled_wrong(modules: dict[str, str]) -> None:
         "    return torch.softmax", '    """Softmax of 12 rows, 700 each."""\n    return torch.softmax'
     )
     assert named != text and code(named) == code(text)
-    wrong = [m for m in every_mutant(named) if m.expected == "wrong" and m.group == "graph"]
+    graphs = [f for f in FAMILIES if f.group == "graph"]
+    wrong = [m for m in every_mutant(named, graphs) if m.expected == "wrong"]
     assert wrong and all(code(m.text) != code(named) for m in wrong)
 
 
@@ -81,37 +95,39 @@ def test_families_have_names_of_their_own_and_one_label() -> None:
     assert "equal" not in {f.expected for f in FAMILIES if f.group != "equal"}
 
 
-def shown(text: str, mutants: list[Mutant], families: set[str]) -> dict[str, set[str]]:
+def shown(text: str, mutants: list[Mutant], families: set[str], start: Start) -> dict[str, set[str]]:
     """What a run says of the mutants of these families."""
     found: dict[str, set[str]] = {}
-    for mutant, outcome in outcomes(text, [m for m in mutants if m.family in families]):
+    for mutant, outcome in outcomes(text, [m for m in mutants if m.family in families], start=start):
         found.setdefault(mutant.family, set()).add(outcome.word)
     return found
 
 
-def test_a_run_shows_wrong_mutants_and_no_equal_one(modules: dict[str, str], mutants: dict[str, list[Mutant]]) -> None:
+def test_a_run_shows_wrong_mutants_and_no_equal_one(
+    modules: dict[str, str], mutants: dict[str, list[Mutant]], start: Start
+) -> None:
     wrong = {"store_negated", "answer_scaled", "launch_dropped"}
     equal = {"accumulator_renamed", "blocks_backwards", "answer_copied"}
-    found = shown(modules["softmax_rows"], mutants["softmax_rows"], wrong | equal)
+    found = shown(modules["softmax_rows"], mutants["softmax_rows"], wrong | equal, start)
     assert set(found) == wrong | equal
     assert all(found[family] <= {"wrong", "breaks"} for family in wrong), found
     assert all(found[family] == {"equal"} for family in equal), found
 
 
-def test_what_takes_too_long_certifies_nothing(modules: dict[str, str], tmp_path: Path) -> None:
+def test_what_takes_too_long_certifies_nothing(modules: dict[str, str], tmp_path: Path, start: Start) -> None:
     """A loop without an end is no difference that was seen, whatever is raised when its time is up; one that raises is."""
     text = modules["softmax_rows"]
-    start = text.index("    return out\n")
+    at = text.index("    return out\n")
     endless = "    while True:\n        try:\n            sum(range(10**6))\n"
     added = (f"{endless}        except TimeoutError:\n            raise KeyError from None\n", "    raise KeyError\n")
-    texts = [text, *(text[:start] + line + text[start:] for line in added)]
-    assert lines(texts, 1, tmp_path, tmp_path / "given.pt", "1") == ["1", "late", "2", "breaks"]
+    texts = [text, *(text[:at] + line + text[at:] for line in added)]
+    assert lines(texts, 1, tmp_path, tmp_path / "given.pt", "1", start=start) == ["1", "late", "2", "breaks"]
 
 
-def test_a_module_that_does_not_run_certifies_nothing(tmp_path: Path) -> None:
+def test_a_module_that_does_not_run_certifies_nothing(start: Start) -> None:
     text = "def _original_f(x):\n    return x\n"
     with pytest.raises(RuntimeError, match="does not run"):
-        list(outcomes(text, [Mutant("a", "a", "text", text + "\n", "certify")]))
+        list(outcomes(text, [Mutant("a", "a", "text", text + "\n", "certify")], start=start))
 
 
 def test_what_is_to_be_refused_always_is_wrong_without_a_run() -> None:
@@ -122,7 +138,7 @@ def test_what_is_to_be_refused_always_is_wrong_without_a_run() -> None:
     assert not any(is_wrong(asked, Outcome(word)) for word in ("rounding", "equal", "late"))
 
 
-def test_where_the_function_overflows_nothing_is_shown(tmp_path: Path) -> None:
+def test_where_the_function_overflows_nothing_is_shown(tmp_path: Path, start: Start) -> None:
     """A kernel of float16 products beside a function that gives infinities for large inputs: another value there is no difference,
     and one where the function has numbers is."""
     head = (
@@ -136,4 +152,4 @@ def test_where_the_function_overflows_nothing_is_shown(tmp_path: Path) -> None:
             "101 * x * x",
         )
     )
-    assert lines([own, large, small], 1, tmp_path, tmp_path / "given.pt") == ["1", "equal", "2", "wrong 0"]
+    assert lines([own, large, small], 1, tmp_path, tmp_path / "given.pt", start=start) == ["1", "equal", "2", "wrong 0"]

@@ -352,7 +352,7 @@ def read(t: Terms, text: str) -> int:
 
     names: dict[str, Any] = {n: Value(t, t.input(n, tuple(DimIndex((d,)) for d in s))) for n, s in SHAPES.items()}
     names |= {n: n for n in "mknj"}
-    names |= {n: fn(n) for n in ("sigmoid", "tanh", "abs", "erf", "log", "sin", "cos", "lt", "le", "where")}
+    names |= {n: fn(n) for n in ("sigmoid", "tanh", "abs", "erf", "log", "sin", "cos", "lt", "le", "eq", "where")}
     names |= {"max": fn("maximum"), "min": fn("minimum")}
     names |= {
         "S": lambda axis, v: Value(t, t.sum(axis, v.x)), "M": lambda axis, v: Value(t, t.max(axis, v.x)),

@@ -5,16 +5,17 @@ Each builder is a function of sizes; its defaults are the original's. `SMALL` ha
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 import mirage as mi
+
+if TYPE_CHECKING:
+    from forked_python import ForkedPython
 
 Graph = Any
 
@@ -344,7 +345,7 @@ for path in sys.argv[1:]:
 """
 
 
-def interpreted(folder: Path, cases: Sequence[tuple[Any, Graph]]) -> tuple[int, str]:
+def interpreted(folder: Path, cases: Sequence[tuple[Any, Graph]], python: ForkedPython) -> tuple[int, str]:
     """Runs the kernels of each found graph in Triton's interpreter against its program in float64: how many are equal, and
     what was said."""
     paths = []
@@ -357,7 +358,5 @@ def interpreted(folder: Path, cases: Sequence[tuple[Any, Graph]]) -> tuple[int, 
         want = names["program"](*(x.double() for x in given))
         own = {p.name: x for p, x in zip(found.searched.program.inputs, given, strict=True)}
         torch.save(([own[t.name] for t in found.mugraph.inputs], want), paths[-1] + ".pt")
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, *paths], capture_output=True, text=True, env={"TRITON_INTERPRET": "1", "PATH": ""}
-    )
+    done = python.run("-c", RUN, *paths, env={"TRITON_INTERPRET": "1", "PATH": ""})
     return done.stdout.count("equal"), done.stderr

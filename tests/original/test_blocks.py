@@ -12,17 +12,17 @@ from mirage.mugraph.grammar import Accumulate, CustomKernel, Loop
 from mirage_original.hand_written import written
 
 
-def test_every_reference_runs_in_the_interpreter_as_its_program(tools, tmp_path):
+def test_every_reference_runs_in_the_interpreter_as_its_program(tools, tmp_path, forked_python):
     torch.manual_seed(0)
     programs = {name: r.wanted(r.small) for name, r in REFERENCES.items()}
     cases = [(written(r.build(**r.small), programs[name], tools), programs[name]) for name, r in REFERENCES.items()]
-    equal, said = interpreted(tmp_path, cases)
+    equal, said = interpreted(tmp_path, cases, forked_python)
     assert equal == len(REFERENCES), said
     found, program = cases[0]
     found.__dict__["text"] = (
         found.text.replace("tl.rsqrt(", "tl.sqrt(").replace("tl.sqrt_rn(", "tl.exp(").replace("tl.sqrt(", "tl.exp(")
     )
-    assert interpreted(tmp_path, [(found, program)])[0] == 0
+    assert interpreted(tmp_path, [(found, program)], forked_python)[0] == 0
 
 
 # ---- accumulators

@@ -11,13 +11,14 @@ from workloads.terms import problem
 from workloads.traced import trace
 
 from mirage.devices.table import DEVICES
+from mirage.mugraph.grammar import CustomKernel
 from mirage.pipeline.attempt import Attempt
 from mirage.pipeline.job_task import STOPPED, Sent
 from mirage.pipeline.request import Request
 from mirage.pipeline.search_problems import problems
 from mirage.profile.roofline import estimate
 from mirage.results.progress import CancelToken
-from mirage.search.checkpoint import decode
+from mirage.search.checkpoint import decode, encode
 from mirage.search.engine import Bounds, Search
 from mirage.search.subproblems import Part
 
@@ -147,3 +148,15 @@ def test_a_part_of_another_machine_has_lines_of_text_and_bounded_bytes(monkeypat
     assert decode(long) is not None
     monkeypatch.setattr("mirage.search.checkpoint.MOST_BYTES", 10_000)
     assert decode(long) is None and decode(packed()) is not None
+
+
+def test_a_body_that_many_graphs_share_is_read_once_and_as_strictly(whole):
+    _, parts = whole
+    part = decode(parts[0]["line"])
+    again = decode(encode(part))
+    assert again == part
+    bodies = [k.block.body for _, p in again.pieces for k in p.kernels if isinstance(k, CustomKernel)]
+    assert len(set(map(id, bodies))) < len(bodies)
+    data = json.loads(zlib.decompress(base64.b64decode(parts[0]["line"])))
+    for wrong in ("{}", '[{"node": "Nothing"}]', "7", "null"):
+        assert decode(packed(**{**data, "bodies": [wrong, *data["bodies"][1:]]})) is None

@@ -61,12 +61,13 @@ def test_the_emitted_text_keeps_its_bound(name: str, run: RunTask) -> None:
     assert "error <= " in found.summary and "measured" in found.summary
 
 
+SUM, TILE = "row_sum * rescale + row_sum_tile", "tl.sum(weights_masked"
 HIDDEN = {
-    "accumulator": ("acc = acc * alpha + t\n", "acc = (acc * alpha + t).to(tl.float16).to(tl.float32)\n"),
-    "partial sums": ("t = tl.sum(v_2, axis=1)", "t = tl.sum(v_2.to(tl.float16), axis=1).to(tl.float32)"),
-    "value": ("p_2 = tl.exp(a_2)", "p_2 = tl.exp(a_2).to(tl.float16).to(tl.float32)"),
-    "coarser value": ("p_2 = tl.exp(a_2)", "p_2 = tl.exp(a_2).to(tl.bfloat16).to(tl.float32)"),
-    "operand": ("a = x - finite[:, None]", "a = (x - finite[:, None]).to(tl.bfloat16).to(tl.float32)"),
+    "accumulator": (f"row_sum = {SUM}\n", f"row_sum = ({SUM}).to(tl.float16).to(tl.float32)\n"),
+    "partial sums": (f"{TILE}, axis=1)", f"{TILE}.to(tl.float16), axis=1).to(tl.float32)"),
+    "value": ("weights_2 = tl.exp(shifted_2)", "weights_2 = tl.exp(shifted_2).to(tl.float16).to(tl.float32)"),
+    "coarser value": ("weights_2 = tl.exp(shifted_2)", "weights_2 = tl.exp(shifted_2).to(tl.bfloat16).to(tl.float32)"),
+    "operand": (" = x - row_max_finite[:, None]", " = (x - row_max_finite[:, None]).to(tl.bfloat16).to(tl.float32)"),
 }
 SOFTMAX = HEAD + "def f(x):\n    return torch.softmax(x, -1)\n"
 

@@ -278,7 +278,7 @@ FLOAT_MUTANTS = [
         'shift = tl.where(m == float("-inf"), 0.0, m)',
         'shift = tl.where(m == float("-inf"), 0.0, 0.0 * m)',
     ),
-    (NORM, "half precision sums", "ss += x2", "ss = (ss + x2).to(tl.float16).to(tl.float32)"),
+    (NORM, "half precision sums", "ss_wide += x2", "ss_wide = (ss_wide + x2).to(tl.float16).to(tl.float32)"),
     (
         MLP,
         "rounded to 8 bits",

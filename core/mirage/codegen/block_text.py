@@ -83,9 +83,9 @@ class BlockWriter:
         return self.readers.get((self.where, name), "")
 
     # ---- names
-    def bind(self, name: str, text: str, value: TextValue) -> TextValue:
-        """Writes `name = text` under a free name and makes it the tile's value."""
-        fresh = self.symbols.names.fresh(name)
+    def bind(self, name: str, text: str, value: TextValue, hint: str = "") -> TextValue:
+        """Writes `name = text` under a free name, like `hint` if one is given, and makes it the tile's value."""
+        fresh = self.symbols.names.fresh(hint or name)
         self.lines.append(f"{fresh} = {text}")
         bound = replace(value, text=fresh, level=ATOM, form="", inner=(), number=None)
         self.values[(self.where, name)] = bound
@@ -183,7 +183,7 @@ class BlockWriter:
         if s.start:
             before = self.accumulator(s.start)
             text = permute(before.text, before.dims, dims)
-        self.bind(s.out, text, TextValue("", dims))
+        self.bind(s.out, text, TextValue("", dims), f"{s.out}_wide" if s.out in self.wide else "")
 
     def old_wanted(self, rest: tuple[Statement, ...], name: str) -> bool:
         """Whether the value before this update is read after it."""

@@ -7,10 +7,12 @@ import re
 
 RESERVED = frozenset({"tl", "triton", "torch", "range", "float", "True", "False", "None", "min", "max"})
 
+LONGEST = 100  # characters that a name keeps
+
 
 def identifier(text: str) -> str:
-    """`text` as a Python identifier: other characters become underscores."""
-    name = re.sub(r"\W", "_", text, flags=re.ASCII) or "v"
+    """`text` as a Python identifier of bounded length: other characters become underscores."""
+    name = re.sub(r"\W", "_", text[:LONGEST], flags=re.ASCII) or "v"
     if name[0].isdigit():
         name = "_" + name
     return name + "_" if keyword.iskeyword(name) or keyword.issoftkeyword(name) else name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 from mirage.codegen.identifiers import Identifiers
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, DTensor, MuGraph, TileDim
 
@@ -15,7 +17,7 @@ class Symbols:
 
     def __init__(self, mugraph: MuGraph, kernel: CustomKernel, *taken: str) -> None:
         self.mugraph, self.kernel = mugraph, kernel
-        self.names = Identifiers(*taken)
+        self.names = Identifiers(*taken, *dir(builtins))  # a kernel calls none of them by a tile's name
         self.tensors: dict[str, str] = {}
         self.sizes: dict[str, str] = {}
         self.tiles: dict[tuple[str, str], str] = {}

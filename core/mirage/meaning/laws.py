@@ -86,6 +86,8 @@ STEPS: tuple[Law, ...] = (
 )  # fmt: skip
 
 ALGEBRA: tuple[Law, ...] = (
+    Law("whole numbers beside a fraction", "", (BUILDING,), "(a < b) = (a <= floor(b)), (b < a) = (ceil(b) <= a), (a = b) = 0",
+        "a is whole, b is a number that is not", "no whole number lies between"),
     Law("rounded twice", "", (BUILDING,), "r(r(A)) = r(A)", "r rounds to a dtype", "what a dtype holds is not moved"),
     *rows((BUILDING, NORMAL), """
 add commutes: a + b == b + a
@@ -148,6 +150,7 @@ absolute value of an inverse: abs(1 / a) == 1 / abs(a)
 square of an absolute value: abs(a) * abs(a) == a * a
 maximum of what is not less: maximum(a, b) == a if a - b >= 0
 maximum of one thing: maximum(a, a) == a
+a choice where zero is what is positive: where(a == 0, b, c) == c if a > 0
 nested maximum: maximum(a, maximum(a, b)) == maximum(a, b)
 erf is odd: erf(-a) == -erf(a)
 sin is odd: sin(-a) == -sin(a)

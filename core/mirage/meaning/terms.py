@@ -34,6 +34,7 @@ from mirage.meaning.nodes import (
     Size,
     Sqrt,
 )
+from mirage.meaning.whole_numbers import of_whole_numbers
 from mirage.operators.block_operators import BLOCK, commutes, is_flag, rounds
 from mirage.operators.intervals import Interval
 
@@ -43,14 +44,16 @@ EMPTY: frozenset[int] = frozenset()
 
 
 def refit(value: float) -> Fraction | None:
-    """The Fraction that a float literal stands for (its decimal text, or a small ratio within 1e-12 relative), if any."""
+    """The Fraction that a float literal stands for, if any: its decimal text, or a ratio within 1e-12 relative that is a thousand times
+    nearer than some ratio of such a denominator is to any number, as roots are."""
     if not math.isfinite(value):
         return None
     decimal = Fraction(repr(value))
     if decimal.denominator <= 10**12 and abs(decimal.numerator) <= 10**7:
         return decimal
     ratio = Fraction(value).limit_denominator(10**5)
-    if ratio and abs(float(ratio) - value) <= 1e-12 * abs(value):
+    apart = abs(ratio - Fraction(value))
+    if ratio and apart <= abs(Fraction(value)) / 10**12 and apart * ratio.denominator**2 <= Fraction(1, 1000):
         return ratio
     return Fraction(int(value)) if value == int(value) and abs(value) < 2**62 else None
 
@@ -67,6 +70,7 @@ class Terms:
         self._ids: dict[Key, int] = {}
         self._made: dict[tuple[str, tuple[int, ...]], int] = {}  # what sums and products of these came to
         self.bool_inputs: set[str] = set()
+        self.whole_inputs: set[str] = set()  # of integers
         self.dropped: set[int] = set()  # terms that cancelled or stood beside a 0: whether they have a value is lost
         self._reads: dict[int, tuple[Input, ...]] = {}  # answers once given: a term never changes
         self._axes: dict[int, frozenset[str]] = {}
@@ -275,6 +279,8 @@ class Terms:
             return n.name in ("floor", "round") or is_flag(n.name) or bool(chosen and all(map(self.is_whole, chosen)))
         if isinstance(n, (Add, Mul)):
             return all(map(self.is_whole, n.parts))
+        if isinstance(n, Input):
+            return n.name in self.whole_inputs or n.name in self.bool_inputs
         return self.is_integral(x) or self.is_boolean(x)
 
     def range_of(self, x: int) -> tuple[float, float]:
@@ -438,6 +444,9 @@ class Terms:
             xs = tuple(sorted(xs))
         if rounds(name) and self.operator(xs[0]) == name:  # rounded already
             return xs[0]
+        met = of_whole_numbers(self, name, xs)
+        if met is not None:
+            return met
         return self._of_parts(("fn", name, xs), lambda: Apply(name, xs), xs)
 
     def where(self, c: int, a: int, b: int) -> int:

@@ -1,7 +1,8 @@
 """Functions that stay PyTorch's own in a kernel, as operators: the comparison of two functions reads such calls as them.
 
-Each has its definition as its term. Over the reals `expm1`, `log1p`, `sinh` and `elu` equal what loses every digit near zero, so
-they are read as operators (`NEAR_ZERO`) only where the roundings of both functions were compared.
+Each has its definition as its term. Over the reals `expm1`, `log1p`, `sinh` and `elu` equal what loses every digit near zero, and
+`erfc` what loses them above it: they are read as operators (`NEAR_ZERO`, `FAR_FROM_ZERO`)
+only where the roundings of both functions were compared.
 """
 
 from __future__ import annotations
@@ -43,6 +44,10 @@ def _sinh(t: TermBuilder, x: int) -> int:
     return t.mul(t.const(HALF), t.sub(t.exp(x), t.exp(t.neg(x))))
 
 
+def _erfc(t: TermBuilder, x: int) -> int:
+    return t.sub(t.const(1), t.fn("erf", x))
+
+
 def _logaddexp(t: TermBuilder, x: int, y: int) -> int:
     return _log(t, t.add(t.exp(x), t.exp(y)))
 
@@ -76,10 +81,12 @@ def sort(m: Maker, xs: Sequence[int], a: Attrs) -> int:
 
 
 NEAR_ZERO = ("expm1", "log1p", "sinh")  # what their definitions lose the digits of
+FAR_FROM_ZERO = ("erfc",)  # whose definition loses them there
 CALL_FUNCTIONS: tuple[Operator, ...] = (
     _unary("expm1", "exp(x) - 1", _expm1, "overflows above 88.7 in float32"),
     _unary("log1p", "log(1 + x)", _log1p, "NaN below -1, -inf at -1"),
     _unary("sinh", "(exp(x) - exp(-x)) / 2", _sinh, "overflows above 89.4 in float32"),
+    _unary("erfc", "1 - erf(x)", _erfc, "below the least number of float32 above 10"),
     _unary("log2", "logarithm to base 2", _to_base(2), "NaN below zero, -inf at zero"),
     _unary("log10", "logarithm to base 10", _to_base(10), "NaN below zero, -inf at zero"),
     _unary("cosh", "(exp(x) + exp(-x)) / 2", _cosh, "overflows above 89.4 in float32"),

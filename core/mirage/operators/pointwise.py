@@ -37,8 +37,9 @@ def unary(name: str, value: Callable[[TermBuilder, int], int], summary: str, cal
 
 
 def binary(name: str, value: Callable[[TermBuilder, int, int], int], summary: str, call: str, aten: Sequence[str],
-           infer: Infer | None = None, hazards: tuple[str, ...] = ()) -> Operator:  # fmt: skip
-    forms = {f"aten.{a}": Form(BINARY, only=BINARY_ONLY) for a in aten}
+           infer: Infer | None = None, hazards: tuple[str, ...] = (),
+           when: Callable[[Maker, Arguments], bool] | None = None) -> Operator:  # fmt: skip
+    forms = {f"aten.{a}": Form(BINARY, only=BINARY_ONLY, when=when) for a in aten}
     return pointwise(name, summary, 2, lambda t, xs, a: value(t, xs[0], xs[1]), forms, call, infer, hazards)
 
 
@@ -109,6 +110,12 @@ def flags_only(types: Sequence[TensorType], attrs: Attrs) -> TensorType:
     if any(t.dtype != "bool" for t in types):
         raise OperandsError("bitwise operators are covered for booleans only")
     return type_rules.flag(types, attrs)
+
+
+def _of_flags(m: Maker, a: Arguments) -> bool:
+    """Operators of bits are those of truth where all are flags."""
+    given = [a[k] for k in BINARY if k in a]
+    return all(isinstance(x, bool) or m.type(x).dtype == "bool" for x in given)
 
 
 def where_type(types: Sequence[TensorType], attrs: Attrs) -> TensorType:
@@ -234,11 +241,12 @@ POINTWISE: tuple[Operator, ...] = (
     _compare("ge", lambda t, x, y: t.fn("le", y, x), ">="),
     _compare("ne", lambda t, x, y: t.fn("not", t.fn("eq", x, y)), "!="),
     binary("logical_and", lambda t, x, y: t.mul(x, y), "both", "({0} & {1})",
-           ["bitwise_and.Tensor", "logical_and.default", "__and__.Tensor"], flags_only),
+           ["bitwise_and.Tensor", "logical_and.default", "__and__.Tensor"], flags_only, when=_of_flags),
     binary("logical_or", lambda t, x, y: t.fn("or", x, y), "one of them", "({0} | {1})",
-           ["bitwise_or.Tensor", "logical_or.default", "__or__.Tensor"], flags_only),
+           ["bitwise_or.Tensor", "logical_or.default", "__or__.Tensor"], flags_only, when=_of_flags),
     pointwise("logical_not", "the opposite", 1, lambda t, xs, a: t.negation(xs[0]),
-              {"aten.bitwise_not.default": Form(UNARY), "aten.logical_not.default": Form(UNARY)}, "(~{0})", flags_only),
+              {"aten.bitwise_not.default": Form(UNARY, when=_of_flags), "aten.logical_not.default": Form(UNARY, when=_of_flags)},
+              "(~{0})", flags_only),
     unary("floor", lambda t, x: t.fn("floor", x), "the largest whole number that is not larger", hazards=_JUMPS, infer=type_rules.same),
     pointwise("floor_divide", "x / n rounded down, of integers by a whole number", 1, _quotient,
               {**_by_number("floor_divide", "floor_divide.default floor_divide.Scalar"), **_DIVIDED}, "({0} // {by})", type_rules.same),

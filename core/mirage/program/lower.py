@@ -25,6 +25,7 @@ from mirage.operators.table import OPERATORS
 from mirage.program.axis_classes import AxisClasses, Leaves
 from mirage.program.axis_names import AxisNames, output_names, readable
 from mirage.program.builder import expand
+from mirage.program.integers import is_integer
 
 Index = tuple[DimIndex, ...]
 
@@ -189,6 +190,8 @@ class Lowering:
             if d.offset or length != n:
                 self._rigid[name][i] = True
         self._first.setdefault(name, [d.axes for d in index])
+        if is_integer(given.dtype):
+            self.t.whole_inputs.add(name)
         return self.t.input(name, index, boolean=given.dtype == "bool")
 
     def _use(self, name: str, size: int) -> str:

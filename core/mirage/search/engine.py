@@ -19,6 +19,7 @@ from itertools import islice
 from mirage.meaning.exp_shift import insert_shifts
 from mirage.mugraph.check import SM_90, Limits, broken_rule
 from mirage.mugraph.grammar import CustomKernel, MuGraph
+from mirage.mugraph.readable_names import readable
 from mirage.results.progress import CancelToken, Progress, ProgressCounts
 from mirage.search.checkpoint import Checkpoint
 from mirage.search.cuts import Cut, cut_candidates, cut_sets, descend, starts
@@ -429,7 +430,7 @@ class Search:
 
     def _candidate(self, targets: list[Target], pieces: list[Piece], cost: float) -> Candidate:
         label, structure = "; ".join(p.label for p in pieces), "|".join(p.structure for p in pieces)
-        graph = assemble(self.problem, self.problem.t, targets, pieces, whole=True)
+        graph = readable(assemble(self.problem, self.problem.t, targets, pieces, whole=True))
         return Candidate(graph, cost, label, structure)
 
     def _valid(self, target: Target, piece: Piece) -> bool:

@@ -33,6 +33,7 @@ from mirage.verify.semantics.arrays import Array
 from mirage.verify.semantics.call_meanings import written_out
 from mirage.verify.semantics.evaluate_terms import ExecutionFault, evaluate_terms
 from mirage.verify.semantics.float64 import Floats
+from mirage.verify.semantics.reshapes_met import reshapes_met, with_reshapes
 from mirage.verify.size_scope import all_sizes
 
 VALUES = (
@@ -268,9 +269,26 @@ def lowered_together(a: Program, b: Program) -> Lowered:
         raise UnsupportedReshape(text, line=error.line, next_step="write both with the same reshapes") from error
 
 
-def widest(t: Terms, roots: Sequence[int]) -> int:
-    """How many places the largest term has at the real sizes."""
-    return max(math.prod(t.sizes[a] for a in t.dims(y)) for r in roots for y in t.walk(r))
+def widest(t: Terms, roots: Sequence[int], sizes: Mapping[str, int]) -> int:
+    """How many places the largest term has where axes have these sizes, and else their own."""
+    return max(math.prod(sizes.get(a, t.sizes[a]) for a in t.dims(y)) for r in roots for y in t.walk(r))
+
+
+def real_where_compared(t: Terms, roots: Sequence[int], sizes: dict[str, int]) -> dict[str, int]:
+    """The real sizes of all axes, where the field runs at these; else those of the axes whose index meets a number, and of what
+    reads the same dims of inputs, beside the small `sizes` of the others; these alone where that is too large too."""
+    real = set[str]().union(*(t.axes(y) for r in roots for y in predicates(t, r)[1]))
+    dims: dict[tuple[str, int], set[str]] = {}
+    for n in (n for r in roots for n in t.reads(r)):
+        for i, d in enumerate(n.index):
+            dims.setdefault((n.name, i), set()).update(d.axes)
+    met = [axes for axes in dims.values() if axes & real]
+    while met:
+        real = real.union(*met)
+        met = [axes for axes in dims.values() if axes & real and not axes <= real]
+    mixed = {**sizes, **{a: t.sizes[a] for a in real}}
+    tried = (dict(t.sizes), mixed) if real else (dict(t.sizes),)
+    return next((x for x in tried if widest(t, roots, x) <= MOST_POINTS), sizes)
 
 
 def by_the_field(
@@ -287,9 +305,9 @@ def by_the_field(
         e = field_opinion(lowered.terms, x, y, kinds=kinds, sizes=sizes, shapes=shapes).of_output(output)
         if e.word == "REJECTED" and agreed:
             one, two = with_sizes(t, x, memo), with_sizes(t, y, memo)
-            whole = widest(t, (one, two)) <= MOST_POINTS
-            at, of = (dict(t.sizes), read_shapes(lowered, {})) if whole else (sizes, shapes)
-            if whole or (one, two) != (x, y):
+            at = real_where_compared(t, (one, two), sizes)
+            of = shapes if at is sizes else read_shapes(lowered, at)
+            if at is not sizes or (one, two) != (x, y):
                 here = field_opinion(t, one, two, kinds=kinds, sizes=at, shapes=of).of_output(output)
                 e = replace(here, summary=f"{here.summary}; {AT_LENGTHS}") if here.word == "TESTED" else e
         if e.word == "REJECTED" and agreed:
@@ -398,12 +416,18 @@ def fewest_places(t: Terms, name: str, places: int, sizes: Mapping[str, int]) ->
 def searched(a: Program, b: Program, overflow: bool, ranges: Ranges) -> tuple[Program, Program, pair_search.Opinion]:
     """Both with their calls written out, and the directed search on them. What is true over the reals alone is no law where their
     roundings were not compared on every kind of inputs: such calls stay then."""
+    a, b = reshapes_met(a), reshapes_met(b)
     whole = written_out(a, roundings=True), written_out(b, roundings=True)
-    floats = pair_search.search(*whole, overflow, ranges)
+    floats = in_floats(*whole, overflow, ranges)
     rest = written_out(a), written_out(b)
     if floats.rounded or rest == whole:
         return *whole, floats
-    return *rest, pair_search.search(*rest, overflow, ranges)
+    return *rest, in_floats(*rest, overflow, ranges)
+
+
+def in_floats(a: Program, b: Program, overflow: bool, ranges: Ranges) -> pair_search.Opinion:
+    """The directed search, for which every reshape has a value."""
+    return pair_search.search(with_reshapes(a), with_reshapes(b), overflow, ranges)
 
 
 def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool = True) -> Verdict:

@@ -2,12 +2,11 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from forked_python import ForkedPython
 from torch.utils._pytree import tree_map
 
 from strangers.modules import generator
@@ -18,21 +17,23 @@ from strangers.modules.wrong import WRONG
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def run(*asked: str) -> tuple[int, list[dict[str, object]]]:
+def run(forked_python: ForkedPython, *asked: str) -> tuple[int, list[dict[str, object]]]:
     """The exit code and the rows of the benchmark."""
-    command = [sys.executable, "-W", "ignore", str(ROOT / "benchmarks" / "models.py"), "--json", *asked]
-    done = subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True)
+    env = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = forked_python.run(ROOT / "benchmarks" / "models.py", "--json", *asked, env=env, seconds=280)
     return done.returncode, json.loads(done.stdout)
 
 
-def test_a_sample_gives_what_eager_gives() -> None:
-    code, rows = run("--modules", "40", "--every", "26", "--way", "rest_eager_kernels")
+def test_a_sample_gives_what_eager_gives(forked_python: ForkedPython) -> None:
+    code, rows = run(forked_python, "--modules", "40", "--every", "26", "--way", "rest_eager_kernels")
     assert code == 0, [r for r in rows if r["own"]]
     assert sum(bool(r["kernels"]) for r in rows) >= len(rows) / 2
 
 
-def test_the_decorator_gives_what_eager_gives() -> None:
-    code, rows = run("--modules", "0", "--match", "nasty_views/WritesItsInput", "--way", "decorated_kernels")
+def test_the_decorator_gives_what_eager_gives(forked_python: ForkedPython) -> None:
+    code, rows = run(
+        forked_python, "--modules", "0", "--match", "nasty_views/WritesItsInput", "--way", "decorated_kernels"
+    )
     assert code == 0 and len(rows) == 1 and rows[0]["kernels"], [r for r in rows if r["own"]]
 
 

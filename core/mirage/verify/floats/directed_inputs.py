@@ -193,7 +193,8 @@ def _every_size(r: Rng, shape: tuple[int, ...], dtype: str) -> Array:
     """To the ends of dtypes of up to 32 bits, where sums and products wrap around; of longer ones to where products do."""
     bits = np.iinfo(DTYPES[dtype].numpy).bits
     top = 2 ** (bits - 1) - 1 if bits <= 32 else 2**33
-    some = r.integers(-top - 1, top, shape, endpoint=True) >> r.integers(0, bits // 2, shape)
+    some = r.integers(-top - 1, top, shape, endpoint=True)
+    some = np.where(r.random(shape) < 0.4, some, some >> r.integers(0, bits // 2, shape))
     return np.asarray(np.where(r.random(shape) < 0.3, r.choice((-top - 1, -top, -1, 0, 1, top - 1, top), shape), some))
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mirage.ir.dtypes import FLOATING
 from mirage.ir.opaque_calls import is_call
 from mirage.ir.program import Program
 from mirage.operators.table import OPERATORS
@@ -33,6 +34,7 @@ from mirage.verify.floats.directed_inputs import (
     takes_integers,
 )
 from mirage.verify.floats.range_search import Apart, RangeSearch
+from mirage.verify.floats.regimes import round_to
 from mirage.verify.label_ranges import EVERY_INDEX, Ranges
 from mirage.verify.semantics.arrays import Array, Flags
 from mirage.verify.semantics.program_values import EXTENDED, NoValue, Outcomes, ResultPrecision, run, work_done
@@ -47,6 +49,7 @@ DISTURBED = 4
 RELATIVE = 1e-9  # constants are written with so many digits
 NOISE = 1e-14  # of the largest value: what two orders of summation leave in float64
 SPREADS = 16.0
+EXACT, AS_COMPARED = ResultPrecision(), ResultPrecision(compared=round_to)
 FEW = 64  # elements of inputs that are written out
 
 
@@ -98,19 +101,19 @@ def outputs(
 
 
 def difference(
-    a: Program, b: Program, inputs: Sequence[Array], extended: bool, outcomes: Outcomes
+    a: Program, b: Program, inputs: Sequence[Array], extended: bool, outcomes: Outcomes, how: ResultPrecision = EXACT
 ) -> OutputDifference | None:
-    """The first element on which the programs differ and no rounding is the reason. Raises NoValue."""
-    (left, events), (right, more) = (outputs(p, inputs, ResultPrecision(), outcomes) for p in (a, b))
+    """The first element on which the programs differ and no rounding is the reason, but for those that `how` makes. Raises NoValue."""
+    (left, events), (right, more) = (outputs(p, inputs, how, outcomes) for p in (a, b))
     events |= more
     masks = [unlike(x, y, "divide" in events) for x, y in zip(left, right, strict=True)]
     if not any(m.any() for m in masks):
         return None
     every = [
-        [outputs(p, inputs, ResultPrecision(disturbance=seed))[0] for seed in range(1, DISTURBED + 1)] for p in (a, b)
+        [outputs(p, inputs, replace(how, disturbance=seed))[0] for seed in range(1, DISTURBED + 1)] for p in (a, b)
     ]
     if extended and EXTENDED:
-        wide = [outputs(p, inputs, ResultPrecision(np.longdouble)) for p in (a, b)]
+        wide = [outputs(p, inputs, replace(how, dtype=np.longdouble)) for p in (a, b)]
         events = wide[0][1] | wide[1][1]
         masks = [m & unlike(x, y, "divide" in events) for m, x, y in zip(masks, wide[0][0], wide[1][0], strict=True)]
     for i, mask in enumerate(masks):
@@ -126,6 +129,18 @@ def difference(
                 i, at, float(left[i][at]), float(right[i][at]), "overflow" in events and not bool(both[at])
             )
     return None
+
+
+def at_numbers(a: Program, b: Program, inputs: Sequence[Array], extended: bool) -> OutputDifference | None:
+    """The first element on which they differ with numbers as the dtype has them that they are compared with, also where all else is
+    rounded as PyTorch does it: x > 0.7 and x >= 0.7 at the float32 that is nearest to 0.7. Raises NoValue."""
+    found = difference(a, b, inputs, extended, Outcomes(), AS_COMPARED)
+    if found is None or found.overflowed:
+        return None
+    left, right = (run(p, inputs, replace(precision_search.OWN, compared=round_to))[0] for p in (a, b))
+    x, y = float(left[found.output][found.index]), float(right[found.output][found.index])
+    alike = math.isfinite(x) == math.isfinite(y) and abs(x - y) <= 0.5 * abs(found.left - found.right)
+    return None if alike or x == y else found
 
 
 def products(p: Program) -> float:
@@ -175,14 +190,14 @@ class Opinion:
 
 
 def search(a: Program, b: Program, overflow: bool = True, ranges: Ranges = EVERY_INDEX) -> Opinion:
-    """Runs both programs on directed inputs until they differ or the work is done that is meant for it: on indices in their `ranges`.
+    """Runs both programs on directed inputs, indices in their `ranges`, until they differ or the work is done that is meant for it.
     With `overflow` an infinity or NaN that an overflow leaves on one side alone is told and refuses nothing."""
     start = time.thread_time()
     if max(largest(a), largest(b)) > LARGEST or max(products(a), products(b)) > PRODUCTS:
         return not_run(a, b, "the programs are too large to be run at their sizes")
     try:
         found = _Search(a, b, start, work_done(), ranges)
-        differ = found.by_roundings() or found.by_values()
+        differ = found.by_roundings() or found.by_values() or found.by_numbers()
         rejected = differ or found.by_precision() or found.by_range(overflow)
     except NoValue as error:
         return not_run(a, b, f"{error} has no value without PyTorch")
@@ -280,7 +295,8 @@ class _Search:
         """A difference in values that no rounding explains."""
         elements = max(largest(self.a), largest(self.b))
         rounds = next((n for most, n in ROUNDS if elements <= most), 1)
-        first = [(MIXED, 0)] * (elements >= ROOM) + [(EVERY_INTEGER, 0), (NEIGHBOURS, 0)] * takes_integers(self.a)
+        whole = [(EVERY_INTEGER, n) for n in range(1 + rounds // 2)] + [(NEIGHBOURS, 0)]
+        first = [(MIXED, 0)] * (elements >= ROOM) + whole * takes_integers(self.a)
         for kind, seed in first + [(k, n) for n in range(rounds) for k in DRAWS]:
             if work_done() - self.begun > WORK and self.ran >= 2 + len(first):
                 break
@@ -300,6 +316,24 @@ class _Search:
                 why = "one of the two has no value where the other has one" if undefined else "their values differ"
                 where = (found.output, found.index, repr(found.left), repr(found.right))
                 return self.rejected(why, where, kind, seed, inputs)
+        return None
+
+    def by_numbers(self) -> Evidence | None:
+        """A difference at a number that a dtype of the two does not hold."""
+        types = (x for p in (self.a, self.b) for x in (*(i.type for i in p.inputs), *(n.type for n in p.nodes)))
+        dtypes = {t.dtype for t in types if t.dtype in FLOATING}
+        if all(float(round_to(np.asarray(c), d)) == c for c in self.numbers for d in dtypes):
+            return None
+        floats = sum(i.type.dtype in FLOATING for i in self.a.inputs)
+        for kind in (k for k in DRAWS if k.exactly):
+            for seed in range(floats if kind.others is not None else 1):
+                inputs = draw(kind, self.a.inputs, self.numbers, seed, self.ranges)
+                found = at_numbers(self.a, self.b, inputs, self.extended)
+                if found is not None:
+                    where = (found.output, found.index, repr(found.left), repr(found.right))
+                    return self.rejected(
+                        "their values differ at a number that the dtype rounds", where, kind, seed, inputs
+                    )
         return None
 
     def by_range(self, allowed: bool) -> Evidence | None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from mirage.ir.dtypes import DTYPES, FLOATING
 from mirage.ir.program import Program
-from mirage.operators.call_functions import NEAR_ZERO
+from mirage.operators.call_functions import FAR_FROM_ZERO, NEAR_ZERO
 from mirage.results.verdict import Word
 from mirage.verify.floats.cast_search import losses
 from mirage.verify.floats.directed_inputs import (
@@ -66,6 +67,10 @@ def _whole_mantissas(r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
     return np.asarray(r.choice((-1.0, 1.0), shape) * r.uniform(1, 2, shape))
 
 
+def _from_to(low: float, high: float, r: Rng, shape: tuple[int, ...], pool: Array) -> Array:
+    return np.asarray(r.uniform(low, high, shape))
+
+
 # Inputs that no user calls unusual reject. Where digits cancel the two are equal as functions of real numbers and not as
 # PyTorch computes them: nothing is decided then.
 REGIMES = (
@@ -86,10 +91,19 @@ NEAR_ZERO_REGIMES = (
 )  # fmt: skip
 
 
+# Where one calls a function that is kept for its digits where it is small: each part of that by itself, since a larger value hides others
+FAR_REGIMES = tuple(
+    LossRegime(Draw(f"from {low:g} to {high:g}", partial(_from_to, low, high), reach=None), "UNDECIDED", half=True)
+    for low, high in ((1.5, 2.0), (2.5, 3.0), (4.5, 6.0), (-2.0, -1.5), (-3.0, -2.5), (-6.0, -4.5))
+)
+
+
 def regimes(a: Program, b: Program) -> tuple[LossRegime, ...]:
     """Those on which these two are compared."""
     near = any(n.op in NEAR_ZERO for p in (a, b) for n in p.nodes)
-    return (*(INTEGER_REGIMES if takes_integers(a) else ()), *REGIMES, *(NEAR_ZERO_REGIMES if near else ()))
+    far = any(n.op in FAR_FROM_ZERO for p in (a, b) for n in p.nodes)
+    more = (*(NEAR_ZERO_REGIMES if near else ()), *(FAR_REGIMES if far else ()))
+    return (*(INTEGER_REGIMES if takes_integers(a) else ()), *REGIMES, *more)
 
 
 @dataclass(frozen=True)

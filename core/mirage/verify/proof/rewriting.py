@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from mirage.meaning.nodes import Add, FloatLiteral
+from mirage.meaning.nodes import Add, Const, FloatLiteral, Inv, Sqrt
 from mirage.meaning.normal_form import Normalizer
 from mirage.meaning.terms import Terms
 from mirage.operators.signs import NONNEGATIVE, NONZERO, POSITIVE, Signs
@@ -76,7 +76,7 @@ class Rewriter:
         n = self.t.node(x)
         if isinstance(n, FloatLiteral):
             return self._literal(x, float(n.text))
-        y = self.t.rebuild(x, tuple(self.rewrite(k) for k in kids)) if kids else x
+        y = self._root(self.t.rebuild(x, tuple(self.rewrite(k) for k in kids)) if kids else x)
         following = self._step(y)
         while following is not None and self._steps < STEPS and not self.budget.spent:
             self._steps += 1
@@ -84,6 +84,20 @@ class Rewriter:
             following = None
         self._done[x] = y
         return y
+
+    def _root(self, x: int) -> int:
+        """The root of a number, or one over it, as the root of a number that is no square."""
+        t, n = self.t, self.t.node(x)
+        root = t.node(n.arg) if isinstance(n, Inv) else n
+        inside = t.node(root.arg) if isinstance(root, Sqrt) else None
+        if not isinstance(inside, Const) or inside.value <= 0:
+            return x
+        value = 1 / inside.value if isinstance(n, Inv) else inside.value
+        up, down = math.isqrt(value.numerator), math.isqrt(value.denominator)
+        square = up * up == value.numerator and down * down == value.denominator
+        made = t.const(Fraction(up, down)) if square else t.sqrt(t.const(value))
+        self.used |= {"root of a number"} if made != x else set()
+        return made
 
     def _literal(self, x: int, value: float) -> int:
         """A literal that stands for a root, a power of e or a logarithm (0.7071067811865476 for sqrt(1/2)), as that."""

@@ -11,17 +11,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.opaque_calls import RESULT, SIZES, TENSOR, is_call
 from mirage.ir.program import Attr, Operation, Program
-from mirage.operators.call_functions import NEAR_ZERO
+from mirage.operators.call_functions import FAR_FROM_ZERO, NEAR_ZERO
 from mirage.operators.protocols import Maker
 from mirage.operators.type_rules import dim, is_float
 from mirage.program.builder import Builder
+from mirage.program.integers import is_integer
+from mirage.verify.semantics.call_pieces import Given, Meaning, block, cast_to, listed, number_of, piece
 from mirage.verify.semantics.program_values import constant
+from mirage.verify.semantics.window_meanings import WINDOW_MEANINGS
 
-Given = Mapping[str, Attr]
-Meaning = Callable[[Maker, Mapping[str, int], Given], int | None]  # None: not of this form
 MOST = 1 << 20  # elements of a mask over pairs of places
 MOST_WINDOWS = 64  # that are joined
 MOST_PLACES = 1 << 12  # of a list of indices
@@ -29,21 +32,9 @@ FINEST = DTYPES["fp64"].roundoff  # nothing is known of the roundings that are m
 NAMED = ("log2", "log10", "cosh")
 
 
-def _cast(m: Maker, x: int, dtype: str) -> int:
-    return x if m.type(x).dtype == dtype else m.op("cast", x, dtype=dtype)
-
-
-def _listed(value: Attr) -> tuple[int, ...]:
-    return tuple(int(v) for v in value) if isinstance(value, tuple) else (int(value),)  # type: ignore[arg-type]
-
-
-def _piece(m: Maker, x: int, at: int, start: int, length: int) -> int:
-    return x if m.type(x).shape[at] == length else m.op("slice", x, dim=at, start=start, length=length)
-
-
 def roll(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
     x, shape = xs["self"], m.type(xs["self"]).shape
-    dims, shifts = _listed(a.get("dims", ())), _listed(a["shifts"])
+    dims, shifts = listed(a.get("dims", ())), listed(a["shifts"])
     if not dims and len(shifts) == 1:  # of all elements in their order
         flat = m.op("reshape", x, shape=(-1,))
         return m.op("reshape", _rolled(m, flat, 0, shifts[0]), shape=shape)
@@ -55,35 +46,29 @@ def roll(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
 def _rolled(m: Maker, x: int, at: int, by: int) -> int:
     n = m.type(x).shape[at]
     cut = by % n
-    return x if not cut else m.op("concat", _piece(m, x, at, n - cut, cut), _piece(m, x, at, 0, n - cut), dim=at)
+    return x if not cut else m.op("concat", piece(m, x, at, n - cut, cut), piece(m, x, at, 0, n - cut), dim=at)
 
 
 def pad(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
     """A constant at the ends of the last dims; a negative width cuts."""
     if a.get("mode", "constant") != "constant":
         return None
-    x, widths, value = xs["self"], _listed(a["pad"]), a.get("value")
+    x, widths, value = xs["self"], listed(a["pad"]), a.get("value")
     number = float(value) if isinstance(value, (int, float, str)) else 0.0
     for k in range(len(widths) // 2):
         at = len(m.type(x).shape) - 1 - k
         low, high = widths[2 * k : 2 * k + 2]
         n = m.type(x).shape[at]
-        x = _piece(m, x, at, max(0, -low), n - max(0, -low) - max(0, -high))
-        before, after = ([_block(m, x, at, w, number)] if w > 0 else [] for w in (low, high))
+        x = piece(m, x, at, max(0, -low), n - max(0, -low) - max(0, -high))
+        before, after = ([block(m, x, at, w, number)] if w > 0 else [] for w in (low, high))
         parts = [*before, x, *after]
         x = m.op("concat", *parts, dim=at) if len(parts) > 1 else x
     return x
 
 
-def _block(m: Maker, x: int, at: int, length: int, value: float) -> int:
-    kind = m.type(x)
-    shape = (*kind.shape[:at], length, *kind.shape[at + 1 :])
-    return m.op("expand", _cast(m, m.const(value), kind.dtype), shape=shape)
-
-
 def flip(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
     x: int | None = xs["self"]
-    for i in _listed(a["dims"]):
+    for i in listed(a["dims"]):
         if x is not None:
             at = dim(i, len(m.type(x).shape))
             n = m.type(x).shape[at]
@@ -110,7 +95,7 @@ def _picked(
     j = m.op("reshape", m.op("iota", size=n), shape=(n, 1, *rest))
     k = m.op("reshape", m.op("iota", size=n), shape=(1, n, *rest))
     wide = m.op("reshape", x, shape=(*kind.shape[:at], 1, *kind.shape[at:]))
-    nothing = _cast(m, m.const(otherwise), kind.dtype)
+    nothing = cast_to(m, m.const(otherwise), kind.dtype)
     return m.op(op, m.op("where", chosen(j, k), wide, nothing), dim=(at + 1,), keepdim=False)
 
 
@@ -140,13 +125,13 @@ def trace(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
     if rows * columns > MOST or not is_float(m.type(x).dtype):
         return None
     n = min(rows, columns)
-    square = _piece(m, _piece(m, x, 0, 0, n), 1, 0, n)
+    square = piece(m, piece(m, x, 0, 0, n), 1, 0, n)
     return m.op("sum", _on_the_diagonal(m, square, n), dim=(0, 1), keepdim=False)
 
 
 def _on_the_diagonal(m: Maker, x: int, n: int) -> int:
     i, j = (m.op("reshape", m.op("iota", size=n), shape=shape) for shape in ((n, 1), (1, n)))
-    return m.op("where", m.op("eq", i, j), x, _cast(m, m.const(0.0), m.type(x).dtype))
+    return m.op("where", m.op("eq", i, j), x, cast_to(m, m.const(0.0), m.type(x).dtype))
 
 
 def diff(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
@@ -156,7 +141,7 @@ def diff(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
     x, shape = xs["self"], m.type(xs["self"]).shape
     at = dim(int(str(a.get("dim", -1))), len(shape))
     n = shape[at] - 1
-    return m.op("sub", _piece(m, x, at, 1, n), _piece(m, x, at, 0, n)) if n > 0 and is_float(m.type(x).dtype) else None
+    return m.op("sub", piece(m, x, at, 1, n), piece(m, x, at, 0, n)) if n > 0 and is_float(m.type(x).dtype) else None
 
 
 def windows(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
@@ -169,7 +154,7 @@ def windows(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
     if len(starts) > MOST_WINDOWS:
         return None
     at = len(shape) - 1
-    parts = [m.op("reshape", _piece(m, x, at, s, size), shape=(*shape[:-1], 1, size)) for s in starts]
+    parts = [m.op("reshape", piece(m, x, at, s, size), shape=(*shape[:-1], 1, size)) for s in starts]
     return m.op("concat", *parts, dim=at) if len(parts) > 1 else parts[0]
 
 
@@ -194,7 +179,7 @@ def largest(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
     if count == 1 and is_float(m.type(x).dtype):
         return m.op("amax" if down else "amin", x, dim=(at,), keepdim=True)
     made = _sorted(m, x, at, down) if a.get("sorted", True) else None
-    return made if made is None else _piece(m, made, at, 0, count)
+    return made if made is None else piece(m, made, at, 0, count)
 
 
 def _counted(word: str) -> Meaning:
@@ -203,7 +188,7 @@ def _counted(word: str) -> Meaning:
     def build(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
         x, shape = xs["self"], m.type(xs["self"]).shape
         given = a.get("dim")
-        over = tuple(dim(i, len(shape)) for i in _listed(given)) if given is not None else tuple(range(len(shape)))
+        over = tuple(dim(i, len(shape)) for i in listed(given)) if given is not None else tuple(range(len(shape)))
         if not shape or not over:
             return None
         held = m.op("ne" if word == "any" else "eq", x, m.const(False if m.type(x).dtype == "bool" else 0))
@@ -283,7 +268,7 @@ def _listed_places(m: Maker, x: int, at: int, places: Attr) -> int | None:
             runs.append([p, 1])
     if len(runs) > MOST_WINDOWS:
         return None
-    parts = [_piece(m, x, at, start, length) for start, length in runs]
+    parts = [piece(m, x, at, start, length) for start, length in runs]
     return m.op("concat", *parts, dim=at) if len(parts) > 1 else parts[0]
 
 
@@ -295,7 +280,7 @@ def both_exponentials(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
 def _of_float(meaning: Callable[[Maker, int, Given], int]) -> Meaning:
     def build(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
         x = xs["self"]
-        return _cast(m, meaning(m, x, a), m.type(x).dtype) if is_float(m.type(x).dtype) else None
+        return cast_to(m, meaning(m, x, a), m.type(x).dtype) if is_float(m.type(x).dtype) else None
 
     return build
 
@@ -308,11 +293,6 @@ def _of_coarse(meaning: Callable[[Maker, int, Given], int]) -> Meaning:
         return _of_float(meaning)(m, xs, a) if kind.floating and kind.roundoff > FINEST else None
 
     return build
-
-
-def _number(m: Maker, a: Given, name: str, otherwise: float) -> int:
-    value = a.get(name, otherwise)
-    return m.const(float(value) if isinstance(value, (int, float, str)) else otherwise)
 
 
 def _trunc(m: Maker, x: int, a: Given) -> int:
@@ -328,20 +308,84 @@ def _hardswish(m: Maker, x: int, a: Given) -> int:
 
 
 def _threshold(m: Maker, x: int, a: Given) -> int:
-    above = m.op("gt", x, _number(m, a, "threshold", 0.0))
-    return m.op("where", above, x, _cast(m, _number(m, a, "value", 0.0), m.type(x).dtype))
+    above = m.op("gt", x, number_of(m, a, "threshold", 0.0))
+    return m.op("where", above, x, cast_to(m, number_of(m, a, "value", 0.0), m.type(x).dtype))
 
 
 def _mish(m: Maker, x: int, a: Given) -> int:
     return m.op("mul", x, m.op("tanh", m.op("softplus", x)))
 
 
+def _softshrink(m: Maker, x: int, a: Given) -> int:
+    """Nearer to zero by lambd, beyond that; NaN of NaN."""
+    by = number_of(m, a, "lambd", 0.5)
+    near = m.op("mul", x, m.const(0.0))
+    below = m.op("where", m.op("lt", x, m.op("neg", by)), m.op("add", x, by), near)
+    return m.op("where", m.op("gt", x, by), m.op("sub", x, by), below)
+
+
+def _hardshrink(m: Maker, x: int, a: Given) -> int:
+    by = number_of(m, a, "lambd", 0.5)
+    near = m.op("logical_and", m.op("ge", x, m.op("neg", by)), m.op("le", x, by))
+    return m.op("where", near, cast_to(m, m.const(0.0), m.type(x).dtype), x)
+
+
+def prelu(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    """x, times its channel's slope below zero."""
+    x, slope = xs["self"], xs["weight"]
+    shape, slopes = m.type(x).shape, m.type(slope).numel
+    if not is_float(m.type(x).dtype):
+        return None
+    wide = (1,) * len(shape) if slopes == 1 else (slopes,) + (1,) * (len(shape) - 2)
+    below = m.op("mul", m.op("reshape", slope, shape=wide), x)
+    return m.op("where", m.op("gt", x, m.const(0.0)), x, below)
+
+
+def _whole(m: Maker, x: int, a: Given) -> int | None:
+    """The number of an operator of an integer and a number."""
+    number = a.get("other")
+    whole = is_integer(m.type(x).dtype) and type(number) is int
+    return int(str(number)) if whole else None
+
+
+def bits(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    """The lowest bits of an integer, which are what a power of two leaves of it."""
+    x, mask = xs["self"], _whole(m, xs["self"], a)
+    if mask is None or mask < 1 or mask & (mask + 1) or mask >= np.iinfo(DTYPES[m.type(x).dtype].numpy).max:
+        return None
+    return m.op("remainder", x, by=mask + 1)
+
+
+def _shift(m: Maker, x: int, a: Given) -> int | None:
+    """By how many bits, fewer than there are."""
+    by = _whole(m, x, a)
+    return by if by is not None and 0 <= by < np.iinfo(DTYPES[m.type(x).dtype].numpy).bits - 1 else None
+
+
+def shifted_right(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    """The quotient by a power of two, rounded down."""
+    by = _shift(m, xs["self"], a)
+    return None if by is None else m.op("floor_divide", xs["self"], by=1 << by) if by else xs["self"]
+
+
+def shifted_left(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    """The product with a power of two, which wraps around as it does."""
+    by = _shift(m, xs["self"], a)
+    return None if by is None else m.op("mul", xs["self"], m.const(1 << by))
+
+
+def inverted(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    """All bits of an integer: -1 - x."""
+    x = xs["self"]
+    return m.op("sub", m.const(-1), x) if is_integer(m.type(x).dtype) else None
+
+
 def _elu(m: Maker, x: int, a: Given) -> int:
     """Below zero alpha expm1(x input_scale), above it x; times scale."""
-    inner = m.op("minimum", m.op("mul", x, _number(m, a, "input_scale", 1.0)), m.const(0.0))
-    below = m.op("mul", m.op("expm1", inner), _number(m, a, "alpha", 1.0))
+    inner = m.op("minimum", m.op("mul", x, number_of(m, a, "input_scale", 1.0)), m.const(0.0))
+    below = m.op("mul", m.op("expm1", inner), number_of(m, a, "alpha", 1.0))
     chosen = m.op("where", m.op("gt", x, m.const(0.0)), x, below)
-    return m.op("mul", chosen, _number(m, a, "scale", 1.0))
+    return m.op("mul", chosen, number_of(m, a, "scale", 1.0))
 
 
 def _selu(m: Maker, x: int, a: Given) -> int:
@@ -350,7 +394,7 @@ def _selu(m: Maker, x: int, a: Given) -> int:
 
 
 def _celu(m: Maker, x: int, a: Given) -> int:
-    alpha = _number(m, a, "alpha", 1.0)
+    alpha = number_of(m, a, "alpha", 1.0)
     below = m.op("mul", m.op("expm1", m.op("minimum", m.op("div", x, alpha), m.const(0.0))), alpha)
     return m.op("where", m.op("gt", x, m.const(0.0)), x, below)
 
@@ -395,10 +439,19 @@ MEANINGS: dict[str, Meaning] = {
     "aten.hardswish.default": _of_float(_hardswish),
     "aten.threshold.default": _of_float(_threshold),
     "aten.mish.default": _of_float(_mish),
+    "aten.softshrink.default": _of_float(_softshrink),
+    "aten.hardshrink.default": _of_float(_hardshrink),
+    "aten.prelu.default": prelu,
+    **{f"aten.{name}": bits for name in ("__and__.Scalar", "bitwise_and.Scalar")},
+    **{f"aten.{name}": shifted_right for name in ("__rshift__.Scalar", "bitwise_right_shift.Tensor_Scalar")},
+    **{f"aten.{name}": shifted_left for name in ("__lshift__.Scalar", "bitwise_left_shift.Tensor_Scalar")},
+    "aten.bitwise_not.default": inverted,
+    **WINDOW_MEANINGS,
 }
 # Of these the algebra alone would say that they equal what has none of their digits near zero.
 ROUNDED_MEANINGS: dict[str, Meaning] = {
-    **{f"aten.{name}.default": _of_coarse(_named(name)) for name in NEAR_ZERO},
+    **{f"aten.{name}.default": _of_coarse(_named(name)) for name in (*NEAR_ZERO, *FAR_FROM_ZERO)},
+    "aten.special_erfc.default": _of_coarse(_named("erfc")),
     "aten.elu.default": _of_coarse(_elu),
     "aten.selu.default": _of_coarse(_selu),
     "aten.celu.default": _of_coarse(_celu),

@@ -39,6 +39,10 @@ def _softplus(a: Attrs, x: Array) -> Array:
     return np.asarray(np.logaddexp(0.0, x * beta) / beta)
 
 
+IN_DOUBLE = ("erf", "erfc", "gelu")  # are computed in float64 whatever they are asked for
+_erfc = np.vectorize(math.erfc, otypes=[np.float64])  # numpy has none that keeps its digits where it is small
+
+
 POINTWISE: dict[str, Value] = {
     "add": lambda a, x, y: x + y,
     "sub": lambda a, x, y: x - y,
@@ -73,6 +77,7 @@ POINTWISE: dict[str, Value] = {
     "log2": lambda a, x: np.log2(x),
     "log10": lambda a, x: np.log10(x),
     "cosh": lambda a, x: np.cosh(x),
+    "erfc": lambda a, x: np.asarray(_erfc(np.asarray(x, np.float64)), np.float64),
     "sinh": lambda a, x: np.sinh(x),
     "expm1": lambda a, x: np.expm1(x),
     "log1p": lambda a, x: np.log1p(x),

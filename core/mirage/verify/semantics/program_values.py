@@ -23,9 +23,10 @@ from mirage.operators.entry import Attrs, Expand, OperandsError
 from mirage.operators.table import OPERATORS
 from mirage.operators.type_rules import dims_of
 from mirage.verify.semantics.arrays import Array
-from mirage.verify.semantics.operator_values import EXACT, POINTWISE, einsum
+from mirage.verify.semantics.operator_values import EXACT, IN_DOUBLE, POINTWISE, einsum
 
 UNIT = 2.0**-38  # of a disturbed result, far above the roundoff of float64
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 SELECTING = ("where", "masked_fill")  # their flags stay flags
 GRID, INTEGERS = 2.0**24, 2.0**53  # sums of multiples of 1 / GRID are exact below INTEGERS / GRID
 EXTENDED = bool(np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant)
@@ -61,13 +62,15 @@ class ResultPrecision:
     """How floating-point results are kept: in `dtype`; with a `disturbance` each result that is rounded is also off by
     UNIT at random, which shows how a result depends on its roundings; `rounded` rounds each operator's result to the
     program's own dtype, and with `inside` what a composite operator computes on the way to it too, which PyTorch keeps in
-    float32 at least; with `ranged` sums are infinite whose terms together are beyond the dtype, in whatever order."""
+    float32 at least; with `ranged` sums are infinite whose terms together are beyond the dtype, in whatever order; `compared` rounds
+    numbers to the dtype of what they are compared with, which PyTorch does: float32 has no 0.7."""
 
     dtype: type[np.floating] = np.float64
     disturbance: int | None = None
     rounded: Callable[[Array, str], Array] | None = None
     inside: bool = False
     ranged: bool = False
+    compared: Callable[[Array, str], Array] | None = None
 
 
 @dataclass
@@ -147,7 +150,7 @@ class Evaluation:
         if entry.expand is not None and op not in MOVES:
             return self._expanded(entry.expand, args, given)
         inferred = entry.infer([self.types[a] for a in args], given)
-        xs = [self.values[a] for a in args]
+        xs = self._compared(args) if op in COMPARISONS and self.how.compared else [self.values[a] for a in args]
         value = self._value(op, xs, given, inferred)
         _work.done += self._cost(op, xs, given, value)
         if self._depth and self.how.inside and self.how.rounded is not None and DTYPES[inferred.dtype].floating:
@@ -160,6 +163,16 @@ class Evaluation:
         return made
 
     # ---- inside
+    def _compared(self, args: Sequence[int]) -> list[Array]:
+        """The values, a number among them as the dtype of the other has it."""
+        xs = [self.values[a] for a in args]
+        for i, a in enumerate(args):
+            other = self.types[args[1 - i]]
+            number = not self.types[a].shape and a not in self.varies and xs[i].dtype.kind == "f"
+            if number and self.how.compared is not None and DTYPES[other.dtype].floating:
+                xs[i] = self.how.compared(np.asarray(xs[i], self.how.dtype), other.dtype)
+        return xs
+
     def _cost(self, op: str, xs: Sequence[Array], attrs: Attrs, value: Array) -> float:
         elements = float(max([value.size, *(x.size for x in xs)])) if op not in VIEWS else 0.0
         if op == "einsum":
@@ -244,7 +257,8 @@ class Evaluation:
             y = xs[1] if op == "add" else -xs[1]
             return self._disturbed(out, out, (out - xs[0] == y) & (out - y == xs[0]))
         again = np.asarray(function(attrs, *(x.astype(np.longdouble) if x.dtype.kind == "f" else x for x in xs)))
-        return self._disturbed(out, out, (again == out.astype(np.longdouble)) & EXTENDED)
+        finer = EXTENDED and op not in IN_DOUBLE  # whose value once more would be the same, and show nothing
+        return self._disturbed(out, out, (again == out.astype(np.longdouble)) & finer)
 
     def _sum(self, x: Array, attrs: Attrs, kind: TensorType) -> Array:
         over, keep = dims_of(attrs, x.ndim), bool(attrs.get("keepdim"))
@@ -337,7 +351,7 @@ VIEWS = {"const", "reshape", "permute", "expand", "slice", "identity", "cast"}  
 
 # What each operator that compares numbers chooses, as flags.
 CHOOSING: dict[str, Callable[[list[Array], Array], Array]] = {
-    **dict.fromkeys(("lt", "le", "gt", "ge", "eq", "ne"), lambda xs, out: out),
+    **dict.fromkeys(COMPARISONS, lambda xs, out: out),
     **dict.fromkeys(("maximum", "minimum", "clamp", "relu", "relu6"), lambda xs, out: np.asarray(out == xs[0])),
     **dict.fromkeys(("abs", "leaky_relu"), lambda xs, out: np.asarray(xs[0] < 0)),
 }
