@@ -170,6 +170,34 @@ def test_unknown_functions_and_refused_kinds() -> None:
         cut("import mirage\n@mirage.optimize\nasync def f(x): return x\n", "f")
 
 
+@pytest.mark.parametrize(
+    ("bound", "value"),
+    [
+        ("K, J = 2.0, 3", "2.0"),
+        ("J, K = 3, 2.0", "2.0"),
+        ("J = K = 2.0", "2.0"),
+        ("J, K = (\n    3,\n    -1.5 * 2,\n)", "-1.5 * 2"),
+    ],
+)
+def test_a_constant_of_several_is_cut_alone(bound: str, value: str) -> None:
+    found = cut(one("return x * K", bound), "f")
+    assert f"K = {value}" in found.text and "J" not in found.text
+    assert found.digest == cut(one("return x * K", f"K = {value}"), "f").digest
+    assert found.digest != cut(one("return x * J", bound), "f").digest or "J = K" in bound
+
+
+@pytest.mark.parametrize(
+    "bound", ["K, J = [1, 2], print(3)", "K, *J = 1, 2, 3", "K, J = PAIR\nPAIR = 1, 2", "K = 1\nK, J = 2, 3"]
+)
+def test_what_is_not_written_out_is_no_constant(bound: str) -> None:
+    text = one("return x * K", bound)
+    if "print" in bound:  # what the other name is made of is not looked at: it is not taken along
+        assert "print" not in cut(text, "f").text
+        return
+    with pytest.raises(UnsafeReference):
+        cut(text, "f")
+
+
 def test_digest_follows_helpers_and_constants() -> None:
     base = one("return helper(x) * K", "K = 2\nJ = 3\ndef helper(x):\n    return x.exp()")
     digest = cut(base, "f").digest

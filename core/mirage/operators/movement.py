@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from mirage.ir.dtypes import FLOATING
 from mirage.ir.tensor_spec import TensorType
 from mirage.operators import axis_rules
 from mirage.operators.entry import Attrs, AxesRule, Expand, Form, Infer, OperandsError, Operator, ShapeError, TermRule
@@ -154,6 +155,64 @@ def _select(m: Maker, a: Arguments) -> int:
     return _view(m, {"self": _narrow(m, a["self"], i, at, 1)}, shape[:i] + shape[i + 1 :])
 
 
+def _ends(a: Arguments, n: int) -> tuple[int, int]:
+    """Where a slice of a dim of n begins and ends."""
+
+    def place(given: int | None, otherwise: int) -> int:
+        return otherwise if given is None else max(0, given + n) if given < 0 else min(given, n)
+
+    start = place(a.get("start"), 0)
+    return start, max(start, place(a.get("end"), n))
+
+
+def _slice_scatter(m: Maker, a: Arguments) -> int:
+    """The tensor with `src` in the place of a slice."""
+    x, src = a["self"], a["src"]
+    shape = m.type(x).shape
+    i = dim(a.get("dim", 0), len(shape))
+    n, step = shape[i], a.get("step", 1)
+    start, end = _ends(a, n)
+    if step == 1:
+        return _between(m, x, i, start, src, end)
+    # The step is a dim of its own, at one of whose places the new elements stand.
+    parts = m.op("reshape", x, shape=(*shape[:i], n // step, step, *shape[i + 1 :]))
+    new = m.op("reshape", src, shape=(*shape[:i], n // step, 1, *shape[i + 1 :]))
+    new = m.op("expand", new, shape=m.type(parts).shape)
+    at = m.op("reshape", m.op("iota", size=step), shape=(step,) + (1,) * (len(shape) - i - 1))
+    return m.op("reshape", m.op("where", m.op("eq", at, m.const(start)), new, parts), shape=shape)
+
+
+def _scatters(m: Maker, a: Arguments) -> bool:
+    """Is what a slice stands for a run, or every so-manieth element of the whole dim?"""
+    shape, step = m.type(a["self"]).shape, a.get("step", 1)
+    n = shape[dim(a.get("dim", 0), len(shape))]
+    start, end = _ends(a, n)
+    return step == 1 or (not n % step and start < step and end > n - step + start)
+
+
+def _select_scatter(m: Maker, a: Arguments) -> int:
+    """The tensor with `src` in the place of what an index of a dim selects."""
+    shape = m.type(a["self"]).shape
+    i = dim(a["dim"], len(shape))
+    at = a["index"] + shape[i] if a["index"] < 0 else a["index"]
+    new = _view(m, {"self": a["src"]}, (*shape[:i], 1, *shape[i + 1 :]))
+    return _between(m, a["self"], i, at, new, at + 1)
+
+
+def _between(m: Maker, x: int, i: int, start: int, new: int, end: int) -> int:
+    """`new` in the place of the elements from `start` to `end` of a dim."""
+    n = m.type(x).shape[i]
+    parts = [_narrow(m, x, i, 0, start)] if start else []
+    parts += [new] if end > start else []
+    parts += [_narrow(m, x, i, end, n - end)] if end < n else []
+    return _cat(m, {"tensors": parts, "dim": i})
+
+
+def _like(source: str) -> Form:
+    """Another tensor, or a number, spread to the shape of the first."""
+    return _form(lambda m, a: m.op("expand", a[source], shape=m.type(a["self"]).shape))
+
+
 def _pieces(m: Maker, a: Arguments, lengths: Sequence[int]) -> list[int]:
     i = dim(a["dim"], _rank(m, a))
     return [_narrow(m, a["self"], i, sum(lengths[:k]), n) for k, n in enumerate(lengths)]
@@ -169,6 +228,16 @@ def _split(m: Maker, a: Arguments) -> list[int]:
 def _chunk(m: Maker, a: Arguments) -> list[int]:
     n = m.type(a["self"]).shape[a["dim"]]
     return _split(m, {**a, "split_size": -(-n // a["chunks"])})
+
+
+def _tensor_split(m: Maker, a: Arguments) -> list[int]:
+    """In so many sections, of which the first are one longer, or at these indices."""
+    n = m.type(a["self"]).shape[dim(a["dim"], _rank(m, a))]
+    if "sections" in a:
+        k = a["sections"]
+        return _pieces(m, a, [n // k + (i < n % k) for i in range(k)])
+    ends = [max(0, i + n) if i < 0 else min(i, n) for i in a["indices"]]
+    return _pieces(m, a, [max(0, end - start) for start, end in zip([0, *ends], [*ends, n], strict=True)])
 
 
 def _unbind(m: Maker, a: Arguments) -> list[int]:
@@ -214,6 +283,21 @@ def _arange(m: Maker, a: Arguments) -> int:
     x = m.op("add", x, m.const(start)) if start else x
     dtype = a.get("dtype") or "int64"
     return m.op("cast", x, dtype=dtype) if dtype != "int64" else x
+
+
+def _linspace(m: Maker, a: Arguments) -> int:
+    """As PyTorch computes it: the first half counted from the start, the second from the end."""
+    start, end, n = a["start"], a["end"], a["steps"]
+    dtype = a.get("dtype") or "fp32"
+    if not all(isinstance(v, int | float) for v in (start, end, n)) or n < 1 or dtype not in FLOATING:
+        raise OperandsError("linspace is covered for numbers, one of them at least, in floats")
+    if n == 1:
+        return _filled(m, (1,), start, dtype)
+    at, step = m.op("iota", size=n), (end - start) / (n - 1)
+    up = m.op("add", m.op("mul", at, m.const(step)), m.const(float(start)))
+    down = m.op("sub", m.const(float(end)), m.op("mul", m.op("sub", m.const(n - 1), at), m.const(step)))
+    x = m.op("where", m.op("lt", at, m.const(n // 2)), up, down)
+    return m.op("cast", x, dtype=dtype) if m.type(x).dtype != dtype else x
 
 
 # ---- expansions
@@ -309,6 +393,8 @@ _SLICES: dict[str, Form] = {
         lambda m, a: _narrow(m, a["self"], dim(a["dim"], _rank(m, a)), a["start"], a["length"])
     ),
     "aten.chunk.default": _form(_chunk),
+    "aten.tensor_split.sections": _form(_tensor_split),
+    "aten.tensor_split.indices": _form(_tensor_split),
     "aten.split.Tensor": _form(_split),
     "aten.split.sizes": _form(_split),
     "aten.split_with_sizes.default": _form(lambda m, a: _pieces(m, a, a["split_sizes"])),
@@ -318,6 +404,7 @@ _EXPANDS: dict[str, Form] = {
     "aten.expand.default": _form(lambda m, a: m.op("expand", a["self"], shape=tuple(a["size"]))),
     "aten.broadcast_to.default": _form(lambda m, a: m.op("expand", a["self"], shape=tuple(a["size"]))),
     "aten.broadcast_tensors.default": _form(_broadcast_tensors),
+    "aten.copy.default": _like("src"), "aten.fill.Scalar": _like("value"), "aten.fill.Tensor": _like("value"),
     "aten.expand_as.default": _form(lambda m, a: m.op("expand", a["self"], shape=m.type(a["other"]).shape)),
     "aten.zeros.default": _full(0.0, like=False), "aten.ones.default": _full(1.0, like=False),
     "aten.full.default": _full(None, like=False), "aten.zeros_like.default": _full(0.0, like=True),
@@ -336,7 +423,9 @@ SHAPE: tuple[Operator, ...] = (
               "{value}"),
     primitive("iota", "0, 1, 2, ...", (0, 0), lambda types, a: TensorType((a["size"],), "int64"),
               axis_rules.no_axes, axis_rules.iota_term,
-              {f"aten.arange.{k}": _form(_arange) for k in ("default", "start", "start_step")}, "torch.arange({size})"),
+              {"aten.linspace.default": _form(_linspace)}
+              | {f"aten.arange.{k}": _form(_arange) for k in ("default", "start", "start_step")},
+              "torch.arange({size})"),
     primitive("size", "how many elements the dims of a tensor have", (1, 1), lambda types, a: TensorType((), "fp32"),
               axis_rules.no_axes, axis_rules.size_term, {}),
     primitive("reshape", "the same elements in row-major order with other dims", (1, 1), view_type,
@@ -348,7 +437,9 @@ SHAPE: tuple[Operator, ...] = (
     primitive("slice", "a run of indices of one dim", (1, 1), slice_type, axis_rules.slice_axes, axis_rules.slice_term, _SLICES,
               "{0}.narrow({dim}, {start}, {length})"),
     primitive("concat", "tensors one after the other along a dim", (1, 64), cat_type, axis_rules.cat_axes, axis_rules.cat_term,
-              {"aten.cat.default": _form(_cat), "aten.concat.default": _form(_cat), "aten.stack.default": _form(_stack)},
+              {"aten.cat.default": _form(_cat), "aten.concat.default": _form(_cat), "aten.stack.default": _form(_stack),
+               "aten.slice_scatter.default": Form(build=_slice_scatter, when=_scatters),
+               "aten.select_scatter.default": _form(_select_scatter)},
               "torch.cat([{all}], dim={dim})"),
     Operator("repeat_interleave", "shape", "each element several times in a row", 1, 1, _interleaved,
              expand=repeat_interleave, call="{0}.repeat_interleave({repeats}, dim={dim})",

@@ -163,6 +163,19 @@ def _by_number(op: str, aten: str) -> Mapping[str, Form]:
     return {f"aten.{k}": Form(build=lambda m, a: m.op(op, a["self"], by=a["other"]), when=_whole) for k in aten.split()}
 
 
+def _divided(m: Maker, a: Arguments) -> int:
+    if a.get("rounding_mode") is None:
+        return m.op("div", a["self"], a["other"])
+    return m.op("floor_divide", a["self"], by=a["other"])
+
+
+def _is_divided(m: Maker, a: Arguments) -> bool:
+    """What rounds a quotient of floats, or towards zero, stays PyTorch's own call."""
+    mode = a.get("rounding_mode")
+    return mode is None or (mode == "floor" and _whole(m, a))
+
+
+_DIVIDED = {f"aten.div.{k}": Form(build=_divided, when=_is_divided) for k in ("Tensor_mode", "Scalar_mode")}
 _ADD = {k: Form(build=_scaled("add")) for k in ("aten.add.Tensor", "aten.add.Scalar")}
 _SUB = {k: Form(build=_scaled("sub")) for k in ("aten.sub.Tensor", "aten.sub.Scalar")}
 _RSUB = {
@@ -184,7 +197,7 @@ POINTWISE: tuple[Operator, ...] = (
     pointwise("sub", "x - y", 2, lambda t, xs, a: t.sub(*xs), {**_SUB, **_RSUB}, "({0} - {1})"),
     binary("mul", lambda t, x, y: t.mul(x, y), "x * y", "({0} * {1})", ["mul.Tensor", "mul.Scalar"]),
     binary("div", lambda t, x, y: t.mul(x, t.inv(y)), "x / y", "({0} / {1})",
-           ["div.Tensor", "div.Scalar", "true_divide.Tensor", "div.Tensor_mode"], type_rules.floating, ("divides by zero",)),
+           ["div.Tensor", "div.Scalar", "true_divide.Tensor"], type_rules.floating, ("divides by zero",)),
     unary("square", lambda t, x: t.mul(x, x), "x * x", infer=type_rules.same),
     unary("reciprocal", lambda t, x: t.inv(x), "1 / x", hazards=("divides by zero",)),
     unary("relu", lambda t, x: t.fn("maximum", x, t.const(0)), "max(x, 0)", infer=type_rules.same),
@@ -236,7 +249,7 @@ POINTWISE: tuple[Operator, ...] = (
               "(~{0})", flags_only),
     unary("floor", lambda t, x: t.fn("floor", x), "the largest whole number that is not larger", hazards=_JUMPS, infer=type_rules.same),
     pointwise("floor_divide", "x / n rounded down, of integers by a whole number", 1, _quotient,
-              _by_number("floor_divide", "floor_divide.default floor_divide.Scalar"), "({0} // {by})", type_rules.same),
+              {**_by_number("floor_divide", "floor_divide.default floor_divide.Scalar"), **_DIVIDED}, "({0} // {by})", type_rules.same),
     pointwise("remainder", "what x // n leaves of x, of integers by a whole number", 1, _rest,
               _by_number("remainder", "remainder.Scalar remainder.Tensor"), "({0} % {by})", type_rules.same),
     pointwise("cast", "another dtype; a narrowing below the inputs' dtype is a precision event", 1, cast, {},

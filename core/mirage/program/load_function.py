@@ -164,8 +164,11 @@ def _lines() -> Iterator[None]:
         torch.fx.Graph.create_node = original
 
 
-def record(call: Callable[..., object], metas: Sequence[torch.Tensor], questions: Questions) -> torch.fx.GraphModule:
-    """A GraphModule: the PyTorch calls that `call` makes on meta tensors."""
+def record(
+    call: Callable[..., object], metas: Sequence[torch.Tensor], questions: Questions, *, functional: bool = False
+) -> torch.fx.GraphModule:
+    """A GraphModule: the PyTorch calls that `call` makes on meta tensors. Of a `functional` one nothing is written in place: what writes to
+    a part of a tensor makes a new tensor, which all views of the old one show from then on. Raises WrittenInput where an input is."""
     import torch
     from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -177,4 +180,55 @@ def record(call: Callable[..., object], metas: Sequence[torch.Tensor], questions
 
     with _lines(), kernels_by_schema(), torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return make_fx(plain, pre_dispatch=True)(*metas)
+        if not functional:
+            return make_fx(plain, pre_dispatch=True)(*metas)
+        written: list[WrittenInput] = []
+        module = make_fx(_without_writes(plain, written), pre_dispatch=True)(*metas)
+        if written:
+            raise written[0]
+        return module
+
+
+class WrittenInput(Exception):
+    """The input of this number is written to, in this line of the text."""
+
+    def __init__(self, number: int, line: int | None) -> None:
+        super().__init__(number, line)
+        self.number, self.line = number, line
+
+
+def _without_writes(call: Callable[..., object], written: list[WrittenInput]) -> Callable[..., object]:
+    """`written` gets what is to be raised: exceptions that go through PyTorch's tracer come out as others."""
+    from torch._functorch._aot_autograd.functional_utils import has_data_mutation
+    from torch._subclasses.functional_tensor import FunctionalTensorMode, dispatch_functionalize
+    from torch.overrides import TorchFunctionMode
+
+    def looked_at(*tensors: torch.Tensor) -> object:
+        def look() -> None:
+            for number, x in enumerate(tensors):
+                if not written and has_data_mutation(x):
+                    written.append(WrittenInput(number, current_line()))
+
+        class Look(TorchFunctionMode):  # type: ignore[misc]
+            """Looks behind each call: there the line is known."""
+
+            def __torch_function__(
+                self,
+                function: Callable[..., object],
+                types: object,
+                args: tuple[object, ...] = (),
+                kwargs: dict[str, object] | None = None,
+            ) -> object:
+                made = function(*args, **(kwargs or {}))
+                look()
+                return made
+
+        with Look():
+            made = call(*tensors)
+        look()
+        return made
+
+    found: Callable[..., object] = dispatch_functionalize(
+        looked_at, FunctionalTensorMode(pre_dispatch=True, export=True)
+    )
+    return found

@@ -28,6 +28,18 @@ _COPIES = ("aten.clone.default", CONVERSION, "aten.lift_fresh_copy.default")
 _IGNORED = ("aten._assert_tensor_metadata.default", "aten.sym_size.int")
 
 
+def writes(module: torch.fx.GraphModule) -> bool:
+    """Does a call of it write to a tensor?"""
+    schemas = (getattr(n.target, "_schema", None) for n in module.graph.nodes if n.op == "call_function")
+    return any(
+        a.alias_info is not None and a.alias_info.is_write for s in schemas if s is not None for a in s.arguments
+    )
+
+
+class PartWritten(Exception):
+    """A part of a tensor is changed in place, or a tensor that a view shows: the calls are to be recorded without writes."""
+
+
 class RecordedCalls:
     """The recorded module, read in order. `line_of`: a line of the text as one of the user's file; `own`: the dtypes in which
     the function computes, to which a cast is no precision event."""
@@ -121,10 +133,7 @@ class RecordedCalls:
         if root.op == "placeholder":
             raise InPlaceEdit(f"`{self.b.inputs[self._one(root)].name}` is changed in place", line=self.b.line)
         if root is not target or root in self.viewed:
-            raise UnsupportedOperands(
-                "a part of a tensor is changed in place", line=self.b.line,
-                next_step="build the new tensor with torch.where or torch.cat",
-            )  # fmt: skip
+            raise PartWritten
         old = self._one(target)
         new = self._replaced(name, bound, node, old)
         have, want = self.b.type(new), self.b.type(old)

@@ -10,8 +10,9 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace as dc_replace
+from typing import TYPE_CHECKING
 
-from mirage.errors import MirageError, TraceFailed, UnsupportedOperands, UnsupportedOutput
+from mirage.errors import InPlaceEdit, MirageError, TraceFailed, UnsupportedOperands, UnsupportedOutput
 from mirage.ir.dtypes import EIGHT_BIT, FLOATING, TORCH_NAMES
 from mirage.ir.opaque_calls import is_call
 from mirage.ir.program import Program
@@ -22,10 +23,14 @@ from mirage.program.assumed import assumptions, deciding
 from mirage.program.builder import Builder
 from mirage.program.kept_reshapes import lowerable
 from mirage.program.lower import Lowered, lower
+from mirage.program.overwritten_memory import forget_overwritten, may_share_memory
 from mirage.program.questions import Questions
-from mirage.program.recorded_program import RecordedCalls
+from mirage.program.recorded_program import PartWritten, RecordedCalls, writes
 from mirage.program.torch_dtypes import to_torch
 from mirage.program.trace_errors import explain
+
+if TYPE_CHECKING:
+    import torch
 
 Meaning = tuple[object, ...]
 FAR = 256  # a branch on a size is far from the sizes of the annotations
@@ -154,9 +159,7 @@ class _Tracer:
         inputs, constants = self.inputs, self.constants
         user = load_function.load(self.text, self.function, questions)
         names = [given.name for given in inputs]
-        b = Builder(self.function)
-        for given in inputs:
-            b.input(given.name, given.shape, given.dtype, given.names)
+        b = self._begun()
         metas = [torch.empty(i.type.shape, dtype=to_torch(i.type.dtype), device="meta") for i in b.inputs]
         returned: list[bool] = []
 
@@ -171,11 +174,45 @@ class _Tracer:
             return listed
 
         module = load_function.record(call, metas, questions)
-        for x in RecordedCalls(b, module, self.place.line, _floats(inputs)).read():
+        try:
+            made = self._read(b, module)
+        except InPlaceEdit:
+            raise
+        except (PartWritten, MirageError):
+            if not writes(module):
+                raise
+            b = self._begun()
+            made = self._read(b, self._without_writes(call, metas, questions))
+        for x in made:
             b.output(x)
         program = b.program(returns_tuple=returned[-1])
         _refuse_eight_bit(program)
         return program
+
+    def _begun(self) -> Builder:
+        b = Builder(self.function)
+        for given in self.inputs:
+            b.input(given.name, given.shape, given.dtype, given.names)
+        return b
+
+    def _read(self, b: Builder, module: torch.fx.GraphModule) -> list[int]:
+        return RecordedCalls(b, module, self.place.line, _floats(self.inputs)).read()
+
+    def _without_writes(
+        self, call: Callable[..., object], metas: Sequence[torch.Tensor], questions: Questions
+    ) -> torch.fx.GraphModule:
+        try:
+            module = load_function.record(call, metas, questions, functional=True)
+        except load_function.WrittenInput as written:
+            line = self.place.line(written.line)
+            raise InPlaceEdit(f"`{self.inputs[written.number].name}` is changed in place", line=line) from None
+        if shared := may_share_memory(module):
+            raise UnsupportedOperands(
+                f"a part of a tensor is changed in place, and what `{shared}` gives may be another's memory",
+                next_step="build the new tensor with torch.where or torch.cat",
+            )
+        forget_overwritten(module)
+        return module
 
 
 def _traced(tracer: _Tracer) -> Program:

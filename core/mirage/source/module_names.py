@@ -143,9 +143,27 @@ class ModuleNames:
         if len(found) != 1 or found[0].block:
             return None
         node = found[0].node
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            return node.value
-        return node.value if isinstance(node, ast.AnnAssign) else None
+        return value_for(node, name) if isinstance(node, ast.Assign) else getattr(node, "value", None)
+
+
+def value_for(node: ast.Assign, name: str) -> ast.expr | None:
+    """The expression that an assignment binds a name to, as `x, y = 1, 2` and `x = y = 1` do too; None where it is an element of
+    something that is not written out."""
+    found = None
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            found = node.value if target.id == name else found
+            continue
+        if not isinstance(target, ast.Tuple | ast.List) or not isinstance(node.value, ast.Tuple | ast.List):
+            return None
+        names, values = target.elts, node.value.elts
+        if len(names) != len(values) or not all(isinstance(x, ast.Name) for x in names):
+            return None
+        if any(isinstance(x, ast.Starred) for x in values):
+            return None
+        for x, value in zip(names, values, strict=True):
+            found = value if isinstance(x, ast.Name) and x.id == name else found
+    return found
 
 
 class NotConstant(Exception):

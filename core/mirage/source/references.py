@@ -8,7 +8,7 @@ import symtable
 import warnings
 
 from mirage.errors import MirageError, SideEffect, UnsafeReference
-from mirage.source.module_names import Import, ModuleNames, is_decorator
+from mirage.source.module_names import Import, ModuleNames, is_decorator, value_for
 
 # Modules whose import runs nothing of the user's, and which a tensor function needs.
 ALLOWED_MODULES = (
@@ -58,12 +58,14 @@ CONSTANT_NODES = (
 
 class References:
     """What a function refers to, transitively: `imports`, `constants` and `helpers`, each by the name it is bound to
-    at module level. `follow` raises UnsafeReference or SideEffect with the place of the reference."""
+    at module level. `taken_apart` are the constants of statements that bind several names: each is an assignment of its own
+    here. `follow` raises UnsafeReference or SideEffect with the place of the reference."""
 
     def __init__(self, names: ModuleNames) -> None:
         self.names = names
         self.imports: dict[str, Import] = {}
         self.constants: dict[str, ast.Assign | ast.AnnAssign] = {}
+        self.taken_apart: set[str] = set()
         self.helpers: dict[str, ast.FunctionDef] = {}
 
     def is_dropped(self, decorator: ast.expr) -> bool:
@@ -154,12 +156,15 @@ class References:
             self.helpers[node.id] = bound
             self.follow(bound)
             return
-        simple = isinstance(bound, ast.AnnAssign) or (
-            isinstance(bound, ast.Assign) and len(bound.targets) == 1 and isinstance(bound.targets[0], ast.Name)
-        )
-        if not simple or not isinstance(bound, (ast.Assign, ast.AnnAssign)) or bound.value is None:
+        value = value_for(bound, node.id) if isinstance(bound, ast.Assign) else getattr(bound, "value", None)
+        if not isinstance(bound, (ast.Assign, ast.AnnAssign)) or value is None:
             what = "a class" if isinstance(bound, ast.ClassDef) else "not a plain constant or function"
             raise self._unsafe(node, f"`{node.id}` is {what}")
+        if isinstance(bound, ast.Assign) and not (len(bound.targets) == 1 and value is bound.value):
+            own = ast.Assign(targets=[ast.Name(node.id, ast.Store())], value=value)
+            bound = ast.fix_missing_locations(ast.copy_location(own, bound))
+            self.taken_apart.add(node.id)
+        assert bound.value is not None
         for part in ast.walk(bound.value):
             self._check_constant(node, part)
         self.constants[node.id] = bound

@@ -59,7 +59,10 @@ def cut_decorated(function: Decorated) -> Slice:
     sheet = _Sheet(function.names.chunks.text)
     for item in references.imports.values():
         sheet.write_import(item)
-    for constant in references.constants.values():
+    for name, constant in references.constants.items():
+        if name in references.taken_apart:
+            sheet.write(constant.lineno, ast.unparse(constant))
+            continue
         sheet.keep(constant)
         _blank_annotations(constant, sheet)
     for node in kept:
@@ -92,8 +95,12 @@ class _Sheet:
         del self.lines[first - 1][: node.col_offset]  # only a statement after a semicolon has one
 
     def write_import(self, item: Import) -> None:
-        line = self.lines[item.line - 1]
-        line += (b"; " if line else b"") + item.statement.encode()
+        self.write(item.line, item.statement)
+
+    def write(self, number: int, statement: str) -> None:
+        """A statement of one line, behind what is on that line."""
+        line = self.lines[number - 1]
+        line += (b"; " if line else b"") + statement.encode("utf-8", "surrogatepass")
 
     def between(self, start: tuple[int, int], end: tuple[int, int]) -> bytes:
         """The source from one (line, column) to another."""
