@@ -140,7 +140,7 @@ def may_share_memory(module: torch.fx.GraphModule) -> str:
         schema = getattr(node.target, "_schema", None)
         if schema is None or any(a.alias_info is not None for a in schema.arguments):
             continue
-        name = schema.name.partition("::")[2]
+        name: str = schema.name.partition("::")[2]
         composed = torch._C._dispatch_has_kernel_for_dispatch_key(str(node.target.name()), "CompositeImplicitAutograd")
         if composed and name not in _OWN:
             return name
@@ -166,7 +166,7 @@ def _filled(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
 
 def _with_zeros(graph: torch.fx.Graph, node: torch.fx.Node, full: object) -> None:
     dtype = node.meta["val"].dtype
-    node.target, node.args, node.kwargs = full, (_shape(node), 0), {"dtype": dtype}  # type: ignore[assignment]
+    node.target, node.args, node.kwargs = full, (_shape(node), 0), {"dtype": dtype}
 
 
 def _shape(node: torch.fx.Node) -> list[int]:
@@ -202,10 +202,10 @@ def _written(node: torch.fx.Node) -> tuple[int, set[int]]:
     """The dim of a scatter, and the places of it that are written."""
     given = dict(zip(("self", "src", "dim", "start", "end", "step"), node.args, strict=False)) | dict(node.kwargs)
     shape = _shape(node)
-    at = int(given.get("dim", 0)) % len(shape)  # type: ignore[call-overload]
+    at = int(given.get("dim", 0)) % len(shape)
     places = range(shape[at])
     if str(node.target) == _SCATTERS[1]:
         given = dict(zip(("self", "src", "dim", "index"), node.args, strict=False)) | dict(node.kwargs)
-        return at, {places[int(given["index"])]}  # type: ignore[call-overload]
+        return at, {places[int(given["index"])]}
     start, end, step = given.get("start"), given.get("end"), given.get("step", 1)
     return at, set(places[slice(start, end, step)])
