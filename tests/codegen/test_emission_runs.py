@@ -125,8 +125,8 @@ def test_an_access_outside_every_tensor_raises(interpret):
 
 def test_a_vector_product_is_reduced_once_after_its_loop():
     text = module_of(CASES["one_row"])
-    inside = text[text.index("for tile_k") : text.index("y_2 = ")]
-    assert "tl.sum" not in inside and "y += " in inside
+    inside = text[text.index("for tile_k") : text.index("y = tl.sum(")]
+    assert "tl.sum" not in inside and "y_wide += " in inside
     wide = CASES["one_row"].mugraph
     block = wide.kernels[0].block
     dims = tuple(replace(d, tile=2048) if d.name == "k" else d for d in block.dims)

@@ -58,7 +58,7 @@ WRONG = [
     ("linear", "made for the other format", "((64, 128), torch.float8_e4m3fn)", "((64, 128), torch.float8_e5m2)"),
     ("scaled", "a scale that is rounded", "s[None, :]", "s.to(tl.float8e4nv).to(tl.float32)[None, :]"),
     ("scaled", "another scale", "s[None, :]", "(1.01 * s)[None, :]"),
-    ("linear_bf16", "a sum in few bits", "acc.to(out_ptr", "acc.to(tl.float8e5).to(out_ptr"),
+    ("linear_bf16", "a sum in few bits", "acc_out.to(out_ptr", "acc_out.to(tl.float8e5).to(out_ptr"),
     ("quantized", "rounded to the other format", "tl.float8e4nv", "tl.float8e5"),
     ("rounded", "not doubled", "2.0 * ", "2.5 * "),
 ]

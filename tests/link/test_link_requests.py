@@ -8,6 +8,7 @@ import attrs
 import pytest
 
 from mirage.link import AsyncClient, Client, requests
+from mirage.link.request_parameters import JudgedText
 from mirage.link.requests import AnyRequest, Requests
 from mirage_daemon import server
 from mirage_daemon.handler import answering
@@ -71,6 +72,8 @@ WORDS = {
     "mugraph": "{}",
     "inputs": [],
     "do": "gc",
+    "a": JudgedText("a.py", "", "t", "/p/a.py"),
+    "b": JudgedText("b.py", "f", "u", "/p/b.py"),
 }
 
 

@@ -23,7 +23,7 @@ print(json.dumps([original.run(Path(p), tuple(map(tuple, json.loads(sys.argv[2])
 # Name: (what of the text, its replacement, what the benchmark says).
 FAULTS = {
     "another exponential": (r"tl\.exp\(", "tl.exp2(", "normal: error"),
-    "scores in float16": (r"(t = tl\.dot\(.*\))", r"\1.to(tl.float16).to(tl.float32)", ": error"),
+    "scores in float16": (r"(\w+ = tl\.dot\(.*\))", r"\1.to(tl.float16).to(tl.float32)", ": error"),
     "no shift": (r"tl\.maximum\((\w+), \w+\)", r"tl.minimum(\1, 0.0)", ": not finite"),
     "past the end": (r"pid_m \* \(N \* K\)", "(pid_m + 1) * (N * K)", "OutOfBounds"),
     "another name": (r"def program\(", "def other(", "AttributeError"),

@@ -92,7 +92,7 @@ def wrong(row: str, old: str, new: str) -> MuGraph:
     ("row", "old", "new"),
     [
         ("softmax", "= max(", "= sum("),  # of the parts' maxima
-        ("centred", "sub(x, v)", "add(x, v)"),
+        ("centred", "sub(x, mean)", "add(x, mean)"),
     ],
 )
 def test_a_wrong_one_is_not_proved(row, old, new):

@@ -63,6 +63,10 @@ def cut(graph: torch.fx.Graph) -> list[GraphRegion]:
     return found
 
 
+# What a graph without writes has in the place of a write to a part: the compiler of the rest writes in place, a kernel would copy it all
+WRITES = frozenset({"aten.slice_scatter.default", "aten.select_scatter.default"})
+
+
 def unknown(graph: torch.fx.Graph) -> dict[str, int]:
     """The operators of a graph that no region can hold, with how often they stand in it."""
     counts: dict[str, int] = {}
@@ -78,7 +82,7 @@ def _is_known(node: torch.fx.Node) -> bool:
     if node.target is operator.getitem:
         source = node.args[0]
         return _is_known(source)
-    listed = str(node.target) in ATEN or str(node.target) in CASTS
+    listed = (str(node.target) in ATEN or str(node.target) in CASTS) and str(node.target) not in WRITES
     return listed and bool(node.all_input_nodes) and writable(node)
 
 
