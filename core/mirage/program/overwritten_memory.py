@@ -10,108 +10,20 @@ if TYPE_CHECKING:
 _SCATTERS = ("aten.slice_scatter.default", "aten.select_scatter.default")
 # Operators that PyTorch composes of others and whose results are memory of their own, though nothing in their schema says so. Of
 # such an operator that is not named here (`dropout` of an evaluated model, `broadcast_tensors`, `einsum`) the result may be an argument.
-_OWN = frozenset(
-    [
-        "linear",
-        "matmul",
-        "softmax",
-        "log_softmax",
-        "layer_norm",
-        "rms_norm",
-        "group_norm",
-        "batch_norm",
-        "scaled_dot_product_attention",
-        "cross_entropy_loss",
-        "nll_loss",
-        "conv1d",
-        "conv2d",
-        "conv3d",
-        "max_pool1d",
-        "max_pool2d",
-        "avg_pool1d",
-        "adaptive_avg_pool1d",
-        "cosine_similarity",
-        "pairwise_distance",
-        "embedding_bag",
-        "bilinear",
-        "var",
-        "std",
-        "var_mean",
-        "std_mean",
-        "mean",
-        "sum",
-        "prod",
-        "norm",
-        "linalg_norm",
-        "linalg_vector_norm",
-        "linalg_matrix_norm",
-        "logsumexp",
-        "cumulative_trapezoid",
-        "trapezoid",
-        "where",
-        "concat",
-        "concatenate",
-        "stack",
-        "hstack",
-        "vstack",
-        "dstack",
-        "column_stack",
-        "one_hot",
-        "argsort",
-        "sort",
-        "diff",
-        "square",
-        "multiply",
-        "divide",
-        "true_divide",
-        "subtract",
-        "negative",
-        "absolute",
-        "arccos",
-        "arcsin",
-        "arctan",
-        "greater",
-        "greater_equal",
-        "less",
-        "less_equal",
-        "not_equal",
-        "outer",
-        "inner",
-        "kron",
-        "cross",
-        "triu_indices",
-        "isfinite",
-        "isclose",
-        "__and__",
-        "__or__",
-        "__xor__",
-        "bitwise_and",
-        "bitwise_or",
-        "logical_and",
-        "logical_or",
-        "clip",
-        "hinge_embedding_loss",
-        "huber_loss",
-        "smooth_l1_loss",
-        "l1_loss",
-        "mse_loss",
-        "binary_cross_entropy_with_logits",
-        "kl_div",
-        "margin_ranking_loss",
-        "triplet_margin_loss",
-        "poisson_nll_loss",
-        "gather",
-        "take_along_dim",
-        "index_select_backward",
-        "selu",
-        "celu",
-        "relu6",
-        "silu",
-        "mish",
-        "hardshrink",
-        "softplus",
-    ]
-)
+_OWN = frozenset((
+    "linear", "matmul", "softmax", "log_softmax", "layer_norm", "rms_norm", "group_norm", "batch_norm", "scaled_dot_product_attention",
+    "cross_entropy_loss", "nll_loss", "conv1d", "conv2d", "conv3d", "max_pool1d", "max_pool2d", "avg_pool1d", "adaptive_avg_pool1d",
+    "cosine_similarity", "pairwise_distance", "embedding_bag", "bilinear", "var", "std", "var_mean", "std_mean", "mean", "sum", "prod",
+    "norm", "linalg_norm", "linalg_vector_norm", "linalg_matrix_norm", "logsumexp", "cumulative_trapezoid", "trapezoid", "where",
+    "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "one_hot", "argsort", "sort", "diff", "square",
+    "multiply", "divide", "true_divide", "subtract", "negative", "absolute", "arccos", "arcsin", "arctan", "greater", "greater_equal",
+    "less", "less_equal", "not_equal", "outer", "inner", "kron", "cross", "triu_indices", "isfinite", "isclose", "__and__", "__or__",
+    "__xor__", "bitwise_and", "bitwise_or", "logical_and", "logical_or", "clip", "hinge_embedding_loss", "huber_loss", "smooth_l1_loss",
+    "l1_loss", "mse_loss", "binary_cross_entropy_with_logits", "kl_div", "margin_ranking_loss", "triplet_margin_loss",
+    "poisson_nll_loss", "gather", "take_along_dim", "index_select_backward", "selu", "celu", "relu6", "silu", "mish", "hardshrink",
+    "softplus",
+))  # fmt: skip
+_FILLS = ("aten.fill.Scalar", "aten.zero.default")
 _FRESH = ("aten.empty.memory_format", "aten.empty_like.default", "aten.new_empty.default")
 
 
@@ -121,16 +33,16 @@ def forget_overwritten(module: torch.fx.GraphModule) -> None:
     import torch
 
     graph = module.graph
-    for node in list(graph.nodes):
-        new = {"aten.copy.default": _copied, "aten.fill.Scalar": _filled, "aten.zero.default": _filled}.get(
-            str(node.target)
-        )
-        if new is not None:
-            new(graph, node)
+    for node in graph.nodes:
+        if str(node.target) == "aten.copy.default" and isinstance(node.args[1], torch.fx.Node):
+            # of the tensor that is written to counts the shape; its dtype stands at the node
+            node.target, node.args, node.kwargs = torch.ops.aten.expand.default, (node.args[1], _shape(node)), {}
+        elif str(node.target) in _FILLS:
+            _fill(node, *node.args[1:])
     graph.eliminate_dead_code()
-    for node in list(graph.nodes):
+    for node in graph.nodes:
         if str(node.target) in _FRESH and _is_overwritten(node):
-            _with_zeros(graph, node, torch.ops.aten.full.default)
+            _fill(node)
     graph.eliminate_dead_code()
 
 
@@ -150,26 +62,12 @@ def may_share_memory(module: torch.fx.GraphModule) -> str:
     return ""
 
 
-def _copied(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
-    """Of the tensor that is written to counts the shape; its dtype stands at the node."""
+def _fill(node: torch.fx.Node, value: object = 0) -> None:
+    """Let the node be a tensor of one number, of the shape and dtype that it has."""
     import torch
 
-    source = node.args[1]
-    if isinstance(source, torch.fx.Node):
-        node.target, node.args, node.kwargs = torch.ops.aten.expand.default, (source, _shape(node)), {}
-
-
-def _filled(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
-    import torch
-
-    value = node.args[1] if len(node.args) > 1 else 0
     dtype = node.meta["val"].dtype
     node.target, node.args, node.kwargs = torch.ops.aten.full.default, (_shape(node), value), {"dtype": dtype}
-
-
-def _with_zeros(graph: torch.fx.Graph, node: torch.fx.Node, full: object) -> None:
-    dtype = node.meta["val"].dtype
-    node.target, node.args, node.kwargs = full, (_shape(node), 0), {"dtype": dtype}
 
 
 def _shape(node: torch.fx.Node) -> list[int]:
