@@ -8,14 +8,12 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from dataclasses import replace
 
 from mirage.mugraph import old_value, rename
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
     Compute,
-    CustomKernel,
     Load,
     Loop,
     MuGraph,
@@ -23,6 +21,7 @@ from mirage.mugraph.grammar import (
     Store,
     ThreadGraph,
 )
+from mirage.mugraph.walk import each_block
 
 PLAIN = re.compile(r"[a-z][a-z0-9_]{0,39}\Z")
 AVOIDED = frozenset({*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "tl", "triton", "torch", "math", "self"})
@@ -57,21 +56,12 @@ REDUCING = ("sum", "max", "dot")
 
 def readable(mugraph: MuGraph) -> MuGraph:
     """The µGraph with its tiles named by what computes them."""
-    kernels = []
-    for k in mugraph.kernels:
-        if isinstance(k, CustomKernel):
-            k = replace(k, block=_named(k.block), tail=_named(k.tail) if k.tail is not None else None)
-        kernels.append(k)
-    return replace(mugraph, kernels=tuple(kernels))
+    return each_block(mugraph, _named)
 
 
 def _named(block: BlockGraph) -> BlockGraph:
     names = BlockNames(block).names
-    return rename.block(rename.Renaming(_same, _same, _same, _same, lambda x: names.get(x, x)), block)
-
-
-def _same(name: str) -> str:
-    return name
+    return rename.tiles(lambda x: names.get(x, x), block)
 
 
 class BlockNames:

@@ -101,3 +101,8 @@ def rename(m: MuGraph, n: Renaming) -> MuGraph:
             kernels.append(CustomKernel(n.kernel(k.name), block(n, k.block), tail, k.warps, k.stages, k.operands))
     axes = tuple((n.axis(a), size) for a, size in m.axes)
     return replace(m, axes=axes, tensors=tuple(tensor(n, t) for t in m.tensors), kernels=tuple(kernels))
+
+
+def tiles(naming: Rename, b: BlockGraph) -> BlockGraph:
+    """A block with other names of its tiles, and of nothing else."""
+    return block(Renaming(str, str, str, str, naming), b)

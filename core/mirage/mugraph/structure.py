@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, TileDim
 from mirage.mugraph.json_form import to_json
-from mirage.mugraph.rename import Renaming, block, rename
-from mirage.mugraph.walk import PlacedBlock, sites
+from mirage.mugraph.rename import Renaming, rename, tiles
+from mirage.mugraph.walk import PlacedBlock, each_block, sites
 
 
 class _Numbered:
@@ -51,7 +51,7 @@ def canonical(m: MuGraph) -> MuGraph:
     """The µGraph with names by order of use, so that two which differ in names, notes, and the order of what has none
     (axes, tensors, dims inside a block) are equal. Sizes, tiles, warps and stages stay."""
     m = _tiles_numbered(m)
-    names = Renaming(_Numbered("a"), _Numbered("x"), _Numbered("k"), _Numbered("d"), _same)
+    names = Renaming(_Numbered("a"), _Numbered("x"), _Numbered("k"), _Numbered("d"), str)
     for t in m.inputs:  # parameters are told apart by their place
         names.tensor(t.name)
     # Axes and dims are numbered by their use, so that the order of the list of axes does not matter.
@@ -75,23 +75,10 @@ def canonical(m: MuGraph) -> MuGraph:
     return replace(out, axes=tuple(sorted(out.axes)), tensors=listed, kernels=tuple(blocks))
 
 
-def _same(name: str) -> str:
-    return name
-
-
 def _tiles_numbered(m: MuGraph) -> MuGraph:
     """Tiles by order of use in each block: two blocks know nothing of each other's."""
 
-    def numbered(b: BlockGraph) -> BlockGraph:
-        return block(Renaming(_same, _same, _same, _same, _Numbered("v")), b)
-
-    kernels = (
-        replace(k, block=numbered(k.block), tail=numbered(k.tail) if k.tail is not None else None)
-        if isinstance(k, CustomKernel)
-        else k
-        for k in m.kernels
-    )
-    return replace(m, kernels=tuple(kernels))
+    return each_block(m, lambda b: tiles(_Numbered("v"), b))
 
 
 def _sorted_dims(b: BlockGraph) -> BlockGraph:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from mirage.mugraph import old_value
 from mirage.mugraph.grammar import (
@@ -50,6 +50,16 @@ def parts(mugraph: MuGraph) -> Iterator[PlacedBlock]:
             yield PlacedBlock(k, "block", k.block)
             if k.tail is not None:
                 yield PlacedBlock(k, "tail", k.tail)
+
+
+def each_block(mugraph: MuGraph, change: Callable[[BlockGraph], BlockGraph]) -> MuGraph:
+    """The µGraph with every block graph changed, tails too."""
+    kernels = []
+    for k in mugraph.kernels:
+        if isinstance(k, CustomKernel):
+            k = replace(k, block=change(k.block), tail=change(k.tail) if k.tail is not None else None)
+        kernels.append(k)
+    return replace(mugraph, kernels=tuple(kernels))
 
 
 def sites(part: PlacedBlock) -> Iterator[Site]:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, CustomKernel, Loop, MuGraph, Statement
+from mirage.mugraph.grammar import Accumulate, BlockGraph, Compute, Loop, MuGraph, Statement
+from mirage.mugraph.walk import each_block
 from mirage.plan.straight_runs import Item, read_by
 
 Made = Mapping[str, Compute]  # by name, what an operator makes of tiles
@@ -20,12 +21,7 @@ Made = Mapping[str, Compute]  # by name, what an operator makes of tiles
 
 def operand_scaling(m: MuGraph) -> MuGraph:
     """Every matrix product with the norms of its computed operands inside."""
-    kernels = []
-    for k in m.kernels:
-        if isinstance(k, CustomKernel):
-            k = replace(k, block=_block(k.block), tail=_block(k.tail) if k.tail is not None else None)
-        kernels.append(k)
-    return replace(m, kernels=tuple(kernels))
+    return each_block(m, _block)
 
 
 def _block(b: BlockGraph) -> BlockGraph:

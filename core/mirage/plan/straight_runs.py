@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mirage.mugraph import old_value
-from mirage.mugraph.grammar import BlockGraph, CustomKernel, Loop, MuGraph, Statement
-from mirage.mugraph.walk import reads
+from mirage.mugraph.grammar import BlockGraph, Loop, MuGraph, Statement
+from mirage.mugraph.walk import each_block, reads
 
 Item = Statement | Loop
 # (the body's items in order, the names that are read outside this body) -> the new items
@@ -37,10 +37,4 @@ def _block(b: BlockGraph, rewrite: Rewrite) -> BlockGraph:
 
 def each_body(m: MuGraph, rewrite: Rewrite) -> MuGraph:
     """The µGraph with every body rewritten; loops stand as single items in their block's body."""
-    kernels = []
-    for k in m.kernels:
-        if isinstance(k, CustomKernel):
-            tail = _block(k.tail, rewrite) if k.tail is not None else None
-            k = replace(k, block=_block(k.block, rewrite), tail=tail)
-        kernels.append(k)
-    return replace(m, kernels=tuple(kernels))
+    return each_block(m, lambda b: _block(b, rewrite))
