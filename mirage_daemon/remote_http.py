@@ -15,7 +15,13 @@ from urllib.parse import urljoin, urlsplit
 from mirage.errors import RemoteCacheFault
 from mirage.link.user_settings import TOKEN_FILE, TOKEN_VARIABLE
 from mirage.link.version import package_version
-from mirage_daemon.remote_place import FIRST_BYTE_S, MAX_ENTRY, PUT_S, WHOLE_S, Deadline, is_this_machine, split_url
+from mirage_daemon.remote_place import (
+    MAX_ENTRY,
+    Deadline,
+    TimedStore,
+    is_this_machine,
+    split_url,
+)
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -69,31 +75,25 @@ class RemotePlace:
         return f"{self.path}/ac/{key}"
 
 
-class RemoteHttp:
+class RemoteHttp(TimedStore[RemotePlace]):
     """As RemoteStore; a status that says neither yes nor no is a fault too."""
 
-    def __init__(
-        self, place: RemotePlace, *, first_byte_s: float = FIRST_BYTE_S, whole_s: float = WHOLE_S, put_s: float = PUT_S
-    ) -> None:
-        self.place, self.first_byte_s, self.whole_s, self._put_s = place, first_byte_s, whole_s, put_s
+    def __init__(self, place: RemotePlace, **times: float) -> None:
+        super().__init__(place, **times)
         self._tls = ssl.create_default_context() if place.scheme == "https" else None
         self._idle: list[_Connection] = []
         self._lock = threading.Lock()
 
-    @property
-    def name(self) -> str:
-        return self.place.name
-
     def get(self, key: str) -> bytes | None:
-        status, body = self._exchange("GET", key, b"", Deadline(self.first_byte_s, self.whole_s))
+        status, body = self._exchange("GET", key, b"", self.asked())
         return self._said(status, body, None)
 
     def has(self, key: str) -> bool:
-        status, _ = self._exchange("HEAD", key, b"", Deadline(self._put_s, self._put_s))
+        status, _ = self._exchange("HEAD", key, b"", self.in_background())
         return self._said(status, True, False)
 
     def put(self, key: str, body: bytes) -> bool:
-        status, _ = self._exchange("PUT", key, body, Deadline(self._put_s, self._put_s))
+        status, _ = self._exchange("PUT", key, body, self.in_background())
         if status in (401, 403, 405):
             return False
         if status not in (200, 201, 204):

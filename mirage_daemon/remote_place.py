@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import time
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from mirage.errors import RemoteCacheFault
@@ -60,6 +60,37 @@ class Deadline:
         if self.heard:
             return f"did not send its answer within {self._whole_s:g} s"
         return f"did not begin to answer within {self._first_s * 1000:g} ms"
+
+
+class _Place(Protocol):
+    """A place, in words without what is secret."""
+
+    @property
+    def name(self) -> str: ...
+
+
+P = TypeVar("P", bound=_Place)
+
+
+class TimedStore(Generic[P]):
+    """What all kinds have: the place, and how long a question and an upload may take."""
+
+    def __init__(
+        self, place: P, *, first_byte_s: float = FIRST_BYTE_S, whole_s: float = WHOLE_S, put_s: float = PUT_S
+    ) -> None:
+        self.place, self.first_byte_s, self.whole_s, self.put_s = place, first_byte_s, whole_s, put_s
+
+    @property
+    def name(self) -> str:
+        return self.place.name
+
+    def asked(self) -> Deadline:
+        """Of a question that somebody waits for."""
+        return Deadline(self.first_byte_s, self.whole_s)
+
+    def in_background(self) -> Deadline:
+        """Of an upload, and of the question before it."""
+        return Deadline(self.put_s, self.put_s)
 
 
 def is_this_machine(host: str) -> bool:

@@ -11,11 +11,9 @@ from typing import Any
 from mirage.errors import RemoteCacheFault
 from mirage.link.user_settings import TOKEN_FILE, TOKEN_VARIABLE
 from mirage_daemon.remote_place import (
-    FIRST_BYTE_S,
     MAX_ENTRY,
-    PUT_S,
-    WHOLE_S,
     Deadline,
+    TimedStore,
     is_this_machine,
     needs,
     split_url,
@@ -72,22 +70,16 @@ class RedisPlace:
         return f"redis{'s' * self.tls}://{host}:{self.port}/{self.db}"
 
 
-class RemoteRedis:
+class RemoteRedis(TimedStore[RedisPlace]):
     """As RemoteStore. Entries lie under `mirage/ac/KEY`, without an end: what goes when memory is short is the server's to say."""
 
-    def __init__(
-        self, place: RedisPlace, *, first_byte_s: float = FIRST_BYTE_S, whole_s: float = WHOLE_S, put_s: float = PUT_S
-    ) -> None:
-        self.place, self.first_byte_s, self.whole_s, self._put_s = place, first_byte_s, whole_s, put_s
+    def __init__(self, place: RedisPlace, **times: float) -> None:
+        super().__init__(place, **times)
         self._idle: list[_Timed] = []
         self._lock = threading.Lock()
 
-    @property
-    def name(self) -> str:
-        return self.place.name
-
     def get(self, key: str) -> bytes | None:
-        found = self._exchange(Deadline(self.first_byte_s, self.whole_s), "GET", _path(key))
+        found = self._exchange(self.asked(), "GET", _path(key))
         if found is None:
             return None
         if not isinstance(found, bytes) or len(found) > MAX_ENTRY:
@@ -95,10 +87,10 @@ class RemoteRedis:
         return found
 
     def has(self, key: str) -> bool:
-        return self._exchange(Deadline(self._put_s, self._put_s), "EXISTS", _path(key)) == 1
+        return self._exchange(self.in_background(), "EXISTS", _path(key)) == 1
 
     def put(self, key: str, body: bytes) -> bool:
-        return self._exchange(Deadline(self._put_s, self._put_s), "SET", _path(key), body, refused=False) is not False
+        return self._exchange(self.in_background(), "SET", _path(key), body, refused=False) is not False
 
     def close(self) -> None:
         with self._lock:

@@ -12,11 +12,9 @@ from urllib.parse import parse_qsl
 from mirage.errors import RemoteCacheFault
 from mirage.link.user_settings import TOKEN_FILE, TOKEN_VARIABLE
 from mirage_daemon.remote_place import (
-    FIRST_BYTE_S,
     MAX_ENTRY,
-    PUT_S,
-    WHOLE_S,
     Deadline,
+    TimedStore,
     is_this_machine,
     needs,
     split_url,
@@ -84,13 +82,11 @@ class S3Place:
         return f"{self.prefix}/ac/{key}" if self.prefix else f"ac/{key}"
 
 
-class RemoteS3:
+class RemoteS3(TimedStore[S3Place]):
     """As RemoteStore."""
 
-    def __init__(
-        self, place: S3Place, *, first_byte_s: float = FIRST_BYTE_S, whole_s: float = WHOLE_S, put_s: float = PUT_S
-    ) -> None:
-        self.place, self.first_byte_s, self.whole_s, self._put_s = place, first_byte_s, whole_s, put_s
+    def __init__(self, place: S3Place, **times: float) -> None:
+        super().__init__(place, **times)
         keys = {"access_key_id": place.key_id, "secret_access_key": place.secret, "session_token": place.session}
         try:
             self._bucket = S3Store(
@@ -101,25 +97,21 @@ class RemoteS3:
                 client_options={
                     "allow_http": place.endpoint.startswith("http://"),
                     "allow_invalid_certificates": False,
-                    "connect_timeout": timedelta(seconds=first_byte_s),
-                    "timeout": timedelta(seconds=max(whole_s, put_s)),
+                    "connect_timeout": timedelta(seconds=self.first_byte_s),
+                    "timeout": timedelta(seconds=max(self.whole_s, self.put_s)),
                 },
-                retry_config={"max_retries": 0, "retry_timeout": timedelta(seconds=whole_s)},
+                retry_config={"max_retries": 0, "retry_timeout": timedelta(seconds=self.whole_s)},
                 **{name: value for name, value in keys.items() if value},
             )
         except (BaseError, ValueError) as e:
             raise RemoteCacheFault(f"{place.name} cannot be used: {_line(e)}") from None
 
-    @property
-    def name(self) -> str:
-        return self.place.name
-
     def get(self, key: str) -> bytes | None:
-        deadline = Deadline(self.first_byte_s, self.whole_s)
+        deadline = self.asked()
         return self._exchange(deadline, lambda: self._read(key, deadline), absent=None)
 
     def has(self, key: str) -> bool:
-        deadline = Deadline(self._put_s, self._put_s)
+        deadline = self.in_background()
 
         async def ask() -> bool:
             await asyncio.wait_for(obstore.head_async(self._bucket, self.place.path_of(key)), deadline.left())
@@ -128,7 +120,7 @@ class RemoteS3:
         return self._exchange(deadline, ask, absent=False)
 
     def put(self, key: str, body: bytes) -> bool:
-        deadline = Deadline(self._put_s, self._put_s)
+        deadline = self.in_background()
 
         async def give() -> bool:
             put = obstore.put_async(self._bucket, self.place.path_of(key), body, use_multipart=False)

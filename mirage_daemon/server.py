@@ -47,7 +47,7 @@ from mirage_daemon.cache_store import CacheStore
 from mirage_daemon.connection import Connection, ConnectionLimits, SharedRoom
 from mirage_daemon.fair_turns import WITHOUT_BOUND, FairTurns
 from mirage_daemon.function_text import FunctionText
-from mirage_daemon.handler import Handler, answering
+from mirage_daemon.handler import Handler, answering, check_text
 from mirage_daemon.job_order import DAEMON, project_of
 from mirage_daemon.jobs import Job, Jobs, RunJob
 from mirage_daemon.journal import JobPayload, Journal, PromisedJob
@@ -65,7 +65,6 @@ JOBS_END_S = 2.5  # how long a stop waits for jobs to end; those that do not are
 BACKLOG = 1024  # clients that wait to be taken in; a project's editors all come at once
 REQUESTS_OF_CLIENT = 8  # that are answered at once, but for `subscribe`
 PROMISES_AT_ONCE = 1  # what is written holds up what is read
-MAX_TEXT = 4 << 20  # characters of a file
 SHORT_TEXT = 1 << 17  # characters whose digest takes less time than a change of threads
 CACHE_LIMIT = 1 << 30  # bytes
 ELSEWHERE = "elsewhere"  # an alias to what another environment than the daemon's own answered
@@ -393,8 +392,7 @@ class Server:
     ) -> AskedQuestion:
         """The question of a request of a client's `process`. Reads the text and the interpreter's folders in a thread; runs nothing
         of them. `part`: what the text says, where that is known."""
-        if len(body.text) > MAX_TEXT:
-            raise ProtocolError(f"a text of {len(body.text)} characters is over the limit of {MAX_TEXT}")
+        check_text(body.text)
         options = question_key.as_text(body.options)
         own = body.interpreter in ("", sys.executable)
 

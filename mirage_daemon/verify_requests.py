@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, cast
 
-from mirage.errors import DaemonBusy, ProtocolError
+from mirage.errors import DaemonBusy
 from mirage.link import answers, protocol
 from mirage.link.request_parameters import Verify
 from mirage.link.requests import Requests
 from mirage.results.progress import CancelToken
 from mirage_daemon.fair_turns import FairTurns
-from mirage_daemon.handler import answering
+from mirage_daemon.handler import answering, check_text
 from mirage_daemon.worker_pool import check_interpreter
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 # (the payload of the task `verify` but "warm", the interpreter, the token of its end) -> its answer
 Judge = Callable[[Mapping[str, object], str, CancelToken], Mapping[str, object]]
 AT_ONCE, OF_CLIENT = 2, 1
-MAX_TEXT = 4 << 20  # characters of a side
 
 
 class Judges:
@@ -42,8 +41,7 @@ class Judges:
         if self._judge is None:
             raise DaemonBusy("this daemon judges nothing")
         for side in (body.a, body.b):
-            if len(side.text) > MAX_TEXT:
-                raise ProtocolError(f"a text of {len(side.text)} characters is over the limit of {MAX_TEXT}")
+            check_text(side.text)
         interpreter = await asyncio.to_thread(check_interpreter, body.interpreter)
         payload = protocol.unstructure(body)
         del payload["interpreter"]

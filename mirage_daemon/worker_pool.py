@@ -122,10 +122,8 @@ class WorkerPool:
         clock: Callable[[], float] = time.monotonic,
         prepare_after_s: float = PREPARE_AFTER_S,
     ) -> None:
-        self._prepare_after_s, self._prepared = (
-            prepare_after_s,
-            set[str](),
-        )  # interpreters whose worker is being made ready
+        self._prepare_after_s = prepare_after_s
+        self._prepared = set[str]()  # interpreters whose worker is being made ready
         self._task, self._most, self._idle_s, self._timeout_s = task, most, idle_s, timeout_s
         most_bytes = (
             most_of_memory()

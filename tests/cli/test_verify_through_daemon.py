@@ -135,7 +135,7 @@ def test_what_a_daemon_cannot_do_is_not_asked_of_it(monkeypatch: pytest.MonkeyPa
     """It may not see what a variable of this process names."""
     a, asked = function(tmp_path, "a", "x * 2"), Asked()
     monkeypatch.setattr(verify_by_daemon, "Client", asked)
-    monkeypatch.setattr("mirage.cli.verify.every_row", judged_here)
+    monkeypatch.setattr("mirage.cli.verify.judged_here", judged_here)
     arguments = ["verify", str(a), str(a)]
     if here == "PYTHONPATH":
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))

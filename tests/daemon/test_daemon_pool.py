@@ -16,8 +16,8 @@ from mirage.isolate.launch_order import LANDLOCK, SECCOMP, WALLS
 from mirage.isolate.system import OperatingSystem
 from mirage.isolate.worker_messages import MAX_MESSAGE
 from mirage.results.progress import CancelToken
+from mirage_daemon.handler import MAX_TEXT
 from mirage_daemon.journal import MAX_PARTS
-from mirage_daemon.server import MAX_TEXT
 from mirage_daemon.worker_pool import MOST_CALLS, WorkerPool
 
 

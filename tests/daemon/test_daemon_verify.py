@@ -9,7 +9,8 @@ from waiting import LIMIT_S, wait_until
 
 from mirage.errors import DaemonBusy, DeadlinePassed, ProtocolError, SignatureMismatch
 from mirage.link.request_parameters import JudgedText
-from mirage_daemon.verify_requests import MAX_TEXT, Judges
+from mirage_daemon.handler import MAX_TEXT
+from mirage_daemon.verify_requests import Judges
 
 SIDE = JudgedText("a.py", "", "text", "/full/a.py")
 FOUND = {

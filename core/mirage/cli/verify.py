@@ -131,21 +131,25 @@ def verify(asked: VerifyOptions) -> None:
 
 def every_verdict(asked: VerifyOptions, b: str) -> JudgedRow:
     """By a running daemon, whose workers have their imports behind them; else, and with what it is not asked for, here."""
-    may = MayDiffer(asked.overflow, asked.undefined)
+    sides, may = (NamedText.of(asked.a), NamedText.of(b)), MayDiffer(asked.overflow, asked.undefined)
     if not (asked.no_daemon or asked.rules_file or asked.certificate or os.environ.get("PYTHONPATH")):
         from mirage.cli.verify_by_daemon import by_daemon
 
-        found = by_daemon(NamedText.of(asked.a), NamedText.of(b), asked.target, may)
+        found = by_daemon(*sides, asked.target, may)
         if found is not None:
             return found
-    return every_row(asked.a, b, asked.target, asked.rules_file, may)
+    return judged_here(sides, asked.target, asked.rules_file, may)
 
 
 def every_row(a: str, b: str, target: str, rules_file: str | None, may: MayDiffer = NOTHING) -> JudgedRow:
-    """A verdict for each row of sizes that both sides have, by workers of this process."""
+    """A verdict for each row of sizes that both sides have."""
+    return judged_here((NamedText.of(a), NamedText.of(b)), target, rules_file, may)
+
+
+def judged_here(sides: tuple[NamedText, NamedText], target: str, rules_file: str | None, may: MayDiffer) -> JudgedRow:
+    """As `every_row`, by a worker of this process."""
     from mirage.isolate.runner import Worker
 
-    sides = NamedText.of(a), NamedText.of(b)
     os.environ.update({k: v for k, v in THREADS.items() if k not in os.environ})  # numpy reads it once, at its import
     with Worker(env=WORKER) as worker:
         if any(x.path.endswith(".py") for x in sides):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mirage.cli.named_text import NamedText
 from mirage.cli.verify import MayDiffer, rows_of_sides
-from mirage.isolate.imported_ahead import REHEARSAL, TRACING
 from mirage.isolate.task_table import Emit, Value
 from mirage.pipeline.job_task import make_spare, tools_of_a_job
 from mirage.results.codec import unstructure
@@ -16,7 +15,6 @@ def verify_task(payload: Value, emit: Emit) -> Value:
     a, b = (NamedText(**payload[side]) for side in ("a", "b"))
     may = MayDiffer(payload["overflow"], payload["undefined"])
     with tools_of_a_job(bool(payload.get("warm")), compiles=False) as tools:
-        tools.runner.warm(*TRACING, calls=[REHEARSAL])  # nothing where it was made ahead
         found = rows_of_sides((a, b), tools.runner, payload["target"], None, may)
     rows = [{"inputs": shapes, "verdict": unstructure(v)} for shapes, v in found.rows]
     return {"left": found.left, "right": found.right, "rows": rows, "missing": [list(x) for x in found.missing]}

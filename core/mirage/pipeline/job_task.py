@@ -84,11 +84,19 @@ def make_spare(compiles: bool) -> None:
         _spare.append(_beside.submit(warm_tools, compiles))
 
 
+def _begun(compiles: bool) -> Tools:
+    """Tools that nobody made ahead. Whoever compiles lets both workers begin by itself (`Tools.begin`)."""
+    tools = Tools()
+    if not compiles:
+        tools.runner.warm(*TRACING, calls=[REHEARSAL])
+    return tools
+
+
 @contextmanager
 def tools_of_a_job(then_warm: bool, compiles: bool = True) -> Iterator[Tools]:
     """Fresh tools for one job: those that were made ahead, where there are some. `then_warm`: the next job's are made afterwards, while
     nothing waits for them."""
-    tools = _spare.pop().result() if _spare else Tools()
+    tools = _spare.pop().result() if _spare else _begun(compiles)
     try:
         with tools:
             yield tools
