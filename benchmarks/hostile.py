@@ -1,6 +1,8 @@
 """What `mirage verify` says of hostile pairs of functions, by class: those that differ, and those that are equal.
 
-    python benchmarks/hostile.py [--json] [--match 'threshold/*'] [--every N] [--jobs N] [--out FILE]
+    python benchmarks/hostile.py [--json] [--match 'threshold/*'] [--every N] [--seconds S] [--jobs N] [--out FILE]
+
+With --out the report is written as it grows, and what is in the file is not judged again; after --seconds no further pair is begun.
 
 The pairs are those of tests/hostile, each confirmed by PyTorch itself (tests/hostile/test_hostile_certified.py). Rows
 hostile/CLASS/ANSWER: how many of the class were accepted, limited (accepted, and a line of the verdict names what the function asks
@@ -22,8 +24,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
@@ -49,6 +51,9 @@ from mirage.results.verdict import Verdict  # noqa: E402
 ANSWERS = ("accepted", "limited", "rejected", "undecided", "refused", "crashed")
 WORST = {"differ": "accepted", "equal": "rejected"}
 UNDECIDED_SHARE = 0.05
+BEYOND = ", finite inputs"  # of equal pairs that differ where an input is infinite or NaN
+TOGETHER = 4  # pairs that a process judges one after the other
+SAVED_S = 10  # from one writing of the report to the next
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ def answer(pair: Pair) -> Answer:
     begun = time.perf_counter()
     group = pair.group
     if pair.expected == "equal" and not alike_outside(pair):
-        group += ", finite inputs"
+        group += BEYOND
     try:
         found = verdict(pair)
         word, said = found.weakest.word, found.weakest.headline
@@ -121,12 +126,21 @@ def chosen(match: str, every: int) -> list[Pair]:
     return kept
 
 
-def answers(pairs: Sequence[Pair], jobs: int) -> Iterable[Answer]:
+def answered(pairs: Sequence[Pair], until: float) -> list[Answer]:
+    """Those of some pairs, as many as are begun by that time of the machine's clock."""
+    return [answer(pair) for pair in pairs if time.time() < until]
+
+
+def answers(pairs: Sequence[Pair], jobs: int, until: float) -> Iterator[Sequence[Answer]]:
+    """Those of all pairs; in several processes a few at a time, from all classes, so that what is left out when the time is up is a
+    sample."""
     if jobs == 1:
-        yield from map(answer, pairs)
+        yield from (answered([pair], until) for pair in pairs)
         return
+    step = -(-len(pairs) // TOGETHER)
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        yield from pool.map(answer, pairs, chunksize=4)
+        waiting = [pool.submit(answered, pairs[first::step], until) for first in range(step)]
+        yield from (x.result() for x in as_completed(waiting))
 
 
 def row(name: str, value: float, unit: str, bound: str | None, ok: bool) -> dict[str, Any]:
@@ -167,27 +181,45 @@ def table(found: Sequence[Answer]) -> list[str]:
     return [*lines, *(f"{x.answer}: {x.group}/{x.name}: {x.said}" for x in wrong)]
 
 
+def report_of(found: Sequence[Answer], kept: bool) -> dict[str, Any]:
+    """The report; `kept`: with the answers themselves, from which a later run goes on."""
+    return {
+        "bench": "hostile", "date": datetime.date.today().isoformat(), "device": platform.machine(),
+        "versions": {"torch": version("torch"), "python": platform.python_version()}, "rows": rows_of(found),
+        **({"pairs": [asdict(x) for x in found]} if kept else {}),
+    }  # fmt: skip
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--match", default="*", help="classes and names, as in 'threshold/where*'")
     parser.add_argument("--every", type=int, default=1, help="one in so many of each class")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--jobs", type=int, default=usable_cores())
-    parser.add_argument("--out", type=Path, help="write the report with every pair's answer")
+    parser.add_argument("--out", type=Path, help="the report with every pair's answer; it is gone on with")
     args = parser.parse_args()
-    pairs = chosen(args.match, args.every)
-    if not pairs:
+    found: list[Answer] = []
+    if args.out and args.out.exists():
+        found = [Answer(**x) for x in json.loads(args.out.read_text())["pairs"]]
+    # without its suffix: a class of equal pairs is named by what they do where an input is infinite
+    known = {(x.group.removesuffix(BEYOND), x.name) for x in found}
+    pairs = [pair for pair in chosen(args.match, args.every) if (pair.group, pair.name) not in known]
+    if not pairs and not found:
         parser.error(f"no pair matches {args.match}")
-    found = list(answers(pairs, args.jobs))
-    rows = rows_of(found)
-    report = {
-        "bench": "hostile", "date": datetime.date.today().isoformat(), "device": platform.machine(),
-        "versions": {"torch": version("torch"), "python": platform.python_version()}, "rows": rows,
-    }  # fmt: skip
+    saved = time.monotonic()
+    for some in answers(pairs, args.jobs, time.time() + args.seconds):
+        found += some
+        if args.out and found and time.monotonic() - saved > SAVED_S:
+            args.out.write_text(json.dumps(report_of(found, kept=True), indent=1))
+            saved = time.monotonic()
+    if not found:
+        parser.error("no pair was begun in the time given")
     if args.out:
-        args.out.write_text(json.dumps({**report, "pairs": [asdict(x) for x in found]}, indent=1))
+        args.out.write_text(json.dumps(report_of(found, kept=True), indent=1))
+    report = report_of(found, kept=False)
     print(json.dumps(report) if args.json else "\n".join(table(found)))
-    return 0 if all(r["ok"] for r in rows) else 1
+    return 0 if all(r["ok"] for r in report["rows"]) else 1
 
 
 if __name__ == "__main__":

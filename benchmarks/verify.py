@@ -1,6 +1,6 @@
 """How far can the verifier be believed? Wrong programs by the thousand, equal pairs, the statements that must hold.
 
-    python benchmarks/verify.py [--json] [--count 1000] [--minutes 4]
+    python benchmarks/verify.py [--json] [--count 1000] [--minutes 4] [--jobs 2]
 
 `--count` is how many wrong mutants there are to be at least; each link goes up to that many in its share of `--minutes`.
 An accepted mutant is printed on standard error. Mutants are certified to be wrong in float64 by code that is not the
@@ -27,7 +27,6 @@ sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests")]
 EXAMPLES = tuple(sorted(p.stem for p in (ROOT / "examples").glob("*.py") if not p.stem.endswith("_mirage")))
 WARM = "softmax"  # the first run warms the workers
 PAIRS, UNKNOWN, SECONDS = 200, 5.0, 5.0
-PROCESSES = 2
 SHARES = {"algebra": 0.25, "schedule": 0.33, "text": 0.42}  # of the time
 _worker: Any = None
 
@@ -72,14 +71,14 @@ def with_reading(rows: list[Any], opinion: str) -> dict[str, Any]:
     return row("text/accepted, with the structure opinion", accepted, "programs", "== 0", accepted == 0)
 
 
-def mutants(count: int, minutes: float) -> list[dict[str, Any]]:
+def mutants(count: int, minutes: float, processes: int) -> list[dict[str, Any]]:
     from mutants.bases import NAMES
     from mutants.suite import LINKS, READ, WEAK
 
-    each = 60 * minutes * PROCESSES / len(NAMES)  # seconds for one base
+    each = 60 * minutes * processes / len(NAMES)  # seconds for one base
     quota = -(-count * 5 // (4 * len(NAMES)))
     found: dict[str, Any] = {}
-    with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:  # each process starts a worker of its own
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:  # each process starts a worker of its own
         jobs = [(link, pool.submit(job, link, n, quota, each * SHARES[link])) for link in LINKS for n in NAMES]
         for link, future in jobs:
             found.setdefault(link, []).append(future.result())
@@ -197,12 +196,13 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--minutes", type=float, default=4.0)
+    parser.add_argument("--jobs", type=int, default=2, help="processes that judge mutants")
     args = parser.parse_args()
     os.environ["TRITON_INTERPRET"] = "1"
     start = time.monotonic()
     rows = [*seconds(), *facts(), *equal()]
     spent = (time.monotonic() - start) / 60
-    rows += mutants(args.count, max(0.1, args.minutes - spent))
+    rows += mutants(args.count, max(0.1, args.minutes - spent), args.jobs)
     rows.append(row("the whole run", (time.monotonic() - start) / 60, "min"))
     if args.json:
         import numpy
