@@ -22,6 +22,7 @@ import argparse
 import contextlib
 import datetime
 import json
+import logging
 import os
 import statistics
 import subprocess
@@ -270,6 +271,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
+    logging.basicConfig(format="[logged] %(message)s")
+    logging.getLogger("mirage.dynamo").setLevel(logging.INFO)  # which kernels a graph was timed with
     if "mirage" not in list_backends():  # a checkout that is not installed
         register_backend(name="mirage", compiler_fn=mirage_backend)
     known: dict[str, list[Row]] = {}
