@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mirage.mugraph.block_order import TensorReads, best_order, covered, from_memory
+from mirage.mugraph.block_order import Order, TensorReads, best_order, covered, from_memory
 
 MB = 2.0**20
 ROWS, COLUMNS = frozenset({"m"}), frozenset({"n"})
@@ -34,12 +34,34 @@ def test_what_fits_the_cache_beside_the_rest_is_read_once() -> None:
 
 def test_the_dim_along_which_more_is_shared_runs_fastest() -> None:
     few, many = [("m", 16), ("n", 64)], [("m", 64), ("n", 16)]
-    assert best_order(few, product(160, 640), 0.0) == ("n", "m")
-    assert best_order(many, product(640, 160), 0.0) == ("m", "n")  # as it is: the columns are the few
+    assert best_order(few, product(160, 640), 0.0) == Order(("n", "m"))
+    assert best_order(many, product(640, 160), 0.0) == Order(("m", "n"))  # as it is: the columns are the few
+
+
+def test_a_dim_in_groups_stands_twice() -> None:
+    grid = Order(("m", "n"), "m", 8).digits({"m": 32, "n": 64})
+    assert grid == [("m", 4), ("n", 64), ("m", 8)]
+    assert covered(grid, 128) == {"m": 8, "n": 16}
+    assert covered(grid, 1024) == {"m": 16, "n": 64}
+    assert from_memory(grid, product(320, 640), 128, kept=0.0) == 16 * (80 + 160) * MB
+
+
+def test_groups_are_for_what_no_order_alone_keeps() -> None:
+    grid, both = [("m", 64), ("n", 64)], product(320, 320)
+    found = best_order(grid, both, 0.0)
+    assert (found.names, found.grouped, found.group) == (
+        ("m", "n"),
+        "m",
+        8,
+    )  # 8 by 16 blocks at once instead of 2 by 64
+    assert best_order(grid, both, 0.0, groups=()) == Order(("m", "n"))  # parts of a split stay where they are
+    assert best_order(grid, both, 700 * MB) == Order(("m", "n"))  # all of it stays in the cache
+    odd = best_order([("m", 62), ("n", 58)], both, 0.0)  # no group divides either
+    assert not odd.grouped
 
 
 def test_an_order_that_gains_nothing_stays() -> None:
     grid = [("m", 4), ("n", 4)]  # one wave in any order
-    assert best_order(grid, product(100, 100), 0.0) == ("m", "n")
+    assert best_order(grid, product(100, 100), 0.0) == Order(("m", "n"))
     both = {"X": TensorReads(MB, ROWS | COLUMNS)}  # nothing is read twice
-    assert best_order([("m", 64), ("n", 64)], both, 0.0) == ("m", "n")
+    assert best_order([("m", 64), ("n", 64)], both, 0.0) == Order(("m", "n"))

@@ -24,6 +24,14 @@ BROKEN = [
     ("cluster_linear", "cluster 2", "cluster 3", "dims"),
     ("attention_split", "dim d (d) resident tile 32", "dim d (d) resident tile 16", "dims"),
     ("attention_split", "dim h (h) grid tile 1", "dim h (h) grid tile 1 splits t parts 2", "dims"),
+    # groups: they divide the blocks, of a grid dim before another, of one, beside no tail
+    ("gated_mlp", "dim m (m) grid tile 16", "dim m (m) grid tile 16 group 3", "groups"),
+    ("gated_mlp", "dim n (n) grid tile 16", "dim n (n) grid tile 16 group 3", "groups"),
+    ("gated_mlp", "dim k (k) loop tile 32", "dim k (k) loop tile 32 group 1", "groups"),
+    ("gated_mlp", "dim m (m) grid tile 16", "dim m (m) grid tile 16 group 2", "groups"),
+    ("attention_split", "dim h (h) grid tile 1\n    dim q (q) grid tile 16",
+     "dim h (h) grid tile 1 group 1\n    dim q (q) grid tile 16 group 1", "groups"),
+    ("attention_tail", "dim h (h) grid tile 1", "dim h (h) grid tile 1 group 1", "groups"),
     # splits and tails
     ("attention_split", "splits t parts 3", "splits t parts 4", "splits"),
     ("attention_split", "splits t parts 3", "splits e parts 3", "splits"),

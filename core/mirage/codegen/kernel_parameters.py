@@ -44,6 +44,13 @@ class Symbols:
             self.tiles[key] = self.names.fresh(("TAIL_" if key[0] else "") + hint)
         return self.tiles[key]
 
+    def group(self, dim: TileDim) -> str:
+        """The constexpr of how many blocks of a grid dim start one after the other."""
+        key = ("", dim.group_key)
+        if key not in self.tiles:
+            self.tiles[key] = self.names.fresh(f"GROUP_{dim.name.upper()}")
+        return self.tiles[key]
+
     def shared(self, dim: TileDim) -> bool:
         return dim in self.kernel.block.dims
 

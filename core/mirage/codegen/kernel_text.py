@@ -44,7 +44,9 @@ def emit_kernel(mugraph: MuGraph, kernel: CustomKernel, name: str, taken: tuple[
     tiles = tuple(
         (text, (kernel.name + (".tail" if part else ""), dim))
         for part in ("", "tail")
-        for dim, text in ((d.name, symbols.tiles.get((part, d.name))) for d in dims_of(kernel, part))
+        for dim, text in (
+            (n, symbols.tiles.get((part, n))) for d in dims_of(kernel, part) for n in (d.name, d.group_key)
+        )
         if text is not None
     )
     parameters = [symbols.tensors[t] for t in tensors] + ([symbols.counters] if symbols.counters else [])
@@ -61,7 +63,8 @@ def dims_of(kernel: CustomKernel, part: str) -> tuple[TileDim, ...]:
 
 def table(kernel: CustomKernel) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
     """The kernel's rows of TILES; a tail's row has the dims that differ from the block's."""
-    rows = [(kernel.name, tuple((d.name, tile_value(d)) for d in kernel.block.dims))]
+    groups = tuple((d.group_key, d.group) for d in kernel.block.dims if d.group)
+    rows = [(kernel.name, (*((d.name, tile_value(d)) for d in kernel.block.dims), *groups))]
     if kernel.tail is not None:
         own = tuple((d.name, tile_value(d)) for d in kernel.tail.dims if d not in kernel.block.dims)
         rows.append((f"{kernel.name}.tail", own))
@@ -80,26 +83,35 @@ def blocks_of(symbols: Symbols, dim: TileDim) -> str:
 
 
 def program_ids(symbols: Symbols, writer: BlockWriter) -> list[str]:
-    """The block's place in the grid: one launch axis, its index taken apart with the last grid dim fastest."""
-    grid = symbols.graph("").grid
-    wanted = [d for d in grid]
+    """The block's place in the grid: one launch axis, its index taken apart with the last grid dim fastest; blocks that start in
+    groups go through their group before that one."""
+    wanted = list(symbols.graph("").grid)
     if not wanted:
         return []
     if len(wanted) == 1:
         return [f"{writer.places.program_id(wanted[0])} = tl.program_id(0)"]
     pid = symbols.names.fresh("pid")
     lines = [f"{pid} = tl.program_id(0)"]
-    rest = pid
+    rest, inner = pid, ""
+    grouped = next((d for d in wanted if d.group), None)
+    if grouped is not None:
+        group = symbols.group(grouped)
+        inner = symbols.names.fresh(f"{writer.places.program_id(grouped)}_in_group")
+        rest = symbols.names.fresh("pid_rest")
+        lines += [f"{inner} = {pid} % {group}", f"{rest} = {pid} // {group}"]
     for i in range(len(wanted) - 1, -1, -1):
         place = writer.places.program_id(wanted[i])
+        own = f" * {symbols.group(wanted[i])} + {inner}" if wanted[i] == grouped else ""
         if i == 0:
-            lines.append(f"{place} = {rest}")
+            lines.append(f"{place} = {rest}{own}")
             continue
         count = blocks_of(symbols, wanted[i])
+        if own:
+            count = f"({count} // {symbols.group(wanted[i])})"
         if count.startswith("("):
-            text, count = count, symbols.names.fresh(f"blocks_{wanted[i].name}")
+            text, count = count, symbols.names.fresh(f"{'groups' if own else 'blocks'}_{wanted[i].name}")
             lines.append(f"{count}: tl.constexpr = {text[1:-1]}")
-        lines.append(f"{place} = {rest} % {count}")
+        lines.append(f"{place} = {rest} % {count}{own}")
         rest = f"{rest} // {count}"
         if i > 1:
             name = symbols.names.fresh("pid_rest")

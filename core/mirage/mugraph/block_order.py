@@ -14,6 +14,8 @@ from itertools import permutations
 KEPT = 0.8  # of L2, for what is read again
 WAVE = 128  # blocks that run side by side, roughly: large tiles leave room for one a multiprocessor
 MOST = 4  # grid dims whose orders are all tried
+GROUPS = (8, 16, 4)  # blocks that start one after the other along a dim
+WORTH = 1.02  # how many times less must come from memory before blocks start in groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +27,12 @@ class TensorReads:
 
 
 def covered(grid: Sequence[tuple[str, int]], running: int) -> dict[str, int]:
-    """How many places along each grid dim (name, blocks) the blocks of a wave have."""
+    """How many places along each grid dim (name, blocks) the blocks of a wave have. A dim whose blocks start in groups stands twice: by
+    its groups, and last by the blocks of one."""
     found: dict[str, int] = {}
     blocks = max(1, running)
     for name, count in reversed(grid):
-        found[name] = min(count, blocks)
+        found[name] = found.get(name, 1) * min(count, blocks)
         blocks = math.ceil(blocks / count)
     return found
 
@@ -38,7 +41,7 @@ def from_memory(
     grid: Sequence[tuple[str, int]], readings: Mapping[str, TensorReads], running: int, kept: float
 ) -> float:
     """The bytes that come from memory for all waves of a launch. `kept`: bytes of L2 that hold what the next wave reads again."""
-    counts = dict(grid)
+    counts = {name: math.prod(n for other, n in grid if other == name) for name, _ in grid}
     cover = covered(grid, running)
     waves = max(1.0, math.prod(counts.values()) / max(1, running))
     total, again = 0.0, 0.0
@@ -52,11 +55,44 @@ def from_memory(
     return total
 
 
-def best_order(grid: Sequence[tuple[str, int]], readings: Mapping[str, TensorReads], kept: float) -> tuple[str, ...]:
-    """The order of the grid's dims with which the least comes from memory; as they are where no other gains anything."""
+@dataclass(frozen=True, slots=True)
+class Order:
+    """An order of grid dims, and which of them starts its blocks in groups of how many ("": none)."""
+
+    names: tuple[str, ...]
+    grouped: str = ""
+    group: int = 0
+
+    def digits(self, counts: Mapping[str, int]) -> list[tuple[str, int]]:
+        """The grid as `covered` takes it."""
+        out = [(n, counts[n] // self.group if n == self.grouped else counts[n]) for n in self.names]
+        return [*out, (self.grouped, self.group)] if self.grouped else out
+
+
+def orders(grid: Sequence[tuple[str, int]], groups: Sequence[int]) -> list[Order]:
+    """The orders of a grid's dims, the one that it has first, then those in `groups` of so many blocks: of the last dim but one,
+    where that makes several."""
     names = tuple(name for name, _ in grid)
     if len(names) > MOST:
-        return names
+        return [Order(names)]
     counts = dict(grid)
-    orders = [names, *(p for p in permutations(names) if p != names)]
-    return min(orders, key=lambda order: from_memory([(n, counts[n]) for n in order], readings, WAVE, kept))
+    plain = [names, *(p for p in permutations(names) if p != names)]
+    pairs = [(p, n) for p in plain if len(p) > 1 for n in groups if counts[p[-2]] > n and counts[p[-2]] % n == 0]
+    return [*map(Order, plain), *(Order(p, p[-2], n) for p, n in pairs)]
+
+
+def best_order(
+    grid: Sequence[tuple[str, int]],
+    readings: Mapping[str, TensorReads],
+    kept: float,
+    groups: Sequence[int] = GROUPS,
+) -> Order:
+    """The order of the grid's dims with which the least comes from memory; as they are where no other gains anything, and in groups
+    where they gain `WORTH` over every order without; no `groups` where parts of a split are among the dims."""
+    counts = dict(grid)
+
+    def moved(order: Order) -> float:
+        bytes_ = from_memory(order.digits(counts), readings, WAVE, kept)
+        return bytes_ * WORTH if order.grouped else bytes_
+
+    return min(orders(grid, groups), key=moved)

@@ -21,6 +21,7 @@ RULES: dict[str, Rule] = {
     "names": declarations.names,
     "tensors": declarations.tensors,
     "dims": declarations.dims,
+    "groups": declarations.groups,
     "splits": declarations.splits,
     "tails": declarations.tails,
     "library": declarations.library,

@@ -81,7 +81,8 @@ def _block(m: MuGraph, k: CustomKernel, block: BlockGraph, word: str) -> Box:
             content.append(Box("loop", f"for-loop over {item.dim}: range {times}, tiles of {tile}", inner))
         else:
             content.append(_statement(block, None, item))
-    cuts = ", ".join(f"{d.name} {tile_count(m, d)} × {d.tile} ({d.role})" for d in block.grid)
+    groups = {d.name: f", groups of {d.group}" if d.group else "" for d in block.grid}
+    cuts = ", ".join(f"{d.name} {tile_count(m, d)} × {d.tile} ({d.role}{groups[d.name]})" for d in block.grid)
     cluster = f", clusters of {block.cluster}" if block.cluster > 1 else ""
     return Box("block", f"{word}: {cuts or 'one block'}{cluster}", tuple(content))
 

@@ -39,6 +39,9 @@ class TileDim:
     loop      a for-loop runs over ceil(size / tile) tiles; with a split dim over the same axes, over this block's share
     split     a grid dim whose blocks share the loop named `splits`: block i takes the i-th run of ceil(range/parts)
               tiles; `tile` is 1 and its size is `parts`; its own axis name is the dim's name
+
+    Of a grid dim with a `group`, so many blocks start one after the other before the dims behind it go on: those that run side by side
+    then read few tiles along this dim and few along the next. 0: its blocks start in the order of the dims.
     """
 
     name: str
@@ -47,6 +50,12 @@ class TileDim:
     role: Role
     splits: str = ""
     parts: int = 1
+    group: int = 0
+
+    @property
+    def group_key(self) -> str:
+        """Under which name a table of tiles says the dim's group."""
+        return f"{self.name}.group"
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,10 @@ name, word, text, operator = _text(NAME), _text(WORD), _text(None), _text(OPERAT
 attribute = _text(ATTRIBUTE)
 names, texts = _many(name), _many(text)
 index = _many(_node("DimIndex"))
-OMITTED = {"Accumulate": {"start": ""}}  # fields that are not written where they have this value
+OMITTED: dict[str, dict[str, object]] = {
+    "Accumulate": {"start": ""},
+    "TileDim": {"group": 0},
+}  # fields that are not written where they have this value
 STATEMENTS = ("Load", "Compute", "ThreadGraph", "Accumulate", "Store")
 
 SCHEMA: dict[str, tuple[Callable[..., object], dict[str, Decoder]]] = {
@@ -177,6 +180,7 @@ SCHEMA: dict[str, tuple[Callable[..., object], dict[str, Decoder]]] = {
             "role": _choice("grid", "resident", "loop", "split"),
             "splits": word,
             "parts": _int,
+            "group": _int,
         },
     ),
     "Load": (g.Load, {"out": name, "tensor": name, "index": index, "dims": names, "pad": _float}),

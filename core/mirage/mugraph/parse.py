@@ -59,7 +59,7 @@ PATTERNS = {
         "kernel": rf"kernel (?P<name>{NAME}) warps (?P<warps>{INT}) stages (?P<stages>{INT})(?: operands (?P<operands>wide))?:",
         "block": rf"(?P<word>block|tail) cluster (?P<cluster>{INT}):",
         "dim": rf"dim (?P<name>{NAME}) \((?P<axes>{AXES})\) (?P<role>[a-z]+) tile (?P<tile>{INT})"
-        rf"(?: splits (?P<splits>{NAME}|-) parts (?P<parts>{INT}))?",
+        rf"(?: splits (?P<splits>{NAME}|-) parts (?P<parts>{INT}))?(?: group (?P<group>[1-9][0-9]{{0,17}}))?",
         "for": rf"for (?P<dim>{NAME}):",
         "load": rf"{OUT} = load (?P<tensor>{NAME}){INDEX}(?: pad (?P<pad>-?[0-9.e+-]+|-?inf|nan))?",
         "thread": rf"{OUT} = thread:",
@@ -183,7 +183,8 @@ def block(r: LineReader, cluster: int, indent: int) -> BlockGraph:
             r.fail(f"a dim's role is one of {', '.join(get_args(Role))}, not {g['role']}")
         splits = "" if g["splits"] == "-" else g["splits"]
         role = cast(Role, g["role"])
-        dims.append(TileDim(g["name"], tuple(g["axes"].split("*")), int(g["tile"]), role, splits, int(g["parts"] or 1)))
+        axes, parts = tuple(g["axes"].split("*")), int(g["parts"] or 1)
+        dims.append(TileDim(g["name"], axes, int(g["tile"]), role, splits, parts, int(g["group"] or 0)))
     body: list[Statement | Loop] = []
     while r.peek(indent) is not None:
         loop = r.take(indent, "for")

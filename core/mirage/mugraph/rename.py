@@ -20,7 +20,6 @@ from mirage.mugraph.grammar import (
     Statement,
     Store,
     ThreadGraph,
-    TileDim,
 )
 
 Rename = Callable[[str], str]
@@ -73,7 +72,7 @@ def statement(n: Renaming, s: Statement) -> Statement:
 
 def block(n: Renaming, b: BlockGraph) -> BlockGraph:
     dims = tuple(
-        TileDim(n.dim(d.name), tuple(map(n.axis, d.axes)), d.tile, d.role, n.dim(d.splits) if d.splits else "", d.parts)
+        replace(d, name=n.dim(d.name), axes=tuple(map(n.axis, d.axes)), splits=n.dim(d.splits) if d.splits else "")
         for d in b.dims
     )
     body: list[Statement | Loop] = []

@@ -37,7 +37,15 @@ def _dim(d: TileDim, sizes: Mapping[str, int], tiles: Mapping[str, int]) -> Tile
         return replace(d, parts=sizes[d.name])
     if d.role == "resident":
         return replace(d, tile=max(next_power(_product(sizes, d.axes)), tiles.get(d.name, 1)))
-    return replace(d, tile=tiles.get(d.name, d.tile))
+    tile = tiles.get(d.name, d.tile)
+    if not d.group:
+        return replace(d, tile=tile)
+    return replace(d, tile=tile, group=_group(tiles.get(d.group_key, d.group), -(-_product(sizes, d.axes) // tile)))
+
+
+def _group(asked: int, blocks: int) -> int:
+    """The group of so many blocks where `asked` are wanted: the largest up to that which divides them into several, else 1."""
+    return max((n for n in range(1, min(asked, blocks - 1) + 1) if blocks % n == 0), default=1)
 
 
 def _block(b: BlockGraph, sizes: Mapping[str, int], tiles: Mapping[str, int]) -> BlockGraph:
@@ -53,7 +61,7 @@ def shrink(m: MuGraph, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str
     for a in sizes:
         if a not in known:
             raise InvalidMugraph(f"{m.name}: there is no axis {a}")
-    where = {p.where: {d.name for d in p.graph.dims} for p in parts(m)}
+    where = {p.where: {n for d in p.graph.dims for n in (d.name, d.group_key)} for p in parts(m)}
     for kernel, named in tiles.items():
         for dim in named:
             if dim not in where.get(kernel, ()):
@@ -114,15 +122,19 @@ def same_size(m: MuGraph) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Cut:
-    """A dim that must get at least two tiles and a tail; with `split`, an uneven share for the last block too."""
+    """A dim that must get at least two tiles and a tail; with `split`, an uneven share for the last block too; `grouped`, several
+    groups of blocks."""
 
     axes: tuple[str, ...]
     tile: int
     split: str = ""
+    grouped: bool = False
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
         size = _product(sizes, self.axes)
         if self.tile > 1 and (size <= 2 * self.tile or size % self.tile == 0):
+            return False
+        if self.grouped and (-(-size // self.tile) % 2 or size <= 3 * self.tile):
             return False
         if not self.split:
             return True
@@ -138,8 +150,8 @@ def _cuts(m: MuGraph, tiles: Tiles, fixed: frozenset[str]) -> list[_Cut]:
             if d.role in ("grid", "loop") and not fixed & set(d.axes):
                 split = split_of(part.graph, d.name)
                 tile = tiles.get(part.where, {}).get(d.name, d.tile)
-                if tile > 1 or split is not None:
-                    cuts.append(_Cut(d.axes, tile, split.name if split else ""))
+                if tile > 1 or split is not None or d.group:
+                    cuts.append(_Cut(d.axes, tile, split.name if split else "", d.group > 0))
     return cuts
 
 

@@ -25,7 +25,7 @@ class _Numbered:
 
 def _erase_dim(d: TileDim) -> TileDim:
     # A scalar dim stays one: whether a dim is a scalar decides what its block can be.
-    return replace(d, tile=1 if d.tile == 1 else 2, parts=1)
+    return replace(d, tile=1 if d.tile == 1 else 2, parts=1, group=0)
 
 
 def _erase_block(b: BlockGraph) -> BlockGraph:

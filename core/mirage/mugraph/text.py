@@ -75,7 +75,8 @@ def _tensor(t: DTensor) -> str:
 
 def _dim(d: TileDim) -> str:
     split = f" splits {d.splits or '-'} parts {d.parts}" if d.splits or d.parts != 1 else ""
-    return f"dim {d.name} ({'*'.join(d.axes)}) {d.role} tile {d.tile}{split}"
+    group = f" group {d.group}" if d.group else ""
+    return f"dim {d.name} ({'*'.join(d.axes)}) {d.role} tile {d.tile}{split}{group}"
 
 
 def _block(word: str, block: BlockGraph) -> list[str]:

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from mirage.ir.dtypes import DTYPES
-from mirage.mugraph.block_order import KEPT, TensorReads, best_order
+from mirage.mugraph.block_order import GROUPS, KEPT, TensorReads, best_order
 from mirage.mugraph.capacity import Limits
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, Load, Loop, MuGraph, TileDim
 from mirage.mugraph.walk import dims_of_axes, size_of
@@ -35,15 +35,19 @@ def readings(m: MuGraph, graph: BlockGraph) -> dict[str, TensorReads]:
 
 
 def ordered(m: MuGraph, kernel: CustomKernel, limits: Limits) -> CustomKernel:
-    """The kernel with its grid dims in their best order. A tail counts its groups by the order that they have: it keeps it."""
+    """The kernel with its grid dims in their best order, or its blocks in groups. A tail counts its groups by the order that they have: it
+    keeps it."""
     graph, kept = kernel.block, KEPT * limits.l2
     grid = [(d.name, blocks(m, d)) for d in graph.grid]
     read = readings(m, graph)
     again = {name: r for name, r in read.items() if any(n > 1 and name_ not in r.dims for name_, n in grid)}
     if kernel.tail is not None or len(grid) < 2 or sum(r.bytes for r in again.values()) <= kept:
         return kernel
-    places = iter(best_order(grid, again, kept))
+    split = any(d.role == "split" for d in graph.grid)
+    order = best_order(grid, again, kept, () if split else GROUPS)
+    places = iter(order.names)
     dims = tuple(graph.dim(next(places)) if d.role in ("grid", "split") else d for d in graph.dims)
+    dims = tuple(replace(d, group=order.group if d.name == order.grouped else 0) for d in dims)
     return replace(kernel, block=replace(graph, dims=dims))
 
 

@@ -16,7 +16,7 @@ from mirage.devices.table import Costs, Device
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorType
-from mirage.mugraph.block_order import KEPT, TensorReads, best_order, from_memory
+from mirage.mugraph.block_order import GROUPS, KEPT, TensorReads, best_order, from_memory
 from mirage.mugraph.grammar import CustomKernel, DTensor, MuGraph
 from mirage.operators.table import OPERATORS
 from mirage.profile.work_counts import Path, WorkCounts, work
@@ -265,8 +265,8 @@ def read_again(w: WorkCounts, running: int, device: Device) -> float:
         return 0.0
     readings = {name: TensorReads(w.touched[name], w.along[name]) for name in again}
     counts = dict(w.grid)
-    order = best_order(w.grid, readings, kept)
-    moved = from_memory([(name, counts[name]) for name in order], readings, running, kept)
+    order = best_order(w.grid, readings, kept, () if w.split else GROUPS)
+    moved = from_memory(order.digits(counts), readings, running, kept)
     return moved - sum(r.bytes for r in readings.values())
 
 

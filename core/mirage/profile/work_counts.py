@@ -60,6 +60,7 @@ class WorkCounts:
     reads: dict[str, float] = field(default_factory=dict)  # bytes requested of each tensor
     touched: dict[str, float] = field(default_factory=dict)  # bytes of each tensor that are read at least once
     grid: tuple[tuple[str, int], ...] = ()  # the blocks along each grid dim, in order
+    split: bool = False  # whether one of them is a part of a loop
     along: dict[str, frozenset[str]] = field(
         default_factory=dict
     )  # the grid dims on which what is read of each tensor depends
@@ -158,6 +159,7 @@ class _Meter:
         w = self.w
         w.grid = tuple((d.name, self.tiles[d.name] if d.role == "grid" else d.parts) for d in self.graph.grid)
         w.blocks = math.prod(count for _, count in w.grid)
+        w.split = any(d.role == "split" for d in self.graph.grid)
         straight = False
         for item in _items_of(self.graph.body):
             if item.dim:

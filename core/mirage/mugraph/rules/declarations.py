@@ -90,6 +90,21 @@ def dims(m: MuGraph, limits: Limits) -> None:
             raise Breach(part.where, f"warps are one of {WARPS}, stages 1 to 16")
 
 
+def groups(m: MuGraph, limits: Limits) -> None:
+    """At most one grid dim of a block starts its blocks in groups: they divide its blocks, into several or one by one, and another dim
+    comes behind it. No last block of a split waits for them."""
+    for part in parts(m):
+        grouped = [d for d in part.graph.dims if d.group]
+        for d in grouped:
+            blocks = -(-size_of(m, d) // d.tile)
+            if d.role != "grid" or d == part.graph.grid[-1]:
+                raise Breach(part.where, f"dim {d.name} has a group, but is no grid dim before another")
+            if d.group < 0 or blocks % d.group or d.group == blocks > 1:
+                raise Breach(part.where, f"groups of {d.group} do not part the {blocks} blocks of dim {d.name}")
+            if len(grouped) > 1 or part.kernel.tail is not None:
+                raise Breach(part.where, f"dim {d.name} has a group beside another's, or beside a tail")
+
+
 def splits(m: MuGraph, limits: Limits) -> None:
     """A split dim shares one loop of its block: tile 1, its own axis, as many parts as that axis' size."""
     for part in parts(m):

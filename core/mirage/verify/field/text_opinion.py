@@ -41,13 +41,14 @@ ORDERS = 32  # launches among which the one with the most changes of order is ta
 
 
 def launch_tiles(graph: MuGraph) -> dict[str, dict[str, int]]:
-    """TILES for a µGraph as it is: every dim's tile, of a split its number of parts."""
+    """TILES for a µGraph as it is: every dim's tile, of a split its number of parts; and the group of a dim that has one."""
     out: dict[str, dict[str, int]] = {}
     for k in graph.kernels:
         if isinstance(k, CustomKernel):
             for name, block in ((k.name, k.block), (f"{k.name}.tail", k.tail)):
                 if block is not None:
                     out[name] = {d.name: d.parts if d.role == "split" else d.tile for d in block.dims}
+                    out[name] |= {d.group_key: d.group for d in block.dims if d.group}
     return out
 
 
