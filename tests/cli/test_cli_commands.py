@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 
+import click
 import pytest
+from click.testing import CliRunner
 from workloads.hand import small
 
+from mirage import cli
 from mirage.cli import doctor
 from mirage.mugraph import json_form, text
 from mirage.mugraph.parse import parse
@@ -146,3 +150,35 @@ def test_doctor_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor.metadata, "version", version)
     missing = [r for r in doctor.check() if not r["ok"]]
     assert [r["name"] for r in missing] == ["triton"] and "pip install" in str(missing[0]["next"])
+
+
+def listed_without_words() -> list[str]:
+    """The commands that `mirage --help` names and says nothing of."""
+    names = cli.main.list_commands(click.Context(cli.main))
+    said = CliRunner().invoke(cli.main, ["--help"]).output
+    assert all(re.search(rf"(?m)^  {name}\b", said) for name in names)
+    return [name for name in names if not re.search(rf"(?m)^  {name} +\w", said)]
+
+
+def silent_commands(command: click.Command, path: str = "mirage") -> Iterator[str]:
+    """The commands whose own `--help` does not say what they do, groups opened."""
+    if not command.help:
+        yield path
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None, name
+            yield from silent_commands(inner, f"{path} {name}")
+
+
+def test_every_command_says_what_it_does() -> None:
+    assert listed_without_words() == []
+    assert list(silent_commands(cli.main)) == []
+
+
+def test_a_command_without_words_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(cli.HELP, "cache")
+    assert listed_without_words() == ["cache"]
+    group = click.Group("g", help="Of two.", commands=[click.Command("said", help="It is."), click.Command("mute")])
+    assert list(silent_commands(group, "g")) == ["g mute"]

@@ -34,6 +34,7 @@ GROUP = "mirage.commands"
 HELP = {  # of commands that other packages add: importing them for a line of text would take time
     "cache": "What was found: list, show, give to a colleague, forget.",
     "daemon": "The background service.",
+    "fleet": "Who works for the daemon, what waits, and what came of it.",
     "import": "List the graphs that the original Mirage saved in a file.",
     "lsp": "The language server.",
 }
