@@ -25,7 +25,7 @@ for fd in range(3, 256):
     "write the answer by /proc": f"""
 for name in os.listdir("/proc/self/fd"):
     try:
-        if int(name) > 2 and os.readlink("/proc/self/fd/" + name).startswith("pipe:"):
+        if int(name) > 2 and os.readlink("/proc/self/fd/" + name).startswith(("pipe:", "socket:")):
             with open("/proc/self/fd/" + name, "wb", buffering=0) as pipe:
                 pipe.write({LINE})
     except OSError:
@@ -184,7 +184,7 @@ hold(0.1)
     "its own text on the answer's descriptor": f"""
 for fd in range(3, 256):
     try:
-        if os.readlink(f"/proc/self/fd/{{fd}}").startswith("pipe:"):
+        if os.readlink(f"/proc/self/fd/{{fd}}").startswith(("pipe:", "socket:")):
             os.dup2(fd, 1)
             os.write(1, {LINE})
     except OSError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import textwrap
 import time
 from collections.abc import Iterator
 
@@ -76,13 +77,95 @@ def test_a_death_is_the_child_s_alone(worker: Worker, action: str, payload: dict
     assert selftest(InChildren(worker), "echo", value=1) == {"value": 1}
 
 
-def test_a_child_does_not_have_the_pipe_of_the_worker(worker: Worker) -> None:
+def test_a_child_does_not_have_the_channel_of_the_worker(worker: Worker) -> None:
     with pytest.raises(MirageError):  # its own answer alone is spoilt
         selftest(InChildren(worker), "forge", bytes=b"\x00\x00\x00\x01\xc0")
     assert selftest(worker, "echo", value=2) == {"value": 2}
     outer, inner = (selftest(x, "facts")["descriptors"] for x in (worker, InChildren(worker)))
     assert isinstance(outer, list) and isinstance(inner, list)
     assert len(inner) < len(outer)
+
+
+# What hostile code in a child tries on the process above it: `values` says of each try 1.0 where it succeeded
+ON_THE_WORKER = {
+    "answer in its place": """
+for name in os.listdir(f"/proc/{parent}/fd"):
+    if int(name) > 2:
+        os.write(os.open(f"/proc/{parent}/fd/{name}", os.O_WRONLY | os.O_NONBLOCK), b"forged")
+        values = [1.0]
+""",
+    "read what it is asked": """
+for name in os.listdir(f"/proc/{parent}/fd"):
+    os.open(f"/proc/{parent}/fd/{name}", os.O_RDONLY | os.O_NONBLOCK)
+values = [1.0]
+""",
+    "stop it": "os.kill(parent, 0); values = [1.0]",
+    "read its memory": 'open(f"/proc/{parent}/mem", "rb"); values = [1.0]',
+    "write its memory": 'open(f"/proc/{parent}/mem", "r+b"); values = [1.0]',
+    "change what another one has in its folder": 'open("there", "a"); values = [1.0]',
+    "leave a module in its folder": 'open("torch.py", "w"); values = [1.0]',
+    "leave a file for all": 'open("/dev/shm/left", "w"); values = [1.0]',
+    "exchange a folder": 'os.rename("there", "elsewhere"); values = [1.0]',
+    "by a program of its own": """
+code = "import os, sys; open('there', 'a'); os.kill(int(sys.argv[1]), 0)"
+values = [float(subprocess.run([sys.executable, "-ISc", code, str(parent)], capture_output=True).returncode == 0)]
+""",
+}
+SMALL = "import os, subprocess, sys\nvalues, parent = [0.0], os.getppid()\ntry:\n"
+
+
+@pytest.mark.parametrize("way", ON_THE_WORKER)
+def test_a_child_reaches_neither_its_worker_nor_its_files(worker: Worker, way: str) -> None:
+    text = SMALL + textwrap.indent(ON_THE_WORKER[way], "    ") + "\nexcept OSError:\n    pass\n"
+    selftest(worker, "run", text="open('there', 'w').write('as it was')")
+    assert selftest(InChildren(worker), "run", text=text) == {"values": [0.0]}
+    assert selftest(worker, "run", text="values = open('there').read()") == {"values": "as it was"}
+
+
+def test_the_same_succeeds_where_no_wall_is_between(worker: Worker) -> None:
+    """What a worker's own program is refused in a child, it may in the worker itself."""
+    text = SMALL + textwrap.indent(ON_THE_WORKER["by a program of its own"], "    ") + "\nexcept OSError:\n    pass\n"
+    text = text.replace("os.getppid()", "os.getpid()")
+    assert selftest(worker, "run", text="open('there', 'w')") == {"values": None}
+    assert selftest(worker, "run", text=text) == {"values": [1.0]}
+
+
+def test_a_child_has_a_folder_of_its_own_which_goes_with_it(worker: Worker) -> None:
+    text = "import tempfile; file = tempfile.mkdtemp(); open(file + '/mine', 'w').write('x'); values = file"
+    (first,) = selftest(InChildren(worker), "run", text=text).values()
+    assert "/task-" in str(first)
+    assert selftest(worker, "run", text=f"import os; values = os.path.exists({str(first)!r})") == {"values": False}
+
+
+def test_no_channel_of_a_worker_can_be_opened_anew_even_within_its_wall(worker: Worker) -> None:
+    inner = """
+import os, sys
+for name in os.listdir("/proc/" + sys.argv[1] + "/fd"):
+    try:
+        if int(name) > 2:
+            os.open("/proc/" + sys.argv[1] + "/fd/" + name, os.O_RDWR | os.O_NONBLOCK)
+            print("opened", name)
+    except OSError:
+        print("refused", name)
+"""
+    command = f"[sys.executable, '-ISc', {inner!r}, str(os.getpid())]"
+    text = f"import os, subprocess, sys; values = subprocess.run({command}, capture_output=True, text=True).stdout"
+    said = str(selftest(worker, "run", text=text)["values"])
+    assert said.count("refused") >= 2, said
+    channels = selftest(worker, "run", text=SOCKETS)["values"]
+    assert isinstance(channels, list) and len(channels) == 2
+    assert not [name for name in channels if f"opened {name}\n" in said]
+
+
+SOCKETS = """
+import os
+values = []
+for name in os.listdir("/proc/self/fd"):
+    try:
+        values += [name] * os.readlink("/proc/self/fd/" + name).startswith("socket:")
+    except OSError:
+        continue
+"""
 
 
 def test_a_task_that_sends_events_is_refused(worker: Worker) -> None:

@@ -1,20 +1,24 @@
 """A task in a child of the worker: it inherits the imports and the sandbox, and what it does to its process ends with it.
 
-The code of one task can then share a worker, which imports PyTorch once, with tasks that have to give evidence on that code.
+The code of one task can then share a worker, which imports PyTorch once, with tasks that have to give evidence on that code. The child
+has a wall of its own: it writes to no file but those of its folder, and reaches neither the worker nor what else that has begun.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn
 
 from mirage.errors import MirageError, ProtocolError, WorkerDied
-from mirage.isolate import linux_calls, worker, worker_messages
+from mirage.isolate import landlock, linux_calls, worker, worker_messages
 from mirage.isolate.runner import Worker
+from mirage.isolate.system import channel
 from mirage.isolate.task_table import Payload, Value
 from mirage.results.progress import CancelToken
 
@@ -36,11 +40,12 @@ class InChildren:
 
 @dataclass(frozen=True)
 class _Child:
-    """A task's process, and the pipe on which it answers."""
+    """A task's process, the descriptor on which it answers, and its folder."""
 
     task: str
     pid: int
     answers: int
+    folder: str
 
 
 _begun: dict[int, _Child] = {}
@@ -54,14 +59,15 @@ def run_forked(payload: Value) -> Value:
 
 def begin_forked(payload: Value) -> Value:
     """{"task", "payload"} -> {"child"}: the task has begun in a child, beside what the worker is asked next."""
-    mine, theirs = os.pipe()
+    mine, theirs = channel()
+    folder = tempfile.mkdtemp(prefix="task-")
     _flush()  # else the child writes it too
     parent = os.getpid()
     child = os.fork()
     if child == 0:
-        _answer(payload, parent, theirs)
+        _answer(payload, parent, theirs, folder)
     os.close(theirs)
-    _begun[child] = _Child(payload["task"], child, mine)
+    _begun[child] = _Child(payload["task"], child, mine, folder)
     return {"child": child}
 
 
@@ -75,6 +81,7 @@ def collect_forked(payload: Value) -> Value:
     finally:
         os.close(begun.answers)  # a child that still writes ends by it
         status = os.waitstatus_to_exitcode(os.waitpid(begun.pid, 0)[1])
+        shutil.rmtree(begun.folder, ignore_errors=True)
     messages = worker_messages.Frames().feed(data)
     if not messages:
         raise WorkerDied(f"the task {begun.task!r} ended its process: status {status}")
@@ -86,10 +93,12 @@ def collect_forked(payload: Value) -> Value:
     raise MirageError.from_dict(answer["error"] or {})
 
 
-def _answer(payload: Value, parent: int, answers: int) -> NoReturn:
+def _answer(payload: Value, parent: int, answers: int, folder: str) -> NoReturn:
     """In the child: whatever happens, it ends here, and the loop of the worker goes on in the parent alone."""
     try:
         _leave(parent, answers)
+        tempfile.tempdir = folder
+        landlock.restrict([("/", landlock.READ), ("/dev", landlock.DEVICE), (folder, landlock.EVERYTHING)])
         message = worker_messages.call(0, payload["task"], payload["payload"])
         data = memoryview(worker.answer_to(message, answers))
         while data:
@@ -100,7 +109,7 @@ def _answer(payload: Value, parent: int, answers: int) -> NoReturn:
 
 
 def _leave(parent: int, answers: int) -> None:
-    """It dies with the worker, and has none of its descriptors: not the pipe on which the worker answers."""
+    """It dies with the worker, and has none of its descriptors: not the one on which the worker answers."""
     if linux_calls.known():
         linux_calls.prctl(linux_calls.PR_SET_PDEATHSIG, int(signal.SIGKILL))
     if os.getppid() != parent:

@@ -1,4 +1,4 @@
-"""The caller's side of a worker process: a process group, two pipes, limits, and an end that leaves nothing behind.
+"""The caller's side of a worker process: a process group, two channels, limits, and an end that leaves nothing behind.
 
 A `Worker` keeps its process between calls (importing torch takes seconds). Whatever happens in the worker, the caller gets
 the task's value or one of these: the MirageError that the task raised, WorkerRaised (any other exception), WorkerDied,
@@ -30,7 +30,7 @@ from mirage.errors import (
 )
 from mirage.isolate import confinement, gpu_lock, gpu_trial, sandbox, worker_environment, worker_messages
 from mirage.isolate.confinement import DEFAULT_MEMORY, WorkerOrder
-from mirage.isolate.system import SYSTEM, OperatingSystem, ended, make_folder
+from mirage.isolate.system import SYSTEM, OperatingSystem, channel, ended, make_folder
 from mirage.isolate.task_table import Emit, Payload, Value
 from mirage.isolate.worker_messages import AnswerMessage, CallMessage, FromWorker
 from mirage.results.progress import CancelToken
@@ -41,14 +41,14 @@ READ = 1 << 16
 
 
 class _Process:
-    """One worker process with its launcher, its pipes and its private folder."""
+    """One worker process with its launcher, its channels and its private folder."""
 
     def __init__(self, order: WorkerOrder, system: OperatingSystem) -> None:
         self._system = system
         self.folder = make_folder(confinement.folder_of_workers())
-        child_requests, self.requests = os.pipe()
-        self.answers, child_answers = os.pipe()
-        self.report, child_report = os.pipe()
+        child_requests, self.requests = channel()
+        self.answers, child_answers = channel()
+        self.report, child_report = channel()
         ends = (child_requests, child_answers, child_report)
         try:
             locks = gpu_lock.folder() if order.unix else ""
@@ -145,7 +145,7 @@ class Worker:
             process = self._started()
             self._calls += 1
             self._warming = self._calls
-            with suppress(BrokenPipeError):
+            with suppress(ConnectionError):
                 asked = {"modules": list(modules), "calls": [dict(x) for x in calls]}
                 request = worker_messages.call(self._calls, "warm", asked)
                 os.write(process.requests, worker_messages.encode(request))
@@ -257,7 +257,7 @@ def _send(selector: selectors.BaseSelector, descriptor: int, data: memoryview) -
         left = data[os.write(descriptor, data) :]
     except BlockingIOError:
         return data
-    except BrokenPipeError:  # the worker is gone; its end is reported from its exit status
+    except ConnectionError:  # the worker is gone; its end is reported from its exit status
         left = data[:0]
     if not left:
         selector.unregister(descriptor)

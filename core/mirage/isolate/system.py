@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import tempfile
@@ -44,6 +45,13 @@ def _start(
             bufsize=0,
         )
     ).result()
+
+
+def channel() -> tuple[int, int]:
+    """(where to read, where to write). Two ends of a socket: either end of a pipe could be opened anew by whatever sees the process in
+    /proc and is its user's."""
+    reads, writes = socket.socketpair()
+    return reads.detach(), writes.detach()
 
 
 def ended(process: subprocess.Popen[bytes]) -> int | None:

@@ -1,4 +1,4 @@
-"""Messages between a worker and its parent: length-framed msgpack over two pipes of their own.
+"""Messages between a worker and its parent: length-framed msgpack over two channels of their own.
 
 Parent to worker: `call` (id, task, payload). Worker to parent: `ready` (package version, process id), then for each
 call any number of `event` messages and one `answer`. Everything that a worker sends is checked against `FIELDS` before

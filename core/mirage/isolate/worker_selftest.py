@@ -177,11 +177,11 @@ def _not_data(payload: Value, emit: Emit) -> Value:
 
 
 def _forge(payload: Value, emit: Emit) -> Value:
-    """Write `bytes` straight to every open pipe, as generated code might."""
+    """Write `bytes` straight to every open channel, as generated code might."""
     for name in os.listdir("/proc/self/fd"):
         descriptor = int(name)
         try:
-            if descriptor > 2 and "pipe" in os.readlink(f"/proc/self/fd/{name}"):
+            if descriptor > 2 and "socket:" in os.readlink(f"/proc/self/fd/{name}"):
                 os.write(descriptor, payload["bytes"])
         except OSError:  # the reading end, or the listing's own descriptor: not what we are after
             continue
