@@ -21,6 +21,7 @@ from contextlib import suppress
 
 from mirage.errors import ClusterFault, MirageError, ProtocolError
 from mirage.isolate import worker_messages
+from mirage.isolate.listening import WITH_ONE_OF_MANY, Listener
 from mirage.isolate.task_table import Payload
 from mirage.isolate.worker_messages import FromWorker
 from mirage.profile.candidate_choice import gpu_here
@@ -210,11 +211,13 @@ class _Driver:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        descriptor, frames = self._process.stdout.fileno(), worker_messages.Frames()
+        descriptor = self._process.stdout.fileno()
+        frames, listener = worker_messages.Frames(WITH_ONE_OF_MANY), Listener(WITH_ONE_OF_MANY)
         try:
             while data := os.read(descriptor, 1 << 16):
                 for message in frames.feed(data):
                     self._hand_on(message)
+                listener.rest()
         except (OSError, ProtocolError, struct.error) as e:
             log.warning("the process that uses Ray is ended: %s", e)
         self.alive = False

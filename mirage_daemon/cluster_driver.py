@@ -16,6 +16,7 @@ from typing import Any
 
 from mirage.errors import ClusterFault, MirageError, ProtocolError, WorkerDied
 from mirage.isolate import worker_messages
+from mirage.isolate.listening import WITH_ONE_OF_MANY
 from mirage.isolate.task_table import Value
 from mirage.isolate.worker_messages import CallMessage, FromWorker
 from mirage_daemon import cluster_node
@@ -118,9 +119,9 @@ class ClusterDriver:
 
 def _checked(data: object) -> CallMessage | FromWorker:
     """A node's message. Ray has unpickled it; what it is, is looked at here."""
-    if type(data) is not bytes or len(data) > worker_messages.MAX_MESSAGE:
+    if type(data) is not bytes or len(data) > WITH_ONE_OF_MANY.size:
         raise ProtocolError("a node sent something that is no message")
-    messages = worker_messages.Frames().feed(data)
+    messages = worker_messages.Frames(WITH_ONE_OF_MANY).feed(data)
     if len(messages) != 1:
         raise ProtocolError("a node sent something that is not one message")
     return messages[0]

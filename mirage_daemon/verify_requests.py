@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # (the payload of the task `verify` but "warm", the interpreter, the token of its end) -> its answer
 Judge = Callable[[Mapping[str, object], str, CancelToken], Mapping[str, object]]
 AT_ONCE, OF_CLIENT = 2, 1
+TURN_S = 2.0  # a verdict may take minutes: whoever would wait for others' is sooner done by itself
 
 
 class Judges:
@@ -46,14 +47,24 @@ class Judges:
         payload = protocol.unstructure(body)
         del payload["interpreter"]
         cancel = CancelToken()
-        async with self._turns.turn(process):
-            work = asyncio.get_running_loop().run_in_executor(self._threads, self._judge, payload, interpreter, cancel)
-            try:
-                return cast(answers.Judged, await asyncio.shield(work))
-            finally:
-                if not work.done():
-                    cancel.cancel()
-                    work.add_done_callback(lambda done: done.exception())  # of its end nobody wants to hear
+        try:
+            await asyncio.wait_for(self._turns.take(process), TURN_S)
+        except asyncio.TimeoutError:
+            raise DaemonBusy("all that judge are at work") from None
+        try:
+            return await self._judged(payload, interpreter, cancel)
+        finally:
+            self._turns.give(process)
+
+    async def _judged(self, payload: Mapping[str, object], interpreter: str, cancel: CancelToken) -> answers.Judged:
+        assert self._judge is not None
+        work = asyncio.get_running_loop().run_in_executor(self._threads, self._judge, payload, interpreter, cancel)
+        try:
+            return cast(answers.Judged, await asyncio.shield(work))
+        finally:
+            if not work.done():
+                cancel.cancel()
+                work.add_done_callback(lambda done: done.exception())  # of its end nobody wants to hear
 
 
 async def verify(server: Server, connection: Connection, ident: int, body: Verify) -> answers.Judged:

@@ -17,6 +17,7 @@ from typing import cast
 from mirage.errors import Cancelled, DaemonBusy, FileUnreadable, MirageError, WorkerDied
 from mirage.isolate import Worker
 from mirage.isolate.confinement import most_of_memory
+from mirage.isolate.listening import WITH_ONE_OF_MANY
 from mirage.results.progress import CancelToken, ProgressCounts
 from mirage_daemon.jobs import Report
 from mirage_daemon.journal import MAX_PARTS, JobPayload, Parts, size_of
@@ -103,6 +104,12 @@ class _Idle:
     since: float
 
 
+class _Heard(Worker):
+    """The worker may be anybody's, and others wait while it is heard."""
+
+    patience = WITH_ONE_OF_MANY
+
+
 class WorkerPool:
     """Workers that wait for the next job of their interpreter; a context manager. At most `most` wait, each at most `idle_s`.
     The process that is kept runs no user code (`mirage.pipeline.job_task`), so nothing of one job reaches the next one's answer.
@@ -129,7 +136,7 @@ class WorkerPool:
             most_of_memory()
         )  # it has workers of its own, and none gets more than it may take itself: a GPU's needs a lot
         self._make = make or partial(
-            Worker, unix=True, unix_below=True, memory_bytes=most_bytes, total_bytes=most_bytes
+            _Heard, unix=True, unix_below=True, memory_bytes=most_bytes, total_bytes=most_bytes
         )
         self._clock, self._elsewhere, self._turn = clock, elsewhere, Turn(most if elsewhere else 0)
         self._lock = threading.Lock()

@@ -89,3 +89,28 @@ def test_a_client_that_leaves_ends_its_work_and_its_turn_is_free(judged_by):
     assert first.wait(LIMIT_S)
     assert daemon.client().verify(SIDE, SIDE) == FOUND
     assert [t.cancelled for t in tokens] == [True, False]
+
+
+def test_verdicts_that_take_for_ever_hold_up_nobody_else_s(judged_by, monkeypatch):
+    monkeypatch.setattr("mirage_daemon.verify_requests.TURN_S", 0.1)
+    begun, go_on = threading.Semaphore(0), threading.Event()
+
+    def judge(payload, interpreter, cancel):
+        if payload["target"] == "endless":
+            begun.release()
+            wait_until(lambda: cancel.cancelled or go_on.is_set(), "somebody ends it")
+            cancel.check()
+        return FOUND
+
+    daemon = judged_by(judge)
+    found = []
+    first = threading.Thread(target=lambda: found.append(daemon.client().verify(SIDE, SIDE, "endless")))
+    first.start()
+    assert begun.acquire(timeout=LIMIT_S)
+    with pytest.raises(DaemonBusy, match="at work"):  # the same process's, which has one turn
+        daemon.client().verify(SIDE, SIDE)
+    assert daemon.client().status()["pid"], "all else is answered"
+    go_on.set()
+    first.join(LIMIT_S)
+    assert found == [FOUND]
+    assert daemon.client().verify(SIDE, SIDE) == FOUND, "its turn is free again"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mirage.isolate import confinement
 from mirage.isolate.runner import Worker
 from mirage.pipeline import job_task
 from mirage.pipeline.processes import Tools
@@ -51,3 +52,31 @@ def test_a_job_that_fails_ends_its_tools_too(jobs):
     with pytest.raises(ValueError, match="broken"), jobs(True) as tools:
         raise ValueError("broken")
     assert tools.ended and len(job_task._spare) == 1
+
+
+LEFT = """
+import os
+from mirage.pipeline import job_task
+from mirage.isolate import Worker
+values = []
+LEAVES = '''
+import os
+open("/dev/shm/left", "w").write("by one job")
+os.makedirs("/dev/shm/folder/inner")
+os.symlink("/tmp", "/dev/shm/link")
+values = os.listdir("/dev/shm")
+'''
+SEES = "import os; values = os.listdir('/dev/shm')"
+for text in (LEAVES, SEES):
+    with job_task.tools_of_a_job(False), Worker(unix=True) as gpu:
+        values.append(sorted(gpu.call("selftest", {"action": "run", "text": text}, timeout_s=60)["values"]))
+values.append(os.path.isdir("/tmp"))
+"""
+
+
+def test_what_the_gpu_s_worker_of_one_job_leaves_in_shared_memory_the_next_one_does_not_find():
+    if not confinement.holds()["namespaces"]:
+        pytest.skip("this machine gives no private view")
+    with Worker(unix=True, unix_below=True) as kept:
+        values = kept.call("selftest", {"action": "run", "text": LEFT}, timeout_s=120)["values"]
+    assert values == [["folder", "left", "link"], [], True]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from mirage.cli import plain_terminal
 from mirage.errors import MirageError
 
 COMMANDS = {
@@ -72,6 +73,7 @@ class LazyGroup(click.Group):
             formatter.write_dl(sorted(rows.items()))
 
     def invoke(self, ctx: click.Context) -> object:
+        plain_terminal.enter()
         try:
             return super().invoke(ctx)
         except MirageError as e:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import click
 
+from mirage.cli.plain_terminal import REDRAW
 from mirage.results.progress import Progress
 
 EVERY_S = {True: 0.5, False: 5.0}  # on a terminal, elsewhere
@@ -59,7 +60,7 @@ class ProgressLine:
         self._over.set()
         self._ticks.join()
         if self._terminal:
-            click.echo("\r\033[K", nl=False, err=True)
+            click.echo(REDRAW, nl=False, err=True)
 
     def _tick(self) -> None:
         while not self._over.wait(EVERY_S[self._terminal]):
@@ -68,6 +69,6 @@ class ProgressLine:
     def _draw(self) -> None:
         text = words(self._name, self._last, self._clock() - self._began)
         if self._terminal:
-            click.echo(f"\r\033[K{text[:WIDTH]}", nl=False, err=True)
+            click.echo(f"{REDRAW}{text[:WIDTH]}", nl=False, err=True)
         else:
             click.echo(text, err=True)

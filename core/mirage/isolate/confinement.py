@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -85,6 +86,18 @@ def in_view() -> bool:
 def folder_of_workers() -> str:
     """Where a worker's own workers have their folders; "" in a process that is none."""
     return "" if not inside() else private_view.TMP if in_view() else tempfile.gettempdir()
+
+
+def empty_shared() -> None:
+    """In a private view: removes what this worker's own workers left to each other in shared memory, once they have ended."""
+    if not in_view():
+        return  # there it is the machine's, and nobody knows whose
+    for entry in os.scandir(private_view.SHARED):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path, ignore_errors=True)
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(entry.path)
 
 
 def required() -> tuple[str, ...]:

@@ -17,13 +17,14 @@ from typing import NoReturn
 
 from mirage.errors import MirageError, ProtocolError, WorkerDied
 from mirage.isolate import landlock, linux_calls, worker, worker_messages
+from mirage.isolate.listening import MAX_MESSAGE
 from mirage.isolate.runner import Worker
 from mirage.isolate.system import channel
 from mirage.isolate.task_table import Payload, Value
 from mirage.results.progress import CancelToken
 
 _READ = 1 << 16
-_MOST = worker_messages.MAX_MESSAGE + worker_messages.HEADER
+_MOST = MAX_MESSAGE + worker_messages.HEADER
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
+from typing import ClassVar
 
 from mirage.errors import (
     Cancelled,
@@ -30,6 +31,7 @@ from mirage.errors import (
 )
 from mirage.isolate import confinement, gpu_lock, gpu_trial, sandbox, worker_environment, worker_messages
 from mirage.isolate.confinement import DEFAULT_MEMORY, WorkerOrder
+from mirage.isolate.listening import WITH_EVERYTHING, Listener, Patience
 from mirage.isolate.system import SYSTEM, OperatingSystem, channel, ended, make_folder
 from mirage.isolate.task_table import Emit, Payload, Value
 from mirage.isolate.worker_messages import AnswerMessage, CallMessage, FromWorker
@@ -43,7 +45,7 @@ READ = 1 << 16
 class _Process:
     """One worker process with its launcher, its channels and its private folder."""
 
-    def __init__(self, order: WorkerOrder, system: OperatingSystem) -> None:
+    def __init__(self, order: WorkerOrder, system: OperatingSystem, patience: Patience) -> None:
         self._system = system
         self.folder = make_folder(confinement.folder_of_workers())
         child_requests, self.requests = channel()
@@ -69,7 +71,7 @@ class _Process:
         self.stdout, self.stderr = self.outputs.values()
         for descriptor in (self.requests, self.answers, self.report, *self.outputs):
             os.set_blocking(descriptor, False)
-        self.frames = worker_messages.Frames()
+        self.frames, self.listener = worker_messages.Frames(patience), Listener(patience)
         self.ready = False
 
     def said(self) -> confinement.Said:
@@ -97,8 +99,11 @@ class Worker:
     `unix` leaves it sockets of this machine (a pool of processes has some), and the GPUs, to its own workers too; `unix_below`
     is for one that runs nothing of a user's itself and has such workers: in a private view they start a GPU's driver.
     `memory_bytes` is what each of its processes may take, `total_bytes` all of them together (by default the same).
-    `stdout` and `stderr` are the ends (at most 64 KiB) of what the worker wrote during the last call.
+    `stdout` and `stderr` are the ends (at most 64 KiB) of what the worker wrote during the last call. `patience` bounds what is heard of
+    it; a subclass may have less.
     """
+
+    patience: ClassVar[Patience] = WITH_EVERYTHING
 
     def __init__(
         self,
@@ -152,7 +157,7 @@ class Worker:
 
     def _started(self) -> _Process:
         if self._process is None:
-            self._process = _Process(self._order, self._system)
+            self._process = _Process(self._order, self._system, self.patience)
         return self._process
 
     def call(
@@ -195,6 +200,7 @@ class Worker:
         """Write the request, read until its answer; everything else that can happen raises."""
         with _watching(process, bool(request)) as selector, _output_kept(selector, process):
             unsent = memoryview(request)
+            process.listener.begin()
             while True:
                 dead = ended(process.popen) is not None  # asked first: what it wrote before its end is read below
                 for key, _ in selector.select(0 if dead else TICK_S):
@@ -206,6 +212,7 @@ class Worker:
                             if answer is not None:
                                 return answer
                 _keep_output(selector, process)
+                process.listener.rest()
                 if cancel is not None and cancel.cancelled:
                     raise Cancelled("the work was cancelled")
                 if self._system.monotonic() > deadline:

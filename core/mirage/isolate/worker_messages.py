@@ -14,12 +14,12 @@ import msgpack
 
 from mirage.errors import ProtocolError
 from mirage.ir.json_value import JsonObject
+from mirage.isolate.listening import MAX_MESSAGE, WITH_EVERYTHING, Patience
 from mirage.isolate.task_table import Payload, Value
 from mirage.link.payload_limits import check_payload
 
-MAX_MESSAGE = 64 * 1024 * 1024  # bytes of one message of a worker
 MAX_CALL = 256 * 1024 * 1024  # of one to it, which is our own: the inputs of a launch whose kernels hold whole weights
-MAX_ITEMS, MAX_DEPTH = 1_000_000, 128
+MAX_DEPTH = 128
 MAX_TRACEBACK = 16 * 1024  # characters of a traceback's end that an answer carries
 HEADER = 4
 
@@ -98,14 +98,17 @@ def encode(message: CallMessage | FromWorker) -> bytes:
     return struct.pack(">I", len(data)) + data
 
 
-def decode(payload: bytes) -> CallMessage | FromWorker:
+def decode(payload: bytes, patience: Patience = WITH_EVERYTHING) -> CallMessage | FromWorker:
     """The checked message in a frame's payload (without its length)."""
-    check_payload(payload, max_items=MAX_ITEMS, max_depth=MAX_DEPTH)
+    items = check_payload(payload, max_items=patience.items, max_depth=MAX_DEPTH)
     try:
         message = msgpack.unpackb(payload, raw=False, strict_map_key=False, max_ext_len=0)
     except Exception as e:  # msgpack's own family and ValueError: one meaning here
         raise ProtocolError(f"a worker's frame does not decode: {e}") from None
-    return check(message)
+    checked = check(message)
+    if checked["type"] == "event" and items > patience.event_items:
+        raise ProtocolError(f"a worker's event has more than {patience.event_items} values")
+    return checked
 
 
 def check(message: object) -> CallMessage | FromWorker:
@@ -129,19 +132,20 @@ def check(message: object) -> CallMessage | FromWorker:
 class Frames:
     """Cuts a stream of bytes into messages. `feed` what arrived; it gives the messages that are complete."""
 
-    def __init__(self) -> None:
-        self._buffer = bytearray()
+    def __init__(self, patience: Patience = WITH_EVERYTHING) -> None:
+        self._buffer, self._patience = bytearray(), patience
 
     def feed(self, data: bytes) -> list[CallMessage | FromWorker]:
         self._buffer += data
         messages = []
         while len(self._buffer) >= HEADER:
             (size,) = struct.unpack_from(">I", self._buffer)
-            if size > MAX_MESSAGE:
-                raise ProtocolError(f"a worker announces {size} bytes, over the limit of {MAX_MESSAGE}")
+            if size > self._patience.size:
+                raise ProtocolError(f"a worker announces {size} bytes, over the limit of {self._patience.size}")
             if len(self._buffer) < HEADER + size:
                 break
-            payload = bytes(self._buffer[HEADER : HEADER + size])
+            with memoryview(self._buffer) as view:
+                payload = bytes(view[HEADER : HEADER + size])
             del self._buffer[: HEADER + size]
-            messages.append(decode(payload))
+            messages.append(decode(payload, self._patience))
         return messages

@@ -35,8 +35,8 @@ def _table() -> list[tuple[int, int, int]]:
 _TABLE = _table()
 
 
-def check_payload(payload: bytes, *, max_items: int, max_depth: int) -> None:
-    """Raise ProtocolError for more than `max_items` values, a nesting over `max_depth`, or an extension type.
+def check_payload(payload: bytes, *, max_items: int, max_depth: int) -> int:
+    """How many values it has. Raise ProtocolError for more than `max_items` values, a nesting over `max_depth`, or an extension type.
 
     A payload that ends early passes: the decoder says so itself.
     """
@@ -45,10 +45,10 @@ def check_payload(payload: bytes, *, max_items: int, max_depth: int) -> None:
     while True:
         while left == 0:
             if not stack:
-                return
+                return items
             left = stack.pop()
         if position >= size:
-            return
+            return items
         left -= 1
         items += 1
         if items > max_items:

@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
 from mirage.errors import MirageError
+from mirage.isolate.confinement import empty_shared
 from mirage.isolate.imported_ahead import REHEARSAL, RUNNING, TRACING
 from mirage.isolate.task_table import Emit, Value
 from mirage.pipeline.optimize import optimize
@@ -101,6 +102,7 @@ def tools_of_a_job(then_warm: bool, compiles: bool = True) -> Iterator[Tools]:
         with tools:
             yield tools
     finally:
+        empty_shared()
         if then_warm:
             make_spare(compiles)
 
