@@ -106,6 +106,38 @@ def test_tiny_launches_have_tiles_tails_and_distinct_sizes(name: str, seed: int)
     np.testing.assert_allclose(evaluate(m, *inputs), case.reference(*inputs), rtol=1e-8, atol=1e-10)
 
 
+PATCHED = """mugraph patched
+axes b=6 c=32 e=3 g=24 h=2 r=12 s=4
+input X fp16 [b, g*s, c]
+input Y fp16 [h*e*r, c]
+output O fp16 [b, e, g*h, r*s]
+kernel main warps 4 stages 1:
+  block cluster 1:
+    dim left (b*g*s) grid tile 32
+    dim right (e*h*r) grid tile 16
+    dim c (c) loop tile 16
+    for c:
+      x[left, c] = load X[b, g*s, c]
+      y[right, c] = load Y[h*e*r, c]
+      part[left, right] = dot(x, y; dim=c)
+      acc[left, right] += part
+    store O[b, e, g*h, r*s] = acc
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_launch_whose_dims_are_products_of_many_axes_stays_small(seed: int) -> None:
+    m = parse(PATCHED)
+    check(m)
+    sizes, tiles = tiny_sizes(m, seed)
+    assert (sizes, tiles) == tiny_sizes(m, seed) and len(set(sizes.values())) == len(sizes)
+    small = shrink(m, sizes, tiles)
+    check(small)
+    for d in (d for part in parts(small) for d in part.graph.dims):
+        assert tile_count(small, d) >= 3 and np.prod([sizes[a] for a in d.axes]) % d.tile
+    assert np.prod(list(sizes.values())) <= 2**18
+
+
 def test_another_seed_gives_other_sizes() -> None:
     m = real("attention_split").mugraph
     assert len({tuple(tiny_sizes(m, seed)[0].values()) for seed in range(10)}) > 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from mirage.errors import InvalidMugraph
@@ -17,6 +17,8 @@ Tiles = dict[str, dict[str, int]]
 
 SMALL_TILES = {"grid": (4,), "loop": (2, 4)}
 ATTEMPTS = 4000
+SMALL = 2**18  # elements of a block's whole iteration space: with a few draws of each what fits in a processor's cache
+STARTS = 16  # further ones from which smaller sizes are looked for
 SEVERAL_SPLITS = 256  # how far above the least size one is looked for that suits several splits of an axis
 
 
@@ -201,7 +203,8 @@ class _Wanted:
     """What small sizes must do. `kind`: the class of each axis, whose sizes are one; `order`: the axes whose sizes are free, as
     they are drawn; `several`: classes whose loops are split in more than one way, `few` the axes of their parts; `tiled`:
     classes of which a dim has a tile or is read whole; `padded`: axes of parts that are read whole, where an odd number
-    alone gives padding; `least`: the largest tile of each class."""
+    alone gives padding; `least`: the largest tile of each class; `whole`: classes that are read whole; `even`: those that may get
+    an even size although tiled."""
 
     kind: Mapping[str, str]
     cuts: tuple[_Cut, ...]
@@ -213,6 +216,8 @@ class _Wanted:
     split: frozenset[str]
     padded: frozenset[str]
     least: Mapping[str, int]
+    whole: frozenset[str]
+    even: frozenset[str] = frozenset()
 
     @staticmethod
     def of(m: MuGraph, tiles: Tiles, fixed: frozenset[str], kind: Mapping[str, str]) -> _Wanted:
@@ -228,8 +233,13 @@ class _Wanted:
             kind, cuts, {a: n for a, n in m.axes if a in fixed},
             tuple(sorted(free, key=lambda a: (a not in split, -least[kind[a]]))), several,
             frozenset(c.split for c in cuts if c.split and {kind[a] for a in c.axes} & several),
-            frozenset(kind[a] for a in tiled), split, split & whole, least,
+            frozenset(kind[a] for a in tiled), split, split & whole, least, frozenset(kind[a] for a in whole),
         )  # fmt: skip
+
+    def lighter(self) -> _Wanted:
+        """The same with even sizes too for axes that are tiled only together with others: it is their product that must have a tail."""
+        alone = {self.kind[c.axes[0]] for c in self.cuts if len(c.axes) == 1}
+        return replace(self, even=frozenset(self.kind[a] for c in self.cuts for a in c.axes) - alone - self.whole)
 
     def draw(self, rng: random.Random, more: int) -> Sizes | None:
         """Sizes at random; None where they do not do. The larger `more`, the wider the choice."""
@@ -245,11 +255,29 @@ class _Wanted:
             sizes[a] = rng.choice(options)
         return sizes if all(c.holds(sizes) for c in self.cuts) else None
 
+    def smaller(self, sizes: Sizes, rng: random.Random, work: Callable[[Sizes], int]) -> Sizes:
+        """Sizes with less work, made one axis after the other as small as those of the others let it be, until none can be. Axes whose
+        parts must suit several splits stay."""
+        free = sorted({self.kind[a] for a in self.order} - self.several - {self.kind[a] for a in self.few})
+        rng.shuffle(free)
+        changed = True
+        while changed:
+            changed = False
+            for name in free:
+                own = [a for a in sizes if self.kind[a] == name]
+                rest = {a: n for a, n in sizes.items() if a not in own}
+                for n in self.options(own[0], rest, len(sizes)):
+                    new = {a: n if a in own else size for a, size in sizes.items()}
+                    if work(new) < work(sizes) and all(c.holds(new) for c in self.cuts):
+                        sizes, changed = new, True
+                        break
+        return sizes
+
     def options(self, a: str, sizes: Sizes, more: int) -> list[int]:
         """The sizes that an axis may get beside those that others have."""
         kind = self.kind[a]
         # an odd size is no multiple of any tile above one
-        odd = kind in self.tiled and (a not in self.split or a in self.padded)
+        odd = kind in self.tiled - self.even and (a not in self.split or a in self.padded)
         low = 2 if not odd else 2 * self.least[kind] + 1 if self.least[kind] else 3
         high = low + (8 if odd else 1) + more
         if a in self.few:
@@ -263,19 +291,36 @@ class _Wanted:
         return [n for n in options if all(c.holds({**sizes, c.axes[0]: n}) for c in splits)][: 2 + more]
 
 
+def _volume(m: MuGraph, sizes: Mapping[str, int]) -> int:
+    """The elements of the largest block's iteration space."""
+    return max((_product(sizes, tuple(a for d in p.graph.dims for a in d.axes)) for p in parts(m)), default=0)
+
+
 def tiny_sizes(m: MuGraph, seed: int = 0) -> tuple[Sizes, Tiles]:
     """Small sizes, pairwise distinct, and tiles for them: every tiled dim and loop has at least two tiles and a tail,
-    every split an uneven last share. Axes of rigid dimensions keep their sizes (and the tiles of their dims).
-    Deterministic for a seed; another seed gives other sizes. Raises InvalidMugraph if none is found."""
+    every split an uneven last share. Axes of rigid dimensions keep their sizes (and the tiles of their dims). Where dims of several
+    axes would make the launch large, sizes are made smaller. Deterministic for a seed; another seed gives other sizes.
+    Raises InvalidMugraph if none is found."""
     rng = random.Random(seed)
     fixed, kind = rigid_axes(m), same_size(m)
     tiles = _tiles(m, fixed, kind, rng)
     wanted = _Wanted.of(m, tiles, fixed, kind)
+    sizes = _drawn(wanted, rng)
+    if sizes is None:
+        raise InvalidMugraph(f"{m.name}: no small sizes with a tail for every tile, loop and split were found")
+    if _volume(m, sizes) > SMALL:
+        starts = (sizes, *(_drawn(wanted, rng) or sizes for _ in range(STARTS)))
+        found = [wanted.lighter().smaller(x, rng, lambda x: _volume(m, x)) for x in starts]
+        sizes = min(found, key=lambda x: _volume(m, x))
+    return {a: sizes[a] for a, _ in m.axes}, {k: t for k, t in tiles.items() if not k.endswith(".tail")}
+
+
+def _drawn(wanted: _Wanted, rng: random.Random) -> Sizes | None:
     for attempt in range(ATTEMPTS):
         sizes = wanted.draw(rng, attempt // 40)  # the harder it is, the wider the search; grids stay small
         if sizes is not None:
-            return {a: sizes[a] for a, _ in m.axes}, {k: t for k, t in tiles.items() if not k.endswith(".tail")}
-    raise InvalidMugraph(f"{m.name}: no small sizes with a tail for every tile, loop and split were found")
+            return sizes
+    return None
 
 
 def whole_sizes(m: MuGraph, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]]) -> Sizes | None:
