@@ -71,3 +71,14 @@ def test_programs_that_cannot_be_compared_are_an_error() -> None:
         compare(program("x", "x"), program("x.sum(0)", "x"))
     with pytest.raises(UnsupportedReshape, match="do not meet"):
         compare(program("x.view(2, 3, 6).sum(0)", "x"), program("x.view(3, 2, 6).sum(1)", "x"))
+
+
+@pytest.mark.parametrize("more", [1, 2])
+def test_a_root_of_a_concatenation_is_drawn_where_its_parts_are(more: int) -> None:
+    rows = [("x", (3, 7, 4), "fp32"), ("y", (3, 5, 4), "fp32")]
+    texts = (
+        "(torch.cat((x * x, y * y), dim=1).sum(2) + 1).sqrt()",
+        f"torch.cat(((x * x).sum(2), (y * y).sum(2)), dim=1).add({more}).sqrt()",
+    )
+    found = compare(*(trace(f"{HEAD}def f(x, y):\n    return {text}\n", "f", rows) for text in texts))
+    assert found.accepted == (more == 1), found.headline

@@ -106,3 +106,36 @@ def test_an_integer_that_is_infinite_as_a_half_is_told() -> None:
     found = beside_half("int32", "(h * 0.001) * i", "((h * 0.001).float() * i.float()).half()")
     assert any("overflow" in note for note in found.notes), found.notes
     assert not any("overflow" in note for note in beside_half("int8", "h * i", "i * h").notes)
+
+
+WRAPS = [  # equal up to so many bits of a 64-bit integer
+    ("(i * 12) // 4", "i * 3", (57, 63)),
+    ("(i + j).float() * x", "(i.double() + j.double()).float() * x", (57, 63)),
+    ("torch.where(i - j > 0, x, 0.0)", "torch.where(i > j, x, 0.0)", (57, 63)),
+    ("i.sum() * 2 // 2", "i.sum()", (48, 60)),
+]
+WRAP_ALIKE = [
+    ("(i + j) * 4", "j * 4 + i * 4"),
+    ("i.sum() + j.sum()", "(i + j).sum()"),
+    ("torch.where(i > j, x, 0.0)", "torch.where(i <= j, 0.0, x)"),
+]
+
+
+@pytest.mark.parametrize("left,right,bits", WRAPS)
+def test_where_long_integers_wrap_around_is_said(left: str, right: str, bits: tuple[int, int]) -> None:
+    found = verdict("int64", left, right)
+    assert not found.accepted or any(f"64-bit integers below 2^{k}" in found.headline for k in range(*bits)), (
+        found.headline
+    )
+
+
+@pytest.mark.parametrize("left,right", WRAP_ALIKE)
+def test_of_long_integers_that_wrap_alike_nothing_is_left_out(left: str, right: str) -> None:
+    found = verdict("int64", left, right)
+    assert found.accepted and found.only == (), found.headline
+
+
+def test_integers_that_do_not_reach_the_end_have_no_limit() -> None:
+    """A quotient that is multiplied again stays in range, and so does an integer of 32 bits that is widened."""
+    assert verdict("int64", "(i // 8) * 4", "(i // 8) * 2 * 2").only == ()
+    assert verdict("int32", "(i.long() * 12) // 4", "i.long() * 3").only == ()

@@ -124,8 +124,8 @@ class Link:
 class Verdict:
     """All evidence on a program with so many `outputs`. The headline is the weakest link's word; the bound is the sum over
     links (union bound), None where one has none or their sum says nothing. `finite`: nothing is claimed of infinite and NaN
-    inputs; `upto`: and nothing of inputs that are larger in size; `only`: inputs of indices and what they hold, since on others one side
-    raises an error where the other has a value."""
+    inputs; `upto`: and nothing of inputs that are larger in size; `only`: inputs of integers and what they hold, since on others one side
+    raises an error, or wraps around, where the other has a value."""
 
     evidence: tuple[Evidence, ...]
     outputs: int = 1

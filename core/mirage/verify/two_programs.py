@@ -453,7 +453,9 @@ def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool =
         if here is not None:
             lengths = ", ".join(f"{axis} = {length}" for axis, length in sorted(t.sizes.items()))
             notes = (*trusted([here]), *floats.notes, *assumed, f"equal with {lengths}; not shown for other sizes")
-            return Verdict((here, *floats.all), n, "these sizes", notes, floats.finite, floats.upto, both.only)
+            return Verdict(
+                (here, *floats.all), n, "these sizes", notes, floats.finite, floats.upto, (*both.only, *floats.only)
+            )
     evidence: list[Evidence] = [] if proof is None else [proof]
     notes = trusted(evidence)
     for e, contradicted in by_the_field(lowered, pairs, kinds, sizes, shapes, floats.agreed):
@@ -468,4 +470,6 @@ def compare(a: Program, b: Program, rules: Rules | None = None, overflow: bool =
     scope, reasons = all_sizes([a, b], t, roots)
     if both.at_these_sizes or any(AT_LENGTHS in e.summary for e in evidence):
         scope = "these sizes"
-    return Verdict(tuple(evidence), n, scope, (*notes, *assumed, *reasons), floats.finite, floats.upto, both.only)
+    return Verdict(
+        tuple(evidence), n, scope, (*notes, *assumed, *reasons), floats.finite, floats.upto, (*both.only, *floats.only)
+    )

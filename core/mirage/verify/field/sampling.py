@@ -365,7 +365,8 @@ def _aligned_axes(t: Terms, names: set[str], terms: list[int]) -> set[str]:
 
 
 def _mark(t: Terms, argument: int, wrong: Array, evaluator: TermEvaluator, redo: dict[str, Array]) -> None:
-    """Marks the elements of the chosen input on which the wrong elements depend."""
+    """Marks the elements of the chosen input on which the wrong elements depend. A part of a concatenation is read outside its bounds
+    too, where no element of it stands."""
     dims = evaluator.order(argument)
     kinds = {n: "field" if v.dtype == np.uint64 else "exact" for n, v in evaluator.inputs.items()}
     best = chosen_input(t, argument, kinds)
@@ -383,4 +384,7 @@ def _mark(t: Terms, argument: int, wrong: Array, evaluator: TermEvaluator, redo:
     where: tuple[Indices, ...] = tuple(
         np.broadcast_to(grid_index(d.axes, own, evaluator.sizes) + d.offset, hit.shape[1:]) for d in index
     )
-    np.logical_or.at(np.moveaxis(mask, 0, -1), where, np.moveaxis(hit, 0, -1))
+    inside = np.ones(hit.shape[1:], bool)
+    for w, n in zip(where, mask.shape[1:], strict=True):
+        inside &= (w >= 0) & (w < n)
+    np.logical_or.at(np.moveaxis(mask, 0, -1), tuple(w[inside] for w in where), np.moveaxis(hit, 0, -1)[inside])

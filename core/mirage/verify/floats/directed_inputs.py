@@ -26,6 +26,7 @@ OWN = (0.0, 1.0)  # every operator with a kink or a pole has it at one of these,
 OPERATORS = {"relu6": (6.0,), "softplus": (20.0,)}  # constants that an operator has without naming them
 MOST_CONSTANTS = 24
 MOST_PAIRED = 10
+PRODUCTS_WRAP = 33  # bits of 64-bit integers of which products wrap around, and sums of few do not
 UNUSUAL = (float("inf"), float("-inf"), float("nan"))
 
 
@@ -189,10 +190,11 @@ def of_magnitude(most: float) -> tuple[Draw, ...]:
     )  # fmt: skip
 
 
-def _every_size(r: Rng, shape: tuple[int, ...], dtype: str) -> Array:
-    """To the ends of dtypes of up to 32 bits, where sums and products wrap around; of longer ones to where products do."""
+def of_every_size(r: Rng, shape: tuple[int, ...], dtype: str, below: int | None = None) -> Array:
+    """To the ends of dtypes of up to 32 bits, where sums and products wrap around; of longer ones to where products do, or `below` so many
+    bits."""
     bits = np.iinfo(DTYPES[dtype].numpy).bits
-    top = 2 ** (bits - 1) - 1 if bits <= 32 else 2**33
+    top = 2 ** (below or (bits - 1 if bits <= 32 else PRODUCTS_WRAP)) - 1
     some = r.integers(-top - 1, top, shape, endpoint=True)
     some = np.where(r.random(shape) < 0.4, some, some >> r.integers(0, bits // 2, shape))
     return np.asarray(np.where(r.random(shape) < 0.3, r.choice((-top - 1, -top, -1, 0, 1, top - 1, top), shape), some))
@@ -225,7 +227,7 @@ ENDS = (  # near the largest number of the dtype
 SHORT_END = Draw("one near the end, others small", _below_one, unit=_largest, reach=None, others=_small)
 MIXED = Draw("rows of all kinds", _mixed, whole_lines)
 EVERY_INTEGER = Draw(
-    "integers of every size", lambda r, s, p: np.abs(r.standard_normal(s)) + 0.01, integers=_every_size
+    "integers of every size", lambda r, s, p: np.abs(r.standard_normal(s)) + 0.01, integers=of_every_size
 )
 NEIGHBOURS = Draw("neighbouring integers that float32 does not hold", EVERY_INTEGER.floats, integers=_neighbours)
 BESIDE_FLOATS = Draw(

@@ -21,7 +21,7 @@ from mirage.operators.table import OPERATORS
 from mirage.program.integers import is_integer
 from mirage.results.details import FloatDetails
 from mirage.results.verdict import Concrete, Counterexample, Evidence
-from mirage.verify.floats import cast_search, precision_search
+from mirage.verify.floats import cast_search, long_integers, precision_search
 from mirage.verify.floats.directed_inputs import (
     DRAWS,
     EVERY_INTEGER,
@@ -168,7 +168,7 @@ class Opinion:
     whether each comparison of values was met with both outcomes; `finite`: of infinite and NaN inputs nothing can be
     said, since the two differ there or were not run; `values`: in values they were found to agree before something else was
     found; `upto`: of larger inputs nothing is claimed, since one overflows there alone (None: there is no such limit); `rounded`: the
-    roundings of both were compared on every kind of inputs."""
+    roundings of both were compared on every kind of inputs; `only`: the inputs, in words, that all this is said of."""
 
     evidence: Evidence | None
     notes: tuple[str, ...] = ()
@@ -177,6 +177,7 @@ class Opinion:
     values: bool = False
     upto: float | None = None
     rounded: bool = False
+    only: tuple[str, ...] = ()
 
     @property
     def agreed(self) -> bool:
@@ -210,6 +211,7 @@ def search(a: Program, b: Program, overflow: bool = True, ranges: Ranges = EVERY
             differ is None,
             rounded=True,
         )
+    found.by_long_integers()
     text = f"no difference in {found.ran} runs at these sizes, directed at {len(found.numbers)} constants"
     text = "; ".join((text, *found.told.values()))
     evidence = Evidence(
@@ -218,8 +220,8 @@ def search(a: Program, b: Program, overflow: bool = True, ranges: Ranges = EVERY
     )  # fmt: skip
     finite = UNUSUAL_INPUTS.name in found.told or found.upto is not None
     return Opinion(
-        evidence, tuple(found.told.values()), found.outcomes.complete, finite, upto=found.upto, rounded=found.rounded
-    )
+        evidence, tuple(found.told.values()), found.outcomes.complete, finite, upto=found.upto, rounded=found.rounded, only=found.only
+    )  # fmt: skip
 
 
 def not_run(a: Program, b: Program, why: str) -> Opinion:
@@ -257,6 +259,7 @@ class _Search:
         self.outcomes = Outcomes()
         self.extended = max(products(a), products(b)) <= EXTENDED_PRODUCTS
         self.upto: float | None = None
+        self.only: tuple[str, ...] = ()
 
     def by_roundings(self) -> Evidence | None:
         """A difference in what the programs' stated roundings lose."""
@@ -335,6 +338,22 @@ class _Search:
                         "their values differ at a number that the dtype rounds", where, kind, seed, inputs
                     )
         return None
+
+    def by_long_integers(self) -> None:
+        """Up to which size of 64-bit integers they agree, where one of the two wraps around beyond it."""
+
+        def differ(kind: Draw, seed: int) -> bool:
+            inputs = draw(kind, self.a.inputs, self.numbers, seed, self.ranges)
+            found = difference(self.a, self.b, inputs, self.extended, self.outcomes)
+            self.ran += 1
+            return found is not None
+
+        bits = long_integers.agreed_below(self.a, self.ranges, differ)
+        if bits is not None:
+            self.only = (f"64-bit integers below 2^{bits}",)
+            self.told["integers"] = (
+                f"of 64-bit integers of 2^{bits} and more in size, one of the two wraps around where the other does not"
+            )
 
     def by_range(self, allowed: bool) -> Evidence | None:
         """One program leaves the range of its own dtypes where the other does not, as exp(x) / sum(exp(x)) does where a
