@@ -233,7 +233,7 @@ class _Wanted:
             kind, cuts, {a: n for a, n in m.axes if a in fixed},
             tuple(sorted(free, key=lambda a: (a not in split, -least[kind[a]]))), several,
             frozenset(c.split for c in cuts if c.split and {kind[a] for a in c.axes} & several),
-            frozenset(kind[a] for a in tiled), split, split & whole, least, frozenset(kind[a] for a in whole),
+            frozenset(kind[a] for a in tiled), split, split & whole, least, frozenset(map(kind.__getitem__, whole)),
         )  # fmt: skip
 
     def lighter(self) -> _Wanted:
