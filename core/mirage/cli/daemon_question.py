@@ -1,4 +1,5 @@
-"""`mirage optimize` through the daemon: known results come from its cache, and Ctrl-C cancels the job."""
+"""`mirage optimize` through the daemon: known results come from its cache, several functions are worked on side by side, and Ctrl-C
+cancels the jobs."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from mirage.errors import (
+    ClusterFault,
     DaemonReplaced,
     DaemonUnavailable,
     DeadlinePassed,
@@ -25,12 +27,32 @@ from mirage.results.result import Result
 TRIES = 3  # a daemon that ends under a question is started again, and goes on from its last checkpoint
 
 
-class Daemon:
-    """The daemon, started if none runs; a context manager. DaemonUnavailable when there is none and none can start."""
-
-    def __init__(self) -> None:
+def connected(cluster: str) -> Client:
+    """A client of the daemon, started if none runs. ClusterFault where a `cluster` is named and the daemon runs without that one."""
+    client = Client.connect(cluster=cluster)
+    if cluster:
         try:
-            self._client: Client | None = Client.connect()
+            have = [node["name"] for node in client.status()["nodes"] if node["role"] == "cluster"]
+        except BaseException:
+            client.close()
+            raise
+        if cluster not in have:
+            client.close()
+            raise ClusterFault(
+                f"the daemon that runs has {'the cluster at ' + have[0] if have else 'no cluster'}, not the one at {cluster}",
+                next_step="run `mirage daemon stop`, then the same command again",
+            )
+    return client
+
+
+class Daemon:
+    """The daemon, started if none runs; a context manager. DaemonUnavailable when there is none and none can start; with a `cluster`
+    also ClusterFault, where the one that runs is without it."""
+
+    def __init__(self, cluster: str = "") -> None:
+        self._cluster, self._begun = cluster, dict[tuple[str, str], str]()  # (path, function) -> job
+        try:
+            self._client: Client | None = connected(cluster)
         except DeadlinePassed:
             raise DaemonUnavailable("the daemon does not answer", next_step="run `mirage daemon stop`") from None
 
@@ -38,12 +60,23 @@ class Daemon:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        if kind is not None and self._client is not None:  # nobody waits any more for what was begun
+            for job in self._begun.values():
+                with contextlib.suppress(MirageError):
+                    self._client.cancel(job)
         self._close()
 
     def _close(self) -> None:
+        self._begun.clear()
         client, self._client = self._client, None
         if client is not None:
             client.close()
+
+    def begin(self, text: str, path: str, function: str, target: str, options: SearchOptions) -> None:
+        """Ask a question whose answer is wanted later. What is wrong with it is raised then."""
+        if self._client is not None and (path, function) not in self._begun:
+            with contextlib.suppress(MirageError):
+                self._begun[path, function] = self._submit(self._client, text, path, function, target, options)
 
     def optimize(
         self,
@@ -58,7 +91,7 @@ class Daemon:
         for left in reversed(range(TRIES)):
             try:
                 if self._client is None:
-                    self._client = Client.connect()
+                    self._client = connected(self._cluster)
                 outcome = self._follow(self._client, text, path, function, target, options, report)
                 break
             except (DaemonUnavailable, DaemonReplaced, UnknownJob):
@@ -73,13 +106,19 @@ class Daemon:
         self, client: Client, text: str, path: str, function: str, target: str, options: SearchOptions,
         report: Callable[[Progress], None],
     ) -> Outcome:  # fmt: skip
-        said = os.fsencode(path).decode("utf-8", "replace")  # a file's name need not be text
-        job = client.submit(
-            text, said, function, target=target, priority=0, interpreter=sys.executable, options=options
-        )["job"]
+        begun = self._begun.pop((path, function), "")
+        job = begun or self._submit(client, text, path, function, target, options)
         try:
             return client.subscribe(job, lambda e: report(Progress(e.state, e.counts, e.best)))
         except KeyboardInterrupt:
             with contextlib.suppress(MirageError):
                 client.cancel(job)
             raise
+
+    @staticmethod
+    def _submit(client: Client, text: str, path: str, function: str, target: str, options: SearchOptions) -> str:
+        """The job's name."""
+        said = os.fsencode(path).decode("utf-8", "replace")  # a file's name need not be text
+        return client.submit(
+            text, said, function, target=target, priority=0, interpreter=sys.executable, options=options
+        )["job"]

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import click
@@ -36,6 +37,9 @@ from mirage.results.result import Result
 from mirage.results.verdict import Link
 
 SHOWN_S = 0.05  # a phase that took less is not shown
+AHEAD = (
+    200  # functions whose answers are begun before they are waited for; the daemon remembers some more that are over
+)
 
 
 def us(value: float | None) -> str:
@@ -104,6 +108,10 @@ def destination(path: str, function: str, out: str | None) -> Path:
     return Path(path).with_name(f"{function}_mirage.py")
 
 
+def _full(place: FunctionPlace) -> str:
+    return str(Path(place.path).resolve())
+
+
 def check_destination(target: Path) -> None:
     """Raises CannotWrite where the module could not be written: said before a search, not after it."""
     folder = target.parent
@@ -114,17 +122,21 @@ def check_destination(target: Path) -> None:
 
 
 Ask = Callable[[str, str, str, str, SearchOptions, ProgressLine], Result]
+Begin = Callable[[str, str, str, str, SearchOptions], None]  # asks for an answer that is wanted later
 
 
-def daemon(stack: ExitStack) -> Ask:
-    """Asks the daemon. Where none can be had, this process does the work, and says so."""
+def daemon(stack: ExitStack, cluster: str) -> tuple[Ask, Begin | None]:
+    """Asks the daemon. Where none can be had, this process does the work, and says so; with a `cluster` that is an error."""
     from mirage.cli.daemon_question import Daemon
 
     try:
-        return stack.enter_context(Daemon()).optimize
+        asked = stack.enter_context(Daemon(cluster))
+        return asked.optimize, asked.begin
     except DaemonUnavailable as e:
+        if cluster:
+            raise
         click.echo(f"{e.message}: this process does the work, and nothing of it is remembered", err=True)
-        return here
+        return here, None
 
 
 def here(text: str, path: str, function: str, target: str, options: SearchOptions, line: ProgressLine) -> Result:
@@ -170,6 +182,7 @@ class OptimizeOptions:
     install: bool
     rules_file: str | None
     seconds: float | None
+    cluster: str
     no_daemon: bool
 
     def search(self) -> SearchOptions:
@@ -199,8 +212,7 @@ class Batch:
         check_destination(destination(place.path, place.function, self.asked.out))
         line = ProgressLine(place.function)
         try:
-            path = str(Path(place.path).resolve())
-            result = ask(place.text, path, place.function, self.asked.target, options, line)
+            result = ask(place.text, _full(place), place.function, self.asked.target, options, line)
         except (RuleFalse, RuleUnreadable) as e:
             e.path = self.asked.rules_file  # the daemon is told the rules, not where they are
             raise
@@ -213,6 +225,26 @@ class Batch:
             if written and self.asked.install:
                 click.echo(f"  install  `{place.function}` runs it from now on where it fits the call;"
                            f" `mirage status {place.path}` shows that, `mirage uninstall {place}` takes it back")  # fmt: skip
+
+    def all(self, ask: Ask, begin: Begin | None, places: list[FunctionPlace], options: SearchOptions) -> None:
+        """Ask for each function. The next ones are begun while an answer is waited for."""
+        several = len(places) + len(self.errors) > 1
+        coming = iter(places if begin is not None and several else ())
+
+        def begin_next(count: int) -> None:
+            for place in islice(coming, count):
+                assert begin is not None
+                begin(place.text, _full(place), place.function, self.asked.target, options)
+
+        begin_next(AHEAD)
+        for place in places:
+            begin_next(1)
+            try:
+                self.one(ask, place, options)
+            except MirageError as e:
+                if not several or isinstance(e, OF_ALL) or e.code.startswith("MIR5"):
+                    raise
+                self.failed(e)
 
     def end(self, several: bool) -> None:
         """Print what is printed once."""
@@ -238,10 +270,13 @@ class Batch:
 @click.option("--install", is_flag=True, help="Let the decorated function run the kernel where it fits.")
 @click.option("--rules", "rules_file", metavar="FILE", help="Laws of yours that proofs may use, tested first.")
 @click.option("--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Bound on the search.")
+@click.option("--cluster", metavar="ADDRESS", default="", help="Let a Ray cluster search: HOST:PORT, or auto.")
 @click.option("--no-daemon", is_flag=True, help="Do all the work in this process, and remember nothing of it.")
 @taking(OptimizeOptions)
 def optimize(asked: OptimizeOptions) -> None:
     """Find, verify and write a Triton kernel for the decorated functions of a file, or of all files below a folder."""
+    if asked.cluster and asked.no_daemon:
+        raise click.UsageError("give --cluster or --no-daemon: it is the daemon that a cluster works for")
     batch = Batch(asked)
     places = place_argument.places(asked.place_, batch.failed)
     several = len(places) + len(batch.errors) > 1
@@ -249,14 +284,8 @@ def optimize(asked: OptimizeOptions) -> None:
         raise click.UsageError(f"--out must be a folder that exists: {len(places)} functions are asked for")
     options = asked.search()
     with ExitStack() as stack:
-        ask = here if asked.no_daemon else daemon(stack)
-        for place in places:
-            try:
-                batch.one(ask, place, options)
-            except MirageError as e:
-                if not several or isinstance(e, OF_ALL) or e.code.startswith("MIR5"):
-                    raise
-                batch.failed(e)
+        ask, begin = (here, None) if asked.no_daemon else daemon(stack, asked.cluster)
+        batch.all(ask, begin, places, options)
     batch.end(several)
     if batch.errors:
         raise SystemExit(1)

@@ -97,9 +97,10 @@ class Client(Requests):
         self.welcome = protocol.structure(self._ask("hello", hello, HELLO_DEADLINE_S), protocol.Welcome)
 
     @classmethod
-    def connect(cls, *, start_daemon: bool = True, name: str = "cli") -> Client:
+    def connect(cls, *, start_daemon: bool = True, name: str = "cli", cluster: str = "") -> Client:
         """Connect; with `start_daemon` a daemon that does not run is started, and one that is older than this client is
-        replaced. DaemonUnavailable when there is none."""
+        replaced. DaemonUnavailable when there is none. `cluster`: the address of the one that a daemon that has to be started
+        gets; one that runs keeps its own."""
 
         def once() -> Client:
             connection = dial()
@@ -109,7 +110,11 @@ class Client(Requests):
                 connection.close()
                 raise
 
-        return daemon_start.start_until(once) if start_daemon else once()
+        if not start_daemon:
+            return once()
+        if not cluster:
+            return daemon_start.start_until(once)
+        return daemon_start.start_until(once, daemon_start.CLUSTER_TIMEOUT_S, cluster)
 
     def __enter__(self) -> Client:
         return self

@@ -22,6 +22,7 @@ from mirage.link.user_settings import TOKEN_VARIABLE
 from mirage.link.version import SOURCE, package_version
 
 START_TIMEOUT_S = 30.0  # an owner that ends takes up to 15 s, if its workers do
+CLUSTER_TIMEOUT_S = 90.0  # one that reaches a cluster before it listens
 AGAIN_S = 1.0  # after a daemon left in favour of another one that nobody can reach
 # What the daemon takes over from the client that starts it: where it lives, never what code is loaded.
 _KEPT = (
@@ -45,8 +46,9 @@ def environment() -> dict[str, str]:
     return found
 
 
-def spawn() -> tuple[subprocess.Popen[bytes], Path]:
-    """A detached daemon process, and the file that what it says before its log opens goes to."""
+def spawn(cluster: str = "") -> tuple[subprocess.Popen[bytes], Path]:
+    """A detached daemon process, with the cluster at an address where one is named, and the file that what it says before its log
+    opens goes to."""
     folder = paths.ensure_private(paths.runtime_dir())
     try:
         descriptor, name = tempfile.mkstemp(".txt", "start-", folder)  # several threads may start one
@@ -57,7 +59,7 @@ def spawn() -> tuple[subprocess.Popen[bytes], Path]:
     said = Path(name)
     with open(descriptor, "wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "mirage_daemon"],
+            [sys.executable, "-m", "mirage_daemon", *([f"--cluster={cluster}"] if cluster else [])],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
@@ -69,13 +71,14 @@ def spawn() -> tuple[subprocess.Popen[bytes], Path]:
     return process, said
 
 
-def start_until(connect: Callable[[], T], timeout_s: float = START_TIMEOUT_S) -> T:
-    """What `connect` gives, as soon as it stops raising DaemonUnavailable; it is started when it is not there."""
+def start_until(connect: Callable[[], T], timeout_s: float = START_TIMEOUT_S, cluster: str = "") -> T:
+    """What `connect` gives, as soon as it stops raising DaemonUnavailable; it is started when it is not there, with the cluster at
+    an address where one is named."""
     deadline, pause, ended = time.monotonic() + timeout_s, 0.01, 0.0
     try:
         return connect()
     except DaemonUnavailable:
-        process, said = spawn()
+        process, said = spawn(cluster)
     try:
         while True:
             try:
@@ -86,7 +89,7 @@ def start_until(connect: Callable[[], T], timeout_s: float = START_TIMEOUT_S) ->
                     ended = ended or time.monotonic()
                     if time.monotonic() - ended > AGAIN_S:
                         said.unlink(missing_ok=True)
-                        (process, said), ended = spawn(), 0.0
+                        (process, said), ended = spawn(cluster), 0.0
                 elif status is not None:
                     words = said.read_text("utf-8", "replace").strip().rpartition("\n")[2]
                     raise DaemonUnavailable(
