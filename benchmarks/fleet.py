@@ -1,11 +1,13 @@
 """A daemon with a Ray cluster, all of it on this machine: two nodes of one processor each.
 
-    python benchmarks/fleet.py [--json] [--functions 40] [--rounds 10] [--only compare,kills,cancel,simulate] [--out FILE]
+    python benchmarks/fleet.py [--json] [--functions 40] [--rounds 10] [--only compare,kills,cancel,simulate,zoo] [--out FILE]
 
 `compare` does each function by this machine's two workers alone and with the nodes: the answers have to be equal, and the nodes may
 cost 15% on the same two processors. `kills` ends a node in the middle, once a round. `cancel` cancels what runs. `simulate` takes
-the times that `compare` left in FILE, and those that a GPU took (`benchmarks/results/h200-zoo.json`), for larger fleets.
-What stands in FILE is not done again. Needs Ray: pip install -e '.[cluster]'
+the times that `compare` left in FILE, and those that a GPU took (`benchmarks/results/h200-zoo.json`), for larger fleets. `zoo`,
+which only runs when it is named, does some functions of the zoo by one worker, by one daemon and with a cluster, each for at most
+--seconds: how many answers in how long, and how busy the GPU was. What stands in FILE is not done again. Needs Ray:
+pip install -e '.[cluster]'
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import json
 import logging
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +25,13 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core"), str(ROOT), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
 from daemonbench.process import Row, row  # noqa: E402
-from fleetbench import failures, simulation, ways  # noqa: E402
+from fleetbench import failures, simulation, ways, zoo_ways  # noqa: E402
 from fleetbench.functions import chosen  # noqa: E402
 from fleetbench.nodes import LocalNodes  # noqa: E402
 from fleetbench.ways import Kept  # noqa: E402
 
 PARTS = ("compare", "kills", "cancel", "simulate")
+ZOO, LEAST_TIMES = "zoo", 3.0
 NODES, CANCELS, MOST_OVERHEAD, MOST_CANCEL_S = 2, 5, 0.15, 2.0
 FUNCTIONS, LONGER = 1000, (1.0, 10.0)
 HERE_PHASES = ("trace", "emission", "verdict", "compile", "explaining")
@@ -81,6 +85,27 @@ def failed(kept: Kept) -> Iterator[Row]:
         yield row("cancelled, until the last process ended", max(found["took_s"]), "s", f"<= {MOST_CANCEL_S}")
 
 
+def zoo(kept: Kept) -> Iterator[Row]:
+    found = {r["zoo"]: r for r in kept.rows if "zoo" in r}
+    for way, r in found.items():
+        last = max((a["at_s"] for a in r["answers"]), default=0.0)
+        said = sorted(f"{a['name']} {a['answer']}" for a in r["answers"])
+        yield {**row(f"zoo by {way}: answers of {r['asked']}", len(r["answers"]), ""), "said": said}
+        yield row(f"zoo by {way}: until the last one", last, "s")
+        if r["busy"]:
+            yield row(f"zoo by {way}: the GPU was busy", zoo_ways.busy(r), "of the time")
+    alone, here, cluster = (found.get(way) for way in zoo_ways.WAYS)
+    if here and cluster:
+        yield row(
+            "answers a second with the cluster, over those of one daemon",
+            zoo_ways.rate(cluster) / zoo_ways.rate(here),
+            "x",
+        )
+    if alone and cluster:
+        times = zoo_ways.rate(cluster) / zoo_ways.rate(alone)
+        yield row("answers a second with the cluster, over those of one worker", times, "x", f">= {LEAST_TIMES}")
+
+
 def measured_tasks(kept: Kept) -> list[simulation.Task]:
     """The phases of the functions that were done without nodes, in processor seconds: on a busy machine those of a clock are longer."""
     rows = [r for r in kept.find(way="here") if r.get("phases")]
@@ -111,6 +136,10 @@ def simulated(kept: Kept) -> Iterator[Row]:
 
 
 def measure(options: argparse.Namespace, wanted: set[str], kept: Kept) -> None:
+    if ZOO in wanted:
+        zoo_ways.measure(options.match, options.seconds, kept, [w for w in zoo_ways.WAYS if fnmatch(w, options.way)])
+    if not wanted & {"compare", "kills", "cancel"}:
+        return
     functions = chosen(options.functions)
     with LocalNodes(NODES) as nodes:
         if "compare" in wanted:
@@ -128,15 +157,18 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--batches", type=int, default=1000, help="at most so many batches of `compare` now")
     parser.add_argument("--only", default="")
+    parser.add_argument("--match", default=zoo_ways.MATCH, help="of `zoo`: patterns of FAMILY/NAME")
+    parser.add_argument("--way", default="*", help=f"of `zoo`: {', '.join(zoo_ways.WAYS)}")
+    parser.add_argument("--seconds", type=float, default=280.0, help="of `zoo`: for one way")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     wanted = set(filter(None, options.only.split(","))) or set(PARTS)
-    if wanted - set(PARTS):
-        parser.error(f"there are {', '.join(PARTS)}")
+    if wanted - {*PARTS, ZOO}:
+        parser.error(f"there are {', '.join((*PARTS, ZOO))}")
     kept = Kept(options.out)
     if wanted - {"simulate"}:
         measure(options, wanted, kept)
-    found: list[dict[str, Any]] = [*compared(kept), *failed(kept)]
+    found: list[dict[str, Any]] = [*compared(kept), *failed(kept), *zoo(kept)]
     found += simulated(kept) if "simulate" in wanted else ()
     if options.json:
         print(json.dumps({"bench": "fleet", "rows": found}, indent=1))

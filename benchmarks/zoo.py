@@ -18,7 +18,6 @@ with few rows), least, seconds_median, seconds_p95, and of each phase its mean o
 from __future__ import annotations
 
 import argparse
-import ast
 import datetime
 import fnmatch
 import json
@@ -46,21 +45,10 @@ BEST = 0.97  # of the best peer's time: what is faster than the user's runs by l
 TIMES_EAGER, BUDGET = 2.0, {"float16": 8 * 2**-11, "bfloat16": 8 * 2**-8, "float32": 64 * 2**-24}
 
 
-def with_one_row(text: str, wanted: int) -> str:
-    """The file with one row of `inputs=`."""
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.keyword) and node.arg == "inputs" and isinstance(node.value, ast.List):
-            rows = ast.literal_eval(node.value)
-            if rows and isinstance(rows[0], list):
-                old = ast.get_source_segment(text, node.value)
-                assert old is not None
-                return text.replace(old, repr(rows[min(wanted, len(rows) - 1)]), 1)
-    return text
-
-
 def one(name: str, wanted: int) -> Row:
     """In a process of its own: a function's answer, times and errors."""
     from zoo import every_function, inputs
+    from zoo.rows import with_one_row
 
     from mirage.errors import MirageError
     from mirage.pipeline.optimize import optimize

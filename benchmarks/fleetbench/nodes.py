@@ -1,4 +1,4 @@
-"""A Ray cluster of this machine's processes: a head without processors, where the daemon is, and nodes with one processor each."""
+"""A Ray cluster of this machine's processes: a head without processors, where the daemon is, and nodes with a few each."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ SMALL = {"object_store_memory": 100 << 20}  # bytes; what goes over is smaller
 class LocalNodes:
     """`with LocalNodes(2) as nodes:` has that many; `kill` ends one without a word and starts another one."""
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    def __init__(self, count: int, processors: int = 1) -> None:
+        self._count, self._processors = count, processors  # of each
         self.running: list[Any] = []
 
     def __enter__(self) -> LocalNodes:
@@ -32,7 +32,7 @@ class LocalNodes:
         self._cluster.shutdown()
 
     def add(self) -> Any:
-        self.running.append(self._cluster.add_node(num_cpus=1, wait=False, **SMALL))
+        self.running.append(self._cluster.add_node(num_cpus=self._processors, wait=False, **SMALL))
         return self.running[-1]
 
     def kill(self, which: int = 0) -> set[int]:
