@@ -50,6 +50,8 @@ def compared(kept: Kept) -> Iterator[Row]:
     by_way = {way: {r["name"]: r for r in kept.find(way=way) if "name" in r} for way in ("here", "cluster")}
     here, cluster = by_way["here"], by_way["cluster"]
     names = sorted(set(here) & set(cluster))
+    if not names:
+        return
     yield row("functions", len(names), "")
     for answer in sorted({r["answer"] for r in here.values()}):
         yield row(f"answers: {answer}", sum(r["answer"] == answer for r in here.values()), "")

@@ -1,8 +1,9 @@
-"""The process between a daemon and Ray: it gives each search to a node as a Ray task, and passes on what that finds.
+"""The process between a daemon and Ray: it gives each search to a node as a Ray task, and what a GPU has to choose to a node with such a
+GPU, and passes on what that finds.
 
-It speaks with the daemon in the messages of `mirage.isolate`: calls "search" and "cancel" come in; events and one answer for each
-search go out, and under the number 0 how many processors the cluster has. It ends with the daemon's end of the pipe, and Ray then
-ends its tasks.
+It speaks with the daemon in the messages of `mirage.isolate`: calls "search", "measure" and "cancel" come in; events and one answer
+for each of the former go out, and under the number 0 how many processors and which nodes the cluster has. It ends with the daemon's
+end of the pipe, and Ray then ends its tasks.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from mirage_daemon.worker_pool import FinishedParts
 
 PROBE_S = 5.0  # until a host has to take a connection
 COUNT_EVERY_S = 2.0  # how often the cluster is asked for its processors
+KIND = "accelerator_type:"  # a node has a resource with this and its GPU's name, which Ray finds out
+LITTLE = 0.001  # of such a resource: it chooses the node, and is not what a GPU is shared by
+GPU_SHARE = 0.125  # of a GPU for one task: its worker has the GPU's lock while it times, and works on the processor most of the time
 LOST = 3  # nodes that one job may lose: one that takes every node down with it has to end somewhere
 INSTALL = "run `pip install 'mirage-superoptimizer[cluster]'` in the daemon's environment"
 JOIN = "start Ray here too (`ray start --address=HOST:PORT --num-cpus=0`): a node of the cluster has to run on this machine"
@@ -62,15 +66,15 @@ class ClusterDriver:
         self._ray, self._send = ray, send
         # Lost nodes are made up for here and not by Ray: it would begin a task again from what that was given at first
         options = {"num_cpus": 1, "max_retries": 0, "num_returns": "streaming", "scheduling_strategy": "SPREAD"}
-        self._task = ray.remote(**options)(cluster_node.search)
+        self._task = ray.remote(**options)(cluster_node.work)
         self._streams: dict[int, Any] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
     def take(self, message: CallMessage) -> None:
-        """A search to begin, or one to end."""
-        ident = message["id"]
-        if message["task"] == "search":
-            self._tasks[ident] = asyncio.get_running_loop().create_task(self._search(ident, message["payload"]))
+        """A task to begin, or one to end."""
+        ident, task = message["id"], message["task"]
+        if task in ("search", cluster_node.MEASURE):
+            self._tasks[ident] = asyncio.get_running_loop().create_task(self._work(ident, task, message["payload"]))
         elif ident in self._streams:
             self._ray.cancel(self._streams.pop(ident), force=True)
         elif ident in self._tasks:  # it has not begun
@@ -80,13 +84,25 @@ class ClusterDriver:
         """The cluster's processors."""
         return int(self._ray.cluster_resources().get("CPU", 0))
 
-    async def _search(self, ident: int, payload: Value) -> None:
-        errors = self._ray.exceptions
+    def nodes(self) -> list[Value]:
+        """The cluster's nodes that live: name, processors, the names of the GPUs."""
+        found: list[Value] = []
+        for node in self._ray.nodes():
+            has = node["Resources"]
+            kind = next((name.removeprefix(KIND) for name in sorted(has) if name.startswith(KIND)), "GPU")
+            if node["Alive"]:
+                gpus = [kind] * int(has.get("GPU", 0))
+                found.append({"name": node["NodeManagerHostname"], "processors": int(has.get("CPU", 0)), "gpus": gpus})
+        return found
+
+    async def _work(self, ident: int, task: str, payload: Value) -> None:
+        errors, kind = self._ray.exceptions, payload.pop("gpu", "")
+        on = self._task.options(num_gpus=GPU_SHARE, resources={KIND + kind: LITTLE}) if kind else self._task
         finished, error = FinishedParts(payload.get("checkpoint") or {}), MirageError("")
         try:
             for lost in range(1, LOST + 2):
-                asked = worker_messages.call(ident, "search", {**payload, "checkpoint": finished.parts})
-                self._streams[ident] = stream = self._task.remote(worker_messages.encode(asked))
+                asked = worker_messages.call(ident, task, {**payload, "checkpoint": finished.parts})
+                self._streams[ident] = stream = on.remote(worker_messages.encode(asked))
                 try:
                     self._send(await self._last(ident, stream, finished))
                     return
@@ -114,7 +130,7 @@ class ClusterDriver:
             if message["type"] == "event":
                 finished.note(message["event"])
                 self._send(worker_messages.event(ident, message["event"]))
-        raise ProtocolError("a node ended a search without an answer")
+        raise ProtocolError("a node ended its work without an answer")
 
 
 def _checked(data: object) -> CallMessage | FromWorker:
@@ -148,9 +164,12 @@ async def serve(driver: ClusterDriver, requests: asyncio.StreamReader, send: Sen
 
 
 async def _count(driver: ClusterDriver, send: Send) -> None:
-    last = -1
+    last, had = -1, list[Value]()
     while True:
-        found = await asyncio.to_thread(driver.count)
+        found, nodes = await asyncio.to_thread(lambda: (driver.count(), driver.nodes()))
+        if nodes != had:  # first: with the processors it is used
+            send(worker_messages.event(0, {"nodes": nodes}))
+            had = nodes
         if found != last:
             send(worker_messages.event(0, {"processors": found}))
             last = found

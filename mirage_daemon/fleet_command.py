@@ -38,10 +38,16 @@ def fleet(as_json: bool, metrics: bool) -> None:
 
 def lines(facts: DaemonStatus) -> list[str]:
     """For a terminal: a table of the machines, then the jobs and the caches."""
-    rows = [("node", "role", "processors", "GPUs")]
-    rows += [(n["name"], n["role"], str(n["processors"]), ", ".join(n["gpus"]) or "-") for n in facts["nodes"]]
-    widths = [max(len(row[i]) for row in rows) for i in range(3)]
-    table = [f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}" for row in rows]
+    rows = [("node", "role", "processors", "worked at", "GPUs")]
+    rows += [
+        (n["name"], n["role"], str(n["processors"]), str(n["jobs"]), ", ".join(n["gpus"]) or "-")
+        for n in facts["nodes"]
+    ]
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    table = [
+        "  ".join((f"{r[0]:{widths[0]}}", f"{r[1]:{widths[1]}}", f"{r[2]:>{widths[2]}}", f"{r[3]:>{widths[3]}}", r[4]))
+        for r in rows
+    ]
     counts, cache, remote = facts["counts"], facts["cache"], facts["remote"]
     asked = cache["hits"] + cache["misses"]
     share = f" ({cache['hits'] / asked:.0%})" if asked else ""

@@ -325,9 +325,9 @@ class Jobs:
             self._pump()
 
     def _begin(self, job: Job) -> JobPayload:
-        """The payload, with what an earlier run of the job finished. In the job's thread."""
+        """The payload with the job's name, and with what an earlier run of it finished. In the job's thread."""
         if self._journal is None:
-            return job.payload
+            return {**job.payload, "job": job.id}
         known = self._journal.parts(job.key)
         parts = sum(map(len, known.values()))
         if job.starts >= MAX_STARTS:
@@ -338,7 +338,7 @@ class Jobs:
         self._journal.begin(job.row)
         if known:
             log.info("job %s goes on from %d finished parts", job.id, parts)
-        return {**job.payload, "checkpoint": known}
+        return {**job.payload, "checkpoint": known, "job": job.id}
 
     async def _keep_quietly(self, job: Job, state: str) -> None:
         """Keep the result; a cache that cannot be written costs the next one time, not this one its answer."""

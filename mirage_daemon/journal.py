@@ -46,7 +46,8 @@ class JobPayload(TypedDict, total=False):
     `mugraph` stand in the jobs that verify a colleague's answer, `checkpoint` where an earlier run finished parts. `common` is the
     question's key for the daemon's own interpreter, `by_target` the one under which another machine's measured answer lies,
     `offered` the µGraph that another environment found for it, `fresh` that nobody's is wanted, `said` what the text says of the
-    function (FunctionText without its least text): the next daemon need not parse it."""
+    function (FunctionText without its least text): the next daemon need not parse it. `job` is the name under which logs tell of it, here
+    and on a cluster's nodes."""
 
     text: str
     path: str
@@ -65,6 +66,7 @@ class JobPayload(TypedDict, total=False):
     fresh: bool
     said: list[str]
     checkpoint: Parts
+    job: str
 
 
 @dataclass(frozen=True)

@@ -214,28 +214,29 @@ class Workforce:
     nodes: Callable[[], list[NodeNumbers]]
 
 
-def nodes(cluster: Cluster | None) -> list[NodeNumbers]:
-    """This machine, and the cluster as a whole."""
+def nodes(cluster: Cluster | None, begun: int) -> list[NodeNumbers]:
+    """This machine, whose workers took up so many calls, the cluster as a whole, and its nodes."""
     models = [x.removeprefix("Model:").strip() for x in question_key.devices() if x.startswith("Model")]
-    found: list[NodeNumbers] = [
-        {"name": socket.gethostname(), "role": "daemon", "processors": usable_cores(), "gpus": models}
-    ]
-    if cluster is not None:
-        found.append({"name": cluster.address, "role": "cluster", "processors": cluster.processors, "gpus": []})
-    return found
+    here: NodeNumbers = {
+        "name": socket.gethostname(),
+        "role": "daemon",
+        "processors": usable_cores(),
+        "gpus": models,
+        "jobs": begun,
+    }
+    return [here] if cluster is None else [here, *cluster.nodes]
 
 
 @contextlib.contextmanager
 def workforce(workers: int, job: RunJob | None, cluster: Cluster | None) -> Iterator[Workforce]:
     """The workers here, and a cluster's nodes where there is one. `job` is who does the jobs in their place."""
-    search = None if cluster is None else cluster.search
     try:
-        with WorkerPool(most=workers, elsewhere=search) as pool:
+        with WorkerPool(most=workers, elsewhere=None if cluster is None else cluster.work) as pool:
             yield Workforce(
                 job or pool.run_job,
                 pool.judge,
                 lambda: workers + (0 if cluster is None else cluster.processors),
-                lambda: nodes(cluster),
+                lambda: nodes(cluster, pool.begun),
             )
     finally:
         if cluster is not None:

@@ -11,7 +11,6 @@ the estimate of this one.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import threading
 import time
@@ -19,16 +18,15 @@ from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillWaiting
-from dataclasses import dataclass
 
 from mirage.errors import MirageError, RemoteCacheFault
 from mirage.link.answers import RemoteCacheNumbers
-from mirage.results.codec import unstructure
 from mirage.results.progress import CancelToken
-from mirage.results.result import MeasuredElsewhere, Result
+from mirage.results.result import Result
 from mirage_daemon.fault_breaker import FaultBreaker
 from mirage_daemon.jobs import Report, RunJob
 from mirage_daemon.journal import JobPayload
+from mirage_daemon.proposal import Proposal, with_word
 from mirage_daemon.remote_entry import RemoteEntry, mugraph_text
 from mirage_daemon.remote_place import RemoteStore
 from mirage_daemon.worker_pool import RIGHT_BUT_SLOW
@@ -40,14 +38,6 @@ MAX_GIVEN = 1024  # proposals of which it is known what became of them
 UNSOUND = b""  # the digest of what was no entry
 LOOK_S = 0.05  # how often a job that waits looks whether it was cancelled
 MORE_S = 0.2  # beyond the exchange's own deadline, which a resolver of names does not know
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A µGraph (JSON) that has yet to be verified, and what another machine says that it measured of it."""
-
-    mugraph: str
-    measured: MeasuredElsewhere | None = None
 
 
 class RemoteCache:
@@ -84,7 +74,7 @@ class RemoteCache:
                 report(body)
 
             answer = run_job(payload, told, cancel)
-            return answer if found is None or found.measured is None else _with_word(answer, found)
+            return answer if found is None or found.measured is None else with_word(answer, found)
 
         return run
 
@@ -246,22 +236,6 @@ class RemoteCache:
         self._problem = error.message
         alone = f"; it is left alone for {self._breaker.pause_s:g} s" if self._breaker.failed() else ""
         log.warning("%s%s", error, alone)
-
-
-def _with_word(answer: Mapping[str, object], found: Proposal) -> Mapping[str, object]:
-    """An answer with what another machine measured of the very µGraph that was taken; this machine's own measurement goes before it."""
-    result = answer.get("result")
-    if not isinstance(result, dict) or found.measured is None or result.get("answer") != "kernel":
-        return answer
-    graphs, time = result.get("mugraphs"), result.get("estimate")
-    taken = isinstance(graphs, list) and len(graphs) == 1 and _same(graphs[0], found.mugraph)
-    if not taken or (isinstance(time, dict) and time.get("measured")):
-        return answer
-    return {**answer, "result": {**result, "elsewhere": unstructure(found.measured)}}
-
-
-def _same(graph: object, mugraph: str) -> bool:
-    return json.dumps(graph, sort_keys=True, separators=(",", ":")) == mugraph
 
 
 def _is_shared(payload: JobPayload) -> bool:

@@ -83,11 +83,12 @@ def families(facts: answers.DaemonStatus) -> Iterator[Metric]:
         yield remote
     nodes = GaugeMetricFamily("mirage_processors", "Processors that work for the daemon.", labels=["node", "role"])
     gpus = GaugeMetricFamily("mirage_gpus", "GPUs that work for the daemon.", labels=["node", "role"])
+    work = CounterMetricFamily("mirage_node_jobs", "Pieces of work that a machine took up.", labels=["node", "role"])
     for node in facts["nodes"]:
         nodes.add_metric([node["name"], node["role"]], node["processors"])
         gpus.add_metric([node["name"], node["role"]], len(node["gpus"]))
-    yield nodes
-    yield gpus
+        work.add_metric([node["name"], node["role"]], node["jobs"])
+    yield from (nodes, gpus, work)
 
 
 HANDLERS = dict((answering(Requests.status, status), answering(Requests.metrics, metrics)))

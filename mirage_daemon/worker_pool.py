@@ -21,10 +21,11 @@ from mirage.isolate.listening import WITH_ONE_OF_MANY
 from mirage.results.progress import CancelToken, ProgressCounts
 from mirage_daemon.jobs import Report
 from mirage_daemon.journal import MAX_PARTS, JobPayload, Parts, size_of
+from mirage_daemon.proposal import Proposal, with_word
 
 log = logging.getLogger("mirage.daemon.workers")
-# Reports the parts that others finish; raises Cancelled alone
-SearchElsewhere = Callable[[JobPayload, Report, CancelToken], None]
+# Reports the parts that others finish, and gives what they measured; raises Cancelled alone
+WorkElsewhere = Callable[[JobPayload, Report, CancelToken], Proposal | None]
 LOOK_S = 0.25  # how often a job that waits for its turn looks whether it was cancelled
 JOB_TIMEOUT_S = 3600.0
 VERIFY_S, PREPARE_S = 600.0, 120.0
@@ -114,8 +115,8 @@ class WorkerPool:
     """Workers that wait for the next job of their interpreter; a context manager. At most `most` wait, each at most `idle_s`.
     The process that is kept runs no user code (`mirage.pipeline.job_task`), so nothing of one job reaches the next one's answer.
 
-    `elsewhere` searches before a worker here takes a job up, from the parts that it reports; with it more than `most` jobs may
-    come, and all but so many wait for their turn at the workers here."""
+    `elsewhere` searches before a worker here takes a job up, from the parts that it reports, or gives what a GPU elsewhere chose, which a
+    worker here then judges; with it more than `most` jobs may come, and all but so many wait for their turn at the workers here."""
 
     def __init__(
         self,
@@ -125,7 +126,7 @@ class WorkerPool:
         idle_s: float = IDLE_S,
         timeout_s: float = JOB_TIMEOUT_S,
         make: Callable[[str], Worker] | None = None,
-        elsewhere: SearchElsewhere | None = None,
+        elsewhere: WorkElsewhere | None = None,
         clock: Callable[[], float] = time.monotonic,
         prepare_after_s: float = PREPARE_AFTER_S,
     ) -> None:
@@ -141,7 +142,7 @@ class WorkerPool:
         self._clock, self._elsewhere, self._turn = clock, elsewhere, Turn(most if elsewhere else 0)
         self._lock = threading.Lock()
         self._idle: list[_Idle] = []  # the one that was used last is last
-        self._closed = threading.Event()
+        self._closed, self.begun = threading.Event(), 0  # calls of jobs that a worker took up
         self._sweeper: threading.Thread | None = None
 
     def __enter__(self) -> WorkerPool:
@@ -166,11 +167,12 @@ class WorkerPool:
         under "project". A worker that dies is replaced once, and the search goes on from its finished parts."""
         interpreter, body = payload["interpreter"], payload.copy()
         del body["interpreter"]
+        named: JobPayload = {"job": body.pop("job")} if "job" in body else {}  # for logs elsewhere: no worker needs it
         for own in ("project", "common", "by_target", "said", "fresh"):  # the daemon's alone
             body.pop(own, None)  # type: ignore[misc]
         offered = body.pop("offered", "")
         if offered:
-            found = self._verified_here(body, offered, report, cancel)
+            found = self._verified_here(body, offered, report, cancel, sys.executable)
             if found is not None:
                 return found
         finished = FinishedParts(body.get("checkpoint", {}))
@@ -180,7 +182,11 @@ class WorkerPool:
             report(event)
 
         if self._elsewhere is not None and "mugraph" not in body:
-            self._elsewhere({**body, "checkpoint": finished.parts}, note_part, cancel)
+            there = self._elsewhere({**body, "checkpoint": finished.parts, **named}, note_part, cancel)
+            if there is not None:
+                found = self._verified_here(body, there.mugraph, report, cancel, interpreter)
+                if found is not None:
+                    return with_word(found, there)
         for tried in range(1, TRIES + 1):
             try:
                 return self._call(interpreter, {**body, "checkpoint": finished.parts}, note_part, cancel)
@@ -192,16 +198,16 @@ class WorkerPool:
         raise AssertionError("unreachable")
 
     def _verified_here(
-        self, body: JobPayload, mugraph: str, report: Report, cancel: CancelToken
+        self, body: JobPayload, mugraph: str, report: Report, cancel: CancelToken, interpreter: str
     ) -> Mapping[str, object] | None:
-        """The answer that another environment found, if the daemon's own interpreter verifies it and finds it faster too; None
-        where the asker's has to search."""
+        """The answer that another environment or machine found, if this interpreter here verifies it and finds it faster too; None where
+        the asker's has to search."""
         try:
-            answer = self._call(sys.executable, {**body, "mugraph": mugraph}, report, cancel, PROPOSAL_S)
+            answer = self._call(interpreter, {**body, "mugraph": mugraph}, report, cancel, PROPOSAL_S)
         except Cancelled:
             raise
         except MirageError as e:
-            log.info("what another environment found is not taken over: %s", e.message)
+            log.info("what another environment or machine found is not taken over: %s", e.message)
             return None
         result = answer.get("result")
         if isinstance(result, dict) and result.get("answer") == "kernel":
@@ -240,6 +246,7 @@ class WorkerPool:
     ) -> Mapping[str, object]:
         task = "recheck" if "mugraph" in body else self._task
         with self._turn.taken(cancel):
+            self.begun += 1
             return self._ask(self._take(interpreter), task, cast(Mapping[str, object], body), report, cancel, most_s)
 
     def _ask(

@@ -47,7 +47,7 @@ print(asked, "mirage_daemon.cluster" in sys.modules)
 
 
 def node(role, name):
-    return {"name": name, "role": role, "processors": 2, "gpus": []}
+    return {"name": name, "role": role, "processors": 2, "gpus": [], "jobs": 0}
 
 
 @pytest.fixture

@@ -55,11 +55,15 @@ class PlayedRay:
     exceptions = SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
 
     def __init__(self, *scripts):
-        self.scripts, self.asked, self.options, self.cancelled = list(scripts), [], None, []
+        self.scripts, self.asked, self.options, self.cancelled, self.where = list(scripts), [], None, [], []
 
     def remote(self, **options):
         self.options = options
-        return lambda function: SimpleNamespace(remote=self._begin)
+        return lambda function: SimpleNamespace(remote=self._begin, options=self._on)
+
+    def _on(self, **where):
+        self.where.append(where)
+        return SimpleNamespace(remote=self._begin)
 
     def _begin(self, data):
         (asked,) = messages.Frames().feed(data)
@@ -73,14 +77,24 @@ class PlayedRay:
     def cluster_resources(self):
         return {"CPU": 7.0}
 
+    def nodes(self):
+        def node(name, alive, **has):
+            return {"NodeManagerHostname": name, "Alive": alive, "Resources": has}
 
-def drive(*scripts, cancel=False):
+        return [
+            node("head", True, memory=1.0),
+            node("gone", False, CPU=9.0),
+            node("n1", True, CPU=7.0, GPU=2.0, **{"accelerator_type:H200": 1.0, "node:10.0.0.3": 1.0}),
+        ]
+
+
+def drive(*scripts, cancel=False, task="search", **more):
     """(the messages that go to the daemon, Ray as it was used)."""
     ray, sent = PlayedRay(*scripts), []
 
     async def run():
         driver = ClusterDriver(ray, sent.append)
-        driver.take(messages.call(1, "search", {"text": "t", "checkpoint": {"s": {"a()": "x"}}}))
+        driver.take(messages.call(1, task, {"text": "t", "checkpoint": {"s": {"a()": "x"}}, **more}))
         if cancel != "at once":
             await asyncio.sleep(0.01)
         if cancel:
@@ -150,13 +164,29 @@ def test_it_serves_until_the_daemon_is_gone():
         requests = asyncio.StreamReader()
         requests.feed_data(messages.encode(messages.call(1, "search", {"text": "t"})))
         serving = asyncio.create_task(serve(ClusterDriver(PlayedRay([ANSWER]), sent.append), requests, sent.append))
-        while not any(m["type"] == "answer" for m in sent):
+        counted = messages.event(0, {"processors": 7})
+        while counted not in sent or not any(m["type"] == "answer" for m in sent):
             await asyncio.sleep(0.001)
         requests.feed_eof()
         await serving
 
     asyncio.run(asyncio.wait_for(run(), 10))
     assert messages.event(0, {"processors": 7}) in sent
+    nodes = next(m["event"]["nodes"] for m in sent if m["type"] == "event" and "nodes" in m["event"])
+    assert nodes == [
+        {"name": "head", "processors": 0, "gpus": []},
+        {"name": "n1", "processors": 7, "gpus": ["H200", "H200"]},
+    ]
+
+
+def test_what_a_gpu_has_to_choose_goes_to_a_node_with_one_of_that_name():
+    sent, ray = drive([event(0), RayError("the node died")], [event(1), ANSWER], task="measure", gpu="H200")
+    assert told(sent) == ["out(0)", {"retries": 1}, "out(1)", "answer"]
+    assert [where["resources"] for where in ray.where] == [{"accelerator_type:H200": cluster_driver.LITTLE}]
+    assert 0 < ray.where[0]["num_gpus"] < 1 and ray.asked[1]["checkpoint"]["s"]["out(0)"] == "abc"
+    assert "gpu" not in ray.asked[0]
+    _, ray = drive([ANSWER])
+    assert not ray.where  # a search goes anywhere
 
 
 def test_nobody_at_the_address_is_one_line(monkeypatch):
@@ -179,26 +209,30 @@ def test_what_ray_says_of_a_cluster_is_one_line(monkeypatch):
     assert "\n" not in str(e.value)
 
 
-def on_a_node(monkeypatch, found, **more):
+def on_a_node(monkeypatch, found, task="search", **more):
     """The messages that a node gives where its workers find that."""
 
     def here(payload, report, cancel):
-        assert "code" not in payload
+        assert "code" not in payload and "job" not in payload
         report({"part": {"search": "s", "name": "out()", "line": "abc"}})
         if isinstance(found, Exception):
             raise found
         return found
 
-    monkeypatch.setattr(cluster_node, "_search_here", here)
-    asked = messages.call(4, "search", {"text": "t", "code": question_key.code_digest(), **more})
-    return [cluster_driver._checked(data) for data in cluster_node.search(messages.encode(asked))]
+    monkeypatch.setattr(cluster_node, f"_{task}_here", here)
+    asked = messages.call(4, task, {"text": "t", "code": question_key.code_digest(), "job": "j1", **more})
+    return [cluster_driver._checked(data) for data in cluster_node.work(messages.encode(asked))]
 
 
-def test_a_node_gives_its_parts_and_an_answer(monkeypatch):
-    given = on_a_node(monkeypatch, {"parts": 1})
-    assert [m["type"] for m in given] == ["event", "answer"] and given[-1]["value"] == {"parts": 1}
-    given = on_a_node(monkeypatch, FunctionNotFound("none"))
-    assert [m["type"] for m in given] == ["event", "answer"] and given[-1]["error"]["code"] == FunctionNotFound.code
+@pytest.mark.parametrize("task", ["search", "measure"])
+def test_a_node_says_who_it_is_and_gives_its_parts_and_an_answer(monkeypatch, task, caplog):
+    caplog.set_level("INFO", "mirage.daemon.node")
+    given = on_a_node(monkeypatch, {"parts": 1}, task)
+    assert [m["type"] for m in given] == ["event", "event", "answer"] and given[-1]["value"] == {"parts": 1}
+    assert given[0]["event"] == {"node": cluster_node.platform.node()} and "part" in given[1]["event"]
+    assert [r.getMessage() for r in caplog.records] == [f"job j1: {task} of `` begins", f"job j1: {task} ends"]
+    given = on_a_node(monkeypatch, FunctionNotFound("none"), task)
+    assert given[-1]["type"] == "answer" and given[-1]["error"]["code"] == FunctionNotFound.code
 
 
 def test_what_our_code_does_wrong_on_a_node_is_raised(monkeypatch):

@@ -11,8 +11,9 @@ from mirage.cli import main
 from mirage.errors import UnknownOperator
 
 NODES = [
-    {"name": "desk", "role": "daemon", "processors": 8, "gpus": ["NVIDIA A", "NVIDIA A"]},
-    {"name": "head:6379", "role": "cluster", "processors": 128, "gpus": []},
+    {"name": "desk", "role": "daemon", "processors": 8, "gpus": ["NVIDIA A", "NVIDIA A"], "jobs": 5},
+    {"name": "head:6379", "role": "cluster", "processors": 128, "gpus": ["H200"], "jobs": 7},
+    {"name": "n1", "role": "node", "processors": 128, "gpus": ["H200"], "jobs": 7},
 ]
 
 
@@ -57,6 +58,7 @@ def test_the_metrics_say_what_the_status_says(house, text, answer):
     assert said["mirage_cache_events_total", "misses"] == facts["cache"]["misses"] > 0
     assert said["mirage_cache_entries",] == facts["cache"]["entries"] > 0
     assert said["mirage_processors", "head:6379", "cluster"] == 128 and said["mirage_gpus", "desk", "daemon"] == 2
+    assert said["mirage_node_jobs_total", "n1", "node"] == 7 and said["mirage_gpus", "n1", "node"] == 1
     assert not any(name[0].startswith("mirage_remote") for name in said)  # it has no shared cache
 
 
@@ -79,7 +81,9 @@ def test_the_command_shows_the_table_the_data_and_the_metrics(house, text, answe
             for more in ([], ["--json"], ["--metrics"], ["--json", "--metrics"])
         )
     lines = shown.output.splitlines()
-    assert [x.split()[:3] for x in lines[1:3]] == [["desk", "daemon", "8"], ["head:6379", "cluster", "128"]]
+    assert lines[0].split() == ["node", "role", "processors", "worked", "at", "GPUs"]
+    assert [x.split()[:4] for x in lines[1:3]] == [["desk", "daemon", "8", "5"], ["head:6379", "cluster", "128", "7"]]
+    assert lines[3].split() == ["n1", "node", "128", "7", "H200"]
     assert "NVIDIA A, NVIDIA A" in lines[1] and "1 done, 0 kept as they are" in shown.output
     found = json.loads(data.output)
     assert found["counts"]["done"] == 1 and found["nodes"] == NODES

@@ -237,12 +237,14 @@ class JobCounts(TypedDict):
 
 
 class NodeNumbers(TypedDict):
-    """A machine that works for the daemon: itself, or a cluster that it reaches at an address. `gpus` are their models."""
+    """A machine that works for the daemon: itself ("daemon"), a cluster that it reaches at an address as a whole ("cluster"), and each
+    of that one's nodes ("node"). `gpus` are their models, `jobs` how many pieces of work it took up since the daemon's start."""
 
     name: str
     role: str
     processors: int
     gpus: list[str]
+    jobs: int
 
 
 class DaemonStatus(TypedDict):
