@@ -31,8 +31,9 @@ class LocalNodes:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
         self._cluster.shutdown()
 
-    def add(self) -> Any:
-        self.running.append(self._cluster.add_node(num_cpus=self._processors, wait=False, **SMALL))
+    def add(self, **more: Any) -> Any:
+        """One more node, with what Ray's `add_node` takes beside its processors."""
+        self.running.append(self._cluster.add_node(num_cpus=self._processors, wait=False, **SMALL, **more))
         return self.running[-1]
 
     def kill(self, which: int = 0) -> set[int]:

@@ -152,6 +152,7 @@ class DaemonJobs:
             )
         job = reply["job"]
         self._wishes[job] += 1
+        log.info("job %s: `%s` of %s", job, ask.function, ask.path)  # the daemon's log and a node's have this name too
         return job, reply["state"]
 
     def _release(self, submitted: asyncio.Task[tuple[str, str]]) -> str:
