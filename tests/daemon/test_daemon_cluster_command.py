@@ -161,8 +161,8 @@ def test_a_daemon_that_is_begun_anew_gets_the_same_cluster(monkeypatch):
     [
         ("from mirage_daemon.lifecycle import main; main()", "[] False"),
         ("from mirage_daemon.lifecycle import main; main(cluster_address='no place')", "[] True"),
-        ("from mirage_daemon.cluster_driver import connected\n"
-         "try: connected('127.0.0.1:1')\nexcept Exception: pass", "['ray'"),
+        ("import contextlib; from mirage_daemon.cluster_driver import connected\n"
+         "with contextlib.suppress(Exception): connected('127.0.0.1:1')", "['ray'"),
     ],
 )  # fmt: skip
 def test_ray_is_looked_for_by_the_process_of_a_cluster_alone(home, code, printed):
