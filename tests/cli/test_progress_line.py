@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -41,4 +42,30 @@ def test_a_short_wait_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     line = ProgressLine("f")
     line(Progress("tracing"))
     line.clear()
+    assert capsys.readouterr().err == ""
+
+
+def test_what_else_is_waited_for_stands_behind_and_holds_up_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress_line, "EVERY_S", {False: 0.02, True: 0.02})
+    monkeypatch.setattr(progress_line, "OTHERS_S", 0.05)
+    said, slow = [], threading.Event()
+
+    def others() -> str:
+        said.append("then 3 queued")
+        if len(said) > 2:
+            slow.wait(20)
+        return said[0]
+
+    line = ProgressLine("f", others=others)
+    deadline = time.monotonic() + 10
+    while len(said) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    began = time.monotonic()
+    line.clear()
+    assert time.monotonic() - began < 5, "an answer does not wait for a daemon that is busy"
+    assert capsys.readouterr().err.startswith("f: starting, 0 s · then 3 queued\n")
+    slow.set()
+    time.sleep(0.1)
     assert capsys.readouterr().err == ""

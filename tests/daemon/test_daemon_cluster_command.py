@@ -108,6 +108,29 @@ def test_the_functions_of_a_file_are_worked_on_side_by_side(house, file, answer)
         assert len(h.runs) == 3
 
 
+def test_how_far_the_functions_to_come_are_is_said_in_words(house, file, answer):
+    let_go = {name: threading.Event() for name in ("shifted", "doubled", "squared")}
+
+    def job(payload, progress, cancel):
+        progress({"state": "verifying"})
+        assert let_go[payload["function"]].wait(LIMIT_S)
+        return answer(payload)
+
+    with house(job) as h, daemon_question.Daemon() as daemon:  # two at once
+        assert daemon.others() == ""
+        for name in let_go:
+            daemon.begin(FUNCTIONS, str(file), name, "sm_90", SearchOptions())
+        wait_until(lambda: daemon.others() == "then 2 verifying, 1 queued")
+        let_go["shifted"].set()
+        wait_until(lambda: daemon.others() == "then 1 over, 2 verifying")
+        daemon.optimize(FUNCTIONS, str(file), "shifted", "sm_90", SearchOptions(), lambda p: None)
+        assert daemon.others() == "then 2 verifying"
+        h.server.stop()  # whoever waits for an answer is told; this is no place for it
+        wait_until(lambda: daemon.others() == "")
+        for event in let_go.values():
+            event.set()
+
+
 def test_one_that_fails_is_asked_once_and_is_not_the_others_end(house, file, answer):
     def job(payload, progress, cancel):
         if payload["function"] == "doubled":

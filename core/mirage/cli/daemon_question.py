@@ -6,6 +6,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
+from collections import Counter
 from collections.abc import Callable
 from types import TracebackType
 
@@ -24,6 +26,7 @@ from mirage.results.codec import structure
 from mirage.results.progress import Progress
 from mirage.results.result import Result
 
+SHOWN = ("over", "tuning", "verifying", "searching", "tracing", "queued")  # states of the functions to come, in words
 TRIES = 3  # a daemon that ends under a question is started again, and goes on from its last checkpoint
 
 
@@ -51,6 +54,8 @@ class Daemon:
 
     def __init__(self, cluster: str = "") -> None:
         self._cluster, self._begun = cluster, dict[tuple[str, str], str]()  # (path, function) -> job
+        self._watching: Client | None = None  # a connection beside the one that waits for an answer
+        self._looks = threading.Lock()  # one thread at a time on it
         try:
             self._client: Client | None = connected(cluster)
         except DeadlinePassed:
@@ -66,8 +71,29 @@ class Daemon:
                     self._client.cancel(job)
         self._close()
 
+    def others(self) -> str:
+        """In words, how far the functions are that were begun and are not asked for yet; "" where there are none, or nobody says."""
+        wanted = set(self._begun.values())
+        if not wanted or not self._looks.acquire(blocking=False):
+            return ""
+        try:
+            if self._watching is None:
+                self._watching = Client.connect(start_daemon=False)
+            jobs = self._watching.status()["jobs"]
+        except MirageError:  # whoever waits for an answer meets it too
+            self._watching = None
+            return ""
+        finally:
+            self._looks.release()
+        states = Counter(job["state"] for job in jobs if job["job"] in wanted)
+        states["over"] = len(wanted) - states.total()
+        return "then " + ", ".join(f"{states[state]} {state}" for state in SHOWN if states[state])
+
     def _close(self) -> None:
         self._begun.clear()
+        watching, self._watching = self._watching, None
+        if watching is not None:
+            watching.close()
         client, self._client = self._client, None
         if client is not None:
             client.close()

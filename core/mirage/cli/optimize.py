@@ -125,18 +125,27 @@ Ask = Callable[[str, str, str, str, SearchOptions, ProgressLine], Result]
 Begin = Callable[[str, str, str, str, SearchOptions], None]  # asks for an answer that is wanted later
 
 
-def daemon(stack: ExitStack, cluster: str) -> tuple[Ask, Begin | None]:
+@dataclass(frozen=True)
+class Asking:
+    """Who answers; `begin` (None: nobody works ahead) and `others` (in words, how far what was begun is) are the daemon's."""
+
+    one: Ask
+    begin: Begin | None = None
+    others: Callable[[], str] = str
+
+
+def daemon(stack: ExitStack, cluster: str) -> Asking:
     """Asks the daemon. Where none can be had, this process does the work, and says so; with a `cluster` that is an error."""
     from mirage.cli.daemon_question import Daemon
 
     try:
         asked = stack.enter_context(Daemon(cluster))
-        return asked.optimize, asked.begin
+        return Asking(asked.optimize, asked.begin, asked.others)
     except DaemonUnavailable as e:
         if cluster:
             raise
         click.echo(f"{e.message}: this process does the work, and nothing of it is remembered", err=True)
-        return here, None
+        return Asking(here)
 
 
 def here(text: str, path: str, function: str, target: str, options: SearchOptions, line: ProgressLine) -> Result:
@@ -207,12 +216,12 @@ class Batch:
         self.errors.append(error)
         click.echo(str(error), err=True)
 
-    def one(self, ask: Ask, place: FunctionPlace, options: SearchOptions) -> None:
+    def one(self, asking: Asking, place: FunctionPlace, options: SearchOptions) -> None:
         """Ask for one function, write and print its answer."""
         check_destination(destination(place.path, place.function, self.asked.out))
-        line = ProgressLine(place.function)
+        line = ProgressLine(place.function, others=asking.others)
         try:
-            result = ask(place.text, _full(place), place.function, self.asked.target, options, line)
+            result = asking.one(place.text, _full(place), place.function, self.asked.target, options, line)
         except (RuleFalse, RuleUnreadable) as e:
             e.path = self.asked.rules_file  # the daemon is told the rules, not where they are
             raise
@@ -226,8 +235,9 @@ class Batch:
                 click.echo(f"  install  `{place.function}` runs it from now on where it fits the call;"
                            f" `mirage status {place.path}` shows that, `mirage uninstall {place}` takes it back")  # fmt: skip
 
-    def all(self, ask: Ask, begin: Begin | None, places: list[FunctionPlace], options: SearchOptions) -> None:
+    def all(self, asking: Asking, places: list[FunctionPlace], options: SearchOptions) -> None:
         """Ask for each function. The next ones are begun while an answer is waited for."""
+        begin = asking.begin
         several = len(places) + len(self.errors) > 1
         coming = iter(places if begin is not None and several else ())
 
@@ -240,7 +250,7 @@ class Batch:
         for place in places:
             begin_next(1)
             try:
-                self.one(ask, place, options)
+                self.one(asking, place, options)
             except MirageError as e:
                 if not several or isinstance(e, OF_ALL) or e.code.startswith("MIR5"):
                     raise
@@ -284,8 +294,7 @@ def optimize(asked: OptimizeOptions) -> None:
         raise click.UsageError(f"--out must be a folder that exists: {len(places)} functions are asked for")
     options = asked.search()
     with ExitStack() as stack:
-        ask, begin = (here, None) if asked.no_daemon else daemon(stack, asked.cluster)
-        batch.all(ask, begin, places, options)
+        batch.all(Asking(here) if asked.no_daemon else daemon(stack, asked.cluster), places, options)
     batch.end(several)
     if batch.errors:
         raise SystemExit(1)

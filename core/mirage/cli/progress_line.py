@@ -13,6 +13,7 @@ from mirage.cli.plain_terminal import REDRAW
 from mirage.results.progress import Progress
 
 EVERY_S = {True: 0.5, False: 5.0}  # on a terminal, elsewhere
+OTHERS_S = 1.0  # an answer waits no longer than that for what is said of others
 WIDTH = 110
 STATES = {
     "queued": "waiting for its turn",
@@ -41,10 +42,14 @@ def words(name: str, seen: Progress | None, seconds: float) -> str:
 
 
 class ProgressLine:
-    """Shows the events that it is called with, and that time goes on where none comes. `clear` ends it."""
+    """Shows the events that it is called with, and that time goes on where none comes. `clear` ends it. `others` says in a few words
+    what else is waited for, and may take a moment."""
 
-    def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, name: str, clock: Callable[[], float] = time.monotonic, *, others: Callable[[], str] = str
+    ) -> None:
         self._name, self._clock, self._began = name, clock, clock()
+        self._others, self._said = others, ""
         self._terminal = sys.stderr.isatty()
         self._last: Progress | None = None
         self._over = threading.Event()
@@ -58,16 +63,18 @@ class ProgressLine:
 
     def clear(self) -> None:
         self._over.set()
-        self._ticks.join()
+        self._ticks.join(OTHERS_S)
         if self._terminal:
             click.echo(REDRAW, nl=False, err=True)
 
     def _tick(self) -> None:
         while not self._over.wait(EVERY_S[self._terminal]):
-            self._draw()
+            self._said = self._others()
+            if not self._over.is_set():
+                self._draw()
 
     def _draw(self) -> None:
-        text = words(self._name, self._last, self._clock() - self._began)
+        text = " · ".join(filter(None, (words(self._name, self._last, self._clock() - self._began), self._said)))
         if self._terminal:
             click.echo(f"{REDRAW}{text[:WIDTH]}", nl=False, err=True)
         else:
