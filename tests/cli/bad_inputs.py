@@ -80,7 +80,11 @@ BAD = {
     "opens a file for a default": Bad(
         "MIR105", one(f'{X},\n    y=open(OTHER, "w"),\n', "return x + 1.0"), "OTHER", "not a constant"
     ),
-    "in-place edit of an input": Bad("MIR204", one(X, "x.add_(1.0)", "return x"), "add_", "`x`"),
-    "assignment into an input": Bad("MIR204", one(X, "x[0] = 1.0", "return x + 1.0"), "x[0]", "`x`"),
+    "in-place edit of an input whose view is returned": Bad(
+        "MIR204", one(X, "x.add_(1.0)", "return x[1]"), "add_", "`x`"
+    ),
+    "assignment into an input of which more is returned": Bad(
+        "MIR204", one(X, "x[0] = 1.0", "return x.T"), "x[0]", "`x`"
+    ),
     "returns a number": Bad("MIR207", one(X, "return 3"), "def f(", "int"),
 }

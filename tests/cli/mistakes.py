@@ -90,8 +90,8 @@ MISTAKES: dict[str, Mistake] = {
         HEAD + "S = 2.0\n\n\n" + DECORATOR + "def f(x):\n    return x * S\n"),
     "a misspelt name": of(body("return x * tow"), "MIR109", 8, "`tow`", "constants"),
     "a print": of(body("print(x)", "return x * 2"), "MIR206", 8, "`print`", "only the tensor computation"),
-    "an in-place write to an input": of(
-        body("x.mul_(2)", "return x"), "MIR204", 8, "`x`", "new tensor", body("x = x.mul(2)", "return x")),
+    "a view of an input that is written in place": of(
+        body("x.mul_(2)", "return x[0]"), "MIR204", 8, "`x`", "new tensor", body("x = x.mul(2)", "return x[0]")),
     "an if on the values of a tensor": of(
         body("if x.sum() > 0:", "    return x", "return -x"), "MIR202", 8, "value of a tensor", "torch.where",
         body("return torch.where(x.sum() > 0, x, -x)")),

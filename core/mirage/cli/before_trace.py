@@ -9,6 +9,7 @@ from mirage.cli.verify_subjects import ModulesOriginal, original_of
 from mirage.codegen.carried_mugraph import read_carried
 from mirage.codegen.emit import split_parts
 from mirage.codegen.size_table import focused, rows_of
+from mirage.codegen.writing_module import taken_apart
 from mirage.errors import MirageError
 from mirage.mugraph.check import Limits, check
 from mirage.verify.judge import memory_of_graph, memory_of_text, read_syntax
@@ -18,6 +19,7 @@ def read(text: str, limits: Limits, begin: Callable[[ModulesOriginal], object] =
     """Asks of an emitted module's text and of the µGraphs that it carries what the judge will ask, and lets the traces of its originals
     `begin`. A text that is none, or that is refused, is left: whoever reads the argument says so."""
     try:
+        text, _ = taken_apart(text)
         parts = split_parts(text)
         if not parts.get("mugraph") or read_syntax(text).word == "REJECTED":
             return

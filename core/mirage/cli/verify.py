@@ -16,7 +16,7 @@ import click
 from mirage.cli import named_text
 from mirage.cli.command_options import taking, target_of
 from mirage.cli.named_text import NamedText
-from mirage.errors import MirageError, MugraphUnknown, SignatureMismatch
+from mirage.errors import InPlaceEdit, MirageError, MugraphUnknown, SignatureMismatch
 from mirage.isolate.imported_ahead import REHEARSAL, RUNNING, TRACING
 
 if TYPE_CHECKING:
@@ -246,6 +246,7 @@ def decided(
     may: MayDiffer = NOTHING,
 ) -> tuple[Verdict, Case | None]:  # fmt: skip
     """The verdict without a search for floats that show a difference, and what was judged where that has a µGraph."""
+    from mirage.cli import verify_subjects
     from mirage.results.verdict import Verdict
     from mirage.verify import cases
     from mirage.verify.judge import judge
@@ -254,7 +255,13 @@ def decided(
     task, _ = _tasks(worker, queue)
     if right.refused is not None:
         return Verdict((right.refused,)), None
+    if left.program is not None and right.program is not None and left.writes != right.writes:
+        return Verdict((verify_subjects.other_writes(left.writes, right.writes, list(left.inputs)),)), None
     if is_written(left, right):
+        if left.writes is not None:
+            raise InPlaceEdit(
+                f"{left.label} writes to its inputs, and {right.label} carries no µGraph", path=left.label
+            )
         return of_kernels(left, right, task, may.undefined), None
     if left.program is not None and right.kind == "function":
         assert right.program is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
@@ -12,22 +13,24 @@ from mirage.cli.named_text import NamedText
 from mirage.codegen.carried_mugraph import read_carried
 from mirage.codegen.emit import split_parts
 from mirage.codegen.size_table import focused, rows_of
+from mirage.codegen.writing_module import WritingPart, taken_apart
 from mirage.errors import FunctionNotFound, InvalidMugraph, ModuleUnreadable, MugraphSyntax
 from mirage.ir.dtypes import BY_TORCH_NAME
 from mirage.ir.program import Program
+from mirage.ir.writes import Writes
 from mirage.mugraph import json_form
 from mirage.mugraph.check import SM_90, Limits, check
 from mirage.mugraph.grammar import MuGraph
 from mirage.mugraph.parse import parse
-from mirage.pipeline.request import TRACE_S, Request, read, trace
+from mirage.pipeline.request import TRACE_S, Request, read, traced
 from mirage.results.progress import CancelToken
+from mirage.results.verdict import Evidence
 from mirage.source import detect
 from mirage.verify.judge import read_syntax
 from mirage.verify.structure.module_syntax import ModuleSyntax
 
 if TYPE_CHECKING:
     from mirage.isolate.task_table import Caller, Payload
-    from mirage.results.verdict import Evidence
 
 KERNELS = "# mirage:begin kernels"
 
@@ -38,7 +41,7 @@ class Subject:
     original in it for `program` and `text`, and the `mugraph` that it carries, if any; a µGraph has a `mugraph`, and a `module`
     where it comes from a result. Kernels that a person wrote have a `module` alone, and the `function` in it that is called where
     one was named; they are for whatever inputs the other side has, and so is a module that is `refused` as it is read: nothing
-    of it has run."""
+    of it has run. `writes`: what a function, or a module, writes to its inputs; its program is that of the function on copies."""
 
     kind: Literal["function", "module", "mugraph", "kernels"]
     label: str
@@ -48,6 +51,7 @@ class Subject:
     mugraph: MuGraph | None = None
     module: str = ""
     refused: Evidence | None = None
+    writes: Writes | None = None
 
     @property
     def inputs(self) -> dict[str, tuple[tuple[int, ...], str]]:
@@ -102,8 +106,9 @@ def functions(named: NamedText, worker: Caller) -> list[Subject]:
             next_step=f"name one: {path}::{names[0]}",
         )
     found = read(Request(named.text, named.full, names[0]))
-    programs = [trace(replace(found, inputs=x), named.full, worker, CancelToken()) for x in found.rows]
-    return [Subject("function", f"{path}::{names[0]}", p, found.slice.text, names[0]) for p in programs]
+    made = [traced(replace(found, inputs=x), named.full, worker, CancelToken()) for x in found.rows]
+    label = f"{path}::{names[0]}"
+    return [Subject("function", label, p, f.slice.text, f.decorated.name, writes=f.writes) for f, p in made]
 
 
 def structures(path: str, text: str, limits: Limits) -> list[Subject]:
@@ -139,6 +144,40 @@ def modules(path: str, text: str, worker: Caller, limits: Limits) -> list[Subjec
     """An emitted module. Its original, at the shapes that a row's guard expects, is the function that the row stands for; the
     µGraphs that it carries are read and valid, and nothing more is known of them. One that breaks a rule on what a module may
     contain is not traced: it is refused, or without a µGraph a text like any other."""
+    try:
+        text, part = taken_apart(text)
+    except ModuleUnreadable as e:
+        e.path = path
+        raise
+    found = plain_modules(path, text, worker, limits)
+    return found if part is None else [with_its_writes(x, part, worker) for x in found]
+
+
+def with_its_writes(subject: Subject, part: WritingPart, worker: Caller) -> Subject:
+    """The module that writes to its inputs as a part of it says; refused where the function that it carries writes otherwise, or that is
+    not known of what it carries."""
+    if subject.refused is not None:
+        return subject
+    if subject.kind != "module" or subject.mugraph is None:
+        raise ModuleUnreadable(f"{subject.label} writes to its inputs and carries no µGraph", path=subject.label)
+    inputs = [
+        {"name": n, "shape": list(s), "dtype": d, "names": []}
+        for n, (s, d) in zip(part.inputs, subject.inputs.values(), strict=True)
+    ]
+    payload = {"text": part.text, "function": part.writing, "inputs": inputs}
+    own = Writes.from_dict(worker.call("written_inputs", payload, timeout_s=TRACE_S)["writes"])
+    wrong = None if own == part.writes else other_writes(own, part.writes, part.inputs)
+    return replace(subject, writes=part.writes, refused=wrong)
+
+
+def other_writes(a: Writes | None, b: Writes | None, names: Sequence[str]) -> Evidence:
+    """The evidence that two sides write to inputs of these names, or return them, in different ways."""
+    first, second = ("writes to no input" if x is None else x.words(names) for x in (a, b))
+    return Evidence(link="algebra", opinion="structure", word="REJECTED", summary=f"one {first}, the other {second}")
+
+
+def plain_modules(path: str, text: str, worker: Caller, limits: Limits) -> list[Subject]:
+    """Of a module of a function that writes to no input."""
     parts = split_parts(text)
     bare = not parts.get("mugraph")
     try:

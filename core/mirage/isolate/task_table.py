@@ -36,6 +36,7 @@ class Caller(Protocol):
 TASKS: dict[str, str] = {
     "trace": "mirage.program.trace_task:trace_task",
     "whole_function": "mirage.program.trace_task:whole_task",
+    "written_inputs": "mirage.program.trace_task:writes_task",
     "field_text": "mirage.verify.field.worker:run_in_field",
     "float": "mirage.verify.floats.worker:run_on_floats",
     "real_sizes": "mirage.verify.real_sizes.worker:judge_at_real_sizes",

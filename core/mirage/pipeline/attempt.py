@@ -33,8 +33,9 @@ from mirage.pipeline.search_problems import which
 from mirage.pipeline.searches import asked_bounds, search_all, search_for
 from mirage.plan import plan
 from mirage.profile.candidate_choice import EQUAL, Measured
-from mirage.profile.roofline import baseline, estimate
+from mirage.profile.roofline import baseline, estimate, speed_of_light
 from mirage.profile.worker_tasks import KernelRow
+from mirage.results.baselines import EAGER
 from mirage.results.progress import CancelToken, Progress, ProgressCounts
 from mirage.results.result import Remark, Result
 from mirage.results.verdict import Verdict
@@ -70,8 +71,8 @@ class Attempt:
         base = self.written
         rejected: list[str] = []
         chosen = None
-        tries = Tries(best)
         self.measured = self.tune(best)
+        tries = Tries(best := [replace(c, us=c.us + self.copies) for c in best])
         # a refused one may have been followed by one of another structure: what is faster comes after it
         if self.measured is not None:
             base = self.measured.baseline(base)
@@ -154,7 +155,7 @@ class Attempt:
             return None
         asked = TimedFunction(self.function.decorated.name, self.program, self.dev.target)
         try:
-            written = self.by_baseline("compile", {})
+            written = self.baseline_text(self.function, "compile", {})
         except EmissionRefused:  # then no kernel has a text either
             written = ""
         return CandidateTiming(self.tools, self.tools.gpu, asked, self.unverified, written, self.progress, self.cancel)
@@ -169,7 +170,21 @@ class Attempt:
             found = self.timing.tune(best, as_they_are=as_they_are)
         if found is not None:
             self.clock.move("tuning", "baselines", found.baselines_s)
-        return found
+        return self.with_copies(found) if found is not None and self.copies else found
+
+    @cached_property
+    def copies(self) -> float:
+        """The µs of copying the new values to the inputs that the function writes to."""
+        writes = self.function.writes
+        written = () if writes is None else tuple(self.program.inputs[i].type.bytes for i in writes.inputs)
+        return sum(speed_of_light(2.0 * n, 0.0, 0.0, 1, self.dev) for n in written)
+
+    def with_copies(self, found: Measured) -> Measured:
+        """What was measured of a function on copies, of the function as the user wrote it: kernels copy the results, and PyTorch made
+        copies that the user's function does not make. Its compiler makes none."""
+        peers = {k: max(us - self.copies, us / 2) if k == EAGER else us for k, us in found.peers.items()}
+        kernels = tuple(replace(c, us=c.us + self.copies) for c in found.candidates)
+        return replace(found, candidates=kernels, peers=peers)
 
     def explained(self, result: Result, found: Problem, graph: MuGraph, remarks: tuple[Remark, ...]) -> Result:
         """The result with the way to its µGraph, and why it is not fused further."""
@@ -251,15 +266,14 @@ class Attempt:
         )  # fmt: skip
 
     def by_baseline(self, name: str, header: dict[str, str]) -> str:
-        """The module in which a baseline runs."""
-        of = self.function.decorated
+        """The module in which a baseline of the user's function runs."""
+        return self.baseline_text(self.function.users, name, header)
+
+    def baseline_text(self, of: Function, name: str, header: dict[str, str]) -> str:
+        rows, known = [(self.program, name)], of.decorated
         return emit_baselines(
-            [(self.program, name)],
-            self.function.slice.readable,
-            function=of.name,
-            header=header,
-            docstring=of.docstring,
-        )
+            rows, of.slice.readable, function=known.name, header=header, docstring=known.docstring
+        )  # fmt: skip
 
     def compile(self, text: str) -> Future[list[KernelRow] | MirageError]:
         """The static profile beside the verification; a MirageError is its value when the compiler refuses."""

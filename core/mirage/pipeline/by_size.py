@@ -6,7 +6,7 @@ Each row was optimized by itself; the module that holds them all is judged again
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from mirage.codegen import module_header
 from mirage.codegen.baseline_module import emit_baselines
@@ -15,6 +15,7 @@ from mirage.codegen.size_table import headline, inputs_of, launched
 from mirage.ir.program import Program
 from mirage.mugraph import json_form
 from mirage.pipeline.answer import baseline_header
+from mirage.pipeline.request import Function
 from mirage.results.baselines import BASELINES, TRUSTED
 from mirage.results.result import BySize, KernelFacts, Result
 from mirage.results.verdict import Verdict, strength
@@ -45,12 +46,14 @@ class SizedResult:
 
 @dataclass(frozen=True)
 class SharedByRows:
-    """What the rows have in common: the function, its slice, the user's rules, and a worker's tasks."""
+    """What the rows have in common: the function, its slice, the user's rules, a worker's tasks; and where the function works on copies,
+    the one that the user wrote."""
 
     function: Decorated
     slice: Slice
     rules: Rules | None
     run_task: RunTask
+    written: Function | None = field(default=None, kw_only=True)
 
     def module(self, rows: Sequence[SizedResult], header: dict[str, str]) -> str:
         graphs = [(r.program, json_form.from_json(r.result.mugraphs[0])) for r in rows]
@@ -60,8 +63,8 @@ class SharedByRows:
     def by_baselines(self, rows: Sequence[SizedResult], header: dict[str, str]) -> str:
         """The module in which each row runs its baseline."""
         named = [(r.program, r.result.baseline) for r in rows]
-        name, doc = self.function.name, self.function.docstring
-        return emit_baselines(named, self.slice.readable, function=name, header=header, docstring=doc)
+        of, part = (self.function, self.slice) if self.written is None else (self.written.decorated, self.written.slice)
+        return emit_baselines(named, part.readable, function=of.name, header=header, docstring=of.docstring)
 
     def judged(self, row: SizedResult, module: str) -> Verdict:
         """The verdict on one row of a module."""

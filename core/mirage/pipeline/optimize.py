@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 
+from mirage.codegen.writing_module import with_writes
 from mirage.devices.table import device
 from mirage.errors import (
     Cancelled,
@@ -22,7 +23,7 @@ from mirage.pipeline.attempt import Attempt
 from mirage.pipeline.candidate_timing import Report
 from mirage.pipeline.phase_clock import PhaseClock
 from mirage.pipeline.processes import Tools
-from mirage.pipeline.request import Function, Request, read, runnable, trace
+from mirage.pipeline.request import MAY_WRITE, Function, Request, read, runnable, trace, without_writes
 from mirage.pipeline.search_problems import problems, which
 from mirage.pipeline.size_range import at_size
 from mirage.results.progress import CancelToken, Progress, ProgressCounts
@@ -54,9 +55,15 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
             return Attempt(request, function, program, dev, progress, cancel, own, clock)
 
         def traced(i: int) -> Program:
+            nonlocal function
             progress(Progress("tracing"))
             with clock.phase("trace"):
-                program = trace(replace(function, inputs=function.rows[i]), request.path, own.runner, cancel)
+                row = replace(function, inputs=function.rows[i])
+                try:
+                    program = trace(row, request.path, own.runner, cancel)
+                except MAY_WRITE as refused:
+                    function = without_writes(row, own.runner, cancel, refused)
+                    program = trace(function, request.path, own.runner, cancel)
             runnable(program, dev, request.path)
             return program
 
@@ -75,13 +82,27 @@ def optimize(request: Request, progress: Report, cancel: CancelToken, tools: Too
             found = models[i] if i == model else at_size(traced(i), models[model], dev)
             rows.append(searched(i) if found is None else found)
         if len(rows) == 1:
-            return replace(rows[0].result, seconds=clock.seconds())
+            return replace(as_written(function, rows[0].result), seconds=clock.seconds())
         progress(Progress("verifying", ProgressCounts(sizes=len(rows))))
         task = attempt(rows[0].program).task
         with clock.phase("verdict"):
-            book = by_size.SharedByRows(function.decorated, function.slice, request.rules, task)
+            book = by_size.SharedByRows(
+                function.decorated, function.slice, request.rules, task, written=function.written
+            )
             whole = by_size.together(rows, book, searched)
-        return replace(whole, seconds=clock.seconds())
+        return replace(as_written(function, whole), seconds=clock.seconds())
+
+
+def as_written(function: Function, result: Result) -> Result:
+    """The result for the function as the user wrote it: where that writes to its inputs, the module writes them too."""
+    if function.writes is None:
+        return result
+    own, names = function.users.decorated, [i.name for i in function.inputs]
+    source, writes = result.source, function.writes
+    if result.answer == "kernel":
+        source = with_writes(source, own.name, own.docstring, names, writes)
+    said = f"`{own.name}` {writes.words(names)}: the new values are computed, then copied to where they belong"
+    return replace(result, function=own.name, source=source, notes=(*result.notes, said))
 
 
 def _by_pytorch(row: Function, refused: MirageError, attempt: Callable[[Program], Attempt]) -> by_size.SizedResult:

@@ -18,8 +18,9 @@ from mirage.mugraph.without_calls import other_calls
 from mirage.pipeline.attempt import Attempt
 from mirage.pipeline.candidate_timing import Report
 from mirage.pipeline.job_task import tools_of_a_job
+from mirage.pipeline.optimize import as_written
 from mirage.pipeline.processes import Tools
-from mirage.pipeline.request import Request, read, trace
+from mirage.pipeline.request import Request, read, traced
 from mirage.pipeline.request_payload import from_payload
 from mirage.pipeline.search_problems import problems, which
 from mirage.profile.roofline import baseline, estimate
@@ -45,11 +46,11 @@ def recheck(
     progress(Progress("tracing"))
     with nullcontext(tools) if tools is not None else Tools() as own:
         own.begin()
-        program = trace(function, request.path, own.runner, cancel)
+        function, program = traced(function, request.path, own.runner, cancel)
         attempt = Attempt(request, function, program, dev, progress, cancel, own)
         posed, base = problems(program), baseline(program, dev)
         found = posed[which(posed, graph)]
-        candidate = Candidate(graph, estimate(graph, dev), LABEL, LABEL)
+        candidate = Candidate(graph, estimate(graph, dev) + attempt.copies, LABEL, LABEL)
         rejected: list[str] = []
         if wrong := other_calls(found.calls, graph):
             raise NotVerified(f"the µGraph has {wrong}")
@@ -65,7 +66,8 @@ def recheck(
             raise NotVerified(f"the µGraph does not fit the function ({type(e).__name__}: {e})") from e
         if chosen is None:
             raise NotVerified("; ".join(rejected) or "the µGraph was not verified")
-        return attempt.explained(attempt.result(base, chosen, rejected, 0.0), found, chosen.mugraph, ())
+        result = attempt.explained(attempt.result(base, chosen, rejected, 0.0), found, chosen.mugraph, ())
+        return as_written(function, result)
 
 
 def recheck_task(payload: Value, emit: Emit) -> Value:

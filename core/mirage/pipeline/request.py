@@ -5,22 +5,25 @@ Tracing runs the user's code, so it happens in a worker (`isolate`); nothing her
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mirage.devices.table import Device
-from mirage.errors import DtypeOfDevice, FunctionNotFound, MirageError
+from mirage.errors import Cancelled, DtypeOfDevice, FunctionNotFound, InPlaceEdit, MirageError, UnsupportedOutput
 from mirage.ir.dtypes import TORCH_NAMES
 from mirage.ir.program import Program
 from mirage.ir.tensor_spec import TensorSpec
-from mirage.isolate.task_table import Caller
+from mirage.ir.writes import Writes
+from mirage.isolate.task_table import Caller, Payload
 from mirage.program.integers import refuse_integers
 from mirage.results.progress import CancelToken
 from mirage.search.checkpoint import Checkpoint
 from mirage.search.engine import Bounds
 from mirage.source import detect, shapes, slice
+from mirage.source.functional_text import functional, functional_name
 from mirage.verify.proof.user_rules import Rules
 
 TRACE_S = 60.0  # limit of tracing
+MAY_WRITE = (InPlaceEdit, UnsupportedOutput)  # who writes to an input may return nothing
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,21 @@ class Request:
 @dataclass(frozen=True)
 class Function:
     """A decorated function that was read: its slice, and its inputs' specs (of the last of the `rows` that it asks for). `models`: for
-    each row the one whose kernel it takes at its own sizes."""
+    each row the one whose kernel it takes at its own sizes. Of a function that writes to its inputs it is one that works on copies: with
+    what it `writes`, and the function as the user wrote it."""
 
     decorated: detect.Decorated
     slice: slice.Slice
     inputs: tuple[TensorSpec, ...]
     rows: tuple[tuple[TensorSpec, ...], ...]
     models: tuple[int, ...]
+    writes: Writes | None = None
+    written: Function | None = None
+
+    @property
+    def users(self) -> Function:
+        """The function as the user wrote it."""
+        return self if self.written is None else self.written
 
 
 def read(request: Request) -> Function:
@@ -70,18 +81,53 @@ def read(request: Request) -> Function:
 
 def trace(function: Function, path: str, worker: Caller, cancel: CancelToken, *, task: str = "trace") -> Program:
     """The tensor program, traced in the worker; by the task "whole_function", one of a single operator."""
-    payload = {
-        "text": function.slice.text,
-        "function": function.decorated.name,
-        "inputs": [
-            {"name": i.name, "shape": list(i.shape), "dtype": i.dtype, "names": list(i.names)} for i in function.inputs
-        ],
-    }
     try:
-        return Program.from_dict(worker.call(task, payload, timeout_s=TRACE_S, cancel=cancel)["program"])
+        answer = worker.call(task, _payload(function, function.inputs), timeout_s=TRACE_S, cancel=cancel)
+        return Program.from_dict(answer["program"])
     except MirageError as e:
         e.path = e.path or path
         raise
+
+
+def traced(function: Function, path: str, worker: Caller, cancel: CancelToken) -> tuple[Function, Program]:
+    """The function and its program; of a function that writes to its inputs that which works on copies."""
+    try:
+        return function, trace(function, path, worker, cancel)
+    except MAY_WRITE as refused:
+        function = without_writes(function, worker, cancel, refused)
+        return function, trace(function, path, worker, cancel)
+
+
+def without_writes(function: Function, worker: Caller, cancel: CancelToken, refused: MirageError) -> Function:
+    """A function that writes to its inputs, as one that works on copies, by what it does for each of its rows. Raises what was
+    `refused`, with the reason, where that is not followed."""
+    found = set()
+    try:
+        for row in function.rows:
+            answer = worker.call("written_inputs", _payload(function, row), timeout_s=TRACE_S, cancel=cancel)
+            found.add(Writes.from_dict(answer["writes"]))
+        if len(found) > 1:
+            raise InPlaceEdit("it writes to other inputs at other sizes")
+        (writes,) = found
+        part = functional(function.slice, [i.name for i in function.inputs], writes)
+    except Cancelled:
+        raise
+    except MirageError as error:
+        if not (isinstance(error, InPlaceEdit) and isinstance(refused, InPlaceEdit)):
+            raise refused from None
+        why = InPlaceEdit(f"{refused.message}: {error.message}", next_step=error.next_step)
+        why.path, why.line = refused.path, refused.line
+        raise why from None
+    decorated = replace(function.decorated, name=functional_name(function.decorated.name), docstring=None)
+    return replace(function, decorated=decorated, slice=part, writes=writes, written=function)
+
+
+def _payload(function: Function, inputs: tuple[TensorSpec, ...]) -> Payload:
+    return {
+        "text": function.slice.text,
+        "function": function.decorated.name,
+        "inputs": [{"name": i.name, "shape": list(i.shape), "dtype": i.dtype, "names": list(i.names)} for i in inputs],
+    }
 
 
 def runnable(program: Program, dev: Device, path: str) -> None:

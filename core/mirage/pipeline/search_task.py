@@ -17,7 +17,7 @@ from mirage.isolate.runner import Worker
 from mirage.isolate.task_table import Emit, Value
 from mirage.pipeline.job_task import Sent
 from mirage.pipeline.processes import IMPORTS
-from mirage.pipeline.request import Request, read, runnable, trace
+from mirage.pipeline.request import Request, read, runnable, traced
 from mirage.pipeline.request_payload import from_payload
 from mirage.pipeline.searches import asked_bounds, search_all, search_for
 from mirage.results.codec import unstructure
@@ -46,7 +46,8 @@ def search_task(payload: Value, emit: Emit) -> Value:
     counts = SearchCounts()
     for i in dict.fromkeys(function.models):
         emit(unstructure(Progress("tracing")))
-        program = trace(replace(function, inputs=function.rows[i]), request.path, tracer, cancel)
+        row = replace(function, inputs=function.rows[i])
+        function, program = traced(row, request.path, tracer, cancel)
         runnable(program, dev, request.path)
         counts = _search(program, bounds, request, dev, counts, emit)
     return {"parts": counts.parts}

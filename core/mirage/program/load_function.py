@@ -114,7 +114,7 @@ _RANDOM = ("rand", "randn", "randint", "randperm", "normal")
 _FACTORIES = ("arange", "ones", "zeros", "full", "empty", "eye", "linspace")
 
 
-def _on_meta(questions: Questions) -> TorchFunctionMode:
+def on_meta(questions: Questions) -> TorchFunctionMode:
     """A mode in which tensors that the function makes live where its inputs do, whatever device it names, and what it asks of
     tensors is known."""
     import torch
@@ -175,7 +175,7 @@ def record(
     deferred_compiler.defer()
 
     def plain(*tensors: torch.Tensor) -> object:
-        with _on_meta(questions):
+        with on_meta(questions):
             return call(*tensors)
 
     with _lines(), kernels_by_schema(), torch.no_grad(), warnings.catch_warnings():

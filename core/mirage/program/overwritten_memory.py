@@ -9,7 +9,8 @@ if TYPE_CHECKING:
 
 _SCATTERS = ("aten.slice_scatter.default", "aten.select_scatter.default")
 # Operators that PyTorch composes of others and whose results are memory of their own, though nothing in their schema says so. Of
-# such an operator that is not named here (`dropout` of an evaluated model, `broadcast_tensors`, `einsum`) the result may be an argument.
+# such an operator that is not named here (`dropout` of an evaluated model, `broadcast_tensors`, `einsum` of one tensor) the result may
+# be an argument.
 _OWN = frozenset((
     "linear", "matmul", "softmax", "log_softmax", "layer_norm", "rms_norm", "group_norm", "batch_norm", "scaled_dot_product_attention",
     "cross_entropy_loss", "nll_loss", "conv1d", "conv2d", "conv3d", "max_pool1d", "max_pool2d", "avg_pool1d", "adaptive_avg_pool1d",
@@ -57,9 +58,15 @@ def may_share_memory(module: torch.fx.GraphModule) -> str:
             continue
         name: str = schema.name.partition("::")[2]
         composed = torch._C._dispatch_has_kernel_for_dispatch_key(str(node.target.name()), "CompositeImplicitAutograd")
-        if composed and name not in _OWN:
+        if composed and name not in _OWN and not _is_product(name, node):
             return name
     return ""
+
+
+def _is_product(name: str, node: torch.fx.Node) -> bool:
+    """Is it an `einsum` of several tensors? Their product is a new one; of a single tensor it may be a view."""
+    operands = node.args[1] if name == "einsum" and len(node.args) > 1 else ()
+    return isinstance(operands, (list, tuple)) and len(operands) > 1
 
 
 def _fill(node: torch.fx.Node, value: object = 0) -> None:

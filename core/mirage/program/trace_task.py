@@ -1,4 +1,4 @@
-"""The worker tasks `trace` and `whole_function`: from a slice's text and its inputs to a program, both as JSON data."""
+"""The worker tasks `trace`, `whole_function` and `written_inputs`: from a slice's text and its inputs to a program, both as JSON data."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from mirage.ir.tensor_spec import TensorSpec
 from mirage.isolate.task_table import Value
 from mirage.program.trace import trace_generic
 from mirage.program.whole_function import whole_function
+from mirage.program.written_inputs import written_inputs
 
 
 def trace_task(payload: Value) -> JsonObject:
@@ -26,6 +27,12 @@ def whole_task(payload: Value) -> JsonObject:
     """The same payload -> {"program"} of one operator, the function itself (`whole_function`)."""
     program = whole_function(payload["text"], payload["function"], _inputs(payload), payload.get("constants"))
     return {"program": program.to_dict()}
+
+
+def writes_task(payload: Value) -> JsonObject:
+    """The same payload -> {"writes"}: what the function does to its inputs."""
+    found = written_inputs(payload["text"], payload["function"], _inputs(payload), payload.get("constants"))
+    return {"writes": found.to_dict()}
 
 
 def _inputs(payload: Value) -> list[TensorSpec]:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from mirage.codegen.baseline_blocks import run_blocks
-from mirage.errors import ModuleRefused
+from mirage.codegen.writing_module import taken_apart
+from mirage.errors import ModuleRefused, ModuleUnreadable
 from mirage.ir.opaque_calls import OPERATOR, has_effect
 from mirage.operators.block_operators import BLOCK
 from mirage.operators.table import OPERATORS
@@ -205,11 +206,14 @@ def loading_fault(text: str) -> tuple[str, Fault] | None:
     if len(text) > MOST:
         return "size", Fault(1, f"has {len(text)} characters, over the limit of {MOST}")
     try:
+        text, _ = taken_apart(text)
         syntax = ModuleSyntax(text, ast.parse(text))
         syntax = ModuleSyntax(text, _without_baselines(syntax))
         for rule in LOADED:
             for fault in rule.broken(syntax):
                 return rule.name, fault
+    except ModuleUnreadable as e:
+        return "writes", Fault(1, f"cannot be read: {e.message}")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
         return "statements", Fault(getattr(e, "lineno", None) or 1, f"is no Python ({type(e).__name__})")
     return None
