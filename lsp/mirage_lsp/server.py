@@ -6,8 +6,9 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -15,14 +16,15 @@ from pygls.uris import to_fs_path
 
 from mirage.errors import MirageError
 from mirage.link.version import package_version
-from mirage_lsp import diagnostics, methods, panel_data, text_edits, transport
-from mirage_lsp.daemon_jobs import DaemonJobs
-from mirage_lsp.document import Document, FunctionEntry, View
-from mirage_lsp.progress import WorkDone
+from mirage_lsp import methods, text_edits, transport
 from mirage_lsp.pygls_protocol import Protocol
-from mirage_lsp.session import Session
 from mirage_lsp.settings import Settings
-from mirage_lsp.workspace_folders import DaemonLink, Folders, watchable
+
+if TYPE_CHECKING:
+    from mirage_lsp.document import Document, FunctionEntry, View
+    from mirage_lsp.progress import WorkDone
+    from mirage_lsp.session import Session
+    from mirage_lsp.workspace_folders import Folders
 
 log = logging.getLogger(__name__)
 REFRESH_S = 0.05  # refreshes and diagnostics are not sent more often; after a quiet time they are sent at once
@@ -36,7 +38,8 @@ NOTEBOOKS = types.NotebookDocumentSyncOptions(
 
 
 class MirageServer(LanguageServer):
-    """One client's server. `session` is replaced when the client initializes."""
+    """One client's server. `session` is replaced when the client initializes, and made when it is first asked for: most of what it
+    imports is needed by no answer to `initialize`."""
 
     protocol: Protocol
 
@@ -57,13 +60,34 @@ class MirageServer(LanguageServer):
         methods.register(self)
 
     def begin(self, settings: Settings) -> None:
-        """A session with these settings; nothing is connected yet."""
-        link = DaemonLink(start_daemon=settings.start_daemon)
-        self.session = Session(DaemonJobs(link), settings, self.changed, self.follow)
-        self.folders = Folders(link, self._watched)
+        """From now on a session with these settings; nothing is connected yet."""
+        self._settings = settings
+        self.__dict__.pop("_work", None)
+
+    @cached_property
+    def _work(self) -> tuple[Session, Folders]:
+        from mirage_lsp.daemon_jobs import DaemonJobs
+        from mirage_lsp.session import Session
+        from mirage_lsp.workspace_folders import DaemonLink, Folders
+
+        link = DaemonLink(start_daemon=self._settings.start_daemon)
+        session = Session(DaemonJobs(link), self._settings, self.changed, self.follow)
+        return session, Folders(link, self._watched)
+
+    @property
+    def session(self) -> Session:
+        """What is open, and its jobs."""
+        return self._work[0]
+
+    @property
+    def folders(self) -> Folders:
+        """The workspace's folders that the daemon watches."""
+        return self._work[1]
 
     def _watched(self) -> tuple[list[str], str, str]:
         """The workspace's folders, if what is saved there is to be worked on, and for what."""
+        from mirage_lsp.workspace_folders import watchable
+
         given, workspace = self.session.settings, self.workspace
         several = self.supports(lambda c: c.workspace.workspace_folders)  # type: ignore[union-attr]
         uris = list(workspace.folders) if several else [workspace.root_uri or ""]
@@ -102,6 +126,8 @@ class MirageServer(LanguageServer):
 
     def publish(self, document: Document) -> None:
         """Diagnostics, and states for a client that wants them, of all that a document shows."""
+        from mirage_lsp import diagnostics, panel_data
+
         if self.session.documents.get(document.uri) is not document:
             return self.forget(document.uri)
         if not document.fresh:
@@ -173,6 +199,8 @@ class MirageServer(LanguageServer):
         self.window_show_message(types.ShowMessageParams(type=types.MessageType.Warning, message=message))
 
     def follow(self, document: Document, entry: FunctionEntry) -> WorkDone:
+        from mirage_lsp.progress import WorkDone
+
         token = f"mirage/{next(self.session.tokens)}"
         follower = WorkDone(self, token, entry, shown=self.supports(lambda c: c.window.work_done_progress))  # type: ignore[union-attr]
         self._progress[token] = follower
@@ -188,8 +216,9 @@ class MirageServer(LanguageServer):
     async def end(self) -> None:
         if self._flush is not None:
             self._flush.cancel()
-        self.folders.stop()
-        await self.session.end()
+        if "_work" in self.__dict__:
+            self.folders.stop()
+            await self.session.end()
 
 
 def _noted(answer: asyncio.Future[Any]) -> None:

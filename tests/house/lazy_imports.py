@@ -103,4 +103,12 @@ LAZY: dict[str, dict[str, str]] = {
     "mirage_lsp.lsp_command": {"mirage_lsp.server": COMMAND},
     "mirage_lsp.hover_text": {"mirage.derivation": SERVER, "mirage.mugraph": SERVER},
     "mirage_lsp.panel_data": {"mirage.mugraph": SERVER},
+    "mirage_lsp.server": {
+        "mirage_lsp.daemon_jobs": SERVER,
+        "mirage_lsp.diagnostics": SERVER,
+        "mirage_lsp.panel_data": SERVER,
+        "mirage_lsp.progress": SERVER,
+        "mirage_lsp.session": SERVER,
+        "mirage_lsp.workspace_folders": SERVER,
+    },
 }

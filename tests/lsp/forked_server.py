@@ -8,8 +8,17 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import BinaryIO
 
+from mirage_lsp.methods import METHODS
+
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["mirage_lsp.lsp_command", "mirage_lsp.server"])
+_context.set_forkserver_preload(
+    [
+        "mirage_lsp.lsp_command",
+        "mirage_lsp.server",
+        *(f"mirage_lsp.methods.{m.module}" for m in METHODS.values()),
+        "mirage_lsp.methods.execute_command",
+    ]
+)
 
 
 def _serve(streams: tuple[Connection, Connection, Connection], environment: dict[str, str]) -> None:

@@ -177,7 +177,8 @@ def test_what_is_printed_does_not_reach_the_stream() -> None:
 
 def test_no_torch_no_triton_no_daemon_in_the_process() -> None:
     code = (
-        "import sys, mirage_lsp.server; from mirage.mugraph import json_form, text;"
+        "import asyncio, sys, mirage_lsp.server; from mirage.mugraph import json_form, text;"
+        "from mirage_lsp import methods; asyncio.run(methods.import_all()); assert 'mirage_lsp.session' in sys.modules;"
         "print([m for m in ('torch', 'triton', 'mirage_daemon', 'z3') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 _REWRITE, _FIX, _EMPTY = types.CodeActionKind.RefactorRewrite, types.CodeActionKind.QuickFix, types.CodeActionKind.Empty
-OPTIONS = types.CodeActionOptions(code_action_kinds=[_FIX, _REWRITE], resolve_provider=True)
 
 
 async def handle(ls: MirageServer, params: types.CodeActionParams) -> list[types.CodeAction]:

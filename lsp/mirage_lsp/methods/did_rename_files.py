@@ -9,16 +9,6 @@ from lsprotocol import types
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
 
-OPTIONS = types.FileOperationRegistrationOptions(
-    filters=[
-        types.FileOperationFilter(scheme="file", pattern=types.FileOperationPattern(glob=glob, matches=kind))
-        for glob, kind in (
-            ("**/*.{py,ipynb}", types.FileOperationPatternKind.File),
-            ("**", types.FileOperationPatternKind.Folder),
-        )
-    ]
-)
-
 
 def handle(ls: MirageServer, params: types.RenameFilesParams) -> None:
     for file in params.files:

@@ -46,7 +46,6 @@ def _command(body: Body) -> Command:
             ls.say(error)
             return {"error": error.to_dict()}
 
-    run.__annotations__.clear()  # pygls evaluates them, and the server's class is not imported here when this runs
     return run
 
 

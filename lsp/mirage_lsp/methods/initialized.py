@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from mirage_lsp import methods
 from mirage_lsp.methods import did_change_configuration
 
 if TYPE_CHECKING:
@@ -19,3 +20,4 @@ async def handle(ls: MirageServer, params: types.InitializedParams) -> None:
         wish = types.Registration(id=method, method=method, register_options=options)
         ls.ask(types.CLIENT_REGISTER_CAPABILITY, types.RegistrationParams(registrations=[wish]))
     await did_change_configuration.pull(ls)
+    await methods.import_all()

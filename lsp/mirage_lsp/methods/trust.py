@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mirage_lsp.server import MirageServer
 
-METHOD = "mirage/didGrantTrust"
-
 
 def handle(ls: MirageServer, params: object) -> None:
     ls.session.grant_trust()
