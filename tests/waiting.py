@@ -10,15 +10,19 @@ from typing import TypeVar
 T = TypeVar("T")
 # Longer than anything here takes on a machine that does ten other things besides. It costs nothing where nothing is wrong.
 LIMIT_S = 60.0
-LOOK_S = 0.01
+FIRST_S, LOOK_S = 0.001, 0.01  # between two looks: at first, and after a few
+IDLE = 3.0  # times as long as a look took nothing is looked at: what is waited for needs the processor too
 
 
 def wait_until(true: Callable[[], T], what: str = "what should happen", seconds: float = LIMIT_S) -> T:
     """The first true value, or AssertionError that names what was waited for."""
-    deadline = time.monotonic() + seconds
+    began, pause = time.monotonic(), FIRST_S
+    deadline = began + seconds
     while not (value := true()):
-        assert time.monotonic() < deadline, f"waited {seconds:g} s in vain for {what}"
-        time.sleep(LOOK_S)
+        now = time.monotonic()
+        assert now < deadline, f"waited {seconds:g} s in vain for {what}"
+        time.sleep(max(pause, IDLE * (now - began)))
+        began, pause = time.monotonic(), min(2 * pause, LOOK_S)
     return value
 
 

@@ -57,6 +57,7 @@ class Editor:
         self.choice: str | None = None  # the title that the user chooses when asked
         self.unanswered: set[str] = set()  # methods of the server's requests that get no answer
         self._ids = 0
+        self._news = threading.Condition()  # told of each message
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self._errors = threading.Thread(target=self._drain, daemon=True)
@@ -82,7 +83,9 @@ class Editor:
         return self._ids
 
     def answer(self, ident: int, seconds: float = LIMIT_S) -> Any:
-        found = wait_until(lambda: self.answers(ident), f"the answer to {ident}; log: {self.log[-2000:]!r}", seconds)
+        with self._news:
+            found = self._news.wait_for(lambda: self.answers(ident), seconds)
+        assert found, f"waited {seconds:g} s in vain for the answer to {ident}; log: {self.log[-2000:]!r}"
         if "error" in found[0]:
             raise Refused(found[0]["error"])
         return found[0]["result"]
@@ -204,7 +207,9 @@ class Editor:
             while stream.readline() not in (b"\r\n", b""):
                 pass
             message = json.loads(stream.read(length))
-            self.messages.append(message)
+            with self._news:
+                self.messages.append(message)
+                self._news.notify_all()
             if "method" in message and "id" in message:
                 self._asked(message)
 

@@ -13,7 +13,7 @@ from workloads import hand
 from mirage.mugraph import rename
 from mirage.mugraph.grammar import Accumulate, Compute, CustomKernel, Load, Loop, MuGraph
 from mirage.mugraph.parse import parse
-from mirage.mugraph.readable_names import readable
+from mirage.mugraph.readable_names import ReadableNames, readable
 from mirage.mugraph.structure import canonical
 from mirage.mugraph.text import to_text
 
@@ -136,3 +136,18 @@ def test_a_loop_that_binds_a_name_again_keeps_it_one() -> None:
     again = readable(replace(m, kernels=(replace(m.kernels[0], block=twice),)))  # type: ignore[arg-type]
     first, second = again.kernels[0].block.body[:2]  # type: ignore[union-attr]
     assert first == second
+
+
+def test_bodies_that_are_shared_are_named_as_each_by_itself() -> None:
+    """Launches of other sizes share a body, whose statements are named once; one that is equal but for an operator shares nothing."""
+    names, m = ReadableNames(), parse(NORM)
+    block = m.kernels[0].block  # type: ignore[union-attr]
+    wide = replace(block, dims=tuple(replace(d, tile=2 * d.tile) for d in block.dims))
+    assert wide.body is block.body
+    launches = [replace(m, kernels=(replace(m.kernels[0], block=b),)) for b in (block, wide)]  # type: ignore[arg-type]
+    launches += [parse(NORM.replace("mul(x, x)", "add(x, x)")), parse(NORM.replace("rsqrt(", "sqrt("))]
+    found = [names.of(x) for x in launches]
+    assert found == [readable(x) for x in launches]
+    first, second, *others = (x.kernels[0].block for x in found)  # type: ignore[union-attr]
+    assert first.body is second.body and first.dims != second.dims
+    assert all(x.body != first.body for x in others)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
+from dataclasses import replace
 
 from mirage.mugraph import old_value, rename
 from mirage.mugraph.grammar import (
@@ -52,16 +53,30 @@ WORDS = {
     **dict.fromkeys(MASKS, "mask"),
 }
 REDUCING = ("sum", "max", "dot")
+Body = tuple[Statement | Loop, ...]
 
 
 def readable(mugraph: MuGraph) -> MuGraph:
     """The µGraph with its tiles named by what computes them."""
-    return each_block(mugraph, _named)
+    return ReadableNames().of(mugraph)
 
 
-def _named(block: BlockGraph) -> BlockGraph:
-    names = BlockNames(block).names
-    return rename.tiles(lambda x: names.get(x, x), block)
+class ReadableNames:
+    """Readable names of many µGraphs that share their blocks' bodies, as those of one search do: tiles of other sizes and other
+    launches are the same statements, which are named once. It keeps the bodies that it was given."""
+
+    def __init__(self) -> None:
+        self._named: dict[int, tuple[Body, Body]] = {}  # by the identity of a body: that body, and its statements named
+
+    def of(self, mugraph: MuGraph) -> MuGraph:
+        """The µGraph with its tiles named by what computes them."""
+        return each_block(mugraph, self._block)
+
+    def _block(self, block: BlockGraph) -> BlockGraph:
+        if id(block.body) not in self._named:
+            names = BlockNames(block).names
+            self._named[id(block.body)] = block.body, rename.tiles(lambda x: names.get(x, x), block).body
+        return replace(block, body=self._named[id(block.body)][1])
 
 
 class BlockNames:

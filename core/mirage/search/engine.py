@@ -19,7 +19,7 @@ from itertools import islice
 from mirage.meaning.exp_shift import insert_shifts
 from mirage.mugraph.check import SM_90, Limits, broken_rule
 from mirage.mugraph.grammar import CustomKernel, MuGraph
-from mirage.mugraph.readable_names import readable
+from mirage.mugraph.readable_names import ReadableNames
 from mirage.results.progress import CancelToken, Progress, ProgressCounts
 from mirage.search.checkpoint import Checkpoint
 from mirage.search.cuts import Cut, cut_candidates, cut_sets, descend, starts
@@ -158,6 +158,7 @@ class Search:
         self.tried: list[tuple[int, ...]] = []  # the cut sets that were tried, as numbers of cuts
         self._parts: dict[Key, Part] = {}
         self._checked: dict[object, bool] = {}
+        self._names = ReadableNames()
         self._least: dict[tuple[Cut, ...], float] = {}  # the best estimate of a cut set
         self._costs: list[float] = []  # of all candidates, sorted
         self.by_stages: dict[int, Candidate] = {}  # the best one for each number of values that kernels make
@@ -430,7 +431,7 @@ class Search:
 
     def _candidate(self, targets: list[Target], pieces: list[Piece], cost: float) -> Candidate:
         label, structure = "; ".join(p.label for p in pieces), "|".join(p.structure for p in pieces)
-        graph = readable(assemble(self.problem, self.problem.t, targets, pieces, whole=True))
+        graph = self._names.of(assemble(self.problem, self.problem.t, targets, pieces, whole=True))
         return Candidate(graph, cost, label, structure)
 
     def _valid(self, target: Target, piece: Piece) -> bool:
