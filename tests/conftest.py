@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +24,13 @@ os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "0")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden with what the tests now give")
+
+
+def pytest_sessionfinish() -> None:
+    """pytest ends by five collections, for warnings of what was not closed: one finds it, and four more would walk over all that
+    the imports made, seconds in each process."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

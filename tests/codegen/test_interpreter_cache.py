@@ -37,6 +37,16 @@ for own in (lighten, lambda patches: None):
 assert all(calls[0]) and not any(calls[1]), calls
 assert all(torch.equal(runs[0], r) and r.isfinite().all() for r in runs)
 assert [getattr(*p) for p in places] == before
+
+scalars = [x for x in vars(core).values() if isinstance(x, core.dtype) and x.name != "void"]
+kinds = [k for x in scalars for k in (x, core.block_type(x, [4, 8]), core.pointer_type(x), core.block_type(core.pointer_type(x), [4]))]
+own = [interpreter._get_np_dtype(k) for k in kinds]
+patches, theirs = ours.Patches(), interpreter._get_np_dtype
+lighten(patches)
+assert interpreter._get_np_dtype is not theirs
+assert [interpreter._get_np_dtype(k) for k in (*kinds, *kinds)] == own * 2 and len({*own}) > 8
+patches.restore()
+assert interpreter._get_np_dtype is theirs
 """
 
 

@@ -64,6 +64,7 @@ def lighten(patches: Patches) -> None:
     patches.set(core.tensor, "__init__", tensor)
 
     _spare(patches)
+    _numpy_types(patches)
 
     seen: set[object] = set()
     launch = interpreter.GridExecutor.__call__
@@ -124,3 +125,21 @@ def _spare(patches: Patches) -> None:
         patches.set(builder, "options", replace(builder.options, sanitize_overflow=False))
 
     share_operands(patches)
+
+
+def _numpy_types(patches: Patches) -> None:
+    """The numpy type of an element is looked up, where the interpreter makes its table of all of them anew at each operator."""
+    import triton.language.core as core
+    import triton.runtime.interpreter as interpreter
+
+    inner, block = interpreter._get_np_dtype, core.block_type
+    known: dict[str, object] = {}
+
+    def numpy_type(kind: core.dtype) -> object:
+        element = kind.element_ty if isinstance(kind, block) else kind
+        found = known.get(element.name)
+        if found is None:
+            found = known[element.name] = inner(element)
+        return found
+
+    patches.set(interpreter, "_get_np_dtype", numpy_type)
