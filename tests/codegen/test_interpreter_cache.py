@@ -23,7 +23,7 @@ g = torch.Generator().manual_seed(0)
 tensors = [torch.randn(graph.shape(t), generator=g).half() for t in graph.inputs]
 places = [(core.tensor, "__init__"), (core.block_type, "__init__"), (interpreter.GridExecutor, "__call__"),
           (interpreter.InterpretedFunction, "__call__"), (semantic.TritonSemantic, "broadcast_impl_value"),
-          (semantic.TritonSemantic, "binary_op_type_checking_impl"), (interpreter, "_patch_attr"),
+          (semantic.TritonSemantic, "binary_op_type_checking_impl"), (interpreter, "_patch_attr"), (interpreter, "_patch_builtin"),
           (interpreter.interpreter_builder, "options")]
 before = [getattr(*p) for p in places]
 runs, calls = [], []

@@ -7,9 +7,11 @@ alone and are never changed, and into replacing the language's functions again a
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from mirage.codegen.interpreter_operands import share_operands
@@ -117,7 +119,13 @@ def _spare(patches: Patches) -> None:
 
         scope.set_attr(owner, name, new)
 
+    def builtins(owner: object, builder: object, scope: _LangPatchScope) -> None:
+        for name, inner in _builtins_of(owner):
+            if getattr(owner, name) is inner:
+                member(owner, name, inner, builder, scope)
+
     patches.set(interpreter, "_patch_attr", member)
+    patches.set(interpreter, "_patch_builtin", builtins)
 
     # An integer's overflow is looked for at each operator, and what is found is dropped unless `debug` is set
     builder = interpreter.interpreter_builder
@@ -125,6 +133,14 @@ def _spare(patches: Patches) -> None:
         patches.set(builder, "options", replace(builder.options, sanitize_overflow=False))
 
     share_operands(patches)
+
+
+@cache
+def _builtins_of(owner: object) -> tuple[tuple[str, Callable[..., object]], ...]:
+    """The functions of a module or class of the language that the interpreter replaces: they are the same at each launch."""
+    import triton.language.core as core
+
+    return tuple((name, member) for name, member in inspect.getmembers(owner) if core.is_builtin(member))
 
 
 def _numpy_types(patches: Patches) -> None:
