@@ -66,7 +66,6 @@ def lighten(patches: Patches) -> None:
     patches.set(core.tensor, "__init__", tensor)
 
     _spare(patches)
-    _numpy_types(patches)
 
     seen: set[object] = set()
     launch = interpreter.GridExecutor.__call__
@@ -133,6 +132,7 @@ def _spare(patches: Patches) -> None:
         patches.set(builder, "options", replace(builder.options, sanitize_overflow=False))
 
     share_operands(patches)
+    _numpy_types(patches)
 
 
 @cache
