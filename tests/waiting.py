@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 # Longer than anything here takes on a machine that does ten other things besides. It costs nothing where nothing is wrong.
 LIMIT_S = 60.0
-FIRST_S, LOOK_S = 0.001, 0.01  # between two looks: at first, and after a few
+FIRST_S, LOOK_S, MOST_S = 0.001, 0.01, 0.1  # between two looks: at first, after a few, and after dear ones
 IDLE = 3.0  # times as long as a look took nothing is looked at: what is waited for needs the processor too
 
 
@@ -21,7 +21,7 @@ def wait_until(true: Callable[[], T], what: str = "what should happen", seconds:
     while not (value := true()):
         now = time.monotonic()
         assert now < deadline, f"waited {seconds:g} s in vain for {what}"
-        time.sleep(max(pause, IDLE * (now - began)))
+        time.sleep(max(pause, min(IDLE * (now - began), MOST_S)))
         began, pause = time.monotonic(), min(2 * pause, LOOK_S)
     return value
 
