@@ -20,7 +20,8 @@ SHAPES = {"x": ((4, 6), "fp64"), "y": ((4, 6), "fp64"), "n": ((4, 6), "int64"), 
 CALLS = (
     "x.roll(2, 1)", "x.roll((1, -8), (0, 1))", "x.roll(5)", "F.pad(x, (1, 2))", "F.pad(x, (-1, 2, 1, 0), value=3.5)",
     "x.flip(1)", "x.flip((0, 1))", "x.cumsum(1)", "x.cumsum(0)", 
-    "torch.trunc(3 * x)", "F.hardsigmoid(3 * x)", "F.hardswish(3 * x)", "F.threshold(x, 0.5, -1.0)",
+    "torch.trunc(3 * x)", "torch.div(3 * x, y, rounding_mode='trunc')", "torch.div(x, 0.3, rounding_mode='trunc')",
+    "F.hardsigmoid(3 * x)", "F.hardswish(3 * x)", "F.threshold(x, 0.5, -1.0)",
     "F.mish(x)", "x.cummax(1).values", "x.cummin(0).values", "torch.diag(x[0])", "torch.trace(x)",
     "torch.trace(x.T)", "torch.diff(x, dim=0)", "torch.diff(x)", "x.unfold(1, 2, 1)", "x.unfold(1, 3, 2)", "x.unfold(1, 6, 1)",
     "torch.clamp(x, min=-y.abs(), max=y.abs())", "torch.clamp(x, min=y)", "torch.clamp(x, max=y)",
@@ -39,7 +40,8 @@ CALLS = (
 )  # fmt: skip
 ROUNDED_CALLS = ("torch.expm1(x)", "torch.log1p(x.abs())", "torch.sinh(x)", "F.elu(x)", "F.elu(x, 0.3)", "F.selu(x)", "F.celu(x)",
                  "F.celu(x, 1.7)", "torch.erfc(x)", "torch.special.erfc(3 * x)")  # fmt: skip
-WHOLE = ("x * (n // 3)", "x * (n % 3)", "x * (n // -3)", "x * (n % -3)", "x * (torch.arange(6) // 4 * 4 + k)",
+WHOLE = ("x * torch.div(n, 3, rounding_mode='trunc')", "x * torch.div(k, 1, rounding_mode='trunc')",
+         "x * (n // 3)", "x * (n % 3)", "x * (n // -3)", "x * (n % -3)", "x * (torch.arange(6) // 4 * 4 + k)",
          "x * torch.sign(n)", "torch.where(torch.sign(torch.arange(6) - 3) < 1, x, y)",
          "x * (n & 3)", "x * torch.bitwise_and(k, 1)", "x * (n >> 1)", "x * torch.bitwise_right_shift(k, 2)", "x * (n >> 0)", "x * ~n",
          "x * (n << 2)", "x * torch.bitwise_left_shift(k, 1)", "torch.where(n % 2 == 0, x, -x)",
@@ -52,6 +54,14 @@ COMPARED = (
     ("x.cumsum(1)[:, -1]", "x.sum(1)", "x.cumsum(1)[:, -2]"),
     ("torch.sign(x) * x.abs()", "x * 1.0", "torch.sign(x) * x"),
     ("torch.floor(x)", "-torch.ceil(-x)", "torch.trunc(x)"),
+    ("torch.div(x, y, rounding_mode='trunc')", "torch.trunc(x / y)", "torch.floor(x / y)"),
+    ("torch.div(x, 0.3, rounding_mode='trunc')", "torch.trunc(x / 0.3)", "torch.round(x / 0.3)"),
+    ("x * torch.div(n, 5, rounding_mode='trunc')", "x * torch.where(n < 0, -(-n // 5), n // 5)", "x * (n // 5)"),
+    ("torch.round(-x)", "-torch.round(x)", "-torch.ceil(x - 0.5)"),
+    ("y * torch.round(torch.round(x))", "torch.round(x) * y", "torch.round(torch.round(2 * x) / 2) * y"),
+    ("torch.floor(torch.floor(x) * 1.0)", "torch.floor(x)", "torch.floor(torch.floor(x) * 0.5)"),
+    ("torch.floor(torch.round(x))", "torch.round(x)", "torch.floor(x)"),
+    ("torch.round(torch.floor(x))", "torch.floor(x)", "torch.round(x)"),
     ("x.cummax(1).values[:, -1]", "x.amax(1)", "x.cummax(1).values[:, -2]"),
     ("x.topk(1, 1).values[:, 0]", "x.amax(1)", "x.topk(1, 1, largest=False).values[:, 0]"),
     ("torch.trace(x @ y.T)", "(x * y).sum()", "torch.trace(x[:2] @ y.T)"),
@@ -163,6 +173,9 @@ def test_each_meaning_is_tried_and_another_form_stays_a_call() -> None:
         "torch.round(x, decimals=1)",
         "torch.log1p(x)",
         "torch.expm1(x)",
+        "torch.div(x, n, rounding_mode='trunc')",
+        "torch.div(n, k, rounding_mode='trunc')",
+        "torch.div(n, -3, rounding_mode='trunc')",
         "x.topk(2, 1, sorted=False).values",
         "x * (n & 6)",
         "x * (n & -1)",
@@ -194,3 +207,14 @@ def test_digits_of_what_is_small_far_from_zero_count(function: str, other: str, 
     given = [TensorSpec("x", (4, 6), "fp32")]
     one, two = (trace(f"{HEAD}def f(x):\n    return {text}\n", "f", given) for text in (function, other))
     assert compare(one, two).word == word
+
+
+def test_a_quotient_of_halves_that_is_cut_off_is_not_one_that_was_rounded_first() -> None:
+    given = [TensorSpec(n, (4, 6), "fp16") for n in ("x", "y")]
+    texts = (
+        "torch.div(x, y, rounding_mode='trunc')",
+        "1 * torch.div(x, y, rounding_mode='trunc')",
+        "torch.trunc(x / y)",
+    )
+    one, same, cut = (trace(f"{HEAD}def f(x, y):\n    return {text}\n", "f", given) for text in texts)
+    assert compare(one, same).accepted and not compare(one, cut).accepted

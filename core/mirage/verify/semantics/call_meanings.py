@@ -299,6 +299,25 @@ def _trunc(m: Maker, x: int, a: Given) -> int:
     return m.op("where", m.op("lt", x, m.const(0.0)), m.op("ceil", x), m.op("floor", x))
 
 
+def quotient(m: Maker, xs: Mapping[str, int], a: Given) -> int | None:
+    """Rounded toward zero: of floats that are compared without their roundings (a half's quotient may be rounded to a whole number
+    before), and of whole numbers by one above zero."""
+    x, by = xs["self"], a.get("other")
+    dtype = m.type(x).dtype
+    if a.get("rounding_mode") != "trunc":
+        return None
+    if is_integer(dtype):
+        if not isinstance(by, int) or not 0 < by <= np.iinfo(DTYPES[dtype].numpy).max:
+            return None
+        up = m.op("where", m.op("lt", x, m.const(0)), m.const(by - 1), m.const(0))
+        return m.op("floor_divide", m.op("add", x, cast_to(m, up, dtype)), by=by)
+    y = xs["other"] if "other" in xs else number_of(m, a, "other", 1.0)
+    fine = is_float(dtype) and DTYPES[dtype].roundoff <= DTYPES["fp32"].roundoff
+    if not fine or ("other" in xs and m.type(y).dtype != dtype):
+        return None
+    return cast_to(m, _trunc(m, m.op("div", x, y), a), dtype)
+
+
 def _hardsigmoid(m: Maker, x: int, a: Given) -> int:
     return m.op("div", m.op("clamp", m.op("add", x, m.const(3.0)), min=0.0, max=6.0), m.const(6.0))
 
@@ -411,6 +430,7 @@ MEANINGS: dict[str, Meaning] = {
     "aten.flip.default": flip,
     "aten.cumsum.default": cumsum,
     "aten.trunc.default": _of_float(_trunc),
+    "aten.div.Tensor_mode": quotient,
     "aten.cummax.default": cummax,
     "aten.cummin.default": cummin,
     "aten.diag.default": diagonal,
