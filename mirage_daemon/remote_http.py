@@ -62,6 +62,10 @@ class RemotePlace:
         return RemotePlace(scheme, host, found.port or PORTS[scheme], found.path.rstrip("/"), token)
 
     @property
+    def secrets(self) -> tuple[str, ...]:
+        return (self.token,)
+
+    @property
     def name(self) -> str:
         return f"{self.origin}{self.path}"
 
@@ -130,8 +134,8 @@ class RemoteHttp(TimedStore[RemotePlace]):
         except TimeoutError:
             raise RemoteCacheFault(f"{self.place.name} {deadline.missed}") from None
         except (OSError, HTTPException, ValueError) as e:
-            said = getattr(e, "strerror", None) or str(e) or type(e).__name__
-            raise RemoteCacheFault(f"{self.place.name} cannot be used: {said[:200]}") from None
+            said = self.quoted(getattr(e, "strerror", None) or e)
+            raise RemoteCacheFault(f"{self.place.name} cannot be used: {said}") from None
         raise RemoteCacheFault(f"{self.place.name} redirects more than {MAX_REDIRECTS} times")
 
     def _followed(self, path: str, location: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import time
 from typing import Generic, Protocol, TypeVar
 from urllib.parse import SplitResult, urlsplit
@@ -13,6 +14,8 @@ FIRST_BYTE_S = 0.2  # from the beginning of a question to the first byte of its 
 WHOLE_S = 2.0  # and to the last one
 PUT_S = 10.0  # nobody waits for it
 MAX_ENTRY = 2 << 20  # bytes
+MAX_SAID = 200  # characters of what a server says
+SHORT = 4  # characters: a secret of fewer stands in any text
 SCHEMES = ("http", "https", "s3", "redis", "rediss")
 WRITE_URL = 'write it like "remote_cache": "https://cache.example.org/mirage"'
 
@@ -68,6 +71,9 @@ class _Place(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def secrets(self) -> tuple[str, ...]: ...
+
 
 P = TypeVar("P", bound=_Place)
 
@@ -83,6 +89,14 @@ class TimedStore(Generic[P]):
     @property
     def name(self) -> str:
         return self.place.name
+
+    def quoted(self, said: BaseException | str) -> str:
+        """What a server or a library says, in one line, without what is secret: a server may repeat it."""
+        text = " ".join((str(said) or type(said).__name__).split())
+        for secret in self.place.secrets:
+            if len(secret) >= SHORT:
+                text = text.replace(" ".join(secret.split()), "...")
+        return text[:MAX_SAID]
 
     def asked(self) -> Deadline:
         """Of a question that somebody waits for."""
@@ -108,12 +122,17 @@ def split_url(url: str, schemes: tuple[str, ...], form: str, *, query: bool = Fa
         found = urlsplit(url)
         host = found.hostname  # both raise ValueError for what is no host and port
         _ = found.port
-    except ValueError as e:
-        raise RemoteCacheFault(f"its URL {url!r} cannot be read: {e}", next_step=WRITE_URL) from None
+    except ValueError:
+        raise RemoteCacheFault(f"its URL {shown(url)} cannot be read", next_step=WRITE_URL) from None
     said_more = found.username or found.password or found.fragment or (found.query and not query)
     if found.scheme not in schemes or not host or said_more or not url.isascii() or not url.isprintable() or " " in url:
-        raise RemoteCacheFault(f"its URL {url!r} is none of the form {form}", next_step=WRITE_URL)
+        raise RemoteCacheFault(f"its URL {shown(url)} is none of the form {form}", next_step=WRITE_URL)
     return found
+
+
+def shown(url: str) -> str:
+    """A URL in a message: without user, password, query and fragment, where secrets stand."""
+    return repr(re.sub(r"//.*@", "//...@", re.sub(r"[?#].*", "?...", url, flags=re.S), flags=re.S))
 
 
 def open_store(url: str, token: str = "", *, first_byte_s: float = FIRST_BYTE_S) -> RemoteStore:

@@ -65,6 +65,10 @@ class RedisPlace:
         return RedisPlace(tls, host, found.port or PORT, int(db), user, password)
 
     @property
+    def secrets(self) -> tuple[str, ...]:
+        return (self.password,)
+
+    @property
     def name(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"redis{'s' * self.tls}://{host}:{self.port}/{self.db}"
@@ -105,14 +109,14 @@ class RemoteRedis(TimedStore[RedisPlace]):
         except (exceptions.NoPermissionError, exceptions.ReadOnlyError) as e:
             if refused is not None:
                 return refused
-            raise RemoteCacheFault(f"{self.name} refuses this user: {_line(e)}", next_step=_TOKEN_STEP) from None
+            raise RemoteCacheFault(f"{self.name} refuses this user: {self.quoted(e)}", next_step=_TOKEN_STEP) from None
         except exceptions.AuthenticationError as e:
             known = "the token" if self.place.password else "a client without a password"
-            raise RemoteCacheFault(f"{self.name} refuses {known}: {_line(e)}", next_step=_TOKEN_STEP) from None
+            raise RemoteCacheFault(f"{self.name} refuses {known}: {self.quoted(e)}", next_step=_TOKEN_STEP) from None
         except (TimeoutError, exceptions.TimeoutError):
             raise RemoteCacheFault(f"{self.name} {deadline.missed}") from None
         except (OSError, exceptions.RedisError, ValueError, RecursionError) as e:
-            raise RemoteCacheFault(f"{self.name} cannot be used: {_line(e)}") from None
+            raise RemoteCacheFault(f"{self.name} cannot be used: {self.quoted(e)}") from None
 
     def _answered(self, deadline: Deadline, command: tuple[str | bytes, ...]) -> object:
         """The answer to a command. A connection that was kept may have been closed meanwhile: then once more."""
@@ -225,6 +229,3 @@ class _TimedSocket:
 def _path(key: str) -> str:
     return f"mirage/ac/{key}"
 
-
-def _line(error: BaseException) -> str:
-    return " ".join((str(error) or type(error).__name__).split())[:200]

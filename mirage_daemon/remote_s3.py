@@ -17,6 +17,7 @@ from mirage_daemon.remote_place import (
     TimedStore,
     is_this_machine,
     needs,
+    shown,
     split_url,
 )
 
@@ -57,7 +58,7 @@ class S3Place:
         found = split_url(url, ("s3",), _FORM, query=True)
         said = dict(parse_qsl(found.query, keep_blank_values=True))
         if set(said) - set(_ASKED) or found.port is not None:
-            raise RemoteCacheFault(f"its URL {url!r} is none of the form {_FORM}", next_step=f"write it like {_FORM}")
+            raise RemoteCacheFault(f"its URL {shown(url)} is none of the form {_FORM}", next_step=f"write it like {_FORM}")
         region = said.get("region") or REGION
         endpoint = said.get("endpoint") or f"https://s3.{region}.amazonaws.com"
         server = split_url(endpoint, ("http", "https"), "https://host")
@@ -72,6 +73,10 @@ class S3Place:
             )
         key_id, secret, session = (*parts, "", "")[:3] if token else ("", "", "")
         return S3Place(found.netloc, found.path.strip("/"), region, endpoint.rstrip("/"), key_id, secret, session)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return self.secret, self.session
 
     @property
     def name(self) -> str:
@@ -104,7 +109,7 @@ class RemoteS3(TimedStore[S3Place]):
                 **{name: value for name, value in keys.items() if value},
             )
         except (BaseError, ValueError) as e:
-            raise RemoteCacheFault(f"{place.name} cannot be used: {_line(e)}") from None
+            raise RemoteCacheFault(f"{place.name} cannot be used: {self.quoted(_first_line(e))}") from None
 
     def get(self, key: str) -> bytes | None:
         deadline = self.asked()
@@ -179,9 +184,9 @@ class RemoteS3(TimedStore[S3Place]):
         except (TimeoutError, asyncio.TimeoutError):
             raise RemoteCacheFault(f"{self.name} {deadline.missed}") from None
         except (BaseError, OSError, ValueError) as e:
-            raise RemoteCacheFault(f"{self.name} cannot be used: {_line(e)}") from None
+            raise RemoteCacheFault(f"{self.name} cannot be used: {self.quoted(_first_line(e))}") from None
 
 
-def _line(error: BaseException) -> str:
-    """The first line of what obstore says; the rest is its own state."""
-    return ((str(error) or type(error).__name__).splitlines() or [""])[0][:200]
+def _first_line(error: BaseException) -> str:
+    """Of what obstore says; the rest is its own state."""
+    return ((str(error) or type(error).__name__).splitlines() or [""])[0]

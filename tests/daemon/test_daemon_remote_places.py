@@ -4,7 +4,9 @@ What needs the packages of the extras `s3`, `redis` and `remote-servers`, or a r
 """
 
 import contextlib
+import socket
 import sys
+import threading
 import time
 
 import pytest
@@ -205,3 +207,66 @@ def test_a_user_who_may_only_read_redis_uploads_nothing():
     full = BrokenRedis(lambda peer: peer.sendall(b"-OOM command not allowed\r\n"))
     with full as server, pytest.raises(RemoteCacheFault, match="command not allowed"):
         module.RemoteRedis(module.RedisPlace.of(server.url)).put(KEY, b"x")
+
+
+SECRET = "correct horse+battery"
+
+
+def echoing(word):
+    """A server that answers each request with a first line of its own making, which is no HTTP."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                peer, _ = listener.accept()
+                with peer:
+                    peer.recv(1 << 16)
+                    peer.sendall(f"you said {word}, \x1b[2J\r\n\r\n".encode())
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listener, f"http://127.0.0.1:{listener.getsockname()[1]}/c"
+
+
+def test_a_token_that_a_server_repeats_is_not_told():
+    listener, url = echoing(f"Bearer {SECRET}")
+    with listener, pytest.raises(RemoteCacheFault, match="you said Bearer") as caught:
+        open_store(url, SECRET).get(KEY)
+    assert SECRET not in str(caught.value)
+    listener, url = echoing("something else")
+    with listener, pytest.raises(RemoteCacheFault, match="you said something else"):
+        open_store(url, SECRET).get(KEY)
+
+
+def test_a_password_that_redis_repeats_is_not_told():
+    redis_module()
+    for error in ("ERR", "WRONGPASS", "NOPERM", "NOAUTH"):
+        with BrokenRedis(lambda peer, e=error: peer.sendall(f"-{e} not {SECRET}!\r\n".encode())) as server:
+            with pytest.raises(RemoteCacheFault) as caught:
+                open_store(server.url, f"me:{SECRET}").get(KEY)
+            assert SECRET not in str(caught.value) and "127.0.0.1" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"redis://me:{SECRET.replace(' ', '')}@cache:6379/0",
+        "https://me:hunter2@cache.example.org/c",
+        "https://me:hunt@er2@cache.example.org/c",
+        "https://me:hunter2@cache.example.org:port/c",
+        "https://cache.example.org/c?token=hunter2",
+        "redis://cache:6379/0?password=hunter2",
+        "s3://KEY:hunter2@bucket/prefix",
+        "s3://bucket/prefix?secret=hunter2",
+        "https://cache.example.org/c#hunter2",
+    ],
+)
+def test_a_url_with_a_secret_is_refused_without_repeating_it(url):
+    kind = url.partition(":")[0]
+    if kind != "https":
+        {"s3": s3_module, "redis": redis_module}[kind]()
+    with pytest.raises(RemoteCacheFault) as caught:
+        open_store(url)
+    said = str(caught.value)
+    assert "hunter2" not in said and "er2" not in said and "battery" not in said
+    assert url.split(":")[0] in said
