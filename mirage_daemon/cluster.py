@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TypeGuard
 
 from mirage.devices.table import target_named
@@ -45,6 +46,9 @@ CONNECT_S = 60.0  # until the process has to say that it reached the cluster
 SEARCH_S = 3600.0  # of one job at the nodes, with the time that it waits for one
 LOOK_S = 0.05  # how often a job that waits looks whether it was cancelled
 MAX_SAID = 300  # characters of what a node says of its fault
+DEAF_S = 20.0  # that the process may take to read a CHUNK of what it is asked
+CHUNK = 1 << 16  # bytes
+WITH_RAY = replace(WITH_ONE_OF_MANY, event_items=WITH_ONE_OF_MANY.items)  # it tells of all nodes in one event
 UNREAD = 16  # messages of one job that wait for it
 MAX_NODES, MAX_GPUS = 4096, 64  # that are told of
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}")  # of a node or a GPU: what people read
@@ -216,11 +220,13 @@ class Cluster:
 
 
 class _Driver:
-    """The process that uses Ray. A thread reads what it says, and hands each job's messages to the thread that waits for them."""
+    """The process that uses Ray. A thread reads what it says, and hands each job's messages to the thread that waits for them; another
+    one writes: a process that reads nothing holds up no job."""
 
     def __init__(self, command: Sequence[str], connect_s: float) -> None:
         self.processors, self.alive, self.nodes = 0, True, list[NodeNumbers]()
-        self._number, self._lock, self._writing = 0, threading.Lock(), threading.Lock()
+        self._number, self._lock = 0, threading.Lock()
+        self._asked, self._writing_since = queue.SimpleQueue[bytes](), 0.0
         self._jobs: dict[int, queue.Queue[FromWorker]] = {}
         self._said: queue.Queue[MirageError | None] = queue.Queue()  # how the connection went
         env = {name: value for name, value in os.environ.items() if name not in REMOVED}
@@ -231,7 +237,8 @@ class _Driver:
             )
         except OSError as e:
             raise ClusterFault(f"the process for it cannot be started: {e.strerror}") from None
-        threading.Thread(target=self._read, daemon=True, name="mirage-cluster").start()
+        for work in (self._read, self._write):
+            threading.Thread(target=work, daemon=True, name="mirage-cluster").start()
         try:
             problem = self._said.get(timeout=connect_s)
         except queue.Empty:
@@ -244,6 +251,7 @@ class _Driver:
         self.alive = False
         self._process.kill()
         self._process.wait()
+        self._asked.put(b"")  # nothing more is written
 
     def ask(self, task: str, asked: Payload, report: Callable[[Value], None], cancel: CancelToken) -> Value | None:
         """The answer's value, None where the job itself is at fault; ClusterFault where this process ended, or no node could do it."""
@@ -280,6 +288,9 @@ class _Driver:
         except queue.Empty:
             if not self.alive:
                 raise ClusterFault("the connection to the cluster is lost") from None
+            if self._writing_since and time.monotonic() - self._writing_since > DEAF_S:
+                self.end()
+                raise ClusterFault("the process that uses Ray reads nothing of what it is asked") from None
             if time.monotonic() > until or not self.processors:
                 raise ClusterFault("the cluster has no processors left, or none for this job in time") from None
             return None
@@ -293,20 +304,26 @@ class _Driver:
         log.info("no node could do it: %s", said)
 
     def _send(self, ident: int, task: str, payload: Payload) -> None:
+        if not self.alive:
+            raise ClusterFault("the connection to the cluster is lost")
+        self._asked.put(worker_messages.encode(worker_messages.call(ident, task, payload)))
+
+    def _write(self) -> None:
+        assert self._process.stdin is not None
         try:
-            data = memoryview(worker_messages.encode(worker_messages.call(ident, task, payload)))
-            assert self._process.stdin is not None
-            with self._writing:
-                while data:
-                    data = data[os.write(self._process.stdin.fileno(), data) :]
-        except (OSError, ValueError):  # it has ended, or is being ended
+            while data := self._asked.get():
+                left = memoryview(data)
+                while left:
+                    self._writing_since = time.monotonic()
+                    left = left[os.write(self._process.stdin.fileno(), left[:CHUNK]) :]
+                self._writing_since = 0.0
+        except OSError:  # it has ended, or is being ended
             self.alive = False
-            raise ClusterFault("the connection to the cluster is lost") from None
 
     def _read(self) -> None:
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
-        frames, listener = worker_messages.Frames(WITH_ONE_OF_MANY), Listener(WITH_ONE_OF_MANY)
+        frames, listener = worker_messages.Frames(WITH_RAY), Listener(WITH_RAY)
         try:
             while data := os.read(descriptor, 1 << 16):
                 for message in frames.feed(data):
@@ -314,10 +331,8 @@ class _Driver:
                 listener.rest()
         except (OSError, ProtocolError, struct.error) as e:
             log.warning("the process that uses Ray is ended: %s", e)
-        self.alive = False
         self._said.put(ClusterFault("the process that uses Ray ended before it reached the cluster"))
-        self._process.kill()
-        self._process.wait()
+        self.end()
 
     def _hand_on(self, message: object) -> None:
         """The connection's own messages have the number 0: the nodes, the number of processors, or why there are none."""

@@ -228,4 +228,3 @@ class _TimedSocket:
 
 def _path(key: str) -> str:
     return f"mirage/ac/{key}"
-

@@ -58,7 +58,9 @@ class S3Place:
         found = split_url(url, ("s3",), _FORM, query=True)
         said = dict(parse_qsl(found.query, keep_blank_values=True))
         if set(said) - set(_ASKED) or found.port is not None:
-            raise RemoteCacheFault(f"its URL {shown(url)} is none of the form {_FORM}", next_step=f"write it like {_FORM}")
+            raise RemoteCacheFault(
+                f"its URL {shown(url)} is none of the form {_FORM}", next_step=f"write it like {_FORM}"
+            )
         region = said.get("region") or REGION
         endpoint = said.get("endpoint") or f"https://s3.{region}.amazonaws.com"
         server = split_url(endpoint, ("http", "https"), "https://host")

@@ -32,6 +32,9 @@ if part == "refuses":
     say(m.answer(0, None, ClusterFault("nobody answers", next_step="start it").to_dict()))
     sys.exit()
 say(m.event(0, {"processors": {"none": 0, "odd": "many"}.get(part, 3)}))
+if part == "deaf":
+    import time
+    time.sleep(600)
 frames = m.Frames()
 while data := os.read(0, 1 << 16):
     for asked in frames.feed(data):
@@ -39,6 +42,15 @@ while data := os.read(0, 1 << 16):
         print(asked["task"], sorted(asked["payload"]), file=log)
         if asked["task"] != "search" or part == "waits":
             continue
+        if part == "others":
+            for other in (ident + 1, ident - 1, -ident, 1 << 62):
+                say(m.answer(other, {"parts": 0}))
+                say(m.event(other, {"part": {"search": "s", "name": "forged", "line": "abc"}}))
+            say(m.call(ident, "search", {}))
+        if part == "much":
+            say(m.event(ident, {"best": ["x"] * 200_000}))
+        while part == "endless":
+            say(m.event(ident, {"state": "searching"}))
         for n in range(2):
             say(m.event(ident, {"part": {"search": "s", "name": f"out({n})", "line": "abc"}}))
         if part == "dies":
@@ -102,6 +114,53 @@ def test_a_cluster_that_fails_costs_no_answer(played, part, found, then):
     cluster = played(part)
     assert search(cluster) == found
     assert search(cluster) == then  # a process that ended is started again
+
+
+def test_a_process_that_reads_nothing_holds_up_no_job_and_no_cancellation(played):
+    cluster = played("deaf")
+    cluster.connect()
+    payload, done = {"text": "t" * (8 << 20), "checkpoint": {}}, []
+    cancels = [CancelToken() for _ in range(2)]
+
+    def job(cancel):
+        with pytest.raises(Cancelled):
+            cluster.search(payload, lambda event: None, cancel)
+        done.append(cancel)
+
+    jobs = [threading.Thread(target=job, args=(cancel,), daemon=True) for cancel in cancels]
+    for thread in jobs:
+        thread.start()
+    time.sleep(0.3)
+    for cancel in cancels:
+        cancel.cancel()
+    wait_until(lambda: len(done) == 2, "both are cancelled")
+
+
+def test_a_process_that_reads_nothing_is_ended_and_the_search_goes_on_here(played, monkeypatch):
+    monkeypatch.setattr("mirage_daemon.cluster.DEAF_S", 0.3)
+    cluster = played("deaf")
+    cluster.search({"text": "t" * (8 << 20), "checkpoint": {}}, lambda event: None, CancelToken())
+    assert cluster.processors == 0
+
+
+def test_a_process_that_talks_without_end_ends_with_the_job_s_cancellation(played):
+    cluster, cancel = played("endless"), CancelToken()
+    cluster.connect()
+    threading.Timer(0.5, cancel.cancel).start()
+    began = time.thread_time()
+    with pytest.raises(Cancelled):
+        search(cluster, cancel)
+    assert time.thread_time() - began < 5.0
+
+
+def test_messages_under_the_numbers_of_others_reach_nobody(played):
+    assert search(played("others")) == BOTH
+
+
+def test_a_message_that_is_too_much_ends_the_process_and_costs_no_answer(played):
+    cluster = played("much")
+    assert search(cluster) == []
+    assert cluster.processors == 0
 
 
 def test_faults_in_a_row_leave_it_alone_and_a_users_mistake_does_not(played):
