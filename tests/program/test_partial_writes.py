@@ -8,7 +8,7 @@ import pytest
 from program.numeric import HEAD, difference
 from workloads.traced import trace
 
-from mirage.errors import InPlaceEdit, MirageError
+from mirage.errors import InPlaceEdit, MirageError, UnsupportedOperands
 
 X = ("x", (6, 8), "fp32")
 W = ("w", (6, 4), "fp32")
@@ -85,6 +85,37 @@ def test_an_input_is_never_written_to(body: str) -> None:
     """Also behind a write that is allowed, which is recorded in another way."""
     with pytest.raises(InPlaceEdit, match=r"`[xw]` is changed in place"):
         trace(text(body), "f", [X, W])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y = x + 1\ny[:, 1:].copy_(y[:, :-1])\nreturn y",
+        "y = x + 1\ny[1:] = y[:-1]\nreturn y",
+        "y = x + 1\ny[:, :4] = y[:, 2:6]\nreturn y",
+        "y = x + 1\ny.view(-1)[2:].copy_(y.view(-1)[:-2])\nreturn y",
+        "y = (x + 1)[:6, :6]\ny.copy_(y.T)\nreturn y",
+    ],
+)
+def test_a_copy_over_itself_is_refused(body: str) -> None:
+    """What PyTorch gives there depends on the order in which it copies."""
+    with pytest.raises(UnsupportedOperands, match=r"copied to places that it is read from"):
+        trace(text(body), "f", [X, W])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y = x + 1\ny[1:] = y[:-1].clone()\nreturn y",
+        "y = x + 1\ny[:, 4:] = y[:, :4]\nreturn y",
+        "y = x + 1\ny[:, 0::2] = y[:, 1::2]\nreturn y",
+        "y = x + 1\ny[3:].copy_(y[:3])\nreturn y",
+        "y = x + 1\ny[:] = y\nreturn y",
+        "y = x + 1\ny[0] = y[1]\nreturn y",
+    ],
+)
+def test_a_copy_beside_itself_is_what_pytorch_gives(body: str) -> None:
+    assert difference(text(body), "f", [X, W]) < 1e-12
 
 
 def test_what_a_mask_selects_stays_pytorchs_call() -> None:

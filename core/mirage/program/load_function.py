@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from mirage.errors import SideEffect, TraceFailed, UnsafeReference
 from mirage.program import deferred_compiler
 from mirage.program.meta_kernels import kernels_by_schema
+from mirage.program.overlapping_copy import refuse_overlap
 from mirage.program.questions import Questions
 from mirage.program.text_frames import FILE, current_line
 from mirage.program.tracked_values import TrackedText
@@ -138,6 +139,7 @@ def on_meta(questions: Questions) -> TorchFunctionMode:
             elsewhere = function is torch.Tensor.to and any(_elsewhere(x) for x in (*args[1:], moved.get("device")))
             if elsewhere or function in movers:
                 raise SideEffect("a tensor is moved to another device")
+            refuse_overlap(function, args)
             return questions.of_call(function, args, moved, function(*args, **moved))
 
     return OnMeta()
