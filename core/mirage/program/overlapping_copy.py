@@ -24,7 +24,7 @@ def refuse_overlap(function: Callable[..., object], args: Sequence[object]) -> N
     if not isinstance(written, torch.Tensor) or not _one_memory(written, read):
         return
     if function is torch.Tensor.__setitem__:
-        written = written[args[1]]  # type: ignore[index]
+        written = written[args[1]]
     if isinstance(written, torch.Tensor) and _one_memory(written, read) and overlap(written, read):
         raise UnsupportedOperands(
             "a tensor is copied to places that it is read from", next_step="copy it first, with `.clone()`"
@@ -32,7 +32,7 @@ def refuse_overlap(function: Callable[..., object], args: Sequence[object]) -> N
 
 
 def _one_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return a.untyped_storage()._cdata == b.untyped_storage()._cdata
+    return bool(a.untyped_storage()._cdata == b.untyped_storage()._cdata)
 
 
 def overlap(a: torch.Tensor, b: torch.Tensor) -> bool:
